@@ -11,6 +11,12 @@ export const windowBytes = { initial: 256 * 1024, maximum: 1024 * 1024 } as cons
  */
 const minimumCost = 256
 
+/**
+ * Data frames below this size are copied, because a slice would keep its whole batch in memory. They wait until the reader
+ * has read all earlier bytes, because the buffer of a stream limits bytes and not the number of chunks.
+ */
+const smallDataBytes = 4 * 1024
+
 /** The functions of a tunnel that its streams use. */
 export type StreamPort = {
   /** The stream has a frame to send. */
@@ -134,10 +140,10 @@ export class TunnelStream extends Duplex {
     this.#deliver()
   }
 
-  /** Reads bytes. After the last bytes before a message, the message is delivered. */
+  /** Reads bytes. After the last bytes before a message or before small data, the next items are delivered. */
   override read(size?: number): unknown {
     const chunk: unknown = super.read(size)
-    if (this.#received[0]?.kind === 'message' && this.readableLength === 0) this.#deliver()
+    if (this.#received.length > 0 && this.readableLength === 0) this.#deliver()
     return chunk
   }
 
@@ -210,7 +216,8 @@ export class TunnelStream extends Duplex {
 
   handleData(bytes: Buffer): void {
     this.receivedBytes += bytes.length
-    this.#take({ kind: 'data', bytes }, costOf(bytes))
+    const kept = bytes.length < smallDataBytes ? Buffer.from(bytes) : bytes
+    this.#take({ kind: 'data', bytes: kept }, costOf(bytes))
   }
 
   handleMessage(bytes: Buffer): void {
@@ -258,7 +265,7 @@ export class TunnelStream extends Duplex {
     try {
       for (let item = this.#received[0]; item !== undefined && !this.destroyed; item = this.#received[0]) {
         if (item.kind === 'data') {
-          if (!this.#isReading) break
+          if (!this.#isReading || (item.bytes.length < smallDataBytes && this.readableLength > 0)) break
           this.#received.shift()
           this.#consume(costOf(item.bytes))
           // The reader may request the next bytes during the push.

@@ -4,10 +4,10 @@ import { describe, test } from 'node:test'
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises'
 import fc from 'fast-check'
 import type { MessageChannel } from './channel.ts'
-import { encodeControl, frameTypes, maxMessageBytes, writeFrame } from './frames.ts'
+import { encodeControl, frameTypes, maxBatchBytes, maxMessageBytes, ProtocolError, writeFrame } from './frames.ts'
 import type { StreamHeader, StreamMessage } from './stream-header.ts'
 import { Tunnel, type TunnelOptions } from './tunnel.ts'
-import type { TunnelStream } from './tunnel-stream.ts'
+import { TunnelStream } from './tunnel-stream.ts'
 
 const header: StreamHeader = {
   sessionId: '01980000-0000-7000-8000-000000000001',
@@ -417,6 +417,26 @@ describe('a violation of the protocol closes the tunnel', () => {
       assert.ok(stream.destroyed)
     })
   }
+
+  test('small frames in large batches do not fill the memory while the reader waits', async () => {
+    const nothing = () => {}
+    const port = { ready: nothing, send: nothing, reset: nothing, growWindow: () => true, remove: nothing }
+    const stream = new TunnelStream({ id: 1, port })
+    stream.handleAccept()
+    stream.on('data', () => stream.pause())
+    const before = process.memoryUsage().arrayBuffers
+    const flood = async () => {
+      for (let count = 0; count < 4_000; count++) {
+        stream.handleData(Buffer.alloc(maxBatchBytes).subarray(0, 1))
+        await nextTurn()
+      }
+    }
+    await assert.rejects(flood(), ProtocolError)
+    globalThis.gc?.()
+    const bytes = process.memoryUsage().arrayBuffers - before
+    assert.ok(globalThis.gc === undefined || bytes < 16 * 1024 * 1024, `${bytes} bytes`)
+    stream.destroy()
+  })
 
   test('survives random bytes', async () => {
     await fc.assert(

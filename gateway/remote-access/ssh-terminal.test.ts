@@ -64,6 +64,13 @@ describe('an ssh terminal', () => {
     assertNoLeak(platform)
   })
 
+  test('shows only the first characters of endless banners', async () => {
+    await using peer = await device({ banner: 'b'.repeat(1_000), repeatedBanners: 500 })
+    using platform = new TestPlatform(peer.port, { credential })
+    const terminal = await platform.terminal()
+    assert.ok((await terminal.readUntil('$ ')).length < 5_000)
+  })
+
   test('sends the host key before it signs in', async () => {
     await using peer = await device()
     using platform = new TestPlatform(peer.port, { credential })

@@ -31,6 +31,8 @@ export type SshDeviceOptions = {
   /** The folder of the file transfer. Without it, the device has no file transfer. */
   folder?: string
   banner?: string
+  /** The number of times that the device repeats its banner before the first attempt to sign in. */
+  repeatedBanners?: number
   hostKeys?: ServerConfig['hostKeys']
   algorithms?: ServerConfig['algorithms']
 }
@@ -71,6 +73,9 @@ export class TestSshDevice implements AsyncDisposable {
   #serve(connection: Connection, options: SshDeviceOptions): void {
     connection.on('error', () => undefined)
     connection.on('authentication', (context) => {
+      const { banner = '', repeatedBanners = 0 } = options
+      if (this.attempts.length === 0)
+        for (let count = 0; count < repeatedBanners; count++) sendBanner(connection, banner)
       this.attempts.push(context.method)
       options.authenticate(context)
     })
@@ -96,6 +101,25 @@ export class TestSshDevice implements AsyncDisposable {
     this.#server.close()
     await once(this.#server, 'close')
   }
+}
+
+/** Sends a further banner. The library itself sends one. */
+function sendBanner(connection: Connection, text: string): void {
+  const { _packetRW: packets, _cipher: cipher } = (connection as unknown as { _protocol: SshProtocol })._protocol
+  const length = Buffer.byteLength(text)
+  const packet = packets.write.alloc(1 + 4 + length + 4)
+  const start = packets.write.allocStart
+  packet[start] = 53
+  packet.writeUInt32BE(length, start + 1)
+  packet.write(text, start + 5)
+  packet.writeUInt32BE(0, start + 5 + length)
+  cipher.encrypt(packets.write.finalize(packet))
+}
+
+/** The parts of the library's protocol with which a packet is sent. */
+type SshProtocol = {
+  _packetRW: { write: { allocStart: number; alloc(bytes: number): Buffer; finalize(packet: Buffer): Buffer } }
+  _cipher: { encrypt(packet: Buffer): void }
 }
 
 /** Accepts one user with a password. */

@@ -98,7 +98,10 @@ function refreshHeader(value: string, options: ResponseHeaderOptions): string | 
   const separated = rest.replace(/^[\d.]+/, '')
   if (seconds === '' || /^[^;,\s]/.test(separated)) return undefined
   const named = separated.trimStart().replace(/^[;,]/, '').trimStart()
-  const quoted = named.replace(/^url\s*=/i, '').trimStart().replace(/^["']/, '')
+  const quoted = named
+    .replace(/^url\s*=/i, '')
+    .trimStart()
+    .replace(/^["']/, '')
   const target = quoted.split(/["']/, 1)[0]?.trim() ?? ''
   if (target === '') return seconds
   const url = sessionUrl(target, options)
