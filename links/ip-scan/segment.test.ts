@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -157,21 +157,37 @@ test('hostNames uses an answer that arrives after a pause of the process', async
   assert.equal(await hostNames(options)('10.0.0.1'), 'plc-1.plant.example')
 })
 
+/**
+ * Starts a DNS server whose answers are truncated, and a TCP server at the same port. If another program uses the TCP port,
+ * both servers start at another port.
+ */
+async function truncatingServers(onConnection: (socket: Socket) => void) {
+  for (;;) {
+    const dns = await dnsServer(() => 'truncated')
+    const [host = '', port = ''] = dns.server.split(':')
+    const server = createServer(onConnection)
+    try {
+      await once(server.listen(Number(port), host), 'listening')
+      return { dns, server }
+    } catch (error) {
+      dns[Symbol.dispose]()
+      if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
+    }
+  }
+}
+
 test('hostNames does not repeat a truncated answer over TCP', async () => {
-  using dns = await dnsServer(() => 'truncated')
-  const [host = '', port = ''] = dns.server.split(':')
   let connections = 0
-  const server = createServer((socket) => {
+  const servers = await truncatingServers((socket) => {
     connections += 1
     socket.destroy()
   })
-  server.listen(Number(port), host)
-  await once(server, 'listening')
+  using dns = servers.dns
   const permits = unlimitedPermits()
   const names = hostNames({ server: dns.server, permits, signal: new AbortController().signal, log })
   assert.equal(await names('10.0.0.1'), undefined)
   assert.equal(await names('10.0.0.2'), undefined, 'the server is still used')
-  server.close()
+  servers.server.close()
   assert.deepEqual([dns.queries.length, permits.taken.length, connections], [2, 2, 0])
 })
 
