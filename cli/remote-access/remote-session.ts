@@ -6,7 +6,7 @@ import { CommandError, exitCodes } from '../output/error-report.ts'
 import { formatBytes, sanitize } from '../output/text.ts'
 import type { Session } from '../session/session.ts'
 import { durationText, endError, SessionWatch } from './session-watch.ts'
-import { openStream, type RemoteStream, type StreamQuery } from './stream.ts'
+import { openStream, type RemoteStream, StreamError, type StreamQuery } from './stream.ts'
 
 /**
  * This file runs a command with its own remote session: it requests the session, waits until the session is open, and ends
@@ -96,6 +96,10 @@ async function useSession(
       signal,
       open,
       refresh: () => watch.refresh(),
+    }).catch(async (error: unknown) => {
+      // The stream reports only that the session ended. The session contains the reason.
+      if (error instanceof StreamError && error.code === 'session_ended') await watch.refresh()
+      throw error
     })
     signal.throwIfAborted()
   } catch (error) {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
 import type { WebSocket } from 'ws'
 import type { Screen } from '../output/terminal.ts'
-import { assetId, RemotePeer, until } from './testing.ts'
+import { assetId, minutesFromNow, RemotePeer, until } from './testing.ts'
 
 let peer: RemotePeer
 
@@ -128,7 +128,8 @@ test('restores the terminal and prints the reason when the session ends', async 
     send(socket, { ...hostKey, isNew: false })
     send(socket, { type: 'signed-in', user: 'admin' })
     socket.on('message', () => {
-      send(socket, { type: 'error', code: 'session_ended', detail: 'A reviewer ended the session.' })
+      peer.session = { ...peer.session, state: 'ended', ending: 'ended-by-reviewer', endedTimestamp: minutesFromNow(0) }
+      send(socket, { type: 'error', code: 'session_ended', detail: 'The session has ended' })
       socket.close(4001)
     })
   }
@@ -140,6 +141,7 @@ test('restores the terminal and prints the reason when the session ends', async 
   assert.deepEqual(screen.modes, [true, false])
   assert.match(command.printed.err, /\(known\)/)
   assert.match(command.printed.err, /A reviewer ended the session\./)
+  assert.ok(!command.printed.err.includes('The session has ended'))
 })
 
 test('explains a changed host key and does not prompt', async () => {

@@ -43,6 +43,13 @@ describe('recordings', () => {
   /** A terminal that shows its output, and does not echo its input. */
   const silentTerminal: OnOpen = (stream, header) => {
     stream.accept()
+    if (header.kind === 'tcp') {
+      stream.on('error', () => {})
+      // The version of ssh can follow other lines, and can be in two chunks.
+      stream.write(header.port === 80 ? 'Welcome\r\nSS' : 'HTTP/1.1 200 OK\r\nServer: SSH-')
+      setImmediate(() => stream.write('H-2.0-Device\r\n'))
+      return
+    }
     if (header.kind !== 'terminal') {
       stream.end()
       return
@@ -116,6 +123,21 @@ describe('recordings', () => {
     assert.deepEqual([detail?.recordingDigest, detail?.recordingBytes], [recordingDigest, recordingBytes])
     const read = { target: `remote-session/${id}`, action: 'remote-access.readRecording' }
     assert.equal((await plant.admin.audit.listEntries({ query: read })).data.length, 1)
+  })
+
+  test('ends a plain TCP connection of a recorded access group if the device answers with ssh', async () => {
+    for (const service of ['http', 'tcp'] as const) {
+      const { id } = await createSession(user, { assetId: plant.assetId, service, port: 80 })
+      const client = await openStream(id, { url, token: user.token })
+      assert.equal((await client.end()).code, 4000)
+      assert.equal(client.messages[0]?.code, 'forbidden')
+      assert.ok(!client.bytes.includes('SSH-'))
+      await user['remote-access'].endSession({ params: { id } })
+    }
+    const { id } = await createSession(user, { assetId: plant.assetId, service: 'tcp', port: 443 })
+    using client = await openStream(id, { url, token: user.token })
+    await until(() => client.bytes.includes('H-2.0-Device'))
+    await user['remote-access'].endSession({ params: { id } })
   })
 
   test('stores the recording encrypted', async () => {

@@ -215,8 +215,10 @@ describe('the end of sessions', () => {
     )
     fingerprint = `SHA256:${'b'.repeat(43)}`
     const third = await open()
-    assert.notEqual((await third.client.end()).code, 1000)
+    assert.equal((await third.client.end()).code, 4000)
     assert.equal(third.client.bytes.length, 0)
+    assert.equal(third.client.messages.at(-1)?.code, 'host_key_changed')
+    assert.match(String(third.client.messages.at(-1)?.detail), /SHA256:bbb.*SHA256:aaa.*delete the stored key/)
     const ended = await readSession(admin, third.id)
     assert.equal(ended.ending, 'host-key-changed')
     assert.match(ended.endingDetail ?? '', /SHA256:bbb.*SHA256:aaa/)

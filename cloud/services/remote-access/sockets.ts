@@ -114,6 +114,7 @@ async function serve(context: Context, serving: Serving): Promise<void> {
     const bridged = bridge(socket, stream, {
       kind: request.kind,
       recorder: isTerminal ? recorder : undefined,
+      refusesSsh: request.kind === 'tcp' && row.recording !== 'none',
       isStopping: () => context.stopping.aborted,
       onGatewayMessage: (message, answer) => gatewayMessage(context, { message, answer, row, caller }),
     })

@@ -15,6 +15,8 @@ export type BridgeOptions = {
   kind: string
   /** Records the output of a terminal. */
   recorder?: TerminalRecorder | undefined
+  /** Whether the stream ends if the device answers with ssh, because a plain TCP connection would avoid the recording. */
+  refusesSsh: boolean
   /**
    * Handles a message of the gateway. Returns the message for the client, or undefined if the client gets none. A message to
    * the gateway is sent with `answer`.
@@ -28,6 +30,12 @@ export type BridgeOptions = {
 const messageLength = 16_384
 /** The maximum number of messages of a gateway that wait to be handled. A gateway that sends more loses the stream. */
 const waitingMessages = 256
+/** A server of ssh sends its version at the start of a line, which other lines can precede (RFC 4253 §4.2). */
+const sshVersion = /(?:^|\n)SSH-/
+
+/** The number of first bytes of a device in which its ssh version is searched. */
+const sshSearchBytes = 4_096
+
 /** The maximum number of answers in a message. */
 const mostAnswers = 32
 
@@ -107,7 +115,16 @@ export function bridge(socket: Socket, stream: TunnelStream, options: BridgeOpti
   })
   stream.on('drain', () => socket.resume())
   socket.on('drain', () => stream.resume())
+  let firstBytes = options.refusesSsh ? '' : undefined
   stream.on('data', (chunk: Buffer) => {
+    if (firstBytes !== undefined) {
+      firstBytes += chunk.toString('latin1', 0, sshSearchBytes - firstBytes.length)
+      if (sshVersion.test(firstBytes)) {
+        stream.destroy(sshNotRecorded())
+        return
+      }
+      if (firstBytes.length >= sshSearchBytes) firstBytes = undefined
+    }
     const isRecorded = recorder?.output(chunk) ?? true
     if (!socket.send(chunk)) stream.pause()
     if (isRecorded) return
@@ -149,7 +166,11 @@ export function bridge(socket: Socket, stream: TunnelStream, options: BridgeOpti
   const refusalOf = (error: Error) =>
     error instanceof StreamRefusal ? error : { code: 'internal', detail: 'The stream failed' }
   stream.on('error', (error) => {
-    void handled.catch(() => {}).then(() => fail(refusalOf(error)))
+    // A changed host key ends the session, which ends the stream first. The client gets the explanation.
+    void handled.then(
+      () => fail(refusalOf(error)),
+      (refusal: Error) => fail(refusalOf(refusal)),
+    )
   })
   socket.on('close', () => stream.destroy())
   if (stream.closed) {
@@ -167,6 +188,13 @@ export function bridge(socket: Socket, stream: TunnelStream, options: BridgeOpti
           resolve()
         })
     })
+  })
+}
+
+function sshNotRecorded(): StreamRefusal {
+  return new StreamRefusal({
+    code: 'forbidden',
+    detail: 'Terminals of this access group are recorded, and the device answers with ssh. Open a session for ssh',
   })
 }
 
