@@ -29,9 +29,12 @@ export function testTerminal({ environment = {}, input = '', answers, columns, s
   /** The other ends of standard input and output, for commands that carry bytes. */
   bytes: { input: PassThrough; output: PassThrough }
   interrupt(): void
+  /** Ends the command as SIGTERM and SIGHUP do. */
+  terminate(): void
 } {
   const printed = { out: '', err: '' }
   const listeners = new Set<() => void>()
+  const terminationListeners = new Set<() => void>()
   const bytes = { input: new PassThrough(), output: new PassThrough() }
   const left = [...(answers ?? [])]
   const answer = async (question: string) => {
@@ -66,12 +69,18 @@ export function testTerminal({ environment = {}, input = '', answers, columns, s
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
-    onTermination: () => () => {},
+    onTermination(listener) {
+      terminationListeners.add(listener)
+      return () => terminationListeners.delete(listener)
+    },
   }
   const interrupt = () => {
     for (const listener of listeners) listener()
   }
-  return { terminal, printed, bytes, interrupt }
+  const terminate = () => {
+    for (const listener of terminationListeners) listener()
+  }
+  return { terminal, printed, bytes, interrupt, terminate }
 }
 
 /** Splits a line into words like a shell. Supports only the shell syntax that the examples use. */

@@ -175,6 +175,17 @@ describe('millwright connect --stdio', () => {
     assert.equal(String(command.bytes.output.read()), 'bye')
   })
 
+  test('ends the session without a message when OpenSSH ends the command with a signal', async () => {
+    peer.onStream = echo
+    const command = peer.start(['connect', assetId, '22', '--stdio'])
+    command.bytes.input.write('hello')
+    await until('the stream is open', () => command.bytes.output.readableLength === 5)
+    command.terminate()
+    assert.equal(await command.ended, 0)
+    assert.deepEqual(command.printed, { out: '', err: '' })
+    assert.equal(peer.requests.at(-1), `DELETE /sessions/${sessionId}`)
+  })
+
   test('exits with the reason when the platform refuses the stream', async () => {
     peer.refusals = [{ status: 403, code: 'forbidden', detail: 'The policy records terminals.' }]
     const command = peer.start(['connect', assetId, 'ssh', '--stdio'])

@@ -77,7 +77,7 @@ async function connect(session: Session, asset: string, service: string, options
   const target = targetOf(service, options)
   const { listen, stdio } = options
   const request = await sessionRequest(session, { asset, ...target }, options)
-  await withRemoteSession(session, { request, isQuiet: stdio === true }, (remote) => {
+  await withRemoteSession(session, { request, isQuiet: stdio === true, endsWithSignal: stdio === true }, (remote) => {
     if (stdio) return serveStandardStreams(session, remote)
     if (listen !== undefined) return serveLocalPort(session, remote, listen === true ? 0 : listen)
     if (target.service === 'ssh') return runShell(session, remote)

@@ -30,6 +30,8 @@ export type RunSessionOptions = {
   request: SessionRequest
   /** Prints nothing about the session except what the user must know or do. */
   isQuiet?: boolean
+  /** Whether SIGTERM and SIGHUP end the command normally. OpenSSH ends its `ProxyCommand` with such a signal. */
+  endsWithSignal?: boolean
 }
 
 const pollMs = 1_000
@@ -37,18 +39,19 @@ const endTimeoutMs = 10_000
 
 export async function withRemoteSession(
   session: Session,
-  { request, isQuiet = false }: RunSessionOptions,
+  { request, isQuiet = false, endsWithSignal = false }: RunSessionOptions,
   work: (remote: OpenRemoteSession) => Promise<void>,
 ): Promise<void> {
   const { terminal } = session
   const stop = new AbortController()
+  const terminated = interrupted()
   const releases = [
     terminal.onInterrupt(() => {
       release()
       terminal.note('Ending the session. To exit at once, press Ctrl-C again.')
       stop.abort(interrupted())
     }),
-    terminal.onTermination(() => stop.abort(interrupted())),
+    terminal.onTermination(() => stop.abort(terminated)),
   ]
   const release = () => {
     for (const one of releases) one()
@@ -56,6 +59,8 @@ export async function withRemoteSession(
   try {
     const { data: created } = await session.api(remoteAccess).createSession({ body: { data: request } })
     await useSession(session, created, { stop, isQuiet, work })
+  } catch (error) {
+    if (!endsWithSignal || error !== terminated) throw error
   } finally {
     release()
   }

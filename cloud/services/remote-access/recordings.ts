@@ -18,7 +18,12 @@ export function recordingHandlers(context: Context): Pick<Handlers<typeof remote
     async readRecording({ params: { id } }, caller) {
       const { row } = await requireSupervised(context, caller, id)
       if (row.closedAt === null)
-        throw new Problem('conflict', 'The session has not ended. Its recording can be read after its end')
+        throw new Problem(
+          'conflict',
+          row.state === 'ended'
+            ? 'The recording is not complete yet. Retry in a few seconds'
+            : 'The session has not ended. Its recording can be read after its end',
+        )
       if (row.recordingParts === 0)
         throw new Problem(
           'not_found',
