@@ -165,5 +165,11 @@ export function decodeRefusal(payload: Buffer): { code: string; detail: string }
   const { code, detail } = decodeJson(payload)
   if (typeof code !== 'string' || typeof detail !== 'string')
     throw new ProtocolError('The reason of a reset has no code or no detail')
-  return { code, detail }
+  return { code: plainText(code), detail: plainText(detail) }
+}
+
+/** Returns a text of the other side without characters that a database or a terminal does not accept. */
+function plainText(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters of the other side are removed
+  return text.toWellFormed().replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ')
 }

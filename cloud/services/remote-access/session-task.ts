@@ -73,23 +73,27 @@ async function superviseSessions(context: Context, { connector, closer }: Parts,
   const ids = running.map(({ assetId }) => assetId)
   const assets = running.length === 0 ? new Map() : await describeAssets(context, system, ids)
   const connecting: SessionRow[] = []
-  for (const row of rows) {
-    if (signal.aborted) return
-    if (row.state === 'ended') {
-      await closer.close(system, row)
-      continue
-    }
+  const supervise = async (row: SessionRow): Promise<void> => {
+    if (row.state === 'ended') return closer.close(system, row)
     const asset: AssetDescription | undefined = assets.get(row.assetId)
     const end = (await endOf(context, tenantId, { row, asset })) ?? timeEndOf(row, Date.now())
-    if (end !== undefined) await endByPlatform(context, tenantId, { id: row.id, ...end })
-    else {
-      if (asset !== undefined && asset.accessGroupId !== row.accessGroupId)
-        await context.database.transaction({ tenantId }, (tx) => store.setAccessGroup(tx, row.id, asset.accessGroupId))
-      if (row.state === 'connecting') connecting.push(row)
+    if (end !== undefined) {
+      await endByPlatform(context, tenantId, { id: row.id, ...end })
+      return
     }
+    if (asset !== undefined && asset.accessGroupId !== row.accessGroupId)
+      await context.database.transaction({ tenantId }, (tx) => store.setAccessGroup(tx, row.id, asset.accessGroupId))
+    if (row.state === 'connecting') connecting.push(row)
+  }
+  /** The error of one session must not prevent the end of other sessions. */
+  const logged = (row: SessionRow) => (error: unknown) =>
+    context.log.error({ error, session: row.id }, 'A remote session could not be supervised')
+  for (const row of rows) {
+    if (signal.aborted) return
+    await supervise(row).catch(logged(row))
   }
   // A gateway that does not answer delays only its own sessions, and the next run by some seconds.
-  await Promise.all(connecting.map((row) => connector.retry(system, row)))
+  await Promise.all(connecting.map((row) => connector.retry(system, row).catch(logged(row))))
 }
 
 type SessionOutcome = { ending: SessionEnding; detail?: string }

@@ -158,7 +158,7 @@ async function gatewayMessage(
 ): Promise<StreamMessage | undefined> {
   if (message.type === 'host-key') {
     const { algorithm, fingerprint } = message
-    if (typeof algorithm !== 'string' || typeof fingerprint !== 'string' || `${algorithm}${fingerprint}`.length > 512)
+    if (!isKeyText(algorithm) || !isKeyText(fingerprint))
       throw new StreamRefusal({ code: 'device_unreachable', detail: 'The gateway sent a host key that is not valid' })
     const { isAccepted, isNew, detail } = await decideHostKey(context, caller, { row, key: { algorithm, fingerprint } })
     answer({ type: 'host-key-decision', isAccepted, isNew })
@@ -167,6 +167,11 @@ async function gatewayMessage(
   }
   if (message.type === 'signed-in') await recordUse(context, { row, caller, worked: true })
   return message
+}
+
+/** Returns true for the name of an algorithm or a fingerprint: printable ASCII characters without spaces. */
+function isKeyText(value: unknown): value is string {
+  return typeof value === 'string' && /^[\x21-\x7e]{1,256}$/.test(value)
 }
 
 /** Records whether the chosen credential of a session opened the device. */
