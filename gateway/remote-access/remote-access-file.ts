@@ -1,4 +1,3 @@
-import { unwatchFile, watchFile } from 'node:fs'
 import { pause } from '@millwright/api/back-off.ts'
 import Value from 'typebox/value'
 import { readIfExists, writeDurably } from '../durable-file.ts'
@@ -63,13 +62,14 @@ export class RemoteAccessFile implements Disposable {
   #state: RemoteAccessState
   /** The reads of the file, one after the other. */
   #reading: Promise<unknown> = Promise.resolve()
-  readonly #onFileChange = () => void this.refresh({ isCompleted: false })
+  /** Each check reads the file. A comparison of times would miss a change that is as old as the first check. */
+  readonly #timer = setInterval(() => void this.#check(), timing.checkEveryMs).unref()
+  #isChecking = false
 
   private constructor(file: string, state: RemoteAccessState, onChange: (state: RemoteAccessState) => void) {
     this.#file = file
     this.#state = state
     this.#onChange = onChange
-    watchFile(file, { interval: timing.checkEveryMs, persistent: false }, this.#onFileChange)
   }
 
   static async open(file: string, onChange: (state: RemoteAccessState) => void): Promise<RemoteAccessFile> {
@@ -107,7 +107,14 @@ export class RemoteAccessFile implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    unwatchFile(this.#file, this.#onFileChange)
+    clearInterval(this.#timer)
+  }
+
+  async #check(): Promise<void> {
+    if (this.#isChecking) return
+    this.#isChecking = true
+    await this.refresh({ isCompleted: false })
+    this.#isChecking = false
   }
 }
 
