@@ -81,8 +81,8 @@ conclude()
 
 /**
  * Returns the lanes. End-to-end tests mostly wait, for example for the start of a program or the end of a lease, so
- * they have a separate lane. The workers of the other lanes keep two processors busy. They run end-to-end tests when
- * the other queues are empty. One worker runs all tests with separate processes one after the other, because it closes
+ * they have a separate lane. Many other tests wait too, so the other lanes have three workers for two processors. They run
+ * end-to-end tests when the other queues are empty. One worker runs all tests with separate processes one after the other, because it closes
  * the processes of its tests when the arrangement changes.
  */
 function lanes(): Lane[] {
@@ -93,7 +93,7 @@ function lanes(): Lane[] {
   return [
     { queues: [waiting], workers: 2 },
     { queues: [split, working, waiting], workers: 1 },
-    { queues: [working, waiting, split], workers: 1 },
+    { queues: [working, waiting, split], workers: 2 },
   ]
 }
 
