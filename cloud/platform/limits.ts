@@ -60,6 +60,8 @@ export const limits = {
   socketBufferBytes: 16 * 1024 * 1024,
   /** How often an open WebSocket is checked. A client that sends nothing between two checks is disconnected. */
   socketPingMs: 15_000,
+  /** How often a WebSocket that the server does not read is checked. The second check after a lost connection fails. */
+  pausedSocketPingMs: 2_000,
   /** How long a client may take to answer the close of its WebSocket. */
   socketCloseMs: 1_000,
   /** Maximum number of concurrent requests in a process that wait for a response of another process of the platform. */

@@ -101,6 +101,14 @@ export class Socket extends EventEmitter<SocketEvents> {
     this.#receivedBytes = bytesRead
   }
 
+  /**
+   * Sends a ping on a paused socket. The server does not read the end of a connection while the socket is paused, but a
+   * ping to a client that has ended fails. A client that is alive learns that the server is alive.
+   */
+  checkPaused(): void {
+    if (this.isOpen && this.#webSocket.isPaused) this.#webSocket.ping()
+  }
+
   /** Returns the socket as the channel of a tunnel. The tunnel then reads all binary messages. */
   channel(): MessageChannel {
     const socket = this

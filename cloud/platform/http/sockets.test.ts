@@ -393,6 +393,25 @@ describe('a WebSocket', () => {
     client.terminate()
   })
 
+  test('notices the lost connection of a client while it is paused', async () => {
+    const opened = Promise.withResolvers<Socket>()
+    await using server = await start('one process', async () => opened.resolve)
+    const client = dial(server.port)
+    await once(client, 'open')
+    const socket = await opened.promise
+    socket.pause()
+    const pinged = once(client, 'ping')
+    socket.checkPaused()
+    await pinged
+    const lost = once(socket, 'close')
+    client.terminate()
+    while (socket.isOpen) {
+      socket.checkPaused()
+      await nextTurn()
+    }
+    assert.equal((await lost)[0], 1006)
+  })
+
   test('limits the WebSockets of one principal', async () => {
     let waiting: (() => void)[] = []
     await using server = await start('one process', async () => {

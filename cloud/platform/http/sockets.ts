@@ -55,12 +55,17 @@ export class Sockets {
 
   /** Checks the open WebSockets until the server stops, and then closes them. */
   start(app: FastifyInstance): void {
-    const timer = setInterval(() => {
-      for (const socket of this.#open.keys()) socket.checkAlive()
-    }, limits.socketPingMs).unref()
+    const timers = [
+      setInterval(() => {
+        for (const socket of this.#open.keys()) socket.checkAlive()
+      }, limits.socketPingMs).unref(),
+      setInterval(() => {
+        for (const socket of this.#open.keys()) socket.checkPaused()
+      }, limits.pausedSocketPingMs).unref(),
+    ]
     app.addHook('preClose', async () => {
       this.#stops = true
-      clearInterval(timer)
+      for (const timer of timers) clearInterval(timer)
       for (const socket of this.#open.keys()) socket.close(1012, 'The server restarts')
       for (const connection of this.#connections) connection.destroy()
     })
