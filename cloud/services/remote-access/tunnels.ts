@@ -48,10 +48,14 @@ export class Tunnels {
     return this.#tunnels.get(keyOf(owner))?.tunnel
   }
 
-  /** Returns the process that holds the tunnel of a gateway, if it is another one. */
+  /**
+   * Returns the process that holds the tunnel of a gateway, if it is another one. A former process at the address of this
+   * process was killed and holds no tunnel.
+   */
   async findElsewhere({ tenantId, gatewayId }: TunnelOwner): Promise<TunnelRow | undefined> {
-    const row = await this.#context.database.read({ tenantId }, (handle) => findTunnel(handle, gatewayId))
-    return row?.processId === this.processId ? undefined : row
+    const { database, settings } = this.#context
+    const row = await database.read({ tenantId }, (handle) => findTunnel(handle, gatewayId))
+    return row?.processId === this.processId || row?.processUrl === settings.internalUrl ? undefined : row
   }
 
   /** Uses the channel that a gateway opened: for a new tunnel, or to resume its tunnel after the loss of a channel. */
