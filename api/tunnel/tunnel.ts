@@ -537,8 +537,9 @@ export class Tunnel extends EventEmitter<TunnelEvents> {
     this.#channel = undefined
     this.#state = 'suspended'
     this.#seal()
+    const other = this.role === 'cloud' ? 'gateway' : 'platform'
     this.#resumeTimer = setTimeout(
-      () => this.close('The connection was lost and not resumed in time'),
+      () => this.close(`The connection to the ${other} was lost and not resumed in time`),
       this.#limits.resumeMs,
     )
     this.emit('suspended')
