@@ -37,9 +37,10 @@ const closeTimeoutMs = 2_000
 
 /**
  * How often an open stream is checked. The platform sends a ping at least every 15 seconds, and expects bytes in the same
- * time, also from a client that does not read because the receiver of its bytes is slow.
+ * time, also from a client that does not read because the receiver of its bytes is slow. Such a client finds a lost
+ * connection when it sends.
  */
-const checkMs = 5_000
+const checkMs = 2_000
 const silenceMs = 45_000
 
 /** The close codes of a stream. */
@@ -62,6 +63,7 @@ const exitCodeFor: Readonly<Record<string, number>> = {
   connection_lost: exitCodes.unreachable,
   platform_restarted: exitCodes.unreachable,
   gateway_offline: exitCodes.unreachable,
+  tunnel_closed: exitCodes.unreachable,
   device_unreachable: exitCodes.unreachable,
 }
 
@@ -71,6 +73,7 @@ const nextSteps: Readonly<Record<string, string>> = {
   not_signed_in: 'pass --credential, or sign in with a terminal',
   connection_lost: 'connect again',
   platform_restarted: 'connect again',
+  tunnel_closed: 'connect again when the gateway is connected: millwright remote status',
 }
 
 function nextStepOf(code: string): { next?: string } {
