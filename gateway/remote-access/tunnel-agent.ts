@@ -15,7 +15,10 @@ const timing = {
   openMs: 10_000,
   /** The pauses between attempts. The first attempt after a lost connection has no pause, so that streams can resume. */
   firstMs: 250,
-  longestMs: 30_000,
+  /** The longest pause while the platform is not reachable. Users wait for the gateway after a restart of the platform. */
+  longestUnreachableMs: 4_000,
+  /** The longest pause while the platform refuses the tunnel. */
+  longestRefusedMs: 30_000,
   /** The pause while the platform has no remote access, or refuses the tunnel of this gateway. */
   unavailableMs: 5 * 60_000,
 } as const
@@ -94,7 +97,9 @@ export class TunnelAgent {
 
   async #run(signal: AbortSignal): Promise<void> {
     const { log } = this.#options
-    const backOff = new BackOff({ firstMs: timing.firstMs, longestMs: timing.longestMs })
+    const { firstMs, longestUnreachableMs, longestRefusedMs } = timing
+    const failures = new BackOff({ firstMs, longestMs: longestUnreachableMs })
+    const refusals = new BackOff({ firstMs, longestMs: longestRefusedMs })
     this.#setState('connecting')
     while (!signal.aborted) {
       try {
@@ -102,9 +107,10 @@ export class TunnelAgent {
         const openedAt = performance.now()
         this.#setState('connected')
         await this.#attach(socket, signal)
-        // A connection that the platform closes again at once counts as a failure.
-        if (performance.now() - openedAt > timing.firstMs) backOff.reset()
-        else await pause(backOff.nextMs(), signal)
+        failures.reset()
+        // A connection that the platform closes again at once counts as a refusal.
+        if (performance.now() - openedAt > firstMs) refusals.reset()
+        else await pause(refusals.nextMs(), signal)
         if (!signal.aborted) this.#setState('connecting')
       } catch (error) {
         if (signal.aborted) break
@@ -115,7 +121,7 @@ export class TunnelAgent {
         } else {
           this.#setState('connecting')
           log.debug({ error }, 'the tunnel for remote access could not be opened; retrying')
-          await pause(backOff.nextMs(), signal)
+          await pause((error instanceof RefusedTunnelError ? refusals : failures).nextMs(), signal)
         }
       }
     }
