@@ -8,8 +8,6 @@ import { baseSchemaUrl } from '@millwright/api/asset-schema.ts'
 import type { RemotePolicy } from '@millwright/api/remote-access.ts'
 import { plantedWord } from '@millwright/cloud/platform/testing/secrets-shown.ts'
 import { passwordOnly, TestSshDevice } from '@millwright/gateway/remote-access/ssh-testing.ts'
-import { defineLink } from '@millwright/link-sdk/define-link.ts'
-import { type RunningLink, startLink } from '@millwright/link-sdk/start-link.ts'
 import type { Browser, Page, WebSocketRoute } from 'playwright-core'
 import { openBrowser } from './browser.ts'
 import {
@@ -24,34 +22,11 @@ import {
 } from './console.ts'
 import { type Caller, callerOf, type Platform, startPlatform, temporaryFolder, until } from './platform.ts'
 import { assertOverlayReachable, clickAsPerson } from './reachability.ts'
-import { discovered, type Gateway, newGateway, startGateway } from './shop-floor.ts'
+import { connectDevice, deviceName } from './remote-device.ts'
+import type { Gateway } from './shop-floor.ts'
 
 /** The password of the user on the device, and of the reviewer. No page may show it. */
 const password = `the ${plantedWord} of a user`
-const deviceName = 'Drive 12'
-const linkId = 'example.links.one-device'
-
-/** A link that finds one device at the loopback address, where the servers of the device listen. */
-const link = defineLink({
-  manifest: { id: linkId, name: 'One device', vendor: 'Example', version: '1.0.0', sends: [] },
-  async *discover() {
-    const mac = '00:1b:1b:00:00:12'
-    yield {
-      address: { ip_address: '127.0.0.1' },
-      asset: {
-        functional_object_type: 'Device',
-        functional_object_schema_url: baseSchemaUrl,
-        name: deviceName,
-        asset_identifiers: [{ asset_identifier_type: 'MacIdentifier', mac_address: mac }],
-        connection_points: [
-          { connection_point_type: 'Ipv4Connectivity', id: 'ipv4', ipv4_address: '127.0.0.1' },
-          { connection_point_type: 'EthernetPort', id: 'port', mac_address: mac },
-        ],
-      },
-    }
-  },
-})
-
 /** Starts a device whose shell repeats each line. The line `exit` ends the shell. */
 function startDevice(folder: string): Promise<TestSshDevice> {
   return TestSshDevice.start({
@@ -90,7 +65,6 @@ describe('remote access in the console', () => {
   let consoleBrowser: ConsoleBrowser
   let caller: Caller
   let gateway: Gateway | undefined
-  let runningLink: RunningLink | undefined
   let device: TestSshDevice | undefined
   let webPage: Server | undefined
   let page: Page
@@ -110,7 +84,7 @@ describe('remote access in the console', () => {
     caller = await callerOf(platform)
     const ports = [device.port, (webPage.address() as AddressInfo).port]
     policy = { approval: 'none', recording: 'all', maxMinutes: 120, idleMinutes: 15, ports }
-    await connectShopFloor(ports)
+    ;({ gateway, assetId, groupId } = await connectDevice(caller, { home: folder.path, name: 'hall', ports }))
     consoleBrowser = consoleOf(platform, browser)
     ;({ page } = await consoleBrowser.open({ acceptDownloads: true }))
     await consoleBrowser.signIn(page, { path: '/remote' })
@@ -118,43 +92,12 @@ describe('remote access in the console', () => {
 
   after(async () => {
     await browser?.close()
-    await runningLink?.stop()
     await gateway?.program[Symbol.asyncDispose]()
     await platform?.[Symbol.asyncDispose]()
     await device?.[Symbol.asyncDispose]()
     webPage?.close()
     folder[Symbol.dispose]()
   })
-
-  /** Starts a gateway whose local file allows the ports of the device, and finds the device. */
-  async function connectShopFloor(ports: readonly number[]): Promise<void> {
-    const id = await newGateway(caller, { home: folder.path, name: 'hall' })
-    mkdirSync(join(folder.path, 'hall'))
-    const remoteAccess = { loopback: true, allow: [{ network: '127.0.0.0/8', ports }] }
-    writeFileSync(join(folder.path, 'hall', 'remote-access.json'), JSON.stringify({ remoteAccess }))
-    gateway = await startGateway('hall', { home: folder.path, id })
-    runningLink = await startLink(link, { registry: `127.0.0.1:${gateway.registryPort}`, logLevel: 'error' })
-    await until('the link is there', async () => {
-      const { data } = await caller.discovery.listAssetLinks({ params: { gatewayId: id } })
-      return data.some(({ assetLinkId, reachable }) => assetLinkId === linkId && reachable)
-    })
-    const { jobId } = await caller.discovery.createDiscovery({
-      params: { gatewayId: id },
-      body: { data: { assetLinkId: linkId } },
-    })
-    await until('the device is found', async () => (await discovered(caller, jobId)).state === 'finished')
-    await until('the asset is stored', async () => {
-      const { data } = await caller.inventory.listAssets({ query: { q: deviceName } })
-      assetId = String(data[0]?.id ?? '')
-      return assetId !== ''
-    })
-    const { data: groups } = await caller.authorization.listAccessGroups({ query: {} })
-    groupId = String(groups.find(({ name }) => name === 'default')?.id)
-    await until('the tunnel is open', async () => {
-      const { data } = await caller['remote-access'].listGateways({ query: {} })
-      return data.some(({ gatewayId, isConnected }) => gatewayId === id && isConnected)
-    })
-  }
 
   const button = (name: string | RegExp, on = page) =>
     on.getByRole('button', { name, exact: typeof name === 'string' }).first()

@@ -1,15 +1,16 @@
 import assert from 'node:assert/strict'
 import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { type AddressInfo, connect, createServer, type Server } from 'node:net'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { after, before, describe, test } from 'node:test'
-import { startSimulator } from '@millwright/links/opcua/simulator.ts'
+import { TestDevice } from '@millwright/gateway/remote-access/testing.ts'
 import { type Caller, callerOf, type Platform, startPlatform, temporaryFolder, until } from './platform.ts'
-import { type Ended, millwright, type Program, root } from './program.ts'
-import { type Gateway, newGateway, over, startGateway } from './shop-floor.ts'
+import { type Ended, millwright, root } from './program.ts'
+import { allowPorts, assertEqualBytes, connectDevice, exchange, openLocalPort, tunnelOpen } from './remote-device.ts'
+import type { Gateway } from './shop-floor.ts'
 import { newKey, type SshDevice, startSshDevice } from './ssh-device.ts'
 
 /**
@@ -27,88 +28,29 @@ const keyFile = join(home, 'client-key')
 let platform: Platform
 let caller: Caller
 let gateway: Gateway
-let echo: Server
-let echoPort: number
+let echo: TestDevice
 let device: SshDevice
 let assetId: string
 
 before(async () => {
-  writeFileSync(keyFile, clientKey.private, { mode: 0o600 })
-  echo = createServer({ allowHalfOpen: true }, (socket) => socket.on('error', () => {}).pipe(socket))
-  echo.listen(0, '127.0.0.1')
-  await once(echo, 'listening')
-  echoPort = (echo.address() as AddressInfo).port
   device = await startSshDevice({ user, password, publicKey: clientKey.public })
+  echo = await TestDevice.start((socket) => void socket.pipe(socket))
   platform = await startPlatform({ home })
+  writeFileSync(keyFile, clientKey.private, { mode: 0o600 })
   caller = await callerOf(platform)
-  await startFloor()
-  assetId = await findDevice()
-  const { data: groups } = await caller.authorization.listAccessGroups({ query: { name: 'default' } })
-  const policy = { approval: 'none', recording: 'none', maxMinutes: 60, idleMinutes: 15 } as const
-  await caller['remote-access'].putPolicy({
-    params: { accessGroup: groups[0]?.id ?? '' },
-    body: { data: { ...policy, ports: [echoPort, device.port] } },
-  })
-  await gatewayConnected()
+  const ports = [echo.port, device.port]
+  const connected = await connectDevice(caller, { home, name: 'floor', ports })
+  ;({ gateway, assetId } = connected)
+  await allowPorts(caller, connected.groupId, ports)
 })
 
 after(async () => {
   await gateway?.program[Symbol.asyncDispose]()
   await platform?.[Symbol.asyncDispose]()
   await device?.[Symbol.asyncDispose]()
-  echo?.close()
+  await echo?.[Symbol.asyncDispose]()
   folder[Symbol.dispose]()
 })
-
-/** Starts a gateway whose local files allow scans of this machine and connections to the two ports. */
-async function startFloor(): Promise<void> {
-  const gatewayHome = join(home, 'floor')
-  mkdirSync(gatewayHome)
-  const budget = await millwright(['gateway', 'budget', '--home', gatewayHome, '--local-addresses', 'allow'], { home })
-    .ended
-  assert.equal(budget.code, 0, budget.stderr)
-  const allow = [{ network: '127.0.0.1/32', ports: [echoPort, device.port] }]
-  const remoteAccess = { isEnabled: true, allow, loopback: true }
-  writeFileSync(join(gatewayHome, 'remote-access.json'), JSON.stringify({ remoteAccess }))
-  const id = await newGateway(caller, { home, name: 'floor' })
-  gateway = await startGateway('floor', { home, id, environment: { MILLWRIGHT_GATEWAY_LINKS: 'opcua' } })
-}
-
-/** Scans this machine with the OPC UA link, and returns the id of the asset that it found. */
-async function findDevice(): Promise<string> {
-  const assetLinkId = 'millwright.links.opcua'
-  await until('the link is reachable', async () => {
-    const { data: links } = await caller.discovery.listAssetLinks({ params: { gatewayId: gateway.id } })
-    return links.some((link) => link.assetLinkId === assetLinkId && link.reachable)
-  })
-  const properties = { Manufacturer: 'Acme', Model: 'D-100', SerialNumber: '12' }
-  await using simulator = await startSimulator({
-    application: { uri: 'urn:example:drive', productUri: 'urn:example', name: 'Drive 12' },
-    devices: [{ name: 'Drive 12', properties }],
-  })
-  const { jobId } = await caller.discovery.createDiscovery({
-    params: { gatewayId: gateway.id },
-    body: {
-      data: {
-        assetLinkId,
-        discoveryFilters: [{ key: 'ip_range', value: '127.0.0.1' }],
-        discoveryOptions: [{ key: 'ports', value: String(simulator.port) }],
-      },
-    },
-  })
-  const { state } = await over(caller, jobId, 120_000)
-  const { data } = await caller.discovery.getReport({ params: { jobId } })
-  assert.equal(state, 'finished')
-  assert.deepEqual(data.errors, [])
-  return data.findings[0]?.assetId ?? assert.fail('the scan found no asset')
-}
-
-async function gatewayConnected(): Promise<void> {
-  await until('the gateway has a tunnel', async () => {
-    const { data } = await caller['remote-access'].listGateways({})
-    return data.some(({ gatewayId, isConnected }) => gatewayId === gateway.id && isConnected)
-  })
-}
 
 /** Returns the environment of commands that run outside the test helpers. */
 function environment(): NodeJS.ProcessEnv {
@@ -127,41 +69,13 @@ function run(...args: string[]): Promise<Ended> {
   return millwright(args, { home }).ended
 }
 
-type LocalPort = { program: Program; port: number; sessionId: string; stop(): Promise<Ended> }
-
-async function openPort(...args: string[]): Promise<LocalPort> {
-  const started = millwright(['connect', assetId, String(echoPort), '--listen', '--json', ...args], { home })
-  await until('the port is open', () => started.stdout() !== '' || started.child.exitCode !== null)
-  assert.notEqual(started.stdout(), '', started.stderr())
-  const { data } = JSON.parse(started.stdout())
-  return {
-    program: started,
-    port: data.port,
-    sessionId: data.session.id,
-    stop() {
-      started.child.kill('SIGINT')
-      return started.ended
-    },
-  }
-}
-
-async function exchange(port: number, content: Buffer): Promise<Buffer> {
-  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
-  socket.end(content)
-  return buffer(socket)
-}
-
-/** Compares bytes. The message contains the sizes and the first difference, instead of all bytes. */
-function assertEqualBytes(actual: Buffer | undefined, expected: Buffer): void {
-  const first = expected.findIndex((byte, index) => byte !== actual?.[index])
-  assert.deepEqual({ size: actual?.length, first }, { size: expected.length, first: -1 })
-}
+const openPort = (...args: string[]) => openLocalPort({ home, assetId, devicePort: echo.port, args })
 
 const sessionOf = async (id: string) => (await caller['remote-access'].readSession({ params: { id } })).data
 
 describe('a local port of millwright connect', () => {
   test('carries several connections with a half close, and Ctrl-C ends the session', async () => {
-    const local = await openPort('--reason', 'end-to-end test')
+    await using local = await openPort('--reason', 'end-to-end test')
     const contents = [1, 70_000, 5_000_000].map((size, index) => Buffer.alloc(size, index + 1))
     const results = await Promise.all(contents.map((content) => exchange(local.port, content)))
     assert.ok(results.every((result, index) => result.equals(contents[index] ?? Buffer.alloc(0))))
@@ -175,7 +89,7 @@ describe('a local port of millwright connect', () => {
   })
 
   test('ends with the reason when another command ends the session', async () => {
-    const local = await openPort()
+    await using local = await openPort()
     const ended = await run('remote', 'end', local.sessionId)
     assert.equal(ended.stdout, `Session ${local.sessionId} ended.\n`)
     // A connection notices the end at once.
@@ -186,14 +100,14 @@ describe('a local port of millwright connect', () => {
   })
 
   test('keeps listening while the platform restarts, and uses the same session afterwards', async () => {
-    const local = await openPort()
+    await using local = await openPort()
     const content = Buffer.from('before')
     assert.ok((await exchange(local.port, content)).equals(content))
     const { port } = new URL(platform.baseUrl)
     await platform.stop()
     platform = await startPlatform({ home, environment: { MILLWRIGHT_PORT: port } })
     caller = await callerOf(platform)
-    await gatewayConnected()
+    await tunnelOpen(caller, gateway.id)
     const next = Buffer.from('after')
     assert.ok((await exchange(local.port, next)).equals(next))
     assert.equal((await sessionOf(local.sessionId)).state, 'open')
@@ -209,7 +123,7 @@ describe('a local port of millwright connect', () => {
 
 describe('millwright connect --stdio', () => {
   function startStandardStreams(): ChildProcessWithoutNullStreams {
-    const [node = '', ...args] = commandOf('connect', assetId, String(echoPort), '--stdio')
+    const [node = '', ...args] = commandOf('connect', assetId, String(echo.port), '--stdio')
     return spawn(node, args, { env: environment(), cwd: '/', stdio: 'pipe' })
   }
 
@@ -392,14 +306,14 @@ describe('millwright remote', () => {
   })
 
   test('off ends all sessions through the gateway at once, and refuses new ones until on', async () => {
-    const local = await openPort()
+    await using local = await openPort()
     const off = await run('remote', 'off', '--gateway', 'floor')
     assert.equal(off.code, 0, off.stderr)
     connect(local.port, '127.0.0.1').on('error', () => {})
     const { code, stderr } = await local.program.ended
     assert.equal(code, 1)
     assert.match(stderr, /remote access was switched off/)
-    const refused = await run('connect', assetId, String(echoPort))
+    const refused = await run('connect', assetId, String(echo.port))
     assert.equal(refused.code, 5)
     assert.match(refused.stderr, /\(remote_access_off\)/)
     assert.equal((await run('remote', 'on', '--gateway', 'floor')).code, 0)
@@ -407,7 +321,7 @@ describe('millwright remote', () => {
 
   test('a session that needs approval waits, and Ctrl-C withdraws the request', async () => {
     assert.equal((await run('remote', 'policy', 'default', '--approval', 'required')).code, 0)
-    const waiting = millwright(['connect', assetId, String(echoPort)], { home })
+    const waiting = millwright(['connect', assetId, String(echo.port)], { home })
     await until('the request is shown', () => waiting.stderr().includes('millwright remote approve '))
     const id = /approve (\S+)/.exec(waiting.stderr())?.[1] ?? ''
     const own = await run('remote', 'approve', id)

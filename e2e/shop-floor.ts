@@ -7,7 +7,12 @@ import { millwright, type Program } from './program.ts'
 /** This file starts the programs of a shop floor, each in its own process, in the same way as a user starts them. */
 
 export type Gateway = { id: string; program: Program; registryPort: string; status(): Promise<GatewayStatus> }
-export type GatewayStatus = { scans: number; spool: { entries: number }; links: { state: string; endpoint: string }[] }
+export type GatewayStatus = {
+  scans: number
+  spool: { entries: number }
+  links: { state: string; endpoint: string }[]
+  remoteAccess: { streams: number }
+}
 
 type Starting = { home: string; id: string; environment?: Record<string, string> }
 

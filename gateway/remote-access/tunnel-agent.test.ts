@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
-import { createServer, type IncomingMessage } from 'node:http'
-import { type AddressInfo, connect, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import type { StreamHeader } from '@millwright/api/tunnel/stream-header.ts'
@@ -12,6 +11,7 @@ import type { WebSocket } from 'ws'
 import { startGateway } from '../gateway.ts'
 import { createLog } from '../log.ts'
 import { settingsFor, TestCloud, temporaryFolder, until } from '../testing.ts'
+import { TestProxy } from './proxy-testing.ts'
 import { remoteAccessFileName } from './remote-access-file.ts'
 import { socketChannel } from './socket-channel.ts'
 import { refusalOfOpening, sessionId, TestDevice } from './testing.ts'
@@ -65,56 +65,6 @@ async function read(stream: TunnelStream, expected: string): Promise<void> {
     text += bytes
   }
   assert.equal(text, expected)
-}
-
-/** An HTTP proxy that supports the method CONNECT and forwards other requests. */
-async function startProxy(authorization?: string) {
-  const targets: string[] = []
-  const sockets = new Set<Socket>()
-  const server = createServer(async (request, response) => {
-    // Requests to a platform without TLS are forwarded.
-    const { default: http } = await import('node:http')
-    const { method, headers } = request
-    const forwarded = http.request(request.url ?? '', { method: method ?? 'GET', headers }, (answer) => {
-      response.writeHead(answer.statusCode ?? 500, answer.headers)
-      answer.pipe(response)
-    })
-    forwarded.on('error', () => response.destroy())
-    request.pipe(forwarded)
-  })
-  server.on('connection', (socket) => {
-    sockets.add(socket)
-    socket.on('close', () => sockets.delete(socket))
-  })
-  server.on('connect', (request: IncomingMessage, client: Socket) => {
-    if (authorization !== undefined && request.headers['proxy-authorization'] !== authorization)
-      return client.end('HTTP/1.1 407 Proxy Authentication Required\r\n\r\n')
-    targets.push(request.url ?? '')
-    const { hostname, port } = new URL(`http://${request.url}`)
-    const device = connect(Number(port), hostname, () => {
-      client.write('HTTP/1.1 200 Connection established\r\n\r\n')
-      device.pipe(client)
-      client.pipe(device)
-    })
-    for (const [one, other] of [
-      [client, device],
-      [device, client],
-    ] as const) {
-      one.on('error', () => undefined)
-      one.on('close', () => other.destroy())
-    }
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return {
-    port: (server.address() as AddressInfo).port,
-    targets,
-    async [Symbol.asyncDispose]() {
-      for (const socket of sockets) socket.destroy()
-      server.close()
-      await once(server, 'close')
-    },
-  }
 }
 
 describe('the tunnel of a gateway', () => {
@@ -251,7 +201,7 @@ describe('the tunnel of a gateway', () => {
       await using cloud = await TestCloud.start()
       const tunnels = new Tunnels(cloud)
       await using device = await TestDevice.start(echo)
-      await using proxy = await startProxy(authorization)
+      await using proxy = await TestProxy.start({ authorization })
       const outgoingProxy = `http://${user}127.0.0.1:${proxy.port}`
       await using _started = await gatewayFor({ cloud, port: device.port, outgoingProxy })
       const stream = await tunnels.open(device.port)
