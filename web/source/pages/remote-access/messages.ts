@@ -51,7 +51,7 @@ export const remoteMessages = messages({
     waitsForApproval: 'Waiting for approval by another person. This page updates automatically.',
     waitsForGateway: 'Approved. Waiting for the gateway.',
     isOpen: 'The session is open.',
-    usesCommandLine: 'A program on the computer of the user uses this session, with the command millwright connect.',
+    usesCommandLine: 'The command millwright connect on the computer of the user uses this session.',
     ofOtherUser: 'Only the user of the session can use it.',
     end: 'End session',
     endTitle: 'End this session?',
@@ -69,7 +69,7 @@ export const remoteMessages = messages({
     timeLeft: 'Time left',
     hostKeys: 'Host keys',
     hostKeysHint:
-      'The key of the device is stored at the first connection. A session ends if the device has another key.',
+      'The platform stores the key of the device at the first connection. If the device has another key later, the session ends.',
     noHostKeys: 'No key stored yet',
     algorithm: 'Algorithm',
     fingerprint: 'Fingerprint',
@@ -79,7 +79,7 @@ export const remoteMessages = messages({
     deleteKey: 'Delete',
     deleteKeyTitle: 'Delete this host key?',
     deleteKeyText:
-      'The next session stores the key that the device then has. Delete the key only if you know why it has changed.',
+      'The next session stores the current key of the device. Delete the stored key only if you know why the key has changed.',
     keyDeleted: 'Host key deleted',
 
     approvals: 'Requests',
@@ -146,8 +146,7 @@ export const remoteMessages = messages({
     waitsForApproval: 'Warten auf die Freigabe durch eine andere Person. Diese Seite aktualisiert sich automatisch.',
     waitsForGateway: 'Freigegeben. Warten auf das Gateway.',
     isOpen: 'Die Sitzung ist geöffnet.',
-    usesCommandLine:
-      'Ein Programm auf dem Rechner des Benutzers nutzt diese Sitzung, mit dem Befehl millwright connect.',
+    usesCommandLine: 'Der Befehl millwright connect auf dem Rechner des Benutzers verwendet diese Sitzung.',
     ofOtherUser: 'Nur der Benutzer der Sitzung kann sie verwenden.',
     end: 'Sitzung beenden',
     endTitle: 'Diese Sitzung beenden?',
@@ -165,17 +164,17 @@ export const remoteMessages = messages({
     timeLeft: 'Verbleibende Zeit',
     hostKeys: 'Hostschlüssel',
     hostKeysHint:
-      'Der Schlüssel des Geräts wird bei der ersten Verbindung gespeichert. Eine Sitzung endet, wenn das Gerät einen anderen Schlüssel hat.',
+      'Die Plattform speichert den Schlüssel des Geräts bei der ersten Verbindung. Hat das Gerät später einen anderen Schlüssel, endet die Sitzung.',
     noHostKeys: 'Noch kein Schlüssel gespeichert',
     algorithm: 'Algorithmus',
     fingerprint: 'Fingerabdruck',
-    firstSeen: 'Zuerst gesehen',
+    firstSeen: 'Erstmals gesehen',
     lastSeen: 'Zuletzt gesehen',
     actions: 'Aktionen',
     deleteKey: 'Löschen',
     deleteKeyTitle: 'Diesen Hostschlüssel löschen?',
     deleteKeyText:
-      'Die nächste Sitzung speichert den Schlüssel, den das Gerät dann hat. Löschen Sie den Schlüssel nur, wenn Sie wissen, warum er sich geändert hat.',
+      'Die nächste Sitzung speichert den aktuellen Schlüssel des Geräts. Löschen Sie den gespeicherten Schlüssel nur, wenn Sie wissen, warum er sich geändert hat.',
     keyDeleted: 'Hostschlüssel gelöscht',
 
     approvals: 'Anfragen',
@@ -196,7 +195,7 @@ export const remoteMessages = messages({
 /** The display names of the states of a session. */
 export const stateNames: Messages<Record<SessionState, string>> = messages({
   en: { 'pending-approval': 'Waiting for approval', connecting: 'Connecting', open: 'Open', ended: 'Ended' },
-  de: { 'pending-approval': 'Wartet auf Freigabe', connecting: 'Verbindet', open: 'Geöffnet', ended: 'Beendet' },
+  de: { 'pending-approval': 'Wartet auf Freigabe', connecting: 'Wird verbunden', open: 'Geöffnet', ended: 'Beendet' },
 })
 
 /** The display names of the services of a device. */
@@ -229,7 +228,7 @@ export const endingNames: Messages<Record<SessionEnding, string>> = messages({
     'approval-expired': 'Nicht rechtzeitig freigegeben',
     expired: 'Zeitgrenze erreicht',
     idle: 'Keine Aktivität',
-    'permission-lost': 'Berechtigung verloren',
+    'permission-lost': 'Berechtigung entzogen',
     'gateway-offline': 'Gateway offline',
     'target-not-allowed': 'Ziel nicht erlaubt',
     'host-key-changed': 'Hostschlüssel geändert',

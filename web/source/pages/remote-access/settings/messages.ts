@@ -11,7 +11,7 @@ export const settingMessages = messages({
     approvalNone: 'Not required',
     approvalRequired: 'By another person',
     approvalHint:
-      'With approval, another person with the permission to approve must accept each session before it opens.',
+      'If approval is required, another person with the permission to approve must approve each session before it opens.',
     recording: 'Recording',
     recordingHint:
       'Recordings are encrypted and stored for 90 days. Users with the permission to approve can play them back.',
@@ -21,7 +21,8 @@ export const settingMessages = messages({
     idleMinutes: 'Idle time in minutes',
     idleHint: 'A session without any traffic ends after this time.',
     ports: 'Allowed ports',
-    portsHint: 'Ports that are separated by commas. The local file of the gateway can restrict them further.',
+    portsHint:
+      'Separate ports with commas. The gateway must allow them too: for other ports than 22, 80 and 443, change remote-access.json on the gateway.',
     invalidMinutes: (highest: number) => `Enter a whole number from 1 to ${highest}.`,
     invalidPorts: 'Enter up to 64 ports from 1 to 65535, separated by commas.',
     source: 'Source',
@@ -59,7 +60,7 @@ export const settingMessages = messages({
     offUnknown: 'All sessions end immediately. New sessions are refused until remote access is switched on again.',
     switchedOff: 'Remote access switched off',
     switchedOn: 'Remote access switched on',
-    localFile: 'The file remote-access.json on a gateway overrides these switches and policies.',
+    localFile: 'The file remote-access.json on a gateway can restrict remote access further.',
   },
   de: {
     policies: 'Richtlinien',
@@ -70,17 +71,19 @@ export const settingMessages = messages({
     approval: 'Freigabe',
     approvalNone: 'Nicht erforderlich',
     approvalRequired: 'Durch eine andere Person',
-    approvalHint: 'Mit Freigabe muss eine andere berechtigte Person jede Sitzung freigeben, bevor sie geöffnet wird.',
+    approvalHint:
+      'Ist die Freigabe erforderlich, muss eine andere berechtigte Person jede Sitzung freigeben, bevor sie geöffnet wird.',
     recording: 'Aufzeichnung',
     recordingHint:
       'Aufzeichnungen sind verschlüsselt und werden 90 Tage gespeichert. Benutzer mit der Berechtigung zur Freigabe können sie abspielen.',
     maxMinutes: 'Höchstdauer in Minuten',
     maxColumn: 'Maximum (min)',
-    idleColumn: 'Leerlauf (min)',
-    idleMinutes: 'Leerlaufzeit in Minuten',
+    idleColumn: 'Inaktivität (min)',
+    idleMinutes: 'Maximale Inaktivität in Minuten',
     idleHint: 'Eine Sitzung ohne Datenverkehr endet nach dieser Zeit.',
     ports: 'Erlaubte Ports',
-    portsHint: 'Ports, durch Kommas getrennt. Die lokale Datei des Gateways kann sie weiter einschränken.',
+    portsHint:
+      'Trennen Sie Ports durch Kommas. Auch das Gateway muss sie erlauben: Für andere Ports als 22, 80 und 443 ändern Sie remote-access.json auf dem Gateway.',
     invalidMinutes: (highest: number) => `Geben Sie eine ganze Zahl von 1 bis ${highest} ein.`,
     invalidPorts: 'Geben Sie bis zu 64 Ports von 1 bis 65535 ein, durch Kommas getrennt.',
     source: 'Quelle',
@@ -119,6 +122,6 @@ export const settingMessages = messages({
       'Alle Sitzungen enden sofort. Neue Sitzungen werden abgelehnt, bis der Fernzugriff wieder eingeschaltet ist.',
     switchedOff: 'Fernzugriff ausgeschaltet',
     switchedOn: 'Fernzugriff eingeschaltet',
-    localFile: 'Die Datei remote-access.json auf einem Gateway hat Vorrang vor diesen Schaltern und Richtlinien.',
+    localFile: 'Die Datei remote-access.json auf einem Gateway kann den Fernzugriff weiter einschränken.',
   },
 })

@@ -11,7 +11,7 @@ export const terminalMessages = messages({
     copied: 'Copied',
     nothingToCopy: 'Select text in the terminal first.',
     paste: 'Paste',
-    pasteDenied: 'The browser does not allow to read the clipboard. Press Ctrl+Shift+V in the terminal.',
+    pasteDenied: 'The browser does not allow this page to read the clipboard. Press Ctrl+Shift+V in the terminal.',
     files: 'Files',
     screenReader: 'Screen reader mode',
     timeLeft: (time: string) => `Time left: ${time}`,
@@ -26,7 +26,8 @@ export const terminalMessages = messages({
     userName: 'User name',
     password: 'Password',
     newKey: 'New host key',
-    newKeyText: 'This is the first connection to this device. Compare the fingerprint with the device, if you can.',
+    newKeyText:
+      'This is the first connection to this device. Compare the fingerprint with that of the device, if you can.',
     knownKey: 'Known host key',
     exited: 'The shell of the device has ended.',
     exitCode: (code: number) => `Exit code: ${code}`,
@@ -67,7 +68,7 @@ export const terminalMessages = messages({
     password: 'Passwort',
     newKey: 'Neuer Hostschlüssel',
     newKeyText:
-      'Dies ist die erste Verbindung zu diesem Gerät. Vergleichen Sie den Fingerabdruck mit dem Gerät, wenn möglich.',
+      'Dies ist die erste Verbindung zu diesem Gerät. Vergleichen Sie den Fingerabdruck wenn möglich mit dem des Geräts.',
     knownKey: 'Bekannter Hostschlüssel',
     exited: 'Die Shell des Geräts wurde beendet.',
     exitCode: (code: number) => `Exit-Code: ${code}`,
