@@ -283,7 +283,7 @@ export const remoteAccess = contract({
       path: '/sessions/{id}/extend',
       summary: 'Extend a session',
       description:
-        'The whole duration stays below `maxMinutes` of the policy. A session that needs approval cannot be extended.',
+        'The total duration cannot exceed `maxMinutes` of the policy. A session that needs approval cannot be extended.',
       access: 'remote_access_connect',
       params,
       body: data(closed({ minutes: Type.Integer({ minimum: 1, maximum: remoteAccessLimits.maxMinutes }) })),
@@ -420,7 +420,7 @@ export const remoteAccess = contract({
     deleteHostKey: {
       method: 'DELETE',
       path: '/host-keys/{id}',
-      summary: 'Delete a host key; the next session stores the key that the device then has',
+      summary: 'Delete a host key; the next session stores the current key of the device',
       access: 'remote_access_approve',
       params,
       answers: { 204: empty },

@@ -40,9 +40,9 @@ export function addRemoteAccessSettings(gateway: Command, terminal: Terminal): v
     .addHelpText(
       'after',
       `
-These settings override those of the platform. Without a list of networks, remote sessions reach only devices that the
-gateway found, and only the ports 22, 80 and 443. With a list, they reach only the networks and ports in it. A change
-applies within about one second, also to open sessions.
+A session opens only if both the policy on the platform and these settings allow its target. Without a list of networks,
+remote sessions reach only devices that the gateway found, and only the ports 22, 80 and 443. With a list, they reach only
+the networks and ports in the list. A change applies within about one second, also to open sessions.
 
 Examples:
   millwright gateway remote-access

@@ -96,7 +96,7 @@ const nextSteps: Partial<Record<ProblemCode, string>> = {
     'see the allowed ports with millwright remote target <asset>; the gateway decides with remote-access.json in its home',
   no_address: 'find the asset with a scan of its gateway: millwright discover',
   remote_access_off: 'see the switches with millwright remote status; switch it on with millwright remote on',
-  web_access_off: 'open a local port instead: millwright connect <asset> http --listen',
+  web_access_off: 'open a local port instead: millwright connect <asset> 80',
   too_many_sessions: 'end sessions that are not used: millwright remote sessions --state open',
   host_key_changed:
     'check the key on the device; then delete the stored key: millwright remote host-keys <asset>, millwright remote forget-host-key <id>',

@@ -28,7 +28,7 @@ export function withSessionOptions(command: Command): Command {
       'duration of the session (default: the maximum of the policy)',
       wholeNumber(1, remoteAccessLimits.maxMinutes),
     )
-    .option('--credential <credential>', 'name or id of the credentials with which the gateway signs in (ssh only)')
+    .option('--credential <credential>', 'name or id of the credential with which the gateway signs in (ssh only)')
     .option('--port <port>', 'port of the service on the device, if it is not the default', wholeNumber(1, maxPort))
 }
 
@@ -67,11 +67,13 @@ Examples:
   millwright connect 'PLC 3' 102 --listen 10102
   millwright connect 'Drive 12' ssh --listen
 
-With "102 --listen 10102", an engineering tool on this machine connects to 127.0.0.1:10102.
+With "102 --listen 10102", an engineering tool on this machine connects to 127.0.0.1:10102. By default, the policy and
+the gateway allow only the ports 22, 80 and 443. To allow others: millwright remote policy, on the platform, and
+millwright gateway remote-access, on the gateway.
 
 In ~/.ssh/config, for ssh, scp and rsync:
   Host drive-12
-    ProxyCommand millwright connect %h 22 --stdio`
+    ProxyCommand millwright connect 'Drive 12' 22 --stdio`
 
 async function connect(session: Session, asset: string, service: string, options: ConnectOptions): Promise<void> {
   const target = targetOf(service, options)

@@ -83,7 +83,7 @@ test('copies a file to a device with a credential', async () => {
   assert.equal(files.get('/etc/drive.conf')?.length, 1_000_000)
 })
 
-test('leaves no file behind when the device has none, and names the reason', async () => {
+test('creates no file and prints the reason when the file does not exist on the device', async () => {
   peer.session = { ...peer.session, credentialInstanceId: assetId }
   const file = join(folder, 'missing')
   const command = peer.start(['remote', 'copy', `${assetId}:/missing`, file, '--credential', assetId])

@@ -30,8 +30,8 @@ export function addCopy(remote: Command, terminal: Terminal): void {
   ).addHelpText(
     'after',
     `
-One of the two is on the device: the id or name of the asset, a colon, and the path. A file on this machine whose name
-contains a colon needs a folder in front, such as ./a:b. The command opens a session for ssh and ends it after the copy.
+Exactly one of <from> and <to> is on the device: the id or name of the asset, a colon, and the path. If the name of a file
+on this machine contains a colon, write a folder in front of it, such as ./a:b. The command opens a session for ssh and ends it after the copy.
 Without --credential, it prompts for the user name and the password of the device.
 
 Examples:
@@ -138,7 +138,7 @@ async function upload(session: Session, target: DevicePath, { file, options }: C
     stream.once('close', () =>
       signedIn.reject(stream.errored ?? new CommandError('The device ended the connection before the upload.')),
     )
-    // The gateway has no place for many bytes before it has signed in.
+    // Before the sign-in, the gateway buffers only a limited number of bytes.
     await signedIn.promise
     const counter = new ProgressCounter(session.terminal, () => found.size)
     await Promise.all([

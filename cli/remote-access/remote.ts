@@ -182,7 +182,7 @@ function addHostKeys(remote: Command, terminal: Terminal): void {
   platformCommand(
     remote
       .command('forget-host-key')
-      .description('delete a host key; the next session stores the key that the device then has')
+      .description('delete a host key; the next session stores the current key of the device')
       .argument('<id>'),
     terminal,
     async ({ api, output }, id: string) => {

@@ -12,7 +12,7 @@ export async function showWebPage(session: Session, remote: OpenRemoteSession): 
   const { id, assetName, url, expiresTimestamp } = remote.details
   if (url === undefined)
     throw new CommandError('The platform returned no address for the web page of the session.', {
-      next: 'open a local port instead: millwright connect <asset> http --listen',
+      next: 'open a local port instead: millwright connect <asset> 80',
     })
   const link = await enterUrl(session, remote, url)
   await output.done(link, { data: { url: link, session: remote.details } })
