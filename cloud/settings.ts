@@ -168,7 +168,7 @@ function requireSeparateHost({ baseUrl, remoteAccessHost }: CloudConfiguration):
   const { hostname } = new URL(baseUrl)
   if (!`.${hostname}`.endsWith(remoteAccessHost.slice(1))) return
   throw new StartError(
-    `MILLWRIGHT_REMOTE_ACCESS_HOST (${remoteAccessHost}) must not contain the host ${hostname} of MILLWRIGHT_BASE_URL.`,
+    `The host ${hostname} of MILLWRIGHT_BASE_URL is in the domain of MILLWRIGHT_REMOTE_ACCESS_HOST (${remoteAccessHost}). Set MILLWRIGHT_REMOTE_ACCESS_HOST to another domain.`,
   )
 }
 

@@ -1,6 +1,7 @@
 /**
  * The messages of a tunnel on its channel. A message is either one control message or a batch of frames of streams.
- * Batches are numbered by their order, confirmed by `ack`, and repeated after a resume. Control messages are not.
+ * Batches are numbered by their order, confirmed by `ack`, and sent again after a resume. Control messages are neither
+ * numbered nor sent again.
  *
  * A frame has a header of 8 bytes (type, stream id, length of the payload) and its payload.
  */

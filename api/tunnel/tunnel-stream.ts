@@ -6,7 +6,7 @@ import { type StreamMessage, StreamRefusal } from './stream-header.ts'
 export const windowBytes = { initial: 256 * 1024, maximum: 1024 * 1024 } as const
 
 /**
- * The credit that a frame costs at least. It limits the number of small frames that wait for a slow reader, because each
+ * The minimum credit that a frame consumes. It limits the number of small frames that wait for a slow reader, because each
  * of them needs memory of its own.
  */
 const minimumCost = 256

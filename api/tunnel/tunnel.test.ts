@@ -211,7 +211,7 @@ describe('a tunnel', () => {
     assert.deepEqual(delivered, ['abc', { type: 'one' }, 'def'])
   })
 
-  test('a slow reader stops its own stream and no other stream', async () => {
+  test('a slow reader blocks only its own stream', async () => {
     using ends = pair()
     const connection = connect(ends.gateway, ends.cloud)
     const slow = await openStream(ends, connection)
@@ -274,7 +274,7 @@ describe('a tunnel', () => {
     await assert.rejects(ends.cloud.open(header), { code: 'tunnel_closed' })
   })
 
-  test('loses a channel whose other side does not answer', async () => {
+  test('closes a channel whose other side does not answer', async () => {
     using ends = pair({ limits: { idleMs: 5, idleWithStreamsMs: 5, answerMs: 20 } })
     const connection = connect(ends.gateway, ends.cloud)
     const suspended = once(ends.cloud, 'suspended')

@@ -82,7 +82,7 @@ const replacedReason = 'Another channel replaces this channel'
  *
  * States: new, until the first channel is attached; attached; suspended, after the loss of a channel; closed. The batches
  * of frames are counted. Unconfirmed batches are stored, and repeated on the next channel from the position that the
- * other side names. Streams take turns, and each has its own window.
+ * other side names. Streams are served round robin, and each has its own window.
  */
 export class Tunnel extends EventEmitter<TunnelEvents> {
   readonly role: 'gateway' | 'cloud'
@@ -102,7 +102,7 @@ export class Tunnel extends EventEmitter<TunnelEvents> {
   #highestReceivedId = 0
   #grownBytes = 0
 
-  /** The streams with frames to send, in the order of their turns. */
+  /** The streams with frames to send, in round-robin order. */
   readonly #ready = new Set<TunnelStream>()
   /** The batch that is being filled, and the place of its first byte in the slab. */
   #slab = Buffer.allocUnsafeSlow(slabBytes)
@@ -495,7 +495,7 @@ export class Tunnel extends EventEmitter<TunnelEvents> {
     })
   }
 
-  /** Sends the frames of the streams in turns, as long as the channel accepts them. */
+  /** Sends the frames of the streams round robin, as long as the channel accepts them. */
   #flush(): void {
     if (this.#state === 'closed') return
     for (const stream of this.#ready) {

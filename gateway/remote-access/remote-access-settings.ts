@@ -7,7 +7,7 @@ const AllowedNetwork = closed({
 })
 export type AllowedNetwork = Static<typeof AllowedNetwork>
 
-/** The settings of remote access on one gateway. They override the settings of the platform. */
+/** The settings of remote access on one gateway. A target must be allowed by the platform and by these settings. */
 export const RemoteAccessSettings = closed({
   isEnabled: Type.Boolean(),
   /** The allowed networks with their ports. If it is absent, the devices that the gateway found are allowed. */

@@ -28,7 +28,7 @@ const target = {
 }
 const cells = Type.Integer({ minimum: 1, maximum: 1_000 })
 
-/** The headers of streams. The gateway does not trust the platform more than necessary. */
+/** The headers of streams. The gateway validates them, because it does not trust the platform more than necessary. */
 const Header = Type.Union([
   Type.Object({ ...target, kind: oneOf(['check', 'tcp'] as const) }),
   Type.Object({
@@ -215,7 +215,10 @@ export class RemoteStreams {
     const existing = session.ssh.get(key)
     if (existing !== undefined) {
       if (existing.current?.isPrompting === true && header.kind !== 'terminal')
-        throw new StreamRefusal({ code: 'not_signed_in', detail: 'The terminal of the session has not signed in yet.' })
+        throw new StreamRefusal({
+          code: 'not_signed_in',
+          detail: 'The session is not signed in to the device yet. Sign in on the terminal first.',
+        })
       return existing
     }
     const slot: SshSlot = { connection: connect(), streams: 0 }

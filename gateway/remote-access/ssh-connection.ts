@@ -147,7 +147,7 @@ export class SshConnection {
     try {
       return await this.#opened<ClientChannel>((done) => this.#client.shell(window, done))
     } catch (error) {
-      throw this.#errorOf(error, { code: 'no_shell', what: 'The device opens no terminal' })
+      throw this.#errorOf(error, { code: 'no_shell', what: 'The device did not open a terminal' })
     }
   }
 
@@ -164,7 +164,7 @@ export class SshConnection {
       return await this.#sftp
     } catch (error) {
       this.#sftp = undefined
-      throw this.#errorOf(error, { code: 'file_error', what: 'The device has no file transfer (SFTP)' })
+      throw this.#errorOf(error, { code: 'file_error', what: 'The device did not open a file transfer (SFTP)' })
     }
   }
 
@@ -231,7 +231,7 @@ export class SshConnection {
     stream.sendMessage({ type: 'host-key', algorithm, fingerprint })
     const { isAccepted } = await decision
     if (isAccepted !== true) {
-      const detail = `The host key of the device is not the stored one (now ${algorithm} ${fingerprint}). The device was replaced or reset, or another machine answers at its address.`
+      const detail = `The host key of the device differs from the stored key. The device now has ${algorithm} ${fingerprint}. The device was replaced or reset, or another machine answers at its address.`
       throw new StreamRefusal({ code: 'host_key_changed', detail })
     }
     this.#hostKey = fingerprint

@@ -180,7 +180,7 @@ describe('files of a device', () => {
     using platform = new TestPlatform(peer.port, { credential })
     const { code, detail } = await (await platform.open({ kind: 'file-list', path: '.' })).refusal()
     assert.equal(code, 'file_error')
-    assert.match(detail, /has no file transfer \(SFTP\)/)
+    assert.match(detail, /did not open a file transfer \(SFTP\)/)
   })
 
   test('file streams and terminals of a session share one connection', async () => {

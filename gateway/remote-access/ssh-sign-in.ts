@@ -4,7 +4,7 @@ import ssh2 from 'ssh2'
 import type { Secret } from '../secret.ts'
 
 /**
- * This file contains the two ways in which the gateway signs in at a device: with the credential of the session, or with
+ * This file contains the two ways in which the gateway signs in to a device: with the credential of the session, or with
  * the answers of the user to prompts. Each way returns the next method to try, after the device named its methods.
  */
 
@@ -31,7 +31,7 @@ export type PromptRequest = {
 
 type CredentialFields = { username: string; password?: string; privateKey?: string; passphrase?: string }
 
-/** Returns the sign-in with the credential of a session. Throws if the credential is not one for ssh. */
+/** Returns the sign-in with the credential of a session. Throws if the credential cannot be used for ssh. */
 export function credentialSignIn(secret: Secret): SignIn {
   const { username, password, privateKey, passphrase } = fieldsOf(secret)
   const key = privateKey === undefined ? undefined : ssh2.utils.parseKey(privateKey, passphrase)
@@ -155,7 +155,7 @@ function fieldsOf(secret: Secret): CredentialFields {
   const passphrase = text('passphrase')
   if (typeof username !== 'string' || (password === undefined && privateKey === undefined))
     throw failed(
-      'The credential is not one for ssh. It must contain "username" and "password", or "username" and "private_key".',
+      'The credential cannot be used for ssh. It must contain "username" and "password", or "username" and "private_key".',
     )
   return {
     username,

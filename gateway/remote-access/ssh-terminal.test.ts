@@ -89,7 +89,7 @@ describe('an ssh terminal', () => {
     using platform = new TestPlatform(peer.port, { credential, isHostKeyAccepted: false })
     const { code, detail } = await (await platform.terminal()).refusal()
     assert.equal(code, 'host_key_changed')
-    assert.match(detail, /now ssh-ed25519 SHA256:.*The device was replaced or reset, or another machine/)
+    assert.match(detail, /now has ssh-ed25519 SHA256:.*The device was replaced or reset, or another machine/)
     assert.deepEqual([peer.attempts, platform.credentialRequests], [[], 0])
     await until(() => peer.sockets.size === 0)
   })
@@ -177,7 +177,7 @@ describe('an ssh terminal', () => {
     { username: 1, password: planted },
     { community: planted },
   ])
-    test(`explains that a credential with the fields ${Object.keys(fields).join(', ') || 'none'} is not one for ssh`, async () => {
+    test(`explains that a credential with the fields ${Object.keys(fields).join(', ') || 'none'} cannot be used for ssh`, async () => {
       await using peer = await device()
       using platform = new TestPlatform(peer.port, { credential: fields })
       const { code, detail } = await (await platform.terminal()).refusal()

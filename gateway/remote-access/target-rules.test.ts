@@ -115,7 +115,7 @@ describe('target rules', () => {
       assert.match(refusal('10.0.0.1', { port }) ?? '', /number from 1 to 65535/)
   })
 
-  test('allow only found devices and the usual ports without a list in the local file', () => {
+  test('allow only found devices and the default ports without a list in the local file', () => {
     const settings = { isEnabled: true, loopback: false }
     const isFound = (address: string) => ['10.0.0.7', 'fd00::7'].includes(address)
     for (const address of ['10.0.0.7', '::ffff:10.0.0.7', 'fd00::7', 'FD00:0::7'])

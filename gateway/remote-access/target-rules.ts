@@ -127,7 +127,7 @@ function alwaysRefused(address: string, port: number, own: OwnMachine): string |
 
 function notFound({ address, port }: Target, isFound: RuleContext['isFound']): string | undefined {
   if (!isFound(address))
-    return `The gateway found no device at ${address}. Run a discovery, or allow the network in remote-access.json on the gateway.`
+    return `The gateway found no device at ${address}. Run a scan that finds the device, or allow the network in remote-access.json on the gateway.`
   if (defaultPorts.includes(port)) return undefined
   return `The gateway allows only the ports ${defaultPorts.join(', ')}. Allow port ${port} in remote-access.json on the gateway.`
 }
@@ -135,7 +135,7 @@ function notFound({ address, port }: Target, isFound: RuleContext['isFound']): s
 function notListed({ address, port }: Target, allow: readonly AllowedNetwork[]): string | undefined {
   const isAllowed = allow.some(({ network, ports }) => ports.includes(port) && isInNetwork(network, address))
   if (isAllowed) return undefined
-  return `remote-access.json on the gateway does not allow ${address}, port ${port}.`
+  return `remote-access.json on the gateway does not allow ${address}, port ${port}. Add the network and the port to "allow".`
 }
 
 /** Returns whether a text is a network that the local file can contain. */

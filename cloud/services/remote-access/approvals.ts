@@ -62,7 +62,7 @@ async function requireDecidable(context: Context, caller: Caller, id: string): P
   if (session.row.state !== 'pending-approval') throw decided()
   if (Date.parse(session.row.expiresAt) > Date.now()) return session
   await endByPlatform(context, caller.tenantId, { id, ending: 'approval-expired' })
-  throw new Problem('conflict', 'The request for approval has expired. The user requests a new session')
+  throw new Problem('conflict', 'The request for approval has expired. The user must request a new session')
 }
 
 /** Requires that the requester still has the permission for the session. Otherwise the session ends. */
@@ -80,6 +80,6 @@ async function requireRequester(context: Context, caller: Caller, { row, asset }
 function decided(): Problem {
   return new Problem(
     'conflict',
-    'The session does not wait for an approval. Another person decided, or the session has ended',
+    'The session is not waiting for approval. Another person approved or denied it, or it has ended',
   )
 }

@@ -13,7 +13,7 @@ import { platformCaller, tryReportJob } from './session-report.ts'
 import type { SessionRow } from './session-store.ts'
 
 /**
- * The host keys of devices. The first key that a device shows on a port is stored. A device with another key, or with a key of
+ * The host keys of devices. The first key that a device presents on a port is stored. A device with another key, or with a key of
  * another algorithm, is refused and its session ends, until a supervisor deletes the stored key.
  */
 export function hostKeyHandlers(
@@ -63,7 +63,7 @@ export type HostKeyDecision = { isAccepted: boolean; isNew: boolean; detail?: st
 type DeviceKey = { algorithm: string; fingerprint: string }
 
 /**
- * Decides about the key that the device of a session shows. The first key of a device is stored. Another key ends the
+ * Decides about the key that the device of a session presents. The first key of a device is stored. Another key ends the
  * session.
  */
 export async function decideHostKey(
@@ -89,8 +89,8 @@ export async function decideHostKey(
     if (stored.algorithm === key.algorithm && stored.fingerprint === key.fingerprint)
       return { decision: { isAccepted: true, isNew } }
     const detail =
-      `The device showed the key ${key.algorithm} ${key.fingerprint}, but the stored key is ${stored.algorithm} ` +
-      `${stored.fingerprint}. If the device was replaced, delete the stored key. Otherwise another device answers`
+      `The device presented the key ${key.algorithm} ${key.fingerprint}, but the stored key is ${stored.algorithm} ` +
+      `${stored.fingerprint}. If the device was replaced or reset, delete the stored key. Otherwise, another device may answer at its address`
     return {
       decision: { isAccepted: false, isNew: false, detail },
       ended: await endSession(tx, system, { id: row.id, ending: 'host-key-changed', detail }),

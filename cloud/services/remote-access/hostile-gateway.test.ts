@@ -41,7 +41,7 @@ test('a session that cannot be closed does not stop the supervision of other ses
   await using _ = await connectGateway(hub, gateway)
   const damaged = await createSession(admin, { assetId })
   const later = await createSession(admin, { assetId })
-  // The recording misses its part.
+  // A part of the recording is missing.
   await hub.asOwner((owner) =>
     owner.query('update remote_sessions set recording_parts = 1 where id = $1', [damaged.id]),
   )

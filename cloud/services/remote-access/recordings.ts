@@ -22,12 +22,14 @@ export function recordingHandlers(context: Context): Pick<Handlers<typeof remote
           'conflict',
           row.state === 'ended'
             ? 'The recording is not complete yet. Retry in a few seconds'
-            : 'The session has not ended. Its recording can be read after its end',
+            : 'The session has not ended. Its recording is available after its end',
         )
       if (row.recordingParts === 0)
         throw new Problem(
           'not_found',
-          row.isRecordingDeleted ? 'The recording was deleted after its retention' : 'The session has no recording',
+          row.isRecordingDeleted
+            ? 'The recording was deleted after its retention period'
+            : 'The session has no recording',
         )
       await database.transaction(caller, (tx) =>
         record(tx, caller, {

@@ -123,7 +123,7 @@ export function timeEndOf(
     if (state === 'pending-approval')
       return {
         ending: 'approval-expired',
-        detail: `No person decided within ${remoteAccessLimits.approvalMinutes} minutes`,
+        detail: `No person approved or denied the request within ${remoteAccessLimits.approvalMinutes} minutes`,
       }
     if (state === 'connecting')
       return {

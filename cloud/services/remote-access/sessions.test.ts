@@ -127,7 +127,7 @@ describe('sessions', () => {
     const asset = (address: string) => createAsset(admin, { name: `Pump ${newId()}`, group, address })
     const gatewayId = plant.gateway.id
     const unfound = await asset('10.9.0.1')
-    await assert.rejects(createSession(admin, { assetId: unfound }), { code: 'no_address', message: /Run a discovery/ })
+    await assert.rejects(createSession(admin, { assetId: unfound }), { code: 'no_address', message: /Run a scan/ })
     const elsewhere = await asset('10.9.0.2')
     await addAddress(hub, { assetId: elsewhere, gatewayId, address: '10.9.0.3' })
     await assert.rejects(createSession(admin, { assetId: elsewhere }), {
@@ -291,7 +291,7 @@ describe('sessions', () => {
     })
   })
 
-  test('refuses connections that would avoid the recording', async () => {
+  test('refuses connections that would bypass the recording', async () => {
     const recorded = await createPlant(hub, admin)
     await using _ = await connectGateway(hub, recorded.gateway)
     const { assetId, groupId } = recorded

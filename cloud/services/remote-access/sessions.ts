@@ -120,7 +120,7 @@ function portOf({ service, port }: SessionRequest): number {
   throw invalidField('/data/port', `A session for ${service} must name its port`)
 }
 
-/** Refuses a combination of fields that has no meaning, and web sessions without a host name. */
+/** Refuses credentials for services other than ssh, and web sessions if the platform has no wildcard host. */
 function requireSensible({ service, credentialInstanceId }: SessionRequest, { settings }: Context): void {
   if (credentialInstanceId !== undefined && service !== 'ssh')
     throw invalidField('/data/credentialInstanceId', `Credentials are used only for ssh, not for ${service}`)
@@ -128,8 +128,8 @@ function requireSensible({ service, credentialInstanceId }: SessionRequest, { se
 }
 
 /**
- * Refuses plain TCP connections that would avoid the recording of terminals and web pages. With the mode `all`, nothing runs
- * without a recording. With the mode `terminal`, web sessions have plain TCP connections, so they cannot use the port of ssh.
+ * Refuses plain TCP connections that would bypass the recording of terminals and web pages. With the mode `all`, all `tcp`
+ * sessions are refused. With the mode `terminal`, web sessions can have plain TCP connections, so they cannot use port 22.
  */
 function requireRecordable(
   { policy: { recording } }: AssetTarget,
@@ -172,19 +172,19 @@ async function requireCapacity(tx: Transaction, { policy }: AssetTarget, { gatew
   const refuse = (owner: string, count: number, limit: number) =>
     new Problem(
       'too_many_sessions',
-      `The ${owner} has ${count} sessions that have not ended. The limit is ${limit}. End a session, or wait`,
+      `The ${owner} has ${count} sessions that have not ended. The limit is ${limit}. End a session, or retry later`,
       { retryAfter: 30 },
     )
   if (ofTenant >= sessionsPerTenant) throw refuse('tenant', ofTenant, sessionsPerTenant)
   if (ofGateway >= sessionsPerGateway) throw refuse('gateway', ofGateway, sessionsPerGateway)
   const { isTenantEnabled, disabledGateways } = await switchStates(tx, [gatewayId])
   if (!isTenantEnabled || disabledGateways.has(gatewayId))
-    throw new Problem('remote_access_off', 'Remote access was switched off. An administrator switches it on')
+    throw new Problem('remote_access_off', 'Remote access was switched off. Ask an administrator to switch it on')
   if (policy.recording === 'none') return
   if ((await storedBytes(tx)) >= storedRecordingBytes)
     throw new Problem(
       'conflict',
-      `The stored recordings of the tenant have reached ${storedRecordingBytes / 1024 ** 3} GiB, which is the limit. Sessions of this access group must be recorded, so none can start before old recordings expire`,
+      `The stored recordings of the tenant have reached ${storedRecordingBytes / 1024 ** 3} GiB, which is the limit. Sessions of this access group must be recorded, so no session can start until old recordings are deleted`,
     )
 }
 

@@ -46,8 +46,7 @@ export function socketHandlers(context: Context, parts: Parts): SocketHandlers<t
     },
 
     async openTunnel(_request, caller) {
-      if (caller.principal.kind !== 'gateway')
-        throw new Problem('forbidden', 'Only gateways can open the tunnel of a gateway')
+      if (caller.principal.kind !== 'gateway') throw new Problem('forbidden', 'Only a gateway can open this tunnel')
       const owner = { tenantId: caller.tenantId, gatewayId: caller.principal.id }
       // After a short loss of the network, a gateway can reach another process than the one that holds its tunnel.
       const elsewhere =
@@ -96,7 +95,7 @@ async function serve(context: Context, serving: Serving): Promise<void> {
   if (isTerminal && terminals.has(row.id))
     throw new StreamRefusal({
       code: 'busy',
-      detail: 'The session is recorded, so it has one terminal at a time. Close the other terminal',
+      detail: 'The session is recorded, so only one terminal can be open at a time. Close the other terminal',
     })
   const held = request.kind === 'tcp' ? undefined : recorders.of(caller, row)
   if (held !== undefined && isTerminal) terminals.add(row.id)

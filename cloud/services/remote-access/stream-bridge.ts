@@ -103,7 +103,7 @@ export function bridge(socket: Socket, stream: TunnelStream, options: BridgeOpti
     }
     const parsed = parsedMessage(message)
     if (parsed === undefined) {
-      fail({ code: 'invalid_message', detail: 'The text message is not a message of a stream' })
+      fail({ code: 'invalid_message', detail: 'The text message is not a valid message of a stream' })
       stream.destroy()
       return
     }

@@ -128,17 +128,20 @@ export function requireRoute(target: AssetTarget, { mustBeConnected }: { mustBeC
   if (!target.isTenantEnabled)
     throw new Problem(
       'remote_access_off',
-      'Remote access is switched off for the tenant. An administrator switches it on',
+      'Remote access is switched off for the tenant. Ask an administrator to switch it on',
     )
   const [route] = target.routes
   if (route === undefined) {
     const reason = target.hasOtherAddresses
       ? 'No address at which a gateway found the device is in the connection points of the asset. Add the address to the asset'
-      : 'No gateway has found the device of this asset at an address. Run a discovery that finds the asset'
+      : 'No gateway has found the device of this asset at an IP address. Run a scan that finds the asset'
     throw new Problem('no_address', reason)
   }
   if (!route.isEnabled)
-    throw new Problem('remote_access_off', `Remote access through gateway ${route.gatewayId} is switched off`)
+    throw new Problem(
+      'remote_access_off',
+      `Remote access through gateway ${route.gatewayId} is switched off. Ask an administrator to switch it on`,
+    )
   if (mustBeConnected && !route.isConnected)
     throw new Problem(
       'gateway_offline',
@@ -152,7 +155,7 @@ export function requirePort({ policy }: Pick<AssetTarget, 'policy'>, port: numbe
   if (policy.ports.includes(port)) return
   throw new Problem(
     'target_not_allowed',
-    `The policy of the access group does not allow port ${port}. Allowed ports: ${policy.ports.join(', ') || 'none'}`,
+    `The policy of the access group does not allow port ${port}. Allowed ports: ${policy.ports.join(', ') || 'none'}. Ask an administrator to add the port`,
   )
 }
 

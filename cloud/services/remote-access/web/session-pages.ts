@@ -8,7 +8,7 @@ export function unknownHostPage(): MessagePage {
   return {
     status: 404,
     title: 'No session at this address',
-    texts: ['Open the session in the console, and select Connect on the page of the asset.'],
+    texts: ['Open the asset in the console and choose Connect to start a session.'],
   }
 }
 
@@ -39,13 +39,13 @@ const endings: Readonly<Record<SessionEnding, string>> = {
   denied: 'A reviewer denied the session.',
   'approval-expired': 'The request for approval expired.',
   expired: 'The time of the session is over.',
-  idle: 'The session was not used for the time that the policy allows.',
+  idle: 'The session had no traffic for the maximum idle time of the policy.',
   'permission-lost': 'You no longer have the permission to connect to this asset.',
   'gateway-offline': 'The gateway lost its connection to the platform.',
   'target-not-allowed': 'The gateway no longer allows connections to this device.',
   'host-key-changed':
     'The certificate of the device differs from the stored one. Another device may answer at its address. ' +
-    'If the certificate was replaced on purpose, a reviewer deletes the stored one in the console.',
+    'If the certificate was replaced on purpose, a user who can approve sessions must delete the stored one in the console.',
   'recording-full': 'The request log of the session reached its maximum size.',
   'switched-off': 'Remote access was switched off.',
   'asset-deleted': 'The asset was deleted.',

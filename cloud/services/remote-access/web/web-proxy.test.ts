@@ -723,7 +723,7 @@ describe('end of the session', () => {
     proxy.sessions.end(id, { ending: 'idle', endingDetail: 'Not used for 15 minutes.' })
     const received = await get('/')
     assert.equal(received.status, 410)
-    assert.match(received.text, /not used for the time/)
+    assert.match(received.text, /no traffic for the maximum idle time/)
     assert.match(received.text, /Not used for 15 minutes/)
     assert.match(received.text, /href="http:\/\/millwright\.test\/console\//)
     assert.equal(received.headers['clear-site-data'], '"cache", "storage"')

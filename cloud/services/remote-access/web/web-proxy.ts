@@ -1,6 +1,6 @@
 /**
  * The web proxy serves the web pages of devices on the host names of their sessions. A browser enters a session with a
- * ticket and gets a cookie, which each further request must contain. The way of a request: host name → entry or cookie →
+ * ticket and gets a cookie, which each further request must contain. The steps of a request: host name → entry or cookie →
  * state of the session → cross-site check → device.
  */
 import { type IncomingMessage, ServerResponse } from 'node:http'
