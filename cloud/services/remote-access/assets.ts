@@ -4,7 +4,7 @@ import { mayIn } from '../../platform/access/rights.ts'
 import { systemCaller } from '../../platform/access/system.ts'
 import type { Context } from '../../platform/service.ts'
 
-/** What remote access needs to know about assets. The inventory is queried each time, so a move takes effect at once. */
+/** The properties of assets that remote access uses. The inventory is queried each time, so a move takes effect at once. */
 
 export type AssetDescription = {
   id: string

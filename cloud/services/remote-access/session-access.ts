@@ -41,7 +41,7 @@ export async function requireSupervised(context: Context, caller: Caller, id: st
   )
 }
 
-/** Returns an own session of the caller. Sessions of other users do not exist for this purpose. */
+/** Returns a session of the caller. Throws `forbidden` for a visible session of another user. */
 export async function requireOwn(context: Context, caller: Caller, id: string): Promise<VisibleSession> {
   const session = await requireVisible(context, caller, id)
   if (session.isOwn) return session

@@ -14,7 +14,7 @@ import * as store from './session-store.ts'
 import { trafficMs } from './session-time.ts'
 import type { Tunnels } from './tunnels.ts'
 
-/** What a stream is for. */
+/** The kind of a requested stream, with its parameters. */
 export type StreamRequest =
   | { kind: 'tcp' }
   | { kind: 'terminal'; columns: number; rows: number }

@@ -15,7 +15,7 @@ export type BridgeOptions = {
   kind: string
   /** Records the output of a terminal. */
   recorder?: TerminalRecorder | undefined
-  /** Whether the stream ends if the device answers with ssh, because a plain TCP connection would avoid the recording. */
+  /** Whether the stream ends if the device answers with ssh, because a plain TCP connection would bypass the recording. */
   refusesSsh: boolean
   /**
    * Handles a message of the gateway. Returns the message for the client, or undefined if the client gets none. A message to

@@ -19,7 +19,7 @@ type Operations = 'readSwitch' | 'putSwitch' | 'listGateways' | 'putGatewaySwitc
 /** A topic with this prefix and the id of a gateway is signalled when the tunnel of the gateway must be closed. */
 export const tunnelTopic = 'remote-access.tunnel/'
 
-/** The id that no gateway has. The lock of the limits does not need a gateway. */
+/** A placeholder id. The lock of the limits is for the tenant and does not depend on a gateway. */
 const noGateway = '00000000-0000-0000-0000-000000000000'
 
 /** The switches that end all sessions of the tenant or of a gateway, and prevent new ones. */

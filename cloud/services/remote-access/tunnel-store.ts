@@ -55,7 +55,7 @@ const listStatement = statement<TunnelRow>(
   `select ${columns} from remote_tunnels u where u.tenant_id = $1 and u.gateway_id = any($2::uuid[]) and u.seen_at > $3`,
 )
 
-/** The time after which a tunnel without a sign of life of its process counts as closed. */
+/** The time after which a tunnel counts as closed if its process does not renew `seen_at`. */
 const silentMs = 15_000
 
 /** Returns the tunnels of the gateways that are connected. */

@@ -4,7 +4,7 @@
  */
 import { createHash, randomBytes } from 'node:crypto'
 
-/** Over https, the prefix `__Host-` prevents that another host sets the cookie. */
+/** Over https, the prefix `__Host-` prevents another host from setting the cookie. */
 const secureName = '__Host-millwright-remote'
 const plainName = 'millwright-remote'
 const ownNames = [secureName, plainName].map((name) => name.toLowerCase())

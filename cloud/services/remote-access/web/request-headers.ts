@@ -10,7 +10,7 @@ type RequestHeaderOptions = {
   issuer: string
 }
 
-/** Headers of proxies and of the platform, which say nothing to a device. */
+/** Headers of proxies and of the platform. They are not sent to the device. */
 const proxyHeaders =
   /^(?:forwarded|via|x-forwarded-.*|x-real-ip|x-client-ip|true-client-ip|cf-.*|x-request-id|x-millwright-.*|traceparent|tracestate|baggage|dpop|alt-used)$/
 
