@@ -81,9 +81,9 @@ conclude()
 
 /**
  * Returns the lanes. End-to-end tests mostly wait, for example for the start of a program or the end of a lease, so
- * they have a separate lane. Many other tests wait too, so there are six workers for two processors. A worker whose queue
- * is empty takes the tests of another lane. One worker runs all tests with separate processes one after the other,
- * because it closes the processes of its tests when the arrangement changes.
+ * they have a separate lane. The workers of the other lanes keep two processors busy. They run end-to-end tests when
+ * the other queues are empty. One worker runs all tests with separate processes one after the other, because it closes
+ * the processes of its tests when the arrangement changes.
  */
 function lanes(): Lane[] {
   const all = assignments()
@@ -91,9 +91,9 @@ function lanes(): Lane[] {
   const split = all.filter(({ file, arrangement }) => !file.startsWith('e2e/') && arrangement === 'split')
   const working = all.filter(({ file, arrangement }) => !file.startsWith('e2e/') && arrangement !== 'split')
   return [
-    { queues: [waiting, working], workers: 3 },
+    { queues: [waiting], workers: 2 },
     { queues: [split, working, waiting], workers: 1 },
-    { queues: [working, waiting, split], workers: 2 },
+    { queues: [working, waiting, split], workers: 1 },
   ]
 }
 
