@@ -97,6 +97,9 @@ describe('IP address ranges', () => {
   test('parses a printed IP address range as the same range', () => {
     fc.assert(
       fc.property(range, (input) => {
+        // A range from an IPv6 address to an IPv4-mapped address has no notation.
+        const familyOf = (value: bigint) => parseAddress(showAddress({ family: input.family, value }))?.family
+        fc.pre(familyOf(input.low) === familyOf(input.high))
         const read = parseRange(showRange(input))
         assert.ok(read)
         for (const one of edges(input)) {
