@@ -21,11 +21,10 @@ export async function watchReachability(context: BrowserContext): Promise<void> 
   await context.addInitScript(installReachability)
 }
 
-/** Clicks with the mouse at the centre of the element, as a person does. Waits until the element does not move. */
+/** Clicks with the mouse at the centre of the element, as a person does. */
 export async function clickAsPerson(target: Locator): Promise<void> {
   await target.waitFor()
   assert.equal(await target.evaluate(faultOf), undefined)
-  await target.click({ trial: true })
   const box = (await target.boundingBox()) ?? assert.fail('the element has no box')
   await target.page().mouse.click(box.x + box.width / 2, box.y + box.height / 2)
 }
