@@ -49,6 +49,7 @@ export const modules: Readonly<Record<string, Module>> = {
       'cloud/services/jobs',
       'cloud/services/onboarding',
       'cloud/services/remote-access',
+      'cloud/services/updates',
       'cloud/services/workflows',
     ],
   },
@@ -101,6 +102,10 @@ export const modules: Readonly<Record<string, Module>> = {
   },
   'cloud/services/remote-access': {
     purpose: 'Connections to assets through their gateways: ssh, web pages and TCP ports',
+    mayImport: ['api', 'cloud/platform'],
+  },
+  'cloud/services/updates': {
+    purpose: 'The update hub: artefacts, campaigns that install them on devices, versions in use',
     mayImport: ['api', 'cloud/platform'],
   },
   'cloud/services/workflows': {

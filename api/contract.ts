@@ -7,7 +7,7 @@ import type { Problem, ProblemCode, ProblemDocument } from './problem.ts'
  * clients and the generated tests are derived from it.
  */
 export type Operation = {
-  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** The path below the contract's prefix, with parameters in braces: `/users/{id}`. */
   path: string
   /**
@@ -78,6 +78,7 @@ export type BodyType =
   | 'application/merge-patch+json'
   | 'application/x-www-form-urlencoded'
   | 'multipart/form-data'
+  | 'application/octet-stream'
 
 /**
  * Returns the accepted media types of a body, the preferred type first. A merge patch can also be sent as JSON, and a file
@@ -92,7 +93,7 @@ export function bodyTypesOf({
 
 /** Returns whether the body of the operation is a file. */
 export function takesFile({ bodyType }: Pick<Operation, 'bodyType'>): boolean {
-  return bodyType === 'multipart/form-data'
+  return bodyType === 'multipart/form-data' || bodyType === 'application/octet-stream'
 }
 
 /** A file that a client sends. */
@@ -108,7 +109,7 @@ export type ReceivedFile = {
 /** An operation that is a WebSocket. It has no ordinary handler, and typed clients do not contain it. */
 export type SocketOperation = { socket: { protocol: string } }
 
-type FileOperation = { bodyType: 'multipart/form-data' }
+type FileOperation = { bodyType: 'multipart/form-data' | 'application/octet-stream' }
 
 /**
  * The callers that can call an operation. `public`: no token is needed. `signed-in`: any token except the token of a

@@ -14,6 +14,7 @@ import { jobs } from './jobs.ts'
 import { onboarding } from './onboarding.ts'
 import { type Permission, permissionNames, permissions } from './permission.ts'
 import { remoteAccess } from './remote-access.ts'
+import { updates } from './updates.ts'
 import { workflows } from './workflows.ts'
 
 /** All contracts by name, for clients, documents and generated tests. */
@@ -34,6 +35,7 @@ export const contracts = {
   exports,
   imports,
   'remote-access': remoteAccess,
+  updates,
 } as const
 
 const requiredPermissions = new Set<string>(

@@ -30,7 +30,7 @@ export const permissions = {
   glb_workflow_manage: { scope: 'global', title: 'Manage workflows' },
   glb_hierarchy_read: { scope: 'global', title: 'Read hierarchies' },
   glb_hierarchy_write: { scope: 'global', title: 'Change hierarchies' },
-  glb_update_manage: { scope: 'global', title: 'Manage firmware updates' },
+  glb_update_manage: { scope: 'global', title: 'Manage artefacts and update campaigns' },
   glb_schema_write: { scope: 'global', title: 'Add asset schemas and custom properties' },
   glb_audit_read: { scope: 'global', title: 'Read the audit trail' },
   glb_access_manage: { scope: 'global', title: 'Manage users, service accounts, roles, access groups and grants' },
@@ -77,6 +77,10 @@ export const builtInRoles = {
   supervisor: {
     title: 'Operator with remote access',
     permissions: [...operating, 'remote_access_connect', 'remote_access_approve'],
+  },
+  update_manager: {
+    title: 'Operator who installs firmware and other artefacts on devices',
+    permissions: [...operating, 'glb_update_manage'],
   },
   administrator: { title: 'Has all permissions in the tenant', permissions: permissionNames },
   credential_manager: {

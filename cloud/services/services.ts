@@ -14,6 +14,7 @@ import { inventoryV1Service } from './inventory-v1/service.ts'
 import { jobsService } from './jobs/service.ts'
 import { onboardingService } from './onboarding/service.ts'
 import { remoteAccessService } from './remote-access/service.ts'
+import { updatesService } from './updates/service.ts'
 import { workflowsService } from './workflows/service.ts'
 
 /** All services. A service in this list is started, documented and tested. */
@@ -34,4 +35,5 @@ export const services: readonly Service[] = [
   exportsService,
   importsService,
   remoteAccessService,
+  updatesService,
 ] as unknown as readonly Service[]

@@ -1,0 +1,26 @@
+import { updates } from '@millwright/api/updates.ts'
+import { type Handlers, service } from '../../platform/service.ts'
+import { artefactHandlers } from './artefacts.ts'
+import { assetUpdateHandlers } from './asset-updates.ts'
+import { campaignHandlers } from './campaigns.ts'
+import { contentHandlers } from './contents.ts'
+import { driftHandlers } from './drift.ts'
+import { retrievalHandlers } from './retrievals.ts'
+import { trustAnchorHandlers } from './trust-anchors.ts'
+import { windowHandlers } from './windows.ts'
+
+/** The update hub: artefacts, campaigns that install them on devices, and the versions in use. */
+export const updatesService = service({
+  contract: updates,
+  migrations: { module: 'updates', folder: new URL('./migrations/', import.meta.url) },
+  handlers: (context): Handlers<typeof updates> => ({
+    ...artefactHandlers(context),
+    ...contentHandlers(context),
+    ...trustAnchorHandlers(context),
+    ...retrievalHandlers(context),
+    ...windowHandlers(context),
+    ...driftHandlers(context),
+    ...assetUpdateHandlers(context),
+    ...campaignHandlers(context),
+  }),
+})
