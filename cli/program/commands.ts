@@ -98,6 +98,11 @@ export const commandModules: Readonly<Record<string, CommandModule>> = {
     description: 'remote sessions, approvals, recordings, policies and file copies',
     load: () => import('../remote-access/remote.ts'),
   },
+  updates: {
+    group: work,
+    description: 'firmware and other artefacts, update campaigns, versions in use',
+    load: () => import('../updates/updates.ts'),
+  },
   credentials: {
     group: work,
     description: 'device credentials (write-only)',
