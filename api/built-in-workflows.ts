@@ -1,5 +1,6 @@
 /** The names of the workflows that every tenant has. These workflows cannot be deleted. */
 export const builtInWorkflowNames = [
+  'artefact-retrieval',
   'artefact-update',
   'device-info',
   'discovery',
@@ -7,10 +8,11 @@ export const builtInWorkflowNames = [
   'file-import',
   'link-inventory',
   'remote-access',
+  'update-campaign',
 ] as const
 
 /** The workflows of the jobs that the platform runs itself. No gateway leases them. */
-export const platformWorkflowNames = ['file-export', 'file-import', 'remote-access'] as const
+export const platformWorkflowNames = ['file-export', 'file-import', 'remote-access', 'update-campaign'] as const
 
 /** The client of the jobs that the platform runs itself. */
 export const platformClient = 'platform'

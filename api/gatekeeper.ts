@@ -42,6 +42,8 @@ export const gatekeeperLimits = {
    * The maximum time for which a request to renew a lease can wait. It is much shorter than the duration of a lease.
    */
   renewalWaitSeconds: 15,
+  /** The maximum length of the phase in a renewal. */
+  phase: 64,
   usesPerUpload: 1_000,
   /** The maximum size of a request with a receipt in bytes: the receipt, and the rest of the request. */
   receiptUploadBytes: receiptLimits.bytes + 4 * 1024,
@@ -270,11 +272,38 @@ export const gatekeeper = contract({
           jobId: Uuid,
           progress: Type.Optional(Type.Integer({ minimum: 0, maximum: 100 })),
           message: Type.Optional(text(workflowLimits.message)),
+          phase: Type.Optional(
+            Type.String({
+              minLength: 1,
+              maxLength: gatekeeperLimits.phase,
+              description: 'The part of the state in which the gateway is, such as `downloading` or `transferring`',
+            }),
+          ),
           waitSeconds: Type.Optional(Type.Integer({ minimum: 0, maximum: gatekeeperLimits.renewalWaitSeconds })),
         }),
       ),
       answers: { 200: data(closed({ lease: Lease, cancelRequested: Type.Boolean() })) },
       errors: ['not_found', 'lease_lost'],
+    },
+    advanceJob: {
+      method: 'POST',
+      path: '/leases/{id}/advance',
+      summary: 'Move a job to another state; repeating the request has no effect',
+      description:
+        'For workflows with several states, such as `artefact-update`. The lease stays valid while the client has a transition from the new state. If the platform has moved the job from the requested state already, or requests its cancellation, the response contains the current state.',
+      access: 'glb_gateway_work',
+      params: closed({ id: Uuid }),
+      body: data(
+        closed({
+          jobId: Uuid,
+          state: Type.String({ minLength: 1, maxLength: workflowLimits.name }),
+          message: Type.Optional(text(workflowLimits.message)),
+          progress: Type.Optional(Type.Integer({ minimum: 0, maximum: 100 })),
+          result: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+        }),
+      ),
+      answers: { 200: data(closed({ state: Type.String() })) },
+      errors: ['not_found', 'lease_lost', 'invalid_transition'],
     },
     endJob: {
       method: 'POST',

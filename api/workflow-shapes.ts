@@ -14,6 +14,8 @@ export const workflowLimits = {
   pageDefault: 10,
   leaseSeconds: { default: 30, maximum: 300 },
   waitSeconds: 30,
+  /** The maximum number of jobs whose status a service reads with one request. */
+  jobsPerRead: 500,
   /** The maximum number of history entries of one job. Older entries are deleted. */
   history: 200,
   /** The number of days for which a job is stored after it has reached a final state. */

@@ -161,7 +161,7 @@ export const workflows = contract({
       path: '/jobs',
       summary: 'Create a job for a client',
       description:
-        'Only the platform creates jobs of the workflows `discovery`, `device-info`, `link-inventory`, `file-import` and `file-export`. Use the APIs for discoveries, imports and exports.',
+        'Only the platform creates jobs of the workflows `discovery`, `device-info`, `link-inventory`, `artefact-update`, `artefact-retrieval`, `file-import` and `file-export`. Use the APIs for discoveries, updates, imports and exports.',
       access: 'glb_workflow_manage',
       body: closed({
         clientId,
@@ -314,6 +314,8 @@ export const workflows = contract({
           clientId,
           progress: Type.Optional(Type.Integer({ minimum: 0, maximum: 100 })),
           message: Type.Optional(Type.String({ maxLength: workflowLimits.message })),
+          /** The result of the job so far. Without it, the result does not change. */
+          context: Type.Optional(free),
         }),
       ),
       answers: { 200: data(closed({ lease: Lease, state: stateName })) },
@@ -346,6 +348,27 @@ export const workflows = contract({
       ),
       answers: { 200: WorkflowJob },
       errors: ['not_found', 'lease_lost', 'invalid_transition'],
+    },
+    putClientJob: {
+      method: 'PUT',
+      path: '/client-jobs/{id}',
+      summary: 'Create a job with a given id for a client; repeating the request has no effect',
+      access: 'peer',
+      params: closed({ id: Uuid }),
+      body: data(closed({ workflow: name, clientId, tags, definition: free })),
+      answers: { 200: data(closed({ state: stateName, isFinal: Type.Boolean() })) },
+      errors: ['invalid_reference'],
+    },
+    readJobs: {
+      method: 'POST',
+      path: '/jobs/read',
+      summary: 'Read the status of jobs; missing jobs are left out',
+      access: 'peer',
+      readOnly: true,
+      body: data(closed({ ids: Type.Array(Uuid, { maxItems: workflowLimits.jobsPerRead }) })),
+      answers: {
+        200: data(Type.Array(closed({ id: Uuid, isFinal: Type.Boolean(), isLeased: Type.Boolean(), status: JobStatus }))),
+      },
     },
     putPlatformJob: {
       method: 'PUT',

@@ -18,7 +18,7 @@ const gatewayCount = 1_000
 const enrolledAtOnce = 16
 const jobs = 20
 /** A workflow whose jobs a user can create. */
-const workflow = 'artefact-update'
+const workflow = 'bench.update'
 const goals = { pickUpMs: 1_000, growthMebibytes: 50 } as const
 
 /** `WaitingGateway` is a simulated gateway that only polls for work, over its own connection. */
@@ -133,6 +133,12 @@ async function wait(one: WaitingGateway, { gatekeeper }: CloudConnection): Promi
 /** Returns the time from the request for a job until its gateway has it, in milliseconds. */
 async function offerJobs(platform: PlatformProcess, waiting: readonly WaitingGateway[]): Promise<number[]> {
   const engine = client(workflows, overHttp({ baseUrl: platform.url, token: await tokenSource(platform) }))
+  const states = [{ name: 'CREATED' }, { name: 'RUNNING' }, { name: 'FINISHED' }]
+  const transitions = [
+    { from: 'CREATED', to: 'RUNNING', eligible: 'CLIENT' as const },
+    { from: 'RUNNING', to: 'FINISHED', eligible: 'CLIENT' as const },
+  ]
+  await engine.createWorkflow({ body: { name: workflow, states, transitions } })
   const pickUps: number[] = []
   for (let number = 0; number < jobs; number++) {
     const one = waiting[Math.floor((number * waiting.length) / jobs)]

@@ -1,9 +1,11 @@
+import type { BuiltInWorkflowName } from '@millwright/api/built-in-workflows.ts'
 import { discovery } from '@millwright/api/discovery.ts'
 import { gatekeeper } from '@millwright/api/gatekeeper.ts'
 import { onboarding } from '@millwright/api/onboarding.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { SignedReceipt } from '@millwright/api/receipt.ts'
-import { type WorkflowJob, workflowLimits, workflows } from '@millwright/api/workflows.ts'
+import { updates } from '@millwright/api/updates.ts'
+import { type Workflow, type WorkflowJob, workflowLimits, workflows } from '@millwright/api/workflows.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import { systemCaller } from '../../platform/access/system.ts'
 import { answer, type Context, type Handlers, service } from '../../platform/service.ts'
@@ -33,6 +35,26 @@ function gatekeeperHandlers(context: Context): Handlers<typeof gatekeeper> {
   const engine = (caller: Caller) => context.peers(workflows, systemCaller(caller))
   const discoveries = (caller: Caller) => context.peers(discovery, systemCaller(caller))
 
+  /** Reports the state of an update or a retrieval to the update hub. */
+  const noteUpdate = async (caller: Caller, { id, workflow, status }: ReportedJob): Promise<void> => {
+    if (!updateWorkflows.has(workflow.name)) return
+    const { state, progress, message, context: result } = status
+    const note = {
+      state,
+      ...(progress === undefined ? {} : { progress }),
+      ...(message === undefined ? {} : { message }),
+      ...(result === undefined ? {} : { result }),
+    }
+    await context.peers(updates, systemCaller(caller)).noteJob({ params: { jobId: id }, body: { data: note } })
+  }
+
+  /** Reports progress to the update hub. The hub reads the jobs of running updates itself, so the report can be lost. */
+  const noteUpdateProgress = async (caller: Caller, job: ReportedJob): Promise<void> => {
+    await noteUpdate(caller, job).catch((error: unknown) =>
+      context.log.warn({ error, job: job.id }, 'The progress of an update could not be reported'),
+    )
+  }
+
   return {
     async leaseJob({ body: { data } }, caller) {
       requireGateway(caller)
@@ -56,19 +78,24 @@ function gatekeeperHandlers(context: Context): Handlers<typeof gatekeeper> {
           params: { id: runId },
           body: { data: { gatewayId: caller.principal.id, jobId: job.id, lease: lease.id } },
         })
+      await noteUpdateProgress(caller, job)
       return { data: taken.data }
     },
 
     async renewLease({ params: { id }, body: { data } }, caller) {
       requireGateway(caller)
       await presence.note(caller)
-      const { jobId, waitSeconds = 0, ...note } = data
+      const { jobId, waitSeconds = 0, phase, ...note } = data
       const renewed = await engine(caller).renewLease({
         params: { id },
-        body: { data: { jobId, clientId: caller.principal.id, ...note } },
+        body: {
+          data: { jobId, clientId: caller.principal.id, ...note, ...(phase === undefined ? {} : { context: { phase } }) },
+        },
       })
-      if (note.progress !== undefined || note.message !== undefined) {
-        const runId = runOf(await ownJob(context, caller, jobId))
+      if (note.progress !== undefined || note.message !== undefined || phase !== undefined) {
+        const job = await ownJob(context, caller, jobId)
+        const runId = runOf(job)
+        await noteUpdateProgress(caller, job)
         if (runId !== undefined)
           await discoveries(caller).noteRun({
             params: { id: runId },
@@ -79,6 +106,38 @@ function gatekeeperHandlers(context: Context): Handlers<typeof gatekeeper> {
       if (waitSeconds === 0 || isCanceled(state)) return { data: { lease, cancelRequested: isCanceled(state) } }
       const { job } = await engine(caller).awaitJob({ params: { id: jobId }, query: { waitSeconds, unlike: state } })
       return { data: { lease, cancelRequested: isCanceled(job.status.state) } }
+    },
+
+    async advanceJob({ params: { id }, body: { data } }, caller) {
+      requireGateway(caller)
+      await presence.note(caller)
+      const { jobId, state, message, progress, result } = data
+      const job = await ownJob(context, caller, jobId)
+      if (runOf(job) !== undefined)
+        throw new Problem('invalid_transition', `Job ${jobId} is a discovery. Use POST /gatekeeper/v1/leases/{id}/end`)
+      try {
+        const moved = await engine(caller).moveJob({
+          params: { id: jobId },
+          body: {
+            data: {
+              state,
+              as: 'CLIENT',
+              lease: id,
+              ...(message === undefined ? {} : { message }),
+              ...(progress === undefined ? {} : { progress }),
+              ...(result === undefined ? {} : { context: result }),
+            },
+          },
+        })
+        await noteUpdate(caller, moved)
+        return { data: { state: moved.status.state } }
+      } catch (error) {
+        if (!(error instanceof Problem) || error.code !== 'invalid_transition') throw error
+        const current = await ownJob(context, caller, jobId)
+        if (!platformMoved(current.workflow, state, current.status.state)) throw error
+        await noteUpdate(caller, current)
+        return { data: { state: current.status.state } }
+      }
     },
 
     /**
@@ -113,6 +172,7 @@ function gatekeeperHandlers(context: Context): Handlers<typeof gatekeeper> {
             },
           },
         })
+      await noteUpdate(caller, moved)
       return { data: { state: moved.status.state } }
     },
 
@@ -148,6 +208,23 @@ function gatekeeperHandlers(context: Context): Handlers<typeof gatekeeper> {
       return discoveries(caller).recordLinks({ params: { gatewayId: caller.principal.id }, body: { data } })
     },
   }
+}
+
+type ReportedJob = Pick<WorkflowJob, 'id' | 'workflow' | 'status'>
+
+/** The workflows whose jobs the update hub follows. */
+const updateWorkflows: ReadonlySet<string> = new Set<BuiltInWorkflowName>(['artefact-update', 'artefact-retrieval'])
+
+/**
+ * Returns whether the platform alone can move a job from one state to another. If so, the gateway that reports the first
+ * state repeats a report, or the platform requested a cancellation at the same time.
+ */
+function platformMoved({ transitions }: Workflow, from: string, to: string): boolean {
+  const reached = new Set([from])
+  for (const state of reached)
+    for (const transition of transitions)
+      if (transition.from === state && transition.eligible === 'WFX') reached.add(transition.to)
+  return from !== to && reached.has(to)
 }
 
 function isCanceled(state: string): boolean {

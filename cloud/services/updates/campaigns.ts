@@ -1,6 +1,6 @@
 import { Problem } from '@millwright/api/problem.ts'
 import type { updates } from '@millwright/api/updates.ts'
-import type { Context, Handlers } from '../../platform/service.ts'
+import { answer, type Context, type Handlers } from '../../platform/service.ts'
 
 export function campaignHandlers(
   _context: Context,
@@ -40,6 +40,6 @@ export function campaignHandlers(
     retryCampaign: missing,
     listDevices: missing,
     listFailures: missing,
-    noteJob: missing,
+    noteJob: async () => answer(204),
   }
 }

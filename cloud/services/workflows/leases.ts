@@ -53,7 +53,7 @@ export function leaseHandlers({ database }: Context, waiters: Waiters): Pick<Han
           clientId,
           progress: data.progress ?? row.progress ?? undefined,
           message: data.message ?? row.message ?? undefined,
-          context: row.context ?? undefined,
+          context: data.context ?? row.context ?? undefined,
         }
         const { state } = row
         if (changesJob(row, state, report))

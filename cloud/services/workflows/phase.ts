@@ -6,7 +6,7 @@ import { groupOf, isFinal } from './workflow.ts'
 /** Patterns in the names of states and groups, with the phase that each indicates for an ended job. */
 const ends: readonly [RegExp, JobPhase][] = [
   [/CANCEL|ABORT|REVOK/i, 'canceled'],
-  [/FAIL|ERROR|TERMINAT|REJECT|INVALID|DENIED|TIMEOUT|EXPIRED/i, 'failed'],
+  [/FAIL|ERROR|TERMINAT|REJECT|INVALID|DENIED|TIMEOUT|EXPIRED|UNKNOWN/i, 'failed'],
 ]
 
 /**

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { AnyInput } from '@millwright/api/client.ts'
 import { type JobStatus, type WorkflowJob, workflowLimits, workflows } from '@millwright/api/workflows.ts'
+import { newId } from '../../platform/database/id.ts'
 import type { RawAnswer, TestCaller, TestHub } from '../../platform/testing/hub.ts'
 import { testHub } from '../../platform/testing/hub.ts'
 import { directUpdate, engineOf, gatewayCaller, machine } from './testing.ts'
@@ -201,7 +202,7 @@ describe('workflow engine', () => {
     const { content, pagination } = await viewer.workflows.listWorkflows({ query: { limit: 3 } })
     assert.deepEqual(
       content.map(({ name }) => name),
-      ['artefact-update', 'device-info', 'discovery'],
+      ['artefact-retrieval', 'artefact-update', 'device-info'],
     )
     assert.ok((pagination?.total ?? 0) >= 6)
     const last = await viewer.workflows.listWorkflows({ query: { sort: 'desc', limit: 1, pagination: false } })
@@ -338,7 +339,7 @@ describe('workflow engine', () => {
     }
     for (const caller of [gateway, admin]) {
       assert.deepEqual(await rewrite(caller, directUpdate.name), [200, 2])
-      for (const workflow of ['discovery', 'device-info', 'link-inventory'])
+      for (const workflow of ['artefact-update', 'artefact-retrieval', 'discovery', 'device-info', 'link-inventory'])
         assert.deepEqual(await rewrite(caller, workflow), [403, 1], workflow)
     }
   })
@@ -346,10 +347,13 @@ describe('workflow engine', () => {
   test('refuses jobs of the platform from a manager, and names the operation to use', async () => {
     const { total = 0 } = (await viewer.workflows.listJobs({})).pagination ?? {}
     for (const [workflow, operation] of [
+      ['artefact-retrieval', 'POST /updates/v1/assets/{id}/retrievals'],
+      ['artefact-update', 'POST /updates/v1/campaigns'],
       ['device-info', 'POST /discovery/v1/assets/{id}/properties'],
       ['discovery', 'POST /discovery/v1/gateways/{gatewayId}/discoveries'],
       ['link-inventory', 'PUT /discovery/v1/gateways/{gatewayId}/links/{name}'],
       ['remote-access', 'POST /remote-access/v1/sessions'],
+      ['update-campaign', 'POST /updates/v1/campaigns'],
     ] as const) {
       const definition = { assetLinkId: 'a.link', connection: { ip_address: '203.0.113.9' }, link: 'snmp' }
       const body = { clientId: gateway.principalId, workflow, definition }
@@ -360,8 +364,42 @@ describe('workflow engine', () => {
       })
     }
     assert.equal((await viewer.workflows.listJobs({})).pagination?.total, total)
-    const workflow = 'artefact-update'
+    const workflow = directUpdate.name
     assert.equal((await createJob(gateway.principalId, { workflow })).workflow?.name, workflow)
+  })
+
+  test('refuses to move or delete an update job for a manager, and lets its gateway and the platform move it', async () => {
+    const body = { clientId: gateway.principalId, workflow: 'artefact-update' }
+    const { id } = await engineOf(hub).createJob({ body })
+    await assert.rejects(put(admin, id, { state: 'CANCELED' }), code('forbidden'))
+    for (const state of ['PREPARING', 'PREPARED']) await put(gateway, id, { state })
+    await assert.rejects(put(admin, id, { state: 'ACTIVATE' }), code('forbidden'))
+    await assert.rejects(admin.workflows.deleteJob({ params: { id } }), code('conflict'))
+    const moves = ['CANCELING', 'CANCELED'] as const
+    for (const state of moves)
+      await engineOf(hub).moveJob({ params: { id }, body: { data: { state, as: 'WFX' } } })
+    await admin.workflows.deleteJob({ params: { id } })
+  })
+
+  test('creates a job with a given id once, and reads the status of jobs', async () => {
+    const engine = engineOf(hub)
+    const params = { id: newId() }
+    const data = { clientId: gateway.principalId, workflow: 'artefact-update', tags: ['once'], definition: { a: 1 } }
+    const created = await Promise.all([1, 2, 3].map(() => engine.putClientJob({ params, body: { data } })))
+    for (const one of created) assert.deepEqual(one.data, { state: 'CREATED', isFinal: false })
+    await put(gateway, params.id, { state: 'PREPARING', progress: 5 })
+    const repeated = await engine.putClientJob({ params, body: { data: { ...data, definition: { a: 2 } } } })
+    assert.deepEqual(repeated.data, { state: 'PREPARING', isFinal: false })
+    assert.deepEqual(await viewer.workflows.getJobDefinition({ params }), { a: 1 })
+    const read = await engine.readJobs({ body: { data: { ids: [params.id, newId()] } } })
+    assert.deepEqual(
+      read.data.map(({ id, isFinal, isLeased, status }) => [id, isFinal, isLeased, status.state, status.progress]),
+      [[params.id, false, false, 'PREPARING', 5]],
+    )
+    await assert.rejects(
+      engine.putClientJob({ params: { id: newId() }, body: { data: { ...data, workflow: directUpdate.name } } }),
+      code('invalid_reference'),
+    )
   })
 
   test('adds and removes tags of a job, up to the limit', async () => {
@@ -394,10 +432,10 @@ describe('workflow engine', () => {
     assert.equal(refused.status, 400)
     assert.equal((refused.body as EngineErrors).errors[0]?.code, 'wfx.invalidResponseFilter')
     assert.equal((await viewer.workflows.getJobStatus({ params: { id } })).state, 'INSTALL')
-    const body = { clientId: 'x', workflow: 'artefact-update' }
+    const body = { clientId: 'x', workflow: directUpdate.name }
     const headers = { 'x-response-filter': '.status.state', 'idempotency-key': `shaped ${id}` }
     for (let attempt = 0; attempt < 2; attempt++)
-      assert.equal((await send(admin, 'POST /api/wfx/v1/jobs', body, headers)).text, '"CREATED"\n')
+      assert.equal((await send(admin, 'POST /api/wfx/v1/jobs', body, headers)).text, '"INSTALL"\n')
   })
 
   test('records job changes in the audit trail, but not progress reports', async () => {

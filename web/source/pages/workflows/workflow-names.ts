@@ -4,6 +4,7 @@ import { type Language, type Messages, messages } from '../../app/language/langu
 /** The display names of the built-in workflows. Custom workflows are shown by their own name. */
 export const workflowNames: Messages<Record<BuiltInWorkflowName, string>> = messages({
   en: {
+    'artefact-retrieval': 'Device file read',
     'artefact-update': 'Firmware update',
     'device-info': 'Device read',
     discovery: 'Scan',
@@ -11,8 +12,10 @@ export const workflowNames: Messages<Record<BuiltInWorkflowName, string>> = mess
     'file-import': 'Import',
     'link-inventory': 'Asset link inventory',
     'remote-access': 'Remote access',
+    'update-campaign': 'Update campaign',
   },
   de: {
+    'artefact-retrieval': 'Datei vom Gerät lesen',
     'artefact-update': 'Firmware-Update',
     'device-info': 'Gerät auslesen',
     discovery: 'Suchlauf',
@@ -20,6 +23,7 @@ export const workflowNames: Messages<Record<BuiltInWorkflowName, string>> = mess
     'file-import': 'Import',
     'link-inventory': 'Asset-Link-Inventar',
     'remote-access': 'Fernzugriff',
+    'update-campaign': 'Update-Kampagne',
   },
 })
 
@@ -32,13 +36,15 @@ export function workflowName(name: string, names: Readonly<Record<BuiltInWorkflo
  * is `workflow/STATE`, or `STATE` for a state that several workflows share.
  */
 const german: Readonly<Record<string, string>> = {
-  'artefact-update': 'Überträgt und aktiviert neue Firmware',
+  'artefact-retrieval': 'Liest eine Sicherung, Konfiguration oder Logdatei von einem Gerät',
+  'artefact-update': 'Überträgt, aktiviert und prüft neue Firmware',
   'device-info': 'Liest Eigenschaften eines Geräts',
   discovery: 'Sucht Geräte mit einem Asset-Link',
   'file-export': 'Exportiert Daten in eine Datei',
   'file-import': 'Importiert Assets aus einer Datei',
   'link-inventory': 'Startet oder stoppt einen mitgelieferten Asset-Link eines Gateways',
   'remote-access': 'Öffnet eine Fernverbindung zu einem Gerät über sein Gateway',
+  'update-campaign': 'Installiert ein Artefakt auf mehreren Geräten',
   CREATED: 'Warten auf das Gateway',
   RUNNING: 'Das Gateway führt den Auftrag aus',
   CANCELING: 'Das Gateway beendet den Auftrag',
@@ -53,8 +59,12 @@ const german: Readonly<Record<string, string>> = {
   PREPARED: 'Bereit zur Aktivierung',
   ACTIVATE: 'Aktivierung angefordert',
   ACTIVATING: 'Das Gerät aktiviert die Firmware',
+  VERIFYING: 'Das Gateway prüft die Version des Geräts',
   ACTIVATED: 'Firmware aktiv',
+  UNKNOWN: 'Das Gerät hat die Aktivierung nicht bestätigt',
   'artefact-update/CANCELED': 'Vor der Aktivierung abgebrochen',
+  'update-campaign/CREATED': 'Warten auf die Freigabe',
+  'update-campaign/RUNNING': 'Die Kampagne läuft',
   OPEN: 'Verbindung angefordert',
   OPENING: 'Das Gateway stellt die Verbindung her',
   OPENED: 'Verbunden',
