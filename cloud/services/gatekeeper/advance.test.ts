@@ -35,7 +35,7 @@ describe('jobs with several states', () => {
 
   async function lease(): Promise<{ jobId: string; lease: string; state: string } | undefined> {
     const taken = await gateway.gatekeeper.leaseJob({ body: { data: { workflows: names, waitSeconds: 0 } } })
-    if (taken === undefined) return undefined
+    if (taken?.data === undefined) return undefined
     return { jobId: taken.data.job.id, lease: taken.data.lease.id, state: taken.data.job.status.state }
   }
 
