@@ -18,6 +18,17 @@ export function nextRuns({ cron, timezone }: Timing, after: Date, count: number)
 }
 
 /**
+ * Returns the period of a schedule that contains a time: it starts with a run and takes this number of minutes. Returns
+ * undefined if there is none. Of several overlapping periods, it returns the one that starts first.
+ */
+export function periodAt(timing: Timing, minutes: number, at: Date): { start: Date; end: Date } | undefined {
+  const lengthMs = minutes * 60_000
+  const start = nextRun(timing, new Date(at.getTime() - lengthMs))
+  if (start === null || start > at) return undefined
+  return { start, end: new Date(start.getTime() + lengthMs) }
+}
+
+/**
  * Returns the first run of a requested schedule. `pointer` is the position of the schedule in the request body, for
  * error messages.
  */

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { firmwareVersionOf, isFirmware, isSoftwareIdentifier } from '@millwright/api/asset-firmware.ts'
 import { assetLimits, assetTypeOf, baseSchemaUrl } from '@millwright/api/asset-schema.ts'
 import type { FieldError } from '@millwright/api/problem.ts'
+import { versionSortKey } from '@millwright/api/version-order.ts'
 import { storableText } from '../../../platform/database/json.ts'
 import { normalise } from '../identity/identifier.ts'
 import type { AssetColumns } from './asset-store.ts'
@@ -20,7 +21,6 @@ import {
   textOf,
 } from './document.ts'
 import { matchEntries } from './list-entries.ts'
-import { versionSortKey } from './version-order.ts'
 
 export type StateName = 'management_state' | 'reachability_state' | 'trust_state'
 export type State = { state_value: string; state_timestamp: string }

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, before, describe, test } from 'node:test'
+import { versionSortKey } from '@millwright/api/version-order.ts'
 import fc from 'fast-check'
 import { type TestCaller, type TestHub, testHub } from '../../../platform/testing/hub.ts'
 import { applyWrite } from '../testing.ts'
-import { versionSortKey } from './version-order.ts'
 
 const bytes = (text: string) => Buffer.from(text)
 const byKey = (one: string, other: string) => Buffer.compare(bytes(versionSortKey(one)), bytes(versionSortKey(other)))
@@ -60,7 +60,16 @@ function partsOf(text: string): string[] {
     before = kind === 'separator' ? '' : kind
   }
   const [first = '', second = ''] = parts
-  return ['v', 'ver', 'version'].includes(first) && /^\d/.test(second) ? parts.slice(1) : parts
+  const isPrefixed = ['v', 'ver', 'version'].includes(first) && /^\d/.test(second)
+  return withoutLastZeros(isPrefixed ? parts.slice(1) : parts)
+}
+
+/** Removes zeros that only zeros follow, up to a word or the end. */
+function withoutLastZeros(parts: string[]): string[] {
+  return parts.filter((part, index) => {
+    const next = parts.slice(index).find((each) => !/^0+$/.test(each))
+    return !/^0+$/.test(part) || (next !== undefined && /^\d/.test(next))
+  })
 }
 
 function comparePart(one: string | undefined, other: string | undefined): number {
@@ -83,7 +92,7 @@ test('sorts example versions in the order that users expect', () => {
     ['1.0-beta.2'],
     ['1.0-beta.11'],
     ['1.0-rc1', '1.0rc1', 'v1.0.RC.1'],
-    ['1.0', 'V1.0', 'v 1.00', 'ver. 1.0', 'Version 1.0'],
+    ['1.0', 'V1.0', 'v 1.00', 'ver. 1.0', 'Version 1.0', '1', '1.0.0'],
     ['1.0a'],
     ['1.0 HF1'],
     ['1.0 SP1'],
@@ -91,7 +100,7 @@ test('sorts example versions in the order that users expect', () => {
     ['1.9', 'V1.9'],
     ['1.10', '1.010', '1-10'],
     ['2.0.0-snapshot'],
-    ['2.0.0'],
+    ['2.0.0', '2.0'],
     ['10.0'],
     ['2026.11.16'],
     [`${'9'.repeat(31)}.1`],
@@ -129,7 +138,7 @@ describe('assets sorted by firmware version', () => {
   after(() => hub[Symbol.asyncDispose]())
 
   test('computes the same version sort key in the migration as for new assets', async () => {
-    const migration = readFileSync(new URL('../migrations/0013-firmware-order.sql', import.meta.url), 'utf8')
+    const migration = readFileSync(new URL('../migrations/0017-version-zeros.sql', import.meta.url), 'utf8')
     const [, expression = ''] = /set firmware_order = (.*?)\nwhere firmware_version/s.exec(migration) ?? []
     const stored = fc.sample(version, { numRuns: 1_000, seed: 12 })
     const versions = [...stored, '', 'V', 'v1', 'V 2.9.4', 'x'.repeat(300), '7'.repeat(300)]

@@ -1,0 +1,103 @@
+import { type DeviceState, finalDeviceStates, type MaintenanceWindow } from '@millwright/api/updates.ts'
+import { isWindowOpen, nextOpening, windowKey } from './open-window.ts'
+
+/**
+ * `readyDevices` decides which waiting devices of a campaign can start now. A device can start if
+ * - it belongs to the current wave,
+ * - all devices in `after` are final (a failed device does not block the devices that it depends on),
+ * - no device in `notWith` and no other device of its group is being updated,
+ * - the window of the campaign and all windows of the device are open,
+ * - fewer than `concurrentDevices` devices of the campaign are being updated.
+ *
+ * The function only reads its arguments. The caller starts the devices, and calls it again after a change.
+ */
+
+export type QueuedDevice = {
+  id: string
+  assetId: string
+  wave: number
+  order: number
+  /** Only one device of a group is updated at a time. A device without such a restriction has its own group. */
+  group: string
+  after: readonly string[]
+  notWith: readonly string[]
+  state: DeviceState
+  /** Whether a waiting device has a job already. It then counts as a device that is being updated. */
+  isStarted: boolean
+  windows: readonly MaintenanceWindow[]
+}
+
+export type ReadyOptions = {
+  at: Date
+  wave: number
+  concurrentDevices: number
+  window?: MaintenanceWindow | undefined
+}
+
+export type ReadyDevices = {
+  /** The ids of the devices that can start now, all at the same time, in the order in which they start. */
+  ready: string[]
+  /** The next time at which the windows of a device that waits only for them are open. */
+  nextAt?: Date
+}
+
+const finalStates: ReadonlySet<DeviceState> = new Set(finalDeviceStates)
+
+export function readyDevices(devices: readonly QueuedDevice[], options: ReadyOptions): ReadyDevices {
+  const { at, wave, concurrentDevices, window } = options
+  const running = devices.filter(isRunning)
+  const busyAssets = new Set(running.map(({ assetId }) => assetId))
+  const busyGroups = new Set(running.map(({ group }) => group))
+  // `notWith` applies in both directions, also if only one of the two devices names the other one.
+  const blockedAssets = new Set(running.flatMap(({ notWith }) => notWith))
+  const unfinished = new Set(
+    devices.filter((device) => device.wave <= wave && !finalStates.has(device.state)).map(({ assetId }) => assetId),
+  )
+  const isOpen = openWindows(at)
+  const waitingWindows = new Map<string, readonly MaintenanceWindow[]>()
+  const ready: string[] = []
+  let free = concurrentDevices - running.length
+  for (const device of waitingOf(devices, wave)) {
+    const isBlocked =
+      busyGroups.has(device.group) ||
+      blockedAssets.has(device.assetId) ||
+      device.notWith.some((assetId) => busyAssets.has(assetId)) ||
+      device.after.some((assetId) => unfinished.has(assetId))
+    if (isBlocked) continue
+    const windows = window === undefined ? device.windows : [window, ...device.windows]
+    if (!windows.every(isOpen)) {
+      waitingWindows.set(windows.map(windowKey).join('\n'), windows)
+      continue
+    }
+    if (free <= 0) continue
+    free -= 1
+    ready.push(device.id)
+    busyAssets.add(device.assetId)
+    busyGroups.add(device.group)
+    for (const assetId of device.notWith) blockedAssets.add(assetId)
+  }
+  const openings = [...waitingWindows.values()].flatMap((windows) => nextOpening(windows, at)?.getTime() ?? [])
+  return { ready, ...(openings.length === 0 ? {} : { nextAt: new Date(Math.min(...openings)) }) }
+}
+
+function isRunning({ state, isStarted }: QueuedDevice): boolean {
+  return state === 'waiting' ? isStarted : !finalStates.has(state)
+}
+
+/** Returns the waiting devices of a wave in the order in which they start. */
+function waitingOf(devices: readonly QueuedDevice[], wave: number): QueuedDevice[] {
+  return devices
+    .filter((device) => device.state === 'waiting' && !device.isStarted && device.wave === wave)
+    .toSorted((one, other) => one.order - other.order || (one.id < other.id ? -1 : Number(one.id > other.id)))
+}
+
+/** Returns a function that tells whether a window is open. Many devices have the same windows, so each is computed once. */
+function openWindows(at: Date): (window: MaintenanceWindow) => boolean {
+  const known = new Map<string, boolean>()
+  return (window) => {
+    const key = windowKey(window)
+    const isOpen = known.get(key) ?? isWindowOpen(window, at)
+    known.set(key, isOpen)
+    return isOpen
+  }
+}
