@@ -132,6 +132,8 @@ export function overHttp({ baseUrl, token, fetch: send = fetch }: HttpOptions): 
       headers: request.headers,
       redirect: 'manual',
       ...(request.body === undefined ? {} : { body: request.body }),
+      // Node requires this option for a body that is a stream.
+      ...(request.body instanceof ReadableStream ? { duplex: 'half' } : {}),
     })
     return { status: response.status, headers: response.headers, body: await bodyOf(operation, response) }
   }

@@ -97,7 +97,11 @@ export function takesFile({ bodyType }: Pick<Operation, 'bodyType'>): boolean {
 }
 
 /** A file that a client sends. */
-export type SentFile = { mediaType: string; content: string | Blob | Uint8Array<ArrayBuffer> }
+export type SentFile = {
+  mediaType: string
+  /** The content. A stream is sent while it is read, and is not kept in memory. */
+  content: string | Blob | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>
+}
 
 /** A file that a handler receives. The handler reads its content while it arrives. */
 export type ReceivedFile = {
@@ -254,7 +258,12 @@ export function pathsOf(contract: Contract, operation: Operation): string[] {
   return [own, ...(contract.alsoAt ?? []).map((prefix) => prefix + operation.path)]
 }
 
+/** Returns whether the contract has its own operation for `HEAD` at the path of an operation. */
+export function hasHead(contract: Contract, { path }: Operation): boolean {
+  return Object.values(contract.operations).some((other) => other.method === 'HEAD' && other.path === path)
+}
+
 /** Returns whether the operation writes. */
 export function writes(operation: Operation): boolean {
-  return operation.method !== 'GET' && operation.readOnly !== true
+  return operation.method !== 'GET' && operation.method !== 'HEAD' && operation.readOnly !== true
 }

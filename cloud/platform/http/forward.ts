@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { Contract, Operation } from '@millwright/api/contract.ts'
-import { isEventStream, pathsOf } from '@millwright/api/contract.ts'
+import { hasHead, isEventStream, pathsOf } from '@millwright/api/contract.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Pool } from 'undici'
@@ -83,7 +83,8 @@ export async function forwardRoutes(app: FastifyInstance, options: ForwardOption
             return isStreamed && reply.statusCode < 300 ? options.streams.send(reply, body) : reply.send(body)
           },
         }
-        for (const path of pathsOf(contract, operation)) inner.route({ ...route, url: toRoute(path) })
+        for (const path of pathsOf(contract, operation))
+          inner.route({ ...route, url: toRoute(path), exposeHeadRoute: !hasHead(contract, operation) })
       }
     })
   }
@@ -166,5 +167,8 @@ async function pass(
   for (const [name, value] of Object.entries(response.headers)) {
     if (value !== undefined && !ownToConnection.has(name)) reply.header(name, value)
   }
+  // The body is passed unchanged, so that its length is known to the client too.
+  const length = response.headers['content-length']
+  if (length !== undefined) reply.header('content-length', length)
   return response.body
 }

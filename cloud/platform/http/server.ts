@@ -7,6 +7,7 @@ import cors from '@fastify/cors'
 import {
   bodyTypesOf,
   type Contract,
+  hasHead,
   isEventStream,
   isMedia,
   type Operation,
@@ -208,10 +209,12 @@ function withoutAlias(url: string): string {
 function corsOptions(origins: string[]) {
   return {
     origin: origins,
-    methods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
+    methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
     allowedHeaders: [
       'authorization',
       'content-type',
+      'content-range',
+      'range',
       'idempotency-key',
       'if-match',
       'if-none-match',
@@ -228,6 +231,9 @@ function corsOptions(origins: string[]) {
       'deprecation',
       'sunset',
       'link',
+      'accept-ranges',
+      'content-range',
+      'upload-offset',
     ],
     maxAge: 600,
   }
@@ -360,7 +366,8 @@ function operationRoute(
       return answerWith(reply, { answer, operation, unless: request.headers['if-none-match'], streams })
     },
   }
-  for (const path of pathsOf(contract, operation)) app.route({ ...route, url: toRoute(path) })
+  for (const path of pathsOf(contract, operation))
+    app.route({ ...route, url: toRoute(path), exposeHeadRoute: !hasHead(contract, operation) })
 }
 
 function requireType(request: FastifyRequest, operation: Operation): void {

@@ -69,7 +69,7 @@ export type RawRequest = {
   method: string
   path: string
   headers?: Record<string, string>
-  body?: string | Blob | Uint8Array
+  body?: string | Blob | Uint8Array | ReadableStream<Uint8Array>
   from?: string
 }
 export type RawAnswer = { status: number; headers: Headers; text: string; bytes: Buffer; body: unknown }
@@ -370,8 +370,9 @@ export class TestHub {
   }
 }
 
-export async function sentBody(body: string | Blob | Uint8Array): Promise<string | Buffer<ArrayBuffer>> {
+export async function sentBody(body: NonNullable<RawRequest['body']>): Promise<string | Buffer<ArrayBuffer>> {
   if (typeof body === 'string') return body
+  if (body instanceof ReadableStream) return Buffer.concat(await Array.fromAsync(body))
   return body instanceof Blob ? Buffer.from(await body.arrayBuffer()) : Buffer.from(body)
 }
 
