@@ -11,7 +11,7 @@ import {
   type SocketOperation,
   takesFile,
 } from './contract.ts'
-import { problemFrom } from './problem.ts'
+import { Problem, type ProblemCode, problemFrom } from './problem.ts'
 
 /** The response of a call, with status and headers. */
 export type Exchange<Body = unknown> = { status: number; headers: Headers; body: Body }
@@ -43,12 +43,28 @@ export function client<C extends Contract>(contract: C, transport: Transport): C
     name,
     async (input: AnyInput, heard?: (answer: Exchange) => void) => {
       const exchange = await transport(contract, name, input)
-      if (exchange.status >= 400) throw problemFrom(toProblemDocument(contract, exchange.body), exchange.status)
+      if (exchange.status >= 400) throw errorOf(contract, name, exchange)
       heard?.(exchange)
       return exchange.body
     },
   ])
   return Object.fromEntries(functions) as Client<C>
+}
+
+/** The codes of errors without a body, which is the case for `HEAD`, by status. */
+const bodylessCodes: Readonly<Record<number, ProblemCode>> = {
+  400: 'invalid_query',
+  401: 'unauthenticated',
+  403: 'forbidden',
+  404: 'not_found',
+  409: 'conflict',
+  429: 'too_many_requests',
+}
+
+function errorOf(contract: Contract, name: string, { status, body }: Exchange): Problem {
+  const code = contract.operations[name]?.method === 'HEAD' ? bodylessCodes[status] : undefined
+  if (code !== undefined) return new Problem(code, `The server responded with HTTP status ${status}`)
+  return problemFrom(toProblemDocument(contract, body), status)
 }
 
 /**

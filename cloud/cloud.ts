@@ -25,7 +25,7 @@ import { peerTokens as createPeerTokens } from './platform/peer-token.ts'
 import type { MasterKeys } from './platform/secrets/master-keys.ts'
 import { Safe } from './platform/secrets/safe.ts'
 import type { Secrets } from './platform/secrets/secrets.ts'
-import type { Context, Service } from './platform/service.ts'
+import type { ArtefactSettings, Context, Service } from './platform/service.ts'
 import { StartError } from './platform/start-error.ts'
 import { pruningTasks } from './platform/tasks/pruning.ts'
 import { Tasks } from './platform/tasks/tasks.ts'
@@ -53,6 +53,8 @@ export type CloudOptions = {
   internalUrl: string | undefined
   /** The host names of web pages of devices, such as `*.remote.example.com`. */
   remoteAccessHost: string | undefined
+  /** Where the contents of artefacts are stored. */
+  artefacts: ArtefactSettings
   tokenLifetimeSeconds: number
   externalIssuers: readonly ExternalIssuer[]
   rateLimit: number
@@ -82,8 +84,8 @@ export type Cloud = {
 export async function openCloud(options: CloudOptions): Promise<Cloud> {
   const { database, secrets, masterKeys, log } = options
   const keys = secrets.follow({ database, log })
-  const { baseUrl, tokenLifetimeSeconds, remoteAccessHost } = options
-  const settings = { baseUrl, tokenLifetimeSeconds, remoteAccessHost, internalUrl: options.internalUrl ?? '' }
+  const { baseUrl, tokenLifetimeSeconds, remoteAccessHost, artefacts } = options
+  const settings = { baseUrl, tokenLifetimeSeconds, remoteAccessHost, artefacts, internalUrl: options.internalUrl ?? '' }
   const tenants = new TenantDirectory({ database })
   const access = new AccessCache({
     database,

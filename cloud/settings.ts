@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import { join } from 'node:path'
 import { checkExternalIssuers } from './front/external-issuer.ts'
 import {
   type Configuration,
@@ -15,6 +16,7 @@ import {
 } from './platform/configuration.ts'
 import { limits } from './platform/limits.ts'
 import { logLevels } from './platform/log.ts'
+import type { ArtefactSettings } from './platform/service.ts'
 import { StartError } from './platform/start-error.ts'
 
 /** Returns the text if it is a numeric IP address or network. */
@@ -144,6 +146,25 @@ export const cloudSettings = {
     default: undefined,
     help: 'Host names for the web pages of devices, such as *.remote.example.com; without a base URL, the default is *.localhost',
   }),
+  artefactStore: url('MILLWRIGHT_ARTEFACT_STORE', {
+    default: undefined,
+    protocols: ['s3:'],
+    help: 'Bucket of an S3-compatible store for the contents of artefacts, such as s3://bucket/prefix; without it, the folder artefacts in the home',
+  }),
+  s3Endpoint: origin('MILLWRIGHT_S3_ENDPOINT', {
+    default: undefined,
+    help: 'Address of the S3-compatible store, such as https://s3.example.com',
+  }),
+  s3Region: text('MILLWRIGHT_S3_REGION', { default: 'us-east-1', help: 'Region of the S3-compatible store' }),
+  s3AccessKey: text('MILLWRIGHT_S3_ACCESS_KEY', {
+    default: undefined,
+    help: 'Access key of the S3-compatible store',
+  }),
+  s3SecretKey: text('MILLWRIGHT_S3_SECRET_KEY', {
+    default: undefined,
+    secret: true,
+    help: 'Secret key of the S3-compatible store',
+  }),
   logLevel: choice('MILLWRIGHT_LOG_LEVEL', {
     default: 'warn',
     of: logLevels,
@@ -170,6 +191,26 @@ function requireSeparateHost({ baseUrl, remoteAccessHost }: CloudConfiguration):
   throw new StartError(
     `The host ${hostname} of MILLWRIGHT_BASE_URL is in the domain of MILLWRIGHT_REMOTE_ACCESS_HOST (${remoteAccessHost}). Set MILLWRIGHT_REMOTE_ACCESS_HOST to another domain.`,
   )
+}
+
+/** Returns where the contents of artefacts are stored. */
+export function artefactSettings(
+  { artefactStore, s3Endpoint, s3Region, s3AccessKey, s3SecretKey }: CloudConfiguration,
+  home: string,
+): ArtefactSettings {
+  const folder = join(home, 'artefacts')
+  if (artefactStore === undefined) return { folder, s3: undefined }
+  const { hostname: bucket, pathname } = new URL(artefactStore)
+  const required = {
+    MILLWRIGHT_S3_ENDPOINT: s3Endpoint,
+    MILLWRIGHT_S3_ACCESS_KEY: s3AccessKey,
+    MILLWRIGHT_S3_SECRET_KEY: s3SecretKey,
+  }
+  for (const [variable, value] of Object.entries(required))
+    if (value === undefined) throw new StartError(`MILLWRIGHT_ARTEFACT_STORE is set, but ${variable} is not: set it too.`)
+  const prefix = pathname.replace(/^\/+|\/+$/g, '')
+  const [endpoint = '', accessKey = '', secretKey = ''] = Object.values(required)
+  return { folder, s3: { endpoint, region: s3Region, bucket, prefix, accessKey, secretKey } }
 }
 
 /** Variables that the tests read. They are listed here, so that the check for unknown names accepts them. */

@@ -10,7 +10,7 @@ import { startPostgres } from './platform/postgres/postgres.ts'
 import { StartError } from './platform/start-error.ts'
 import { startTracing } from './platform/tracing.ts'
 import { prepareDatabase } from './prepare.ts'
-import { type CloudConfiguration, readCloudConfiguration } from './settings.ts'
+import { artefactSettings, type CloudConfiguration, readCloudConfiguration } from './settings.ts'
 
 export type RunningCloud = {
   cloud: Cloud
@@ -81,6 +81,7 @@ export async function startCloud(
       baseUrl: configuration.baseUrl ?? originOf(configuration.host, configuration.port),
       remoteAccessHost:
         configuration.remoteAccessHost ?? (configuration.baseUrl === undefined ? '*.localhost' : undefined),
+      artefacts: artefactSettings(configuration, home),
       metricsFromLoopback: configuration.baseUrl === undefined && configuration.trustedProxies.length === 0,
       tracing: await startTracing(environment),
       strict: false,

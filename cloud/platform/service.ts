@@ -58,6 +58,26 @@ export type Settings = {
   internalUrl: string
   /** The host names of web pages of devices, such as `*.remote.example.com`. Undefined if there are none. */
   remoteAccessHost: string | undefined
+  /** Where the contents of artefacts are stored. */
+  readonly artefacts: ArtefactSettings
+}
+
+export type ArtefactSettings = {
+  /** The folder of the contents, of partial uploads, and of parts that wait for the S3-compatible store. */
+  folder: string
+  /** The S3-compatible store of new contents. Undefined if they are stored in the folder. */
+  s3: S3Settings | undefined
+}
+
+export type S3Settings = {
+  /** The URL of the service. The platform connects to no other address. */
+  endpoint: string
+  region: string
+  bucket: string
+  /** The start of the names of all objects, without slashes at its ends. It can be empty. */
+  prefix: string
+  accessKey: string
+  secretKey: string
 }
 
 /** A caller without a token. Only public operations accept it. */

@@ -1,4 +1,7 @@
 import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import {
   type AnyInput,
@@ -40,6 +43,7 @@ type Overrides = Partial<
     | 'metricsFromLoopback'
     | 'trustedProxies'
     | 'remoteAccessHost'
+    | 'artefacts'
   >
 > & {
   arrangement?: Arrangement
@@ -413,6 +417,7 @@ async function openProcesses(database: TestDatabase, overrides: Overrides): Prom
     const log = createLog({ level: 'debug', to: { write: (line) => processes.printed.push(line) } })
     const cloud = await openCloud({
       ...defaults,
+      artefacts: { folder: await artefactFolder(), s3: undefined },
       ...overrides,
       ...(await keysFor(database.owner, overrides.masterKeyFile)),
       database: pool,
@@ -428,6 +433,21 @@ async function openProcesses(database: TestDatabase, overrides: Overrides): Prom
   if (arrangement === 'split') await openSplit(open)
   else await open([], new Map())
   return processes
+}
+
+let artefactFolderOfRun: Promise<string> | undefined
+
+/** Returns the folder for the contents of artefacts. All hubs of a test process share it, because ids are unique. */
+function artefactFolder(): Promise<string> {
+  if (artefactFolderOfRun === undefined) {
+    const made = mkdtemp(join(tmpdir(), 'millwright-artefacts-'))
+    artefactFolderOfRun = made
+    atEndOfTests(async () => {
+      artefactFolderOfRun = undefined
+      await rm(await made, { recursive: true, force: true })
+    })
+  }
+  return artefactFolderOfRun
 }
 
 /** The number of processes that run the services. Consecutive services in the list are in different processes. */

@@ -187,7 +187,7 @@ export async function removeArtefact(
   { row, action }: { row: ArtefactRow; action: string },
 ): Promise<void> {
   const now = new Date().toISOString()
-  const content = row.isComplete ? await lockContent(tx, row.sha256) : undefined
+  const content = await lockContent(tx, row.sha256)
   await store.deleteArtefact(tx, row.id)
   await deleteUpload(tx, row.id, { now })
   if (content !== undefined) await deleteUnusedContent(tx, content, now)

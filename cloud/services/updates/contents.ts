@@ -83,7 +83,8 @@ export async function leasedJob(
   caller: Caller,
   { jobId, lease }: { jobId: string; lease: string },
 ): Promise<WorkflowJob> {
-  if (caller.principal.kind !== 'gateway') throw new Problem('forbidden', 'Only gateways can call this operation')
+  // Only gateways hold leases.
+  if (caller.principal.kind !== 'gateway') throw new Problem('not_found', `Job ${jobId} does not exist`)
   const job = await peers(workflows, caller).getJob({ params: { id: jobId }, query: {} })
   const { data: current } = await peers(workflows, systemCaller(caller)).readLease({
     params: { id: jobId },

@@ -50,7 +50,7 @@ create table artefact_contents (
   created_at timestamptz(3) not null,
   primary key (tenant_id, sha256)
 );
-grant select, insert, delete on artefact_contents to :app_role;
+grant select, insert, update, delete on artefact_contents to :app_role;
 
 -- Uploads that are not complete. The id is the id of the artefact or of the retrieval, and `upload_id` names the bytes in the
 -- store. `received_bytes` are stored durably. `parts` belongs to the store. One request holds the lease of an upload and is the only one that writes its bytes.
