@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
+  artefactTransferVendor,
   interfaceName,
   linkServices,
   parseInterfaceName,
@@ -18,8 +19,8 @@ test('parses the service and the vendor from an interface name', () => {
   }
   assert.equal(interfaceName(linkServices.registry, 'siemens'), 'siemens.connectivitysuite.registry.v1')
   assert.deepEqual(parseInterfaceName('factory_x.artefact_update.v1'), {
-    service: 'artefactUpdate',
-    vendor: 'factory_x',
+    service: 'artefactTransfer',
+    vendor: artefactTransferVendor,
   })
   for (const unknown of [
     '',

@@ -8,6 +8,7 @@ import {
   toBinary,
 } from '@bufbuild/protobuf'
 import { AlarmEventApi } from './proto/generated/alarms-events_pb.js'
+import { ArtefactUpdateApi as ArtefactTransferApi } from './proto/generated/artefact-transfer_pb.js'
 import { ArtefactUpdateApi } from './proto/generated/artefact-update_pb.js'
 import { DeviceDiscoveryApi } from './proto/generated/device-discovery_pb.js'
 import { DeviceInfoApi } from './proto/generated/device-info_pb.js'
@@ -72,6 +73,7 @@ export const linkServices = {
   deviceInfo: DeviceInfoApi,
   identifiers: IdentifiersApi,
   artefactUpdate: ArtefactUpdateApi,
+  artefactTransfer: ArtefactTransferApi,
   alarms: AlarmEventApi,
   driverEvents: DriverEventApi,
   permits: PermitApi,
@@ -82,8 +84,11 @@ export const linkServices = {
 } as const
 export type LinkService = keyof typeof linkServices
 
-/** The names of published interfaces that do not follow the pattern of `interfaceName`. */
-const otherNames: Readonly<Record<string, LinkService>> = { 'factory_x.artefact_update.v1': 'artefactUpdate' }
+/**
+ * The vendor prefix of the service `artefactTransfer`, an earlier variant of `artefactUpdate` that can also read artefacts
+ * from a device. Links serve it only with this prefix: `factory_x.artefact_update.v1`.
+ */
+export const artefactTransferVendor = 'factory_x'
 
 /** Returns the name of a service's interface for a vendor. Links register this name. */
 export function interfaceName(service: DescService, vendor: string = ourVendor): string {
@@ -92,8 +97,6 @@ export function interfaceName(service: DescService, vendor: string = ourVendor):
 
 /** Returns the service and the vendor of an interface name. */
 export function parseInterfaceName(name: string): { service: LinkService; vendor: string } | undefined {
-  const other = otherNames[name]
-  if (other !== undefined) return { service: other, vendor: name.slice(0, name.indexOf('.')) }
   for (const [service, description] of Object.entries(linkServices)) {
     const vendor = name.slice(0, Math.max(0, name.length - interfaceName(description, '').length))
     if (vendor !== '' && name === interfaceName(description, vendor)) return { service: service as LinkService, vendor }

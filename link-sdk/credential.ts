@@ -26,8 +26,13 @@ export function readCredential({ schemaUri, text }: { schemaUri: string; text: s
     ...(typeof username === 'string' ? { username } : {}),
     ...(typeof password === 'string' ? { password } : {}),
   }
+  return withHiddenValues(credential)
+}
+
+/** Returns the same object. Printing it shows stars instead of its values. */
+export function withHiddenValues<Secrets extends object>(secrets: Secrets): Secrets {
   const hidden = { value: () => '***', enumerable: false }
-  return Object.defineProperties(credential, { toJSON: hidden, [inspect.custom]: hidden })
+  return Object.defineProperties(secrets, { toJSON: hidden, [inspect.custom]: hidden })
 }
 
 function fieldsOf(text: string): Credential['fields'] {

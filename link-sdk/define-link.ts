@@ -47,7 +47,17 @@ export type DiscoverCall = Call & {
 }
 
 /** `DiscoveryResult` is a device, or the error of a device that could not be read. */
-export type DiscoveryResult = { asset: Asset; address?: Address } | { error: LinkError; address?: Address }
+export type DiscoveryResult =
+  | {
+      asset: Asset
+      address?: Address
+      /**
+       * The bytes that name the device in an update. The gateway stores them and sends them with each update. Without
+       * them, it sends the address as JSON. They must not contain secrets.
+       */
+      metadata?: Uint8Array
+    }
+  | { error: LinkError; address?: Address }
 
 export type PropertiesCall = Call & { device: Target; keys: readonly string[] }
 

@@ -184,7 +184,7 @@ function responseOf(result: DiscoveryResult, writer: BinaryWriter): { isDevice: 
 const devicesTag = (DiscoverResponseSchema.field.devices.number << 3) | WireType.LengthDelimited
 
 function deviceBytes(
-  { asset, address }: Extract<DiscoveryResult, { asset: unknown }>,
+  { asset, address, metadata }: Extract<DiscoveryResult, { asset: unknown }>,
   writer: BinaryWriter,
 ): Uint8Array {
   const connection = address === undefined ? {} : { connectionParameterSet: parametersOf(address) }
@@ -192,7 +192,8 @@ function deviceBytes(
   // Removes the bytes that remain from a device whose encoding failed.
   writer.finish()
   // The concatenation of two encoded messages is one valid message, so the rest of the device can be appended.
-  writeIdentifiers(writer.uint32(devicesTag).fork(), asset).raw(toBinary(DiscoveredDeviceSchema, rest))
+  const named = metadata === undefined ? asset : { ...asset, metadata: Buffer.from(metadata).toString('base64') }
+  writeIdentifiers(writer.uint32(devicesTag).fork(), named).raw(toBinary(DiscoveredDeviceSchema, rest))
   return writer.join().finish()
 }
 

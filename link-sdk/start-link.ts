@@ -11,7 +11,7 @@ import { openPermitSource } from './network/permit-source.ts'
 import { addressInfo, keepRegistered, type Registration } from './registration.ts'
 import { sentFunctionsService } from './sent-functions-service.ts'
 import type { ServedService, ServiceContext } from './unary.ts'
-import { type UpdateLink, updateService } from './update-service.ts'
+import { type UpdateLink, updateServices } from './update-service.ts'
 
 export type LinkSettings = {
   /** The address to listen on. */
@@ -52,11 +52,11 @@ export async function startLink(link: LinkDefinition, settings: LinkSettings = {
   const { registry, home, instance, token } = settings
   const permits = openPermitSource({ manifest: link.manifest, registry, instance, token })
   const services = servicesOf(link, { log, stopping: stopping.signal, permits, home })
-  const interfaces = vendors.flatMap((vendor) => services.map(({ service }) => interfaceName(service, vendor)))
+  const interfaces = interfacesOf(services, vendors)
 
   const server = new Server()
-  for (const { definition, implementation, service } of services) {
-    for (const vendor of vendors) server.addService(definition(interfaceName(service, vendor)), implementation)
+  for (const { definition, implementation, service, vendors: own = vendors } of services) {
+    for (const vendor of own) server.addService(definition(interfaceName(service, vendor)), implementation)
   }
   const health = healthOf(server, ['', ...interfaces])
   const port = await listen(server, { host, port: requestedPort })
@@ -84,6 +84,16 @@ export async function startLink(link: LinkDefinition, settings: LinkSettings = {
   }
 }
 
+/** Returns the names of all interfaces, in the order of the vendor prefixes. */
+function interfacesOf(services: readonly ServedService[], vendors: readonly string[]): string[] {
+  const all = new Set([...vendors, ...services.flatMap(({ vendors: own = [] }) => own)])
+  return [...all].flatMap((vendor) =>
+    services
+      .filter(({ vendors: own = vendors }) => own.includes(vendor))
+      .map(({ service }) => interfaceName(service, vendor)),
+  )
+}
+
 /** Logs the notices of the link. The field `notice` marks the entries for the gateway that started the link. */
 async function logNotices({ notices }: LinkDefinition, log: Log): Promise<void> {
   try {
@@ -99,7 +109,7 @@ function servicesOf(link: LinkDefinition, context: ServiceContext & { stopping: 
     driverInfoService(link.manifest, log),
     discoverService(link, context),
     ...(hasProperties(link) ? [deviceInfoService(link, context), identifiersService(link, context)] : []),
-    ...(hasUpdate(link) ? [updateService(link, context)] : []),
+    ...(hasUpdate(link) ? updateServices(link, context) : []),
     ...(link.manifest.sends === undefined ? [] : [sentFunctionsService(link.manifest, log)]),
   ]
 }

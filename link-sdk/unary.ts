@@ -18,6 +18,8 @@ import type { PermitSource } from './network/permit-source.ts'
  */
 export type ServedService = {
   service: DescService
+  /** The vendor prefixes of the service, if they differ from the prefixes of the link. */
+  vendors?: readonly string[]
   definition: (interfaceNamed: string) => ServiceDefinition
   implementation: UntypedServiceImplementation
 }

@@ -33,8 +33,19 @@ export const users: Readonly<Record<string, string>> = { user: 'user_password', 
 
 /** Reads a device. A protected device requires correct credentials. */
 export function ask(device: Device, credentials: readonly Credential[]): Device {
+  return reach(device, { credentials, isProtected: device.needs.read })
+}
+
+/** Changes a device. A device with a protected administration requires correct credentials. */
+export function administer(device: Device, credentials: readonly Credential[]): Device {
+  return reach(device, { credentials, isProtected: device.needs.read || device.needs.admin })
+}
+
+type Access = { credentials: readonly Credential[]; isProtected: boolean }
+
+function reach(device: Device, { credentials, isProtected }: Access): Device {
   if (device.isSilent) throw new LinkError('UNAVAILABLE', `${device.name} does not respond.`)
-  if (!device.needs.read || credentials.some(isUser)) return device
+  if (!isProtected || credentials.some(isUser)) return device
   throw new LinkError(
     'UNAUTHENTICATED',
     credentials.length === 0

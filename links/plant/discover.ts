@@ -6,7 +6,8 @@ import { LinkError } from '@millwright/link-sdk/link-error.ts'
 import { rangesNamed, wholeNumber } from '@millwright/link-sdk/network/range.ts'
 import { assetOf } from './asset.ts'
 import { ask, type Device, isTarget } from './device.ts'
-import { plantOf, rememberPlant } from './options.ts'
+import { withState } from './device-state.ts'
+import { isRemembered, plantOf, plantOfSeed, rememberPlant, type ScannedPlant } from './options.ts'
 import { type ReferenceDevice, referenceDevices } from './reference.ts'
 import {
   addressNumber,
@@ -26,31 +27,49 @@ import {
 export async function* discover(call: DiscoverCall): AsyncGenerator<DiscoveryResult> {
   const wait = paced(wholeNumber(call.options, 'rate', { most: 1_000_000 }), call.signal)
   const ranges = rangesNamed('ip_range', call.filters)
-  const seen = call.options.reference === true ? scanReference(call, ranges) : scanPlant(call, ranges)
-  for (const { device, address, credentials } of seen) {
+  for (const { device, ...scanned } of await scan(call, ranges)) {
     await wait()
-    yield answerOf(device, { address, credentials })
+    yield answerOf(withState(device, call.home), scanned)
   }
 }
 
-type ScannedDevice = { device: Device; address: Address; credentials: readonly Credential[] }
+type ScannedDevice = {
+  device: Device
+  address: Address
+  /** The fields that name the device in an update. */
+  metadata: Address
+  credentials: readonly Credential[]
+}
+
+async function scan(call: DiscoverCall, ranges: readonly IpRange[]): Promise<Iterable<ScannedDevice>> {
+  if (call.options.reference === true) return scanReference(call, ranges)
+  const plant = plantOf(call.options)
+  // A scan of single devices can have other options than the scan of the plant. It does not change the plant.
+  const isRange = !call.targets.some(namesDevice)
+  if (isRange || !isRemembered(plant, call.home)) await rememberPlant(plant, call.home)
+  return scanPlant(plant, call, ranges)
+}
 
 function* scanPlant(
-  { options, targets, progress }: DiscoverCall,
+  plant: ScannedPlant,
+  { targets, progress, home }: DiscoverCall,
   ranges: readonly IpRange[],
 ): Generator<ScannedDevice> {
-  const plant = plantOf(options)
-  rememberPlant(plant)
   const isRange = !targets.some(namesDevice)
   const total = devicesEver(plant)
-  for (const { index, credentials } of wantedOf(plant, targets)) {
+  const ever = Math.max(total, devicesEver(plantOfSeed(plant.seed, home)))
+  for (const { index, credentials } of wantedOf(plant, { targets, ever })) {
     if (isRange) progress((index / total) * 100)
     const through = addressNumber(reachedThrough(index))
     if (!isIn(ranges, through) || isGone(plant, index)) continue
     const address = { ip_address: addressText(through), device: index, seed: plant.seed }
-    yield { device: deviceAt(plant, index), address, credentials }
+    const metadata = { seed: plant.seed, device: index }
+    yield { device: deviceAt(plant, index), address, metadata, credentials }
   }
 }
+
+/** `NamedTarget` is the part of a target that names a device. */
+export type NamedTarget = Pick<Target, 'address' | 'identifiers'>
 
 type ScanTarget = { index: number; credentials: readonly Credential[] }
 
@@ -58,8 +77,10 @@ type ScanTarget = { index: number; credentials: readonly Credential[] }
  * Yields the devices that the targets name, with the credentials of each target. If no target names a device, yields
  * all devices with the credentials of all targets.
  */
-function* wantedOf(plant: Plant, targets: readonly Target[]): Generator<ScanTarget> {
-  const ever = devicesEver(plant)
+function* wantedOf(
+  plant: Plant,
+  { targets, ever }: { targets: readonly Target[]; ever: number },
+): Generator<ScanTarget> {
   if (targets.some(namesDevice)) {
     for (const target of targets.filter(namesDevice)) {
       const index = indexOf(target, plant)
@@ -68,16 +89,16 @@ function* wantedOf(plant: Plant, targets: readonly Target[]): Generator<ScanTarg
     return
   }
   const credentials = targets.flatMap((target) => target.credentials)
-  for (let index = 0; index < ever; index += 1) yield { index, credentials }
+  for (let index = 0; index < devicesEver(plant); index += 1) yield { index, credentials }
 }
 
 /** Returns true when the target names a device. A target that has only credentials applies to all devices. */
-function namesDevice({ address, identifiers }: Target): boolean {
+function namesDevice({ address, identifiers }: NamedTarget): boolean {
   return Object.keys(address).length > 0 || identifiers.length > 0
 }
 
 /** Returns the index of the device that a target names by its number, MAC address or serial number. */
-export function indexOf({ address, identifiers }: Target, { seed }: Pick<Plant, 'seed'>): number | undefined {
+export function indexOf({ address, identifiers }: NamedTarget, { seed }: Pick<Plant, 'seed'>): number | undefined {
   if (typeof address.device === 'number' && address.seed === seed) return address.device
   const texts = identifiers.flatMap(({ mac_address, serial_number }) => [mac_address, serial_number])
   for (const text of texts) {
@@ -96,7 +117,8 @@ function* scanReference({ options, targets }: DiscoverCall, ranges: readonly IpR
     const mine = named.filter((target) => isReferenceTarget(target, device))
     if (named.length > 0 && mine.length === 0) continue
     const address = { alNic: device.nic, ipAddress: device.network.ip, subDeviceID: -1 }
-    yield { device, address, credentials: [...general, ...mine.flatMap(({ credentials }) => credentials)] }
+    const credentials = [...general, ...mine.flatMap((target) => target.credentials)]
+    yield { device, address, metadata: address, credentials }
   }
 }
 
@@ -104,7 +126,7 @@ function* scanReference({ options, targets }: DiscoverCall, ranges: readonly IpR
  * Returns true when the target names the reference device, by its address or, if there is no address, by its
  * identifiers.
  */
-export function isReferenceTarget({ address, identifiers }: Target, device: ReferenceDevice): boolean {
+export function isReferenceTarget({ address, identifiers }: NamedTarget, device: ReferenceDevice): boolean {
   if (address.ipAddress !== undefined) {
     return address.ipAddress === device.network.ip && (address.alNic ?? device.nic) === device.nic
   }
@@ -115,9 +137,9 @@ function isIn(ranges: readonly IpRange[], address: number): boolean {
   return ranges.length === 0 || isInRanges(ranges, address)
 }
 
-function answerOf(device: Device, { address, credentials }: Omit<ScannedDevice, 'device'>): DiscoveryResult {
+function answerOf(device: Device, { address, metadata, credentials }: Omit<ScannedDevice, 'device'>): DiscoveryResult {
   try {
-    return { asset: assetOf(ask(device, credentials)), address }
+    return { asset: assetOf(ask(device, credentials)), address, metadata: Buffer.from(JSON.stringify(metadata)) }
   } catch (error) {
     if (error instanceof LinkError) return { error, address }
     throw error

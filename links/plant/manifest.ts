@@ -1,10 +1,11 @@
 import type { Manifest } from '@millwright/link-sdk/manifest.ts'
+import { faults } from './fault.ts'
 
 export const manifest: Manifest = {
   id: 'millwright.links.plant',
   name: 'Plant',
   vendor: 'Millwright',
-  version: '0.1.0',
+  version: '0.2.0',
   description: 'Simulated plant of any size, for demonstrations and load tests.',
   discoveriesAtOnce: 4,
   sends: [],
@@ -43,6 +44,24 @@ export const manifest: Manifest = {
       description: 'Percentage of devices that require credentials',
     },
     { key: 'silent_percent', type: 'integer', default: 0, description: 'Percentage of devices that do not respond' },
+    {
+      key: 'update_fault_percent',
+      type: 'integer',
+      default: 0,
+      description: 'Percentage of devices that have a fault in updates',
+    },
+    {
+      key: 'update_faults',
+      type: 'text',
+      default: '',
+      description: `Faults, separated by commas: ${faults.join(', ')}. Empty for all faults`,
+    },
+    {
+      key: 'update_restart_ms',
+      type: 'integer',
+      default: 2_000,
+      description: 'Time that a device needs for a restart after an update, in milliseconds: 0 to 600000',
+    },
     { key: 'rate', type: 'integer', default: 0, description: 'Maximum number of devices per second; 0 for no limit' },
     {
       key: 'reference',

@@ -11,6 +11,7 @@ const knownInterfaces: readonly string[] = [
   'connectivitysuite.deviceinfo.v1',
   'common.identifiers.v1',
   'industrialassethub.artefact_update.v1',
+  'artefact_update.v1',
   'commondevicemanagement.devicediscovery.v1',
   'commondevicemanagement.firmwareupdateApi.v1',
   'connectivitysuite.registry.v1',
