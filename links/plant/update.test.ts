@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { status } from '@grpc/grpc-js'
 import { linkServices } from '@millwright/api/link-protocol.ts'
+import { Code } from '@millwright/api/proto/generated/code_pb.js'
 import { jsonOf, variantOf } from '@millwright/api/variant.ts'
 import { codeOf, Subject } from '@millwright/link-sdk/conformance/check.ts'
 import { valuesOf } from '@millwright/link-sdk/conformance/device-values.ts'
@@ -153,12 +153,12 @@ describe('an update of a simulated device', () => {
     const activated = await plant.updates.activate({ jobId: 'job 1', device, onStatus })
     assert.deepEqual([activated.code, activated.requests, activated.statuses.at(-1)?.progress], [0, 0, 100])
     const [report, scan] = await Promise.all(restarting)
-    assert.deepEqual(report, { code: status.UNAVAILABLE })
+    assert.deepEqual(report, { code: Code.UNAVAILABLE })
     assert.equal((scan as Awaited<ReturnType<TestPlant['scan']>>).errors.length, 1)
     assert.deepEqual(await plant.reportAfterRestart(device), { firmware: '99.1', activations: 1 })
 
     const again = await plant.updates.activate({ jobId: 'job 1', device })
-    assert.equal(again.code, status.FAILED_PRECONDITION)
+    assert.equal(again.code, Code.FAILED_PRECONDITION)
     assert.deepEqual(await plant.report(device), { firmware: '99.1', activations: 1 })
   })
 
@@ -176,7 +176,7 @@ describe('an update of a simulated device', () => {
     assert.equal(await last(firmware.subarray(0, -1)), 'AOS_ERROR_FAIL')
     assert.equal(await last(firmware.with(-1, 8) as Buffer), 'AOS_ERROR_FAIL')
     assert.equal(await last(firmware, 'AT_CONFIGURATION'), 'AOS_ERROR_NOT_SUPPORTED')
-    assert.equal((await plant.updates.activate({ jobId: 'job', device })).code, status.FAILED_PRECONDITION)
+    assert.equal((await plant.updates.activate({ jobId: 'job', device })).code, Code.FAILED_PRECONDITION)
   })
 
   test('can be canceled after the transfer, but not by another job', async () => {
@@ -184,10 +184,10 @@ describe('an update of a simulated device', () => {
     const content = chunks(firmwareFor({ index: 6, version: '2.0' }))
     await plant.updates.prepare({ jobId: 'mine', device, content })
     assert.equal((await plant.updates.cancel({ jobId: 'other', device })).code, 0)
-    assert.equal((await plant.updates.activate({ jobId: 'other', device })).code, status.FAILED_PRECONDITION)
+    assert.equal((await plant.updates.activate({ jobId: 'other', device })).code, Code.FAILED_PRECONDITION)
     const { statuses } = await plant.updates.cancel({ jobId: 'mine', device })
     assert.deepEqual([statuses[0]?.phase, statuses[0]?.progress], ['AOP_CANCELLATION', 100])
-    assert.equal((await plant.updates.activate({ jobId: 'mine', device })).code, status.FAILED_PRECONDITION)
+    assert.equal((await plant.updates.activate({ jobId: 'mine', device })).code, Code.FAILED_PRECONDITION)
     assert.equal((await plant.updates.cancel({ jobId: 'mine', device })).code, 0)
   })
 
@@ -197,9 +197,9 @@ describe('an update of a simulated device', () => {
     const content = chunks(firmwareFor({ seed: 2, index: 3, version: '2.0' }))
     const prepare = (user?: { username: string; password: string }) =>
       plant.updates.prepare({ jobId: 'job', device, content, ...(user === undefined ? {} : { user }) })
-    assert.equal((await prepare()).code, status.UNAUTHENTICATED)
+    assert.equal((await prepare()).code, Code.UNAUTHENTICATED)
     const wrong = await prepare({ username: 'user', password: 'guess-4711' })
-    assert.equal(wrong.code, status.UNAUTHENTICATED)
+    assert.equal(wrong.code, Code.UNAUTHENTICATED)
     assert.ok(!wrong.details.includes('guess-4711'))
     assert.equal((await prepare({ username: 'admin', password: 'admin_password' })).code, 0)
   })
@@ -221,9 +221,9 @@ describe('an update of a simulated device', () => {
 
   test('reports devices that do not exist', async () => {
     const { code } = await plant.updates.prepare({ jobId: 'job', device: { seed: 1, device: 2_000_000 } })
-    assert.equal(code, status.UNAVAILABLE)
+    assert.equal(code, Code.UNAVAILABLE)
     const noAddress = await plant.updates.prepare({ jobId: 'job', device: Buffer.from('device 7') })
-    assert.equal(noAddress.code, status.INVALID_ARGUMENT)
+    assert.equal(noAddress.code, Code.INVALID_ARGUMENT)
   })
 })
 
@@ -280,13 +280,13 @@ describe('faults of simulated devices', () => {
     const { old, prepared, activated, report } = await updateWith('fails-at-60', { index: 1 })
     const last = prepared.statuses.at(-1)
     assert.deepEqual([last?.state, last?.progress], ['AOS_ERROR_FAIL', 60])
-    assert.equal(activated.code, status.FAILED_PRECONDITION)
+    assert.equal(activated.code, Code.FAILED_PRECONDITION)
     assert.deepEqual(report, old)
   })
 
   test('reboots: the activation fails, but the device runs the new version', async () => {
     const { activated, report } = await updateWith('reboots', { index: 1 })
-    assert.equal(activated.code, status.UNAVAILABLE)
+    assert.equal(activated.code, Code.UNAVAILABLE)
     assert.deepEqual(report, { firmware: '99.9', activations: 1 })
   })
 
@@ -302,10 +302,10 @@ describe('faults of simulated devices', () => {
     const withOld = indexes.find((index) => !isActivatedWithoutAnswer({ seed: 1, index }))
     assert.ok(withNew !== undefined && withOld !== undefined)
     const activated = await updateWith('no-answer', { index: withNew, withinMs: 1_000 })
-    assert.equal(activated.activated.code, status.DEADLINE_EXCEEDED)
+    assert.equal(activated.activated.code, Code.DEADLINE_EXCEEDED)
     assert.deepEqual(activated.report, { firmware: '99.9', activations: 1 })
     const unchanged = await updateWith('no-answer', { index: withOld, withinMs: 1_000 })
-    assert.equal(unchanged.activated.code, status.DEADLINE_EXCEEDED)
+    assert.equal(unchanged.activated.code, Code.DEADLINE_EXCEEDED)
     assert.deepEqual(unchanged.report, unchanged.old)
   })
 })
@@ -332,5 +332,5 @@ test('the state of devices and the options of the plant survive a kill of the li
   }
   await using plant = await spawnPlant(home)
   assert.deepEqual(await plant.reportAfterRestart(device), { firmware: '99.9', activations: 1 })
-  assert.equal((await plant.updates.activate(job)).code, status.FAILED_PRECONDITION)
+  assert.equal((await plant.updates.activate(job)).code, Code.FAILED_PRECONDITION)
 })
