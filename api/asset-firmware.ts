@@ -11,6 +11,19 @@ export function firmwareVersionOf(document: PlainObject): string | null {
   return document.is_firmware === true ? versionOf(document) : null
 }
 
+/** Returns the names and versions of the software components that are not firmware. */
+export function softwareOf(document: PlainObject): { name: string; version: string }[] {
+  return objectsOf(document.software_components)
+    .filter((component) => !isFirmware(component))
+    .flatMap((component) => {
+      const artifact = objectOf(component.artifact)
+      const identifier = objectsOf(artifact.asset_identifiers).find(isSoftwareIdentifier)
+      const name = textOf(identifier?.name) ?? textOf(artifact.name)
+      const version = versionOf(artifact)
+      return name === null || version === null ? [] : [{ name, version }]
+    })
+}
+
 export function isFirmware(component: PlainObject): boolean {
   return objectOf(component.artifact).is_firmware === true
 }

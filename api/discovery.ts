@@ -12,7 +12,7 @@ import {
   ManagedLink,
   ManagedLinks,
 } from './gatekeeper.ts'
-import { oneOf } from './inventory/shapes.ts'
+import { inventoryLimits, oneOf } from './inventory/shapes.ts'
 import { receiptStates, SignedReceipt } from './receipt.ts'
 import { SentFunction } from './sent-function.ts'
 
@@ -173,6 +173,21 @@ const ReceiptSummary = closed({
 })
 
 const PropertyError = closed({ code: Type.Integer(), name: Type.String(), description: Type.String() })
+
+const UpdateLink = closed({
+  assetId: Uuid,
+  link: Type.Optional(
+    closed({
+      gatewayId: Uuid,
+      assetLinkId: Type.String(),
+      linkAssetId: Uuid,
+      kinds: oneOf(['all', 'firmware'] as const),
+      canRetrieve: Type.Boolean({ description: 'Whether the link reads artefacts from devices' }),
+    }),
+  ),
+  problem: Type.Optional(Type.String({ description: 'Why no link can update the device' })),
+})
+export type UpdateLink = Static<typeof UpdateLink>
 
 export const discovery = contract({
   name: 'discovery',
@@ -558,6 +573,36 @@ export const discovery = contract({
           ),
         ),
       },
+    },
+    findUpdateLinks: {
+      method: 'POST',
+      path: '/update-links',
+      summary: 'Find for each asset the running link that can install artefacts on its device',
+      access: 'peer',
+      readOnly: true,
+      bodyBytes: inventoryLimits.batchBytes,
+      body: data(closed({ assetIds: Type.Array(Uuid, { minItems: 1, maxItems: inventoryLimits.devices }) })),
+      answers: { 200: data(Type.Array(UpdateLink, { description: 'One entry for each asset, in any order' })) },
+    },
+    readDeviceTarget: {
+      method: 'GET',
+      path: '/assets/{id}/device-target',
+      summary: 'Read the addresses and identifiers of a device, for an update or a retrieval through its link',
+      access: 'peer',
+      params: closed({ id: Uuid }),
+      query: closed({ gatewayId: Uuid, assetLinkId: Type.String({ minLength: 1, maxLength: 256 }) }),
+      answers: {
+        200: data(
+          closed({
+            addresses: Type.Array(Type.String(), {
+              description: 'First the addresses at which the link found the device, then those that it reports',
+            }),
+            foundAddresses: Type.Array(Type.String()),
+            assetIdentifiers: Type.Array(Type.Record(Type.String(), Type.Unknown())),
+          }),
+        ),
+      },
+      errors: ['not_found'],
     },
     readLinkSchemas: {
       method: 'GET',

@@ -2,6 +2,7 @@ import { type Static, type TProperties, Type } from 'typebox'
 import { assetLimits } from '../asset-schema.ts'
 import { contract } from '../contract.ts'
 import { closed, data, Name, page, pageQuery, Timestamp, Uuid } from '../envelope.ts'
+import { deviceOperations } from './devices.ts'
 import { wholeOperations } from './document-write.ts'
 import { exportPageOperations } from './export-pages.ts'
 import { graphOperations } from './graph.ts'
@@ -391,6 +392,7 @@ export const inventory = contract({
     ...identityOperations,
     ...systemEventOperations,
     ...visibilityOperations,
+    ...deviceOperations,
     ...nodeAssignmentOperations,
     ...exportPageOperations,
     ...wholeOperations,

@@ -38,6 +38,15 @@ export const inventoryLimits = {
   splitIdentifiers: 100,
   /** The maximum number of assets or relations on one page that the export service reads. */
   exportPage: 1000,
+  /** The maximum number of assets in one query of the update hub. */
+  devices: 10_000,
+  /** The maximum number of assets and of relations that are read to find how assets are connected. */
+  connectedAssets: 100_000,
+  connections: 400_000,
+  /** The maximum number of relations between an asset and the assets from which the search starts. */
+  connectionDepth: 64,
+  /** The maximum number of combinations of product and version that are returned. */
+  productVersions: 50_000,
   /** The maximum number of nodes in one query of the hierarchy service. */
   nodesPerQuery: 200_000,
 } as const

@@ -24,6 +24,13 @@ const discovering: readonly string[] = ['industrialassethub.discover.v1', 'commo
 /** The interfaces through which a link reads single devices. */
 const deviceReading: readonly string[] = ['connectivitysuite.deviceinfo.v1', 'common.identifiers.v1']
 
+/** The interfaces through which a link installs artefacts on devices. */
+const updating: readonly string[] = ['industrialassethub.artefact_update.v1', 'artefact_update.v1']
+/** The interface of the first generation. It installs only firmware. */
+const updatingFirmware = 'commondevicemanagement.firmwareupdateApi.v1'
+/** The interface through which a link also reads artefacts from devices. */
+const retrieving = 'factory_x.artefact_update.v1'
+
 /** Removes the vendor prefix from the name of an interface. The messages of the interface do not depend on the prefix. */
 export function interfaceOf(name: string): string {
   return name.slice(name.indexOf('.') + 1)
@@ -35,6 +42,17 @@ export function canDiscover(interfaces: readonly string[]): boolean {
 
 export function canReadProperties(interfaces: readonly string[]): boolean {
   return interfaces.some((name) => deviceReading.includes(interfaceOf(name)))
+}
+
+/** Returns which artefacts a link can install on devices: all kinds, only firmware, or none. */
+export function updatableKinds(interfaces: readonly string[]): 'all' | 'firmware' | 'none' {
+  const names = interfaces.map(interfaceOf)
+  if (names.some((name) => updating.includes(name))) return 'all'
+  return names.includes(updatingFirmware) ? 'firmware' : 'none'
+}
+
+export function canRetrieve(interfaces: readonly string[]): boolean {
+  return interfaces.includes(retrieving)
 }
 
 /** The interface that a link registers if it asks its gateway for permits. */

@@ -13,7 +13,7 @@ export const deviceInfoWorkflow = 'device-info'
 const answerWithinSeconds = 25
 const relationsPage = 100
 /** The job names at most this many addresses of a device. */
-const mostAddresses = 8
+export const mostAddresses = 8
 
 type PropertyResult =
   | { key: string; value: unknown }
@@ -70,7 +70,7 @@ async function deviceAt(context: Context, caller: Caller, assetId: string): Prom
  * Returns the addresses that the device reports about itself. They follow the addresses at which the link found the
  * device, for links that do not report connections. No credentials are delivered for them.
  */
-function reportedAddresses({ connection_points: points }: Record<string, unknown>): string[] {
+export function reportedAddresses({ connection_points: points }: Record<string, unknown>): string[] {
   const all = (Array.isArray(points) ? points : []).flatMap((point) => [point?.ipv4_address, point?.ipv6_address])
   return all.filter((address) => typeof address === 'string')
 }

@@ -13,6 +13,7 @@ import { reportHandlers } from './reports.ts'
 import { runScheduleTasks } from './run-schedule.ts'
 import { runStartTasks } from './run-start.ts'
 import { runHandlers } from './runs.ts'
+import { updateLinkHandlers } from './update-links.ts'
 
 export const discoveryService = service({
   contract: discovery,
@@ -25,6 +26,7 @@ export const discoveryService = service({
     ...managedLinkHandlers(context),
     ...propertyHandlers(context),
     ...runHandlers(context),
+    ...updateLinkHandlers(context),
   }),
   tasks: (context) => ({
     ...runStartTasks(context),

@@ -1,6 +1,7 @@
 import { inventory, inventoryLimits } from '@millwright/api/inventory/inventory.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import { type Context, type Handlers, service } from '../../platform/service.ts'
+import { deviceHandlers } from './assets/devices.ts'
 import { assetHandlers } from './assets/handlers.ts'
 import { propertyHandlers } from './assets/property-handlers.ts'
 import { inventoryContext } from './context.ts'
@@ -54,6 +55,7 @@ export const inventoryService = service({
       ...mergeHandlers(own),
       ...systemEventHandlers(context),
       ...visibilityHandlers(context),
+      ...deviceHandlers(context),
       ...graphHandlers(context),
       ...propertyHandlers(context),
       ...settingsHandlers(context),

@@ -9,7 +9,7 @@ import type { TestCaller, TestHub } from '../../platform/testing/hub.ts'
 import { type AssetRow, changeCounts, deleteAssets, insertHistory, putAssets } from './assets/asset-store.ts'
 import type { AuthoredRelation, RelationInput } from './relations/relation.ts'
 import { endRelations, endRelationsOf, type PutRelation, putRelations } from './relations/relation-store.ts'
-import { facetColumns, recountFacets } from './search/facet-store.ts'
+import { facetPairs, recountFacets } from './search/facet-store.ts'
 import { putTokens } from './search/search-index-store.ts'
 
 /** An asset to create. `at` is the time of its creation. */
@@ -221,12 +221,11 @@ export async function appliedWrite(caller: TestCaller, accepted: AcceptedWrite):
 
 /** Asserts that all stored counts equal the counted rows. */
 export async function assertCounts(hub: TestHub): Promise<void> {
-  const facets = facetColumns.map((name) => `('${name}', a.${name})`).join(', ')
   const { rows } = await hub.asOwner((owner) =>
     owner.query(
       `with actual as (
          select 'asset_facets' as of, f.facet as key, f.value, a.access_group_id::text as "group", count(*) as count
-         from assets a, lateral (values ${facets}) as f (facet, value) where a.tenant_id = $1 group by 2, 3, 4
+         from assets a, lateral (values ${facetPairs}) as f (facet, value) where a.tenant_id = $1 group by 2, 3, 4
          union all
          select 'asset_counts', null, null, access_group_id::text, count(*) from assets where tenant_id = $1 group by 4
          union all

@@ -20,7 +20,34 @@ export const facetColumns = [
 
 export type FacetColumn = (typeof facetColumns)[number]
 
+/** The facet of products and their versions. Its values combine several columns. */
+const productVersionFacet = 'product_firmware_version'
+
+/** The part of a column in a combined value. Index entries have a maximum size. */
+const combinedCharacters = 128
+const separator = '\u001f'
+const combinedColumns = ['manufacturer', 'product_id', 'product_name', 'firmware_version'] as const
+
 type FacetValues = Pick<AssetColumns, FacetColumn> & { access_group_id: string }
+
+/** Returns the SQL of a combined value: the columns of an asset with a product, in order. The value of others is null. */
+export function productVersionSql(asset: string): string {
+  const parts = combinedColumns.map(
+    (column) => `left(translate(coalesce(${asset}.${column}, ''), E'\\u001f', ' '), ${combinedCharacters})`,
+  )
+  return `case when ${asset}.type = 'SoftwareArtifact' or ${asset}.manufacturer is null
+      or (${asset}.product_id is null and ${asset}.product_name is null) then null
+    else ${parts.join(` || E'\\u001f' || `)} end`
+}
+
+/** Returns the same value for an asset that is written. */
+function productVersionOf(asset: FacetValues): string | null {
+  if (asset.type === 'SoftwareArtifact' || asset.manufacturer === null) return null
+  if (asset.product_id === null && asset.product_name === null) return null
+  const part = (text: string | null) =>
+    [...(text ?? '').replaceAll(separator, ' ')].slice(0, combinedCharacters).join('')
+  return combinedColumns.map((column) => part(asset[column])).join(separator)
+}
 
 type FacetCount = { facet: string; value: string | null; group: string; assets: number }
 
@@ -28,16 +55,25 @@ type FacetCount = { facet: string; value: string | null; group: string; assets: 
 export function facetsOf(assets: Iterable<FacetValues>): FacetCount[] {
   const facets: FacetCount[] = []
   for (const [group, members] of Map.groupBy(assets, ({ access_group_id }) => access_group_id)) {
-    for (const facet of facetColumns) {
+    const count = (facet: string, valueOf: (asset: FacetValues) => string | null) => {
       const counts = new Map<string | null, number>()
-      for (const { [facet]: value } of members) counts.set(value, (counts.get(value) ?? 0) + 1)
-      for (const [value, count] of counts) facets.push({ facet, value, group, assets: count })
+      for (const asset of members) {
+        const value = valueOf(asset)
+        counts.set(value, (counts.get(value) ?? 0) + 1)
+      }
+      for (const [value, assets] of counts) facets.push({ facet, value, group, assets })
     }
+    for (const facet of facetColumns) count(facet, (asset) => asset[facet])
+    count(productVersionFacet, productVersionOf)
   }
   return facets
 }
 
-const facetPairs = facetColumns.map((name) => `('${name}', a.${name})`).join(', ')
+/** The facets and their values, as SQL rows of an asset `a`. */
+export const facetPairs = [
+  ...facetColumns.map((name) => `('${name}', a.${name})`),
+  `('${productVersionFacet}', ${productVersionSql('a')})`,
+].join(', ')
 
 const newCounts = rowset<FacetCount>({ facet: 'text', value: 'text', group: 'uuid', assets: 'bigint' })
 const recountStatement = statement(
@@ -86,4 +122,39 @@ const totalStatement = statement<{ total: number }>(
 /** Returns the stored number of assets with one of these values. */
 export async function totalWith(handle: Handle, { facet, groups, values }: FacetQuery & { values: readonly string[] }) {
   return (await handle.row(totalStatement, facet, groups, values))?.total ?? 0
+}
+
+const productVersionsStatement = statement<{ value: string; devices: number }>(
+  `select value, sum(assets)::bigint as devices from asset_facets
+   where ${where} and value is not null group by value having sum(assets) > 0 order by value limit $4`,
+)
+
+export type ProductVersion = {
+  manufacturer: string
+  productId?: string
+  productName?: string
+  firmwareVersion?: string
+  devices: number
+}
+
+/**
+ * Returns the stored number of assets with each product and firmware version. Long texts are cut off. Gateways that are readable
+ * only because they are gateways are not counted.
+ */
+export async function listProductVersions(
+  handle: Handle,
+  groups: readonly string[] | null,
+  limit: number,
+): Promise<ProductVersion[]> {
+  const rows = await handle.rows(productVersionsStatement, productVersionFacet, groups, limit)
+  return rows.map(({ value, devices }) => {
+    const [manufacturer = '', productId = '', productName = '', firmwareVersion = ''] = value.split(separator)
+    return {
+      manufacturer,
+      ...(productId === '' ? {} : { productId }),
+      ...(productName === '' ? {} : { productName }),
+      ...(firmwareVersion === '' ? {} : { firmwareVersion }),
+      devices,
+    }
+  })
 }

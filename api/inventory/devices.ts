@@ -1,0 +1,100 @@
+import { type Static, Type } from 'typebox'
+import { closed, data, Uuid } from '../envelope.ts'
+import { filterText, inventoryLimits } from './shapes.ts'
+
+/** Operations with which the update hub reads the products and versions of devices, and how devices are connected. */
+
+const text = Type.Optional(Type.String())
+const predicates = Type.Array(Type.String({ minLength: 1, maxLength: 256 }), { maxItems: 16 })
+
+const InventoryDevice = closed({
+  id: Uuid,
+  accessGroupId: Uuid,
+  name: text,
+  manufacturer: text,
+  productId: text,
+  productName: text,
+  hardwareVersion: text,
+  firmwareVersion: text,
+  software: Type.Optional(
+    Type.Array(closed({ name: Type.String(), version: Type.String() }), {
+      description: 'The software components that are not firmware',
+    }),
+  ),
+})
+export type InventoryDevice = Static<typeof InventoryDevice>
+
+export const deviceOperations = {
+  selectDevices: {
+    method: 'POST',
+    path: '/devices/selection',
+    summary: 'The product and the version of readable assets, selected by a filter or by their ids, in order of their ids',
+    access: 'on-behalf',
+    readOnly: true,
+    bodyBytes: inventoryLimits.batchBytes,
+    body: data(
+      closed({
+        filter: Type.Optional(filterText),
+        ids: Type.Optional(Type.Array(Uuid, { minItems: 1, maxItems: inventoryLimits.devices })),
+        withSoftware: Type.Optional(Type.Boolean({ default: false })),
+      }),
+    ),
+    answers: {
+      200: data(
+        closed({
+          devices: Type.Array(InventoryDevice),
+          isTruncated: Type.Boolean({ description: `More than ${inventoryLimits.devices} assets match` }),
+        }),
+      ),
+    },
+    errors: ['invalid_filter', 'unknown_property'],
+  },
+  readConnections: {
+    method: 'POST',
+    path: '/devices/connections',
+    summary: 'The relations that connect assets with other assets, directly and through other assets',
+    access: 'peer',
+    readOnly: true,
+    bodyBytes: inventoryLimits.batchBytes,
+    body: data(
+      closed({
+        ids: Type.Array(Uuid, { minItems: 1, maxItems: inventoryLimits.devices }),
+        outgoing: predicates,
+        incoming: predicates,
+      }),
+    ),
+    answers: {
+      200: data(
+        closed({
+          relations: Type.Array(closed({ subject: Uuid, predicate: Type.String(), object: Uuid })),
+          gateways: Type.Array(Uuid, {
+            description: 'Those of the assets that are gateways, or machines on which gateways run',
+          }),
+          unexplored: Type.Array(Uuid, {
+            description: 'Assets whose relations were not read, because there are more than the limits allow',
+          }),
+        }),
+      ),
+    },
+  },
+  countProductVersions: {
+    method: 'GET',
+    path: '/devices/versions',
+    summary: 'The number of readable assets with each manufacturer, product and firmware version',
+    access: 'on-behalf',
+    answers: {
+      200: data(
+        Type.Array(
+          closed({
+            manufacturer: Type.String(),
+            productId: text,
+            productName: text,
+            firmwareVersion: text,
+            devices: Type.Integer(),
+          }),
+          { description: `At most ${inventoryLimits.productVersions}` },
+        ),
+      ),
+    },
+  },
+} as const
