@@ -61,8 +61,8 @@ function createFormats(locale: string): Formats {
       return parts.filter(Boolean).join(' ')
     },
     bytes(count) {
-      const step = count < 1000 ? 0 : count < 1_000_000 ? 1 : 2
-      return `${bytes.format(count / 1000 ** step)} ${['B', 'kB', 'MB'][step]}`
+      const step = [1e3, 1e6, 1e9].findLastIndex((size) => count >= size) + 1
+      return `${bytes.format(count / 1000 ** step)} ${['B', 'kB', 'MB', 'GB'][step]}`
     },
   }
 }

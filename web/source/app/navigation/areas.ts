@@ -13,6 +13,7 @@ import { area as model } from '../../pages/model/area.ts'
 import { area as remoteAccess } from '../../pages/remote-access/area.ts'
 import { area as start } from '../../pages/start/area.ts'
 import { area as topology } from '../../pages/topology/area.ts'
+import { area as updates } from '../../pages/updates/area.ts'
 import { area as workflows } from '../../pages/workflows/area.ts'
 import type { Area } from './area.ts'
 
@@ -25,6 +26,7 @@ export const areas: readonly Area[] = [
   topology,
   discovery,
   remoteAccess,
+  updates,
   files,
   credentials,
   jobs,

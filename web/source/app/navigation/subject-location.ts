@@ -10,6 +10,8 @@ const locations: Readonly<Record<string, (id: string) => SubjectLocation>> = {
   gateway: (id) => ({ to: `/discovery/gateways/${id}` }),
   discovery: (id) => ({ to: `/discovery/scans/${id}` }),
   'remote-session': (id) => ({ to: `/remote/sessions/${id}` }),
+  artefact: (id) => ({ to: `/updates/artefacts/${id}` }),
+  campaign: (id) => ({ to: `/updates/campaigns/${id}` }),
   'credential-instance': (id) => ({ to: `/credentials/${id}` }),
   user: (id) => ({ to: `/access/people/${id}` }),
   'server-user': (id) => ({ to: `/access/programs/${id}` }),

@@ -31,9 +31,12 @@ const Identity = lazy(async () => ({ default: (await import('./identity/identity
 const Device = lazy(async () => ({ default: (await import('./device.tsx')).Device }))
 const Credentials = lazy(async () => ({ default: (await import('./credentials.tsx')).Credentials }))
 const History = lazy(async () => ({ default: (await import('./history/history.tsx')).History }))
+const Updates = lazy(async () => ({
+  default: (await import('../updates/asset/asset-updates.tsx')).AssetUpdatesTab,
+}))
 const Jobs = lazy(async () => ({ default: (await import('./jobs.tsx')).Jobs }))
 
-const tabs = ['overview', 'relations', 'identity', 'device', 'credentials', 'history', 'jobs'] as const
+const tabs = ['overview', 'relations', 'identity', 'device', 'credentials', 'updates', 'history', 'jobs'] as const
 type TabId = (typeof tabs)[number]
 
 /** `AssetPage` shows one asset, now or at an earlier time. */
@@ -153,6 +156,7 @@ function viewOf(tab: TabId, props: AssetTabProps): ReactNode {
     identity: (each) => <Identity {...each} />,
     device: ({ asset }) => <Device id={asset.id} />,
     credentials: ({ asset }) => <Credentials id={asset.id} />,
+    updates: ({ asset }) => <Updates id={asset.id} />,
     history: ({ asset }) => <History id={asset.id} />,
     jobs: ({ asset }) => <Jobs asset={asset} />,
   }

@@ -106,7 +106,7 @@ function JobCards({ job }: { job: AnyJobInFull }) {
 
 function JobDetails({ job }: { job: AnyJobInFull }) {
   const text = useText(jobMessages)
-  const { discoveryId: scanId, importId, exportId, sessionId } = job.definition
+  const { discoveryId: scanId, importId, exportId, sessionId, campaignId } = job.definition
   const gateways = useGatewayNames()
   return (
     <KeyValueList
@@ -135,6 +135,10 @@ function JobDetails({ job }: { job: AnyJobInFull }) {
         typeof sessionId === 'string' && {
           name: text.session,
           value: <Link to={`/remote/sessions/${sessionId}`}>{text.toSession}</Link>,
+        },
+        typeof campaignId === 'string' && {
+          name: text.campaign,
+          value: <Link to={`/updates/campaigns/${campaignId}`}>{text.toCampaign}</Link>,
         },
         typeof importId === 'string' && {
           name: text.file,

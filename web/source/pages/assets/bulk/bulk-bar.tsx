@@ -1,8 +1,10 @@
 import { IxButton } from '@siemens/ix-react'
+import { useNavigate } from '@tanstack/react-router'
 import { lazy, Suspense, useState } from 'react'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
 import { usePermission } from '../../../app/session/app-context.tsx'
 import { useCanAssign } from '../../hierarchy/assignment/can-assign.ts'
+import { setSelectedAssets } from '../../updates/wizard/selected-assets.ts'
 import { assetsMessages } from '../messages.ts'
 import { maxSelected } from '../model/limits.ts'
 import type { AssetSelection } from '../table/selection.ts'
@@ -18,12 +20,18 @@ export function BulkBar({ selection, total }: { selection: AssetSelection; total
   const formats = useFormats()
   const canWrite = usePermission('inventory_write_asset_data')
   const canAssign = useCanAssign()
+  const canUpdate = usePermission('glb_update_manage')
+  const navigate = useNavigate()
   const [open, setOpen] = useState<'edit' | 'assign' | 'delete'>()
   const [isSelecting, setSelecting] = useState(false)
   const { ids, clear, selectMatching } = selection
   const selectAll = async () => {
     setSelecting(true)
     await selectMatching().finally(() => setSelecting(false))
+  }
+  const update = () => {
+    setSelectedAssets(ids)
+    navigate({ to: '/updates/campaigns/new', search: { assets: 'selected' } as never })
   }
   const reach = Math.min(total, maxSelected)
   return (
@@ -33,6 +41,11 @@ export function BulkBar({ selection, total }: { selection: AssetSelection; total
       {canAssign && (
         <IxButton variant="secondary" onClick={() => setOpen('assign')}>
           {text.assignToNode}
+        </IxButton>
+      )}
+      {canUpdate && (
+        <IxButton variant="secondary" onClick={update}>
+          {text.update}
         </IxButton>
       )}
       {canWrite && (

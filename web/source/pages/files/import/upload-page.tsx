@@ -1,16 +1,14 @@
 import { importMediaTypes, type MappingSuggestion } from '@millwright/api/imports.ts'
-import { iconUpload } from '@siemens/ix-icons/icons'
-import { IxButton } from '@siemens/ix-react'
 import { Link, useNavigate } from '@tanstack/react-router'
-import { type DragEvent, useEffect, useEffectEvent, useRef, useState } from 'react'
+import { useEffect, useEffectEvent, useState } from 'react'
 import { useText } from '../../../app/language/language-context.tsx'
 import { useSearchState } from '../../../app/navigation/search-state.ts'
 import { useApi } from '../../../app/session/app-context.tsx'
 import { Loading } from '../../../components/feedback/loading.tsx'
 import { ProblemMessage } from '../../../components/feedback/problem-message.tsx'
+import { DropZone } from '../../../components/forms/drop-zone.tsx'
 import { PageHeader } from '../../../components/page/page-header.tsx'
 import { usePageTitle } from '../../../components/page/page-title.ts'
-import { Icon } from '../../../components/values/icon.tsx'
 import { useFileDownload } from '../file-download.ts'
 import { fileMessages } from '../messages.ts'
 import { ColumnForm } from './column-form.tsx'
@@ -66,7 +64,11 @@ export function UploadPage() {
       {chosen === undefined ? (
         <>
           {failure !== undefined && <ProblemMessage failure={failure} title={text.importFailed} />}
-          {isReading ? <Loading /> : <DropZone onFile={choose} />}
+          {isReading ? (
+            <Loading />
+          ) : (
+            <DropZone label={text.drop} hint={text.dropHint} accept={accepted} onFile={choose} />
+          )}
           <Templates />
         </>
       ) : (
@@ -87,41 +89,6 @@ function sentFile(file: File) {
 }
 
 const accepted = ['.xlsx', '.csv', '.ndjson', '.aasx', ...Object.values(importMediaTypes)].join(',')
-
-/** `DropZone` is an area on which the user drops a file, with a button that chooses one. */
-function DropZone({ onFile }: { onFile: (file: File) => void }) {
-  const text = useText(fileMessages)
-  const input = useRef<HTMLInputElement>(null)
-  const [isOver, setOver] = useState(false)
-  const take = (files: FileList | null) => {
-    const [file] = files ?? []
-    if (file !== undefined) onFile(file)
-  }
-  const over = (event: DragEvent) => {
-    event.preventDefault()
-    setOver(true)
-  }
-  return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: the button inside offers the same without a mouse
-    <div
-      className="drop-zone"
-      data-over={isOver}
-      onDragOver={over}
-      onDragLeave={() => setOver(false)}
-      onDrop={(event) => {
-        event.preventDefault()
-        setOver(false)
-        take(event.dataTransfer.files)
-      }}
-    >
-      <Icon name={iconUpload} size={32} />
-      <p>{text.drop}</p>
-      <IxButton onClick={() => input.current?.click()}>{text.chooseFile}</IxButton>
-      <input ref={input} type="file" hidden accept={accepted} onChange={({ target }) => take(target.files)} />
-      <p className="field-hint">{text.dropHint}</p>
-    </div>
-  )
-}
 
 function Templates() {
   const text = useText(fileMessages)

@@ -3,11 +3,13 @@ import { useQuery } from '@tanstack/react-query'
 import { isFailure } from '../../../app/api/failure.ts'
 import { useOperationQuery } from '../../../app/api/queries.ts'
 import { useFormats, useLanguage, useText } from '../../../app/language/language-context.tsx'
+import { usePermission } from '../../../app/session/app-context.tsx'
 import { QueryState } from '../../../components/feedback/query-state.tsx'
 import { Card } from '../../../components/page/card.tsx'
 import { KeyFigures } from '../../../components/values/key-figures.tsx'
 import { KeyValueList } from '../../../components/values/key-value-list.tsx'
 import { Time } from '../../../components/values/time.tsx'
+import { NodeWindowCard } from '../../updates/windows/node-window-card.tsx'
 import { usePath } from '../hierarchy-data.ts'
 import { hierarchyMessages } from '../messages.ts'
 import { nodeTypeName } from '../node-type-names.ts'
@@ -18,6 +20,7 @@ export function NodeDetails({ node }: { node: HierarchyNode }) {
   const text = useText(hierarchyMessages)
   const language = useLanguage()
   const formats = useFormats()
+  const canReadWindow = usePermission('glb_jobs_read')
   const { health } = node
   const line = text.healthLine(
     formats.number(health.online),
@@ -53,6 +56,7 @@ export function NodeDetails({ node }: { node: HierarchyNode }) {
           ]}
         />
       </Card>
+      {canReadWindow && <NodeWindowCard nodeId={node.id} />}
       <Card title={text.moves}>
         <Moves nodeId={node.id} />
       </Card>

@@ -1,4 +1,5 @@
 import { type RemotePolicy, remoteAccessLimits } from '@millwright/api/remote-access.ts'
+import { integerOf } from '../../../components/forms/integer.ts'
 
 /** `PolicyForm` contains the fields of a policy as the user types them. */
 export type PolicyForm = Omit<RemotePolicy, 'maxMinutes' | 'idleMinutes' | 'ports'> & {
@@ -33,10 +34,4 @@ export function portsOf(text: string): number[] | undefined {
   if (!ports.every((port) => port !== undefined)) return undefined
   const unique = [...new Set(ports)]
   return unique.length > remoteAccessLimits.ports ? undefined : unique
-}
-
-/** Returns an integer from 1 to `highest`, or undefined if the text is another value. */
-export function integerOf(text: string, highest: number): number | undefined {
-  const value = /^\d{1,6}$/.test(text.trim()) ? Number(text) : 0
-  return value >= 1 && value <= highest ? value : undefined
 }

@@ -1,0 +1,106 @@
+import { messages } from '../../../app/language/language.ts'
+
+export const trustMessages = messages({
+  en: {
+    trust: 'Trust',
+    anchors: 'Trust anchors',
+    anchorsHint:
+      'A trust anchor is a certificate or a public key whose signatures on artefacts are accepted. Gateways check the signature again before they update a device.',
+    add: 'Add trust anchor',
+    addVerb: 'Add',
+    added: 'Trust anchor added',
+    none: 'No trust anchors yet',
+    noneHint:
+      'Add the certificate or the public key with which the manufacturer signs its artefacts. Without a trust anchor, no artefact can be installed.',
+    noneReader: 'An administrator adds the certificates and public keys of manufacturers.',
+    name: 'Name',
+    nameHint: 'For example the manufacturer',
+    publicKey: 'Certificate or public key',
+    publicKeyHint:
+      'A certificate in PEM format, or a minisign public key. Get it from a trustworthy source, not from the place of the artefact.',
+    chooseFile: 'Choose key file',
+    required: 'Required',
+    format: 'Format',
+    certificate: 'X.509 certificate',
+    'minisign-key': 'minisign public key',
+    fingerprint: 'Fingerprint',
+    subject: 'Subject',
+    expires: 'Valid until',
+    expired: 'Expired',
+    createdBy: 'Added by',
+    created: 'Added',
+    actions: 'Actions',
+    delete: 'Delete',
+    deleteTitle: (name: string) => `Delete trust anchor ${name}?`,
+    deleteText:
+      'Artefacts whose signature only this trust anchor confirms can no longer be installed. Campaigns that run with them stop starting devices.',
+    deleted: 'Trust anchor deleted',
+    unsigned: 'Unsigned artefacts',
+    unsignedText:
+      'By default, artefacts without a valid signature are refused. A manipulated firmware can damage machines and endanger people.',
+    isRefused: 'Unsigned artefacts are refused',
+    isAllowed: 'Unsigned artefacts are allowed',
+    allowedWarning:
+      'Unsigned artefacts can be installed on all devices of this tenant. The platform cannot detect whether such an artefact was manipulated before its upload.',
+    allow: 'Allow unsigned artefacts',
+    allowTitle: 'Allow unsigned artefacts?',
+    allowText:
+      'Campaigns can then install artefacts without a signature, or with a signature of an unknown signer. The platform cannot detect whether such an artefact was manipulated. The change is written to the audit trail.',
+    allowConfirm: 'I know the risk',
+    nowAllowed: 'Unsigned artefacts are now allowed',
+    nowRefused: 'Unsigned artefacts are now refused',
+    localFile: 'The file update-trust.json on a gateway can be stricter than this setting.',
+  },
+  de: {
+    trust: 'Vertrauen',
+    anchors: 'Vertrauensanker',
+    anchorsHint:
+      'Ein Vertrauensanker ist ein Zertifikat oder ein öffentlicher Schlüssel, dessen Signaturen auf Artefakten akzeptiert werden. Gateways prüfen die Signatur erneut, bevor sie ein Gerät aktualisieren.',
+    add: 'Vertrauensanker hinzufügen',
+    addVerb: 'Hinzufügen',
+    added: 'Vertrauensanker hinzugefügt',
+    none: 'Noch keine Vertrauensanker',
+    noneHint:
+      'Fügen Sie das Zertifikat oder den öffentlichen Schlüssel hinzu, mit dem der Hersteller seine Artefakte signiert. Ohne Vertrauensanker ist kein Artefakt installierbar.',
+    noneReader: 'Ein Administrator fügt die Zertifikate und öffentlichen Schlüssel der Hersteller hinzu.',
+    name: 'Name',
+    nameHint: 'Zum Beispiel der Hersteller',
+    publicKey: 'Zertifikat oder öffentlicher Schlüssel',
+    publicKeyHint:
+      'Ein Zertifikat im PEM-Format oder ein öffentlicher minisign-Schlüssel. Beziehen Sie ihn aus vertrauenswürdiger Quelle, nicht vom Ablageort des Artefakts.',
+    chooseFile: 'Schlüsseldatei wählen',
+    required: 'Erforderlich',
+    format: 'Format',
+    certificate: 'X.509-Zertifikat',
+    'minisign-key': 'Öffentlicher minisign-Schlüssel',
+    fingerprint: 'Fingerabdruck',
+    subject: 'Antragsteller',
+    expires: 'Gültig bis',
+    expired: 'Abgelaufen',
+    createdBy: 'Hinzugefügt von',
+    created: 'Hinzugefügt',
+    actions: 'Aktionen',
+    delete: 'Löschen',
+    deleteTitle: (name: string) => `Vertrauensanker ${name} löschen?`,
+    deleteText:
+      'Artefakte, deren Signatur nur dieser Vertrauensanker bestätigt, sind nicht mehr installierbar. Laufende Kampagnen mit diesen Artefakten starten keine weiteren Geräte.',
+    deleted: 'Vertrauensanker gelöscht',
+    unsigned: 'Nicht signierte Artefakte',
+    unsignedText:
+      'Standardmäßig werden Artefakte ohne gültige Signatur abgelehnt. Eine manipulierte Firmware kann Maschinen beschädigen und Menschen gefährden.',
+    isRefused: 'Nicht signierte Artefakte werden abgelehnt',
+    isAllowed: 'Nicht signierte Artefakte sind erlaubt',
+    allowedWarning:
+      'Nicht signierte Artefakte können auf allen Geräten dieses Mandanten installiert werden. Die Plattform erkennt nicht, ob ein solches Artefakt vor dem Hochladen manipuliert wurde.',
+    allow: 'Nicht signierte Artefakte erlauben',
+    allowTitle: 'Nicht signierte Artefakte erlauben?',
+    allowText:
+      'Kampagnen können dann Artefakte ohne Signatur oder mit der Signatur eines unbekannten Signierers installieren. Die Plattform erkennt nicht, ob ein solches Artefakt manipuliert wurde. Die Änderung wird im Audit-Protokoll vermerkt.',
+    allowConfirm: 'Ich kenne das Risiko',
+    nowAllowed: 'Nicht signierte Artefakte sind jetzt erlaubt',
+    nowRefused: 'Nicht signierte Artefakte werden jetzt abgelehnt',
+    localFile: 'Die Datei update-trust.json auf einem Gateway kann strenger sein als diese Einstellung.',
+  },
+})
+
+export type TrustText = (typeof trustMessages)['en']
