@@ -32,6 +32,7 @@ const roles: Readonly<Record<BuiltInRoleName, string>> = {
   viewer: 'Liest Assets, Beziehungen, Hierarchien und Aufträge',
   operator: 'Bearbeitet Assets und startet Suchläufe',
   supervisor: 'Wie operator, zusätzlich Fernzugriff',
+  update_manager: 'Wie operator, installiert zusätzlich Firmware und andere Artefakte auf Geräten',
   administrator: 'Hat im Mandanten alle Berechtigungen',
   credential_manager: 'Verwaltet Zugangsdaten und ihre Typen',
   gateway: 'Berechtigungen eines Gateways',

@@ -8,6 +8,7 @@ import { type ContentApi, partOf, uploadContent } from './content-upload.ts'
 /** `StoredContent` stores parts like the platform. It can lose the connection after a number of bytes. */
 class StoredContent implements ContentApi {
   bytes = ''
+  isComplete = false
   readonly ranges: string[] = []
   readonly #size: number
   /** The failures of the next requests with content, and the number of characters that are stored before them. */
@@ -15,6 +16,10 @@ class StoredContent implements ContentApi {
 
   constructor(size: number) {
     this.#size = size
+  }
+
+  async readArtefact(): Promise<Artefact> {
+    return this.#shown()
   }
 
   async readOffset(): Promise<number> {
@@ -27,8 +32,14 @@ class StoredContent implements ContentApi {
     const failure = this.failures.shift()
     this.bytes += failure === undefined ? text : text.slice(0, failure.stored)
     if (failure !== undefined) throw new Failure({ title: 'Failed', code: failure.code })
-    const state = this.bytes.length === this.#size ? 'complete' : 'partial'
-    return { content: { state, receivedBytes: this.bytes.length } } as Artefact
+    this.isComplete = this.bytes.length === this.#size
+    return this.#shown()
+  }
+
+  #shown(): Artefact {
+    return {
+      content: { state: this.isComplete ? 'complete' : 'partial', receivedBytes: this.bytes.length },
+    } as Artefact
   }
 }
 
@@ -67,6 +78,15 @@ test('continues an upload that another page started', async () => {
   stored.bytes = '0123456789'
   await uploadContent(file, stored, options())
   assert.deepEqual(stored.ranges, ['bytes 10-15/16'])
+})
+
+test('completes an upload whose bytes are all stored, and finds one that is complete already', async () => {
+  const stored = new StoredContent(16)
+  stored.bytes = '0123456789abcdef'
+  await uploadContent(file, stored, options())
+  assert.deepEqual(stored.ranges, ['bytes */16'])
+  await uploadContent(file, stored, options())
+  assert.deepEqual(stored.ranges, ['bytes */16'])
 })
 
 test('fails when the platform refuses the content', async () => {

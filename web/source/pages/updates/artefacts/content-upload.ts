@@ -11,6 +11,7 @@ export type ContentApi = {
   /** Returns the number of stored bytes. */
   readOffset(): Promise<number>
   putPart(part: ContentPart): Promise<Artefact>
+  readArtefact(): Promise<Artefact>
 }
 
 type UploadOptions = {
@@ -35,6 +36,10 @@ export async function uploadContent(file: Blob, api: ContentApi, options: Upload
     signal.throwIfAborted()
     try {
       let offset = await api.readOffset()
+      if (offset >= file.size) {
+        const artefact = await api.readArtefact()
+        if (artefact.content.state === 'complete') return artefact
+      }
       if (offset > stored) attempt = 1
       stored = offset
       onInterrupted(false)
@@ -57,14 +62,22 @@ export async function uploadContent(file: Blob, api: ContentApi, options: Upload
   }
 }
 
-/** Returns the part of a file that starts at an offset, with its `Content-Range`. */
+/**
+ * Returns the part of a file that starts at an offset, with its `Content-Range`. If all bytes are stored, the part is empty
+ * and only completes the upload.
+ */
 export function partOf(file: Blob, offset: number, partBytes: number): ContentPart {
+  if (offset >= file.size) return { content: new Blob(), range: `bytes */${file.size}` }
   const end = Math.min(offset + partBytes, file.size)
   return { content: file.slice(offset, end), range: `bytes ${offset}-${end - 1}/${file.size}` }
 }
 
-/** Returns whether the upload can continue after a failure: the connection was lost, or the stored offset has changed. */
+/**
+ * The problems after which the stored offset is read again: the part does not start there, the part did not arrive in time, or
+ * another request writes or has completed the content.
+ */
+const repeatedCodes: readonly string[] = [consoleCodes.noAnswer, 'offset_mismatch', 'request_timeout', 'conflict']
+
 function canContinue(error: unknown): boolean {
-  if (!(error instanceof Failure)) return false
-  return error.code === consoleCodes.noAnswer || error.code === 'offset_mismatch' || isTransientCode(error.code)
+  return error instanceof Failure && (repeatedCodes.includes(error.code) || isTransientCode(error.code))
 }

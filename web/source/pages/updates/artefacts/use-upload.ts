@@ -73,6 +73,7 @@ export function useUpload() {
         if (!Number.isInteger(offset)) throw new Failure({ title: 'No upload offset', code: 'internal' })
         return offset
       },
+      readArtefact: async () => (await api.updates.readArtefact({ params })).data,
       async putPart({ content, range }: { content: Blob; range: string }) {
         const body = { mediaType: 'application/octet-stream', content }
         const headers = { 'content-range': range }

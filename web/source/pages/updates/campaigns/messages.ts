@@ -24,7 +24,7 @@ export const campaignMessages = messages({
     started: 'Started',
     finished: 'Ended',
     approvedBy: 'Approved by',
-    notApproved: 'Nobody yet',
+    notApproved: 'Not approved yet',
     approval: 'Approval',
     approvalNone: 'Not required',
     approvalRequired: 'By another person',

@@ -16,7 +16,8 @@ export function windowFormOf(window?: MaintenanceWindow): WindowForm {
 /** Returns the window in a form, or the first field that is not valid. */
 export function windowOf({ schedule, minutes, zone }: WindowForm): MaintenanceWindow | { invalid: InvalidWindowField } {
   const cron = cronOf(schedule)
-  if (cron === undefined || cron.includes('NaN')) return { invalid: 'cron' }
+  const hasTime = schedule.kind === 'daily' || schedule.kind === 'weekly'
+  if (cron === undefined || (hasTime && !/^\d\d:\d\d$/.test(schedule.time))) return { invalid: 'cron' }
   const duration = integerOf(minutes, updateLimits.windowMinutes)
   if (duration === undefined) return { invalid: 'minutes' }
   if (!isTimeZone(zone.trim())) return { invalid: 'zone' }
