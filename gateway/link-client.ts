@@ -1,5 +1,5 @@
 import type { DescMethod, MessageInitShape, MessageShape } from '@bufbuild/protobuf'
-import { Client, credentials, Metadata, type ServiceError, status } from '@grpc/grpc-js'
+import { Client, type ClientDuplexStream, credentials, Metadata, type ServiceError, status } from '@grpc/grpc-js'
 import {
   interfaceName,
   type LinkService,
@@ -17,7 +17,7 @@ const answerMs = 10_000
  * The maximum size of a message from a link. A message of a scan contains many devices, but it must fit into the memory
  * of a small machine.
  */
-const largestMessageBytes = { answer: 4 * 1024 * 1024, scan: 16 * 1024 * 1024 } as const
+const largestMessageBytes = { answer: 4 * 1024 * 1024, scan: 16 * 1024 * 1024, update: 4 * 1024 * 1024 } as const
 
 const channelOptions = {
   // Links are on the local network, so calls to links do not use the proxy for the platform.
@@ -51,6 +51,8 @@ export class LinkClient {
     this.#client = new Client(endpointOf(registration), credentials.createInsecure(), {
       ...channelOptions,
       'grpc.max_receive_message_length': largestMessageBytes[purpose],
+      // The library must not repeat a call of an update. It would also store the sent messages for a repetition.
+      ...(purpose === 'update' ? { 'grpc.enable_retries': 0 } : {}),
     })
   }
 
@@ -110,6 +112,32 @@ export class LinkClient {
     call.on('close', () => signal.removeEventListener('abort', cancel))
     if (signal.aborted) cancel()
     return call
+  }
+
+  /** Opens a stream in both directions. Aborting the signal ends the call. */
+  exchange<Method extends DescMethod>(
+    method: Method,
+    { signal }: { signal: AbortSignal },
+  ): ClientDuplexStream<MessageInitShape<Method['input']>, MessageShape<Method['output']>> {
+    const wire = wireMethod(method, interfaceOf(this.#registration, method))
+    const call = this.#client.makeBidiStreamRequest(
+      wire.path,
+      wire.requestSerialize,
+      wire.responseDeserialize,
+      Metadata.fromHttp2Headers(this.#metadata),
+    )
+    const cancel = () => call.cancel()
+    signal.addEventListener('abort', cancel)
+    call.on('close', () => signal.removeEventListener('abort', cancel))
+    if (signal.aborted) cancel()
+    return call
+  }
+
+  /** Resolves when the link accepts connections. Throws when it does not within the time limit. */
+  ready(withinMs = answerMs): Promise<void> {
+    return new Promise((resolve, reject) =>
+      this.#client.waitForReady(Date.now() + withinMs, (error) => (error === undefined ? resolve() : reject(error))),
+    )
   }
 
   /**

@@ -143,7 +143,7 @@ function keyOf({ assetLinkId, address, identifiers = [] }: Stored): string {
 }
 
 /** Returns a short digest of each identifier, independent of the order of its fields. */
-function digestsOf(identifiers: unknown): string[] {
+export function digestsOf(identifiers: unknown): string[] {
   const digests = documentsOf(identifiers).map((one) =>
     createHash('sha1')
       .update(canonicalJson(withoutNulls(one)))

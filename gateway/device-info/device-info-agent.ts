@@ -44,7 +44,7 @@ const inspectedWithinMs = 5_000
 /** `DeviceInfoAgent` runs device-info jobs. Such a job reads properties of a device while a caller waits for them. */
 export class DeviceInfoAgent {
   readonly #options: Options
-  readonly #agent: JobAgent
+  readonly #agent: JobAgent<JobOutcome>
 
   constructor(options: Options) {
     this.#options = options

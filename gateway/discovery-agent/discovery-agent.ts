@@ -66,7 +66,7 @@ const concurrentJobs = 32
 /** `DiscoveryAgent` runs discovery jobs: it starts a scan on the link and delivers findings while the scan runs. */
 export class DiscoveryAgent {
   readonly #options: Options
-  readonly #agent: JobAgent
+  readonly #agent: JobAgent<JobOutcome>
   /** Limits each link to one scan at a time. */
   readonly #scans = new Semaphore({ capacity: Number.POSITIVE_INFINITY, perKey: 1 })
   readonly #stopping = new AbortController()

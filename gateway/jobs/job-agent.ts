@@ -1,19 +1,21 @@
 import { BackOff, pause } from '@millwright/api/back-off.ts'
 import type { CloudConnection } from '../cloud-connection.ts'
 import type { Log } from '../log.ts'
-import { type JobOutcome, LeasedJob } from './leased-job.ts'
+import { LeasedJob } from './leased-job.ts'
 
-type Options = {
+type Options<Outcome> = {
   workflows: string[]
   /** The maximum number of concurrent jobs. */
   concurrentJobs: number
   cloud: CloudConnection
   log: Log
   renewEveryMs?: number | undefined
+  /** Whether renewals wait at the platform, so that a cancellation arrives at once. See `LeasedJob`. */
+  waitsForCancel?: boolean | undefined
   /** Resolves when the agent may request the next job. */
   ready: (signal: AbortSignal) => Promise<void>
-  work: (leased: LeasedJob) => Promise<JobOutcome>
-  end: (leased: LeasedJob, ending: JobOutcome) => Promise<void>
+  work: (leased: LeasedJob) => Promise<Outcome>
+  end: (leased: LeasedJob, ending: Outcome) => Promise<void>
 }
 
 /**
@@ -22,14 +24,14 @@ type Options = {
 const minPollMs = 1_000
 
 /** `JobAgent` polls the cloud for jobs and runs several jobs concurrently. */
-export class JobAgent {
-  readonly #options: Options
+export class JobAgent<Outcome extends { state: string; message?: string }> {
+  readonly #options: Options<Outcome>
   readonly #leased = new Map<string, LeasedJob>()
   readonly #work = new Set<Promise<void>>()
   readonly #stopping = new AbortController()
   #asking: Promise<void> = Promise.resolve()
 
-  constructor(options: Options) {
+  constructor(options: Options<Outcome>) {
     this.#options = options
   }
 
@@ -78,8 +80,8 @@ export class JobAgent {
       current.adopt(lease.id)
       return
     }
-    const { cloud, renewEveryMs } = this.#options
-    const leased = new LeasedJob({ job, lease: lease.id, cloud, renewEveryMs })
+    const { cloud, renewEveryMs, waitsForCancel } = this.#options
+    const leased = new LeasedJob({ job, lease: lease.id, cloud, renewEveryMs, waitsForCancel })
     this.#leased.set(job.id, leased)
     if (this.#stopping.signal.aborted) leased.stop('stopping')
     const work = this.#run(leased).finally(() => {

@@ -35,7 +35,17 @@ const adoptWithinMs = 60_000
 
 const longestMessage = 1_024
 
-type Options = { job: WorkflowJob; lease: string; cloud: CloudConnection; renewEveryMs?: number | undefined }
+type Options = {
+  job: WorkflowJob
+  lease: string
+  cloud: CloudConnection
+  renewEveryMs?: number | undefined
+  /**
+   * Whether a renewal waits at the platform until the next one is due, so that a cancellation arrives at once. Each waiting
+   * renewal needs a connection, so agents with many concurrent jobs do not wait. The default is true.
+   */
+  waitsForCancel?: boolean | undefined
+}
 
 /**
  * `LeasedJob` is a job that this gateway works on. It renews the lease, and stops the work when the cloud cancels the
@@ -50,13 +60,15 @@ export class LeasedJob {
   readonly #done = new AbortController()
   #lease: string
   #lostAtMs: number | undefined
-  #note: { progress?: number; message?: string } = {}
+  readonly #waitsForCancel: boolean
+  #note: { progress?: number; message?: string; phase?: string } = {}
 
   constructor({ job, lease, cloud, ...options }: Options) {
     this.job = job
     this.#lease = lease
     this.#cloud = cloud
     this.#renewEveryMs = options.renewEveryMs ?? renewEveryMs
+    this.#waitsForCancel = options.waitsForCancel ?? true
     this.#intervalMs = Math.min(firstRenewalMs, this.#renewEveryMs)
   }
 
@@ -84,6 +96,11 @@ export class LeasedJob {
   note(message: string, progress?: number): void {
     this.#note.message = message.slice(0, longestMessage)
     if (progress !== undefined) this.#note.progress = Math.min(progress, 99)
+  }
+
+  /** Sets the phase that the next renewals report. The progress starts again at 0. */
+  enterPhase(phase: string): void {
+    this.#note = { ...this.#note, phase, progress: 0 }
   }
 
   /** Continues with a new lease after the old lease expired and the cloud offered the job again. */
@@ -118,7 +135,8 @@ export class LeasedJob {
   /** Renews the lease once. The cloud delays the response until the next renewal is due or the job is canceled. */
   async #renew(): Promise<void> {
     const lease = this.#lease
-    const waitSeconds = Math.min(Math.floor(this.#intervalMs / 1_000), gatekeeperLimits.renewalWaitSeconds)
+    const waitMs = this.#waitsForCancel ? this.#intervalMs : 0
+    const waitSeconds = Math.min(Math.floor(waitMs / 1_000), gatekeeperLimits.renewalWaitSeconds)
     try {
       const { data } = await this.#cloud.gatekeeper.renewLease({
         params: { id: lease },

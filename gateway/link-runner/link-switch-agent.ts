@@ -12,7 +12,7 @@ type Options = { cloud: CloudConnection; runner: LinkRunner; log: Log }
  */
 export class LinkSwitchAgent {
   readonly #runner: LinkRunner
-  readonly #agent: JobAgent
+  readonly #agent: JobAgent<JobOutcome>
 
   constructor({ cloud, runner, log }: Options) {
     this.#runner = runner

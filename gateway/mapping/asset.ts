@@ -14,6 +14,8 @@ export type MappingResult = {
   asset?: Document
   /** The id by which relations of the same scan refer to the device. */
   id?: string
+  /** The text by which the link identifies the device in an update. It is not part of the asset. */
+  metadata?: string
   relation?: { subject: string; predicate: string; object: string }
   faults: Fault[]
 }
@@ -25,9 +27,7 @@ export type MappingResult = {
 export function assetOfDevice(readings: readonly Reading[]): MappingResult {
   const { document, className } = decodeDevice(readings)
   if (className === relationClass) return relationOf(document)
-  const id = textOf(document.id)
-  const mapped = assetOfDocument(document, className)
-  return id === undefined ? mapped : { ...mapped, id }
+  return assetOfDocument(document, className)
 }
 
 /**
@@ -60,8 +60,12 @@ export function assetOfDocument(document: Document, className?: string): Mapping
   const derived = identifiers.length === 0 ? derivedIdentifiers(fitted) : []
   const all = distinct([...identifiers, ...derived])
   if (all.length === 0) return { faults: [...faults, { pointer: '/asset_identifiers', detail: 'is missing' }] }
+  const id = textOf(document.id)
+  const metadata = textOf(document.metadata)
   return {
     asset: { ...fitted, functional_object_schema_url: baseSchemaUrl, asset_identifiers: all },
+    ...(id === undefined ? {} : { id }),
+    ...(metadata === undefined ? {} : { metadata }),
     faults,
   }
 }

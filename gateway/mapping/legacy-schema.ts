@@ -7,7 +7,8 @@ import { compact, type Document, documentOf, documentsOf, isDocument, textOf } f
 
 /**
  * The members that are not copied to the converted document: members that the platform sets, such as states; members
- * that describe the document, such as `@type`; and members that are converted to other fields.
+ * that describe the document, such as `@type`; the `metadata` of the device, which only its link uses; and members that are
+ * converted to other fields.
  */
 const notTaken = new Set([
   '@context',
@@ -24,6 +25,7 @@ const notTaken = new Set([
   'mac_identifiers',
   'management_state',
   'meta',
+  'metadata',
   'mounting_location',
   'other_states',
   'product_instance_identifier',
