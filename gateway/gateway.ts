@@ -1,9 +1,11 @@
 import { join } from 'node:path'
+import { Semaphore } from '@millwright/api/semaphore.ts'
 import { AuthProxy } from './auth-proxy/auth-proxy.ts'
 import { Clock } from './clock.ts'
 import { CloudConnection, dispatcherFor, fetchOver } from './cloud-connection.ts'
 import { DeviceConnections } from './device-info/device-connections.ts'
 import { DeviceInfoAgent } from './device-info/device-info-agent.ts'
+import { DeviceMetadata } from './device-info/device-metadata.ts'
 import { deliver } from './discovery-agent/delivery.ts'
 import { DiscoveryAgent } from './discovery-agent/discovery-agent.ts'
 import { enrolledIdentity, type Identity } from './identity/enrolment.ts'
@@ -24,6 +26,8 @@ import { RemoteAccess } from './remote-access/remote-access.ts'
 import { remoteAccessFileName } from './remote-access/remote-access-file.ts'
 import type { GatewaySettings } from './settings.ts'
 import { Spool } from './spool/spool.ts'
+import type { UpdateTiming } from './updates/device-update.ts'
+import { openUpdateAgent, type UpdateAgent } from './updates/update-agent.ts'
 import { gatewayVersion } from './version.ts'
 
 /** `RunningGateway` is a gateway that was started. It returns the state of the gateway and stops it. */
@@ -54,6 +58,8 @@ type GatewayOptions = {
   renewEveryMs?: number
   /** The links that the gateway can run as child processes. */
   builtInLinks?: readonly BuiltInLink[]
+  /** The pauses during an update. */
+  updateTiming?: UpdateTiming
 }
 
 /** Starts all parts of the gateway. Throws a `SetupError` for a problem that the user has to fix. */
@@ -99,26 +105,36 @@ export async function startGateway(settings: GatewaySettings, options: GatewayOp
   const monitor = new LinkMonitor({ registry, cloud, log, managedLinks: () => runner.report() })
   const connections = await DeviceConnections.open({ file: join(settings.home, 'connections.json'), log })
   cleanUp.defer(() => connections.close())
+  const deviceMetadata = await DeviceMetadata.open({ file: join(settings.home, 'device-metadata.json'), log })
+  cleanUp.defer(() => deviceMetadata.close())
   const foundAddresses = await FoundAddresses.open({ file: join(settings.home, 'found-addresses.json'), log })
   cleanUp.defer(() => foundAddresses.close())
+  const scans = new Semaphore({ capacity: Number.POSITIVE_INFINITY, perKey: 1 })
   const discovery = new DiscoveryAgent({
     cloud,
     registry,
     monitor,
     connections,
+    deviceMetadata,
     foundAddresses,
     permits,
     identity,
     key,
     spool,
+    scans,
     journalFolder: join(settings.home, 'scans'),
     log,
     linkSilenceMs: settings.linkSilenceMs,
     renewEveryMs: options.renewEveryMs,
   })
   const deviceInfo = new DeviceInfoAgent({ cloud, registry, monitor, connections, log })
+  const updates = await openUpdateAgent({
+    ...{ settings, cloud, clock, registry, monitor, connections, metadata: deviceMetadata, permits, scans, log },
+    renewEveryMs: options.renewEveryMs,
+    timing: options.updateTiming,
+  })
   const linkSwitches = new LinkSwitchAgent({ cloud, runner, log })
-  const status = () => statusOf({ identity, tokens, spool, monitor, discovery, permits, runner, remoteAccess })
+  const status = () => statusOf({ identity, tokens, spool, monitor, discovery, permits, runner, remoteAccess, updates })
   const proxy = await AuthProxy.start({ port: settings.proxyPort, cloud, log, status })
   cleanUp.defer(() => proxy.stop())
   const remoteAccess = await RemoteAccess.open({
@@ -138,11 +154,13 @@ export async function startGateway(settings: GatewaySettings, options: GatewayOp
   cleanUp.defer(async () => {
     stopping.abort()
     cloud.close()
-    await Promise.all([monitor.stop(), discovery.stop(), deviceInfo.stop(), linkSwitches.stop(), delivering])
+    const agents = [discovery, deviceInfo, updates, linkSwitches]
+    await Promise.all([monitor.stop(), ...agents.map((agent) => agent.stop()), delivering])
   })
   monitor.start()
   discovery.start()
   deviceInfo.start()
+  updates.start()
   remoteAccess.start()
   if (options.builtInLinks !== undefined) linkSwitches.start()
   remoteAccess.start()
@@ -173,9 +191,10 @@ type GatewayParts = {
   permits: GatewayPermits
   runner: LinkRunner
   remoteAccess: RemoteAccess
+  updates: UpdateAgent
 }
 
-function statusOf({ identity, tokens, spool, monitor, discovery, permits, runner, remoteAccess }: GatewayParts) {
+function statusOf({ identity, tokens, spool, monitor, discovery, permits, runner, ...parts }: GatewayParts) {
   return {
     version: gatewayVersion,
     gatewayId: identity.gatewayId,
@@ -184,7 +203,8 @@ function statusOf({ identity, tokens, spool, monitor, discovery, permits, runner
     spool: { entries: spool.waiting, bytes: spool.waitingBytes, isDiskFull: spool.isDiskFull },
     scans: discovery.running,
     budget: permits.budget,
-    remoteAccess: remoteAccess.status,
+    remoteAccess: parts.remoteAccess.status,
+    updates: parts.updates.status,
     links: monitor.reports().map(({ appInstanceId, endpoint, interfaces, state, problem, product }) => ({
       appInstanceId,
       endpoint,

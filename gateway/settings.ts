@@ -23,6 +23,8 @@ export type GatewaySettings = {
   spoolBytes: number
   /** The maximum time between two messages of a link during a scan. */
   linkSilenceMs: number
+  /** The size limit of the artefact cache. */
+  artefactCacheBytes: number
   /** The HTTP proxy for requests to the platform. */
   outgoingProxy: string | undefined
   logLevel: LogLevel
@@ -41,6 +43,9 @@ type Setting<Value> = {
  * contains the name of the variable.
  */
 export const silenceVariable = 'MILLWRIGHT_GATEWAY_LINK_SILENCE_SECONDS'
+
+/** The environment variable of the size limit of the artefact cache. The error for a larger artefact contains its name. */
+export const cacheVariable = 'MILLWRIGHT_GATEWAY_ARTEFACT_CACHE_MB'
 
 const mebibyte = 1024 * 1024
 
@@ -96,8 +101,14 @@ export const gatewaySettings = {
   linkSilenceMs: {
     variable: silenceVariable,
     fallback: '300',
-    help: 'Seconds without a message of the link after which a scan fails',
+    help: 'Seconds without a message of the link after which a scan or an update fails',
     parse: (text: string, variable: string) => wholeNumber(1, 86_400)(text, variable) * 1_000,
+  },
+  artefactCacheBytes: {
+    variable: cacheVariable,
+    fallback: '4096',
+    help: 'Maximum size of the artefact cache in megabytes; the largest artefact that the gateway can install must fit into it',
+    parse: (text: string, variable: string) => wholeNumber(1, 1_048_576)(text, variable) * mebibyte,
   },
   outgoingProxy: {
     variable: 'MILLWRIGHT_GATEWAY_HTTP_PROXY',
@@ -182,6 +193,7 @@ export function readSettings(environment: Environment): GatewaySettings {
     links: read(gatewaySettings.links),
     spoolBytes: read(gatewaySettings.spoolBytes),
     linkSilenceMs: read(gatewaySettings.linkSilenceMs),
+    artefactCacheBytes: read(gatewaySettings.artefactCacheBytes),
     outgoingProxy: read(gatewaySettings.outgoingProxy),
     logLevel: read(gatewaySettings.logLevel),
   }

@@ -44,6 +44,7 @@ export function settingsFor(home: string, more: Partial<GatewaySettings> = {}): 
     links: [],
     spoolBytes: 64 * 1024 * 1024,
     linkSilenceMs: 300_000,
+    artefactCacheBytes: 256 * 1024 * 1024,
     outgoingProxy: undefined,
     logLevel: 'silent',
     ...more,

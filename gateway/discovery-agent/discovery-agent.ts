@@ -1,12 +1,13 @@
 import type { uploadFeatures } from '@millwright/api/gatekeeper.ts'
 import type { SignedReceipt } from '@millwright/api/receipt.ts'
 import { signReceipt } from '@millwright/api/receipt-signature.ts'
-import { Semaphore } from '@millwright/api/semaphore.ts'
+import type { Semaphore } from '@millwright/api/semaphore.ts'
 import { workflowLimits } from '@millwright/api/workflows.ts'
 import type { CloudConnection } from '../cloud-connection.ts'
 import { addressesOf, addressOfConnection } from '../device-info/device-address.ts'
 import type { DeviceConnections } from '../device-info/device-connections.ts'
 import { textsIn } from '../device-info/device-info.ts'
+import type { DeviceMetadata } from '../device-info/device-metadata.ts'
 import type { Identity } from '../identity/enrolment.ts'
 import type { OwnKey } from '../identity/key.ts'
 import { JobCredentials } from '../job-credentials.ts'
@@ -34,11 +35,14 @@ type Options = {
   registry: Registry
   monitor: LinkMonitor
   connections: DeviceConnections
+  deviceMetadata: DeviceMetadata
   foundAddresses: FoundAddresses
   permits: GatewayPermits
   identity: Identity
   key: OwnKey
   spool: Spool
+  /** Limits each link to one scan at a time, together with the reads of versions after updates. */
+  scans: Semaphore
   /** The folder with the journals of running scans. */
   journalFolder: string
   log: Log
@@ -67,8 +71,6 @@ const concurrentJobs = 32
 export class DiscoveryAgent {
   readonly #options: Options
   readonly #agent: JobAgent<JobOutcome>
-  /** Limits each link to one scan at a time. */
-  readonly #scans = new Semaphore({ capacity: Number.POSITIVE_INFINITY, perKey: 1 })
   readonly #stopping = new AbortController()
   /** Resolves when the receipts of scans that a crash interrupted are in the spool. */
   #recovered: Promise<void> = Promise.resolve()
@@ -117,7 +119,7 @@ export class DiscoveryAgent {
       return failed('The job has no run of a discovery, so its scan would have no receipt. Start a discovery instead.')
     const link = textOf(leased.job.definition.assetLinkId) ?? ''
     leased.note('Waiting for the asset link')
-    return this.#scans.run(link, async () => {
+    return this.#options.scans.run(link, async () => {
       if (leased.signal.aborted) return { state: 'CANCELED' }
       const registration = registry.find(link)
       if (registration === undefined)
@@ -215,7 +217,8 @@ export class DiscoveryAgent {
 
   /** Scans all devices, and then those that need credentials. If the link fails, the findings until then are still delivered. */
   async #scanAll({ leased, registration, scanRequest, findings, scanId }: ScanContext): Promise<void> {
-    const { cloud, connections, foundAddresses, monitor, registry, linkSilenceMs: silenceMs } = this.#options
+    const { cloud, connections, deviceMetadata, foundAddresses, monitor, registry } = this.#options
+    const { linkSilenceMs: silenceMs } = this.#options
     const { assetLinkId } = scanRequest
     let isUnlocking = false
     const scanning = scanWithCredentials({
@@ -236,6 +239,9 @@ export class DiscoveryAgent {
       for (const { mapped, connection, address, use } of located) {
         const foundAt = address ?? use?.address
         if (mapped.asset !== undefined && foundAt !== undefined) foundAddresses.add(foundAt)
+        // Only links of the first generation identify the device of an update by its id.
+        const { id, ...named } = mapped
+        deviceMetadata.set(assetLinkId, offers(registration, 'firstFirmwareUpdate') ? mapped : named)
         if (connection === undefined) continue
         const addresses = address === undefined ? addressesOf(mapped.asset) : [address]
         for (const one of addresses) connections.set(assetLinkId, one, connection, mapped.asset)

@@ -14,9 +14,17 @@ type Options<Outcome> = {
   waitsForCancel?: boolean | undefined
   /** Resolves when the agent may request the next job. */
   ready: (signal: AbortSignal) => Promise<void>
-  work: (leased: LeasedJob) => Promise<Outcome>
+  /** Works on a job. Returns undefined if the job is released without an end. */
+  work: (leased: LeasedJob) => Promise<Outcome | undefined>
   end: (leased: LeasedJob, ending: Outcome) => Promise<void>
+  /**
+   * Returns whether a job that was offered again in this state, while its end was reported, is new work. Without this function,
+   * each job is offered again only with the same work.
+   */
+  isNextPart?: (ending: Outcome, state: string) => boolean
 }
+
+type OfferedJob = { job: LeasedJob['job']; lease: { id: string } }
 
 /**
  * The minimum time between two polls that return no job. It limits the rate of polls if the cloud responds immediately.
@@ -27,6 +35,8 @@ const minPollMs = 1_000
 export class JobAgent<Outcome extends { state: string; message?: string }> {
   readonly #options: Options<Outcome>
   readonly #leased = new Map<string, LeasedJob>()
+  /** The last offer of each job that was offered again while this agent worked on it. */
+  readonly #offeredAgain = new Map<string, OfferedJob>()
   readonly #work = new Set<Promise<void>>()
   readonly #stopping = new AbortController()
   #asking: Promise<void> = Promise.resolve()
@@ -74,38 +84,47 @@ export class JobAgent<Outcome extends { state: string; message?: string }> {
     }
   }
 
-  #start({ job, lease }: { job: LeasedJob['job']; lease: { id: string } }): void {
+  #start({ job, lease }: OfferedJob): void {
     const current = this.#leased.get(job.id)
     if (current !== undefined) {
       current.adopt(lease.id)
+      this.#offeredAgain.set(job.id, { job, lease })
       return
     }
     const { cloud, renewEveryMs, waitsForCancel } = this.#options
     const leased = new LeasedJob({ job, lease: lease.id, cloud, renewEveryMs, waitsForCancel })
     this.#leased.set(job.id, leased)
     if (this.#stopping.signal.aborted) leased.stop('stopping')
-    const work = this.#run(leased).finally(() => {
+    const work = this.#run(leased).then((ending) => {
       this.#leased.delete(job.id)
       this.#work.delete(work)
+      const again = this.#offeredAgain.get(job.id)
+      this.#offeredAgain.delete(job.id)
+      if (again === undefined || ending === undefined || this.#stopping.signal.aborted) return
+      if (this.#options.isNextPart?.(ending, again.job.status.state)) this.#start(again)
     })
     this.#work.add(work)
   }
 
-  async #run(leased: LeasedJob): Promise<void> {
+  /** Works on a job and reports its end. Returns the end if the platform has it. */
+  async #run(leased: LeasedJob): Promise<Outcome | undefined> {
     const { work, end, log } = this.#options
     const about = { job: leased.job.id, workflow: leased.job.workflow.name }
     log.info(about, 'job started')
     try {
       const ending = await leased.keepDuring(() => work(leased))
-      if (leased.stopReason === 'stopping' || leased.stopReason === 'abandoned') {
-        log.info({ ...about, reason: leased.stopReason }, 'job released')
-        return
+      const { stopReason } = leased
+      if (ending === undefined || stopReason === 'stopping' || stopReason === 'abandoned') {
+        log.info({ ...about, reason: stopReason }, 'job released')
+        return undefined
       }
       await end(leased, ending)
       log.info({ ...about, state: ending.state, message: ending.message }, 'job ended')
+      return ending
     } catch (error) {
       // The error is only logged. When the lease expires, the cloud offers the job again.
       log.error({ ...about, error }, 'the end of a job could not be reported')
+      return undefined
     }
   }
 }

@@ -79,7 +79,7 @@ export class ArtefactCache {
         `The artefact has ${content.size} bytes, and the artefact cache of the gateway has ${limitBytes} bytes. Increase ${cacheVariable}`,
       )
     const { sha256 } = content
-    const entry = this.#entries.get(sha256) ?? { sha256, bytes: 0, usedAtMs: 0, users: 0, digests: new Map() }
+    const entry: Entry = this.#entries.get(sha256) ?? { sha256, bytes: 0, usedAtMs: 0, users: 0, digests: new Map() }
     this.#entries.set(sha256, entry)
     entry.users += 1
     const path = this.#pathOf(sha256)

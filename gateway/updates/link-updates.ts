@@ -212,14 +212,7 @@ export class LinkUpdates implements Disposable {
   }
 
   #errorOf(error: unknown, { credential, silenceMs }: UpdateCall, silence?: SilenceLimit): UpdateError {
-    if (silence?.isExceeded)
-      return new UpdateError(
-        'link_silent',
-        `Asset link ${this.#name} sent nothing for ${silenceMs / 1_000} seconds (${silenceVariable})`,
-      )
-    if (error instanceof UpdateError) return error
-    const text = linkErrorText(error)
-    return new UpdateError(codeOf(error), credential?.secret.isIn(text) ? redactedText : text)
+    return linkFailureOf(error, { name: this.#name, silence, silenceMs, credential })
   }
 
   [Symbol.dispose](): void {
@@ -227,8 +220,30 @@ export class LinkUpdates implements Disposable {
   }
 }
 
+type FailureOptions = {
+  name: string
+  silence: SilenceLimit | undefined
+  silenceMs: number
+  credential: Credential | undefined
+}
+
+/** Returns the error of a call. Its text is replaced if it contains the credentials. */
+export function linkFailureOf(
+  error: unknown,
+  { name, silence, silenceMs, credential }: FailureOptions,
+): UpdateError {
+  if (silence?.isExceeded)
+    return new UpdateError(
+      'link_silent',
+      `Asset link ${name} sent nothing for ${silenceMs / 1_000} seconds (${silenceVariable})`,
+    )
+  if (error instanceof UpdateError) return error
+  const text = linkErrorText(error)
+  return new UpdateError(codeOf(error), credential?.secret.isIn(text) ? redactedText : text)
+}
+
 /** `SilenceLimit` aborts a call when the link sends nothing for too long, or when the signal of the call aborts. */
-class SilenceLimit implements Disposable {
+export class SilenceLimit implements Disposable {
   readonly signal: AbortSignal
   readonly #exceeded = new AbortController()
   readonly #timer: NodeJS.Timeout
@@ -265,8 +280,8 @@ async function readAnswers(answers: Answers, { call, silence, onRequest }: ReadO
     }
     const reported = report === undefined ? (answer as ArtefactOperationStatus) : report.value
     if (reported === undefined) continue
-    if (reported.state !== ArtefactOperationState.AOS_OK) failure ??= refusalOf(reported, call)
-    else call.onProgress?.({ percent: percentOf(reported.progress), message: textOf(reported, call) })
+    if (reported.state !== ArtefactOperationState.AOS_OK) failure ??= refusalOf(reported, call.credential)
+    else call.onProgress?.({ percent: percentOf(reported.progress), message: textOf(reported, call.credential) })
   }
   if (failure !== undefined) throw failure
 }
@@ -286,16 +301,17 @@ const refusals: Readonly<Record<number, { code: UpdateError['code']; text: strin
   },
 }
 
-function refusalOf(reported: ArtefactOperationStatus, call: UpdateCall): UpdateError {
+/** Returns the error of a status that is not OK. */
+export function refusalOf(reported: ArtefactOperationStatus, credential?: Credential): UpdateError {
   const { code, text } = refusals[reported.state] ?? { code: 'link_failed', text: 'The device reported an error' }
-  const message = textOf(reported, call)
+  const message = textOf(reported, credential)
   return new UpdateError(code, message === '' ? text : `${text}: ${message}`)
 }
 
 const longestText = 500
 
 /** Returns the text of a status. The text is replaced if it contains the credentials. */
-function textOf({ message }: ArtefactOperationStatus, { credential }: UpdateCall): string {
+function textOf({ message }: ArtefactOperationStatus, credential: Credential | undefined): string {
   return credential?.secret.isIn(message) ? redactedText : message.slice(0, longestText)
 }
 

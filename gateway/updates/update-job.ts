@@ -1,3 +1,4 @@
+import { oneOf } from '@millwright/api/inventory/shapes.ts'
 import { artefactKinds, retrievedKinds, updateLimits } from '@millwright/api/updates.ts'
 import { type Static, Type } from 'typebox'
 import Value from 'typebox/value'
@@ -18,7 +19,7 @@ const deviceFields = {
 
 const TrustAnchor = Type.Object({
   id: Text,
-  format: Type.Union([Type.Literal('certificate'), Type.Literal('minisign-key')]),
+  format: oneOf(['certificate', 'minisign-key'] as const),
   publicKey: Text,
 })
 
@@ -26,7 +27,7 @@ export const UpdateDefinition = Type.Object({
   ...deviceFields,
   artefact: Type.Object({
     id: Text,
-    kind: Type.Union(artefactKinds.map((kind) => Type.Literal(kind))),
+    kind: oneOf(artefactKinds),
     name: Text,
     version: Text,
     sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }),
@@ -43,7 +44,7 @@ export type UpdateDefinition = Static<typeof UpdateDefinition>
 
 export const RetrievalDefinition = Type.Object({
   ...deviceFields,
-  kind: Type.Union(retrievedKinds.map((kind) => Type.Literal(kind))),
+  kind: oneOf(retrievedKinds),
 })
 export type RetrievalDefinition = Static<typeof RetrievalDefinition>
 

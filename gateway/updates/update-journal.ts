@@ -1,5 +1,6 @@
 import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { oneOf } from '@millwright/api/inventory/shapes.ts'
 import { type Static, Type } from 'typebox'
 import Value from 'typebox/value'
 import { readIfExists, writeDurably } from '../durable-file.ts'
@@ -50,15 +51,11 @@ export const endStates = ['ACTIVATED', 'FAILED', 'CANCELED', 'UNKNOWN'] as const
 const text = Type.String({ maxLength: 4_096 })
 
 const UpdateOutcome = Type.Object({
-  state: Type.Union(endStates.map((state) => Type.Literal(state))),
+  state: oneOf(endStates),
   message: Type.Optional(text),
   result: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
 })
-export type UpdateOutcome = {
-  state: (typeof endStates)[number]
-  message?: string
-  result?: Record<string, unknown>
-}
+export type UpdateOutcome = Static<typeof UpdateOutcome>
 
 /** The answer of the link to an activation. */
 const ActivationAnswer = Type.Object({
@@ -70,7 +67,7 @@ export type ActivationAnswer = Static<typeof ActivationAnswer>
 
 const JournalEntry = Type.Object({
   jobId: Type.String({ pattern: '^[0-9A-Za-z-]{1,64}$' }),
-  step: Type.Union(journalSteps.map((step) => Type.Literal(step))),
+  step: oneOf(journalSteps),
   /** The time of the step. */
   timestamp: text,
   /** The credential that the device accepted. The credential itself is never stored. */
@@ -78,7 +75,7 @@ const JournalEntry = Type.Object({
   answer: Type.Optional(ActivationAnswer),
   outcome: Type.Optional(UpdateOutcome),
 })
-export type JournalEntry = Static<typeof JournalEntry> & { outcome?: UpdateOutcome }
+export type JournalEntry = Static<typeof JournalEntry>
 
 /** The time after which the entry of a job is deleted, the maximum number of entries, and how many are deleted together. */
 const limits = { days: 60, entries: 5_000, removedTogether: 100 } as const
@@ -134,6 +131,15 @@ export class UpdateJournal {
     return entry
   }
 
+  /** Removes the details of a result that the platform has. */
+  async confirm(jobId: string): Promise<void> {
+    const entry = this.#entries.get(jobId)
+    if (entry?.outcome?.result === undefined) return
+    const short = { ...entry, outcome: { state: entry.outcome.state } }
+    await writeDurably(this.#fileOf(jobId), JSON.stringify(short))
+    this.#entries.set(jobId, short)
+  }
+
   /** Removes old entries. A job without an entry is only verified after its activation was allowed. */
   async #removeOld(): Promise<void> {
     const oldest = new Date(Date.now() - limits.days * dayMs).toISOString()
@@ -154,7 +160,7 @@ export class UpdateJournal {
 function entryIn(content: string | undefined): JournalEntry | undefined {
   try {
     const entry: unknown = JSON.parse(content ?? '')
-    return Value.Check(JournalEntry, entry) ? (entry as JournalEntry) : undefined
+    return Value.Check(JournalEntry, entry) ? entry : undefined
   } catch {
     return undefined
   }
