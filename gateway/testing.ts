@@ -90,6 +90,8 @@ export class TestCloud {
    * failures.
    */
   answering: (call: Call) => Answer | undefined | Promise<Answer | undefined> = () => undefined
+  /** Handles requests outside the contracts of this cloud. Returns false for other requests. */
+  handling: (request: IncomingMessage, response: ServerResponse, url: URL) => Awaitable<boolean> = () => false
   isRevoked = false
   tokens = 0
   tokenSeconds = 3600
@@ -209,6 +211,10 @@ export class TestCloud {
     const url = new URL(request.url ?? '/', this.url)
     if (url.pathname === '/oauth/token') return this.#token(await text(request), response)
     if (url.pathname === '/gatekeeper/v1/jobs/events') return this.#events(request, response)
+    if (url.pathname.startsWith('/updates/')) {
+      if (!(await this.#isOurs(request, url))) return send(response, { status: 401, body: { code: 'unauthenticated' } })
+      if (await this.handling(request, response, url)) return
+    }
     const route = operationAt(request.method ?? '', url.pathname)
     if (route === undefined) return send(response, { status: 404, body: { code: 'not_found', detail: url.pathname } })
     const body: Body = await json(request)
