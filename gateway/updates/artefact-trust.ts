@@ -17,7 +17,7 @@ import type { UpdateDefinition } from './update-job.ts'
 /**
  * The gateway checks the signature of each artefact itself. It uses the trust anchors of the job. If the local file
  * `update-trust.json` exists, only the trust anchors and the setting in this file apply, so that the operator of a machine
- * decides which artefacts its devices accept, whatever the platform allows.
+ * decides which artefacts its devices accept.
  */
 
 /** The name of the file in the home of the gateway. */
@@ -40,7 +40,8 @@ export type ArtefactTrust = { trustAnchors: SignatureAnchor[]; allowsUnsigned: b
 export async function readTrustFile(file: string): Promise<ArtefactTrust | undefined> {
   const text = await readIfExists(file)
   if (text === undefined) return undefined
-  const fault = (what: string) => new UpdateError('invalid_trust_file', `${file} is not valid: ${what}. Correct the file`)
+  const fault = (what: string) =>
+    new UpdateError('invalid_trust_file', `${file} is not valid: ${what}. Correct the file`)
   let content: unknown
   try {
     content = JSON.parse(text)

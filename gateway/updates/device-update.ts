@@ -65,7 +65,7 @@ export const defaultTiming: UpdateTiming = { retryMs: 2_000, verifyMs: 1_000, re
 const limits = {
   /** The number of attempts to prepare a device if the connection to the link is lost. */
   attempts: 4,
-  /** How long a busy link is asked again. */
+  /** How long a call of a busy link is repeated. */
   busyMs: 15 * 60_000,
   /** How long a link is expected after a restart of the gateway. */
   inspectedMs: 5_000,
@@ -262,7 +262,10 @@ export class DeviceUpdate implements Disposable {
     await monitor.inspected(name, { withinMs: limits.inspectedMs, signal: this.#signal })
     const registration = registry.find(name)
     if (registration === undefined)
-      throw new UpdateError('link_not_found', `Asset link ${name} is not registered with the gateway. Start the asset link`)
+      throw new UpdateError(
+        'link_not_found',
+        `Asset link ${name} is not registered with the gateway. Start the asset link`,
+      )
     const link = new LinkUpdates(registration, monitor.reportOf(name) ?? registration)
     try {
       await link.ready()
@@ -423,9 +426,10 @@ export class DeviceUpdate implements Disposable {
         if (version !== undefined && compareVersions(version, artefact.version) === 0)
           return this.#end({ state: 'ACTIVATED', result: { version, asset } })
         const isSame = last !== undefined && last.version === version
-        last = isSame && last !== undefined
-          ? { ...last, asset, reads: last.reads + 1 }
-          : { version, asset, sinceMs: Date.now(), reads: 1 }
+        last =
+          isSame && last !== undefined
+            ? { ...last, asset, reads: last.reads + 1 }
+            : { version, asset, sinceMs: Date.now(), reads: 1 }
       } catch (error) {
         if (signal.aborted) return undefined
         // A device that restarts reports its old version first, so an earlier version does not count.
@@ -473,7 +477,7 @@ export class DeviceUpdate implements Disposable {
 
 type RecordParameters = Parameters<UpdateJournal['record']> extends [string, ...infer Rest] ? Rest : never
 
-// biome-ignore lint/correctness/useYield: the content of a cancellation is empty
+/** The content of a call that sends none. */
 async function* noContent(): AsyncGenerator<Uint8Array> {}
 
 function messageOf(error: unknown): string {
@@ -519,6 +523,10 @@ function outcomeOf({ answer, last, trouble, wanted }: Verification): UpdateOutco
       result: { code: 'version_unknown', ...read },
     }
   return version === undefined
-    ? { state: 'UNKNOWN', message: reported.slice(0, workflowLimits.message), result: { code: 'version_unknown', ...read } }
+    ? {
+        state: 'UNKNOWN',
+        message: reported.slice(0, workflowLimits.message),
+        result: { code: 'version_unknown', ...read },
+      }
     : { state: 'FAILED', message: reported, result: { code: 'version_mismatch', ...read } }
 }

@@ -228,10 +228,7 @@ type FailureOptions = {
 }
 
 /** Returns the error of a call. Its text is replaced if it contains the credentials. */
-export function linkFailureOf(
-  error: unknown,
-  { name, silence, silenceMs, credential }: FailureOptions,
-): UpdateError {
+export function linkFailureOf(error: unknown, { name, silence, silenceMs, credential }: FailureOptions): UpdateError {
   if (silence?.isExceeded)
     return new UpdateError(
       'link_silent',

@@ -194,7 +194,10 @@ export class Retrievals {
     await monitor.inspected(name, { withinMs: limits.inspectedMs, signal })
     const registration = registry.find(name)
     if (registration === undefined)
-      throw new UpdateError('link_not_found', `Asset link ${name} is not registered with the gateway. Start the asset link`)
+      throw new UpdateError(
+        'link_not_found',
+        `Asset link ${name} is not registered with the gateway. Start the asset link`,
+      )
     const { interfaces } = monitor.reportOf(name) ?? registration
     if (!offers({ interfaces }, 'artefactTransfer'))
       throw new UpdateError('not_supported', `Asset link ${name} cannot read artefacts from a device`)

@@ -141,7 +141,8 @@ export class TestUpdates {
 
   async #advance({ params, body: { data } }: { params: Record<string, string>; body: Any }) {
     const job = this.#jobOf(data.jobId)
-    if (this.#cloud.leases.get(job.id) !== params.id) return { status: 409, body: { code: 'lease_lost', detail: 'lost' } }
+    if (this.#cloud.leases.get(job.id) !== params.id)
+      return { status: 409, body: { code: 'lease_lost', detail: 'lost' } }
     await this.beforeAdvance(job, data.state)
     const isAllowed = workflow?.transitions.some(
       ({ from, to, eligible }) => from === job.state && to === data.state && eligible === 'CLIENT',
@@ -180,7 +181,8 @@ export class TestUpdates {
     this.downloads.push({ jobId: id, range })
     const first = Number(/^bytes=(\d+)-$/.exec(range ?? '')?.[1] ?? 0)
     const bytes = content.subarray(first)
-    const part = range === undefined ? {} : { 'content-range': `bytes ${first}-${content.length - 1}/${content.length}` }
+    const part =
+      range === undefined ? {} : { 'content-range': `bytes ${first}-${content.length - 1}/${content.length}` }
     response.writeHead(range === undefined ? 200 : 206, {
       ...{ 'content-type': 'application/octet-stream', 'content-length': bytes.length, ...part },
     })

@@ -31,14 +31,14 @@ const concurrentJobs = 128
 /** The maximum number of updates in the status of the gateway. */
 const shownUpdates = 50
 
-type End = UpdateEnd | JobOutcome
+type AnyOutcome = UpdateEnd | JobOutcome
 
 type Report = { state: string; message?: string; result?: Record<string, unknown> }
 
 /** `UpdateAgent` runs the jobs that update devices and that read artefacts from devices. */
 export class UpdateAgent {
   readonly #options: Options
-  readonly #agent: JobAgent<End>
+  readonly #agent: JobAgent<AnyOutcome>
   /** Limits each device to one job at a time. */
   readonly #devices = new Semaphore({ capacity: Number.POSITIVE_INFINITY, perKey: 1 })
   readonly #stopping = new AbortController()
@@ -47,7 +47,7 @@ export class UpdateAgent {
   constructor(options: Options) {
     this.#options = options
     const { cloud, log, renewEveryMs } = options
-    this.#agent = new JobAgent<End>({
+    this.#agent = new JobAgent<AnyOutcome>({
       workflows: ['artefact-update', 'artefact-retrieval'],
       concurrentJobs,
       cloud,
@@ -115,12 +115,12 @@ export class UpdateAgent {
     return this.#devices.run(definition.assetId, () => this.#options.retrievals.run({ leased, definition, signal }))
   }
 
-  async #endUpdate(leased: LeasedJob, end: End): Promise<void> {
+  async #endUpdate(leased: LeasedJob, end: AnyOutcome): Promise<void> {
     const state = await this.#advance(leased, end)
     if (state !== undefined && end.state !== 'PREPARED') await this.#options.journal.confirm(leased.job.id)
   }
 
-  async #endRetrieval(leased: LeasedJob, { state, message, result }: End): Promise<void> {
+  async #endRetrieval(leased: LeasedJob, { state, message, result }: AnyOutcome): Promise<void> {
     const { cloud, retrievals } = this.#options
     const data = { jobId: leased.job.id, state: state as JobOutcome['state'], ...optional({ message, result }) }
     await this.#retried(leased, () => cloud.gatekeeper.endJob({ params: { id: leased.lease }, body: { data } }))
@@ -188,7 +188,13 @@ type OpenOptions = Pick<UpdateParts, 'cloud' | 'registry' | 'monitor' | 'connect
 }
 
 /** Opens the artefact cache and the journal in the home of the gateway. */
-export async function openUpdateAgent({ settings, clock, permits, scans, ...options }: OpenOptions): Promise<UpdateAgent> {
+export async function openUpdateAgent({
+  settings,
+  clock,
+  permits,
+  scans,
+  ...options
+}: OpenOptions): Promise<UpdateAgent> {
   const { cloud, registry, monitor, connections, metadata, log, renewEveryMs, timing = defaultTiming } = options
   const { home, artefactCacheBytes: limitBytes, linkSilenceMs } = settings
   const link = { registry, monitor, connections, metadata, linkSilenceMs, cloud, log }

@@ -51,8 +51,8 @@ export function addressesOf({ addresses = [], foundAddresses = [] }: DeviceDefin
 }
 
 /**
- * `DeviceCredentials` selects the credentials for the device of a job. The platform is asked once, when the first call without
- * credentials was refused.
+ * `DeviceCredentials` selects the credentials for the device of a job. The gateway requests them once, when the first call
+ * without credentials was refused.
  */
 export class DeviceCredentials {
   readonly #source: JobCredentials

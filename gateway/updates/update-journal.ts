@@ -172,7 +172,7 @@ function entryIn(content: string | undefined): JournalEntry | undefined {
  * - `report-prepared`: report that the device has the artefact.
  * - `activate`: request the permission of the platform, then call the activation.
  * - `request`: request the permission of the platform only, because the activation was started already.
- * - `call`: call the activation. The platform gave its permission, and the journal proves that no call was made.
+ * - `call`: call the activation. The platform gave its permission, and the journal proves that it was not called before.
  * - `verify`: read the version of the device. Without `answer`, the link did not answer the activation.
  * - `cancel`: discard the artefact on the device. `isTransferred`: the device may have it.
  * - `report`: report a result.
