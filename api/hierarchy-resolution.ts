@@ -2,6 +2,7 @@ import { Type } from 'typebox'
 import { media } from './contract.ts'
 import { closed, data, Uuid } from './envelope.ts'
 import { hierarchyLimits } from './hierarchy-limits.ts'
+import { inventoryLimits } from './inventory/shapes.ts'
 
 /** Operations with which other services resolve nodes. */
 
@@ -73,5 +74,24 @@ export const resolutionOperations = {
       ),
     },
     errors: ['forbidden'],
+  },
+  describeAssetNodes: {
+    method: 'POST',
+    path: '/resolve/asset-nodes',
+    summary: 'The nodes of assets, and the nodes above them, for a service; assets without nodes are left out',
+    access: 'peer',
+    readOnly: true,
+    bodyBytes: inventoryLimits.batchBytes,
+    body: data(closed({ assetIds: Type.Array(Uuid, { minItems: 1, maxItems: inventoryLimits.devices }) })),
+    answers: {
+      200: data(
+        closed({
+          assets: Type.Array(closed({ assetId: Uuid, nodeIds: Type.Array(Uuid) })),
+          parents: Type.Array(closed({ nodeId: Uuid, parentId: Uuid }), {
+            description: 'The parent of each of these nodes and of each node above them. Nodes of the top level have none',
+          }),
+        }),
+      ),
+    },
   },
 } as const

@@ -1,18 +1,23 @@
 import { type AssetPath, type hierarchy, hierarchyLimits } from '@millwright/api/hierarchy.ts'
+import { inventoryLimits } from '@millwright/api/inventory/inventory.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import { requirePermission } from '../../platform/access/permission-denied.ts'
 import { readableAssets } from '../../platform/asset-visibility.ts'
+import type { Handle } from '../../platform/database/database.ts'
 import { createYield } from '../../platform/event-loop.ts'
 import { type Context, type Handlers, JsonText } from '../../platform/service.ts'
-import { assignedAssets } from './assignment-run.ts'
+import { type AssignedAsset, assignedAssets } from './assignment-run.ts'
 import { describeNodes, listHierarchies, nodesOnPaths, type PlacedNode, pathsTo } from './node-store.ts'
 
 /** The nodes of assets, with their paths. */
 
 export function assetPathHandlers(
   context: Context,
-): Pick<Handlers<typeof hierarchy>, 'listAssetPaths' | 'listPathsOfAssets' | 'describeNodePaths'> {
+): Pick<
+  Handlers<typeof hierarchy>,
+  'listAssetPaths' | 'listPathsOfAssets' | 'describeNodePaths' | 'describeAssetNodes'
+> {
   return {
     async listAssetPaths({ params: { id } }, caller) {
       const { nodesOf, pathTo } = await readPaths(context, caller, [id])
@@ -33,6 +38,29 @@ export function assetPathHandlers(
             const path = paths.get(id)?.map(({ name }) => name) ?? []
             return { nodeId: id, hierarchyId, names: [names.get(hierarchyId) ?? '', ...path] }
           }),
+        }
+      })
+    },
+
+    async describeAssetNodes({ body: { data } }, caller) {
+      const assets: AssignedAsset[] = []
+      for (let start = 0; start < data.assetIds.length; start += inventoryLimits.classified) {
+        const ids = data.assetIds.slice(start, start + inventoryLimits.classified)
+        assets.push(...(await assignedAssets(context, caller, ids)))
+      }
+      return context.database.read(caller, async (handle) => {
+        const newest = await newestNodes(handle, assets)
+        const nodeIds = [...new Set(assets.flatMap(({ id }) => [...(newest.get(id)?.values() ?? [])]))]
+        const nodes = await nodesOnPaths(handle, nodeIds, inventoryLimits.nodesPerQuery)
+        return {
+          data: {
+            assets: [...newest].flatMap(([assetId, own]) =>
+              own.size === 0 ? [] : [{ assetId, nodeIds: [...own.values()] }],
+            ),
+            parents: [...nodes.values()].flatMap(({ id, parentId }) =>
+              nodes.has(parentId) ? [{ nodeId: id, parentId }] : [],
+            ),
+          },
         }
       })
     },
@@ -84,20 +112,12 @@ async function readPaths(context: Context, caller: Caller, assetIds: readonly st
     assetIds.filter((id) => readable.has(id)),
   )
   return context.database.read(caller, async (handle) => {
-    const nodeIds = assets.flatMap((asset) => asset.nodes.map(({ nodeId }) => nodeId))
-    const hierarchyOf = new Map((await describeNodes(handle, nodeIds)).map((node) => [node.id, node.hierarchyId]))
+    const newest = await newestNodes(handle, assets)
     const { rows } = await listHierarchies(handle, { limit: hierarchyLimits.hierarchies, offset: 0 })
     const names = new Map(rows.map(({ id, name }) => [id, name]))
     const nodesOf = new Map(
       assets.map((asset) => {
-        // With two relations in one hierarchy, the newer one is last and applies.
-        const newest = new Map(
-          asset.nodes.flatMap(({ nodeId }) => {
-            const hierarchyId = hierarchyOf.get(nodeId)
-            return hierarchyId === undefined ? [] : [[hierarchyId, nodeId] as const]
-          }),
-        )
-        const own = [...newest].map(
+        const own = [...(newest.get(asset.id) ?? [])].map(
           ([hierarchyId, nodeId]): AssignedNode => ({
             hierarchyId,
             hierarchyName: names.get(hierarchyId) ?? '',
@@ -112,6 +132,26 @@ async function readPaths(context: Context, caller: Caller, assetIds: readonly st
     if (nodes.size > hierarchyLimits.pathNodes) throw tooManyNodes()
     return { nodesOf, pathTo: (node: AssignedNode) => pathOf(nodes, node) }
   })
+}
+
+/** Returns the nodes of assets by hierarchy. With two relations in one hierarchy, the newer one is last and applies. */
+async function newestNodes(
+  handle: Handle,
+  assets: readonly AssignedAsset[],
+): Promise<Map<string, Map<string, string>>> {
+  const nodeIds = assets.flatMap((asset) => asset.nodes.map(({ nodeId }) => nodeId))
+  const hierarchyOf = new Map((await describeNodes(handle, nodeIds)).map((node) => [node.id, node.hierarchyId]))
+  return new Map(
+    assets.map((asset) => [
+      asset.id,
+      new Map(
+        asset.nodes.flatMap(({ nodeId }) => {
+          const hierarchyId = hierarchyOf.get(nodeId)
+          return hierarchyId === undefined ? [] : [[hierarchyId, nodeId] as const]
+        }),
+      ),
+    ]),
+  )
 }
 
 function pathOf(

@@ -183,7 +183,7 @@ export async function assignedAssets({ peers }: Context, caller: Caller, assetId
   return (await peers(inventory, system).describeAssignedAssets({ body })).data
 }
 
-type AssignedAsset = Awaited<ReturnType<typeof assignedAssets>>[number]
+export type AssignedAsset = Awaited<ReturnType<typeof assignedAssets>>[number]
 
 /** Returns the current state of assets, and which of their nodes and of the other nodes are in the hierarchy. */
 export async function currentNodes(

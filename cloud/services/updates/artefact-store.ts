@@ -166,6 +166,16 @@ export function artefactsFor(
   return handle.rows(forManufacturerStatement, manufacturer, kind ?? null)
 }
 
+const firmwareStatement = statement<ArtefactRow>(
+  `select ${columns} from ${source}
+   where a.tenant_id = $1 and a.kind = 'firmware' and a.is_complete and a.source_asset_id is null order by a.id desc`,
+)
+
+/** Returns all firmware with complete content. A tenant has at most `updateLimits.artefacts` artefacts. */
+export function listUsableFirmware(handle: Handle): Promise<ArtefactRow[]> {
+  return handle.rows(firmwareStatement)
+}
+
 const describeStatement = statement(
   `update artefacts a set name = $3, products = $4::json, hardware_versions = $5::json, requires = $6::json,
      release_notes = $7, modified_at = $8

@@ -1,5 +1,6 @@
+import { Problem } from '@millwright/api/problem.ts'
 import type { MaintenanceWindow } from '@millwright/api/updates.ts'
-import { nextRun, periodAt } from '../../platform/tasks/schedule.ts'
+import { nextRun, periodAt, requireRun } from '../../platform/tasks/schedule.ts'
 
 /** Maintenance windows: whether they are open at a time, and when all of them are open the next time. */
 
@@ -7,6 +8,16 @@ import { nextRun, periodAt } from '../../platform/tasks/schedule.ts'
 const searchDays = 366
 /** The search also ends after this number of steps. Each step moves to the next start of a window. */
 const mostSteps = 2_000
+
+/** Throws a problem with the code `invalid_window`. `pointer` is the position of the window in the request body. */
+export function requireWindow({ cron, timezone }: MaintenanceWindow, pointer: string): void {
+  try {
+    requireRun({ cron, timezone }, new Date(), pointer)
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error
+    throw new Problem('invalid_window', error.message, error.errors === undefined ? {} : { errors: error.errors })
+  }
+}
 
 /** Returns whether a window is open at a time. A window is open from its start on, and closed at its end. */
 export function isWindowOpen({ cron, timezone, minutes }: MaintenanceWindow, at: Date): boolean {

@@ -1,8 +1,15 @@
-import { Problem } from '@millwright/api/problem.ts'
+import type { InventoryDevice } from '@millwright/api/inventory/devices.ts'
 import type { CampaignTargets, MaintenanceWindow, PlannedDevice, Wave } from '@millwright/api/updates.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import type { Context } from '../../platform/service.ts'
 import type { InstallableArtefact } from './compatibility.ts'
+import { readTopology } from './device-topology.ts'
+import { type AssetWindows, windowsOfAssets } from './node-windows.ts'
+import { nextOpening, windowKey } from './open-window.ts'
+import { type Assessment, assessDevices, readTargets, readUsableArtefacts } from './target-assessment.ts'
+import type { ClusterKind } from './topology.ts'
+import { orderTargets, type Placement } from './topology-order.ts'
+import { waveNumbers } from './waves.ts'
 
 export type PlanInput = {
   artefact: InstallableArtefact
@@ -28,9 +35,106 @@ export type PlanRow = PlannedDevice & {
 }
 
 /**
- * Computes what a campaign would do with each target, and why. Targets that the caller cannot read are left out. Nothing is
- * changed.
+ * Computes what a campaign would do with each target, and why. Targets that the caller cannot read are left out. The devices
+ * that are updated come first, in their order. Nothing is changed.
  */
-export async function computePlan(_context: Context, _caller: Caller, _input: PlanInput): Promise<PlanRow[]> {
-  throw new Problem('unavailable', 'Not available yet')
+export async function computePlan(context: Context, caller: Caller, input: PlanInput): Promise<PlanRow[]> {
+  const { artefact, targets, allowsDowngrade, campaignId } = input
+  const withSoftware = artefact.kind === 'software'
+  const devices = await readTargets(context, caller, { targets, withSoftware })
+  const { manufacturer, kind } = artefact
+  const others = await readUsableArtefacts(context, caller, { manufacturer, kind })
+  const assessed = await assessDevices(context, caller, { artefact, devices, others, allowsDowngrade, campaignId })
+  const updated = devices.filter(({ id }) => assessed.get(id)?.outcome === 'update').map(({ id }) => id)
+  const [topology, windows] = await Promise.all([
+    readTopology(context, caller, { assetIds: updated, direction: 'upstream' }),
+    windowsOfAssets(context, caller, updated),
+  ])
+  const placements = orderTargets(topology, updated)
+  return planRows(input, { devices, assessed, placements, windows })
+}
+
+type PlanParts = {
+  devices: readonly InventoryDevice[]
+  assessed: ReadonlyMap<string, Assessment>
+  placements: ReadonlyMap<string, Placement>
+  windows: ReadonlyMap<string, AssetWindows>
+}
+
+function planRows(input: PlanInput, { devices, assessed, placements, windows }: PlanParts): PlanRow[] {
+  const isUpdated = ({ id }: InventoryDevice) => placements.has(id)
+  const sequence = inSequence(devices.filter(isUpdated), placements)
+  const waves = waveNumbers(sequence.length, input.waves)
+  const nextWindow = openings(new Date())
+  const rowOf = (device: InventoryDevice, wave: number): PlanRow => {
+    const { id, name, accessGroupId } = device
+    const { outcome, reason, fromVersion, steps, link } = assessed.get(id) ?? { outcome: 'incompatible', steps: [] }
+    const place = placements.get(id)
+    const own = windows.get(id) ?? { nodeIds: [], windows: [] }
+    const start = nextWindow(input.window === undefined ? own.windows : [input.window, ...own.windows])
+    const shownReason = reason ?? orderReasons[place?.kind ?? 'single']
+    return {
+      assetId: id,
+      ...(name === undefined ? {} : { assetName: name }),
+      ...(fromVersion === undefined ? {} : { fromVersion }),
+      toVersion: input.artefact.version,
+      steps,
+      wave,
+      outcome,
+      ...(shownReason === undefined ? {} : { reason: shownReason }),
+      order: place?.order ?? 0,
+      after: place?.after ?? [],
+      notWith: place?.notWith ?? [],
+      ...(place === undefined || start === undefined ? {} : { nextWindow: start.toISOString() }),
+      accessGroupId,
+      ...(link === undefined ? {} : pickLink(link)),
+      group: place?.group ?? id,
+      windows: own.windows,
+      nodeIds: own.nodeIds,
+    }
+  }
+  return [
+    ...sequence.map((device, index) => rowOf(device, waves[index] ?? 1)),
+    ...devices.filter((device) => !isUpdated(device)).map((device) => rowOf(device, 1)),
+  ]
+}
+
+function pickLink({ gatewayId, assetLinkId, linkAssetId }: NonNullable<Assessment['link']>) {
+  return { gatewayId, assetLinkId, linkAssetId }
+}
+
+/**
+ * Returns the devices in the order in which waves take them: one group of connected devices after the other, and in each group
+ * the downstream devices first. So the first waves complete some groups, and no wave contains a device before the devices that
+ * must be done before it.
+ */
+function inSequence(devices: readonly InventoryDevice[], placements: ReadonlyMap<string, Placement>) {
+  const positions = new Map<string, number>()
+  const groupOf = ({ id }: InventoryDevice) => placements.get(id)?.connectedGroup ?? id
+  const orderOf = ({ id }: InventoryDevice) => placements.get(id)?.order ?? 0
+  for (const device of devices) if (!positions.has(groupOf(device))) positions.set(groupOf(device), positions.size)
+  return devices.toSorted(
+    (one, other) =>
+      (positions.get(groupOf(one)) ?? 0) - (positions.get(groupOf(other)) ?? 0) || orderOf(one) - orderOf(other),
+  )
+}
+
+const oneAtATime = 'One device of this group is updated at a time'
+const orderReasons: Readonly<Record<ClusterKind, string | undefined>> = {
+  single: undefined,
+  ring: `The device is in a ring of connections. ${oneAtATime}`,
+  'no-direction': `The direction of the connections of the device is not known. ${oneAtATime}`,
+  contradiction: `The relations of the device contradict each other. ${oneAtATime}`,
+  unexplored: `The device is connected to more assets than can be read. ${oneAtATime}`,
+}
+
+/** Returns a function for the next time at which windows are open. Many devices have the same windows. */
+function openings(at: Date): (windows: readonly MaintenanceWindow[]) => Date | undefined {
+  const known = new Map<string, Date | undefined>()
+  return (windows) => {
+    if (windows.length === 0) return undefined
+    const key = windows.map(windowKey).join('\n')
+    if (!known.has(key)) known.set(key, nextOpening(windows, at))
+    return known.get(key)
+  }
 }

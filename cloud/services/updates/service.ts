@@ -11,7 +11,7 @@ import { driftHandlers } from './drift.ts'
 import { retrievalHandlers } from './retrievals.ts'
 import { trustAnchorHandlers } from './trust-anchors.ts'
 import { Uploads } from './uploads.ts'
-import { windowHandlers } from './windows.ts'
+import { windowHandlers, windowTasks } from './windows.ts'
 
 /** The parts of the service that hold files and running requests. A process has one of each. */
 function createParts(context: Context) {
@@ -41,5 +41,5 @@ export const updatesService = service({
     ...assetUpdateHandlers(context),
     ...campaignHandlers(context),
   }),
-  tasks: (context) => artefactTasks(context, partsOf(context)),
+  tasks: (context) => ({ ...artefactTasks(context, partsOf(context)), ...windowTasks(context) }),
 })

@@ -13,12 +13,12 @@ import { strongComponents } from './strong-components.ts'
  * clusters, the directions have no cycles.
  */
 
-const downstreamPredicates = ['is_module_of', 'is_periphery_of', 'is_part_of'] as const
 const cablePredicate = 'is_connected_to'
 const redundancyPredicate = 'is_redundant_with'
 
-/** The predicates of relations from which the topology is computed. */
-export const topologyPredicates = [...downstreamPredicates, cablePredicate, redundancyPredicate] as const
+/** The predicates of relations from which the topology is computed: with a direction, and without one. */
+export const directedPredicates = ['is_module_of', 'is_periphery_of', 'is_part_of'] as const
+export const undirectedPredicates = [cablePredicate, redundancyPredicate] as const
 
 export type TopologyRelation = { subject: string; predicate: string; object: string }
 
