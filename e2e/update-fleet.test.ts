@@ -1,0 +1,18 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { temporaryFolder } from './platform.ts'
+import { updateFleet } from './update-fleet.ts'
+
+test('50 devices with faults end in a true state while gateway and platform are killed, and none is updated twice', async (context) => {
+  using folder = temporaryFolder('fleet')
+  const { states, activations, ms } = await updateFleet({
+    home: folder.path,
+    devices: 50,
+    faultPercent: 20,
+    seed: 5,
+    kills: 2,
+    log: (line) => context.diagnostic(line),
+  })
+  context.diagnostic(`${JSON.stringify(states)}, ${activations} activations, ${Math.round(ms)} ms`)
+  assert.ok((states.succeeded ?? 0) >= 35, JSON.stringify(states))
+})
