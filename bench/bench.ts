@@ -19,6 +19,7 @@ import { revocation } from './revocation.ts'
 import { scan } from './scan.ts'
 import { start } from './start.ts'
 import { topology } from './topology.ts'
+import { updateDevices } from './updates.ts'
 
 /**
  * Runs benchmarks. Examples:
@@ -46,6 +47,7 @@ const benchmarks: Record<string, (options: BenchOptions) => Promise<Report>> = {
   files,
   remote,
   scan,
+  updates: updateDevices,
 }
 
 const { values, positionals } = parseArgs({

@@ -2,9 +2,12 @@ import { parseArgs } from 'node:util'
 import { testHub } from '@millwright/cloud/platform/testing/hub.ts'
 import { ensureTemplate, startTestServer } from '@millwright/cloud/platform/testing/server.ts'
 import { askAll } from '@millwright/cloud/platform/testing/visibility-model.ts'
+import { temporaryFolder } from '@millwright/e2e/platform.ts'
+import { updateFleet } from '@millwright/e2e/update-fleet.ts'
 
 /**
- * `npm run soak` compares the results of random reads with a simple model of visibility. `--questions` sets the number
+ * `npm run soak -- --updates 1000` updates this number of simulated devices, 5 % of them with faults, while the gateway and the
+ * platform are killed, and compares the result with each device. `npm run soak` compares the results of random reads with a simple model of visibility. `--questions` sets the number
  * of reads. `--seed` repeats the run with this seed. Each round has a new plant and uses the next seed.
  */
 
@@ -13,6 +16,7 @@ const questionsPerRound = 5_000
 const { values } = parseArgs({
   options: {
     questions: { type: 'string', default: '100000' },
+    updates: { type: 'string' },
     seed: { type: 'string', default: String(Date.now() % 1e6) },
   },
 })
@@ -21,6 +25,22 @@ const firstSeed = Number(values.seed)
 if (!Number.isInteger(questions) || questions < 1 || !Number.isInteger(firstSeed)) {
   console.error('--questions and --seed must be whole numbers, for example: npm run soak -- --questions 5000 --seed 7')
   process.exit(1)
+}
+
+if (values.updates !== undefined) {
+  const devices = Number(values.updates)
+  if (!Number.isInteger(devices) || devices < 50) {
+    console.error('--updates must be a whole number of at least 50, for example: npm run soak -- --updates 1000')
+    process.exit(1)
+  }
+  using folder = temporaryFolder('soak')
+  const kills = Math.ceil(devices / 100)
+  const options = { home: folder.path, devices, faultPercent: 5, seed: firstSeed % 65_536, kills }
+  const { states, activations, ms } = await updateFleet({ ...options, log: console.log })
+  console.log(
+    `${devices} devices, seed ${options.seed}, ${kills} kills, ${Math.round(ms / 1000)} s: ${JSON.stringify(states)}, ${activations} activations, each state is true`,
+  )
+  process.exit(0)
 }
 
 const server = await startTestServer()

@@ -13,6 +13,7 @@ export class TestProxy implements AsyncDisposable {
   readonly #sockets = new Set<Socket>()
   /** The targets of the CONNECT requests. */
   readonly targets: string[] = []
+  #bytesOfClosed = 0
 
   private constructor(server: Server) {
     this.#server = server
@@ -32,7 +33,10 @@ export class TestProxy implements AsyncDisposable {
     const proxy = new TestProxy(server)
     server.on('connection', (socket) => {
       proxy.#sockets.add(socket)
-      socket.on('close', () => proxy.#sockets.delete(socket))
+      socket.on('close', () => {
+        proxy.#bytesOfClosed += socket.bytesWritten
+        proxy.#sockets.delete(socket)
+      })
     })
     server.on('connect', (request: IncomingMessage, client: Socket) => {
       if (authorization !== undefined && request.headers['proxy-authorization'] !== authorization)
@@ -47,6 +51,11 @@ export class TestProxy implements AsyncDisposable {
 
   get port(): number {
     return (this.#server.address() as AddressInfo).port
+  }
+
+  /** The number of bytes that the proxy has sent to its clients. */
+  get bytesToClients(): number {
+    return [...this.#sockets].reduce((sum, socket) => sum + socket.bytesWritten, this.#bytesOfClosed)
   }
 
   /** Destroys all connections, as a short loss of the network does. New connections are accepted. */
