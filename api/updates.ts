@@ -380,7 +380,7 @@ const Impact = closed({
 })
 export type Impact = Static<typeof Impact>
 
-const Retrieval = closed({
+export const Retrieval = closed({
   id: Uuid,
   assetId: Uuid,
   kind: oneOf(retrievedKinds),

@@ -1,17 +1,87 @@
+import { inventory } from '@millwright/api/inventory/inventory.ts'
 import { Problem } from '@millwright/api/problem.ts'
-import type { updates } from '@millwright/api/updates.ts'
-import type { Context, Handlers } from '../../platform/service.ts'
+import { updateLimits, type updates } from '@millwright/api/updates.ts'
+import type { Caller } from '../../platform/access/caller.ts'
+import { permissionDeniedIn } from '../../platform/access/permission-denied.ts'
+import { mayIn } from '../../platform/access/rights.ts'
+import { systemCaller } from '../../platform/access/system.ts'
+import { record } from '../../platform/audit/audit.ts'
+import { newId } from '../../platform/database/id.ts'
+import { answer, type Context, type Handlers } from '../../platform/service.ts'
+import { findArtefact } from './artefact-store.ts'
+import { parseContentRange } from './byte-ranges.ts'
+import { leasedJob, offsetHeader, receivePart, requireLength } from './contents.ts'
+import { describeAssets } from './described-assets.ts'
+import { completeRetrieval, emitRetrieval, showRetrieval } from './retrieval-state.ts'
+import type { RetrievalRow } from './retrieval-store.ts'
+import * as store from './retrieval-store.ts'
+import { createJob } from './retrieval-task.ts'
+import type { Uploads } from './uploads.ts'
 
+type Operations = 'createRetrieval' | 'listRetrievals' | 'readJobOffset' | 'putJobContent'
+
+/** Retrievals: what gateways read from devices. Users start them, and gateways upload the contents in parts. */
 export function retrievalHandlers(
-  _context: Context,
-): Pick<Handlers<typeof updates>, 'createRetrieval' | 'listRetrievals' | 'readJobOffset' | 'putJobContent'> {
-  const missing = async (): Promise<never> => {
-    throw new Problem('unavailable', 'Not available yet')
-  }
+  context: Context,
+  { uploads }: { uploads: Uploads },
+): Pick<Handlers<typeof updates>, Operations> {
+  const { database } = context
   return {
-    createRetrieval: missing,
-    listRetrievals: missing,
-    readJobOffset: missing,
-    putJobContent: missing,
+    createRetrieval: async () => {
+      throw new Problem('unavailable', 'Not available yet')
+    },
+
+    async listRetrievals({ params: { id }, query: { limit = 50, offset = 0 } }, caller) {
+      await requireReadable(context, caller, id)
+      const { rows, total } = await database.read(caller, (handle) =>
+        store.listRetrievals(handle, id, { limit, offset }),
+      )
+      return { data: rows.map(showRetrieval), meta: { totalElements: total, elements: rows.length, offset } }
+    },
+
+    async readJobOffset({ params: { jobId }, query: { lease } }, caller) {
+      const row = await retrievalOf(context, caller, { jobId, lease })
+      const { artefactId } = row
+      const artefact =
+        artefactId === null ? undefined : await database.read(caller, (handle) => findArtefact(handle, artefactId))
+      const offset = artefact?.size ?? (await uploads.offsetOf(caller, row.id))
+      return answer(204, undefined, { 'upload-offset': String(offset) })
+    },
+
+    async putJobContent({ params: { jobId }, query: { lease }, headers, body: file }, caller) {
+      const row = await retrievalOf(context, caller, { jobId, lease })
+      if (row.state === 'finished' || row.state === 'failed')
+        throw new Problem('conflict', `The retrieval has the state ${row.state}. It receives no content`)
+      const part = parseContentRange(headers['content-range'] ?? '')
+      requireLength(part, file.bytes)
+      if ((part.last ?? part.first) >= updateLimits.artefactBytes)
+        throw new Problem('body_too_large', `The content exceeds the limit of ${updateLimits.artefactBytes} bytes`)
+      return uploads.use(caller, row.id, async (upload) => {
+        await receivePart(upload, part, file)
+        if (upload.receivedBytes === part.size)
+          await completeRetrieval(context, caller, { row, content: await upload.finish() })
+        return answer(204, undefined, offsetHeader(upload))
+      })
+    },
   }
+}
+
+/** Returns the retrieval of a job whose lease the gateway holds. */
+async function retrievalOf(
+  context: Context,
+  caller: Caller,
+  { jobId, lease }: { jobId: string; lease: string },
+): Promise<RetrievalRow> {
+  await leasedJob(context, caller, { jobId, lease })
+  const row = await context.database.read(caller, (handle) => store.findRetrieval(handle, jobId))
+  if (row === undefined) throw new Problem('not_found', `Job ${jobId} reads nothing from a device`)
+  return row
+}
+
+/** Returns the access group of an asset that the caller can read. Hidden and missing assets return the same error. */
+async function requireReadable(context: Context, caller: Caller, id: string): Promise<string> {
+  const asset = (await describeAssets(context, caller, [id])).get(id)
+  if (asset === undefined || asset.isDeleted || !mayIn(caller, 'inventory_read_asset_data', asset.accessGroupId))
+    throw new Problem('not_found', `Asset ${id} does not exist`)
+  return asset.accessGroupId
 }

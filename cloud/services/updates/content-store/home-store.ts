@@ -1,14 +1,13 @@
 import { createReadStream } from 'node:fs'
-import { type FileHandle, mkdir, open, rename, rm, stat, statfs } from 'node:fs/promises'
+import { type FileHandle, mkdir, open, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { Problem } from '@millwright/api/problem.ts'
 import type { ContentStore, StoredContent, StoredUpload, UploadWriter } from './content-store.ts'
+import { onDisk, requireSpace, syncFolder } from './disk.ts'
 
 /** The number of bytes that are written to the disk with one call. */
 const writeBytes = 1024 * 1024
-/** The free space that uploads leave on the disk, because the database usually has the same disk. */
-const reservedBytes = 256 * 1024 * 1024
 const readBytes = 256 * 1024
 
 /**
@@ -36,7 +35,7 @@ export class HomeStore implements ContentStore {
       await onDisk(() => handle.truncate(upload.receivedBytes))
       if (upload.receivedBytes === 0) await syncFolder(dirname(path))
       if (made !== undefined) await syncFolder(dirname(made))
-      return new FileWriter(handle, { path, position: upload.receivedBytes })
+      return new FileWriter(handle, { folder: dirname(path), position: upload.receivedBytes })
     } catch (error) {
       await handle.close()
       throw error
@@ -96,15 +95,15 @@ function checked(part: string): string {
 
 class FileWriter implements UploadWriter {
   readonly #handle: FileHandle
-  readonly #path: string
+  readonly #folder: string
   #position: number
   #durable: number
   #pending: Uint8Array[] = []
   #pendingBytes = 0
 
-  constructor(handle: FileHandle, { path, position }: { path: string; position: number }) {
+  constructor(handle: FileHandle, { folder, position }: { folder: string; position: number }) {
     this.#handle = handle
-    this.#path = path
+    this.#folder = folder
     this.#position = position
     this.#durable = position
   }
@@ -140,7 +139,7 @@ class FileWriter implements UploadWriter {
     if (bytes === 0) return
     this.#pending = []
     this.#pendingBytes = 0
-    await requireSpace(this.#path, bytes)
+    await requireSpace(this.#folder, bytes)
     // One call can write fewer bytes than requested.
     let rest = Buffer.concat(chunks)
     while (rest.length > 0) {
@@ -148,39 +147,6 @@ class FileWriter implements UploadWriter {
       this.#position += bytesWritten
       rest = rest.subarray(bytesWritten)
     }
-  }
-}
-
-async function requireSpace(path: string, bytes: number): Promise<void> {
-  const { bavail, bsize } = await statfs(dirname(path))
-  if (bavail * bsize - bytes < reservedBytes) throw storageFull()
-}
-
-function storageFull(cause?: unknown): Problem {
-  return new Problem(
-    'storage_full',
-    'The disk of the platform is full. The bytes that were received before are stored. Free disk space, then continue the upload',
-    { cause },
-  )
-}
-
-/** Runs work on files. A full disk is a problem of its own. */
-async function onDisk<Result>(work: () => Promise<Result>): Promise<Result> {
-  try {
-    return await work()
-  } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException
-    throw ['ENOSPC', 'EDQUOT', 'EFBIG'].includes(code) ? storageFull(error) : error
-  }
-}
-
-/** Makes the names of files in a folder durable. */
-async function syncFolder(path: string): Promise<void> {
-  const handle = await open(path)
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
   }
 }
 

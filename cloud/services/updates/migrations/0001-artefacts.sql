@@ -112,7 +112,8 @@ create table update_settings (
 );
 grant select, insert, update, delete on update_settings to :app_role;
 
--- What was read from devices, and the jobs of the gateways that read it.
+-- What was read from devices, and the jobs of the gateways that read it. The definition of the job is stored before the job is
+-- created, so that a repeated creation has no effect.
 create table update_retrievals (
   tenant_id uuid not null references tenants (id),
   id uuid not null,
@@ -123,6 +124,8 @@ create table update_retrievals (
   product text not null,
   access_group_id uuid not null,
   gateway_id uuid not null,
+  definition json not null,
+  is_job_created boolean not null default false,
   kind text collate "C" not null check (kind in ('backup', 'configuration', 'logfile')),
   state text collate "C" not null check (state in ('waiting', 'running', 'finished', 'failed')),
   progress integer not null default 0,
