@@ -1,3 +1,5 @@
+import { discovery } from '@millwright/api/discovery.ts'
+import type { InventoryDevice } from '@millwright/api/inventory/devices.ts'
 import { inventory } from '@millwright/api/inventory/inventory.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import { updateLimits, type updates } from '@millwright/api/updates.ts'
@@ -27,8 +29,44 @@ export function retrievalHandlers(
 ): Pick<Handlers<typeof updates>, Operations> {
   const { database } = context
   return {
-    createRetrieval: async () => {
-      throw new Problem('unavailable', 'Not available yet')
+    async createRetrieval({ params: { id: assetId }, body: { data } }, caller) {
+      const { kind } = data
+      const device = await requireWritable(context, caller, assetId)
+      const target = await retrievalTarget(context, caller, assetId)
+      const row = {
+        id: newId(),
+        jobId: newId(),
+        assetId,
+        assetName: device.name ?? assetId,
+        manufacturer: device.manufacturer ?? 'unknown',
+        product: device.productId ?? device.productName ?? 'unknown',
+        accessGroupId: device.accessGroupId,
+        gatewayId: target.gatewayId,
+        definition: { assetId, kind, askedBy: caller.principal.name, ...target.definition },
+        kind,
+        principalId: caller.principal.id,
+        principalName: caller.principal.name,
+      }
+      const created = await database.transaction(caller, async (tx) => {
+        const running = await store.lockOpenRetrieval(tx, { assetId, kind })
+        // A repeated request does not read the device twice.
+        if (running !== undefined) return running
+        const inserted = await store.insertRetrieval(tx, row, new Date().toISOString())
+        if (inserted === undefined) throw new TypeError('The retrieval was not stored')
+        await record(tx, caller, {
+          action: 'updates.createRetrieval',
+          target: `asset/${assetId}`,
+          detail: { retrievalId: row.id, jobId: row.jobId, kind, gatewayId: row.gatewayId },
+        })
+        await emitRetrieval(tx, inserted)
+        return inserted
+      })
+      // The task creates the job too, so a failure here has no effect.
+      if (!created.isJobCreated)
+        await createJob(context, systemCaller(caller), created).catch((error: unknown) =>
+          context.log.warn({ error, retrieval: created.id }, 'The job of a retrieval could not be created yet'),
+        )
+      return answer(202, { data: showRetrieval(created) })
     },
 
     async listRetrievals({ params: { id }, query: { limit = 50, offset = 0 } }, caller) {
@@ -76,6 +114,30 @@ async function retrievalOf(
   const row = await context.database.read(caller, (handle) => store.findRetrieval(handle, jobId))
   if (row === undefined) throw new Problem('not_found', `Job ${jobId} reads nothing from a device`)
   return row
+}
+
+/** Returns the device of an asset that the caller can write. Hidden and missing assets return the same error. */
+async function requireWritable({ database, peers }: Context, caller: Caller, id: string): Promise<InventoryDevice> {
+  const { data } = await peers(inventory, caller).selectDevices({ body: { data: { ids: [id] } } })
+  const [device] = data.devices
+  if (device === undefined) throw new Problem('not_found', `Asset ${id} does not exist`)
+  const { accessGroupId } = device
+  if (mayIn(caller, 'inventory_write_asset_data', accessGroupId)) return device
+  throw await database.read(caller, (handle) =>
+    permissionDeniedIn(handle, caller, { permission: 'inventory_write_asset_data', accessGroupId }),
+  )
+}
+
+/** Returns the gateway and the link that can read the device, and how the link reaches it. */
+async function retrievalTarget({ peers }: Context, caller: Caller, assetId: string) {
+  const client = peers(discovery, systemCaller(caller))
+  const [found] = (await client.findUpdateLinks({ body: { data: { assetIds: [assetId] } } })).data
+  if (found?.link === undefined) throw new Problem('no_device_link', found?.problem ?? 'No asset link found this asset')
+  const { gatewayId, assetLinkId, linkAssetId, canRetrieve } = found.link
+  if (!canRetrieve)
+    throw new Problem('no_device_link', `Asset link ${assetLinkId} cannot read artefacts from devices`)
+  const { data } = await client.readDeviceTarget({ params: { id: assetId }, query: { gatewayId, assetLinkId } })
+  return { gatewayId, definition: { assetLinkId, linkAssetId, ...data } }
 }
 
 /** Returns the access group of an asset that the caller can read. Hidden and missing assets return the same error. */
