@@ -1,9 +1,13 @@
 import { Problem } from '@millwright/api/problem.ts'
 import { Cron } from 'croner'
+import { LruMap } from 'toad-cache'
 
 export type Timing = { cron: string; timezone: string }
 
 const longestPattern = 128
+
+/** The parsed schedules that were used last. Parsing takes as long as finding a run. */
+const schedules = new LruMap<Cron>(500)
 
 /**
  * Returns the first run after a time, or null if there is none. If daylight saving time skips the local time of a run,
@@ -62,7 +66,10 @@ function parsed({ cron, timezone }: Timing): Cron {
   if (!cron.startsWith('@') && cron.trim().split(/\s+/).length !== 5) {
     throw new TypeError('it must have five fields (minute, hour, day of month, month, day of week)')
   }
-  return new Cron(cron, { mode: '5-part', timezone, paused: true })
+  const key = `${timezone} ${cron}`
+  const known = schedules.get(key) ?? new Cron(cron, { mode: '5-part', timezone, paused: true })
+  schedules.set(key, known)
+  return known
 }
 
 function requireTimezone(timezone: string, pointer: string): void {

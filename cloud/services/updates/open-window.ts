@@ -7,7 +7,7 @@ import { nextRun, periodAt, requireRun } from '../../platform/tasks/schedule.ts'
 /** The search for a time at which several windows are open ends after this time. */
 const searchDays = 366
 /** The search also ends after this number of steps. Each step moves to the next start of a window. */
-const mostSteps = 2_000
+const mostSteps = 200
 
 /** Throws a problem with the code `invalid_window`. `pointer` is the position of the window in the request body. */
 export function requireWindow({ cron, timezone }: MaintenanceWindow, pointer: string): void {
@@ -30,8 +30,8 @@ export function areWindowsOpen(windows: readonly MaintenanceWindow[], at: Date):
 }
 
 /**
- * Returns the first time, at `from` or later, at which all windows are open. Returns undefined if there is none within a
- * year, for example because two windows never overlap.
+ * Returns the first time, at `from` or later, at which all windows are open. Returns undefined if the search finds
+ * none, for example because two windows never overlap.
  */
 export function nextOpening(windows: readonly MaintenanceWindow[], from: Date): Date | undefined {
   const latest = new Date(from.getTime() + searchDays * 86_400_000)

@@ -1,6 +1,7 @@
 import type { InventoryDevice } from '@millwright/api/inventory/devices.ts'
 import type { CampaignTargets, MaintenanceWindow, PlannedDevice, Wave } from '@millwright/api/updates.ts'
 import type { Caller } from '../../platform/access/caller.ts'
+import { createYield } from '../../platform/event-loop.ts'
 import type { Context } from '../../platform/service.ts'
 import type { InstallableArtefact } from './compatibility.ts'
 import { readTopology } from './device-topology.ts'
@@ -51,7 +52,8 @@ export async function computePlan(context: Context, caller: Caller, input: PlanI
     windowsOfAssets(context, caller, updated),
   ])
   const placements = orderTargets(topology, updated)
-  return planRows(input, { devices, assessed, placements, windows })
+  const nextWindows = await openings(caller, input.window, [...windows.values()])
+  return planRows(input, { devices, assessed, placements, windows, nextWindows })
 }
 
 type PlanParts = {
@@ -59,19 +61,19 @@ type PlanParts = {
   assessed: ReadonlyMap<string, Assessment>
   placements: ReadonlyMap<string, Placement>
   windows: ReadonlyMap<string, AssetWindows>
+  nextWindows: ReadonlyMap<string, Date | undefined>
 }
 
-function planRows(input: PlanInput, { devices, assessed, placements, windows }: PlanParts): PlanRow[] {
+function planRows(input: PlanInput, { devices, assessed, placements, windows, nextWindows }: PlanParts): PlanRow[] {
   const isUpdated = ({ id }: InventoryDevice) => placements.has(id)
   const sequence = inSequence(devices.filter(isUpdated), placements)
   const waves = waveNumbers(sequence.length, input.waves)
-  const nextWindow = openings(new Date())
   const rowOf = (device: InventoryDevice, wave: number): PlanRow => {
     const { id, name, accessGroupId } = device
     const { outcome, reason, fromVersion, steps, link } = assessed.get(id) ?? { outcome: 'incompatible', steps: [] }
     const place = placements.get(id)
     const own = windows.get(id) ?? { nodeIds: [], windows: [] }
-    const start = nextWindow(input.window === undefined ? own.windows : [input.window, ...own.windows])
+    const start = nextWindows.get(windowsKey(input.window, own.windows))
     const shownReason = reason ?? orderReasons[place?.kind ?? 'single']
     return {
       assetId: id,
@@ -128,13 +130,28 @@ const orderReasons: Readonly<Record<ClusterKind, string | undefined>> = {
   unexplored: `The device is connected to more assets than can be read. ${oneAtATime}`,
 }
 
-/** Returns a function for the next time at which windows are open. Many devices have the same windows. */
-function openings(at: Date): (windows: readonly MaintenanceWindow[]) => Date | undefined {
-  const known = new Map<string, Date | undefined>()
-  return (windows) => {
-    if (windows.length === 0) return undefined
-    const key = windows.map(windowKey).join('\n')
-    if (!known.has(key)) known.set(key, nextOpening(windows, at))
-    return known.get(key)
+/** The maximum number of different sets of windows for which a plan contains the next time. */
+const mostOpenings = 200
+
+/** Returns the next time at which windows are open, by their key. Many devices have the same windows. */
+async function openings(
+  caller: Caller,
+  campaignWindow: MaintenanceWindow | undefined,
+  assets: readonly AssetWindows[],
+): Promise<Map<string, Date | undefined>> {
+  const yieldTurn = createYield(caller.tenantId)
+  const at = new Date()
+  const found = new Map<string, Date | undefined>()
+  for (const { windows } of [{ windows: [] }, ...assets]) {
+    const all = campaignWindow === undefined ? windows : [campaignWindow, ...windows]
+    const key = windowsKey(campaignWindow, windows)
+    if (all.length === 0 || found.has(key) || found.size === mostOpenings) continue
+    found.set(key, nextOpening(all, at))
+    await yieldTurn()
   }
+  return found
+}
+
+function windowsKey(campaignWindow: MaintenanceWindow | undefined, windows: readonly MaintenanceWindow[]): string {
+  return [...(campaignWindow === undefined ? [] : [campaignWindow]), ...windows].map(windowKey).join('\n')
 }

@@ -1,5 +1,5 @@
 import { type DeviceState, finalDeviceStates, type MaintenanceWindow } from '@millwright/api/updates.ts'
-import { isWindowOpen, nextOpening, windowKey } from './open-window.ts'
+import { isWindowOpen, nextStart, windowKey } from './open-window.ts'
 
 /**
  * `readyDevices` decides which waiting devices of a campaign can start now. A device can start if
@@ -37,7 +37,10 @@ export type ReadyOptions = {
 export type ReadyDevices = {
   /** The ids of the devices that can start now, all at the same time, in the order in which they start. */
   ready: string[]
-  /** The next time at which the windows of a device that waits only for them are open. */
+  /**
+   * The earliest time at which a device that waits only for its windows can start. Several windows can need more time until all
+   * of them are open. Call the function again at this time.
+   */
   nextAt?: Date
 }
 
@@ -53,8 +56,8 @@ export function readyDevices(devices: readonly QueuedDevice[], options: ReadyOpt
   const unfinished = new Set(
     devices.filter((device) => device.wave <= wave && !finalStates.has(device.state)).map(({ assetId }) => assetId),
   )
-  const isOpen = openWindows(at)
-  const waitingWindows = new Map<string, readonly MaintenanceWindow[]>()
+  const startOf = windowStarts(at)
+  const openings: number[] = []
   const ready: string[] = []
   let free = concurrentDevices - running.length
   for (const device of waitingOf(devices, wave)) {
@@ -65,8 +68,9 @@ export function readyDevices(devices: readonly QueuedDevice[], options: ReadyOpt
       device.after.some((assetId) => unfinished.has(assetId))
     if (isBlocked) continue
     const windows = window === undefined ? device.windows : [window, ...device.windows]
-    if (!windows.every(isOpen)) {
-      waitingWindows.set(windows.map(windowKey).join('\n'), windows)
+    const opening = Math.max(0, ...windows.map(startOf))
+    if (opening > 0) {
+      openings.push(opening)
       continue
     }
     if (free <= 0) continue
@@ -76,8 +80,8 @@ export function readyDevices(devices: readonly QueuedDevice[], options: ReadyOpt
     busyGroups.add(device.group)
     for (const assetId of device.notWith) blockedAssets.add(assetId)
   }
-  const openings = [...waitingWindows.values()].flatMap((windows) => nextOpening(windows, at)?.getTime() ?? [])
-  return { ready, ...(openings.length === 0 ? {} : { nextAt: new Date(Math.min(...openings)) }) }
+  const nextMs = openings.reduce((least, opening) => Math.min(least, opening), Number.POSITIVE_INFINITY)
+  return { ready, ...(Number.isFinite(nextMs) ? { nextAt: new Date(nextMs) } : {}) }
 }
 
 function isRunning({ state, isStarted }: QueuedDevice): boolean {
@@ -91,13 +95,17 @@ function waitingOf(devices: readonly QueuedDevice[], wave: number): QueuedDevice
     .toSorted((one, other) => one.order - other.order || (one.id < other.id ? -1 : Number(one.id > other.id)))
 }
 
-/** Returns a function that tells whether a window is open. Many devices have the same windows, so each is computed once. */
-function openWindows(at: Date): (window: MaintenanceWindow) => boolean {
-  const known = new Map<string, boolean>()
+/**
+ * Returns a function for the next start of a closed window, in milliseconds. The start of an open window is 0. Many devices have
+ * the same windows, so each is computed once.
+ */
+function windowStarts(at: Date): (window: MaintenanceWindow) => number {
+  const known = new Map<string, number>()
   return (window) => {
     const key = windowKey(window)
-    const isOpen = known.get(key) ?? isWindowOpen(window, at)
-    known.set(key, isOpen)
-    return isOpen
+    const start =
+      known.get(key) ?? (isWindowOpen(window, at) ? 0 : (nextStart(window, at)?.getTime() ?? Number.POSITIVE_INFINITY))
+    known.set(key, start)
+    return start
   }
 }
