@@ -1,4 +1,5 @@
 import { type EventEmitter, once } from 'node:events'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { ServerDuplexStream, ServerWritableStream } from '@grpc/grpc-js'
 import { artefactTransferVendor, linkServices, wireService } from '@millwright/api/link-protocol.ts'
@@ -41,6 +42,8 @@ const limits = {
   metadataMs: 30_000,
   /** The time in which the caller must send the next chunk of the content. */
   chunkMs: 300_000,
+  /** The time in which a cancellation must follow the end of the content. */
+  cancelMs: 200,
   /** The maximum size of a chunk that the link sends. */
   chunkBytes: 64 * 1024,
 } as const
@@ -102,7 +105,7 @@ type Work = {
 
 async function runStep(stream: Stream, { work, devices, context, signal }: Work): Promise<void> {
   const chunks: AsyncIterator<ArtefactChunk> = stream[Symbol.asyncIterator]()
-  const { value: first } = await within(limits.metadataMs, chunks.next())
+  const { value: first } = await within(limits.metadataMs, chunks.next(), signal)
   if (first?.data.case !== 'metadata') {
     throw new LinkError('INVALID_ARGUMENT', 'The first chunk must be the metadata of the artefact.')
   }
@@ -113,8 +116,8 @@ async function runStep(stream: Stream, { work, devices, context, signal }: Work)
     const type = ArtefactOperationRequestType.AORT_ARTEFACT_TRANSMISSION
     await write(stream, { message: { case: 'request', value: { type } } }, signal)
     for (;;) {
-      const next = await within(limits.chunkMs, chunks.next())
-      if (next.done === true) return
+      const next = await within(limits.chunkMs, chunks.next(), signal)
+      if (next.done === true) return requireComplete(signal)
       const { data } = next.value
       if (data.case !== 'fileContent')
         throw new LinkError('INVALID_ARGUMENT', 'A chunk does not contain content of the artefact.')
@@ -135,6 +138,14 @@ async function runStep(stream: Stream, { work, devices, context, signal }: Work)
   } finally {
     devices.delete(device)
   }
+}
+
+/**
+ * Throws if the caller canceled the transfer. Some gRPC clients close their side before they cancel a call. Without this
+ * check, a part of an artefact could be taken as the complete artefact.
+ */
+async function requireComplete(signal: AbortSignal): Promise<void> {
+  await delay(limits.cancelMs, undefined, { signal })
 }
 
 type Sending = {
@@ -187,15 +198,16 @@ async function write<Message>(
   if (!stream.write(message)) await once(stream, 'drain', { signal })
 }
 
-/** Waits for a chunk of the caller. */
-async function within<Result>(milliseconds: number, waiting: Promise<Result>): Promise<Result> {
-  const { promise, reject } = Promise.withResolvers<never>()
-  const late = new LinkError('DEADLINE_EXCEEDED', `The caller sent nothing for ${milliseconds / 1_000} s.`)
-  const timer = setTimeout(() => reject(late), milliseconds)
+/** Waits for a chunk of the caller, until the time has passed or the signal is aborted. */
+async function within<Result>(milliseconds: number, waiting: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  const ending = new AbortController()
+  const late = delay(milliseconds, undefined, { signal: AbortSignal.any([signal, ending.signal]) }).then(() => {
+    throw new LinkError('DEADLINE_EXCEEDED', `The caller sent nothing for ${milliseconds / 1_000} s.`)
+  })
   try {
-    return await Promise.race([waiting, promise])
+    return await Promise.race([waiting, late])
   } finally {
-    clearTimeout(timer)
+    ending.abort()
   }
 }
 

@@ -1,9 +1,10 @@
 import type { DescMethod, MessageInitShape, MessageShape } from '@bufbuild/protobuf'
 import { Client, credentials, type ServiceError, status } from '@grpc/grpc-js'
-import { interfaceName, type linkServices, wireMethod } from '@millwright/api/link-protocol.ts'
+import { artefactTransferVendor, interfaceName, linkServices, wireMethod } from '@millwright/api/link-protocol.ts'
 import type { ArtefactChunkSchema } from '@millwright/api/proto/generated/artefact-update_pb.js'
 import type { DiscoverRequestSchema } from '@millwright/api/proto/generated/discover_pb.js'
 import { callStream, callUnary } from '../call.ts'
+import type { ArtefactKind } from '../update.ts'
 
 export type Outcome = 'pass' | 'fail' | 'skip'
 
@@ -26,6 +27,10 @@ export type SuiteSettings = {
   withinMs?: number
   /** The address of the registry, as `host:port`, where the link should be registered. */
   registry?: string
+  /** An artefact that the checks install on the first device of the discovery. Without it, no device is changed. */
+  update?: { kind: ArtefactKind; content: Uint8Array }
+  /** Restarts the link at the same address. Without it, the checks do not test a restart. */
+  restart?: () => Promise<void>
 }
 
 /** `CheckFailure` is thrown by a failed check. */
@@ -40,6 +45,12 @@ export class CheckFailure extends Error {
 
 /** `NotApplicable` is thrown by a check that does not apply to the link. */
 export class NotApplicable extends Error {}
+
+const { artefactUpdate, artefactTransfer } = linkServices
+/** `UpdateMethod` is a method that transfers an artefact to a device. */
+export type UpdateMethod = (typeof artefactUpdate | typeof artefactTransfer)['method'][
+  | 'prepareUpdate'
+  | 'activateUpdate']
 
 /** `Subject` is the link under test. It sends the requests of the checks to the link. */
 export class Subject implements Disposable {
@@ -67,12 +78,7 @@ export class Subject implements Disposable {
   }
 
   /** Sends all messages of a request stream, and then ends the stream. The caller reads the responses. */
-  converse(
-    method:
-      | typeof linkServices.artefactUpdate.method.prepareUpdate
-      | typeof linkServices.artefactUpdate.method.activateUpdate,
-    said: readonly MessageInitShape<typeof ArtefactChunkSchema>[],
-  ) {
+  converse(method: UpdateMethod, said: readonly MessageInitShape<typeof ArtefactChunkSchema>[]) {
     const { path, requestSerialize, responseDeserialize } = this.#wire(method)
     const deadline = Date.now() + this.withinMs
     const stream = this.#client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize, { deadline })
@@ -98,7 +104,8 @@ export class Subject implements Disposable {
   }
 
   #wire<Method extends DescMethod>(method: Method) {
-    return wireMethod(method, interfaceName(method.parent, this.vendor))
+    const isTransfer = method.parent.typeName === linkServices.artefactTransfer.typeName
+    return wireMethod(method, interfaceName(method.parent, isTransfer ? artefactTransferVendor : this.vendor))
   }
 }
 

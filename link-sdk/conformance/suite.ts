@@ -25,7 +25,7 @@ export async function* checkLink(settings: SuiteSettings): AsyncGenerator<CheckR
     discoverChecks(findingsOf),
     credentialChecks(findingsOf),
     propertyChecks(findingsOf),
-    updateChecks,
+    updateChecks(findingsOf),
     registered,
   ]
   for (const check of checks.flat()) {

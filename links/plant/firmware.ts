@@ -9,8 +9,8 @@ import { createHash } from 'node:crypto'
  *     size: 1024
  *     sha256: 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
  *
- * The lines have this order and end with a line feed. `size` and `sha256` describe the payload and can be left out. The
- * payload starts after the last line of the header.
+ * The lines have this order and end with a line feed. The payload starts after the last line of the header. `size` and
+ * `sha256` describe the payload. They can be left out; then a device cannot check the payload and reports no progress.
  */
 
 const magic = 'MILLWRIGHT-PLANT-FIRMWARE'

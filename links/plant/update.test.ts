@@ -12,8 +12,8 @@ import { jsonOf, variantOf } from '@millwright/api/variant.ts'
 import { codeOf, Subject } from '@millwright/link-sdk/conformance/check.ts'
 import { valuesOf } from '@millwright/link-sdk/conformance/device-values.ts'
 import { runDiscovery } from '@millwright/link-sdk/conformance/discover-checks.ts'
+import { UpdateClient } from '@millwright/link-sdk/conformance/update-client.ts'
 import { startLink } from '@millwright/link-sdk/start-link.ts'
-import { UpdateClient } from '@millwright/link-sdk/testing/update-client.ts'
 import { faultOf, faults, isActivatedWithoutAnswer } from './fault.ts'
 import { createFirmware } from './firmware.ts'
 import { link } from './link.ts'
@@ -37,7 +37,7 @@ class TestPlant implements AsyncDisposable {
 
   constructor(endpoint: string, stop: () => Promise<unknown>) {
     this.subject = new Subject({ endpoint }, 'millwright')
-    this.updates = new UpdateClient(endpoint)
+    this.updates = new UpdateClient({ endpoint })
     this.#stop = stop
   }
 
@@ -196,7 +196,12 @@ describe('an update of a simulated device', () => {
     const device = { seed: 2, device: 3 }
     const content = chunks(firmwareFor({ seed: 2, index: 3, version: '2.0' }))
     const prepare = (user?: { username: string; password: string }) =>
-      plant.updates.prepare({ jobId: 'job', device, content, ...(user === undefined ? {} : { user }) })
+      plant.updates.prepare({
+        jobId: 'job',
+        device,
+        content,
+        ...(user === undefined ? {} : { deviceCredentials: user }),
+      })
     assert.equal((await prepare()).code, Code.UNAUTHENTICATED)
     const wrong = await prepare({ username: 'user', password: 'guess-4711' })
     assert.equal(wrong.code, Code.UNAUTHENTICATED)
@@ -251,20 +256,18 @@ describe('faults of simulated devices', () => {
     await assert.rejects(plant.scan({ update_faults: 'slow,explodes' }), /"explodes" is not one of slow/)
   })
 
-  const updateWith = async (fault: string, { index, withinMs }: { index: number; withinMs?: number }) => {
+  const updateWith = async (fault: string, { index, answerMs }: { index: number; answerMs?: number }) => {
     const plant = await startPlant()
     await plant.scan({ size: 20, update_fault_percent: 100, update_faults: fault })
     const device = { seed: 1, device: index }
     const old = await plant.reportAfterRestart(device)
-    const job = { jobId: 'job', device, ...(withinMs === undefined ? {} : { withinMs }) }
+    const job = { jobId: 'job', device }
     const startedAt = performance.now()
-    const prepared = await plant.updates.prepare({
-      ...job,
-      withinMs: 60_000,
-      content: chunks(firmwareFor({ index, version: '99.9' })),
-    })
+    const content = chunks(firmwareFor({ index, version: '99.9' }))
+    const prepared = await plant.updates.prepare({ ...job, content })
     const prepareMs = performance.now() - startedAt
-    const activated = await plant.updates.activate(job)
+    const signal = answerMs === undefined ? {} : { signal: AbortSignal.timeout(answerMs) }
+    const activated = await plant.updates.activate({ ...job, ...signal })
     const report = await plant.reportAfterRestart(device)
     await plant[Symbol.asyncDispose]()
     return { old, prepared, prepareMs, activated, report }
@@ -301,11 +304,11 @@ describe('faults of simulated devices', () => {
     const withNew = indexes.find((index) => isActivatedWithoutAnswer({ seed: 1, index }))
     const withOld = indexes.find((index) => !isActivatedWithoutAnswer({ seed: 1, index }))
     assert.ok(withNew !== undefined && withOld !== undefined)
-    const activated = await updateWith('no-answer', { index: withNew, withinMs: 1_000 })
-    assert.equal(activated.activated.code, Code.DEADLINE_EXCEEDED)
+    const activated = await updateWith('no-answer', { index: withNew, answerMs: 1_000 })
+    assert.equal(activated.activated.code, Code.CANCELLED)
     assert.deepEqual(activated.report, { firmware: '99.9', activations: 1 })
-    const unchanged = await updateWith('no-answer', { index: withOld, withinMs: 1_000 })
-    assert.equal(unchanged.activated.code, Code.DEADLINE_EXCEEDED)
+    const unchanged = await updateWith('no-answer', { index: withOld, answerMs: 1_000 })
+    assert.equal(unchanged.activated.code, Code.CANCELLED)
     assert.deepEqual(unchanged.report, unchanged.old)
   })
 })

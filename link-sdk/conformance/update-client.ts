@@ -1,8 +1,14 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
-import { Client, type ClientDuplexStream, credentials, type ServiceError } from '@grpc/grpc-js'
-import { artefactTransferVendor, interfaceName, linkServices, wireMethod } from '@millwright/api/link-protocol.ts'
+import { Client, type ClientDuplexStream, credentials, type ServiceError, status } from '@grpc/grpc-js'
 import {
-  type ArtefactChunk,
+  artefactTransferVendor,
+  interfaceName,
+  linkServices,
+  ourVendor,
+  wireMethod,
+} from '@millwright/api/link-protocol.ts'
+import {
+  type ArtefactChunkSchema,
   type ArtefactMessage,
   type ArtefactMetaDataSchema,
   ArtefactOperationPhase,
@@ -21,20 +27,33 @@ export type UpdateOptions = {
   device: Uint8Array | object
   kind?: keyof typeof ArtefactType
   content?: readonly Uint8Array[]
-  user?: { username: string; password: string }
+  deviceCredentials?: { username?: string; password?: string; credentials?: Uint8Array }
   onStatus?: (status: Status) => void
-  withinMs?: number
+  /** Is called when the link requests the content. The content is sent when it resolves. */
+  onRequest?: () => Promise<void> | void
+  /** Cancels the call when it is aborted. */
+  signal?: AbortSignal
 }
 
 /** `UpdateResult` is what a link answered: its statuses, the number of its requests for content, and the gRPC code. */
 export type UpdateResult = { statuses: Status[]; requests: number; code: number; details: string }
 
-/** `UpdateClient` calls the update interfaces of a link in tests. */
+type ClientSettings = {
+  endpoint: string
+  vendor?: string
+  /** Whether to use the interface with the prefix `factory_x` for all calls. */
+  isTransfer?: boolean
+  withinMs?: number
+}
+
+/** `UpdateClient` calls the update interfaces of a link. */
 export class UpdateClient implements Disposable {
   readonly #client: Client
+  readonly #settings: ClientSettings
 
-  constructor(endpoint: string) {
-    this.#client = new Client(endpoint, credentials.createInsecure())
+  constructor(settings: ClientSettings) {
+    this.#settings = settings
+    this.#client = new Client(settings.endpoint, credentials.createInsecure())
   }
 
   prepare(options: UpdateOptions): Promise<UpdateResult> {
@@ -47,13 +66,13 @@ export class UpdateClient implements Disposable {
 
   async cancel(options: UpdateOptions): Promise<UpdateResult> {
     const stream = callStream(this.#client, {
-      method: wireMethod(linkServices.artefactUpdate.method.cancelUpdate),
+      method: this.#method('cancelUpdate'),
       request: metadataOf(options),
-      withinMs: options.withinMs ?? 60_000,
+      withinMs: this.#withinMs,
     })
     const statuses: Status[] = []
     const end = await endOf(async () => {
-      for await (const status of stream) statuses.push(named(status))
+      for await (const one of stream) statuses.push(named(one))
     })
     return { statuses, requests: 0, ...end }
   }
@@ -64,12 +83,12 @@ export class UpdateClient implements Disposable {
     const stream = callStream(this.#client, {
       method: wireMethod(artefactTransfer.method.pullArtefact, interfaceName(artefactTransfer, artefactTransferVendor)),
       request: metadataOf(options),
-      withinMs: options.withinMs ?? 60_000,
+      withinMs: this.#withinMs,
     })
     const statuses: Status[] = []
     const content: Uint8Array[] = []
     const end = await endOf(async () => {
-      for await (const { data } of stream as AsyncIterable<ArtefactChunk>) {
+      for await (const { data } of stream) {
         if (data.case === 'status') statuses.push(named(data.value))
         if (data.case === 'fileContent') content.push(data.value)
       }
@@ -81,54 +100,71 @@ export class UpdateClient implements Disposable {
     this.#client.close()
   }
 
+  get #withinMs(): number {
+    return this.#settings.withinMs ?? 60_000
+  }
+
+  #method<Name extends keyof typeof linkServices.artefactUpdate.method>(name: Name) {
+    const { artefactUpdate, artefactTransfer } = linkServices
+    const { isTransfer = false, vendor = ourVendor } = this.#settings
+    return wireMethod(
+      artefactUpdate.method[name],
+      isTransfer ? interfaceName(artefactTransfer, artefactTransferVendor) : interfaceName(artefactUpdate, vendor),
+    )
+  }
+
   async #step(name: 'prepareUpdate' | 'activateUpdate', options: UpdateOptions): Promise<UpdateResult> {
-    const { path, requestSerialize, responseDeserialize } = wireMethod(linkServices.artefactUpdate.method[name])
-    const stream: ClientDuplexStream<Parameters<typeof requestSerialize>[0], ArtefactMessage> =
-      this.#client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize, {
-        deadline: Date.now() + (options.withinMs ?? 60_000),
-      })
+    const { path, requestSerialize, responseDeserialize } = this.#method(name)
+    const deadline = Date.now() + this.#withinMs
+    const stream = this.#client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize, { deadline })
+    options.signal?.addEventListener('abort', () => stream.cancel(), { once: true })
     stream.write({ data: { case: 'metadata', value: metadataOf(options) } })
     const result = { statuses: [] as Status[], requests: 0 }
     const end = await endOf(async () => {
       for await (const { message } of stream as AsyncIterable<ArtefactMessage>) {
         if (message.case === 'status') {
-          const status = named(message.value)
-          result.statuses.push(status)
-          options.onStatus?.(status)
+          const one = named(message.value)
+          result.statuses.push(one)
+          options.onStatus?.(one)
         }
         if (message.case !== 'request') continue
         result.requests += 1
-        for (const value of options.content ?? []) stream.write({ data: { case: 'fileContent', value } })
-        stream.end()
+        if (result.requests === 1) void sendContent(stream, options)
       }
     })
     return { ...result, ...end }
   }
 }
 
-function metadataOf({
-  jobId,
-  device,
-  kind = 'AT_FIRMWARE',
-  user,
-}: UpdateOptions): MessageInitShape<typeof ArtefactMetaDataSchema> {
+type Stream = ClientDuplexStream<MessageInitShape<typeof ArtefactChunkSchema>, ArtefactMessage>
+
+async function sendContent(stream: Stream, { onRequest, content = [] }: UpdateOptions): Promise<void> {
+  await onRequest?.()
+  for (const value of content) stream.write({ data: { case: 'fileContent', value } })
+  stream.end()
+}
+
+function metadataOf(options: UpdateOptions): MessageInitShape<typeof ArtefactMetaDataSchema> {
+  const { jobId, device, kind = 'AT_FIRMWARE', deviceCredentials } = options
   const bytes = device instanceof Uint8Array ? device : Buffer.from(JSON.stringify(device))
   return {
     jobIdentifier: { jobId },
     artefactIdentifier: { type: ArtefactType[kind] },
     deviceIdentifier: { blob: Buffer.from(Buffer.from(bytes).toString('base64')) },
-    ...(user === undefined ? {} : { deviceCredentials: user }),
+    ...(deviceCredentials === undefined ? {} : { deviceCredentials }),
   }
 }
 
 function named({ phase, state, message, progress }: ArtefactOperationStatus): Status {
-  return { phase: ArtefactOperationPhase[phase], state: ArtefactOperationState[state], message, progress }
+  const { [phase]: phaseName = String(phase) } = ArtefactOperationPhase
+  const { [state]: stateName = String(state) } = ArtefactOperationState
+  return { phase: phaseName, state: stateName, message, progress }
 }
 
 async function endOf(reading: () => Promise<void>): Promise<{ code: number; details: string }> {
   try {
     await reading()
-    return { code: 0, details: '' }
+    return { code: status.OK, details: '' }
   } catch (error) {
     const { code, details } = error as ServiceError
     if (typeof code !== 'number') throw error
