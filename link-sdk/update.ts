@@ -1,3 +1,4 @@
+import { type Credential, readCredential } from './credential.ts'
 import type { Address } from './define-link.ts'
 import { LinkError } from './link-error.ts'
 import type { Log } from './log.ts'
@@ -87,4 +88,15 @@ export function addressOfDevice({ device }: Pick<UpdateTarget, 'device'>): Addre
     // The error is thrown below. The same error is thrown for JSON that is not an object.
   }
   throw new LinkError('INVALID_ARGUMENT', 'The device identifier does not contain the address of a device.')
+}
+
+/**
+ * Returns the credentials of the device of an update in the form that `discover` and `properties` use. The list is empty
+ * if the call has no credentials.
+ */
+export function credentialsOfDevice({ deviceCredential }: Pick<UpdateTarget, 'deviceCredential'>): Credential[] {
+  if (deviceCredential === undefined) return []
+  const { type: schemaUri, bytes, username, password } = deviceCredential
+  const text = bytes.length === 0 ? JSON.stringify({ username, password }) : new TextDecoder().decode(bytes)
+  return [readCredential({ schemaUri, text })]
 }

@@ -14,10 +14,23 @@ export type Device = {
 }
 
 /**
- * `Contact` is a device that responded at an address. For a protected device, `read` throws UNAUTHENTICATED without
- * correct credentials.
+ * `Contact` is a device that responded at an address. For a protected device, `read` and `firmware` throw UNAUTHENTICATED
+ * without correct credentials.
  */
-export type Contact = Pick<Device, 'address' | 'mac'> & { read: (credential: Credential | undefined) => Device }
+export type Contact = Pick<Device, 'address' | 'mac'> & {
+  read: (credential: Credential | undefined) => Device
+  firmware: (credential: Credential | undefined) => FirmwareMemory
+}
+
+/** `FirmwareMemory` is the memory of a device for new firmware. The device runs its current firmware until `start`. */
+export type FirmwareMemory = {
+  erase: () => Promise<void>
+  write: (chunk: Uint8Array) => Promise<void>
+  /** Returns the version of the firmware in the memory, or undefined if it is not firmware for this device. */
+  check: () => Promise<string | undefined>
+  /** Restarts the device with the firmware in the memory. */
+  start: () => Promise<void>
+}
 
 /** Finds the devices. The template finds the two devices of `simulator.ts`: replace this function by a real scan. */
 export async function* findDevices(ask: () => AsyncIterable<Contact>, signal: AbortSignal): AsyncGenerator<Contact> {
@@ -31,6 +44,9 @@ export async function* findDevices(ask: () => AsyncIterable<Contact>, signal: Ab
  * Returns true when the target is this device. The target contains the address that `discover` returned, or the
  * identifiers of the device in the inventory.
  */
-export function isTarget({ address: own, mac }: Contact, { address, identifiers }: Target): boolean {
+export function isTarget(
+  { address: own, mac }: Contact,
+  { address, identifiers }: Pick<Target, 'address' | 'identifiers'>,
+): boolean {
   return address.ip_address === own || identifiers.some(({ mac_address }) => mac_address === mac)
 }

@@ -1,13 +1,19 @@
 import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import { variantOf } from '@millwright/api/variant.ts'
 import { checkLink } from '@millwright/link-sdk/conformance/suite.ts'
 import { readCredential } from '@millwright/link-sdk/credential.ts'
 import type { DiscoverCall, DiscoveryResult, Target } from '@millwright/link-sdk/define-link.ts'
 import { startLink } from '@millwright/link-sdk/start-link.ts'
 import { unlimitedPermits } from '@millwright/link-sdk/testing/permits.ts'
 import { discover } from './discover.ts'
+import { createFirmware } from './firmware.ts'
 import { link } from './link.ts'
 import { manifest } from './manifest.ts'
+import { plantOf } from './options.ts'
 import { properties } from './properties.ts'
 import { deviceAt, deviceOf } from './simulator.ts'
 
@@ -36,12 +42,35 @@ const credential = (fields: Record<string, string>) => readCredential({ schemaUr
 const user = credential({ username: 'user', password: 'user_password' })
 
 test('the link of the simulated plant conforms to the protocol', async () => {
-  await using running = await startLink(link, { logLevel: 'silent' })
+  const home = mkdtempSync(join(tmpdir(), 'plant-link-'))
+  let running = await startLink(link, { logLevel: 'silent', home })
+  const { endpoint, port } = running
+  const { article } = deviceAt(plantOf(defaults), 0)
+  const settings = { endpoint, credentials: user.text, withinMs: 120_000 }
   const results = await Array.fromAsync(
-    checkLink({ endpoint: running.endpoint, credentials: user.text, withinMs: 120_000 }),
-  )
+    checkLink({
+      ...settings,
+      request: { options: [{ key: 'update_restart_ms', value: variantOf(200) }] },
+      update: {
+        kind: 'firmware',
+        content: createFirmware({ product: article, version: '99.1', payload: Buffer.alloc(300_000, 1) }),
+      },
+      async restart() {
+        await running.stop()
+        running = await startLink(link, { logLevel: 'silent', home, port })
+      },
+    }),
+  ).finally(async () => {
+    await running.stop()
+    rmSync(home, { recursive: true })
+  })
   assert.deepEqual(
     results.filter(({ outcome }) => outcome === 'fail'),
+    [],
+  )
+  const aboutUpdates = results.filter(({ sentence }) => /update|transfer|activation|log file/.test(sentence))
+  assert.deepEqual(
+    aboutUpdates.filter(({ outcome }) => outcome !== 'pass'),
     [],
   )
   assert.ok(results.length > 10)

@@ -1,12 +1,11 @@
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Credential, readCredential } from '@millwright/link-sdk/credential.ts'
 import { LinkError } from '@millwright/link-sdk/link-error.ts'
 import {
   addressOfDevice,
+  credentialsOfDevice,
   type DeviceCall,
   type UpdateCall,
-  type UpdateCredential,
   type UpdateStatus,
   type Updates,
 } from '@millwright/link-sdk/update.ts'
@@ -148,7 +147,7 @@ async function* cancel(call: DeviceCall): AsyncGenerator<UpdateStatus> {
 async function* read(call: DeviceCall): AsyncGenerator<UpdateStatus | Uint8Array> {
   const { kind, home } = call
   const { device } = placeFor(call)
-  ask(device, credentialsOf(call.deviceCredential))
+  ask(device, credentialsOfDevice(call))
   yield { phase: 'archive', message: `Connected to ${device.name}` }
   const text = textOf(kind, { device, state: stateOf(device, home) })
   if (text === undefined) {
@@ -178,20 +177,12 @@ function textOf(
 
 function administeredPlace(call: DeviceCall): Place {
   const place = placeFor(call)
-  administer(place.device, credentialsOf(call.deviceCredential))
+  administer(place.device, credentialsOfDevice(call))
   return place
 }
 
 function placeFor(call: DeviceCall): Place {
   return placeOf({ address: addressOfDevice(call), identifiers: [] }, call.home)
-}
-
-/** Returns the credential of an update: a user and a password, or the JSON bytes of the credential schema. */
-function credentialsOf(credential: UpdateCredential | undefined): Credential[] {
-  if (credential === undefined) return []
-  const { type: schemaUri, bytes, username, password } = credential
-  const text = bytes.length === 0 ? JSON.stringify({ username, password }) : Buffer.from(bytes).toString()
-  return [readCredential({ schemaUri, text })]
 }
 
 export const update: Updates = { prepare, activate, cancel, read }
