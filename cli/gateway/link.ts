@@ -1,7 +1,9 @@
 import { existsSync, globSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { registerHooks } from 'node:module'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { type ArtefactKind, artefactKinds } from '@millwright/api/updates.ts'
 import { StartError } from '@millwright/cloud/platform/start-error.ts'
 import type { CheckResult } from '@millwright/link-sdk/conformance/check.ts'
 import { readCredentials, readRequest } from '@millwright/link-sdk/conformance/request.ts'
@@ -10,8 +12,8 @@ import type { LinkDefinition } from '@millwright/link-sdk/define-link.ts'
 import { runLink } from '@millwright/link-sdk/run-link.ts'
 import { scaffoldLink } from '@millwright/link-sdk/scaffold.ts'
 import { UsageError } from '@millwright/link-sdk/settings.ts'
-import { type Command, InvalidArgumentError } from 'commander'
-import { CommandError, exitCodes } from '../output/error-report.ts'
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { CommandError, exitCodes, usageError } from '../output/error-report.ts'
 
 const linksFolder = resolve(import.meta.dirname, '../../links')
 
@@ -20,6 +22,8 @@ type TestOptions = {
   request?: string
   credentials?: string
   registry?: string
+  update?: string
+  kind: ArtefactKind
   timeout: number
   json?: boolean
 }
@@ -42,6 +46,11 @@ export function addCommands(link: Command): void {
     .option('--request <json>', 'DiscoverRequest as JSON; @file reads it from a file')
     .option('--credentials <@file>', 'credentials of a protected device, as JSON; @/dev/stdin reads them from a pipe')
     .option('--registry <host:port>', 'a registry where the link should be registered')
+    .option(
+      '--update <file>',
+      'artefact to install on the first device that is found; without it, no device is changed',
+    )
+    .addOption(new Option('--kind <kind>', 'kind of the artefact').choices(artefactKinds).default('firmware'))
     .option('--timeout <seconds>', 'time limit of one call', seconds, 30)
     .option('--json', 'print one line of JSON for each check')
     .addHelpText(
@@ -49,6 +58,7 @@ export function addCommands(link: Command): void {
       `
 Examples:
   millwright link test localhost:8081
+  millwright link test localhost:8081 --update oven-1.1.0.bin
   millwright link test localhost:8081 --vendor siemens --request '{"filters":[{"key":"ip_range","value":{"text":"10.0.0.1-10.0.0.20"}}]}'`,
     )
     .action(test)
@@ -85,7 +95,8 @@ The link finds two simulated devices and passes its test. Next:
   1. device.ts: connect to the real devices
   2. manifest.ts: set the id, the name, filters and options
   3. millwright link run ${names().includes(basename(folder)) ? basename(folder) : folder} --port 8081
-  4. millwright link test localhost:8081`)
+  4. millwright link test localhost:8081
+If the devices cannot be updated, remove update.ts and its line in link.ts.`)
 }
 
 async function run(name: string, args: string[]): Promise<void> {
@@ -119,15 +130,23 @@ function cannotLoad(file: string): (error: NodeJS.ErrnoException) => never {
   }
 }
 
+async function readArtefact(file: string): Promise<Buffer> {
+  return readFile(file).catch(({ code }: NodeJS.ErrnoException) => {
+    throw usageError(`${file} cannot be read (${code}).`)
+  })
+}
+
 const marks = { pass: '✓', fail: '✗', skip: '–' } as const
 
-async function test(address: string, { request, credentials, timeout, json, ...rest }: TestOptions): Promise<void> {
+async function test(address: string, options: TestOptions): Promise<void> {
+  const { request, credentials, update, kind, timeout, json, ...rest } = options
   const settings = {
     ...rest,
     endpoint: address,
     withinMs: timeout * 1_000,
     ...(request === undefined ? {} : { request: await readRequest(request).catch(asStartError) }),
     ...(credentials === undefined ? {} : { credentials: await readCredentials(credentials).catch(asStartError) }),
+    ...(update === undefined ? {} : { update: { kind, content: await readArtefact(update) } }),
   }
   const counts = { pass: 0, fail: 0, skip: 0 }
   for await (const result of checkLink(settings)) {

@@ -11,11 +11,13 @@ import type { Terminal } from '../output/terminal.ts'
 import { recordForTenants, withDatabaseOwner } from '../server/database-owner.ts'
 import { type ConnectionOptions, connect, withConnectionOptions } from '../session/platform-command.ts'
 import type { Session } from '../session/session.ts'
+import { addFirmwareCommand } from './firmware-file.ts'
 import { sendPlant } from './plant-sender.ts'
 
 type Options = PlantSize & { tenant: string; fast?: boolean } & ConnectionOptions
 
 export function addCommands(plant: Command, terminal: Terminal): void {
+  addFirmwareCommand(plant, terminal)
   const generate = plant
     .command('generate')
     .description('fill a tenant with realistic assets; the same seed creates the same plant')

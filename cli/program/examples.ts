@@ -240,7 +240,7 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   'schemas list': ['schemas list'],
   'schemas show': ['schemas show https://example.com/pump.json'],
   'schemas add': ['schemas add https://example.com/pump.json pump.schema.json'],
-  plant: ['plant generate --assets 5000'],
+  plant: ['plant generate --assets 5000', "plant firmware --product 'KC 1515-2' --version 3.2.0 --output kc1515.bin"],
 
   access: [
     'access users create jane.doe',
