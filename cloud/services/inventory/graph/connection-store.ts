@@ -58,10 +58,10 @@ export async function connectionsOf(handle: Handle, { ids, outgoing, incoming }:
 }
 
 const gatewaysStatement = statement<{ id: string }>(
-  `with gateways as materialized (select a.id from assets a where a.tenant_id = $1 and a.type = 'Gateway')
-   select id from gateways
+  `with roots as materialized (select a.id from assets a where a.tenant_id = $1 and a.type = 'Gateway')
+   select id from roots
    union
-   select r.object_id from gateways join relations r on r.tenant_id = $1 and r.subject_id = gateways.id
+   select r.object_id from roots join relations r on r.tenant_id = $1 and r.subject_id = roots.id
      and r.predicate in ('is_installed_on', 'is_running_on', 'is_part_of', 'is_module_of') and r.subject_type = 'asset'
      and r.object_type = 'asset'`,
 )
