@@ -20,9 +20,15 @@ export const updateLimits = {
   trustAnchorCharacters: 16 * 1024,
   /** The maximum number of targets of a campaign. */
   targets: 10_000,
+  /** The maximum number of asset ids of a campaign in a list of campaigns. */
+  shownTargets: 100,
   waves: 20,
   /** The maximum number of campaigns in a tenant that have not ended. */
   openCampaigns: 100,
+  /** The number of days for which an ended campaign is stored. */
+  campaignDays: 730,
+  /** The maximum number of groups of failed devices. */
+  failureGroups: 200,
   /** The maximum number of devices of a campaign that are updated at the same time. */
   concurrentDevices: 200,
   /** The maximum number of steps from the installed version to the version of the campaign. */

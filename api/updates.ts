@@ -240,6 +240,14 @@ export type StateCounts = Static<typeof StateCounts>
 export const Campaign = closed({
   id: Uuid,
   ...campaignFields,
+  targets: Type.Union([
+    closed({ filter: filterText }),
+    closed({
+      assetIds: Type.Array(Uuid, {
+        description: `The targets that the caller can read. Lists of campaigns contain at most ${updateLimits.shownTargets}`,
+      }),
+    }),
+  ]),
   state: oneOf(campaignStates),
   stateReason: Type.Optional(
     Type.String({ description: 'Why the campaign is paused, stopped or waits, such as the next start of its window' }),

@@ -1,6 +1,6 @@
 -- Update campaigns. `principal_*` is the person who started the campaign. `due_at` is the time at which the executor continues
--- the campaign; `changes` counts the changes since then, so that no change is missed. `tolerated` contains the number of failed
--- devices of each wave that a resumed campaign accepts. `reported_state` is the state that the job of the campaign has.
+-- the campaign, and `changes` counts the changes of the campaign, so that the executor misses none. `tolerated` contains the number
+-- of failed devices of each wave that a resumed campaign accepts. `reported` is the status that the job of the campaign has.
 create table update_campaigns (
   tenant_id uuid not null references tenants (id),
   id uuid not null,
@@ -18,9 +18,9 @@ create table update_campaigns (
   state text collate "C" not null
     check (state in ('draft', 'pending-approval', 'running', 'paused', 'stopped', 'finished', 'canceled')),
   state_reason text,
-  tolerated json not null default '{}',
+  tolerated json not null,
   job_id uuid,
-  reported_state text,
+  reported text,
   created_by_id uuid not null,
   created_by_name text not null,
   approved_by_id uuid,
@@ -40,10 +40,12 @@ create table update_campaigns (
 create index update_campaigns_by_state on update_campaigns (tenant_id, state, id);
 create index update_campaigns_by_artefact on update_campaigns (tenant_id, artefact_id, id);
 create index update_campaigns_due on update_campaigns (tenant_id, due_at) where due_at is not null;
+create index update_campaigns_by_end on update_campaigns (tenant_id, finished_at) where finished_at is not null;
 grant select, insert, update, delete on update_campaigns to :app_role;
 
 -- The devices of campaigns, as the plan was at the start. `job_id` is the job of the current step and attempt. It is stored before
--- the job is created, so that a repeated creation has no effect. `is_held` reserves the asset for the campaign.
+-- the job is created, so that a repeated creation has no effect. `activation_at` is stored before the platform requests the
+-- activation. `report` is what the device reported, until it is written to the asset. `is_held` reserves the asset for the campaign.
 create table update_devices (
   tenant_id uuid not null,
   id uuid not null,
@@ -60,8 +62,9 @@ create table update_devices (
   wave integer not null,
   position integer not null,
   group_key text not null,
-  after_assets uuid[] not null,
-  not_with_assets uuid[] not null,
+  after_assets json not null,
+  not_with_assets json not null,
+  node_ids json not null,
   windows json not null,
   state text collate "C" not null check (state in ('waiting', 'downloading', 'transferring', 'prepared', 'activating',
     'verifying', 'succeeded', 'failed', 'unknown', 'skipped', 'canceled')),
@@ -70,10 +73,11 @@ create table update_devices (
   attempt integer not null default 1,
   reason text,
   reported_version text,
+  is_started boolean not null default false,
   job_id uuid,
   is_job_created boolean not null default false,
   activation_at timestamptz(3),
-  -- What the device reported after its activation, until it is written to the asset.
+  cancel_at timestamptz(3),
   report json,
   is_held boolean not null,
   created_at timestamptz(3) not null,
@@ -83,9 +87,10 @@ create table update_devices (
 );
 create unique index update_devices_of_campaign on update_devices (tenant_id, campaign_id, asset_id);
 create unique index update_devices_held on update_devices (tenant_id, asset_id) where is_held;
-create index update_devices_by_place on update_devices (tenant_id, campaign_id, wave, position, asset_id);
-create index update_devices_by_state on update_devices (tenant_id, campaign_id, state);
+create index update_devices_by_place on update_devices (tenant_id, campaign_id, wave, position, id);
+create index update_devices_by_state on update_devices (tenant_id, campaign_id, wave, state);
+create index update_devices_started on update_devices (tenant_id, campaign_id, id) where is_started;
+create index update_devices_reported on update_devices (tenant_id, campaign_id, id) where report is not null;
 create index update_devices_by_job on update_devices (tenant_id, job_id) where job_id is not null;
-create index update_devices_by_asset on update_devices (tenant_id, asset_id, created_at);
-create index update_devices_reported on update_devices (tenant_id, campaign_id) where report is not null;
+create index update_devices_by_asset on update_devices (tenant_id, asset_id, id);
 grant select, insert, update, delete on update_devices to :app_role;
