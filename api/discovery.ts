@@ -469,6 +469,31 @@ export const discovery = contract({
       answers: { 204: empty },
       errors: ['not_found', 'lease_lost', 'invalid_receipt', 'conflict'],
     },
+    recordDevice: {
+      method: 'PUT',
+      path: '/gateways/{gatewayId}/devices/{assetId}',
+      summary: 'Write what a device reported after a change to its asset; repeating the request has no effect',
+      description: 'The sources of the fields are those of a discovery with the same link.',
+      access: 'peer',
+      params: closed({ gatewayId: Uuid, assetId: Uuid }),
+      body: data(
+        closed({
+          assetLinkId: Type.String({ minLength: 1, maxLength: 256 }),
+          /** The key of the report. A report with the same key is written once. */
+          key: Uuid,
+          asset: Type.Record(Type.String(), Type.Unknown()),
+        }),
+      ),
+      answers: {
+        200: data(
+          closed({
+            assetId: Type.Optional(Type.String()),
+            problem: Type.Optional(Type.String({ description: 'Why the inventory refused the report' })),
+          }),
+        ),
+      },
+      errors: ['not_found'],
+    },
     endGatewayRuns: {
       method: 'POST',
       path: '/gateways/{gatewayId}/end-runs',

@@ -14,6 +14,7 @@ import { runScheduleTasks } from './run-schedule.ts'
 import { runStartTasks } from './run-start.ts'
 import { runHandlers } from './runs.ts'
 import { updateLinkHandlers } from './update-links.ts'
+import { updatedDeviceHandlers } from './updated-devices.ts'
 
 export const discoveryService = service({
   contract: discovery,
@@ -27,6 +28,7 @@ export const discoveryService = service({
     ...propertyHandlers(context),
     ...runHandlers(context),
     ...updateLinkHandlers(context),
+    ...updatedDeviceHandlers(context),
   }),
   tasks: (context) => ({
     ...runStartTasks(context),

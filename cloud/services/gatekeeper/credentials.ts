@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import type { BuiltInWorkflowName } from '@millwright/api/built-in-workflows.ts'
 import { credentials } from '@millwright/api/credentials.ts'
 import { credentialLimits, type SelectedCredential } from '@millwright/api/credentials-shapes.ts'
 import { discovery } from '@millwright/api/discovery.ts'
@@ -91,9 +92,17 @@ function addressesOf({ address, addresses }: { address?: string; addresses?: str
   throw new Problem('invalid_body', `${errors[0].pointer} ${errors[0].detail}`, { errors })
 }
 
+/** The workflows of the jobs for which credentials are delivered, with the states in which a gateway works on a device. */
+const deliveryStates: ReadonlyMap<string, readonly string[]> = new Map<BuiltInWorkflowName, readonly string[]>([
+  ['artefact-retrieval', ['RUNNING']],
+  ['artefact-update', ['PREPARING', 'ACTIVATE', 'ACTIVATING', 'VERIFYING', 'CANCELING']],
+  ['device-info', ['RUNNING']],
+  ['discovery', ['RUNNING']],
+])
+
 type Product = { identifier: string; version: string }
 /**
- * A permitted delivery. `assetId` is the asset of a device-info job. `product` is null if the gateway has not reported
+ * A permitted delivery. `assetId` is the asset of a job for one device. `product` is null if the gateway has not reported
  * the link or its product.
  */
 type PermittedDelivery = {
@@ -105,28 +114,29 @@ type PermittedDelivery = {
 
 /**
  * Checks the job and its lease, and compares the job with the stored data. For a discovery job, the run must belong to
- * a discovery of this gateway and link. For a device-info job, the link must have found the asset. Throws when the
- * gateway may not get the credentials.
+ * a discovery of this gateway and link. For the other jobs, the link must have found the asset. Throws when the gateway may
+ * not get the credentials.
  */
 async function allow(context: Context, caller: Caller, request: CredentialsRequest): Promise<PermittedDelivery> {
   requireGateway(caller)
   const { workflow, definition, status } = await ownJob(context, caller, request.jobId)
-  if (workflow.name !== 'discovery' && workflow.name !== 'device-info')
+  const states = deliveryStates.get(workflow.name)
+  if (states === undefined)
     throw new Problem('forbidden', `Gateways receive no device credentials for jobs of the workflow ${workflow.name}`)
   if (definition.assetLinkId !== request.assetLinkId)
     throw new Problem(
       'forbidden',
       `Job ${request.jobId} is not for asset link ${request.assetLinkId}. Request credentials only for the asset link of the job.`,
     )
-  if (workflow.name === 'device-info' && !request.addresses.every((one) => textsIn(definition.addresses).includes(one)))
+  if (workflow.name !== 'discovery' && !request.addresses.every((one) => textsIn(definition.addresses).includes(one)))
     throw new Problem(
       'forbidden',
       `Job ${request.jobId} is for a device at another address. Request credentials only for the addresses of the job.`,
     )
-  if (status.state !== 'RUNNING')
+  if (!states.includes(status.state))
     throw new Problem(
       'conflict',
-      `Job ${request.jobId} is in the state ${status.state}. Credentials are delivered only while a job is in the state RUNNING.`,
+      `Job ${request.jobId} is in the state ${status.state}. Credentials are delivered only while a job is in the state ${states.join(' or ')}.`,
     )
   const { data: lease } = await context.peers(workflows, systemCaller(caller)).readLease({
     params: { id: request.jobId },
@@ -229,8 +239,8 @@ type Device = { address: string; assetIds: string[] }
 /**
  * Returns the devices that may get credentials, with the assets whose own credentials they get. A device reports its
  * identifiers and further addresses itself, so only the addresses at which the link found devices count. The credentials
- * of an asset are delivered only for the address at which it was found first. A device-info job gets credentials only for
- * addresses at which the link found the asset of the job.
+ * of an asset are delivered only for the address at which it was found first. A job for one device gets credentials only
+ * for addresses at which the link found the asset of the job.
  */
 async function devicesAt(
   context: Context,

@@ -1,13 +1,12 @@
-import { inventory, inventoryLimits } from '@millwright/api/inventory/inventory.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { CampaignAction, CampaignTargets } from '@millwright/api/updates.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import { permissionDeniedIn } from '../../platform/access/permission-denied.ts'
 import { may, mayIn } from '../../platform/access/rights.ts'
-import { systemCaller } from '../../platform/access/system.ts'
 import { hiddenAssets, idsIn, readableAssets, readsAllAssets } from '../../platform/asset-visibility.ts'
 import type { Context } from '../../platform/service.ts'
 import type { CampaignRow } from './campaign-store.ts'
+import { type DescribedAsset, describeAssets } from './described-assets.ts'
 
 /**
  * The rights for campaigns. Every caller with `glb_jobs_read` sees the campaigns of the tenant, but only the assets that it
@@ -16,27 +15,8 @@ import type { CampaignRow } from './campaign-store.ts'
 
 const write = 'inventory_write_asset_data'
 
-export type AssetDescription = { id: string; accessGroupId: string; isDeleted: boolean }
-
-/** Returns the assets that exist or existed, by id, with their current access group. */
-export async function describeAssets(
-  { peers }: Pick<Context, 'peers'>,
-  { tenantId, tenantName }: Pick<Caller, 'tenantId' | 'tenantName'>,
-  ids: readonly string[],
-): Promise<Map<string, AssetDescription>> {
-  const once = [...new Set(ids)]
-  const found = new Map<string, AssetDescription>()
-  const client = peers(inventory, systemCaller({ tenantId, tenantName }))
-  for (let start = 0; start < once.length; start += inventoryLimits.classified) {
-    const part = once.slice(start, start + inventoryLimits.classified)
-    const { data } = await client.describeAssets({ body: { data: { ids: part } } })
-    for (const asset of data) found.set(asset.id, asset)
-  }
-  return found
-}
-
 /** Returns whether the caller can update the device of an asset. */
-export function mayUpdate(caller: Pick<Caller, 'rights'>, { accessGroupId }: AssetDescription): boolean {
+export function mayUpdate(caller: Pick<Caller, 'rights'>, { accessGroupId }: DescribedAsset): boolean {
   return mayIn(caller, 'inventory_read_asset_data', accessGroupId) && mayIn(caller, write, accessGroupId)
 }
 

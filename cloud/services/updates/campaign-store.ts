@@ -264,6 +264,15 @@ export async function listDue(handle: Handle, now: string, limit: number): Promi
   return (await handle.rows(dueStatement, now, limit)).map(({ id }) => id)
 }
 
+const postponeStatement = statement(
+  `update update_campaigns c set due_at = $3 where c.tenant_id = $1 and c.id = $2`,
+)
+
+/** Stores when the executor continues a campaign after an error. */
+export async function postpone(tx: Transaction, id: string, dueAt: string): Promise<void> {
+  await tx.run(postponeStatement, id, dueAt)
+}
+
 const scheduleStatement = statement(
   `update update_campaigns c set due_at = $4, state_reason = $5
    where c.tenant_id = $1 and c.id = $2 and c.changes = $3`,

@@ -125,6 +125,8 @@ const insertStatement = statement<{ id: string }>(
 
 const perInsert = 1_000
 
+const holdLockStatement = statement(`select pg_advisory_xact_lock(hashtextextended($1::text, 7272))`)
+
 /** Stores devices. Returns the number of stored devices: assets that another campaign holds are left out. */
 export async function insertDevices(
   tx: Transaction,
@@ -133,6 +135,7 @@ export async function insertDevices(
   now: string,
 ): Promise<number> {
   let total = 0
+  await tx.run(holdLockStatement)
   for (let start = 0; start < devices.length; start += perInsert) {
     const rows = devices.slice(start, start + perInsert).map((device) => ({
       ...device,
@@ -239,7 +242,7 @@ export async function updateDevice(
 
 const progressStatement = statement(
   `update update_devices d set state = $4, progress = $5, modified_at = $6
-   where d.tenant_id = $1 and d.id = $2 and d.job_id = $3 and d.state in ('waiting', 'downloading', 'transferring')`,
+   where d.tenant_id = $1 and d.id = $2 and d.job_id = $3 and d.state in ('downloading', 'transferring')`,
 )
 
 /** Stores the progress of a device before it is prepared. It has no effect if the device has advanced. */
@@ -249,6 +252,21 @@ export async function setProgress(
   now: string,
 ): Promise<void> {
   await tx.run(progressStatement, id, jobId, state, progress, now)
+}
+
+const waitingReasonStatement = statement(
+  `update update_devices d set reason = $4, modified_at = $5
+   where d.tenant_id = $1 and d.campaign_id = $2 and d.gateway_id = $3 and d.state = 'waiting' and not d.is_started
+     and d.reason is distinct from $4`,
+)
+
+/** Stores why the devices of a gateway do not start. */
+export async function setWaitingReason(
+  tx: Transaction,
+  { campaignId, gatewayId, reason }: { campaignId: string; gatewayId: string; reason: string | null },
+  now: string,
+): Promise<void> {
+  await tx.run(waitingReasonStatement, campaignId, gatewayId, reason, now)
 }
 
 const cancelWaitingStatement = statement<DeviceRow>(
@@ -266,8 +284,7 @@ const cancelStartedStatement = statement(
  */
 export async function cancelDevices(
   tx: Transaction,
-  campaignId: string,
-  reason: string,
+  { campaignId, reason }: { campaignId: string; reason: string },
   now: string,
 ): Promise<DeviceRow[]> {
   await tx.run(cancelStartedStatement, campaignId, reason, now)
@@ -310,12 +327,13 @@ export function lockRetryable(
   return tx.rows(retryableStatement, campaignId, assetIds === undefined ? null : arrayOf('uuid', assetIds))
 }
 
-/** Returns an asset among these that another campaign holds. */
+/** Returns an asset among these that another campaign holds. No other campaign holds one until the end of the transaction. */
 export async function findHeldElsewhere(
   tx: Transaction,
   campaignId: string,
   assetIds: readonly string[],
 ): Promise<string | undefined> {
+  await tx.run(holdLockStatement)
   return (await tx.row(holdStatement, campaignId, arrayOf('uuid', assetIds)))?.assetId
 }
 
@@ -338,19 +356,24 @@ export async function assetsInCampaigns(handle: Handle, assetIds: readonly strin
 const assetIdsStatement = statement<{ assetId: string }>(
   `select d.asset_id as "assetId" from update_devices d where d.tenant_id = $1 and d.campaign_id = $2`,
 )
-const unskippedStatement = statement<{ assetId: string }>(
+const openAssetsStatement = statement<{ assetId: string }>(
   `select d.asset_id as "assetId" from update_devices d
    where d.tenant_id = $1 and d.campaign_id = $2 and d.state not in ${finalStates}`,
 )
+const failedAssetsStatement = statement<{ assetId: string }>(
+  `select d.asset_id as "assetId" from update_devices d
+   where d.tenant_id = $1 and d.campaign_id = $2 and d.state = 'failed'`,
+)
 
-/** Returns the assets of a campaign: all, or those of devices that are not final. */
+const assetStatements = { all: assetIdsStatement, open: openAssetsStatement, failed: failedAssetsStatement }
+
+/** Returns the assets of a campaign: of all devices, of those that are not final, or of those that failed. */
 export async function assetsOfCampaign(
   handle: Handle,
   campaignId: string,
-  { onlyOpen = false }: { onlyOpen?: boolean } = {},
+  { states = 'all' }: { states?: keyof typeof assetStatements } = {},
 ): Promise<string[]> {
-  const rows = await handle.rows(onlyOpen ? unskippedStatement : assetIdsStatement, campaignId)
-  return rows.map(({ assetId }) => assetId)
+  return (await handle.rows(assetStatements[states], campaignId)).map(({ assetId }) => assetId)
 }
 
 export type DeviceFilter = {

@@ -24,6 +24,8 @@ export type QueuedDevice = {
   state: DeviceState
   /** Whether a waiting device has a job already. It then counts as a device that is being updated. */
   isStarted: boolean
+  /** Whether the device cannot start now for another reason, for example because its gateway is offline. */
+  isBlocked?: boolean
   windows: readonly MaintenanceWindow[]
 }
 
@@ -91,7 +93,9 @@ function isRunning({ state, isStarted }: QueuedDevice): boolean {
 /** Returns the waiting devices of a wave in the order in which they start. */
 function waitingOf(devices: readonly QueuedDevice[], wave: number): QueuedDevice[] {
   return devices
-    .filter((device) => device.state === 'waiting' && !device.isStarted && device.wave === wave)
+    .filter(
+      (device) => device.state === 'waiting' && !device.isStarted && device.isBlocked !== true && device.wave === wave,
+    )
     .toSorted((one, other) => one.order - other.order || (one.id < other.id ? -1 : Number(one.id > other.id)))
 }
 

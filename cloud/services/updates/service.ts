@@ -3,6 +3,9 @@ import { type Handlers, service } from '../../platform/service.ts'
 import { artefactTasks } from './artefact-tasks.ts'
 import { artefactHandlers } from './artefacts.ts'
 import { assetUpdateHandlers } from './asset-updates.ts'
+import { campaignActionHandlers } from './campaign-actions.ts'
+import { campaignDeviceHandlers } from './campaign-devices.ts'
+import { campaignTasks } from './campaign-task.ts'
 import { campaignHandlers } from './campaigns.ts'
 import { contentHandlers } from './contents.ts'
 import { driftHandlers } from './drift.ts'
@@ -25,10 +28,18 @@ export const updatesService = service({
     ...driftHandlers(context),
     ...assetUpdateHandlers(context),
     ...campaignHandlers(context),
+    ...campaignActionHandlers(context),
+    ...campaignDeviceHandlers(context),
+  }),
+  tasks: (context) => ({
+    ...artefactTasks(context, partsOf(context)),
+    ...windowTasks(context),
+    ...campaignTasks(context),
   }),
   tasks: (context) => ({
     ...artefactTasks(context, partsOf(context)),
     ...retrievalTasks(context),
     ...windowTasks(context),
+    ...campaignTasks(context),
   }),
 })
