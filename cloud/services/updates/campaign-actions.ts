@@ -214,7 +214,6 @@ function newDevice(row: PlanRow): NewDevice {
     group: row.group,
     after: row.after,
     notWith: row.notWith,
-    nodeIds: row.nodeIds,
     windows: row.windows,
     state: outcome === 'update' ? 'waiting' : 'skipped',
     reason: outcome === 'update' ? null : (row.reason ?? skipReasons[outcome]),

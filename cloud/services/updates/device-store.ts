@@ -23,7 +23,6 @@ export type DeviceRow = {
   group: string
   after: string[]
   notWith: string[]
-  nodeIds: string[]
   windows: MaintenanceWindow[]
   state: DeviceState
   progress: number
@@ -48,7 +47,7 @@ export type DeviceReport = { jobId: string; asset?: Record<string, unknown>; ver
 const planColumns = `d.id, d.campaign_id as "campaignId", d.asset_id as "assetId", d.asset_name as "assetName",
   d.access_group_id as "accessGroupId", d.gateway_id as "gatewayId", d.asset_link_id as "assetLinkId",
   d.link_asset_id as "linkAssetId", d.from_version as "fromVersion", d.to_version as "toVersion", d.steps, d.wave, d.position,
-  d.group_key as "group", d.after_assets as "after", d.not_with_assets as "notWith", d.node_ids as "nodeIds", d.windows`
+  d.group_key as "group", d.after_assets as "after", d.not_with_assets as "notWith", d.windows`
 const stateColumns = `d.state, d.progress, d.step, d.attempt, d.reason, d.reported_version as "reportedVersion",
   d.is_started as "isStarted", d.job_id as "jobId", d.is_job_created as "isJobCreated", d.activation_at as "activationAt",
   d.cancel_at as "cancelAt", d.report, d.created_at as "createdAt", d.modified_at as "modifiedAt"`
@@ -73,17 +72,15 @@ export type NewDevice = Pick<
   | 'group'
   | 'after'
   | 'notWith'
-  | 'nodeIds'
   | 'windows'
   | 'reason'
 > & { state: 'waiting' | 'skipped' }
 
-type InsertedDevice = Omit<NewDevice, 'steps' | 'after' | 'notWith' | 'nodeIds' | 'windows'> & {
+type InsertedDevice = Omit<NewDevice, 'steps' | 'after' | 'notWith' | 'windows'> & {
   campaignId: string
   steps: string
   after: string
   notWith: string
-  nodeIds: string
   windows: string
   createdAt: string
 }
@@ -105,7 +102,6 @@ const inserted = rowset<InsertedDevice>({
   group: 'text',
   after: 'json',
   notWith: 'json',
-  nodeIds: 'json',
   windows: 'json',
   state: 'text',
   reason: 'text',
@@ -114,10 +110,9 @@ const inserted = rowset<InsertedDevice>({
 
 const insertStatement = statement<{ id: string }>(
   `insert into update_devices (tenant_id, id, campaign_id, asset_id, asset_name, access_group_id, gateway_id, asset_link_id,
-     link_asset_id, from_version, to_version, steps, wave, position, group_key, after_assets, not_with_assets, node_ids,
-     windows, state, reason, is_held, created_at, modified_at)
+     link_asset_id, from_version, to_version, steps, wave, position, group_key, after_assets, not_with_assets, windows, state, reason, is_held, created_at, modified_at)
    select $1, id, "campaignId", "assetId", "assetName", "accessGroupId", "gatewayId", "assetLinkId", "linkAssetId",
-     "fromVersion", "toVersion", steps, wave, position, "group", after, "notWith", "nodeIds", windows, state, reason,
+     "fromVersion", "toVersion", steps, wave, position, "group", after, "notWith", windows, state, reason,
      state = 'waiting', "createdAt", "createdAt"
    from ${inserted.rows}
    on conflict (tenant_id, asset_id) where is_held do nothing returning id`,
@@ -143,7 +138,6 @@ export async function insertDevices(
       steps: jsonText(device.steps),
       after: jsonText(device.after),
       notWith: jsonText(device.notWith),
-      nodeIds: jsonText(device.nodeIds),
       windows: jsonText(device.windows),
       createdAt: now,
     }))

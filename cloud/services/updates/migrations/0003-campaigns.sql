@@ -64,7 +64,6 @@ create table update_devices (
   group_key text not null,
   after_assets json not null,
   not_with_assets json not null,
-  node_ids json not null,
   windows json not null,
   state text collate "C" not null check (state in ('waiting', 'downloading', 'transferring', 'prepared', 'activating',
     'verifying', 'succeeded', 'failed', 'unknown', 'skipped', 'canceled')),

@@ -1,0 +1,247 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Campaign, CampaignDevice, DeviceState } from '@millwright/api/updates.ts'
+import type { WorkflowJob } from '@millwright/api/workflows.ts'
+import {
+  enrolledGateway,
+  foundDevice,
+  linkReport,
+  runScan,
+  type TestGateway,
+} from '../../platform/testing/gateway.ts'
+import type { TestCaller, TestHub } from '../../platform/testing/hub.ts'
+
+/** The test kit of the update hub: devices that a gateway has found, artefacts, and a gateway that updates devices. */
+
+export const testProduct = { manufacturer: 'Example', product: 'PUMP-1' } as const
+
+const updateInterface = 'millwright.industrialassethub.artefact_update.v1'
+
+/** Creates the report of a device with a firmware version, as a gateway sends it. */
+export function updatableDevice(index: number, { version = '1.0.0', ...changes }: Record<string, unknown> = {}) {
+  return foundDevice(index, {
+    product_instance_information: {
+      serial_number: `SN${index}`,
+      manufacturer_product: {
+        name: 'Pump',
+        product_id: testProduct.product,
+        manufacturer: { name: testProduct.manufacturer },
+      },
+    },
+    software_components: [
+      {
+        artifact: {
+          software_artifact_type: 'SoftwareArtifact',
+          name: 'Firmware',
+          is_firmware: true,
+          asset_identifiers: [{ asset_identifier_type: 'SoftwareIdentifier', name: 'Firmware', version }],
+        },
+      },
+    ],
+    ...changes,
+  })
+}
+
+export type UpdatePlant = {
+  hub: TestHub
+  admin: TestCaller
+  gateway: TestGateway
+  /** The assets of the devices, in the order of their numbers. */
+  assetIds: string[]
+}
+
+type PlantOptions = { devices?: number; first?: number; name?: string; accessGroup?: string }
+
+/** Creates a gateway with a link that can update devices, and devices that the link has found. */
+export async function updatePlant(hub: TestHub, admin: TestCaller, options: PlantOptions = {}): Promise<UpdatePlant> {
+  const { devices = 1, first = 1, name = 'line 1', accessGroup } = options
+  const group = accessGroup === undefined ? {} : { access_group: accessGroup }
+  const gateway = await enrolledGateway(hub, admin, { name, ...group })
+  const link = linkReport({ appInstanceId: `link-of-${gateway.id}` })
+  const interfaces = [...link.interfaces, updateInterface]
+  const report = { gatewayVersion: '1.0.0', links: [{ ...link, interfaces }] }
+  await gateway.gatekeeper.reportLinks({ body: { data: report } })
+  const { jobId } = await admin.discovery.createDiscovery({
+    params: { gatewayId: gateway.id },
+    body: { data: { assetLinkId: link.appInstanceId } },
+  })
+  const assets = Array.from({ length: devices }, (_, index) => updatableDevice(first + index))
+  await runScan({ hub, admin, gateway, jobId, assets })
+  const names = assets.map((asset) => asset.name)
+  const found = new Map<unknown, string>()
+  for (let offset = 0; found.size < devices; offset += 100) {
+    const query = { filter: `functional_object_type eq 'Device'`, limit: 100, offset, fields: 'id,name' }
+    const { data } = await admin.inventory.listAssets({ query })
+    if (data.length === 0) break
+    for (const asset of data) if (names.includes(asset.name)) found.set(asset.name, String(asset.id))
+  }
+  return { hub, admin, gateway, assetIds: names.map((one) => found.get(one) ?? '') }
+}
+
+/** Creates an artefact with content, and allows artefacts without a signature. */
+export async function createArtefact(
+  hub: TestHub,
+  admin: TestCaller,
+  more: Record<string, unknown> = {},
+): Promise<string> {
+  await admin.updates.putSettings({ body: { data: { allowsUnsigned: true } } })
+  const content = randomBytes(64)
+  const { data } = await admin.updates.createArtefact({
+    body: {
+      data: {
+        name: 'Firmware of the pump',
+        manufacturer: testProduct.manufacturer,
+        products: [testProduct.product],
+        version: '2.0.0',
+        kind: 'firmware',
+        sha256: createHash('sha256').update(content).digest('hex'),
+        size: content.length,
+        ...more,
+      },
+    },
+  })
+  const { status, text } = await hub.request({
+    method: 'PUT',
+    path: `/updates/v1/artefacts/${data.id}/content`,
+    headers: { authorization: `Bearer ${admin.token}`, 'content-type': 'application/octet-stream' },
+    body: content,
+  })
+  if (status !== 200) throw new Error(`The content was not stored: ${text}`)
+  return data.id
+}
+
+export type DraftOptions = Partial<Omit<Campaign, 'targets'>> & { artefactId: string; assetIds: string[] }
+
+export async function createDraft(
+  admin: TestCaller,
+  { assetIds, artefactId, ...more }: DraftOptions,
+): Promise<Campaign> {
+  const draft = { name: 'Pumps to 2.0.0', artefactId, targets: { assetIds }, stopOnFailurePercent: 100, ...more }
+  return (await admin.updates.createCampaign({ body: { data: draft as never } })).data
+}
+
+/** Creates a campaign and starts it. */
+export async function startCampaign(admin: TestCaller, options: DraftOptions): Promise<Campaign> {
+  const { id } = await createDraft(admin, options)
+  return (await admin.updates.startCampaign({ params: { id } })).data
+}
+
+export async function readCampaign(admin: TestCaller, id: string): Promise<Campaign> {
+  return (await admin.updates.readCampaign({ params: { id } })).data
+}
+
+export async function listDevices(admin: TestCaller, id: string): Promise<CampaignDevice[]> {
+  const devices: CampaignDevice[] = []
+  for (;;) {
+    const query = { limit: 100, offset: devices.length }
+    const { data, meta } = await admin.updates.listDevices({ params: { id }, query })
+    devices.push(...data)
+    if (data.length === 0 || devices.length >= (meta.totalElements ?? 0)) return devices
+  }
+}
+
+/** Returns the states of the devices of a campaign by their asset. */
+export async function statesOf(admin: TestCaller, id: string): Promise<Map<string, DeviceState>> {
+  return new Map((await listDevices(admin, id)).map(({ assetId, state }) => [assetId, state]))
+}
+
+/** Polls until a condition holds. Runs the background tasks of the hub meanwhile. */
+export async function until<Value>(
+  hub: TestHub,
+  read: () => Promise<Value>,
+  holds: (value: Value) => boolean,
+): Promise<Value> {
+  const deadline = performance.now() + 60_000
+  for (;;) {
+    await hub.settle()
+    const value = await read()
+    if (holds(value)) return value
+    if (performance.now() > deadline) throw new Error(`The condition did not hold in time: ${JSON.stringify(value)}`)
+    await delay(20)
+  }
+}
+
+/** Makes the executor continue all campaigns now, as it does after some seconds. */
+export async function tick(hub: TestHub): Promise<void> {
+  await hub.asOwner((owner) =>
+    owner.query(`update update_campaigns set due_at = now() where tenant_id = $1 and due_at is not null`, [
+      hub.tenant.tenantId,
+    ]),
+  )
+  await hub.settle()
+}
+
+export type HeldJob = { job: WorkflowJob; jobId: string; lease: string; assetId: string; state: string }
+
+const updateWorkflows = ['artefact-update']
+
+/** Leases the next update job of a gateway. Returns undefined if there is none. */
+export async function leaseUpdate(
+  { gatekeeper }: Pick<TestGateway, 'gatekeeper'>,
+  waitSeconds = 0,
+): Promise<HeldJob | undefined> {
+  const taken = await gatekeeper.leaseJob({ body: { data: { workflows: updateWorkflows, waitSeconds } } })
+  if (taken?.data === undefined) return undefined
+  const { job, lease } = taken.data
+  return { job, jobId: job.id, lease: lease.id, assetId: String(job.definition.assetId), state: job.status.state }
+}
+
+type Report = { message?: string; progress?: number; result?: Record<string, unknown> }
+
+/** Reports the next state of a job, as a gateway does. Returns the state that the job has then. */
+export async function advance(
+  { gatekeeper }: Pick<TestGateway, 'gatekeeper'>,
+  { jobId, lease }: Pick<HeldJob, 'jobId' | 'lease'>,
+  state: string,
+  report: Report = {},
+): Promise<string> {
+  const body = { data: { jobId, state, ...report } }
+  return (await gatekeeper.advanceJob({ params: { id: lease }, body })).data.state
+}
+
+/** Works on one leased job until it waits for the platform or ends. `fail` decides the state of the end. */
+export async function workOn(
+  gateway: TestGateway,
+  held: HeldJob,
+  fail: (held: HeldJob) => { state: 'FAILED' | 'UNKNOWN'; message: string } | undefined = () => undefined,
+): Promise<void> {
+  if (held.state === 'PREPARING') {
+    await gateway.gatekeeper.renewLease({
+      params: { id: held.lease },
+      body: { data: { jobId: held.jobId, progress: 50, phase: 'transferring' } },
+    })
+    await advance(gateway, held, 'PREPARED')
+    return
+  }
+  if (held.state === 'CANCELING') {
+    await advance(gateway, held, 'CANCELED')
+    return
+  }
+  if (held.state === 'ACTIVATE') await advance(gateway, held, 'ACTIVATING')
+  const failure = fail(held)
+  if (failure !== undefined) {
+    await advance(gateway, held, failure.state, { message: failure.message })
+    return
+  }
+  await advance(gateway, held, 'VERIFYING')
+  const { version } = held.job.definition.artefact as { version: string }
+  await advance(gateway, held, 'ACTIVATED', { result: { version } })
+}
+
+/** Works on all update jobs of a gateway until a condition of the campaign holds. */
+export async function workUntil(
+  { hub, admin, gateway }: UpdatePlant,
+  id: string,
+  holds: (campaign: Campaign) => boolean,
+  fail?: Parameters<typeof workOn>[2],
+): Promise<Campaign> {
+  return until(
+    hub,
+    async () => {
+      for (let held = await leaseUpdate(gateway); held !== undefined; held = await leaseUpdate(gateway))
+        await workOn(gateway, held, fail)
+      return readCampaign(admin, id)
+    },
+    holds,
+  )
+}
