@@ -5,13 +5,16 @@ import { type AssetUpdates, retrievedKinds, type updates } from '@millwright/api
 import { compareVersions } from '@millwright/api/version-order.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import type { Context, Handlers } from '../../platform/service.ts'
+import { showDevice } from './campaign.ts'
 import { assessCompatibility, type InstallableArtefact, productMismatch } from './compatibility.ts'
+import { listUpdatesOfAsset } from './device-store.ts'
 import { readTopology } from './device-topology.ts'
 import { type DeviceSituation, readSituation, readUsableArtefacts, withRefusal } from './target-assessment.ts'
 import { impactOf } from './topology-impact.ts'
 
-/** The maximum number of artefacts on the page of an asset. */
+/** The maximum number of artefacts and of updates on the page of an asset. */
 const shownArtefacts = 50
+const shownUpdates = 20
 
 /** What the update hub knows about one asset. */
 export function assetUpdateHandlers(
@@ -30,7 +33,7 @@ export function assetUpdateHandlers(
           ...(found?.problem === undefined ? {} : { problem: found.problem }),
           canRetrieve: found?.link?.canRetrieve === true ? [...retrievedKinds] : [],
           artefacts: await artefactsOf(context, caller, { device, situation }),
-          history: [],
+          history: await historyOf(context, caller, id),
         },
       }
     },
@@ -52,6 +55,11 @@ export function assetUpdateHandlers(
       }
     },
   }
+}
+
+async function historyOf({ database }: Context, caller: Caller, id: string): Promise<AssetUpdates['history']> {
+  const rows = await database.read(caller, (handle) => listUpdatesOfAsset(handle, id, shownUpdates))
+  return rows.map((row) => ({ ...showDevice(row), campaignName: row.campaignName, artefactName: row.artefactName }))
 }
 
 /** Returns the product and version of a readable asset. Hidden and missing assets return the same error. */

@@ -10,7 +10,7 @@ import { createYield } from '../../platform/event-loop.ts'
 import type { Context } from '../../platform/service.ts'
 import { artefactsFor } from './artefact-store.ts'
 import { assessCompatibility, type Compatibility, type InstallableArtefact } from './compatibility.ts'
-import { assetsInCampaigns } from './plan-store.ts'
+import { assetsInCampaigns } from './device-store.ts'
 import { usabilityProblem } from './signatures.ts'
 import { readSettings } from './trust-anchor-store.ts'
 

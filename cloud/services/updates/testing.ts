@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
+import { baseSchemaUrl } from '@millwright/api/asset-schema.ts'
 import type { Campaign, CampaignDevice, DeviceState } from '@millwright/api/updates.ts'
 import type { WorkflowJob } from '@millwright/api/workflows.ts'
 import {
@@ -23,15 +24,17 @@ export function updatableDevice(index: number, { version = '1.0.0', ...changes }
     product_instance_information: {
       serial_number: `SN${index}`,
       manufacturer_product: {
-        name: 'Pump',
-        product_id: testProduct.product,
         manufacturer: { name: testProduct.manufacturer },
+        product_id: testProduct.product,
+        product_name: 'Pump',
       },
     },
     software_components: [
       {
+        software_component_type: 'SoftwareArtifactComponent',
         artifact: {
-          software_artifact_type: 'SoftwareArtifact',
+          functional_object_type: 'SoftwareArtifact',
+          functional_object_schema_url: baseSchemaUrl,
           name: 'Firmware',
           is_firmware: true,
           asset_identifiers: [{ asset_identifier_type: 'SoftwareIdentifier', name: 'Firmware', version }],
