@@ -12,6 +12,7 @@ import { answer, type Context, type Handlers } from '../../platform/service.ts'
 import type { ArtefactRow } from './artefact-store.ts'
 import * as store from './artefact-store.ts'
 import { missingArtefact, requireArtefact, showArtefact } from './artefact-view.ts'
+import { findUseOfArtefact } from './campaign-store.ts'
 import { deleteUnusedContent, deleteUpload, findContent, lockContent } from './content-row-store.ts'
 import { checkedSignature } from './signatures.ts'
 import { listTrustAnchors, lockTrustAnchors, readSettings } from './trust-anchor-store.ts'
@@ -108,6 +109,12 @@ export function artefactHandlers(context: Context): Pick<Handlers<typeof updates
       await requireArtefact(context, caller, id)
       await database.transaction(caller, async (tx) => {
         const row = requireFound(await store.lockArtefact(tx, id), id)
+        const campaign = await findUseOfArtefact(tx, id)
+        if (campaign !== undefined)
+          throw new Problem(
+            'artefact_in_use',
+            `The campaign "${campaign}" installs the artefact. Wait until it has ended, cancel it, or delete its draft`,
+          )
         await removeArtefact(tx, caller, { row, action: 'deleteArtefact' })
       })
       return answer(204)

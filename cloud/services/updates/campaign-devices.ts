@@ -9,6 +9,7 @@ import { requireCampaign } from './campaigns.ts'
 import { deviceAfter } from './device-state.ts'
 import * as store from './device-store.ts'
 import { storeChange } from './device-work.ts'
+import { noteRetrieval } from './retrieval-state.ts'
 
 type Operations = 'listDevices' | 'listFailures' | 'noteJob'
 
@@ -35,13 +36,17 @@ export function campaignDeviceHandlers(context: Context): Pick<Handlers<typeof u
     },
 
     /**
-     * Records what a gateway reported about a job. The executor reads the jobs of running devices too, so a lost report has
-     * no effect. Progress is stored without a lock on the campaign, because it is frequent.
+     * Records what a gateway reported about a job of a device or of a retrieval. The executor reads the jobs of running
+     * devices too, so a lost report has no effect. Progress is stored without a lock on the campaign, because it is frequent.
      */
     async noteJob({ params: { jobId }, body: { data } }, caller) {
       const device = await database.read(caller, (handle) => store.findDeviceOfJob(handle, jobId))
-      const change = device === undefined ? undefined : deviceAfter(device, data)
-      if (device === undefined || change === undefined) return answer(204)
+      if (device === undefined) {
+        await noteRetrieval(context, caller, { jobId, ...data })
+        return answer(204)
+      }
+      const change = deviceAfter(device, data)
+      if (change === undefined) return answer(204)
       const now = new Date().toISOString()
       const { state = device.state, progress = device.progress } = change
       if (isPreparing(device.state) && isPreparing(state)) {

@@ -347,6 +347,15 @@ export async function assetsInCampaigns(handle: Handle, assetIds: readonly strin
   return new Map(rows.map(({ assetId, campaignId }) => [assetId, campaignId]))
 }
 
+const beingUpdatedStatement = statement<{ id: string }>(
+  `select d.id from update_devices d where d.tenant_id = $1 and d.asset_id = $2 and d.is_held and d.is_started limit 1`,
+)
+
+/** Returns whether the device of an asset is being updated. A device that a campaign holds but has not started is not. */
+export async function isBeingUpdated(handle: Handle, assetId: string): Promise<boolean> {
+  return (await handle.row(beingUpdatedStatement, assetId)) !== undefined
+}
+
 const assetIdsStatement = statement<{ assetId: string }>(
   `select d.asset_id as "assetId" from update_devices d where d.tenant_id = $1 and d.campaign_id = $2`,
 )

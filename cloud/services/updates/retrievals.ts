@@ -14,6 +14,7 @@ import { findArtefact } from './artefact-store.ts'
 import { parseContentRange } from './byte-ranges.ts'
 import { leasedJob, offsetHeader, receivePart, requireLength } from './contents.ts'
 import { describeAssets } from './described-assets.ts'
+import { isBeingUpdated } from './device-store.ts'
 import { completeRetrieval, emitRetrieval, showRetrieval } from './retrieval-state.ts'
 import type { RetrievalRow } from './retrieval-store.ts'
 import * as store from './retrieval-store.ts'
@@ -51,6 +52,8 @@ export function retrievalHandlers(
         const running = await store.lockOpenRetrieval(tx, { assetId, kind })
         // A repeated request does not read the device twice.
         if (running !== undefined) return running
+        if (await isBeingUpdated(tx, assetId))
+          throw new Problem('update_in_progress', 'A campaign updates the device now. Retry when the device is done')
         const inserted = await store.insertRetrieval(tx, row, new Date().toISOString())
         if (inserted === undefined) throw new TypeError('The retrieval was not stored')
         await record(tx, caller, {

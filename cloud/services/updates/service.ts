@@ -33,11 +33,6 @@ export const updatesService = service({
   }),
   tasks: (context) => ({
     ...artefactTasks(context, partsOf(context)),
-    ...windowTasks(context),
-    ...campaignTasks(context),
-  }),
-  tasks: (context) => ({
-    ...artefactTasks(context, partsOf(context)),
     ...retrievalTasks(context),
     ...windowTasks(context),
     ...campaignTasks(context),

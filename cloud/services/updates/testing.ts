@@ -1,8 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { baseSchemaUrl } from '@millwright/api/asset-schema.ts'
-import type { Campaign, CampaignDevice, DeviceState } from '@millwright/api/updates.ts'
+import { type Campaign, type CampaignDevice, type DeviceState, updates } from '@millwright/api/updates.ts'
 import type { WorkflowJob } from '@millwright/api/workflows.ts'
+import { systemCaller } from '../../platform/access/system.ts'
 import {
   enrolledGateway,
   foundDevice,
@@ -146,6 +147,21 @@ export async function listDevices(admin: TestCaller, id: string): Promise<Campai
 /** Returns the states of the devices of a campaign by their asset. */
 export async function statesOf(admin: TestCaller, id: string): Promise<Map<string, DeviceState>> {
   return new Map((await listDevices(admin, id)).map(({ assetId, state }) => [assetId, state]))
+}
+
+/** A window that is always open. */
+export const openWindow = { cron: '* * * * *', minutes: 60, timezone: 'UTC' } as const
+
+/** Returns a window that is closed now and opens in about half a year. */
+export function closedWindow() {
+  const later = new Date(Date.now() + 180 * 86_400_000)
+  return { cron: `0 0 1 ${later.getUTCMonth() + 1} *`, minutes: 1, timezone: 'UTC' }
+}
+
+/** Returns a client of the update hub for internal services. */
+export function peerOf(hub: TestHub) {
+  const { tenantId, name } = hub.tenant
+  return hub.context.peers(updates, systemCaller({ tenantId, tenantName: name }))
 }
 
 /** Polls until a condition holds. Runs the background tasks of the hub meanwhile. */
