@@ -121,8 +121,9 @@ describe('campaigns', () => {
       })
     await assert.rejects(request(['198.51.100.1']), code('forbidden'))
     await admin.updates.cancelCampaign({ params: { id } })
-    await stateIs(id, 'canceled', 'downloading')
-    await workUntil(plant, id, ({ counts }) => counts.canceled === 1)
+    await tick(hub)
+    await advance(plant.gateway, { jobId, lease }, 'CANCELED')
+    await stateIs(id, 'canceled')
   })
 
   test('shows the progress and the states of a device, and ignores late reports', async () => {

@@ -1,6 +1,7 @@
 import { discovery } from '@millwright/api/discovery.ts'
 import { onboarding } from '@millwright/api/onboarding.ts'
 import { Problem } from '@millwright/api/problem.ts'
+import type { MaintenanceWindow } from '@millwright/api/updates.ts'
 import { workflowLimits, workflows } from '@millwright/api/workflows.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import { currentCaller } from '../../platform/access/current-caller.ts'
@@ -35,6 +36,7 @@ import {
   endDevice,
   startStep,
 } from './device-work.ts'
+import { windowsOfAssets } from './node-windows.ts'
 import { areWindowsOpen, nextOpening } from './open-window.ts'
 import { readyDevices } from './ready-devices.ts'
 
@@ -68,6 +70,8 @@ type CampaignRun = DeviceContext & {
   /** The person who started the campaign, with the current rights. */
   starter: Caller
   gateways: Map<string, GatewayState>
+  /** The current windows of the nodes of assets. A window can change after the start of the campaign. */
+  windows: Map<string, readonly MaintenanceWindow[]>
   /** The next time at which a window opens for a device that waits for it. */
   nextAt: Date | undefined
 }
@@ -83,6 +87,7 @@ export async function advanceCampaign(context: Context, { tenantId, id, signal }
     ...{ context, system, row, signal, starter },
     at: new Date(),
     gateways: new Map(),
+    windows: new Map(),
     nextAt: undefined,
   }
   if (row.startedAt !== null && row.state !== 'pending-approval') {
@@ -194,6 +199,7 @@ async function superviseDevices(run: CampaignRun): Promise<void> {
   const devices = await startedDevices(run)
   if (devices.length === 0) return
   await readGateways(run, devices)
+  await readWindows(run, devices)
   const ids = devices.map(({ assetId }) => assetId)
   const assets = await describeAssets(run.context, run.system, ids)
   await forEachDevice(run, devices, (device) => supervise(run, device, assets.get(device.assetId)))
@@ -241,11 +247,18 @@ async function setReason(run: CampaignRun, device: DeviceRow, reason: string | n
 }
 
 /** Returns whether the windows of a device are open. Notes the time at which they open. */
-function areOpen(run: CampaignRun, { windows }: DeviceRow): boolean {
+function areOpen(run: CampaignRun, device: DeviceRow): boolean {
+  const windows = run.windows.get(device.assetId) ?? device.windows
   const all = run.row.window === null ? windows : [run.row.window, ...windows]
   if (areWindowsOpen(all, run.at)) return true
   noteNext(run, nextOpening(all, run.at))
   return false
+}
+
+async function readWindows({ context, system, windows }: CampaignRun, devices: readonly DeviceRow[]): Promise<void> {
+  const ids = devices.map(({ assetId }) => assetId).filter((id) => !windows.has(id))
+  const found = await windowsOfAssets(context, system, ids)
+  for (const id of ids) windows.set(id, found.get(id)?.windows ?? [])
 }
 
 function noteNext(run: CampaignRun, at: Date | undefined): void {
@@ -358,7 +371,9 @@ async function startWaiting(run: CampaignRun, devices: readonly DeviceRow[]): Pr
   )
   noteNext(run, nextAt)
   const byId = new Map(waiting.map((device) => [device.id, device]))
-  const chosen = ready.flatMap((id) => byId.get(id) ?? [])
+  const due = ready.flatMap((id) => byId.get(id) ?? [])
+  await readWindows(run, due)
+  const chosen = due.filter((device) => areOpen(run, device))
   if (chosen.length === 0 || !(await hasUsableArtefacts(run, chosen))) return
   const assets = await describeAssets(
     context,

@@ -12,6 +12,7 @@ import {
   type TestGateway,
 } from '../../platform/testing/gateway.ts'
 import type { TestCaller, TestHub } from '../../platform/testing/hub.ts'
+import { listDue } from './campaign-store.ts'
 
 /** The test kit of the update hub: devices that a gateway has found, artefacts, and a gateway that updates devices. */
 
@@ -187,7 +188,15 @@ export async function tick(hub: TestHub): Promise<void> {
       hub.tenant.tenantId,
     ]),
   )
-  await hub.settle()
+  const { tasks, database } = hub.contextOf('updates')
+  const deadline = performance.now() + 30_000
+  for (const marker = new Date().toISOString(); ; await delay(20)) {
+    tasks.wake(hub.tenant.tenantId, 'updates.campaigns')
+    await hub.settle()
+    const due = await database.read(hub.tenant, (handle) => listDue(handle, marker, 1))
+    if (due.length === 0) return
+    if (performance.now() > deadline) throw new Error('The executor did not continue the campaigns in time')
+  }
 }
 
 export type HeldJob = { job: WorkflowJob; jobId: string; lease: string; assetId: string; state: string }
