@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { Problem } from './problem.ts'
@@ -152,4 +153,30 @@ test('never throws another error than a problem for any text', () => {
     }),
     { numRuns: 5_000 },
   )
+})
+
+const page = readFileSync(new URL('../docs/reference/versions.md', import.meta.url), 'utf8')
+
+test('orders the versions on the reference page as the page says', () => {
+  const [, block = ''] = /```versions\n(.*?)```/s.exec(page) ?? []
+  const lines = block.trim().split('\n')
+  assert.ok(lines.length > 10)
+  for (const [index, line] of lines.entries()) {
+    const [first = '', ...others] = line.split(' = ')
+    for (const other of others) assert.equal(compareVersions(first, other), 0, `${first} = ${other}`)
+    const next = lines[index + 1]?.split(' = ')[0]
+    if (next !== undefined) assert.ok(compareVersions(first, next) < 0, `${first} is older than ${next}`)
+  }
+})
+
+test('finds the versions in the ranges on the reference page as the page says', () => {
+  const [, table = ''] = /\| Range \| Contains .*?\n\|[-|]+\n(.*?)\n\n/s.exec(page) ?? []
+  const rows = table.split('\n').map((row) => row.split(/(?<!\\)\|/).map((cell) => cell.trim()))
+  assert.ok(rows.length > 4)
+  const texts = (cell = '') => [...cell.matchAll(/`([^`]+)`/g)].map(([, text = '']) => text.replaceAll('\\|', '|'))
+  for (const [, range, inside, outside] of rows) {
+    const [written = ''] = texts(range)
+    for (const each of texts(inside)) assert.equal(isInRange(each, written), true, `${each} in ${written}`)
+    for (const each of texts(outside)) assert.equal(isInRange(each, written), false, `${each} in ${written}`)
+  }
 })
