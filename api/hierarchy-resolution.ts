@@ -88,7 +88,8 @@ export const resolutionOperations = {
         closed({
           assets: Type.Array(closed({ assetId: Uuid, nodeIds: Type.Array(Uuid) })),
           parents: Type.Array(closed({ nodeId: Uuid, parentId: Uuid }), {
-            description: 'The parent of each of these nodes and of each node above them. Nodes of the top level have none',
+            description:
+              'The parent of each of these nodes and of each node above them. Nodes of the top level have none',
           }),
         }),
       ),

@@ -98,7 +98,8 @@ for (const [range, reason] of refused) {
   test(`refuses the range "${range.slice(0, 20)}" with the reason`, () => {
     assert.throws(
       () => parseVersionRange(range),
-      (problem) => problem instanceof Problem && problem.code === 'invalid_version_range' && reason.test(problem.message),
+      (problem) =>
+        problem instanceof Problem && problem.code === 'invalid_version_range' && reason.test(problem.message),
     )
     assert.equal(isInRange('1.0', range), false)
   })

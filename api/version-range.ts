@@ -80,7 +80,10 @@ function conditionOf(text: string, { operator, quoted, plain }: ConditionText): 
 function prefixNumbers(text: string, plain: string): string[] {
   const before = plain.slice(0, -1).replace(/^(?:v|ver|version)(?=\d)/i, '')
   if (!/^(?:\d+\.)*$/.test(before)) throw invalid(text, `"${plain}" can have only numbers before the last dot`)
-  return before.split('.').slice(0, -1).map((number) => number.replace(/^0+/, ''))
+  return before
+    .split('.')
+    .slice(0, -1)
+    .map((number) => number.replace(/^0+/, ''))
 }
 
 function isTrueFor(version: string, condition: Condition): boolean {

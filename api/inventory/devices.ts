@@ -28,7 +28,8 @@ export const deviceOperations = {
   selectDevices: {
     method: 'POST',
     path: '/devices/selection',
-    summary: 'The product and the version of readable assets, selected by a filter or by their ids, in order of their ids',
+    summary:
+      'The product and the version of readable assets, selected by a filter or by their ids, in order of their ids',
     access: 'on-behalf',
     readOnly: true,
     bodyBytes: inventoryLimits.batchBytes,

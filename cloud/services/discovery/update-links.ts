@@ -24,9 +24,7 @@ export function updateLinkHandlers(
       const [{ data: asset }, { data: assetIdentifiers }, found] = await Promise.all([
         peers(inventory, system).readAsset({ params: { id: assetId }, query: { fields: 'id,connection_points' } }),
         peers(inventory, system).readIdentifiers({ params: { id: assetId } }),
-        database.read(caller, (handle) =>
-          addressesOfAsset(handle, { gatewayId, assetLinkId, assetId }, mostAddresses),
-        ),
+        database.read(caller, (handle) => addressesOfAsset(handle, { gatewayId, assetLinkId, assetId }, mostAddresses)),
       ])
       const addresses = [...new Set([...found, ...reportedAddresses(asset)])].slice(0, mostAddresses)
       return { data: { addresses, foundAddresses: found, assetIdentifiers } }

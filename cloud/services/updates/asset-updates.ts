@@ -101,11 +101,7 @@ function sameKind(usable: readonly InstallableArtefact[], { kind }: InstallableA
 type NamedAsset = { assetId: string; name?: string }
 
 /** Returns the names of those assets that the caller can read. */
-async function readNames(
-  { peers }: Context,
-  caller: Caller,
-  ids: readonly string[],
-): Promise<Map<string, NamedAsset>> {
+async function readNames({ peers }: Context, caller: Caller, ids: readonly string[]): Promise<Map<string, NamedAsset>> {
   const once = [...new Set(ids)].slice(0, inventoryLimits.devices)
   if (once.length === 0) return new Map()
   const { data } = await peers(inventory, caller).selectDevices({ body: { data: { ids: once } } })

@@ -33,7 +33,12 @@ const step = { ...firmware, id: 'step', version: '2.8.5' }
 const cases: Case[] = [
   { title: 'updates an older version of the product', outcome: 'update', steps: ['new'] },
   { title: 'finds the product by its name', device: { productId: 'X', productName: 'cpu 1500' }, outcome: 'update' },
-  { title: 'refuses another manufacturer', device: { manufacturer: 'Other' }, outcome: 'incompatible', reason: /Other/ },
+  {
+    title: 'refuses another manufacturer',
+    device: { manufacturer: 'Other' },
+    outcome: 'incompatible',
+    reason: /Other/,
+  },
   {
     title: 'refuses an unknown manufacturer',
     device: { manufacturer: undefined },
@@ -110,7 +115,12 @@ const cases: Case[] = [
   {
     title: 'compares software with the component of its name',
     artefact: { kind: 'software', name: 'Runtime', version: '2.0' },
-    device: { software: [{ name: 'other', version: '9' }, { name: 'runtime', version: '2.0' }] },
+    device: {
+      software: [
+        { name: 'other', version: '9' },
+        { name: 'runtime', version: '2.0' },
+      ],
+    },
     outcome: 'current',
   },
   {
@@ -123,7 +133,11 @@ const cases: Case[] = [
 
 for (const { title, artefact, device: changes, allowsDowngrade = false, others = [], ...expected } of cases) {
   test(title, () => {
-    const result = assessCompatibility({ ...firmware, ...artefact }, { ...device, ...changes }, { allowsDowngrade, others })
+    const result = assessCompatibility(
+      { ...firmware, ...artefact },
+      { ...device, ...changes },
+      { allowsDowngrade, others },
+    )
     assert.equal(result.outcome, expected.outcome, result.reason)
     if (expected.reason !== undefined) assert.match(result.reason ?? '', expected.reason)
     if (expected.steps !== undefined)

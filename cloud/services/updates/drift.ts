@@ -96,7 +96,9 @@ function productOf(rows: readonly ProductVersionCount[], artefacts: readonly Ins
     ...(newestKnown === undefined ? {} : { newestKnown }),
     ...(isFromArtefact ? { newestArtefactId: artefact.id } : {}),
     outdated: versions
-      .filter(({ version }) => version !== null && newestKnown !== undefined && compareVersions(version, newestKnown) < 0)
+      .filter(
+        ({ version }) => version !== null && newestKnown !== undefined && compareVersions(version, newestKnown) < 0,
+      )
       .reduce((sum, version) => sum + version.devices, 0),
   }
 }

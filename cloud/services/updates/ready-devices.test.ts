@@ -10,7 +10,15 @@ const open: MaintenanceWindow = { cron: '0 22 * * *', minutes: 60, timezone: 'UT
 const closed: MaintenanceWindow = { cron: '0 4 * * *', minutes: 60, timezone: 'UTC' }
 
 function device(id: string, changes: Partial<QueuedDevice> = {}): QueuedDevice {
-  const fixed = { id, assetId: `asset-${id}`, wave: 1, order: 0, group: id, state: 'waiting', isStarted: false } as const
+  const fixed = {
+    id,
+    assetId: `asset-${id}`,
+    wave: 1,
+    order: 0,
+    group: id,
+    state: 'waiting',
+    isStarted: false,
+  } as const
   return { ...fixed, after: [], notWith: [], windows: [], ...changes }
 }
 
@@ -22,10 +30,7 @@ test('starts devices without restrictions at the same time, in their order', () 
 })
 
 test('starts a device only after all devices downstream are final, also if they failed', () => {
-  const lower = (state: DeviceState) => [
-    device('plc', { state }),
-    device('switch', { order: 1, after: ['asset-plc'] }),
-  ]
+  const lower = (state: DeviceState) => [device('plc', { state }), device('switch', { order: 1, after: ['asset-plc'] })]
   assert.deepEqual(readyDevices(lower('waiting'), options).ready, ['plc'])
   assert.deepEqual(readyDevices(lower('verifying'), options).ready, [])
   for (const state of ['succeeded', 'failed', 'unknown', 'skipped', 'canceled'] as const)
@@ -122,7 +127,9 @@ test('keeps all rules for any devices, and starts as many devices as possible', 
       assertRules(devices, ready, concurrentDevices)
       const running = devices.filter(isRunning).length + ready.length
       if (running >= concurrentDevices) return
-      for (const left of devices.filter(({ id, state, isStarted }) => state === 'waiting' && !isStarted && !ready.includes(id)))
+      for (const left of devices.filter(
+        ({ id, state, isStarted }) => state === 'waiting' && !isStarted && !ready.includes(id),
+      ))
         assert.throws(() => assertRules(devices, [...ready, left.id], concurrentDevices), `${left.id} could start too`)
     }),
     { numRuns: 1_000 },

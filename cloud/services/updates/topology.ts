@@ -158,7 +158,11 @@ function directCables(graph: Graph, join: Join): Direction[] {
 }
 
 /** Returns whether the other end of a cable is upstream, in a network without a gateway. Undefined: it is not known. */
-export function directionOf({ cables, wholes }: Pick<Graph, 'cables' | 'wholes'>, node: number, other: number): boolean | undefined {
+export function directionOf(
+  { cables, wholes }: Pick<Graph, 'cables' | 'wholes'>,
+  node: number,
+  other: number,
+): boolean | undefined {
   const [isPart, isWhole] = [wholes[node]?.includes(other) === true, wholes[other]?.includes(node) === true]
   if (isPart !== isWhole) return isPart
   return cables[node]?.find(({ to }) => to === other)?.isUp

@@ -20,7 +20,10 @@ test('gives every device one wave, in order', () => {
     fc.property(fc.nat(200), fc.array(wave, { maxLength: 20 }), (count, waves) => {
       const numbers = waveNumbers(count, waves)
       assert.equal(numbers.length, count)
-      assert.deepEqual(numbers.toSorted((one, other) => one - other), numbers)
+      assert.deepEqual(
+        numbers.toSorted((one, other) => one - other),
+        numbers,
+      )
     }),
   )
 })

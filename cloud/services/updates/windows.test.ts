@@ -37,10 +37,11 @@ describe('maintenance windows of hierarchy nodes', () => {
     await assert.rejects(admin.updates.deleteWindow({ params }), { code: 'not_found' })
     assert.deepEqual((await admin.updates.listWindows({})).data, [])
     const { data: entries } = await admin.audit.listEntries({ query: { target: `node/${nodeId}` } })
-    assert.deepEqual(
-      entries.map(({ action }) => action).slice(0, 3),
-      ['updates.deleteWindow', 'updates.putWindow', 'updates.putWindow'],
-    )
+    assert.deepEqual(entries.map(({ action }) => action).slice(0, 3), [
+      'updates.deleteWindow',
+      'updates.putWindow',
+      'updates.putWindow',
+    ])
   })
 
   test('refuses invalid windows, unknown nodes and callers without permission', async () => {

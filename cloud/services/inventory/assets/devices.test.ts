@@ -128,7 +128,10 @@ describe('devices for the update hub', () => {
   })
 
   test('reads the connections of assets over other assets, and finds gateways', async () => {
-    const ids = await createAssets(hub, ['plc', 'switch', 'core', 'module', 'far'].map((name) => ({ name })))
+    const ids = await createAssets(
+      hub,
+      ['plc', 'switch', 'core', 'module', 'far'].map((name) => ({ name })),
+    )
     const [plc = '', switchId = '', core = '', module = '', far = ''] = ids
     const gateway = await create('gateway', { type: 'Gateway' })
     const machine = await create('machine', {})

@@ -31,7 +31,10 @@ export type ConnectionQuery = {
 
 export type Connections = { relations: Connection[]; assets: Set<string>; unexplored: string[] }
 
-export async function connectionsOf(handle: Handle, { ids, outgoing, incoming }: ConnectionQuery): Promise<Connections> {
+export async function connectionsOf(
+  handle: Handle,
+  { ids, outgoing, incoming }: ConnectionQuery,
+): Promise<Connections> {
   const assets = new Set(ids)
   const relations = new Map<string, Connection>()
   let found: string[] = [...assets]

@@ -55,10 +55,10 @@ type FacetCount = { facet: string; value: string | null; group: string; assets: 
 export function facetsOf(assets: Iterable<FacetValues>): FacetCount[] {
   const facets: FacetCount[] = []
   for (const [group, members] of Map.groupBy(assets, ({ access_group_id }) => access_group_id)) {
-    const count = (facet: string, valueOf: (asset: FacetValues) => string | null) => {
+    const count = (facet: string, read: (asset: FacetValues) => string | null) => {
       const counts = new Map<string | null, number>()
       for (const asset of members) {
-        const value = valueOf(asset)
+        const value = read(asset)
         counts.set(value, (counts.get(value) ?? 0) + 1)
       }
       for (const [value, assets] of counts) facets.push({ facet, value, group, assets })
