@@ -9,7 +9,7 @@ const temporaryEnding = '.new'
  * `DurableStore` stores JSON values by key in a folder, one file for each key. A value that `set` has stored survives a
  * kill of the link and a power failure. Without a folder, the values are stored in memory only.
  *
- * All values are read into memory when the store is opened, so the store is made for thousands of small values.
+ * All values are read into memory when the store is opened, so the store is suitable for thousands of small values.
  */
 export class DurableStore<Value> {
   readonly #folder: string | undefined

@@ -305,7 +305,7 @@ class InstallTarget implements Disposable {
       const found = await runDiscovery(this.subject).catch(() => undefined)
       const own = Buffer.from(this.device)
       if (found !== undefined && namedDevices(found.devices).some((device) => own.equals(device))) return
-      expect(performance.now() < givenUpAt, 'The device is not found any more.')
+      expect(performance.now() < givenUpAt, 'The device is no longer found.')
       await delay(pollMs)
     }
   }

@@ -15,7 +15,7 @@ import { FirmwareError, type FirmwareHeader, FirmwareReader } from './firmware.t
 import { type Place, placeOf } from './place.ts'
 
 /**
- * This file installs firmware on simulated devices. A device stores prepared firmware beside its current firmware. An
+ * This file installs firmware on simulated devices. A device stores prepared firmware in addition to its current firmware. An
  * activation changes the firmware and the number of activations in one durable step, and then the device restarts.
  */
 
@@ -119,7 +119,7 @@ type Activation = { jobId: string; version: string; restartMs: number }
 function activated(state: DeviceState, { jobId, version, restartMs }: Activation): DeviceState {
   const { prepared, ...rest } = state
   if (prepared?.jobId !== jobId) {
-    throw new LinkError('FAILED_PRECONDITION', `The firmware of job ${jobId} is not on the device any more.`)
+    throw new LinkError('FAILED_PRECONDITION', `The firmware of job ${jobId} is no longer on the device.`)
   }
   return {
     ...rest,
