@@ -251,26 +251,35 @@ class InstallTarget implements Disposable {
     }
   }
 
-  /** Runs `work` while the link waits for the content of a transfer. Then the transfer is canceled. */
+  /**
+   * Runs `work` while the link waits for the content of a transfer. Then the transfer is canceled. The transfer is started
+   * again while the link is busy with a transfer that was canceled before.
+   */
   async duringTransfer<Result>(work: () => Promise<Result>): Promise<Result> {
-    const canceling = new AbortController()
-    const requested = Promise.withResolvers<void>()
-    const onRequest = () => {
-      requested.resolve()
-      return new Promise<void>(() => undefined)
-    }
-    const jobId = newJob()
-    const transfer = this.prepare(jobId, { onRequest, signal: canceling.signal })
-    try {
-      const ended = transfer.then(({ code, details }) => {
-        expect(false, `PrepareUpdate returned ${nameOf(code)} before it requested the content: ${details}`)
-      })
-      await Promise.race([requested.promise, ended])
-      return await work()
-    } finally {
-      canceling.abort()
-      await transfer
-      await this.cancel(jobId)
+    const givenUpAt = performance.now() + this.subject.withinMs
+    for (;;) {
+      const canceling = new AbortController()
+      const requested = Promise.withResolvers<undefined>()
+      const onRequest = () => {
+        requested.resolve(undefined)
+        return new Promise<void>(() => undefined)
+      }
+      const jobId = newJob()
+      const transfer = this.prepare(jobId, { onRequest, signal: canceling.signal })
+      try {
+        const early = await Promise.race([requested.promise, transfer])
+        if (early === undefined) return await work()
+        const { code, details } = early
+        expect(
+          code === status.RESOURCE_EXHAUSTED && performance.now() < givenUpAt,
+          `PrepareUpdate returned ${nameOf(code)} before it requested the content: ${details}`,
+        )
+      } finally {
+        canceling.abort()
+        await transfer
+        await this.cancel(jobId)
+      }
+      await delay(pollMs)
     }
   }
 

@@ -10,9 +10,12 @@ const { pullArtefact } = linkServices.artefactTransfer.method
 type Chunk = Parameters<Subject['converse']>[1][number]
 type FindingsOf = (subject: Subject) => Promise<Findings>
 
-/** Returns the checks of the update interfaces. They change a device only if the settings contain an artefact. */
+/**
+ * Returns the checks of the update interfaces. They change a device only if the settings contain an artefact. The invalid
+ * requests are last, because some links end after such a request.
+ */
 export function updateChecks(findingsOf: FindingsOf): readonly Check[] {
-  return [...requestChecks, ...readChecks(findingsOf), ...installChecks(findingsOf)]
+  return [...readChecks(findingsOf), ...installChecks(findingsOf), ...requestChecks]
 }
 
 /** The checks that send invalid requests. */
@@ -36,6 +39,15 @@ const requestChecks: readonly Check[] = [
       expect(code === status.INVALID_ARGUMENT, `CancelUpdate returned ${nameOf(code)}.`)
     },
   },
+  {
+    sentence: 'The link rejects a read without a job or a device identifier',
+    hint: 'Return INVALID_ARGUMENT for PullArtefact without job_identifier or device_identifier.',
+    async run(subject) {
+      const code = await codeOfStream(subject.stream(pullArtefact, {}))
+      if (code === status.UNIMPLEMENTED) throw new NotApplicable('The link cannot read artefacts from devices.')
+      expect(code === status.INVALID_ARGUMENT, `PullArtefact returned ${nameOf(code)}.`)
+    },
+  },
 ]
 
 /** The checks that read an artefact from the first device of the discovery. */
@@ -50,15 +62,6 @@ function readChecks(findingsOf: FindingsOf): readonly Check[] {
         if (devices.length === 0) throw new NotApplicable('No device was found.')
         const named = namedDevices(devices)
         expect(named.length === devices.length, `${devices.length - named.length} devices have no valid metadata.`)
-      },
-    },
-    {
-      sentence: 'The link rejects a read without a job or a device identifier',
-      hint: 'Return INVALID_ARGUMENT for PullArtefact without job_identifier or device_identifier.',
-      async run(subject) {
-        const code = await codeOfStream(subject.stream(pullArtefact, {}))
-        if (code === status.UNIMPLEMENTED) throw new NotApplicable('The link cannot read artefacts from devices.')
-        expect(code === status.INVALID_ARGUMENT, `PullArtefact returned ${nameOf(code)}.`)
       },
     },
     {
