@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type { Permission } from '@millwright/api/permission.ts'
+import { changeAccess, insertGrant, insertPrincipal } from '../../platform/access/store.ts'
+import { newId } from '../../platform/database/id.ts'
+import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
+import {
+  closedWindow,
+  createArtefact,
+  createDraft,
+  leaseUpdate,
+  listDevices,
+  readCampaign,
+  startCampaign,
+  tick,
+  type UpdatePlant,
+  until,
+  updatePlant,
+  workUntil,
+} from './testing.ts'
+
+const code = (expected: string) => (problem: { code: string }) => problem.code === expected
+
+let firstDevice = 1
+
+describe('rights for campaigns', () => {
+  let hub: TestHub
+  let admin: TestCaller
+  let artefactId: string
+  let group: string
+
+  before(async () => {
+    hub = await testHub()
+    admin = await hub.as('administrator')
+    artefactId = await createArtefact(hub, admin)
+    group = (await admin.authorization.createAccessGroup({ body: { data: { name: 'hall-1' } } })).data.id
+  })
+
+  after(() => hub[Symbol.asyncDispose]())
+
+  async function newPlant(devices = 1, accessGroup?: string): Promise<UpdatePlant> {
+    const first = firstDevice
+    firstDevice += devices
+    const where = accessGroup === undefined ? {} : { accessGroup }
+    return updatePlant(hub, admin, { devices, first, name: `line ${first}`, ...where })
+  }
+
+  /** Creates a user who can manage updates, with the role of an operator in some access groups. */
+  async function manager(...groups: string[]): Promise<TestCaller> {
+    const permissions: Permission[] = ['glb_update_manage', 'glb_jobs_read']
+    return withRole(permissions, groups)
+  }
+
+  async function withRole(permissions: Permission[], groups: string[]): Promise<TestCaller> {
+    const role = `updates-${newId()}`
+    await admin.authorization.createRole({ body: { data: { name: role, permissions } } })
+    const principal = await hub.context.database.transaction(hub.tenant, async (tx) => {
+      await changeAccess(tx)
+      const made = await insertPrincipal(tx, { kind: 'user', name: `manager ${newId()}` })
+      await insertGrant(tx, { principalId: made.id, role })
+      for (const accessGroupId of groups)
+        await insertGrant(tx, { principalId: made.id, role: 'operator', accessGroupId })
+      return made
+    })
+    return hub.withToken(await hub.tokenFor(principal.id, { roles: [role, 'operator'] }), principal.id)
+  }
+
+  describe('approval', () => {
+    test('waits for another person, who is shown, and starts no device before', async () => {
+      const plant = await newPlant()
+      const { id, state } = await startCampaign(admin, { artefactId, assetIds: plant.assetIds, approval: 'required' })
+      assert.equal(state, 'pending-approval')
+      await tick(hub)
+      assert.equal(await leaseUpdate(plant.gateway), undefined)
+      const { data: job } = await until(
+        hub,
+        async () => admin.jobs.getJob({ params: { id: (await readCampaign(admin, id)).jobId ?? '' } }),
+        ({ data }) => data.phase === 'waiting',
+      )
+      assert.equal(job.type, 'update-campaign')
+      assert.deepEqual((await readCampaign(admin, id)).actions, ['cancel'])
+      await assert.rejects(admin.updates.approveCampaign({ params: { id } }), code('forbidden'))
+      const other = await hub.as('administrator')
+      assert.deepEqual((await readCampaign(other, id)).actions, ['approve', 'cancel'])
+      const { data: approved } = await other.updates.approveCampaign({ params: { id } })
+      assert.deepEqual([approved.state, approved.approvedBy?.id], ['running', other.principalId])
+      await assert.rejects(other.updates.approveCampaign({ params: { id } }), code('conflict'))
+      await workUntil(plant, id, (campaign) => campaign.state === 'finished')
+    })
+
+    test('refuses the creator, service accounts, and persons who cannot write the devices', async () => {
+      const plant = await newPlant(1, group)
+      const creator = await hub.as('administrator')
+      const draft = await createDraft(creator, { artefactId, assetIds: plant.assetIds, approval: 'required' })
+      const params = { id: draft.id }
+      await admin.updates.startCampaign({ params })
+      await assert.rejects(creator.updates.approveCampaign({ params }), code('forbidden'))
+      await assert.rejects((await manager()).updates.approveCampaign({ params }), code('forbidden'))
+      await assert.rejects((await hub.as('operator')).updates.approveCampaign({ params }), code('forbidden'))
+      const service = await hub.context.database.transaction(hub.tenant, async (tx) => {
+        await changeAccess(tx)
+        const made = await insertPrincipal(tx, { kind: 'server_user', name: `service ${newId()}` })
+        await insertGrant(tx, { principalId: made.id, role: 'administrator' })
+        return made
+      })
+      const program = hub.withToken(await hub.tokenFor(service.id, { roles: ['administrator'] }), service.id)
+      await assert.rejects(program.updates.approveCampaign({ params }), code('forbidden'))
+      await (await manager(group)).updates.approveCampaign({ params })
+      await workUntil(plant, draft.id, ({ state }) => state === 'finished')
+    })
+
+    test('cancels a campaign that nobody approves, and releases its devices', async () => {
+      const plant = await newPlant()
+      const options = { artefactId, assetIds: plant.assetIds, approval: 'required' as const }
+      const { id } = await startCampaign(admin, options)
+      await admin.updates.cancelCampaign({ params: { id } })
+      assert.equal((await startCampaign(admin, options)).state, 'pending-approval')
+    })
+  })
+
+  test('requires the permission to manage updates, and shows the possible actions', async () => {
+    const plant = await newPlant()
+    const viewer = await hub.as('viewer')
+    const { id } = await startCampaign(admin, { artefactId, assetIds: plant.assetIds, window: closedWindow() })
+    assert.deepEqual((await readCampaign(viewer, id)).actions, [])
+    const params = { id }
+    for (const action of ['startCampaign', 'pauseCampaign', 'resumeCampaign', 'cancelCampaign', 'retryCampaign'] as const)
+      await assert.rejects(viewer.updates[action]({ params }), code('forbidden'))
+    await assert.rejects(createDraft(viewer, { artefactId, assetIds: plant.assetIds }), code('forbidden'))
+    await admin.updates.cancelCampaign({ params })
+  })
+
+  test('updates only devices in access groups in which the person can write', async () => {
+    const [own, foreign] = [await newPlant(1, group), await newPlant()]
+    const user = await manager(group)
+    const { id } = await startCampaign(user, { artefactId, assetIds: [...own.assetIds, ...foreign.assetIds] })
+    const devices = await listDevices(admin, id)
+    assert.deepEqual(
+      devices.map(({ assetId, state }) => [assetId, state]),
+      [[own.assetIds[0], 'waiting']],
+      'a target that the person cannot read is no target',
+    )
+    await workUntil({ ...own, admin }, id, ({ state }) => state === 'finished')
+    const permissions: Permission[] = ['glb_update_manage', 'glb_jobs_read', 'inventory_read_asset_data']
+    const reader = await withRole(permissions, [group])
+    const draft = await createDraft(reader, { artefactId, assetIds: foreign.assetIds })
+    const { data: plan } = await reader.updates.planCampaign({ params: { id: draft.id } })
+    assert.equal(plan.devices[0]?.outcome, 'forbidden')
+    await assert.rejects(reader.updates.startCampaign({ params: { id: draft.id } }), code('conflict'))
+  })
+
+  test('shows devices, counts and targets only of assets that the caller can read', async () => {
+    const [own, hidden] = [await newPlant(1, group), await newPlant()]
+    const assetIds = [...own.assetIds, ...hidden.assetIds]
+    const { id } = await startCampaign(admin, { artefactId, assetIds, window: closedWindow() })
+    const user = await manager(group)
+    const seen = await readCampaign(user, id)
+    assert.deepEqual([seen.devices, seen.targets], [1, { assetIds: own.assetIds }])
+    assert.deepEqual(
+      (await listDevices(user, id)).map(({ assetId }) => assetId),
+      own.assetIds,
+    )
+    const nothing = await manager()
+    const unseen = await readCampaign(nothing, id)
+    assert.deepEqual([unseen.devices, unseen.targets, await listDevices(nothing, id)], [0, { assetIds: [] }, []])
+    await assert.rejects(user.updates.resumeCampaign({ params: { id } }), code('forbidden'))
+    await admin.updates.cancelCampaign({ params: { id } })
+    const other = await hub.anotherTenant()
+    const stranger = await hub.as('administrator', { tenant: other })
+    for (const action of ['readCampaign', 'listDevices', 'listFailures', 'cancelCampaign', 'startCampaign'] as const)
+      await assert.rejects(stranger.updates[action]({ params: { id } }), code('not_found'))
+    assert.deepEqual((await stranger.updates.listCampaigns({})).data, [])
+  })
+
+  test('checks the rights of the person who started the campaign again before each device starts', async () => {
+    const plant = await newPlant(2, group)
+    const user = await manager(group)
+    const { id } = await startCampaign(user, { artefactId, assetIds: plant.assetIds, concurrentDevices: 1 })
+    const held = await until(hub, () => leaseUpdate(plant.gateway), (one) => one !== undefined)
+    assert.ok(held)
+    await hub.context.database.transaction(hub.tenant, async (tx) => {
+      await changeAccess(tx)
+      await tx.run(
+        { name: '', text: 'delete from grants where tenant_id = $1 and principal_id = $2 and access_group_id is not null' },
+        user.principalId,
+      )
+    })
+    await plant.gateway.gatekeeper.advanceJob({
+      params: { id: held.lease },
+      body: { data: { jobId: held.jobId, state: 'PREPARED' } },
+    })
+    const ended = await workUntil({ ...plant, admin }, id, ({ state }) => state === 'finished')
+    assert.deepEqual([ended.counts.canceled, ended.counts.skipped], [1, 1])
+    for (const { reason } of await listDevices(admin, id)) assert.match(reason ?? '', /can no longer update devices/)
+  })
+})
