@@ -10,6 +10,7 @@ import { driftMessages } from './drift/messages.ts'
 import { updateMessages } from './messages.ts'
 import { trustMessages } from './trust/messages.ts'
 import { TrustView } from './trust/trust-view.tsx'
+import '../assets/assets.css'
 import './updates.css'
 
 /** `UpdatesPage` contains the campaigns, the artefact library, the versions in use and the trust anchors. */

@@ -32,7 +32,7 @@ test('names the required fields that are empty', () => {
 })
 
 test('suggests a name and a version from the name of a file', () => {
-  assert.deepEqual(suggestionOf('cpu1515_V2.8.3.upd'), { name: 'cpu1515_V2.8.3', version: 'V2.8.3' })
-  assert.deepEqual(suggestionOf('switch-20.11.bin'), { name: 'switch-20.11', version: '20.11' })
+  assert.deepEqual(suggestionOf('cpu1515_V2.8.3.upd'), { name: 'cpu1515', version: 'V2.8.3' })
+  assert.deepEqual(suggestionOf('switch-20.11.bin'), { name: 'switch', version: '20.11' })
   assert.deepEqual(suggestionOf('backup.zip'), { name: 'backup', version: '' })
 })

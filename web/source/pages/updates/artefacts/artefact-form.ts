@@ -88,8 +88,10 @@ function requirementsOf(text: string): { from: string }[] {
 /** The versions in file names, such as `1.4.2`, `V2.8.3` or `20.11`. */
 const versionInName = /(?:^|[^0-9A-Za-z])(V?\d+(?:\.\d+)+)/i
 
-/** Suggests a name and a version from the name of a file. */
+/** Suggests a name and a version from the name of a file. The suggested name does not contain the version. */
 export function suggestionOf(fileName: string): Pick<ArtefactForm, 'name' | 'version'> {
-  const name = fileName.replace(/\.[A-Za-z]\w{0,5}$/, '').slice(0, updateLimits.text)
-  return { name: name.trim().slice(0, 128), version: versionInName.exec(name)?.[1] ?? '' }
+  const base = fileName.replace(/\.[A-Za-z]\w{0,5}$/, '')
+  const version = versionInName.exec(base)?.[1] ?? ''
+  const rest = base.replace(version, '').replaceAll(/^[\s._-]+|[\s._-]+$/g, '')
+  return { name: (rest === '' ? base : rest).slice(0, 128).trim(), version: version.slice(0, updateLimits.text) }
 }

@@ -90,10 +90,10 @@ function columnsOf(text: ArtefactText, { formats, kinds }: ColumnContext): Colum
     { id: 'name', header: text.name, width: 240, cell: ({ name }) => name },
     { id: 'version', header: text.version, width: 110, cell: ({ version }) => version },
     { id: 'kind', header: text.kind, width: 120, cell: ({ kind }) => kinds[kind] },
+    { id: 'use', header: text.use, width: 170, cell: (artefact) => <UseChip artefact={artefact} /> },
+    { id: 'signature', header: text.signature, width: 210, cell: ({ signature }) => <SignatureChip {...signature} /> },
     { id: 'manufacturer', header: text.manufacturer, width: 150, cell: ({ manufacturer }) => manufacturer },
     { id: 'products', header: text.products, width: 220, cell: ({ products }) => products.join(', ') },
-    { id: 'signature', header: text.signature, width: 190, cell: ({ signature }) => <SignatureChip {...signature} /> },
-    { id: 'use', header: text.use, width: 170, cell: (artefact) => <UseChip artefact={artefact} /> },
     { id: 'size', header: text.size, width: 100, isNumber: true, cell: ({ size }) => formats.bytes(size) },
     { id: 'created', header: text.created, width: 170, cell: (artefact) => <Time at={artefact.createdTimestamp} /> },
   ]

@@ -134,7 +134,10 @@ function Description({ artefact }: { artefact: Artefact }) {
     <KeyValueList
       items={[
         { name: text.use, value: <UseChip artefact={artefact} /> },
-        artefact.content.state !== 'complete' && { name: text.content, value: text.uploadIncomplete },
+        artefact.content.state !== 'complete' && {
+          name: text.content,
+          value: `${contentText(text, formats, artefact)}. ${text.uploadIncomplete}`,
+        },
         { name: text.kind, value: kinds[artefact.kind] },
         { name: text.version, value: artefact.version },
         { name: text.manufacturer, value: artefact.manufacturer },
@@ -151,7 +154,7 @@ function Description({ artefact }: { artefact: Artefact }) {
                   </div>
                 )),
         },
-        { name: text.size, value: `${formats.bytes(artefact.size)}, ${contentText(text, formats, artefact)}` },
+        { name: text.size, value: formats.bytes(artefact.size) },
         {
           name: text.sha256,
           value: (
@@ -201,7 +204,7 @@ function SignatureCard({ artefact }: { artefact: Artefact }) {
         <SignatureChip state={signature.state} />
       </p>
       <p>{advice[signature.state]}</p>
-      {!isUsable && problem !== undefined && (
+      {!isUsable && problem !== undefined && signature.state !== 'missing' && (
         <p className="remark" data-tone="bad" lang="en">
           {problem.detail}
         </p>

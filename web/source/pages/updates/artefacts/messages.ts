@@ -207,7 +207,7 @@ export const artefactMessages = messages({
 export const signatureAdvice: Messages<Record<SignatureState, string>> = messages({
   en: {
     missing:
-      'The artefact has no signature. Ask the manufacturer for a detached signature and set it here. Unsigned artefacts cannot be installed, unless an administrator allows them.',
+      'The artefact has no signature. Ask the manufacturer for a detached signature and set it on the page of the artefact. Unsigned artefacts cannot be installed, unless an administrator allows them.',
     unchecked: 'The signature is checked when the content is complete.',
     valid: 'A trust anchor of the tenant confirms that the content is unchanged and who signed it.',
     untrusted:
@@ -217,7 +217,7 @@ export const signatureAdvice: Messages<Record<SignatureState, string>> = message
   },
   de: {
     missing:
-      'Das Artefakt hat keine Signatur. Fordern Sie beim Hersteller eine separate Signatur an und hinterlegen Sie sie hier. Nicht signierte Artefakte sind nicht installierbar, außer ein Administrator erlaubt sie.',
+      'Das Artefakt hat keine Signatur. Fordern Sie beim Hersteller eine separate Signatur an und hinterlegen Sie sie auf der Seite des Artefakts. Nicht signierte Artefakte sind nicht installierbar, außer ein Administrator erlaubt sie.',
     unchecked: 'Die Signatur wird geprüft, sobald der Inhalt vollständig ist.',
     valid: 'Ein Vertrauensanker des Mandanten bestätigt den Signierer und dass der Inhalt unverändert ist.',
     untrusted:

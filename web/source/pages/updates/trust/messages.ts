@@ -38,8 +38,6 @@ export const trustMessages = messages({
     unsigned: 'Unsigned artefacts',
     unsignedText:
       'By default, artefacts without a valid signature are refused. A manipulated firmware can damage machines and endanger people.',
-    isRefused: 'Unsigned artefacts are refused',
-    isAllowed: 'Unsigned artefacts are allowed',
     allowedWarning:
       'Unsigned artefacts can be installed on all devices of this tenant. The platform cannot detect whether such an artefact was manipulated before its upload.',
     allow: 'Allow unsigned artefacts',
@@ -88,8 +86,6 @@ export const trustMessages = messages({
     unsigned: 'Nicht signierte Artefakte',
     unsignedText:
       'Standardmäßig werden Artefakte ohne gültige Signatur abgelehnt. Eine manipulierte Firmware kann Maschinen beschädigen und Menschen gefährden.',
-    isRefused: 'Nicht signierte Artefakte werden abgelehnt',
-    isAllowed: 'Nicht signierte Artefakte sind erlaubt',
     allowedWarning:
       'Nicht signierte Artefakte können auf allen Geräten dieses Mandanten installiert werden. Die Plattform erkennt nicht, ob ein solches Artefakt vor dem Hochladen manipuliert wurde.',
     allow: 'Nicht signierte Artefakte erlauben',

@@ -195,7 +195,7 @@ function UnsignedCard({ canManage }: { canManage: boolean }) {
               </p>
             )}
             <CheckField
-              label={allowsUnsigned ? text.isAllowed : text.isRefused}
+              label={text.allow}
               isChecked={allowsUnsigned}
               onChange={toggle}
               isDisabled={!canManage}

@@ -30,6 +30,7 @@ import { RolloutStep } from './rollout-step.tsx'
 import { selectedAssets } from './selected-assets.ts'
 import { TargetStep } from './target-step.tsx'
 import { WizardSteps } from './wizard-steps.tsx'
+import '../../assets/assets.css'
 import '../updates.css'
 
 type WizardSearch = 'artefact' | 'asset' | 'assets' | 'filter' | 'node'
