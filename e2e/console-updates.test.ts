@@ -228,6 +228,7 @@ describe('updates in the console', () => {
 
   test('uploads a signed artefact with the keyboard, and shows its signature and description', async () => {
     const content = createFirmware({ product: product.article, version: '9.1.0', payload: randomBytes(200_000) })
+    await follow(page, '/updates?view=artefacts')
     await button('Upload artefact').focus()
     await page.keyboard.press('Enter')
     await dialog().waitFor()
