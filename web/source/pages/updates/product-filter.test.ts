@@ -1,15 +1,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { productFilter } from './product-filter.ts'
+import type { DriftProduct } from '@millwright/api/updates.ts'
+import { driftFilter, productsFilter } from './product-filter.ts'
 
-test('selects assets by product id or product name, with quoted values', () => {
-  const path = 'product_instance_information/manufacturer_product'
+const path = 'product_instance_information/manufacturer_product'
+
+test('selects the assets of several products by id or name, with quoted values', () => {
   assert.equal(
-    productFilter({ products: ["Drive 'S'"] }),
-    `(${path}/product_id eq 'Drive ''S''' or ${path}/product_name eq 'Drive ''S''')`,
+    productsFilter(["Drive 'S'", 'B']),
+    `${path}/product_id eq 'Drive ''S''' or ${path}/product_name eq 'Drive ''S''' or ${path}/product_id eq 'B' or ${path}/product_name eq 'B'`,
   )
-  assert.match(
-    productFilter({ manufacturer: 'Acme', products: ['A', 'B'] }),
-    /manufacturer\/name eq 'Acme' and \(.*'B'\)$/,
-  )
+})
+
+test('selects the assets of a product in use by its id, or by its name if it has no id', () => {
+  const product = { manufacturer: 'Acme', product: 'A1', productName: 'Drive' } as DriftProduct
+  assert.equal(driftFilter(product), `${path}/manufacturer/name eq 'Acme' and ${path}/product_id eq 'A1'`)
+  assert.match(driftFilter({ ...product, product: 'Drive' }), /product_name eq 'Drive'$/)
 })

@@ -1,21 +1,23 @@
-import { quoted } from '../assets/filter/filter-conditions.ts'
+import type { DriftProduct } from '@millwright/api/updates.ts'
+import { filterOf, quoted } from '../assets/filter/filter-conditions.ts'
 
-const product = 'product_instance_information/manufacturer_product'
+const path = 'product_instance_information/manufacturer_product'
 
-type ProductFilterOptions = {
-  manufacturer?: string
-  /** Product ids or product names. */
-  products: readonly string[]
+/** Returns the filter for all assets of some products, which are product ids or product names. */
+export function productsFilter(products: readonly string[]): string {
+  return products
+    .flatMap((product) => [`${path}/product_id eq ${quoted(product)}`, `${path}/product_name eq ${quoted(product)}`])
+    .join(' or ')
 }
 
-/** Returns the filter for all assets of some products. */
-export function productFilter({ manufacturer, products }: ProductFilterOptions): string {
-  const ofProduct = products.flatMap((name) => [
-    `${product}/product_id eq ${quoted(name)}`,
-    `${product}/product_name eq ${quoted(name)}`,
-  ])
-  const anyProduct = `(${ofProduct.join(' or ')})`
-  return manufacturer === undefined
-    ? anyProduct
-    : `${product}/manufacturer/name eq ${quoted(manufacturer)} and ${anyProduct}`
+/** Returns the filter for all assets of a product in use. A product without an id is identified by its name. */
+export function driftFilter({ manufacturer, product, productName }: DriftProduct): string {
+  const field = product === productName ? 'product_name' : 'product_id'
+  return filterOf({
+    join: 'and',
+    conditions: [
+      { path: `${path}/manufacturer/name`, operator: 'eq', value: manufacturer },
+      { path: `${path}/${field}`, operator: 'eq', value: product },
+    ],
+  })
 }

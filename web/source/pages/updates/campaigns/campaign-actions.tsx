@@ -89,7 +89,8 @@ function useActionTexts(campaign: Campaign, plannedDevices: number | undefined):
   const text = useText(campaignMessages)
   const formats = useFormats()
   const { active, waiting } = countsOf(campaign.counts)
-  const planned = formats.number(plannedDevices ?? campaign.devices)
+  const devicesText = (count: number) => text.deviceCount(count, formats.number(count))
+  const planned = devicesText(plannedDevices ?? campaign.devices)
   return {
     start: {
       verb: text.start,
@@ -100,7 +101,7 @@ function useActionTexts(campaign: Campaign, plannedDevices: number | undefined):
     approve: {
       verb: text.approve,
       title: text.approveTitle,
-      text: text.approveText(formats.number(campaign.devices)),
+      text: text.approveText(devicesText(campaign.devices)),
       done: text.approvedToast,
     },
     pause: {

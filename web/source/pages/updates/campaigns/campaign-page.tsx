@@ -5,7 +5,6 @@ import { useOperationQuery } from '../../../app/api/queries.ts'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
 import { useSearchState } from '../../../app/navigation/search-state.ts'
 import { useRights } from '../../../app/session/app-context.tsx'
-import { Progress } from '../../../components/feedback/progress.tsx'
 import { QueryState } from '../../../components/feedback/query-state.tsx'
 import { Card } from '../../../components/page/card.tsx'
 import { PageHeader } from '../../../components/page/page-header.tsx'
@@ -40,10 +39,15 @@ export function CampaignPage() {
         above={<Link to="/updates">{text.campaigns}</Link>}
         subtitle={
           data !== undefined && (
-            <span className="asset-line">
+            <span className="campaign-line">
               <CampaignStateChip state={data.state} />
               {data.stateReason !== undefined && <span lang="en">{data.stateReason}</span>}
               {data.state === 'pending-approval' && text.waitsForApproval}
+              {data.approvedBy !== undefined && (
+                <span>
+                  {text.approvedBy} {data.approvedBy.name}
+                </span>
+              )}
             </span>
           )
         }
@@ -89,8 +93,7 @@ function Board({ campaign }: { campaign: Campaign }) {
     <>
       <div className="board">
         <Card title={text.progress}>
-          <Progress value={Math.floor((100 * done) / Math.max(1, total))} label={text.progress} />
-          <p className="quiet" role="status">
+          <p className="card-lead" role="status">
             {text.done(formats.number(done), text.deviceCount(total, formats.number(total)))}
           </p>
           <CountBar counts={campaign.counts} label={text.statesOf(text.allDevices)} />
@@ -100,17 +103,17 @@ function Board({ campaign }: { campaign: Campaign }) {
             <Waves campaign={campaign} />
           </Card>
         )}
-        <div className="cards cards-two">
-          <Card title={text.failures}>
-            <Failures campaign={campaign} />
-          </Card>
-          <Card title={text.details}>
-            <CampaignDetails campaign={campaign} />
-          </Card>
-        </div>
-        <h2>{text.devices}</h2>
+        <Card title={text.failures}>
+          <Failures campaign={campaign} />
+        </Card>
       </div>
+      <h2 className="section-title">{text.devices}</h2>
       <DeviceTable campaign={campaign} />
+      <div className="board-details">
+        <Card title={text.details}>
+          <CampaignDetails campaign={campaign} />
+        </Card>
+      </div>
     </>
   )
 }

@@ -138,7 +138,7 @@ function RetrySelected({ campaign, devices, onDone }: RetrySelectedProps) {
           onConfirm={retry}
           onClose={() => setAsking(false)}
         >
-          <p>{text.retrySelectedText(formats.number(devices.length))}</p>
+          <p>{text.retrySelectedText(text.deviceCount(devices.length, formats.number(devices.length)))}</p>
           {unknown > 0 && (
             <p className="remark" data-tone="bad">
               {text.retryUnknownText(formats.number(unknown))}

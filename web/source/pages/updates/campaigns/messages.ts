@@ -96,13 +96,13 @@ export const campaignMessages = messages({
     start: 'Start',
     startTitle: 'Start this campaign?',
     startText: (count: string) =>
-      `The targets are frozen and ${count} devices are updated in waves. Each device can restart during its update.`,
+      `The targets are frozen, and the campaign updates ${count} in waves. Each device can restart during its update.`,
     startApprovalText: (count: string) =>
-      `The targets are frozen. The update of ${count} devices starts when another person has approved the campaign.`,
+      `The targets are frozen. The campaign updates ${count} after another person has approved it.`,
     approve: 'Approve',
     approveTitle: 'Approve this campaign?',
     approveText: (count: string) =>
-      `The campaign starts to update ${count} devices. Your name is stored as the person who approved it.`,
+      `The campaign starts to update ${count}. Your name is stored as the person who approved it.`,
     pause: 'Pause',
     pauseTitle: 'Pause this campaign?',
     pauseText: (count: string) =>
@@ -115,15 +115,15 @@ export const campaignMessages = messages({
     cancel: 'Cancel campaign',
     cancelTitle: 'Cancel this campaign?',
     cancelText: (waiting: string, active: string) =>
-      `${waiting} waiting devices are not updated. Prepared devices discard the artefact. Devices that activate it are completed (${active} now). This cannot be undone.`,
+      `Waiting devices are not updated (${waiting} now). Prepared devices discard the artefact. Devices that activate it are completed (${active} are in progress). This cannot be undone.`,
     retry: 'Retry failed devices',
     retryTitle: 'Retry failed devices?',
     retryText: (count: string) =>
-      `${count} failed devices are updated again. Devices with an unknown result are not retried, because their update may have succeeded. Select them in the table to retry them.`,
+      `Failed devices are updated again (${count} now). Devices with an unknown result are not retried, because their update may have succeeded. Select them in the table to retry them.`,
     retrySelectedTitle: 'Retry the selected devices?',
-    retrySelectedText: (count: string) => `${count} devices are updated again.`,
+    retrySelectedText: (count: string) => `The campaign updates ${count} again.`,
     retryUnknownText: (count: string) =>
-      `The result of ${count} of them is unknown. Check these devices on site first: a second update can interrupt a device that is still working.`,
+      `The selection contains devices with an unknown result (${count}). Check them on site first: a second update can interrupt a device that is still working.`,
     retryVerb: 'Retry',
     delete: 'Delete',
     deleteTitle: 'Delete this campaign?',
@@ -234,13 +234,13 @@ export const campaignMessages = messages({
     start: 'Starten',
     startTitle: 'Diese Kampagne starten?',
     startText: (count: string) =>
-      `Die Ziele werden festgeschrieben und ${count} Geräte in Wellen aktualisiert. Jedes Gerät kann dabei neu starten.`,
+      `Die Ziele werden festgeschrieben, und die Kampagne aktualisiert ${count} in Wellen. Jedes Gerät kann dabei neu starten.`,
     startApprovalText: (count: string) =>
-      `Die Ziele werden festgeschrieben. Die Aktualisierung von ${count} Geräten beginnt, wenn eine andere Person die Kampagne freigegeben hat.`,
+      `Die Ziele werden festgeschrieben. Die Kampagne aktualisiert ${count}, sobald eine andere Person sie freigegeben hat.`,
     approve: 'Freigeben',
     approveTitle: 'Diese Kampagne freigeben?',
     approveText: (count: string) =>
-      `Die Kampagne beginnt, ${count} Geräte zu aktualisieren. Ihr Name wird als freigebende Person gespeichert.`,
+      `Die Kampagne aktualisiert danach ${count}. Ihr Name wird als freigebende Person gespeichert.`,
     pause: 'Anhalten',
     pauseTitle: 'Diese Kampagne anhalten?',
     pauseText: (count: string) =>
@@ -253,15 +253,15 @@ export const campaignMessages = messages({
     cancel: 'Kampagne abbrechen',
     cancelTitle: 'Diese Kampagne abbrechen?',
     cancelText: (waiting: string, active: string) =>
-      `${waiting} wartende Geräte werden nicht aktualisiert. Vorbereitete Geräte verwerfen das Artefakt. Geräte, die es aktivieren, werden abgeschlossen (zurzeit ${active}). Das kann nicht rückgängig gemacht werden.`,
+      `Wartende Geräte werden nicht aktualisiert (zurzeit ${waiting}). Vorbereitete Geräte verwerfen das Artefakt. Geräte, die es aktivieren, werden abgeschlossen (${active} in Arbeit). Das kann nicht rückgängig gemacht werden.`,
     retry: 'Fehlgeschlagene wiederholen',
     retryTitle: 'Fehlgeschlagene Geräte wiederholen?',
     retryText: (count: string) =>
-      `${count} fehlgeschlagene Geräte werden erneut aktualisiert. Geräte mit unbekanntem Ergebnis werden nicht wiederholt, weil ihr Update erfolgreich gewesen sein kann. Wählen Sie diese in der Tabelle aus, um sie zu wiederholen.`,
+      `Fehlgeschlagene Geräte werden erneut aktualisiert (zurzeit ${count}). Geräte mit unbekanntem Ergebnis werden nicht wiederholt, weil ihr Update erfolgreich gewesen sein kann. Wählen Sie diese in der Tabelle aus, um sie zu wiederholen.`,
     retrySelectedTitle: 'Die ausgewählten Geräte wiederholen?',
-    retrySelectedText: (count: string) => `${count} Geräte werden erneut aktualisiert.`,
+    retrySelectedText: (count: string) => `Die Kampagne aktualisiert ${count} erneut.`,
     retryUnknownText: (count: string) =>
-      `Bei ${count} davon ist das Ergebnis unbekannt. Prüfen Sie diese Geräte zuerst vor Ort: Ein zweites Update kann ein Gerät unterbrechen, das noch arbeitet.`,
+      `Die Auswahl enthält Geräte mit unbekanntem Ergebnis (${count}). Prüfen Sie diese zuerst vor Ort: Ein zweites Update kann ein Gerät unterbrechen, das noch arbeitet.`,
     retryVerb: 'Wiederholen',
     delete: 'Löschen',
     deleteTitle: 'Diese Kampagne löschen?',

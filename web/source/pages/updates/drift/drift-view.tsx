@@ -15,7 +15,7 @@ import { BarChart } from '../../../components/values/bar-chart.tsx'
 import { KeyValueList } from '../../../components/values/key-value-list.tsx'
 import { StatusChip } from '../../../components/values/status-chip.tsx'
 import { SearchField } from '../../assets/filter/search-field.tsx'
-import { productFilter } from '../product-filter.ts'
+import { driftFilter } from '../product-filter.ts'
 import { driftMessages } from './messages.ts'
 import '../updates.css'
 
@@ -74,8 +74,9 @@ function ProductCard({ product }: { product: DriftProduct }) {
   const navigate = useNavigate()
   const canManage = usePermission('glb_update_manage')
   const { manufacturer, productName, versions, newestKnown, newestArtefactId, outdated } = product
-  const title = [manufacturer, productName ?? product.product].filter((part) => part !== '').join(' ')
-  const filter = productFilter({ manufacturer, products: [product.product] })
+  const name = productName ?? product.product
+  const title = name.startsWith(manufacturer) ? name : `${manufacturer} ${name}`
+  const filter = driftFilter(product)
   const rest = versions.length - shownVersions
   return (
     <Card title={title}>

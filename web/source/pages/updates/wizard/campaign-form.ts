@@ -78,8 +78,8 @@ export function rolloutOfCampaign(campaign: Campaign): RolloutForm {
 }
 
 /** Returns the targets in a form, without those of a node. Returns undefined if the user has not chosen any. */
-export function targetsOf({ kind, filter, assets }: TargetForm, productsFilter: string): CampaignTargets | undefined {
-  if (kind === 'products') return { filter: productsFilter }
+export function targetsOf({ kind, filter, assets }: TargetForm, ofProducts: string): CampaignTargets | undefined {
+  if (kind === 'products') return { filter: ofProducts }
   if (kind === 'filter') return filter.trim() === '' ? undefined : { filter: filter.trim() }
   return kind === 'assets' && assets.length > 0 ? { assetIds: assets.map(({ id }) => id) } : undefined
 }

@@ -1,5 +1,6 @@
 import { updateLimits } from '@millwright/api/updates.ts'
-import { IxButton } from '@siemens/ix-react'
+import { iconTrashcan } from '@siemens/ix-icons/icons'
+import { IxButton, IxIconButton } from '@siemens/ix-react'
 import { useText } from '../../../app/language/language-context.tsx'
 import { CheckField, SelectField, TextField } from '../../../components/forms/fields.tsx'
 import { WindowFields } from '../windows/window-fields.tsx'
@@ -114,14 +115,13 @@ function WaveRows({ waves, onChange, isSubmitted }: WaveRowsProps) {
                   { value: 'count', label: text.countUnit },
                 ]}
               />
-              <IxButton
-                variant="subtle-primary"
+              <IxIconButton
+                icon={iconTrashcan}
+                variant="subtle-tertiary"
                 type="button"
                 aria-label={text.removeWave(index + 1)}
                 onClick={() => onChange(waves.toSpliced(index, 1))}
-              >
-                ×
-              </IxButton>
+              />
             </li>
           ))}
         </ol>

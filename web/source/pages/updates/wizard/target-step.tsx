@@ -12,7 +12,7 @@ import { FilterPanel } from '../../assets/filter/filter-panel.tsx'
 import { useAssetProperties } from '../../assets/model/properties.ts'
 import { useHierarchies, useLastHierarchy } from '../../hierarchy/hierarchy-data.ts'
 import { NodeBrowser } from '../../hierarchy/tree/node-browser.tsx'
-import { productFilter } from '../product-filter.ts'
+import { productsFilter } from '../product-filter.ts'
 import { type TargetForm, targetKinds, targetsOf } from './campaign-form.ts'
 import { wizardMessages } from './messages.ts'
 import '../../assets/assets.css'
@@ -156,7 +156,7 @@ function TargetCount({ artefact, form }: Pick<TargetStepProps, 'artefact' | 'for
   const text = useText(wizardMessages)
   const formats = useFormats()
   const query = useOperationQuery()
-  const targets = targetsOf(form, productFilter({ products: artefact.products }))
+  const targets = targetsOf(form, productsFilter(artefact.products))
   const scope =
     form.kind === 'node'
       ? form.nodeId && { hierarchyNode: form.nodeId, includeBelow: true }

@@ -12,7 +12,7 @@ import { QueryState } from '../../../components/feedback/query-state.tsx'
 import { showSuccess } from '../../../components/feedback/toast.ts'
 import { PageHeader } from '../../../components/page/page-header.tsx'
 import { usePageTitle } from '../../../components/page/page-title.ts'
-import { productFilter } from '../product-filter.ts'
+import { productsFilter } from '../product-filter.ts'
 import { useArtefact, useCampaign, useRefreshUpdates } from '../update-data.ts'
 import { ArtefactStep } from './artefact-step.tsx'
 import {
@@ -185,7 +185,7 @@ function useDraft(draft: Campaign | undefined) {
   const [failure, setFailure] = useState<unknown>()
   const [isBusy, setBusy] = useState(false)
   const send = async ({ artefact, targets: form, rollout: { window, ...rollout } }: DraftInput) => {
-    const targets = await resolvedTargets(api, form, productFilter({ products: artefact.products }))
+    const targets = await resolvedTargets(api, form, productsFilter(artefact.products))
     if (draft !== undefined) {
       const data = { ...rollout, targets, window: window ?? null }
       return (await api.updates.updateCampaign({ params: { id: draft.id }, body: { data } })).data
@@ -211,8 +211,8 @@ function useDraft(draft: Campaign | undefined) {
 }
 
 /** Returns the targets for the API. The assets of a node are loaded, because a campaign has no targets by node. */
-async function resolvedTargets(api: Api, form: TargetForm, productsFilter: string): Promise<CampaignTargets> {
-  const targets = targetsOf(form, productsFilter)
+async function resolvedTargets(api: Api, form: TargetForm, ofProducts: string): Promise<CampaignTargets> {
+  const targets = targetsOf(form, ofProducts)
   if (targets !== undefined) return targets
   const assetIds: string[] = []
   let cursor: string | undefined
