@@ -215,11 +215,11 @@ function RunningUpload({ upload: { artefact, bytes, isInterrupted, failure }, ..
   const formats = useFormats()
   const isComplete = artefact.content.state === 'complete'
   const cancel = async () => {
+    onClose()
     await onCancel().then(
       () => showSuccess(text.uploadCanceled),
       (error: Error) => showError(error.message),
     )
-    onClose()
   }
   return (
     <div className="upload-state">
