@@ -10,6 +10,7 @@ import { inventory } from '@millwright/api/inventory/inventory.ts'
 import { jobs } from '@millwright/api/jobs.ts'
 import { onboarding } from '@millwright/api/onboarding.ts'
 import { defaultRemotePolicy, remoteAccess } from '@millwright/api/remote-access.ts'
+import { updates } from '@millwright/api/updates.ts'
 import { workflows } from '@millwright/api/workflows.ts'
 import { postForm, rightPassword, signedIn } from '../../services/identity/testing.ts'
 import {
@@ -22,6 +23,7 @@ import {
   terminalWith,
   until,
 } from '../../services/remote-access/testing.ts'
+import { closedWindow, createArtefact, minisignKey, startCampaign, updatePlant } from '../../services/updates/testing.ts'
 import { systemCaller } from '../access/system.ts'
 import { newId } from '../database/id.ts'
 import {
@@ -77,6 +79,7 @@ export async function useEverything(hub: TestHub): Promise<Reach[]> {
   const exportId = await useExports(admin)
   const imported = await useImports(admin)
   const remote = await useRemoteAccess(hub, admin)
+  const update = await useUpdates(hub, admin, tree.nodeId)
   await hub.settle()
   return [
     ...reaches(identity.prefix, `/users/${user.id}`, ['GET', 'PATCH', 'DELETE']),
@@ -124,6 +127,20 @@ export async function useEverything(hub: TestHub): Promise<Reach[]> {
     ...reaches(remoteAccess.prefix, `/gateways/${remote.gatewayId}/switch`, ['PUT']),
     ...reaches(remoteAccess.prefix, `/host-keys?assetId=${remote.assetId}`, ['GET']),
     ...reaches(remoteAccess.prefix, `/host-keys/${remote.hostKeyId}`, ['DELETE']),
+    ...reaches(updates.prefix, `/artefacts/${update.artefactId}`, ['GET', 'PATCH', 'DELETE']),
+    ...reaches(updates.prefix, `/artefacts/${update.artefactId}/content`, ['GET', 'HEAD']),
+    ...reaches(updates.prefix, `/trust-anchors/${update.anchorId}`, ['DELETE']),
+    ...reaches(updates.prefix, `/windows/${tree.nodeId}`, ['GET', 'DELETE']),
+    ...reaches(updates.prefix, `/campaigns/${update.campaignId}`, ['GET', 'PATCH', 'DELETE']),
+    ...['plan', 'start', 'approve', 'pause', 'resume', 'cancel', 'retry'].flatMap((name) =>
+      reaches(updates.prefix, `/campaigns/${update.campaignId}/${name}`, ['POST']),
+    ),
+    ...['devices', 'failures'].flatMap((name) =>
+      reaches(updates.prefix, `/campaigns/${update.campaignId}/${name}`, ['GET']),
+    ),
+    ...reaches(updates.prefix, `/assets/${update.assetId}`, ['GET']),
+    ...reaches(updates.prefix, `/assets/${update.assetId}/impact`, ['GET']),
+    ...reaches(updates.prefix, `/assets/${update.assetId}/retrievals`, ['GET', 'POST']),
     ...reaches(workflows.prefix, `/jobs/${job}`, ['GET', 'DELETE']),
     ...reaches(workflows.prefix, `/jobs/${job}/status`, ['GET']),
     ...reaches(workflows.prefix, `/jobs/${job}/definition`, ['GET']),
@@ -363,6 +380,51 @@ async function useRemoteAccess(hub: TestHub, admin: TestCaller) {
     ]),
   )
   return { gatewayId: gateway.id, assetId, groupId, sessionId, recordedId, hostKeyId: key?.id ?? '' }
+}
+
+/** Creates artefacts, a trust anchor, a window, a retrieval and a campaign. One upload and one deletion are not complete. */
+async function useUpdates(hub: TestHub, admin: TestCaller, nodeId: string) {
+  const client = admin.updates
+  const { assetIds } = await updatePlant(hub, admin, { first: 9_001, name: 'updated line' })
+  const [assetId = ''] = assetIds
+  const { data: anchor } = await client.createTrustAnchor({
+    body: { data: { name: 'Release key', publicKey: minisignKey() } },
+  })
+  const artefactId = await createArtefact(hub, admin)
+  const { data: partial } = await client.createArtefact({
+    body: {
+      data: {
+        name: 'Partial',
+        manufacturer: 'Example',
+        products: ['PUMP-1'],
+        version: '3.0.0',
+        kind: 'firmware',
+        sha256: 'ab'.repeat(32),
+        size: 100,
+      },
+    },
+  })
+  await hub.request({
+    method: 'PUT',
+    path: `${updates.prefix}/artefacts/${partial.id}/content`,
+    headers: {
+      authorization: `Bearer ${admin.token}`,
+      'content-type': 'application/octet-stream',
+      'content-range': 'bytes 0-9/100',
+    },
+    body: Buffer.alloc(10),
+  })
+  await client.putWindow({ params: { nodeId }, body: { data: closedWindow() } })
+  await client.createRetrieval({ params: { id: assetId }, body: { data: { kind: 'logfile' } } })
+  const { id: campaignId } = await startCampaign(admin, { artefactId, assetIds, window: closedWindow() })
+  // The hub has no S3-compatible store, so the deletion waits.
+  await hub.asOwner((owner) =>
+    owner.query(
+      `insert into artefact_deletions (tenant_id, id, store, created_at) values ($1, $2, 's3', now())`,
+      [hub.tenant.tenantId, newId()],
+    ),
+  )
+  return { artefactId, anchorId: anchor.id, campaignId, assetId }
 }
 
 function reaches(prefix: string, path: string, methods: string[]): Reach[] {

@@ -18,7 +18,7 @@ import { listDue } from './campaign-store.ts'
 
 export const testProduct = { manufacturer: 'Example', product: 'PUMP-1' } as const
 
-const updateInterface = 'millwright.industrialassethub.artefact_update.v1'
+const updateInterfaces = ['millwright.industrialassethub.artefact_update.v1', 'factory_x.artefact_update.v1']
 
 /** Creates the report of a device with a firmware version, as a gateway sends it. */
 export function updatableDevice(index: number, { version = '1.0.0', ...changes }: Record<string, unknown> = {}) {
@@ -63,7 +63,7 @@ export async function updatePlant(hub: TestHub, admin: TestCaller, options: Plan
   const group = accessGroup === undefined ? {} : { access_group: accessGroup }
   const gateway = await enrolledGateway(hub, admin, { name, ...group })
   const link = linkReport({ appInstanceId: `link-of-${gateway.id}` })
-  const interfaces = [...link.interfaces, updateInterface]
+  const interfaces = [...link.interfaces, ...updateInterfaces]
   const report = { gatewayVersion: '1.0.0', links: [{ ...link, interfaces }] }
   await gateway.gatekeeper.reportLinks({ body: { data: report } })
   const { jobId } = await admin.discovery.createDiscovery({
@@ -81,6 +81,12 @@ export async function updatePlant(hub: TestHub, admin: TestCaller, options: Plan
     for (const asset of data) if (names.includes(asset.name)) found.set(asset.name, String(asset.id))
   }
   return { hub, admin, gateway, assetIds: names.map((one) => found.get(one) ?? '') }
+}
+
+/** Creates a public key of minisign with random bytes. */
+export function minisignKey(): string {
+  const key = Buffer.concat([Buffer.from('Ed'), randomBytes(8), randomBytes(32)])
+  return `untrusted comment: minisign public key\n${key.toString('base64')}\n`
 }
 
 /** Creates an artefact with content, and allows artefacts without a signature. */
