@@ -526,14 +526,7 @@ export const updates = contract({
       bodyType: contentType,
       bodyBytes: updateLimits.contentBytesPerRequest,
       answers: { 200: data(Artefact), 202: data(Artefact) },
-      errors: [
-        'not_found',
-        'conflict',
-        'invalid_header',
-        'offset_mismatch',
-        'hash_mismatch',
-        'storage_full',
-      ],
+      errors: ['not_found', 'conflict', 'invalid_header', 'offset_mismatch', 'hash_mismatch', 'storage_full'],
     },
     readContent: {
       method: 'GET',

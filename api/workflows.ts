@@ -367,7 +367,9 @@ export const workflows = contract({
       readOnly: true,
       body: data(closed({ ids: Type.Array(Uuid, { maxItems: workflowLimits.jobsPerRead }) })),
       answers: {
-        200: data(Type.Array(closed({ id: Uuid, isFinal: Type.Boolean(), isLeased: Type.Boolean(), status: JobStatus }))),
+        200: data(
+          Type.Array(closed({ id: Uuid, isFinal: Type.Boolean(), isLeased: Type.Boolean(), status: JobStatus })),
+        ),
       },
     },
     putPlatformJob: {

@@ -23,7 +23,13 @@ import {
   terminalWith,
   until,
 } from '../../services/remote-access/testing.ts'
-import { closedWindow, createArtefact, minisignKey, startCampaign, updatePlant } from '../../services/updates/testing.ts'
+import {
+  closedWindow,
+  createArtefact,
+  minisignKey,
+  startCampaign,
+  updatePlant,
+} from '../../services/updates/testing.ts'
 import { systemCaller } from '../access/system.ts'
 import { newId } from '../database/id.ts'
 import {
@@ -419,10 +425,10 @@ async function useUpdates(hub: TestHub, admin: TestCaller, nodeId: string) {
   const { id: campaignId } = await startCampaign(admin, { artefactId, assetIds, window: closedWindow() })
   // The hub has no S3-compatible store, so the deletion waits.
   await hub.asOwner((owner) =>
-    owner.query(
-      `insert into artefact_deletions (tenant_id, id, store, created_at) values ($1, $2, 's3', now())`,
-      [hub.tenant.tenantId, newId()],
-    ),
+    owner.query(`insert into artefact_deletions (tenant_id, id, store, created_at) values ($1, $2, 's3', now())`, [
+      hub.tenant.tenantId,
+      newId(),
+    ]),
   )
   return { artefactId, anchorId: anchor.id, campaignId, assetId }
 }

@@ -54,8 +54,7 @@ describe('jobs with several states', () => {
     return (await gateway.gatekeeper.advanceJob({ params: { id: held.lease }, body })).data.state
   }
 
-  const move = (id: string, state: string) =>
-    engine().moveJob({ params: { id }, body: { data: { state, as: 'WFX' } } })
+  const move = (id: string, state: string) => engine().moveJob({ params: { id }, body: { data: { state, as: 'WFX' } } })
 
   const statusOf = (id: string) => gateway.workflows.getJobStatus({ params: { id } })
 

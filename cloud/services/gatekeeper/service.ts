@@ -89,7 +89,12 @@ function gatekeeperHandlers(context: Context): Handlers<typeof gatekeeper> {
       const renewed = await engine(caller).renewLease({
         params: { id },
         body: {
-          data: { jobId, clientId: caller.principal.id, ...note, ...(phase === undefined ? {} : { context: { phase } }) },
+          data: {
+            jobId,
+            clientId: caller.principal.id,
+            ...note,
+            ...(phase === undefined ? {} : { context: { phase } }),
+          },
         },
       })
       if (note.progress !== undefined || note.message !== undefined || phase !== undefined) {

@@ -96,7 +96,12 @@ export function artefactHandlers(context: Context): Pick<Handlers<typeof updates
       requireRanges(data.requires)
       const shown = await database.transaction(caller, async (tx) => {
         const row = requireFound(await store.lockArtefact(tx, id), id)
-        const { name = row.name, products = row.products, requires = row.requires, releaseNotes = row.releaseNotes } = data
+        const {
+          name = row.name,
+          products = row.products,
+          requires = row.requires,
+          releaseNotes = row.releaseNotes,
+        } = data
         const hardwareVersions = data.hardwareVersions === undefined ? row.hardwareVersions : data.hardwareVersions
         const description = { name, products, hardwareVersions, requires, releaseNotes }
         await store.describeArtefact(tx, id, description, new Date().toISOString())

@@ -75,7 +75,12 @@ export function campaignActionHandlers(context: Context): Pick<Handlers<typeof u
 
     async pauseCampaign({ params: { id } }, caller) {
       return change(caller, { id, action: 'pause' }, async (tx, row, now) => {
-        const paused = await store.setState(tx, row, { state: 'paused', stateReason: `Paused by ${nameOf(caller)}` }, now)
+        const paused = await store.setState(
+          tx,
+          row,
+          { state: 'paused', stateReason: `Paused by ${nameOf(caller)}` },
+          now,
+        )
         return reported(tx, caller, { row: paused, action: 'pauseCampaign', event: 'paused' })
       })
     },

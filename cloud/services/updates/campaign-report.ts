@@ -102,7 +102,9 @@ export async function reportJob(
   const jobState = jobStates[state]
   if (jobId === null || principalId === null || jobState === undefined) return
   const halted = state === 'paused' || state === 'stopped' ? [`The campaign is ${state}`] : []
-  const message = [...halted, ...(stateReason === null ? [] : [stateReason])].join('. ').slice(0, workflowLimits.message)
+  const message = [...halted, ...(stateReason === null ? [] : [stateReason])]
+    .join('. ')
+    .slice(0, workflowLimits.message)
   const status = {
     state: jobState,
     ...(jobState === 'CREATED' ? {} : { progress: progressOf(counts) }),

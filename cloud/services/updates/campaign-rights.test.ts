@@ -124,7 +124,13 @@ describe('rights for campaigns', () => {
     const { id } = await startCampaign(admin, { artefactId, assetIds: plant.assetIds, window: closedWindow() })
     assert.deepEqual((await readCampaign(viewer, id)).actions, [])
     const params = { id }
-    for (const action of ['startCampaign', 'pauseCampaign', 'resumeCampaign', 'cancelCampaign', 'retryCampaign'] as const)
+    for (const action of [
+      'startCampaign',
+      'pauseCampaign',
+      'resumeCampaign',
+      'cancelCampaign',
+      'retryCampaign',
+    ] as const)
       await assert.rejects(viewer.updates[action]({ params }), code('forbidden'))
     await assert.rejects(createDraft(viewer, { artefactId, assetIds: plant.assetIds }), code('forbidden'))
     await admin.updates.cancelCampaign({ params })
@@ -176,12 +182,19 @@ describe('rights for campaigns', () => {
     const plant = await newPlant(2, group)
     const user = await manager(group)
     const { id } = await startCampaign(user, { artefactId, assetIds: plant.assetIds, concurrentDevices: 1 })
-    const held = await until(hub, () => leaseUpdate(plant.gateway), (one) => one !== undefined)
+    const held = await until(
+      hub,
+      () => leaseUpdate(plant.gateway),
+      (one) => one !== undefined,
+    )
     assert.ok(held)
     await hub.context.database.transaction(hub.tenant, async (tx) => {
       await changeAccess(tx)
       await tx.run(
-        { name: '', text: 'delete from grants where tenant_id = $1 and principal_id = $2 and access_group_id is not null' },
+        {
+          name: '',
+          text: 'delete from grants where tenant_id = $1 and principal_id = $2 and access_group_id is not null',
+        },
         user.principalId,
       )
     })

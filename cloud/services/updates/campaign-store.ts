@@ -254,7 +254,9 @@ export async function touchCampaign(tx: Transaction, id: string, now: string): P
 }
 
 /** Returns a row if a campaign is due. */
-export const anyDue = statement(`select c.id from update_campaigns c where c.tenant_id = $1 and c.due_at <= now() limit 1`)
+export const anyDue = statement(
+  `select c.id from update_campaigns c where c.tenant_id = $1 and c.due_at <= now() limit 1`,
+)
 
 const dueStatement = statement<{ id: string }>(
   `select c.id from update_campaigns c where c.tenant_id = $1 and c.due_at <= $2 order by c.due_at, c.id limit $3`,
@@ -264,9 +266,7 @@ export async function listDue(handle: Handle, now: string, limit: number): Promi
   return (await handle.rows(dueStatement, now, limit)).map(({ id }) => id)
 }
 
-const postponeStatement = statement(
-  `update update_campaigns c set due_at = $3 where c.tenant_id = $1 and c.id = $2`,
-)
+const postponeStatement = statement(`update update_campaigns c set due_at = $3 where c.tenant_id = $1 and c.id = $2`)
 
 /** Stores when the executor continues a campaign after an error. */
 export async function postpone(tx: Transaction, id: string, dueAt: string): Promise<void> {
@@ -290,9 +290,7 @@ export async function scheduleNext(
   await tx.run(scheduleStatement, id, changes, dueAt, stateReason)
 }
 
-const reportedStatement = statement(
-  `update update_campaigns c set reported = $3 where c.tenant_id = $1 and c.id = $2`,
-)
+const reportedStatement = statement(`update update_campaigns c set reported = $3 where c.tenant_id = $1 and c.id = $2`)
 
 export async function setReported(tx: Transaction, id: string, reported: string): Promise<void> {
   await tx.run(reportedStatement, id, reported)

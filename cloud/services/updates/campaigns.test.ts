@@ -48,7 +48,11 @@ describe('campaigns', () => {
   }
 
   async function leased(plant: UpdatePlant) {
-    const held = await until(hub, () => leaseUpdate(plant.gateway), (one) => one !== undefined)
+    const held = await until(
+      hub,
+      () => leaseUpdate(plant.gateway),
+      (one) => one !== undefined,
+    )
     assert.ok(held)
     return held
   }
@@ -60,7 +64,11 @@ describe('campaigns', () => {
   }
 
   const stateIs = (id: string, ...states: string[]) =>
-    until(hub, () => deviceOf(id), ({ state }) => states.includes(state))
+    until(
+      hub,
+      () => deviceOf(id),
+      ({ state }) => states.includes(state),
+    )
 
   test('updates all devices, shows the jobs, and records events and audit entries', async () => {
     const plant = await newPlant(3)
@@ -341,7 +349,11 @@ describe('campaigns', () => {
     test('cancels a job that no gateway has leased', async () => {
       const plant = await newPlant()
       const { id } = await startCampaign(admin, { artefactId, assetIds: plant.assetIds })
-      await until(hub, () => deviceOf(id), ({ jobId }) => jobId !== undefined)
+      await until(
+        hub,
+        () => deviceOf(id),
+        ({ jobId }) => jobId !== undefined,
+      )
       await cancel(id)
       await stateIs(id, 'canceled')
       assert.equal(await leaseUpdate(plant.gateway), undefined)
@@ -355,8 +367,12 @@ describe('campaigns', () => {
       await until(
         hub,
         async () =>
-          (await plant.gateway.gatekeeper.renewLease({ params: { id: held.lease }, body: { data: { jobId: held.jobId } } }))
-            .data.cancelRequested,
+          (
+            await plant.gateway.gatekeeper.renewLease({
+              params: { id: held.lease },
+              body: { data: { jobId: held.jobId } },
+            })
+          ).data.cancelRequested,
         (isRequested) => isRequested,
       )
       assert.equal(await advance(plant.gateway, held, 'PREPARED'), 'CANCELING')
@@ -425,8 +441,11 @@ describe('campaigns', () => {
     test('updates failed devices again with a new attempt and job, also in a finished campaign', async () => {
       const plant = await newPlant(2)
       const { id } = await startCampaign(admin, { artefactId, assetIds: plant.assetIds })
-      const finished = await workUntil(plant, id, ({ state }) => state === 'finished', (held) =>
-        held.assetId === plant.assetIds[0] ? failing() : undefined,
+      const finished = await workUntil(
+        plant,
+        id,
+        ({ state }) => state === 'finished',
+        (held) => (held.assetId === plant.assetIds[0] ? failing() : undefined),
       )
       assert.deepEqual(finished.actions, ['retry', 'delete'])
       const before = await deviceOf(id)
@@ -444,7 +463,12 @@ describe('campaigns', () => {
     test('never retries an unknown device, unless a person names it', async () => {
       const plant = await newPlant()
       const { id } = await startCampaign(admin, { artefactId, assetIds: plant.assetIds })
-      await workUntil(plant, id, ({ state }) => state === 'finished', () => ({ state: 'UNKNOWN', message: 'No answer' }))
+      await workUntil(
+        plant,
+        id,
+        ({ state }) => state === 'finished',
+        () => ({ state: 'UNKNOWN', message: 'No answer' }),
+      )
       await tick(hub)
       assert.equal(await leaseUpdate(plant.gateway), undefined)
       await assert.rejects(admin.updates.retryCampaign({ params: { id } }), code('conflict'))
@@ -484,9 +508,7 @@ describe('campaigns', () => {
         await createDraft(admin, { artefactId, assetIds: plant.assetIds, window: closedWindow() }),
         await createDraft(admin, { artefactId, assetIds: plant.assetIds, window: closedWindow() }),
       ]
-      const outcomes = await Promise.allSettled(
-        drafts.map(({ id }) => admin.updates.startCampaign({ params: { id } })),
-      )
+      const outcomes = await Promise.allSettled(drafts.map(({ id }) => admin.updates.startCampaign({ params: { id } })))
       const refused = outcomes.filter((one) => one.status === 'rejected')
       assert.equal(refused.length, 1)
       assert.equal(refused[0]?.reason.code, 'update_in_progress')
@@ -523,7 +545,11 @@ describe('campaigns', () => {
       await setWindow(id, closedWindow())
       await advance(plant.gateway, held, 'PREPARED')
       await tick(hub)
-      const device = await until(hub, () => deviceOf(id), ({ reason }) => reason !== undefined)
+      const device = await until(
+        hub,
+        () => deviceOf(id),
+        ({ reason }) => reason !== undefined,
+      )
       assert.deepEqual([device.state, device.reason], ['prepared', 'Waits for the next maintenance window'])
       assert.equal(await leaseUpdate(plant.gateway), undefined)
       await setWindow(id, openWindow)
@@ -622,7 +648,9 @@ describe('campaigns', () => {
     await assert.rejects(admin.updates.deleteArtefact({ params: { id: own } }), code('artefact_in_use'))
     await admin.updates.putSettings({ body: { data: { allowsUnsigned: false } } })
     try {
-      await hub.asOwner((owner) => owner.query('update update_campaigns set maintenance_window = null where id = $1', [id]))
+      await hub.asOwner((owner) =>
+        owner.query('update update_campaigns set maintenance_window = null where id = $1', [id]),
+      )
       await tick(hub)
       const stopped = await until(
         hub,
@@ -643,7 +671,9 @@ describe('campaigns', () => {
     const params = { id }
     const changed = await admin.updates.updateCampaign({
       params,
-      body: { data: { name: 'Renamed', waves: [{ count: 1 }], window: openWindow, targets: { filter: `name eq 'x'` } } },
+      body: {
+        data: { name: 'Renamed', waves: [{ count: 1 }], window: openWindow, targets: { filter: `name eq 'x'` } },
+      },
     })
     assert.deepEqual([changed.data.name, changed.data.window], ['Renamed', openWindow])
     const cleared = await admin.updates.updateCampaign({ params, body: { data: { window: null } } })

@@ -157,7 +157,8 @@ export async function requireCampaign({ database }: Context, caller: Caller, id:
 }
 
 export function requireDraft({ state }: CampaignRow): void {
-  if (state !== 'draft') throw new Problem('conflict', `The campaign is ${state}. Only a draft can be changed or started`)
+  if (state !== 'draft')
+    throw new Problem('conflict', `The campaign is ${state}. Only a draft can be changed or started`)
 }
 
 /** Requires that the targets and the window of a draft are valid. */
@@ -198,7 +199,11 @@ function summaryOf(rows: readonly PlanRow[]): Plan['summary'] {
     .map(([wave, ofWave]) => ({ wave, devices: ofWave.length }))
   const refused = rows.filter(({ outcome, reason }) => outcome !== 'update' && reason !== undefined)
   const reasons = [...Map.groupBy(refused, ({ outcome, reason }) => JSON.stringify([outcome, reason])).values()]
-    .map((group) => ({ outcome: group[0]?.outcome ?? 'incompatible', reason: group[0]?.reason ?? '', devices: group.length }))
+    .map((group) => ({
+      outcome: group[0]?.outcome ?? 'incompatible',
+      reason: group[0]?.reason ?? '',
+      devices: group.length,
+    }))
     .toSorted((one, other) => other.devices - one.devices)
     .slice(0, updateLimits.failureGroups)
   return { targets: rows.length, outcomes, waves, reasons }

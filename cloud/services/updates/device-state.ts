@@ -104,7 +104,10 @@ function endOfStep(device: DeviceRow, job: JobReport, state: DeviceState): Devic
       activationAt: null,
     }
   if (state === 'succeeded' && device.step + 1 < device.steps.length)
-    return { ...reported, ...ended('canceled', `${device.reason ?? 'Canceled'}. The device has an intermediate version`) }
+    return {
+      ...reported,
+      ...ended('canceled', `${device.reason ?? 'Canceled'}. The device has an intermediate version`),
+    }
   if (state === 'succeeded') return { ...reported, ...ended('succeeded', null) }
   if (state === 'canceled') return { ...reported, ...ended('canceled', device.reason ?? job.message ?? 'Canceled') }
   return { ...reported, ...ended(state as 'failed' | 'unknown', failureReason(job)) }

@@ -456,9 +456,7 @@ export function listUpdatesOfAsset(handle: Handle, assetId: string, limit: numbe
   return handle.rows(historyStatement, assetId, limit)
 }
 
-const deleteStatement = statement(
-  `delete from update_devices d where d.tenant_id = $1 and d.campaign_id = $2`,
-)
+const deleteStatement = statement(`delete from update_devices d where d.tenant_id = $1 and d.campaign_id = $2`)
 
 export async function deleteDevices(tx: Transaction, campaignId: string): Promise<void> {
   await tx.run(deleteStatement, campaignId)

@@ -242,7 +242,8 @@ async function moveJob(
       body: { data: { state, as: 'WFX', ...text } },
     })
   } catch (error) {
-    if (error instanceof Problem && (error.code === 'invalid_transition' || error.code === 'not_found')) return undefined
+    if (error instanceof Problem && (error.code === 'invalid_transition' || error.code === 'not_found'))
+      return undefined
     throw error
   }
 }

@@ -197,10 +197,12 @@ describe('executor', () => {
       const message = state === 'FAILED' || state === 'UNKNOWN' ? { message: `reported ${state}` } : {}
       try {
         const after = isNoteLost
-          ? (await gateway.workflows.putJobStatus({
-              params: { id: held.jobId },
-              body: { state, context: result, ...message },
-            })).state
+          ? (
+              await gateway.workflows.putJobStatus({
+                params: { id: held.jobId },
+                body: { state, context: result, ...message },
+              })
+            ).state
           : await advance(gateway, held, state, { result, ...message })
         held.state = after
         if (['PREPARED', 'ACTIVATED', 'FAILED', 'CANCELED', 'UNKNOWN'].includes(after)) this.#drop(held)

@@ -125,7 +125,10 @@ async function forEachDevice(
     for (const device of queue) {
       if (signal.aborted) return
       await work(device).catch((error: unknown) =>
-        context.log.error({ error, campaign: row.id, device: device.id }, 'A device of a campaign could not be continued'),
+        context.log.error(
+          { error, campaign: row.id, device: device.id },
+          'A device of a campaign could not be continued',
+        ),
       )
     }
   }
@@ -168,7 +171,9 @@ async function readJobs({ context, system }: CampaignRun, ids: readonly string[]
 /** Writes the reports of updated devices to their assets. A report that cannot be written now is written later. */
 async function writeReports(run: CampaignRun): Promise<void> {
   const { context, system, row: campaign } = run
-  const devices = await context.database.read(system, (handle) => store.listReported(handle, campaign.id, reportsPerRun))
+  const devices = await context.database.read(system, (handle) =>
+    store.listReported(handle, campaign.id, reportsPerRun),
+  )
   await forEachDevice(run, devices, async (device) => {
     const { report, gatewayId, assetId, assetLinkId } = device
     if (report?.asset !== undefined && gatewayId !== null && assetLinkId !== null) {
@@ -242,7 +247,9 @@ function offlineReason({ name }: GatewayState): string {
 async function setReason(run: CampaignRun, device: DeviceRow, reason: string | null): Promise<void> {
   if (device.reason === reason) return
   await changeDevice(run, device, (row) =>
-    row.state === device.state && row.jobId === device.jobId && row.cancelAt === null ? { change: { reason } } : undefined,
+    row.state === device.state && row.jobId === device.jobId && row.cancelAt === null
+      ? { change: { reason } }
+      : undefined,
   )
 }
 

@@ -137,8 +137,7 @@ async function retrievalTarget({ peers }: Context, caller: Caller, assetId: stri
   const [found] = (await client.findUpdateLinks({ body: { data: { assetIds: [assetId] } } })).data
   if (found?.link === undefined) throw new Problem('no_device_link', found?.problem ?? 'No asset link found this asset')
   const { gatewayId, assetLinkId, linkAssetId, canRetrieve } = found.link
-  if (!canRetrieve)
-    throw new Problem('no_device_link', `Asset link ${assetLinkId} cannot read artefacts from devices`)
+  if (!canRetrieve) throw new Problem('no_device_link', `Asset link ${assetLinkId} cannot read artefacts from devices`)
   const { data } = await client.readDeviceTarget({ params: { id: assetId }, query: { gatewayId, assetLinkId } })
   return { gatewayId, definition: { assetLinkId, linkAssetId, ...data } }
 }

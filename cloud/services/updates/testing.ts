@@ -4,13 +4,7 @@ import { baseSchemaUrl } from '@millwright/api/asset-schema.ts'
 import { type Campaign, type CampaignDevice, type DeviceState, updates } from '@millwright/api/updates.ts'
 import type { WorkflowJob } from '@millwright/api/workflows.ts'
 import { systemCaller } from '../../platform/access/system.ts'
-import {
-  enrolledGateway,
-  foundDevice,
-  linkReport,
-  runScan,
-  type TestGateway,
-} from '../../platform/testing/gateway.ts'
+import { enrolledGateway, foundDevice, linkReport, runScan, type TestGateway } from '../../platform/testing/gateway.ts'
 import type { TestCaller, TestHub } from '../../platform/testing/hub.ts'
 import { listDue } from './campaign-store.ts'
 

@@ -376,8 +376,7 @@ describe('workflow engine', () => {
     await assert.rejects(put(admin, id, { state: 'ACTIVATE' }), code('forbidden'))
     await assert.rejects(admin.workflows.deleteJob({ params: { id } }), code('conflict'))
     const moves = ['CANCELING', 'CANCELED'] as const
-    for (const state of moves)
-      await engineOf(hub).moveJob({ params: { id }, body: { data: { state, as: 'WFX' } } })
+    for (const state of moves) await engineOf(hub).moveJob({ params: { id }, body: { data: { state, as: 'WFX' } } })
     await admin.workflows.deleteJob({ params: { id } })
   })
 
