@@ -10,6 +10,7 @@ const otherLimits = [
   'inventory.readGraphDifference',
   'workflows.listWorkflows',
   'workflows.listJobs',
+  'updates.planCampaign',
 ]
 
 test('every list has the same page limit', () => {

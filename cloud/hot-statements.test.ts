@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { credentials } from '@millwright/api/credentials.ts'
 import { discovery } from '@millwright/api/discovery.ts'
+import { hierarchy } from '@millwright/api/hierarchy.ts'
 import { inventory } from '@millwright/api/inventory/inventory.ts'
 import { workflows } from '@millwright/api/workflows.ts'
 import type { Client } from 'pg'
@@ -308,6 +309,15 @@ describe('indexes of frequent statements', () => {
       const found = await hub.context.database.read(hub.tenant, (handle) => searchNodes(handle, query))
       assert.equal(found.length, 11)
     },
+    'reading the versions, the links, the connections and the impact of an asset': async () => {
+      await admin.updates.readAssetUpdates({ params: { id: ids.asset } })
+      await admin.updates.readImpact({ params: { id: ids.asset } })
+      const body = { data: { assetIds: [ids.asset] } }
+      await hub.context
+        .peers(hierarchy, systemCaller({ tenantId: hub.tenant.tenantId, tenantName: '' }))
+        .describeAssetNodes({ body })
+    },
+    'counting the versions in use': () => admin.updates.listDrift({}),
     'listing the assets of a node': () => admin.inventory.listAssets({ query: { hierarchyNode: ids.cell } }),
     'listing the assets of a node and of all nodes below': async () => {
       for (const count of [true, false])

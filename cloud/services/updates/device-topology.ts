@@ -1,6 +1,7 @@
 import { inventory } from '@millwright/api/inventory/inventory.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import { systemCaller } from '../../platform/access/system.ts'
+import { nextTurn } from '../../platform/event-loop.ts'
 import type { Context } from '../../platform/service.ts'
 import { createTopology, directedPredicates, type Topology, undirectedPredicates } from './topology.ts'
 
@@ -27,6 +28,7 @@ export async function readTopology(
       },
     },
   })
+  await nextTurn(tenantId)
   return createTopology({
     relations: data.relations,
     gateways: new Set(data.gateways),

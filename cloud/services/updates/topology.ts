@@ -90,9 +90,9 @@ function graphOf({ relations, gateways, unexplored = new Set() }: TopologyInput)
     .filter(({ subject, object }) => subject !== object)
     .map(({ subject, predicate, object }) => ({ from: indexed(subject), predicate, to: indexed(object) }))
   const [wholes, parts, redundant] = [lists(), lists(), lists()]
-  const cables = new Set<string>()
+  const cables = new Set<number>()
   for (const { from, predicate, to } of edges) {
-    if (predicate === cablePredicate) cables.add(`${from} ${to}`)
+    if (predicate === cablePredicate) cables.add(from * ids.length + to)
     else if (predicate === redundancyPredicate) {
       redundant[from]?.push(to)
       redundant[to]?.push(from)
@@ -101,7 +101,7 @@ function graphOf({ relations, gateways, unexplored = new Set() }: TopologyInput)
       parts[to]?.push(from)
     }
   }
-  const unique = (all: number[][]) => all.map((list) => [...new Set(list)])
+  const unique = (all: number[][]) => all.map((list) => (list.length < 2 ? list : [...new Set(list)]))
   const positions = (set: ReadonlySet<string>) => new Set([...set].flatMap((id) => indexOf.get(id) ?? []))
   return {
     ids,
@@ -115,11 +115,13 @@ function graphOf({ relations, gateways, unexplored = new Set() }: TopologyInput)
   }
 }
 
-function cableLists(cables: ReadonlySet<string>, size: number): Cable[][] {
+/** Returns the cables of each device. The number of a cable is `from * size + to`. */
+function cableLists(cables: ReadonlySet<number>, size: number): Cable[][] {
   const lists = Array.from({ length: size }, (): Cable[] => [])
   for (const cable of cables) {
-    const [from = 0, to = 0] = cable.split(' ').map(Number)
-    const isBoth = cables.has(`${to} ${from}`)
+    const from = Math.floor(cable / size)
+    const to = cable % size
+    const isBoth = cables.has(to * size + from)
     lists[from]?.push({ to, isUp: isBoth ? undefined : true })
     if (!isBoth) lists[to]?.push({ to: from, isUp: false })
   }
@@ -133,19 +135,18 @@ type Direction = [downstream: number, upstream: number]
 /** Joins the devices of rings and of cables without direction. Returns the directions of all other cables. */
 function directCables(graph: Graph, join: Join): Direction[] {
   const directed: Direction[] = []
-  const visited = new Uint8Array(graph.ids.length)
-  const starts = [...graph.gateways, ...graph.ids.keys()]
-  for (const start of starts) {
-    if (visited[start] === 1) continue
-    const tree = spanningTree(graph, start, visited)
-    const isExplored = tree.order.every((node) => !graph.unexplored.has(node))
-    const hasGateway = tree.order.some((node) => graph.gateways.has(node))
-    for (const node of tree.order) {
-      const parent = tree.parent.get(node)
+  const trees = new SpanningTrees(graph)
+  for (const start of [...graph.gateways, ...graph.ids.keys()]) {
+    if (trees.isVisited(start)) continue
+    const network = trees.search(start)
+    const isExplored = graph.unexplored.size === 0 || network.every((node) => !graph.unexplored.has(node))
+    const hasGateway = graph.gateways.has(start)
+    for (const node of network) {
+      const parent = trees.parentOf(node)
       if (parent === undefined) continue
       if (!isExplored) join(node, parent, 'unexplored')
-      else if (!isBridge(tree, node)) join(node, parent, 'ring')
-      else if (hasGateway && (tree.gatewaysBelow.get(node) ?? 0) > 0) join(node, parent, 'no-direction')
+      else if (!trees.isBridge(node)) join(node, parent, 'ring')
+      else if (hasGateway && trees.gatewaysBelow(node) > 0) join(node, parent, 'no-direction')
       else if (hasGateway) directed.push([node, parent])
       else {
         const isUp = directionOf(graph, node, parent)
@@ -168,72 +169,90 @@ export function directionOf(
   return cables[node]?.find(({ to }) => to === other)?.isUp
 }
 
-type SpanningTree = {
-  /** The devices of the network, each after its parent. */
-  order: number[]
-  parent: Map<number, number>
-  place: Map<number, number>
+/** `SpanningTrees` searches networks of cables in depth, without recursion. Each network has one tree. */
+class SpanningTrees {
+  readonly #graph: Graph
+  /** The parent of each device in the tree, or -1. */
+  readonly #parent: Int32Array
+  /** The place of each device in the search, or -1. */
+  readonly #place: Int32Array
   /** The first place that a device or the devices below it in the tree reach through a cable that is not in the tree. */
-  low: Map<number, number>
-  gatewaysBelow: Map<number, number>
-}
+  readonly #low: Int32Array
+  readonly #next: Int32Array
+  readonly #gatewaysBelow: Int32Array
+  #places = 0
 
-/** Searches a network of cables in depth, without recursion. */
-function spanningTree(graph: Graph, start: number, visited: Uint8Array): SpanningTree {
-  const tree: SpanningTree = {
-    order: [],
-    parent: new Map(),
-    place: new Map(),
-    low: new Map(),
-    gatewaysBelow: new Map(),
+  constructor(graph: Graph) {
+    const size = graph.ids.length
+    this.#graph = graph
+    this.#parent = new Int32Array(size).fill(-1)
+    this.#place = new Int32Array(size).fill(-1)
+    this.#low = new Int32Array(size)
+    this.#next = new Int32Array(size)
+    this.#gatewaysBelow = new Int32Array(size)
   }
-  const enter = (node: number) => {
-    visited[node] = 1
-    tree.place.set(node, tree.order.length)
-    tree.low.set(node, tree.order.length)
-    tree.order.push(node)
+
+  isVisited(node: number): boolean {
+    return this.#place[node] !== -1
   }
-  const next = new Map<number, number>()
-  const path = [start]
-  enter(start)
-  for (let node = path.at(-1); node !== undefined; node = path.at(-1)) {
-    const cables = graph.cables[node] ?? []
-    const index = next.get(node) ?? 0
-    next.set(node, index + 1)
-    const cable = cables[index]
-    if (cable === undefined) {
-      path.pop()
-      continue
+
+  parentOf(node: number): number | undefined {
+    const parent = this.#parent[node] ?? -1
+    return parent === -1 ? undefined : parent
+  }
+
+  /** Returns whether the cable from a device to its parent is the only connection between both sides. */
+  isBridge(node: number): boolean {
+    return this.#low[node] === this.#place[node]
+  }
+
+  /** Returns the number of gateways among a device and the devices below it in the tree. */
+  gatewaysBelow(node: number): number {
+    return this.#gatewaysBelow[node] ?? 0
+  }
+
+  /** Returns the devices of a network, each after its parent. */
+  search(start: number): number[] {
+    const network: number[] = []
+    const path = [start]
+    this.#enter(start, network)
+    for (let node = path.at(-1); node !== undefined; node = path.at(-1)) {
+      const cable = this.#graph.cables[node]?.[this.#next[node] ?? 0]
+      if (cable === undefined) {
+        path.pop()
+        continue
+      }
+      this.#next[node] = (this.#next[node] ?? 0) + 1
+      const { to } = cable
+      if (!this.isVisited(to)) {
+        this.#parent[to] = node
+        this.#enter(to, network)
+        path.push(to)
+      } else if (to !== this.#parent[node]) {
+        this.#low[node] = Math.min(this.#low[node] ?? 0, this.#place[to] ?? 0)
+      }
     }
-    const { to } = cable
-    const place = tree.place.get(to)
-    if (place === undefined) {
-      tree.parent.set(to, node)
-      enter(to)
-      path.push(to)
-    } else if (to !== tree.parent.get(node)) {
-      tree.low.set(node, Math.min(tree.low.get(node) ?? place, place))
+    this.#sumUp(network)
+    return network
+  }
+
+  #enter(node: number, network: number[]): void {
+    this.#place[node] = this.#low[node] = this.#places++
+    network.push(node)
+  }
+
+  /** Passes the values of each device to its parent, from the last device to the first. */
+  #sumUp(network: readonly number[]): void {
+    for (let index = network.length - 1; index >= 0; index--) {
+      const node = network[index] ?? 0
+      const below = this.gatewaysBelow(node) + (this.#graph.gateways.has(node) ? 1 : 0)
+      this.#gatewaysBelow[node] = below
+      const above = this.#parent[node] ?? -1
+      if (above === -1) continue
+      this.#low[above] = Math.min(this.#low[above] ?? 0, this.#low[node] ?? 0)
+      this.#gatewaysBelow[above] = this.gatewaysBelow(above) + below
     }
   }
-  sumUp(graph, tree)
-  return tree
-}
-
-/** Passes the values of each device to its parent, from the last device to the first. */
-function sumUp({ gateways }: Graph, { order, parent, low, gatewaysBelow }: SpanningTree): void {
-  for (const node of order.toReversed()) {
-    const below = (gatewaysBelow.get(node) ?? 0) + (gateways.has(node) ? 1 : 0)
-    gatewaysBelow.set(node, below)
-    const above = parent.get(node)
-    if (above === undefined) continue
-    low.set(above, Math.min(low.get(above) ?? 0, low.get(node) ?? 0))
-    gatewaysBelow.set(above, (gatewaysBelow.get(above) ?? 0) + below)
-  }
-}
-
-/** Returns whether the cable from a device to its parent in the tree is the only connection between both sides. */
-function isBridge({ low, place }: SpanningTree, node: number): boolean {
-  return low.get(node) === place.get(node)
 }
 
 type Cycles = { directed: readonly Direction[]; sets: DisjointSets; join: Join }
@@ -266,12 +285,12 @@ function clustersOf({ graph, sets, kinds, directed }: Joined): Pick<Topology, 'c
     clusters.push({ kind: own.length === 1 ? 'single' : (kinds.get(set) ?? 'no-direction'), members: own })
   }
   const clusterOf = Array.from(graph.ids.keys(), (node) => numberOf.get(sets.find(node)) ?? 0)
-  const below = Array.from(graph.ids, () => new Set<number>())
+  const below = Array.from(graph.ids, (): number[] => [])
   for (const [downstream, upstream] of directed) {
     const lower = clusterOf[downstream] ?? 0
-    if (lower !== clusterOf[upstream]) below[upstream]?.add(lower)
+    if (lower !== clusterOf[upstream]) below[upstream]?.push(lower)
   }
-  return { clusters, clusterOf, below: below.map((set) => [...set]) }
+  return { clusters, clusterOf, below: below.map((list) => (list.length < 2 ? list : [...new Set(list)])) }
 }
 
 function groupsOf({ ids, cables, wholes, redundant }: Graph): number[] {
@@ -304,7 +323,7 @@ class DisjointSets {
   }
 
   join(one: number, other: number): void {
-    const [low, high] = [this.find(one), this.find(other)].toSorted((a, b) => a - b)
-    if (low !== undefined && high !== undefined) this.#parent[high] = low
+    const [low, high] = [this.find(one), this.find(other)]
+    this.#parent[Math.max(low, high)] = Math.min(low, high)
   }
 }
