@@ -1,8 +1,9 @@
+import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import { Busboy } from '@fastify/busboy'
 import type { Operation, ReceivedFile } from '@millwright/api/contract.ts'
 import { Problem } from '@millwright/api/problem.ts'
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { bodyBytesOf } from './body-budget.ts'
 
 const formField = 'file'
@@ -11,9 +12,14 @@ const formField = 'file'
  * Returns the file in the body of a request: the field `file` of a form, or the body itself. Nothing is read before the
  * handler opens the file. The content is not buffered, so the handler determines how fast it arrives.
  */
-export function receivedFile(request: FastifyRequest, operation: Operation): ReceivedFile | undefined {
+export function receivedFile(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  operation: Operation,
+): ReceivedFile | undefined {
   if (!(request.body instanceof Readable)) return undefined
   const body = request.body
+  reply.raw.once('finish', () => discardRest(request.raw))
   const limit = bodyBytesOf(operation)
   const length = request.headers['content-length']
   const [mediaType = ''] = (request.headers['content-type'] ?? '').toLowerCase().split(';')
@@ -22,7 +28,12 @@ export function receivedFile(request: FastifyRequest, operation: Operation): Rec
     async open() {
       if (Number(length ?? 0) > limit) throw tooLarge(limit)
       if (mediaType.trim() !== 'multipart/form-data')
-        return { name: undefined, mediaType: mediaType.trim(), content: limited(body, limit) }
+        // The connection stays open after an error of the handler, so that the client receives the response.
+        return {
+          name: undefined,
+          mediaType: mediaType.trim(),
+          content: limited(body.iterator({ destroyOnReturn: false }), limit),
+        }
       const { content, ...file } = await fileOfForm(request, body)
       return { ...file, content: limited(content, limit) }
     },
@@ -66,7 +77,17 @@ function invalidForm(cause: unknown): Problem {
   return new Problem('invalid_body', detail, { errors, cause })
 }
 
-async function* limited(content: Readable, limit: number): AsyncGenerator<Uint8Array> {
+/**
+ * Reads and ignores the rest of a body whose request was answered before its end. Otherwise the next request on the
+ * connection would wait forever. A handler that stopped reading can have left a listener, with which a stream does not flow.
+ */
+function discardRest(request: IncomingMessage): void {
+  if (request.complete) return
+  request.removeAllListeners('readable')
+  request.resume()
+}
+
+async function* limited(content: AsyncIterable<Uint8Array>, limit: number): AsyncGenerator<Uint8Array> {
   let bytes = 0
   try {
     for await (const chunk of content) {

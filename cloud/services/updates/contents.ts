@@ -9,7 +9,7 @@ import { attachment } from '../../platform/files/attachment.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
 import type { ArtefactRow } from './artefact-store.ts'
 import * as store from './artefact-store.ts'
-import { requireArtefact, showArtefact } from './artefact-view.ts'
+import { missingArtefact, requireArtefact, showArtefact } from './artefact-view.ts'
 import { reportArtefact, storeSignatureState } from './artefacts.ts'
 import { parseContentRange, requestedRange, type SentPart } from './byte-ranges.ts'
 import { type ContentRow, deleteUpload, findContent, insertContent, insertDeletion } from './content-row-store.ts'
@@ -35,9 +35,10 @@ export function contentHandlers(
 
     async putContent({ params: { id }, headers, body: file }, caller) {
       const row = await requireArtefact(context, caller, id)
-      if (row.isComplete) throw new Problem('conflict', 'The content is complete. There is nothing to upload')
+      if (row.isComplete) throw nothingToUpload()
       const part = sentPart(headers['content-range'], file, row)
       return uploads.use(caller, id, async (upload) => {
+        await requireUnfinished(context, caller, id)
         await receivePart(upload, part, file)
         if (upload.receivedBytes < row.size)
           return answer(202, { data: await readShown(context, caller, id) }, offsetHeader(upload))
@@ -103,6 +104,21 @@ async function requireContent({ database }: Context, caller: Caller, sha256: str
 
 function fileNameOf({ name, version, kind }: ArtefactRow): string {
   return `${name}-${version}.${kind === 'logfile' ? 'log' : 'bin'}`.replaceAll(/[/\\:*?"<>|]/g, '_')
+}
+
+function nothingToUpload(): Problem {
+  return new Problem('conflict', 'The content is complete. There is nothing to upload')
+}
+
+/** Ends an upload whose artefact was completed or deleted while the request waited for the lease. */
+async function requireUnfinished({ database }: Context, caller: Caller, id: string): Promise<void> {
+  const row = await database.transaction(caller, async (tx) => {
+    const current = await store.lockArtefact(tx, id)
+    if (current === undefined || current.isComplete) await deleteUpload(tx, id, { now: new Date().toISOString() })
+    return current
+  })
+  if (row === undefined) throw missingArtefact(id)
+  if (row.isComplete) throw nothingToUpload()
 }
 
 /** Returns the part that a request sends. Without `Content-Range`, it sends all bytes. */

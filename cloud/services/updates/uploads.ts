@@ -244,15 +244,20 @@ export class OpenUpload {
 
 /** Returns the chunks until a later request takes the upload over. */
 async function* untilAborted(chunks: AsyncIterable<Uint8Array>, signal: AbortSignal): AsyncGenerator<Uint8Array> {
-  const aborted = Promise.withResolvers<never>()
-  aborted.promise.catch(() => {})
-  const abort = () => aborted.reject(replaced())
-  signal.addEventListener('abort', abort)
-  if (signal.aborted) abort()
   const iterator = chunks[Symbol.asyncIterator]()
+  // `Promise.race` with a promise that lives as long as the request would keep all chunks in memory.
+  let cancelWait = () => {}
+  const next = () =>
+    new Promise<IteratorResult<Uint8Array>>((resolve, reject) => {
+      cancelWait = () => reject(replaced())
+      iterator.next().then(resolve, reject)
+    })
+  const abort = () => cancelWait()
+  signal.addEventListener('abort', abort)
   try {
     for (;;) {
-      const { done, value } = await Promise.race([iterator.next(), aborted.promise])
+      if (signal.aborted) throw replaced()
+      const { done, value } = await next()
       if (done === true) return
       yield value
     }
