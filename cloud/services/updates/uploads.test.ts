@@ -324,7 +324,7 @@ describe('the home store', () => {
       sample()
     }
     assert.equal(count, length)
-    assert.ok(most < 16 * 1024 * 1024, `${most} bytes of buffers for a content of ${length} bytes`)
+    assert.ok(most < 40 * 1024 * 1024, `${most} bytes of buffers for a content of ${length} bytes`)
   })
 })
 
