@@ -39,10 +39,10 @@ export async function startGateway(name: string, { home, id, environment = {} }:
   return { id, program, registryPort, status }
 }
 
+/** Starts the link of a simulated plant. The state of its devices is in the home, so it survives a kill of the link. */
 export function startPlant({ registryPort }: Gateway, { home }: { home: string }): Program {
-  return millwright(['link', 'run', 'plant', '--log-level', 'error', '--registry', `127.0.0.1:${registryPort}`], {
-    home,
-  })
+  const args = ['--log-level', 'error', '--registry', `127.0.0.1:${registryPort}`, '--home', join(home, 'plant')]
+  return millwright(['link', 'run', 'plant', ...args], { home })
 }
 
 export async function killed({ child, ended }: Program): Promise<void> {
