@@ -158,7 +158,7 @@ test('never throws another error than a problem for any text', () => {
 
 const page = readFileSync(new URL('../docs/reference/versions.md', import.meta.url), 'utf8')
 
-test('orders the versions on the reference page as the page says', () => {
+test('orders versions as the list on the reference page', () => {
   const [, block = ''] = /```versions\n(.*?)```/s.exec(page) ?? []
   const lines = block.trim().split('\n')
   assert.ok(lines.length > 10)
@@ -170,7 +170,7 @@ test('orders the versions on the reference page as the page says', () => {
   }
 })
 
-test('finds the versions in the ranges on the reference page as the page says', () => {
+test('finds the versions of the table on the reference page in their ranges', () => {
   const [, table = ''] = /\| Range \| Contains .*?\n\|[-|]+\n(.*?)\n\n/s.exec(page) ?? []
   const rows = table.split('\n').map((row) => row.split(/(?<!\\)\|/).map((cell) => cell.trim()))
   assert.ok(rows.length > 4)

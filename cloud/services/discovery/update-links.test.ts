@@ -80,7 +80,7 @@ describe('links that update devices', () => {
     )
   })
 
-  test('says why no link can update a device', async () => {
+  test('returns the reason why no link can update a device', async () => {
     assert.match((await linkOf(assets.get('Device 0')))?.problem ?? '', /can update devices/)
     assert.match((await linkOf(gateway.id))?.problem ?? '', /No asset link has discovered/)
     await report({ state: 'unreachable' })

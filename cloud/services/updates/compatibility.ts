@@ -62,24 +62,24 @@ export function assessCompatibility(
   return { outcome: 'update', ...from(installed), steps: steps.map(({ id, version }) => ({ artefactId: id, version })) }
 }
 
-/** Returns why an artefact is not made for a device. Returns undefined if it is. */
+/** Returns why an artefact is not intended for a device. Returns undefined if it is. */
 export function productMismatch(artefact: InstallableArtefact, device: DeviceProduct): string | undefined {
   const { manufacturer, productId, productName, hardwareVersion } = device
   if (artefact.kind === 'logfile') return 'A log file cannot be installed'
   if (manufacturer === undefined) return 'The manufacturer of the asset is not known'
   if (!isSame(manufacturer, artefact.manufacturer)) {
-    return `The manufacturer is ${manufacturer}, but the artefact is made for ${artefact.manufacturer}`
+    return `The manufacturer is ${manufacturer}, but the artefact is for ${artefact.manufacturer}`
   }
   const names = [productId, productName].filter((name) => name !== undefined)
   if (names.length === 0) return 'The product of the asset is not known'
   if (!artefact.products.some((product) => names.some((name) => isSame(product, name)))) {
-    return `The artefact is not made for the product ${names.join(', ')}`
+    return `The artefact is not for the product ${names.join(', ')}`
   }
   const versions = artefact.hardwareVersions ?? []
   if (versions.length === 0) return undefined
   if (hardwareVersion === undefined) return 'The hardware version of the asset is not known'
   if (versions.some((version) => compareVersions(version, hardwareVersion) === 0)) return undefined
-  return `The artefact is not made for the hardware version ${hardwareVersion}`
+  return `The artefact is not for the hardware version ${hardwareVersion}`
 }
 
 /** Returns whether a device reports the version of such artefacts, so that versions can be compared. */

@@ -196,7 +196,7 @@ describe('plan of a campaign', () => {
     await unrelate()
   })
 
-  test('says why assets without a suitable link are not updated', async () => {
+  test('returns the reason why assets without a suitable link are not updated', async () => {
     const { result } = await applyWrite(admin, 'createAsset', {
       body: {
         data: {

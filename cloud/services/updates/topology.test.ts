@@ -78,7 +78,7 @@ describe('order of updates', () => {
     assert.deepEqual(['core', 'switch'].map((id) => place(id).order).toSorted(), [3, 4])
   })
 
-  test('updates one device of a ring at a time, after the devices that hang on it', () => {
+  test('updates one device of a ring at a time, after the devices downstream of it', () => {
     const ring = ['s1 - s2', 's2 - s3', 's3 - s1', 'plc - s2', 'gateway - s1']
     const place = order(ring, ['s1', 's2', 's3', 'plc'], ['gateway'])
     assert.deepEqual([place('s1').kind, place('s2').kind, place('plc').kind], ['ring', 'ring', 'single'])
@@ -258,7 +258,7 @@ describe('impact of a restart', () => {
     assert.deepEqual(impact(lines, 'unknown', ['gateway']).interrupted, [])
   })
 
-  test('interrupts only the devices that hang on one device of a ring', () => {
+  test('interrupts only the devices that are connected through one device of a ring', () => {
     const lines = ['s1 - s2', 's2 - s3', 's3 - s1', 'plc - s2', 'gateway - s1']
     assert.deepEqual(impact(lines, 's2', ['gateway']).interrupted, ['plc'])
     assert.equal(impact(lines, 's2', ['gateway']).isCertain, false)
@@ -281,7 +281,7 @@ describe('impact of a restart', () => {
     assert.deepEqual(impact(lines, 'core').interrupted, ['other', 'plc', 'switch'])
   })
 
-  test('includes devices that hang on a part of the device', () => {
+  test('includes devices that are connected through a part of the device', () => {
     const lines = ['cp module plc', 'drive > cp', 'axis part drive']
     assert.deepEqual(impact(lines, 'plc').interrupted, ['axis', 'cp', 'drive'])
   })
