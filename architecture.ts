@@ -25,6 +25,7 @@ export const modules: Readonly<Record<string, Module>> = {
       'cloud/platform',
       'cloud/services/identity',
       'cloud/services/remote-access',
+      'cloud/services/updates',
       'cloud/services',
       'architecture',
     ],
@@ -191,7 +192,7 @@ export const testsMayAlsoImport: readonly string[] = [
   'cloud/services/remote-access',
   'cloud/services/hierarchy',
   'cloud/services/identity',
-  'cloud/services/remote-access',
+  'cloud/services/updates',
   'link-sdk',
   'links',
 ]

@@ -24,6 +24,16 @@ import {
   listUnreported,
   nextExpiredRecording,
 } from './services/remote-access/session-store.ts'
+import { listDue } from './services/updates/campaign-store.ts'
+import {
+  assetsInCampaigns,
+  findDeviceOfJob,
+  isBeingUpdated,
+  listOpen,
+  listReported,
+  listStarted,
+  listUpdatesOfAsset,
+} from './services/updates/device-store.ts'
 
 /**
  * With row-level security, only leakproof operators can use an index. So a statement that is fast for the owner may
@@ -103,6 +113,24 @@ describe('indexes of frequent statements', () => {
         await listUnreported(tx, 10)
         await listUnended(tx, ids.asset)
         await nextExpiredRecording(tx, '2020-01-01T00:00:00Z')
+      }),
+    'reading a campaign and its devices': async () => {
+      const params = { id: ids.campaign }
+      await admin.updates.readCampaign({ params })
+      await admin.updates.listDevices({ params, query: { state: 'failed' } })
+      await admin.updates.listFailures({ params })
+    },
+    'listing the campaigns that run': () => admin.updates.listCampaigns({ query: { state: 'running' } }),
+    'continuing campaigns, and recording the reports of gateways': () =>
+      hub.context.database.transaction(hub.tenant, async (tx) => {
+        await listDue(tx, new Date().toISOString(), 10)
+        await listStarted(tx, ids.campaign)
+        await listOpen(tx, ids.campaign)
+        await listReported(tx, ids.campaign, 10)
+        await findDeviceOfJob(tx, ids.updateJob)
+        await assetsInCampaigns(tx, [ids.asset])
+        await isBeingUpdated(tx, ids.asset)
+        await listUpdatesOfAsset(tx, ids.asset, 10)
       }),
     'reading one asset': () => admin.inventory.readAsset({ params: { id: ids.asset } }),
     'reading the sources of the fields of an asset': () =>
@@ -501,6 +529,7 @@ describe('indexes of frequent statements', () => {
       await fillWorkflows(owner, hub.tenant.tenantId)
       await fillCredentials(owner, hub.tenant.tenantId)
       await fillRemoteAccess(owner, hub.tenant.tenantId)
+      await fillUpdates(owner, hub.tenant.tenantId)
       await fillHierarchy(owner, hub.tenant.tenantId, tree.id)
       await owner.query('analyze')
       const one = async (text: string) =>
@@ -517,6 +546,8 @@ describe('indexes of frequent statements', () => {
         otherAsset: await one(`select id from assets where tenant_id = $1 and name = 'asset-508'`),
         twinAsset: await one(`select id from assets where tenant_id = $1 and name = 'asset-509'`),
         goneAsset: await one(`select id from assets where tenant_id = $1 and name = 'asset-9'`),
+        campaign: await one('select id from update_campaigns where tenant_id = $1 limit 1'),
+        updateJob: await one('select job_id as id from update_devices where tenant_id = $1 limit 1'),
         session: await one('select id from remote_sessions where tenant_id = $1 limit 1'),
         job: await one('select id from workflow_jobs where tenant_id = $1 limit 1'),
         instance: await one(`select id from credential_instances where tenant_id = $1 and name = 'instance-7'`),
@@ -538,6 +569,28 @@ async function fillRemoteAccess(owner: Client, tenantId: string): Promise<void> 
        'ssh', 22, gen_random_uuid(), 'user', 'x', '{"roles":[]}', false, 'none', 60, 15, true, 'expired', now(), now(),
        now(), now(), now()
      from assets a where a.tenant_id = $1`,
+    [tenantId],
+  )
+}
+
+/** Inserts a hundred ended campaigns. Each asset is a device of one of them. */
+async function fillUpdates(owner: Client, tenantId: string): Promise<void> {
+  await owner.query(
+    `insert into update_campaigns (tenant_id, id, name, artefact_id, artefact, targets, waves, stop_on_failure_percent,
+       approval, concurrent_devices, verify_minutes, allows_downgrade, state, tolerated, created_by_id, created_by_name,
+       created_at, started_at, finished_at, modified_at)
+     select $1, gen_random_uuid(), 'campaign-' || n, gen_random_uuid(), '{"name":"x","version":"1","kind":"firmware"}',
+       '{"assetIds":[]}', '[]', 10, 'none', 20, 15, false, 'finished', '{}', gen_random_uuid(), 'x', now(), now(), now(), now()
+     from generate_series(0, 99) n`,
+    [tenantId],
+  )
+  await owner.query(
+    `insert into update_devices (tenant_id, id, campaign_id, asset_id, access_group_id, to_version, steps, wave, position,
+       group_key, after_assets, not_with_assets, windows, state, job_id, is_held, created_at, modified_at)
+     select $1, gen_random_uuid(), c.id, a.id, a.access_group_id, '1', '[]', 1, 0, '', '[]', '[]', '[]', 'succeeded',
+       gen_random_uuid(), false, now(), now()
+     from (select id, access_group_id, row_number() over () as n from assets where tenant_id = $1) a
+     join update_campaigns c on c.tenant_id = $1 and c.name = 'campaign-' || (a.n % 100)`,
     [tenantId],
   )
 }

@@ -109,7 +109,7 @@ describe('rights for campaigns', () => {
       await workUntil(plant, draft.id, ({ state }) => state === 'finished')
     })
 
-    test('cancels a campaign that nobody approves, and releases its devices', async () => {
+    test('cancels a campaign without approval, and releases its devices', async () => {
       const plant = await newPlant()
       const options = { artefactId, assetIds: plant.assetIds, approval: 'required' as const }
       const { id } = await startCampaign(admin, options)

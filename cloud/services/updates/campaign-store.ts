@@ -115,7 +115,7 @@ const changeStatement = statement<CampaignRow>(
    where c.tenant_id = $1 and c.id = $2 and c.state = 'draft' returning ${columns}`,
 )
 
-/** Changes a draft. Returns undefined if the campaign is not a draft any more. */
+/** Changes a draft. Returns undefined if the campaign is no longer a draft. */
 export function changeDraft(tx: Transaction, id: string, draft: CampaignDraft, now: string) {
   return tx.row(changeStatement, id, now, ...draftValues(draft))
 }

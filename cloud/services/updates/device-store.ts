@@ -44,14 +44,15 @@ export type DeviceRow = {
 /** What a gateway reported about a device after its activation. It is written to the asset. */
 export type DeviceReport = { jobId: string; asset?: Record<string, unknown>; version?: string }
 
-const planColumns = `d.id, d.campaign_id as "campaignId", d.asset_id as "assetId", d.asset_name as "assetName",
-  d.access_group_id as "accessGroupId", d.gateway_id as "gatewayId", d.asset_link_id as "assetLinkId",
+const assetColumns = `d.id, d.campaign_id as "campaignId", d.asset_id as "assetId", d.asset_name as "assetName",
+  d.access_group_id as "accessGroupId"`
+const planColumns = `d.gateway_id as "gatewayId", d.asset_link_id as "assetLinkId",
   d.link_asset_id as "linkAssetId", d.from_version as "fromVersion", d.to_version as "toVersion", d.steps, d.wave, d.position,
   d.group_key as "group", d.after_assets as "after", d.not_with_assets as "notWith", d.windows`
 const stateColumns = `d.state, d.progress, d.step, d.attempt, d.reason, d.reported_version as "reportedVersion",
   d.is_started as "isStarted", d.job_id as "jobId", d.is_job_created as "isJobCreated", d.activation_at as "activationAt",
   d.cancel_at as "cancelAt", d.report, d.created_at as "createdAt", d.modified_at as "modifiedAt"`
-const columns = `${planColumns}, ${stateColumns}`
+const columns = `${assetColumns}, ${planColumns}, ${stateColumns}`
 
 const finalStates = `('succeeded', 'failed', 'unknown', 'skipped', 'canceled')`
 

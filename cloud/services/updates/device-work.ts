@@ -211,7 +211,7 @@ export async function cancelJob(work: DeviceContext, device: DeviceRow): Promise
 }
 
 /**
- * Ends a device whose gateway was revoked or deleted. The gateway cannot report any more. If the activation has begun, the
+ * Ends a device whose gateway was revoked or deleted. The gateway can no longer report. If the activation has begun, the
  * version of the device is unknown.
  */
 export async function abandon(work: DeviceContext, device: DeviceRow, reason: string): Promise<void> {

@@ -1,12 +1,12 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { baseSchemaUrl } from '@millwright/api/asset-schema.ts'
-import { type Campaign, type CampaignDevice, type DeviceState, updates } from '@millwright/api/updates.ts'
+import { type Campaign, type CampaignDevice, type DeviceState, updateLimits, updates } from '@millwright/api/updates.ts'
 import type { WorkflowJob } from '@millwright/api/workflows.ts'
 import { systemCaller } from '../../platform/access/system.ts'
 import { enrolledGateway, foundDevice, linkReport, runScan, type TestGateway } from '../../platform/testing/gateway.ts'
 import type { TestCaller, TestHub } from '../../platform/testing/hub.ts'
-import { listDue } from './campaign-store.ts'
+import { listCampaigns, listDue, postpone } from './campaign-store.ts'
 
 /** The test kit of the update hub: devices that a gateway has found, artefacts, and a gateway that updates devices. */
 
@@ -183,12 +183,12 @@ export async function until<Value>(
 
 /** Makes the executor continue all campaigns now, as it does after some seconds. */
 export async function tick(hub: TestHub): Promise<void> {
-  await hub.asOwner((owner) =>
-    owner.query(`update update_campaigns set due_at = now() where tenant_id = $1 and due_at is not null`, [
-      hub.tenant.tenantId,
-    ]),
-  )
   const { tasks, database } = hub.contextOf('updates')
+  await database.transaction(hub.tenant, async (tx) => {
+    const page = { limit: updateLimits.openCampaigns, offset: 0 }
+    const { rows } = await listCampaigns(tx, { state: undefined, artefactId: undefined, page })
+    for (const { id, startedAt } of rows) if (startedAt !== null) await postpone(tx, id, new Date().toISOString())
+  })
   const deadline = performance.now() + 30_000
   for (const marker = new Date().toISOString(); ; await delay(20)) {
     tasks.wake(hub.tenant.tenantId, 'updates.campaigns')
