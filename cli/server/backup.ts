@@ -1,9 +1,11 @@
 import { access, open, rename, rm, stat } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
 import { Readable, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { takeBackup } from '@millwright/cloud/platform/backup/backup.ts'
 import { productVersion } from '@millwright/cloud/platform/version.ts'
+import { readCloudConfiguration } from '@millwright/cloud/settings.ts'
 import type { Command } from 'commander'
 import { CommandError, usageError } from '../output/error-report.ts'
 import type { Terminal } from '../output/terminal.ts'
@@ -23,7 +25,8 @@ export function addCommands(backup: Command, terminal: Terminal): void {
       'after',
       `
 Writes a consistent snapshot of all tables to one file (a compressed tar). The platform can be running or stopped. The
-database is the embedded one, or your own (DATABASE_URL).
+database is the embedded one, or your own (DATABASE_URL). The backup contains the contents of artefacts in the home. It does
+not contain contents in an S3-compatible store (MILLWRIGHT_ARTEFACT_STORE): back up the bucket separately.
 
 THE BACKUP DOES NOT CONTAIN THE MASTER KEY. Secrets in the backup are encrypted, as they are in the database. A backup
 cannot be restored without the master key (master.key in the home, or the value of MILLWRIGHT_MASTER_KEY). Store a copy of
@@ -68,6 +71,7 @@ async function take(terminal: Terminal, to: Writable): Promise<void> {
   await withOwnerConnection(terminal.environment, (owner) => {
     const bytes = takeBackup(owner, {
       product: productVersion,
+      folder: join(resolve(readCloudConfiguration({ ...terminal.environment }).home), 'artefacts'),
       onProgress: ({ table, rows }) => terminal.progress(`${table}: ${rows} rows`),
     })
     return pipeline(Readable.from(bytes, { objectMode: false }), createGzip(compression), to)

@@ -15,7 +15,7 @@ import {
 import { openClient } from '@millwright/cloud/platform/database/connection.ts'
 import type { MasterKeys } from '@millwright/cloud/platform/secrets/master-keys.ts'
 import { migrationSources, prepareDatabase } from '@millwright/cloud/prepare.ts'
-import { type CloudConfiguration, readCloudConfiguration } from '@millwright/cloud/settings.ts'
+import { artefactSettings, type CloudConfiguration, readCloudConfiguration } from '@millwright/cloud/settings.ts'
 import { createHome } from '@millwright/cloud/start.ts'
 import type { Command } from 'commander'
 import { CommandError, usageError } from '../output/error-report.ts'
@@ -28,7 +28,8 @@ export function addCommands(restore: Command, terminal: Terminal): void {
     .addHelpText(
       'after',
       `
-Restores to a home without a database, or to your own empty database (DATABASE_URL). The command never overwrites data. The
+Restores to a home without a database, or to your own empty database (DATABASE_URL). The contents of artefacts are restored
+to the folder artefacts in the home. The command never overwrites data. The
 master key of the backup must be present before: as master.key in the home, or in MILLWRIGHT_MASTER_KEY. A backup of an
 older version is migrated. A backup of a newer version is rejected. If the restore fails, the database stays empty.
 
@@ -49,9 +50,9 @@ async function restoreFrom(terminal: Terminal, file: string): Promise<void> {
   requireMasterKey(masterKeys, home)
   const { createdTimestamp, product } = backup.head
   terminal.progress(`Restoring a backup of ${createdTimestamp}`)
-  const { tables, rows } = await fill(backup, { configuration, home, masterKeys, migrations })
+  const { tables, rows, files } = await fill(backup, { configuration, home, masterKeys, migrations })
   await terminal.print(
-    `Restored ${rows} rows in ${tables} tables, as of ${createdTimestamp} (version ${product}). Start the platform: millwright up`,
+    `Restored ${rows} rows in ${tables} tables and ${files} contents of artefacts, as of ${createdTimestamp} (version ${product}). Start the platform: millwright up`,
   )
 }
 
@@ -109,14 +110,17 @@ async function fill(
       filling: {
         migrations,
         fill: async (owner) => {
-          restored = await fillFrom(backup, owner)
+          restored = await fillFrom(backup, owner, artefactSettings(configuration, home).folder)
         },
       },
     })
-    return restored ?? { tables: 0, rows: 0 }
+    return restored ?? { tables: 0, rows: 0, files: 0, undoFiles: async () => {} }
   } catch (error) {
     // Deletes the restored rows, because a later step failed, for example with a wrong master key.
-    if (restored !== undefined) await clearTables(engine.address)
+    if (restored !== undefined) {
+      await clearTables(engine.address)
+      await restored.undoFiles()
+    }
     throw error
   } finally {
     await engine.stop()

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { migrationSources, prepareDatabase } from '../../prepare.ts'
 import { type Address, openClient } from '../database/connection.ts'
@@ -15,6 +18,7 @@ type Owner = Awaited<ReturnType<typeof openClient>>
 let hub: TestHub
 let admin: TestCaller
 const made: string[] = []
+const emptyFolder = join(tmpdir(), `millwright-no-artefacts-${randomBytes(6).toString('hex')}`)
 
 before(async () => {
   hub = await testHub({ own: true })
@@ -60,14 +64,14 @@ async function asOwnerOf<Result>(address: Address, work: (owner: Owner) => Promi
   }
 }
 
-const backedUp = () =>
-  hub.asOwner(async (owner) => Buffer.concat(await Array.fromAsync(takeBackup(owner, { product: '0.0.0' }))))
+const backedUp = (folder = emptyFolder) =>
+  hub.asOwner(async (owner) => Buffer.concat(await Array.fromAsync(takeBackup(owner, { product: '0.0.0', folder }))))
 
 async function* source(bytes: Buffer): AsyncGenerator<Buffer> {
   for (let from = 0; from < bytes.length; from += 50_000) yield bytes.subarray(from, from + 50_000)
 }
 
-async function restore(bytes: Buffer, address: Address): Promise<void> {
+async function restore(bytes: Buffer, address: Address, folder = emptyFolder): Promise<void> {
   const backup = await openBackup(source(bytes))
   const migrations = await requireKnownMigrations(backup, migrationSources)
   await asOwnerOf(address, (owner) => requireEmpty(owner, migrations))
@@ -76,7 +80,7 @@ async function restore(bytes: Buffer, address: Address): Promise<void> {
     app: undefined,
     binding: 'auto',
     masterKeys: (await keysFor(hub.database.owner)).masterKeys,
-    filling: { migrations, fill: async (owner) => void (await fillFrom(backup, owner)) },
+    filling: { migrations, fill: async (owner) => void (await fillFrom(backup, owner, folder)) },
   })
 }
 
@@ -132,6 +136,43 @@ describe('backup and restore', () => {
       assert.deepEqual(rows, [])
     })
     await assert.rejects(restore(bytes, address), /The database is not empty \(\w+ has rows\)/)
+  })
+
+  test('restores the contents of artefacts, and deletes them if the restore fails', async () => {
+    const content = randomBytes(9_000_000)
+    const { sha256, size } = { sha256: createHash('sha256').update(content).digest('hex'), size: content.length }
+    const { data: artefact } = await admin.updates.createArtefact({
+      body: {
+        data: { name: 'Firmware', manufacturer: 'Example', products: ['P'], version: '1', kind: 'firmware', sha256, size },
+      },
+    })
+    const body = { mediaType: 'application/octet-stream', content: new Uint8Array(content) }
+    await admin.updates.putContent({ params: { id: artefact.id }, body })
+    const bytes = await backedUp(hub.contextOf('updates').settings.artefacts.folder)
+    const folder = await mkdtemp(join(tmpdir(), 'millwright-restored-'))
+    try {
+      const tampered = await changed(bytes, (entry) =>
+        entry.name.startsWith('files/') ? { ...entry, content: Buffer.alloc(entry.content.length) } : entry,
+      )
+      const address = await emptyDatabase()
+      await assert.rejects(restore(tampered, address, folder), /damaged or incomplete/)
+      const outside = await changed(bytes, (entry) =>
+        entry.name.startsWith('files/') ? { ...entry, name: 'files/../../x/0000001.part' } : entry,
+      )
+      await assert.rejects(restore(outside, await emptyDatabase(), folder), /damaged or incomplete/)
+      const missing = await changed(bytes, (entry) => (entry.name.startsWith('files/') ? undefined : entry))
+      await assert.rejects(restore(missing, await emptyDatabase(), folder), /damaged or incomplete/)
+      const files = async () => (await readdir(folder, { recursive: true, withFileTypes: true })).filter((f) => f.isFile())
+      assert.deepEqual(await files(), [])
+      await restore(bytes, await emptyDatabase(), folder)
+      const [file, ...others] = await files()
+      assert.ok(file !== undefined && others.length === 0)
+      assert.deepEqual(await readFile(join(file.parentPath, file.name)), content)
+      await assert.rejects(restore(bytes, await emptyDatabase(), folder), /exists already/)
+      assert.equal((await files()).length, 1)
+    } finally {
+      await rm(folder, { recursive: true })
+    }
   })
 
   test('backs up a single point in time while other processes write', async () => {

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, type Hash } from 'node:crypto'
 import type { Owner } from '../tenants/tenants.ts'
 import { type Entry, writeArchive } from './archive.ts'
 import {
@@ -11,6 +11,7 @@ import {
   readRows,
   versionOf,
 } from './backup-store.ts'
+import { partName, readContentFiles } from './content-files.ts'
 
 export const backupFormat = 'millwright-backup-1'
 
@@ -28,7 +29,11 @@ export type BackupHead = {
 }
 
 /** The last entry of a backup. It contains the data that shows whether the backup is complete. */
-export type BackupEnd = { tables: Record<string, { rows: number; bytes: number; sha256: string }> }
+export type BackupEnd = {
+  tables: Record<string, { rows: number; bytes: number; sha256: string }>
+  /** The files with the contents of artefacts, by name. Backups of older versions have none. */
+  files?: Record<string, { bytes: number; sha256: string }>
+}
 
 export const headName = 'head.json'
 export const endName = 'end.json'
@@ -36,9 +41,17 @@ export const endName = 'end.json'
 /** The approximate size in bytes of one part, which is an entry with rows of a table. */
 const partBytes = 1024 * 1024
 
-type Options = { product: string; onProgress?: (done: { table: string; rows: number; bytes: number }) => void }
+type Options = {
+  product: string
+  /** The folder with the contents of artefacts. */
+  folder: string
+  onProgress?: (done: { table: string; rows: number; bytes: number }) => void
+}
 
-/** Streams a consistent backup of the whole database. Other processes can write meanwhile. */
+/**
+ * Streams a consistent backup of the whole database, and of the files with the contents of artefacts. Other processes can
+ * write meanwhile. The contents do not change. A content that is deleted meanwhile can be missing.
+ */
 export async function* takeBackup(owner: Owner, options: Options): AsyncGenerator<Buffer> {
   await beginSnapshot(owner)
   try {
@@ -48,7 +61,7 @@ export async function* takeBackup(owner: Owner, options: Options): AsyncGenerato
   }
 }
 
-async function* entries(owner: Owner, { product, onProgress = () => {} }: Options): AsyncGenerator<Entry> {
+async function* entries(owner: Owner, { product, folder, onProgress = () => {} }: Options): AsyncGenerator<Entry> {
   const head: BackupHead = {
     format: backupFormat,
     product,
@@ -72,7 +85,18 @@ async function* entries(owner: Owner, { product, onProgress = () => {} }: Option
     }
     end.tables[table.name] = { rows: counted.rows, bytes: counted.bytes, sha256: counted.hash.digest('hex') }
   }
-  yield entry(endName, end)
+  const files: NonNullable<BackupEnd['files']> = {}
+  const counting = new Map<string, { bytes: number; hash: Hash }>()
+  for await (const { name, part, content } of readContentFiles(folder)) {
+    const counted = counting.get(name) ?? { bytes: 0, hash: createHash('sha256') }
+    counting.set(name, counted)
+    counted.bytes += content.length
+    counted.hash.update(content)
+    yield { name: partName(name, part), content }
+    onProgress({ table: 'artefacts', rows: counting.size, bytes: counted.bytes })
+  }
+  for (const [name, { bytes, hash }] of counting) files[name] = { bytes, sha256: hash.digest('hex') }
+  yield entry(endName, { ...end, files })
 }
 
 function entry(name: string, value: object): Entry {

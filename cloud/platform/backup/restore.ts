@@ -6,6 +6,7 @@ import type { Owner } from '../tenants/tenants.ts'
 import { broken, type Entry, readArchive } from './archive.ts'
 import { type BackupEnd, type BackupHead, backupFormat, endName, headName } from './backup.ts'
 import { type BackupTable, findFilled, inOneTransaction, listApplied, listTables, writeRows } from './backup-store.ts'
+import { ContentFileWriter, isFilePart } from './content-files.ts'
 
 /** A backup whose first entry has been read. */
 export type OpenBackup = { head: BackupHead; entries: AsyncIterator<Entry> }
@@ -61,25 +62,56 @@ export async function requireEmpty(owner: Owner, migrations: ReadonlySet<string>
   )
 }
 
-export type Restored = { tables: number; rows: number }
+export type Restored = {
+  tables: number
+  rows: number
+  files: number
+  /** Deletes the restored files, if a later step fails. */
+  undoFiles(): Promise<void>
+}
 
-/** Fills empty tables in one transaction. The transaction is committed only if the backup is complete and unchanged. */
-export async function fillFrom({ head, entries }: OpenBackup, owner: Owner): Promise<Restored> {
+/**
+ * Fills empty tables in one transaction, and writes the contents of artefacts to a folder. The transaction is committed only
+ * if the backup is complete and unchanged.
+ */
+export async function fillFrom({ head, entries }: OpenBackup, owner: Owner, folder: string): Promise<Restored> {
+  const files = new ContentFileWriter(folder)
+  try {
+    return await fill({ head, entries }, owner, files)
+  } catch (error) {
+    await files.undo()
+    throw error
+  }
+}
+
+async function fill({ head, entries }: OpenBackup, owner: Owner, files: ContentFileWriter): Promise<Restored> {
   const here = new Map((await listTables(owner)).map((table) => [table.name, table]))
-  const seen = new Map<string, TableChecksum>()
+  const seen = new Map<string, Checksum>()
   const reading = new PartReader(entries)
   await inOneTransaction(owner, async () => {
     for (const table of head.tables) {
       requireSame(table, here.get(table.name))
-      const counted: TableChecksum = { bytes: 0, hash: createHash('sha256') }
+      const counted: Checksum = { bytes: 0, hash: createHash('sha256') }
       seen.set(table.name, counted)
       await writeRows(owner, table, reading.partsOf(table.name, counted))
     }
-    requireComplete(await reading.end(), seen)
+    const written = new Map<string, Checksum>()
+    for await (const { name: part, content } of reading.fileParts()) {
+      const name = await files.write(part, content)
+      const counted = written.get(name) ?? { bytes: 0, hash: createHash('sha256') }
+      written.set(name, counted)
+      counted.bytes += content.length
+      counted.hash.update(content)
+    }
+    const end = await reading.end()
+    requireComplete(end.tables, seen)
+    requireComplete(end.files ?? {}, written)
+    if (written.size !== Object.keys(end.files ?? {}).length) throw broken()
   })
   const end = await reading.end()
   const rows = Object.values(end.tables).reduce((sum, table) => sum + table.rows, 0)
-  return { tables: head.tables.length, rows }
+  const count = Object.keys(end.files ?? {}).length
+  return { tables: head.tables.length, rows, files: count, undoFiles: () => files.undo() }
 }
 
 function requireSame(table: BackupTable, here: BackupTable | undefined): void {
@@ -91,7 +123,7 @@ function requireSame(table: BackupTable, here: BackupTable | undefined): void {
   }
 }
 
-type TableChecksum = { bytes: number; hash: Hash }
+type Checksum = { bytes: number; hash: Hash }
 
 /** `PartReader` reads the parts of a backup in order. It buffers the first part of the next table. */
 class PartReader {
@@ -103,12 +135,20 @@ class PartReader {
     this.#entries = entries
   }
 
-  async *partsOf(table: string, counted: TableChecksum): AsyncGenerator<Buffer> {
+  async *partsOf(table: string, counted: Checksum): AsyncGenerator<Buffer> {
     for (let part = await this.#peek(); part?.name.startsWith(`${table}/`); part = await this.#peek()) {
       this.#next = undefined
       counted.bytes += part.content.length
       counted.hash.update(part.content)
       yield part.content
+    }
+  }
+
+  /** Returns the parts of the files, which follow the tables. */
+  async *fileParts(): AsyncGenerator<Entry> {
+    for (let part = await this.#peek(); part !== undefined && isFilePart(part.name); part = await this.#peek()) {
+      this.#next = undefined
+      yield part
     }
   }
 
@@ -128,9 +168,11 @@ class PartReader {
   }
 }
 
-function requireComplete({ tables }: BackupEnd, seen: ReadonlyMap<string, TableChecksum>): void {
+type ExpectedChecksums = Readonly<Record<string, { bytes: number; sha256: string }>>
+
+function requireComplete(all: ExpectedChecksums, seen: ReadonlyMap<string, Checksum>): void {
   for (const [name, { bytes, hash }] of seen) {
-    const expected = tables[name]
+    const expected = all[name]
     if (expected === undefined || expected.bytes !== bytes || expected.sha256 !== hash.digest('hex')) throw broken()
   }
 }
