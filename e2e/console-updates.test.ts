@@ -144,6 +144,10 @@ describe('updates in the console', () => {
     if (signature !== undefined) await dialog().getByLabel('Signature').fill(signature)
   }
 
+  async function campaignId(): Promise<string> {
+    return (await caller.updates.listCampaigns({})).data[0]?.id ?? assert.fail('no campaigns')
+  }
+
   test('explains campaigns, artefacts and trust anchors when there are none', async () => {
     await page.getByText('No campaigns yet').waitFor()
     await assertAxeClean(page, 'list without campaigns')
@@ -316,7 +320,7 @@ describe('updates in the console', () => {
     await page.getByText('Wave 1: 1 device').waitFor()
   })
 
-  test('starts after the approval of another person, and shows the devices, failures and waves live', async () => {
+  test('starts a campaign after the approval of another person', async () => {
     const reviewer = { name: 'reviewer', password }
     const { data: user } = await caller.identity.createUser({ body: { data: reviewer } })
     await caller.authorization.createGrant({ body: { data: { principal: user.id, role: 'update_manager' } } })
@@ -332,44 +336,6 @@ describe('updates in the console', () => {
     await inDialog('Approve', other).click()
     await context.close()
     await page.getByText('reviewer', { exact: true }).waitFor()
-    await page.getByText('Finished', { exact: true }).waitFor()
-    const devices = page.getByRole('grid', { name: 'Devices' }).getByRole('row')
-    await devices.filter({ hasText: 'Updated' }).first().waitFor()
-    await devices.filter({ hasText: 'Failed' }).first().waitFor()
-    await assertAxeCleanEverywhere(page, 'board of a campaign')
-    await page
-      .getByRole('button', { name: /Show devices/ })
-      .first()
-      .click()
-    await page.getByText(/^Only: /).waitFor()
-    assert.equal(await devices.filter({ hasText: 'Updated' }).count(), 0)
-    await page.getByRole('checkbox', { name: 'Select row 1', exact: true }).check()
-    await clickAsPerson(button('Retry selected (1)'))
-    await dialog().getByText('The campaign updates 1 device again.').waitFor()
-    await inDialog('Retry').click()
-    await button('Show all').click()
-    await devices.filter({ hasText: 'Failed' }).filter({ hasText: '2' }).first().waitFor()
-    await page.getByText('Finished', { exact: true }).waitFor()
-    await page.getByRole('link', { name: 'View job' }).first().click()
-    await page.getByRole('link', { name: 'View campaign' }).click()
-    await heading('Controllers of the plant')
-  })
-
-  test('shows the updates of an asset, and reads a log file from it', async () => {
-    const { data } = await caller.updates.listCampaigns({})
-    const { data: devices } = await caller.updates.listDevices({
-      params: { id: data[0]?.id ?? '' },
-      query: { state: 'succeeded' },
-    })
-    const assetId = devices[0]?.assetId ?? assert.fail('no device was updated')
-    await follow(page, `/assets/${assetId}?tab=updates`)
-    await page.getByText('Already up to date').waitFor()
-    await page.getByRole('link', { name: 'Controllers of the plant' }).waitFor()
-    await clickAsPerson(button('Read log file'))
-    await page.getByText('Finished', { exact: true }).waitFor()
-    const [download] = await Promise.all([page.waitForEvent('download'), button('Download Log file').click()])
-    assert.ok(readFileSync(await download.path(), 'utf8').includes('99.1.0'))
-    await assertAxeCleanEverywhere(page, 'updates of an asset')
   })
 
   test('sets and removes the maintenance window of a hierarchy node', async () => {
@@ -395,11 +361,49 @@ describe('updates in the console', () => {
     await page.getByText('No window. Updates can start at any time').waitFor()
   })
 
+  test('shows the updates of an asset, and reads a log file from it', async () => {
+    const input = { params: { id: await campaignId() }, query: { state: 'succeeded' as const } }
+    await until('a device is updated', async () => (await caller.updates.listDevices(input)).data.length > 0)
+    const assetId = (await caller.updates.listDevices(input)).data[0]?.assetId
+    await follow(page, `/assets/${assetId}?tab=updates`)
+    await page.getByText('Already up to date').waitFor()
+    await page.getByRole('link', { name: 'Controllers of the plant' }).waitFor()
+    await clickAsPerson(button('Read log file'))
+    await page.getByText('Finished', { exact: true }).waitFor()
+    const [download] = await Promise.all([page.waitForEvent('download'), button('Download Log file').click()])
+    assert.ok(readFileSync(await download.path(), 'utf8').includes('99.1.0'))
+    await assertAxeCleanEverywhere(page, 'updates of an asset')
+  })
+
+  test('shows the waves, devices and failures of a campaign live, and updates a failed device again', async () => {
+    await follow(page, `/updates/campaigns/${await campaignId()}`)
+    await page.getByText('Finished', { exact: true }).waitFor()
+    const devices = page.getByRole('grid', { name: 'Devices' }).getByRole('row')
+    await devices.filter({ hasText: 'Updated' }).first().waitFor()
+    await devices.filter({ hasText: 'Failed' }).first().waitFor()
+    await assertAxeCleanEverywhere(page, 'board of a campaign')
+    await page
+      .getByRole('button', { name: /Show devices/ })
+      .first()
+      .click()
+    await page.getByText(/^Only: /).waitFor()
+    assert.equal(await devices.filter({ hasText: 'Updated' }).count(), 0)
+    await page.getByRole('checkbox', { name: 'Select row 1', exact: true }).check()
+    await clickAsPerson(button('Retry selected (1)'))
+    await dialog().getByText('The campaign updates 1 device again.').waitFor()
+    await inDialog('Retry').click()
+    await button('Show all').click()
+    await page.getByText('Running', { exact: true }).waitFor()
+    await page.getByRole('link', { name: 'View job' }).first().click()
+    await page.getByRole('link', { name: 'View campaign' }).click()
+    await heading('Controllers of the plant')
+  })
+
   test('is used in German', async () => {
     await page.keyboard.press('Control+k')
     await page.keyboard.type('deutsch')
     await page.keyboard.press('Enter')
-    await page.getByText('Wartungsfenster').first().waitFor()
+    await page.getByText('Fehler nach Grund').waitFor()
     await follow(page, '/updates?view=artefacts')
     await page.getByText('Signatur gültig').waitFor()
   })
