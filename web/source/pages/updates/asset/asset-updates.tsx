@@ -33,25 +33,25 @@ export function AssetUpdatesTab({ id }: { id: string }) {
   const updates = useQuery(query(['updates', 'readAssetUpdates'], { params: { id } }, live))
   const impact = useQuery(query(['updates', 'readImpact'], { params: { id } }, live))
   return (
-    <div className="cards cards-two">
-      <QueryState query={updates}>
-        {({ data }) => (
-          <>
+    <QueryState query={updates}>
+      {({ data }) => (
+        <div className="asset-updates">
+          <div className="asset-updates-pair">
             <VersionCard updates={data} />
             <Card title={text.impact}>
               <QueryState query={impact}>{(found) => <ImpactView impact={found.data} />}</QueryState>
             </Card>
-            <Card title={text.artefacts} size="wide">
-              <Artefacts updates={data} />
-            </Card>
-            {canReadJobs && <RetrievalCard id={id} kinds={data.canRetrieve} />}
-            <Card title={text.history} size="wide">
-              <History history={data.history} />
-            </Card>
-          </>
-        )}
-      </QueryState>
-    </div>
+          </div>
+          <Card title={text.artefacts}>
+            <Artefacts updates={data} />
+          </Card>
+          {canReadJobs && <RetrievalCard id={id} kinds={data.canRetrieve} />}
+          <Card title={text.history}>
+            <History history={data.history} />
+          </Card>
+        </div>
+      )}
+    </QueryState>
   )
 }
 
@@ -59,14 +59,16 @@ function VersionCard({ updates }: { updates: AssetUpdates }) {
   const text = useText(assetUpdateMessages)
   const navigate = useNavigate()
   const canManage = usePermission('glb_update_manage')
-  const { assetId, version, canUpdate, problem } = updates
+  const { assetId, version, canUpdate, problem, artefacts } = updates
+  const newest = artefacts.find(({ outcome }) => outcome === 'update')
+  const search = { asset: assetId, ...(newest && { artefact: newest.artefactId }) }
   return (
     <Card
       title={text.version}
       actions={
         canManage &&
         canUpdate && (
-          <IxButton onClick={() => navigate({ to: '/updates/campaigns/new', search: { asset: assetId } as never })}>
+          <IxButton onClick={() => navigate({ to: '/updates/campaigns/new', search: search as never })}>
             {text.update}
           </IxButton>
         )
@@ -232,7 +234,7 @@ function RetrievalCard({ id, kinds }: { id: string; kinds: readonly RetrievedKin
     }
   }
   return (
-    <Card title={text.retrieve} size="wide">
+    <Card title={text.retrieve}>
       <p className="card-lead">{text.retrieveHint}</p>
       {kinds.length === 0 && <p className="quiet">{text.noRetrieve}</p>}
       {canManage && kinds.length > 0 && (

@@ -56,7 +56,7 @@ export const wizardMessages = messages({
     wave: (number: number) => `Wave ${number}`,
     waveSize: (number: number) => `Size of wave ${number}`,
     waveUnit: (number: number) => `Unit of wave ${number}`,
-    percentUnit: '% of the devices',
+    percentUnit: '% of devices',
     countUnit: 'devices',
     addWave: 'Add wave',
     removeWave: (number: number) => `Remove wave ${number}`,
