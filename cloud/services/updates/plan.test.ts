@@ -5,7 +5,6 @@ import { type Plan, type PlannedDevice, updateLimits } from '@millwright/api/upd
 import { createCaller } from '../../platform/testing/caller.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
 import { createHierarchy, createNode } from '../hierarchy/testing.ts'
-import { applyWrite, asset, createRelations, type Edge } from '../inventory/testing.ts'
 import {
   createArtefact,
   createDraft,
@@ -46,8 +45,8 @@ describe('plan of a campaign', () => {
   const id = (index: number) => plant.assetIds[index] ?? ''
   const relate = (...edges: [from: number, predicate: string, to: number][]) =>
     createRelations(
-      hub,
-      edges.map(([from, predicate, to]): Edge => [asset(id(from)), predicate, asset(id(to))]),
+      admin,
+      edges.map(([from, predicate, to]): Edge => [id(from), predicate, id(to)]),
     )
   const unrelate = () =>
     hub.asOwner((owner) =>
@@ -102,10 +101,10 @@ describe('plan of a campaign', () => {
   })
 
   test('takes the direction of cables from the gateway of the devices', async () => {
-    await createRelations(hub, [
-      [asset(plant.gateway.id), 'is_connected_to', asset(id(0))],
-      [asset(id(0)), 'is_connected_to', asset(id(1))],
-      [asset(id(1)), 'is_connected_to', asset(id(0))],
+    await createRelations(admin, [
+      [plant.gateway.id, 'is_connected_to', id(0)],
+      [id(0), 'is_connected_to', id(1)],
+      [id(1), 'is_connected_to', id(0)],
     ])
     const { devices } = await planOf()
     assert.deepEqual(byAsset(devices)(0).after, [id(1)])
@@ -169,10 +168,7 @@ describe('plan of a campaign', () => {
 
   test('leaves out hidden targets, refuses targets without write access, and names no hidden device', async () => {
     await relate([0, 'is_connected_to', 1], [1, 'is_redundant_with', 2])
-    const move = (assets: string[], group: string) =>
-      applyWrite(admin, 'setAccessGroups', {
-        body: { data: assets.map((asset_id) => ({ asset_id, access_group: group })) },
-      })
+    const move = (assets: string[], group: string) => moveAssets(admin, assets, group)
     await move([id(1)], 'line')
     const manage = { permissions: ['glb_update_manage', 'glb_jobs_read'] as const }
     const reader = await createCaller(hub, [
@@ -197,7 +193,8 @@ describe('plan of a campaign', () => {
   })
 
   test('returns the reason why assets without a suitable link are not updated', async () => {
-    const { result } = await applyWrite(admin, 'createAsset', {
+    const { data: created } = await admin.inventory.createAsset({
+      headers: { prefer: 'wait=30' },
       body: {
         data: {
           asset: {
@@ -212,7 +209,8 @@ describe('plan of a campaign', () => {
         },
       },
     })
-    const { devices } = await planOf({ assetIds: [result.assetId] })
+    const { assetId = '' } = (created.detail?.result ?? {}) as { assetId?: string }
+    const { devices } = await planOf({ assetIds: [assetId] })
     assert.deepEqual([devices[0]?.outcome, devices[0]?.reason?.slice(0, 13)], ['no-link', 'No asset link'])
   })
 
@@ -247,7 +245,10 @@ describe('versions and connections of single assets', () => {
     const other = await createArtefact(hub, admin, { version: '0.9' })
     await createArtefact(hub, admin, { version: '5.0', products: ['OTHER'] })
     const { data } = await admin.updates.readAssetUpdates({ params: { id: first } })
-    assert.deepEqual([data.version, data.canUpdate, data.canRetrieve], ['1.0.0', true, []])
+    assert.deepEqual(
+      [data.version, data.canUpdate, data.canRetrieve],
+      ['1.0.0', true, ['backup', 'configuration', 'logfile']],
+    )
     assert.deepEqual(
       data.artefacts.map((one) => [one.artefactId, one.outcome, one.steps.length]),
       [
@@ -270,10 +271,10 @@ describe('versions and connections of single assets', () => {
 
   test('shows what a restart interrupts, without hidden assets', async () => {
     const [plc = '', switchId = '', core = '', spare = ''] = plant.assetIds
-    await createRelations(hub, [
-      [asset(plc), 'is_connected_to', asset(switchId)],
-      [asset(switchId), 'is_connected_to', asset(core)],
-      [asset(switchId), 'is_redundant_with', asset(spare)],
+    await createRelations(admin, [
+      [plc, 'is_connected_to', switchId],
+      [switchId, 'is_connected_to', core],
+      [switchId, 'is_redundant_with', spare],
     ])
     const { data } = await admin.updates.readImpact({ params: { id: switchId } })
     assert.deepEqual(data, {
@@ -284,9 +285,7 @@ describe('versions and connections of single assets', () => {
       isCertain: true,
     })
     const group = (await admin.authorization.createAccessGroup({ body: { data: { name: 'hidden' } } })).data.id
-    await applyWrite(admin, 'setAccessGroups', {
-      body: { data: [switchId, core].map((asset_id) => ({ asset_id, access_group: 'hidden' })) },
-    })
+    await moveAssets(admin, [switchId, core], 'hidden')
     const limited = await createCaller(hub, [{ permissions: ['inventory_read_asset_data'], accessGroupId: group }])
     const { data: seen } = await limited.updates.readImpact({ params: { id: core } })
     assert.deepEqual(
@@ -335,6 +334,26 @@ describe('plan of a large campaign', () => {
     await assert.rejects(admin.updates.planCampaign({ params: { id } }), { code: 'too_many_targets' })
   })
 })
+
+type Edge = [subject: string, predicate: string, object: string]
+
+async function createRelations(caller: TestCaller, edges: readonly Edge[]): Promise<void> {
+  const relations = edges.map(([subject, predicate, object]) => ({
+    subject: { type: 'asset' as const, id: subject },
+    predicate,
+    object: { type: 'asset' as const, id: object },
+  }))
+  const { data } = await caller.inventory.createRelations({ body: { data: { relations } } })
+  assert.equal(data.created, edges.length, JSON.stringify(data))
+}
+
+async function moveAssets(caller: TestCaller, assetIds: readonly string[], group: string): Promise<void> {
+  const { data } = await caller.inventory.setAccessGroups({
+    headers: { prefer: 'wait=30' },
+    body: { data: assetIds.map((asset_id) => ({ asset_id, access_group: group })) },
+  })
+  assert.equal(data.state, 'finished', JSON.stringify(data))
+}
 
 /** Copies an asset and its relations many times. Each ten copies are connected to another copy. */
 async function multiply(hub: TestHub, assetId: string, count: number): Promise<void> {
