@@ -109,7 +109,11 @@ export class LinkClient {
     )
     const cancel = () => call.cancel()
     signal.addEventListener('abort', cancel)
-    call.on('close', () => signal.removeEventListener('abort', cancel))
+    call.on('close', () => {
+      signal.removeEventListener('abort', cancel)
+      // A caller that does not read all messages closes only the stream. Without this, the call would stay open.
+      call.cancel()
+    })
     if (signal.aborted) cancel()
     return call
   }
@@ -128,7 +132,11 @@ export class LinkClient {
     )
     const cancel = () => call.cancel()
     signal.addEventListener('abort', cancel)
-    call.on('close', () => signal.removeEventListener('abort', cancel))
+    call.on('close', () => {
+      signal.removeEventListener('abort', cancel)
+      // A caller that does not read all messages closes only the stream. Without this, the call would stay open.
+      call.cancel()
+    })
     if (signal.aborted) cancel()
     return call
   }

@@ -395,7 +395,7 @@ type Handlers = Record<string, Record<string, (call: GrpcCall, answer: GrpcCall)
 
 /**
  * `TestLink` is a link that does not use the generated protocol code. The keys of its handlers are paths below the
- * vendor prefix, such as `industrialassethub.discover.v1`.
+ * vendor prefix, such as `industrialassethub.discover.v1`. A key can name another vendor: `factory_x/artefact_update.v1`.
  */
 export class TestLink {
   readonly port: number
@@ -410,7 +410,10 @@ export class TestLink {
 
   static async start(handlers: Handlers, vendor = 'siemens', port = 0): Promise<TestLink> {
     const server = new Server({ 'grpc.so_reuseport': 0 })
-    for (const [path, methods] of Object.entries(handlers)) server.addService(serviceAt(vendor, path), methods)
+    for (const [key, methods] of Object.entries(handlers)) {
+      const [path = '', other = vendor] = key.split('/').toReversed()
+      server.addService(serviceAt(other, path), methods)
+    }
     const bound = await new Promise<number>((resolve, reject) =>
       server.bindAsync(`127.0.0.1:${port}`, ServerCredentials.createInsecure(), (error, at) =>
         error === null ? resolve(at) : reject(error),

@@ -68,7 +68,7 @@ async function run(options: Options): Promise<void> {
   const signals = stopSignals()
   const gateway = await start(options)
   await gateway.startLinks()
-  releaseMemory(() => gateway.status().scans > 0)
+  releaseMemory(() => gateway.status().scans > 0 || gateway.status().updates.running > 0)
   console.log(welcome(gateway))
   await signals
   await gateway.stop()

@@ -130,6 +130,7 @@ export class ArtefactCache {
         if (checked !== undefined) entry.checked = checked
         entry.bytes = (await sizeOf(download.path)) ?? (await sizeOf(download.partPath)) ?? 0
         delete entry.download
+        if (entry.users === 0 && entry.bytes === 0) this.#entries.delete(entry.sha256)
         this.#wake()
       },
     })

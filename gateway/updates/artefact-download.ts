@@ -159,7 +159,7 @@ export class ArtefactDownload {
   async #readPart(file: FileHandle): Promise<number> {
     const { size } = this.#options.content
     this.#restart()
-    const stored = file.createReadStream({ start: 0, highWaterMark: chunkBytes, autoClose: false })
+    const stored = file.createReadStream({ start: 0, end: size, highWaterMark: chunkBytes, autoClose: false })
     for await (const chunk of stored) {
       this.#hash.update(chunk as Buffer)
       this.#bytes += (chunk as Buffer).length

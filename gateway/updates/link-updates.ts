@@ -143,17 +143,23 @@ export class LinkUpdates implements Disposable {
     const method = linkServices[this.#interface].method[name]
     using silence = new SilenceLimit(call)
     const stream = this.#link.exchange(method, { signal: silence.signal })
-    const ended = new AbortController()
+    let isEnded = false
+    /** Resolves the chunk that waits for the connection. */
+    let release = () => {}
+    const end = () => {
+      isEnded = true
+      release()
+    }
     let sending: Promise<void> | undefined
     let isSent = false
     const send = async () => {
       let sentBytes = 0
       for await (const chunk of call.artefact.content()) {
-        if (ended.signal.aborted) return
+        if (isEnded) return
         // Each chunk waits until the connection accepted the one before, so that memory does not grow.
         await new Promise<void>((resolve) => {
+          release = resolve
           stream.write({ data: { case: 'fileContent', value: chunk } }, () => resolve())
-          ended.signal.addEventListener('abort', () => resolve(), { once: true })
         })
         silence.reset()
         sentBytes += chunk.length
@@ -177,14 +183,14 @@ export class LinkUpdates implements Disposable {
       if (sending !== undefined && !isSent)
         throw new UpdateError('link_protocol', 'The asset link ended the call before it received the whole content')
     } catch (error) {
-      ended.abort()
+      end()
       // An error of the file is the reason why the call ended.
       await sending?.catch((fault: unknown) => {
         throw fault
       })
       throw this.#errorOf(error, call, silence)
     } finally {
-      ended.abort()
+      end()
       stream.cancel()
     }
   }

@@ -1,9 +1,22 @@
 import { createHash, generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { TestContext } from 'node:test'
 import { status } from '@grpc/grpc-js'
 import { builtInWorkflows } from '@millwright/cloud/services/workflows/built-in.ts'
-import { field, list, type TestCloud, TestLink, until, versionInfo } from '../testing.ts'
+import { type RunningGateway, startGateway } from '../gateway.ts'
+import type { GatewaySettings } from '../settings.ts'
+import {
+  askRegistry,
+  field,
+  list,
+  settingsFor,
+  TestCloud,
+  TestLink,
+  temporaryFolder,
+  until,
+  versionInfo,
+} from '../testing.ts'
 import type { UpdateTiming } from './device-update.ts'
 
 /**
@@ -43,11 +56,16 @@ type UpdateJob = {
   workflow: string
   definition: Record<string, unknown>
   state: string
+  /** The time at which the gateway used its lease for the last time. */
+  seenAtMs: number
   /** The accepted states, in order. */
   states: string[]
   end?: Any
   content: Buffer
 }
+
+/** The duration of a lease. It is longer than the pause between two requests of the gateway on a busy machine. */
+const leaseMs = 2_000
 
 const workflow = builtInWorkflows.get('artefact-update')
 
@@ -55,8 +73,9 @@ const workflow = builtInWorkflows.get('artefact-update')
  * `TestUpdates` adds the jobs of updates and retrievals to a test cloud. It accepts only the transitions of the workflow, and
  * keeps the state of a job when its gateway is killed.
  */
-export class TestUpdates {
+export class TestUpdates implements Disposable {
   readonly #cloud: TestCloud
+  readonly #timer = setInterval(() => this.#expire(), 100).unref()
   readonly jobs = new Map<string, UpdateJob>()
   /** The received requests for content, with their range. */
   readonly downloads: { jobId: string; range: string | undefined }[] = []
@@ -74,7 +93,11 @@ export class TestUpdates {
 
   constructor(cloud: TestCloud) {
     this.#cloud = cloud
-    cloud.answering = (call) => (call.operation === 'advanceJob' ? this.#advance(call) : undefined)
+    cloud.answering = (call) => {
+      const job = this.jobs.get(call.body?.data?.jobId)
+      if (job !== undefined) job.seenAtMs = performance.now()
+      return call.operation === 'advanceJob' ? this.#advance(call) : undefined
+    }
     cloud.handling = (request, response, url) => this.#handle(request, response, url)
   }
 
@@ -97,7 +120,7 @@ export class TestUpdates {
   #add(name: string, definition: Record<string, unknown>, content: Buffer): string {
     const id = crypto.randomUUID()
     const state = name === 'artefact-update' ? 'CREATED' : 'RUNNING'
-    this.jobs.set(id, { id, workflow: name, definition, state, states: [], content })
+    this.jobs.set(id, { id, workflow: name, definition, state, seenAtMs: 0, states: [], content })
     this.reoffer(id)
     return id
   }
@@ -106,9 +129,20 @@ export class TestUpdates {
   reoffer(id: string): void {
     const job = this.#jobOf(id)
     this.#cloud.leases.delete(id)
+    job.seenAtMs = performance.now()
     const { workflow: name, definition, state } = job
     this.#cloud.jobs.push({ id, workflow: name, definition, state })
     this.#cloud.wake()
+  }
+
+  /** Offers the jobs again whose gateway does not renew the lease, for example because it was killed. */
+  #expire(): void {
+    for (const { id, seenAtMs } of this.jobs.values())
+      if (this.#cloud.leases.has(id) && performance.now() - seenAtMs > leaseMs) this.reoffer(id)
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer)
   }
 
   activate(id: string): void {
@@ -156,8 +190,11 @@ export class TestUpdates {
     const isFinal = ['ACTIVATED', 'FAILED', 'CANCELED', 'UNKNOWN'].includes(data.state)
     if (isFinal) job.end ??= data
     if (isFinal || data.state === 'PREPARED') this.#cloud.leases.delete(job.id)
-    await this.afterAdvance(job, data.state)
-    if (data.state === 'PREPARED' && this.isActivating) this.activate(job.id)
+    try {
+      await this.afterAdvance(job, data.state)
+    } finally {
+      if (data.state === 'PREPARED' && this.isActivating) this.activate(job.id)
+    }
     return { status: 200, body: { data: { state: data.state } } }
   }
 
@@ -170,6 +207,7 @@ export class TestUpdates {
       response.end(JSON.stringify({ code: 'lease_lost', detail: 'lost' }))
       return true
     }
+    this.#jobOf(id).seenAtMs = performance.now()
     if (request.method === 'GET') await this.#download(id, request, response)
     else await this.#upload(id, request, response)
     return true
@@ -272,7 +310,8 @@ const identifiersOf = (device: TestDevice) => [
 /** Hooks into the calls of a test link. A hook that throws a status ends the call with it. */
 export type LinkHooks = {
   onPrepare?: (device: TestDevice, call: Any) => unknown
-  onContent?: (device: TestDevice, receivedBytes: number, call: Any) => unknown
+  /** Is called for each chunk. A hook can remove chunks from the list, so that they are not stored. */
+  onContent?: (device: TestDevice, receivedBytes: number, chunks: Buffer[], call: Any) => unknown
   onActivate?: (device: TestDevice, call: Any) => unknown
   onActivated?: (device: TestDevice, call: Any) => unknown
   onRead?: (device: TestDevice) => unknown
@@ -292,9 +331,8 @@ const statusOf = (error: Any) => ({ code: error?.code ?? status.INTERNAL, detail
 export function artefactUpdateHandlers(devices: readonly TestDevice[], hooks: LinkHooks) {
   const deviceOf = (metadata: Any) => {
     const text = Buffer.from(String(metadata.device_identifier.blob), 'base64').toString()
-    const found = devices.find(
-      (one) => text === `device ${one.number}` || (one.metadata === undefined && text.includes(macOf(one))),
-    )
+    // A gateway that was killed shortly after a scan has no metadata, and sends the identifiers of the device.
+    const found = devices.find((one) => text === `device ${one.number}` || text.includes(macOf(one)))
     if (found === undefined) throw { code: status.NOT_FOUND, details: `There is no device ${text}` }
     return found
   }
@@ -318,7 +356,7 @@ export function artefactUpdateHandlers(devices: readonly TestDevice[], hooks: Li
       for (let next = await messages.next(); next.done !== true; next = await messages.next()) {
         chunks.push(next.value.file_content)
         bytes += next.value.file_content.length
-        await hooks.onContent?.(device, bytes, call)
+        await hooks.onContent?.(device, bytes, chunks, call)
       }
       device.prepared = Buffer.concat(chunks)
       call.write({ status: { phase: 'AOP_DOWNLOAD', state: 'AOS_OK', progress: 100 } })
@@ -326,6 +364,7 @@ export function artefactUpdateHandlers(devices: readonly TestDevice[], hooks: Li
     ActivateUpdate: handled(async (call, messages) => {
       const { value: first } = await messages.next()
       const device = deviceOf(first.metadata)
+      call.metadataMessage = first.metadata
       await hooks.onActivate?.(device, call)
       if (device.prepared === undefined) throw { code: status.FAILED_PRECONDITION, details: 'nothing is prepared' }
       activateDevice(device, hooks)
@@ -380,3 +419,69 @@ export function startUpdateLink(devices: readonly TestDevice[], hooks: LinkHooks
   }
   return TestLink.start(handlers, 'siemens', port)
 }
+
+export const linkId = 'cdm-device-class-driver-pumps'
+
+const currentInterfaces = ['siemens.industrialassethub.discover.v1', 'siemens.industrialassethub.artefact_update.v1']
+
+export type TestPlant = {
+  cloud: TestCloud
+  updates: TestUpdates
+  /** The running gateway. A test that kills it sets the new one. */
+  gateway: RunningGateway
+  home: string
+  devices: [TestDevice, ...TestDevice[]]
+  /** The hooks of the link. A test can change them. */
+  hooks: LinkHooks
+  link: TestLink
+}
+
+type PlantOptions = {
+  devices?: number
+  hooks?: LinkHooks
+  settings?: TestSettings
+  /** Starts another link. */
+  start?: (devices: TestDevice[]) => Promise<TestLink>
+  interfaces?: string[]
+}
+
+/** Starts a cloud, a gateway and a link, and scans the devices of the link. */
+export async function startPlant(t: TestContext, options: PlantOptions = {}): Promise<TestPlant> {
+  const { devices: count = 1, hooks = {}, settings = {}, interfaces = currentInterfaces } = options
+  const devices = testDevices(count) as TestPlant['devices']
+  const cloud = await TestCloud.start()
+  const updates = new TestUpdates(cloud)
+  const home = temporaryFolder()
+  cloud.configure(home)
+  const gateway = await startUpdateGateway(home, settings)
+  const link = await (options.start?.(devices) ?? startUpdateLink(devices, hooks))
+  const plant: TestPlant = { cloud, updates, gateway, home, devices, hooks, link }
+  t.after(async () => {
+    updates[Symbol.dispose]()
+    await plant.gateway.stop()
+    plant.link.stop()
+    await cloud.stop()
+  })
+  await register(plant, interfaces)
+  const scan = cloud.offer('discovery', { assetLinkId: linkId })
+  await until(() => cloud.endOf(scan))
+  return plant
+}
+
+type TestSettings = Partial<GatewaySettings> & { renewEveryMs?: number }
+
+export function startUpdateGateway(home: string, { renewEveryMs = 50, ...settings }: TestSettings = {}) {
+  return startGateway(settingsFor(home, settings), { renewEveryMs, updateTiming: fastTiming })
+}
+
+/** Registers the link with the gateway. */
+export async function register(
+  { gateway, link }: Pick<TestPlant, 'gateway' | 'link'>,
+  interfaces: readonly string[] = currentInterfaces,
+): Promise<void> {
+  const info = { app_instance_id: linkId, ipv4_address: '127.0.0.1', grpc_ip_port_number: link.port, interfaces }
+  await askRegistry(gateway.registryPort, 'siemens')('RegisterService', { info })
+}
+
+/** Returns the definition of a job for a device of the test link. */
+export const jobFor = (device: TestDevice) => ({ assetLinkId: linkId, ...deviceFields(device) })
