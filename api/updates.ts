@@ -402,7 +402,7 @@ export const updates = contract({
     retryCampaign: {
       ...campaignChange('retry', 'Update failed devices again'),
       description:
-        'Without `assetIds`, all failed devices. Devices in the state `unknown` are retried only if they are named.',
+        'Without `assetIds`, all failed devices. Unknown and canceled devices are retried only if they are named.',
       body: Type.Optional(
         data(closed({ assetIds: Type.Optional(Type.Array(Uuid, { minItems: 1, maxItems: updateLimits.targets })) })),
       ),

@@ -141,7 +141,7 @@ async function requirePossible(tx: Transaction, row: CampaignRow, action: Campai
   const possible = possibleActions(row.state, counts)
   if (possible.includes(action)) return
   const others = possible.length === 0 ? 'Nothing is possible now' : `Possible now: ${possible.join(', ')}`
-  const detail = action === 'retry' ? 'The campaign has no failed or unknown devices, or was canceled' : ''
+  const detail = action === 'retry' ? 'The campaign has no failed, unknown or canceled devices, or was canceled' : ''
   throw new Problem('conflict', `The campaign is ${row.state}, so it does not allow "${action}". ${detail || others}`)
 }
 
@@ -164,10 +164,10 @@ function requireRetryable(retried: readonly { assetId: string }[], named: readon
   if (missing.length > 0)
     throw new Problem(
       'conflict',
-      `${missing.length} of the assets are not failed or unknown devices of the campaign, such as ${missing[0]}. Name only failed and unknown devices`,
+      `${missing.length} of the assets are not failed, unknown or canceled devices of the campaign, such as ${missing[0]}. Name only such devices`,
     )
   if (retried.length === 0)
-    throw new Problem('conflict', 'No device has failed. Devices in the state `unknown` must be named in `assetIds`')
+    throw new Problem('conflict', 'No device has failed. Unknown and canceled devices must be named in `assetIds`')
 }
 
 /** Requires that the plan updates at least one device. */

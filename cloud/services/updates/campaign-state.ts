@@ -86,7 +86,7 @@ const actionsByState: Readonly<Record<CampaignState, readonly CampaignAction[]>>
 export function possibleActions(state: CampaignState, counts: StateCounts): CampaignAction[] {
   const isOpen = Object.entries(counts).some(([name, devices]) => devices > 0 && !isFinalState(name as DeviceState))
   return actionsByState[state].filter((action) => {
-    if (action === 'retry') return counts.failed + counts.unknown > 0
+    if (action === 'retry') return counts.failed + counts.unknown + counts.canceled > 0
     return action !== 'delete' || !isOpen
   })
 }

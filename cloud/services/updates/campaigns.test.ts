@@ -70,6 +70,13 @@ describe('campaigns', () => {
       ({ state }) => states.includes(state),
     )
 
+  const campaignIs = (id: string, expected: string) =>
+    until(
+      hub,
+      () => readCampaign(admin, id),
+      ({ state }) => state === expected,
+    )
+
   test('updates all devices, shows the jobs, and records events and audit entries', async () => {
     const plant = await newPlant(3)
     const draft = await createDraft(admin, { artefactId, assetIds: plant.assetIds })
@@ -192,7 +199,7 @@ describe('campaigns', () => {
     const last = await createArtefact(hub, admin, { ...more, name: 'Last', requires: [{ from: '>=1.5' }] })
     const plant = await newPlant()
     const number = firstDevice - 1
-    await rescan(plant, [valve(number)])
+    await writeAsset(valve(number))
     const { id } = await startCampaign(admin, { artefactId: last, assetIds: plant.assetIds })
     const { steps } = await deviceOf(id)
     assert.deepEqual(
@@ -217,10 +224,9 @@ describe('campaigns', () => {
     return { ...device, product_instance_information: { serial_number: `SN${number}`, manufacturer_product: product } }
   }
 
-  async function rescan(plant: UpdatePlant, assets: Record<string, unknown>[]): Promise<void> {
-    const { data } = await admin.inventory.createAssets({ body: { data: { assets } } })
+  async function writeAsset(asset: Record<string, unknown>): Promise<void> {
+    const { data } = await admin.inventory.createAsset({ body: { data: { asset } } })
     await admin.inventory.readStatus({ params: { id: data.statusId }, query: { wait: 30 } })
-    assert.ok(plant.assetIds[0])
   }
 
   test('starts the next wave when all devices of the wave are final, with a limited number of devices at a time', async () => {
@@ -271,11 +277,7 @@ describe('campaigns', () => {
     const activated = await leased(plant)
     await advance(plant.gateway, activated, 'ACTIVATING')
     await advance(plant.gateway, activated, 'UNKNOWN', { message: 'No answer' })
-    const stopped = await until(
-      hub,
-      () => readCampaign(admin, id),
-      ({ state }) => state === 'stopped',
-    )
+    const stopped = await campaignIs(id, 'stopped')
     assert.match(stopped.stateReason ?? '', /2 of 4 devices of wave 1/)
     assert.deepEqual(stopped.actions, ['resume', 'cancel', 'retry'])
     await advance(plant.gateway, third, 'PREPARED')
@@ -556,6 +558,19 @@ describe('campaigns', () => {
       await tick(hub)
       await workUntil(plant, id, ({ state }) => state === 'finished')
     })
+
+    test('withdraws a requested activation when the window closes before the gateway began it', async () => {
+      const plant = await newPlant()
+      const { id } = await startCampaign(admin, { artefactId, assetIds: plant.assetIds, window: openWindow })
+      await workOn(plant.gateway, await leased(plant))
+      await stateIs(id, 'activating')
+      await setWindow(id, closedWindow())
+      await tick(hub)
+      const held = await leased(plant)
+      assert.equal(held.state, 'CANCELING')
+      await workOn(plant.gateway, held)
+      assert.match((await stateIs(id, 'canceled')).reason ?? '', /window closed before/)
+    })
   })
 
   describe('gateways and assets', () => {
@@ -591,11 +606,7 @@ describe('campaigns', () => {
       await advance(plant.gateway, activating, 'ACTIVATING')
       await admin.onboarding.revokeGateway({ params: { id: plant.gateway.id } })
       await tick(hub)
-      const ended = await until(
-        hub,
-        () => readCampaign(admin, id),
-        ({ state }) => state === 'finished',
-      )
+      const ended = await campaignIs(id, 'finished')
       const states = await statesOf(admin, id)
       assert.deepEqual([states.get(activating.assetId), states.get(second.assetId)], ['unknown', 'failed'])
       assert.equal(ended.counts.skipped, 1)
@@ -615,11 +626,7 @@ describe('campaigns', () => {
       await tick(hub)
       assert.equal(await advance(plant.gateway, held, 'PREPARED'), 'CANCELING')
       await advance(plant.gateway, held, 'CANCELED')
-      const ended = await until(
-        hub,
-        () => readCampaign(admin, id),
-        ({ state }) => state === 'finished',
-      )
+      const ended = await campaignIs(id, 'finished')
       assert.deepEqual([ended.counts.canceled, ended.counts.skipped], [1, 1])
       for (const { reason } of await listDevices(admin, id)) assert.equal(reason, 'The asset was deleted')
     })
@@ -652,11 +659,7 @@ describe('campaigns', () => {
         owner.query('update update_campaigns set maintenance_window = null where id = $1', [id]),
       )
       await tick(hub)
-      const stopped = await until(
-        hub,
-        () => readCampaign(admin, id),
-        ({ state }) => state === 'stopped',
-      )
+      const stopped = await campaignIs(id, 'stopped')
       assert.match(stopped.stateReason ?? '', /cannot be installed/)
     } finally {
       await admin.updates.putSettings({ body: { data: { allowsUnsigned: true } } })

@@ -300,7 +300,7 @@ const retryableStatement = statement<DeviceRow>(
   `select ${columns} from update_devices d
    where d.tenant_id = $1 and d.campaign_id = $2
      and (case when $3::uuid[] is null then d.state = 'failed'
-          else d.state in ('failed', 'unknown') and d.asset_id = any($3::uuid[]) end)
+          else d.state in ('failed', 'unknown', 'canceled') and d.asset_id = any($3::uuid[]) end)
    order by d.id for update`,
 )
 const holdStatement = statement<{ assetId: string }>(
@@ -313,7 +313,7 @@ const retryStatement = statement(
    where d.tenant_id = $1 and d.id = any($2::uuid[])`,
 )
 
-/** Returns and locks failed devices. Devices in the state `unknown` are returned only if they are named. */
+/** Returns and locks failed devices. Unknown and canceled devices are returned only if they are named. */
 export function lockRetryable(
   tx: Transaction,
   campaignId: string,

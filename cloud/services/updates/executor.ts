@@ -72,6 +72,8 @@ type CampaignRun = DeviceContext & {
   gateways: Map<string, GatewayState>
   /** The current windows of the nodes of assets. A window can change after the start of the campaign. */
   windows: Map<string, readonly MaintenanceWindow[]>
+  /** The states of the jobs of started devices, by their id. */
+  jobs: Map<string, JobReport>
   /** The next time at which a window opens for a device that waits for it. */
   nextAt: Date | undefined
 }
@@ -88,6 +90,7 @@ export async function advanceCampaign(context: Context, { tenantId, id, signal }
     at: new Date(),
     gateways: new Map(),
     windows: new Map(),
+    jobs: new Map(),
     nextAt: undefined,
   }
   if (row.startedAt !== null && row.state !== 'pending-approval') {
@@ -138,12 +141,12 @@ async function forEachDevice(
 /** Applies the states of jobs to their devices, and creates the jobs that a killed process has not created. */
 async function settleDevices(run: CampaignRun): Promise<void> {
   const devices = (await startedDevices(run)).filter(({ jobId }) => jobId !== null)
-  const jobs = await readJobs(
+  await readJobs(
     run,
     devices.map(({ jobId }) => jobId ?? ''),
   )
   await forEachDevice(run, devices, async (device) => {
-    const job = jobs.get(device.jobId ?? '')
+    const job = run.jobs.get(device.jobId ?? '')
     if (job !== undefined) {
       if (!device.isJobCreated)
         await changeDevice(run, device, (row) =>
@@ -155,8 +158,7 @@ async function settleDevices(run: CampaignRun): Promise<void> {
   })
 }
 
-async function readJobs({ context, system }: CampaignRun, ids: readonly string[]): Promise<Map<string, JobReport>> {
-  const jobs = new Map<string, JobReport>()
+async function readJobs({ context, system, jobs }: CampaignRun, ids: readonly string[]): Promise<void> {
   for (let start = 0; start < ids.length; start += workflowLimits.jobsPerRead) {
     const part = ids.slice(start, start + workflowLimits.jobsPerRead)
     const { data } = await context.peers(workflows, system).readJobs({ body: { data: { ids: part } } })
@@ -165,7 +167,6 @@ async function readJobs({ context, system }: CampaignRun, ids: readonly string[]
       jobs.set(id, { state, progress, message, result })
     }
   }
-  return jobs
 }
 
 /** Writes the reports of updated devices to their assets. A report that cannot be written now is written later. */
@@ -215,14 +216,12 @@ async function supervise(run: CampaignRun, device: DeviceRow, asset: DescribedAs
   if (gateway === undefined || gateway.state === 'gone')
     return abandon(run, device, 'The gateway was revoked or deleted')
   if (device.cancelAt !== null) return cancelJob(run, device)
-  if ((asset === undefined || asset.isDeleted) && device.state !== 'activating' && device.state !== 'verifying') {
-    const canceled = await changeDevice(run, device, (row) =>
-      row.cancelAt === null && !isFinalState(row.state)
-        ? { change: { cancelAt: new Date().toISOString(), reason: 'The asset was deleted' } }
-        : undefined,
-    )
-    return canceled === undefined ? undefined : cancelJob(run, canceled)
-  }
+  const isActivated = device.state === 'activating' || device.state === 'verifying'
+  if ((asset === undefined || asset.isDeleted) && !isActivated)
+    return requestCancellation(run, device, 'The asset was deleted')
+  // The gateway went offline after the activation was requested. It must not activate the artefact outside the window.
+  if (run.jobs.get(device.jobId ?? '')?.state === 'ACTIVATE' && !areOpen(run, device))
+    return requestCancellation(run, device, 'The maintenance window closed before the gateway began the activation')
   const obstacle = waitReason(run, device, gateway)
   if (device.jobId === null && obstacle === undefined && asset !== undefined) {
     const refusal = refusalOf(run, asset)
@@ -231,6 +230,16 @@ async function supervise(run: CampaignRun, device: DeviceRow, asset: DescribedAs
     return undefined
   }
   await setReason(run, device, obstacle ?? null)
+}
+
+/** Stores that a device is canceled, and cancels its job. */
+async function requestCancellation(run: CampaignRun, device: DeviceRow, reason: string): Promise<void> {
+  const canceled = await changeDevice(run, device, (row) =>
+    row.cancelAt === null && !isFinalState(row.state)
+      ? { change: { cancelAt: new Date().toISOString(), reason } }
+      : undefined,
+  )
+  if (canceled !== undefined) await cancelJob(run, canceled)
 }
 
 /** Returns why a started device does not continue. */
@@ -352,15 +361,10 @@ async function activatePrepared(run: CampaignRun, devices: readonly DeviceRow[])
     const asset = assets.get(device.assetId)
     if (asset === undefined || asset.isDeleted) return
     const refusal = refusalOf(run, asset)
-    if (refusal !== undefined) {
-      await changeDevice(run, device, (row) =>
-        row.state === 'prepared' && row.cancelAt === null
-          ? { change: { cancelAt: new Date().toISOString(), reason: refusal } }
-          : undefined,
-      )
-      return
-    }
-    if (areOpen(run, device)) await activate(run, device)
+    if (refusal !== undefined) return requestCancellation(run, device, refusal)
+    // An offline gateway could activate the artefact after the window has closed.
+    const isOnline = run.gateways.get(device.gatewayId ?? '')?.state === 'online'
+    if (isOnline && areOpen(run, device)) await activate(run, device)
   })
 }
 
