@@ -166,7 +166,10 @@ describe('CMS signatures', () => {
     const weak = createCertificate('Weak', { issuer: root, keyType: 'rsa', rsaBits: 1024 })
     const result = check(signCms(content, { signer: weak }), { anchors: [anchorOf(root)] })
     assert.ok(result.state === 'untrusted' && result.detail.includes('2048 bits'))
-    assert.match(refusalOf(() => parseTrustAnchor(weak.pem)), /2048 bits/)
+    assert.match(
+      refusalOf(() => parseTrustAnchor(weak.pem)),
+      /2048 bits/,
+    )
   })
 
   test('refuses signatures without signed attributes, with the content, and texts that are not CMS', () => {
@@ -201,7 +204,18 @@ describe('CMS signatures', () => {
         rsa: ['rsa:2048'],
         ec: ['ec', '-pkeyopt', 'ec_paramgen_curve:P-256'],
       })) {
-        openssl('req', '-x509', '-newkey', ...key, '-nodes', '-keyout', `${name}.key`, '-out', `${name}.pem`, ...subject)
+        openssl(
+          'req',
+          '-x509',
+          '-newkey',
+          ...key,
+          '-nodes',
+          '-keyout',
+          `${name}.key`,
+          '-out',
+          `${name}.pem`,
+          ...subject,
+        )
         const pss = name === 'rsa' ? [[], ['-keyopt', 'rsa_padding_mode:pss']] : [[]]
         for (const [index, more] of pss.entries()) {
           const out = `${name}-${index}.cms`

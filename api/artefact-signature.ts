@@ -262,7 +262,8 @@ function cmsOf(bytes: Uint8Array): CmsSignature {
   if (data.encapContentInfo.eContent !== undefined)
     throw invalid('The CMS signature contains the content. Create a detached signature')
   const [info] = data.signerInfos
-  if (info === undefined || data.signerInfos.length !== 1) throw invalid('The CMS signature must have exactly one signer')
+  if (info === undefined || data.signerInfos.length !== 1)
+    throw invalid('The CMS signature must have exactly one signer')
   const encoded = (data.certificates ?? []).map((certificate) => {
     if (certificate instanceof CertificateSchema) return certificate
     throw invalid('The CMS signature contains a certificate of a format that is not supported')
@@ -307,8 +308,8 @@ function schemeOf({ signatureAlgorithm }: SignerInfo, digest: CmsSignature['dige
     throw invalid('The digest and the signature algorithm of the CMS signature do not agree')
   if (known.scheme !== 'rsa-pss') return known.scheme
   const { hashAlgorithm, maskGenAlgorithm } = new RSASSAPSSParams({ schema: signatureAlgorithm.algorithmParams })
-  const maskHash = (maskGenAlgorithm.algorithmParams as { valueBlock?: { value?: unknown[] } } | undefined)
-    ?.valueBlock?.value?.[0]
+  const maskHash = (maskGenAlgorithm.algorithmParams as { valueBlock?: { value?: unknown[] } } | undefined)?.valueBlock
+    ?.value?.[0]
   const agrees =
     digestsByOid[hashAlgorithm.algorithmId] === digest &&
     maskGenAlgorithm.algorithmId === oid.mgf1 &&
@@ -335,8 +336,7 @@ function serialOf(serialNumber: Integer): string {
 function isSigner({ parsed }: SigningCertificate, signer: SignerId): boolean {
   if ('serialNumber' in signer)
     return (
-      serialOf(parsed.serialNumber) === signer.serialNumber &&
-      hexOf(parsed.issuer.toSchema().toBER()) === signer.issuer
+      serialOf(parsed.serialNumber) === signer.serialNumber && hexOf(parsed.issuer.toSchema().toBER()) === signer.issuer
     )
   const extension = parsed.extensions?.find(({ extnID }) => extnID === '2.5.29.14')
   const value = extension?.parsedValue as unknown
@@ -357,7 +357,10 @@ function verifyCms(parsed: CmsSignature, digests: ContentDigests, { anchors, at 
   })
   const certificate = [...parsed.certificates, ...trusted].find((candidate) => isSigner(candidate, parsed.signer))
   if (certificate === undefined)
-    return { state: 'untrusted', detail: 'The certificate of the signer is neither in the signature nor a trust anchor' }
+    return {
+      state: 'untrusted',
+      detail: 'The certificate of the signer is neither in the signature nor a trust anchor',
+    }
   const signer = nameOf(certificate.x509)
   if (!matchesKey(parsed, certificate.x509.publicKey))
     return { state: 'invalid', signer, detail: 'The CMS signature does not match its signed attributes' }

@@ -85,7 +85,13 @@ export async function openCloud(options: CloudOptions): Promise<Cloud> {
   const { database, secrets, masterKeys, log } = options
   const keys = secrets.follow({ database, log })
   const { baseUrl, tokenLifetimeSeconds, remoteAccessHost, artefacts } = options
-  const settings = { baseUrl, tokenLifetimeSeconds, remoteAccessHost, artefacts, internalUrl: options.internalUrl ?? '' }
+  const settings = {
+    baseUrl,
+    tokenLifetimeSeconds,
+    remoteAccessHost,
+    artefacts,
+    internalUrl: options.internalUrl ?? '',
+  }
   const tenants = new TenantDirectory({ database })
   const access = new AccessCache({
     database,

@@ -207,7 +207,8 @@ export function artefactSettings(
     MILLWRIGHT_S3_SECRET_KEY: s3SecretKey,
   }
   for (const [variable, value] of Object.entries(required))
-    if (value === undefined) throw new StartError(`MILLWRIGHT_ARTEFACT_STORE is set, but ${variable} is not: set it too.`)
+    if (value === undefined)
+      throw new StartError(`MILLWRIGHT_ARTEFACT_STORE is set, but ${variable} is not: set it too.`)
   const prefix = pathname.replace(/^\/+|\/+$/g, '')
   const [endpoint = '', accessKey = '', secretKey = ''] = Object.values(required)
   return { folder, s3: { endpoint, region: s3Region, bucket, prefix, accessKey, secretKey } }

@@ -143,7 +143,15 @@ describe('backup and restore', () => {
     const { sha256, size } = { sha256: createHash('sha256').update(content).digest('hex'), size: content.length }
     const { data: artefact } = await admin.updates.createArtefact({
       body: {
-        data: { name: 'Firmware', manufacturer: 'Example', products: ['P'], version: '1', kind: 'firmware', sha256, size },
+        data: {
+          name: 'Firmware',
+          manufacturer: 'Example',
+          products: ['P'],
+          version: '1',
+          kind: 'firmware',
+          sha256,
+          size,
+        },
       },
     })
     const body = { mediaType: 'application/octet-stream', content: new Uint8Array(content) }
@@ -162,7 +170,8 @@ describe('backup and restore', () => {
       await assert.rejects(restore(outside, await emptyDatabase(), folder), /damaged or incomplete/)
       const missing = await changed(bytes, (entry) => (entry.name.startsWith('files/') ? undefined : entry))
       await assert.rejects(restore(missing, await emptyDatabase(), folder), /damaged or incomplete/)
-      const files = async () => (await readdir(folder, { recursive: true, withFileTypes: true })).filter((f) => f.isFile())
+      const files = async () =>
+        (await readdir(folder, { recursive: true, withFileTypes: true })).filter((f) => f.isFile())
       assert.deepEqual(await files(), [])
       await restore(bytes, await emptyDatabase(), folder)
       const [file, ...others] = await files()

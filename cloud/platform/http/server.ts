@@ -360,7 +360,9 @@ function operationRoute(
       const headers: Record<string, string | undefined> = {}
       for (const name of headerNames) headers[name] = request.headers[name]?.toString()
       const isForm = operation.bodyType === 'application/x-www-form-urlencoded'
-      const body = takesFile(operation) ? receivedFile(request, reply, operation) : (request.body ?? (isForm ? {} : undefined))
+      const body = takesFile(operation)
+        ? receivedFile(request, reply, operation)
+        : (request.body ?? (isForm ? {} : undefined))
       const input = { params: request.params, query: request.query, body, headers }
       const answer = await local.invoke(input, request.caller as Caller)
       return answerWith(reply, { answer, operation, unless: request.headers['if-none-match'], streams })

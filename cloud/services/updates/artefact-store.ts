@@ -55,13 +55,7 @@ const insertStatement = statement(
 
 export type NewArtefact = Omit<
   ArtefactRow,
-  | 'signatureDetail'
-  | 'signer'
-  | 'trustAnchorId'
-  | 'signatureExpiresAt'
-  | 'createdAt'
-  | 'modifiedAt'
-  | 'receivedBytes'
+  'signatureDetail' | 'signer' | 'trustAnchorId' | 'signatureExpiresAt' | 'createdAt' | 'modifiedAt' | 'receivedBytes'
 >
 
 export async function insertArtefact(tx: Transaction, row: NewArtefact, now: string): Promise<void> {

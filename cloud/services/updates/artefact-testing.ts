@@ -104,7 +104,9 @@ export function startUpload(
       'content-length': String(length),
     },
   })
-  const response = new Promise<IncomingMessage>((resolve, reject) => request.on('response', resolve).on('error', reject))
+  const response = new Promise<IncomingMessage>((resolve, reject) =>
+    request.on('response', resolve).on('error', reject),
+  )
   response.catch(() => {})
   request.flushHeaders()
   return { request, response }

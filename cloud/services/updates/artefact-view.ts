@@ -72,6 +72,9 @@ export async function readUsableArtefact(context: Context, caller: Caller, id: s
   const settings = await context.database.read(caller, readSettings)
   const problem = usabilityProblem(row, { ...settings, at: new Date() })
   if (problem !== undefined)
-    throw new Problem('artefact_not_usable', `Artefact ${row.name} ${row.version} cannot be installed: ${problem.detail}`)
+    throw new Problem(
+      'artefact_not_usable',
+      `Artefact ${row.name} ${row.version} cannot be installed: ${problem.detail}`,
+    )
   return row
 }

@@ -45,7 +45,9 @@ describe('artefacts', () => {
     assert.equal(await find({ q: 'pump' }), 0)
     const { data: changed } = await admin.updates.updateArtefact({
       params: { id: created.id },
-      body: { data: { name: 'Renamed', hardwareVersions: ['1'], requires: [{ from: '>=1.0 <2.0' }], releaseNotes: 'x' } },
+      body: {
+        data: { name: 'Renamed', hardwareVersions: ['1'], requires: [{ from: '>=1.0 <2.0' }], releaseNotes: 'x' },
+      },
     })
     assert.deepEqual([changed.name, changed.hardwareVersions, changed.products], ['Renamed', ['1'], created.products])
     const { data: reset } = await admin.updates.updateArtefact({
@@ -238,10 +240,10 @@ describe('signatures', () => {
     const bytes = randomBytes(500)
     const { id } = await uploadArtefact(hub, admin, bytes, { signature: signCms(bytes, { signer }) })
     await hub.asOwner((owner) =>
-      owner.query(`update artefacts set signature_expires_at = now() - interval '1 minute' where tenant_id = $1 and id = $2`, [
-        hub.tenant.tenantId,
-        id,
-      ]),
+      owner.query(
+        `update artefacts set signature_expires_at = now() - interval '1 minute' where tenant_id = $1 and id = $2`,
+        [hub.tenant.tenantId, id],
+      ),
     )
     const { data } = await admin.updates.readArtefact({ params: { id } })
     assert.deepEqual([data.signature.state, data.isUsable], ['untrusted', false])

@@ -24,9 +24,22 @@ describe('Content-Range', () => {
   })
 
   test('is refused if it is not valid', () => {
-    const texts = ['', 'bytes', 'bytes 0-9', 'bytes 9-0/100', 'bytes 0-100/100', 'bytes */*', 'bytes -1-2/3', 'items 0-1/2']
+    const texts = [
+      '',
+      'bytes',
+      'bytes 0-9',
+      'bytes 9-0/100',
+      'bytes 0-100/100',
+      'bytes */*',
+      'bytes -1-2/3',
+      'items 0-1/2',
+    ]
     for (const text of [...texts, 'bytes 0-9/1e3', `bytes 0-${'9'.repeat(16)}/*`])
-      assert.equal(codeOf(() => parseContentRange(text)), 'invalid_header', text)
+      assert.equal(
+        codeOf(() => parseContentRange(text)),
+        'invalid_header',
+        text,
+      )
   })
 
   test('is parsed or refused, for any text', () => {
@@ -68,7 +81,11 @@ describe('Range', () => {
 
   test('is refused outside the content', () => {
     for (const text of ['bytes=100-', 'bytes=100-200', 'bytes=-0'])
-      assert.equal(codeOf(() => requestedRange(text, 100)), 'range_not_satisfiable', text)
+      assert.equal(
+        codeOf(() => requestedRange(text, 100)),
+        'range_not_satisfiable',
+        text,
+      )
   })
 
   test('is always inside the content, for any text', () => {

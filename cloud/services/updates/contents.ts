@@ -50,7 +50,8 @@ export function contentHandlers(
 
     async readContent({ params: { id }, headers }, caller) {
       const row = await requireArtefact(context, caller, id)
-      if (!row.isComplete) throw new Problem('conflict', 'The content is not complete yet. Upload all of its bytes first')
+      if (!row.isComplete)
+        throw new Problem('conflict', 'The content is not complete yet. Upload all of its bytes first')
       const content = await requireContent(context, caller, row.sha256)
       const range = requestedRange(headers.range, row.size)
       if (range === undefined || range.first === 0)

@@ -38,7 +38,10 @@ const insertStatement = statement<RetrievalRow>(
    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10::json, $11, 'waiting', $12, $13, $14, $14) returning ${columns}`,
 )
 
-export type NewRetrieval = Omit<RetrievalRow, 'isJobCreated' | 'state' | 'progress' | 'reason' | 'artefactId' | 'createdAt'>
+export type NewRetrieval = Omit<
+  RetrievalRow,
+  'isJobCreated' | 'state' | 'progress' | 'reason' | 'artefactId' | 'createdAt'
+>
 
 export function insertRetrieval(tx: Transaction, row: NewRetrieval, now: string): Promise<RetrievalRow | undefined> {
   const { id, jobId, assetId, assetName, manufacturer, product, accessGroupId, gatewayId, definition, kind } = row

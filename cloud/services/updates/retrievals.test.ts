@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
+import { enrolledGateway, type TestGateway } from '../../platform/testing/gateway.ts'
 import type { RawAnswer } from '../../platform/testing/hub.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
-import { enrolledGateway, type TestGateway } from '../../platform/testing/gateway.ts'
 import { readContent, sha256Of, until } from './artefact-testing.ts'
 import { advance, createArtefact, leaseUpdate, startCampaign, type UpdatePlant, updatePlant } from './testing.ts'
 
@@ -145,7 +145,10 @@ describe('retrievals', () => {
     assert.equal((await readContent(hub, updater, { id: artefact.id })).status, 404)
     await admin.authorization.createRole({
       body: {
-        data: { name: 'plant-viewer', permissions: ['glb_update_manage', 'glb_jobs_read', 'inventory_read_asset_data'] },
+        data: {
+          name: 'plant-viewer',
+          permissions: ['glb_update_manage', 'glb_jobs_read', 'inventory_read_asset_data'],
+        },
       },
     })
     const viewer = await hub.as('plant-viewer')

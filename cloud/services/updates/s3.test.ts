@@ -53,7 +53,12 @@ describe('the S3-compatible store', { skip }, () => {
   })
 
   async function s3Request(method: string, path: string): Promise<Response> {
-    const client = new AwsClient({ accessKeyId: 'test', secretAccessKey: 'not-a-secret', service: 's3', region: 'us-east-1' })
+    const client = new AwsClient({
+      accessKeyId: 'test',
+      secretAccessKey: 'not-a-secret',
+      service: 's3',
+      region: 'us-east-1',
+    })
     return client.fetch(`${s3.endpoint}${path}`, { method })
   }
 
@@ -154,7 +159,8 @@ describe('the S3-compatible store', { skip }, () => {
     const offset = await offsetOf(hub, admin, id)
     assert.ok(offset > 8 * mebibyte)
     const last = offset === bytes.length ? undefined : await put(id, bytes, [offset, bytes.length])
-    const done = last ?? (await putContent(hub, admin, { id, bytes: Buffer.alloc(0), range: `bytes */${bytes.length}` }))
+    const done =
+      last ?? (await putContent(hub, admin, { id, bytes: Buffer.alloc(0), range: `bytes */${bytes.length}` }))
     assert.equal(done.status, 200, done.text)
     assert.deepEqual((await readContent(hub, admin, { id })).bytes, bytes)
   })

@@ -1,8 +1,4 @@
-import {
-  parseSignature,
-  type SignatureAnchor,
-  verifySignature,
-} from '@millwright/api/artefact-signature.ts'
+import { parseSignature, type SignatureAnchor, verifySignature } from '@millwright/api/artefact-signature.ts'
 import type { ArtefactRow, SignatureResultRow } from './artefact-store.ts'
 import type { ContentRow } from './content-row-store.ts'
 
@@ -46,7 +42,6 @@ export function checkedSignature(
 function digestsIn({ sha256, sha384, sha512, blake2b512 }: CheckedContent) {
   return { sha256: Buffer.from(sha256, 'hex'), sha384, sha512, blake2b512 }
 }
-
 
 /** Why an artefact cannot be installed. */
 export type ArtefactProblem = { code: string; detail: string }

@@ -66,7 +66,10 @@ for (const arrangement of ['one process', 'split'] satisfies Arrangement[]) {
       const put = (range: string, part: Uint8Array) => putContent(hub, admin, { id, bytes: part, range })
       await put(`bytes 0-9/${size}`, bytes.subarray(0, 10))
       const wrong = await put(`bytes 20-29/${size}`, bytes.subarray(20, 30))
-      assert.deepEqual([wrong.status, codeIn(wrong), wrong.headers.get('upload-offset')], [409, 'offset_mismatch', '10'])
+      assert.deepEqual(
+        [wrong.status, codeIn(wrong), wrong.headers.get('upload-offset')],
+        [409, 'offset_mismatch', '10'],
+      )
       for (const range of [`bytes 10-19/${size + 1}`, `bytes 10-20/${size}`, 'bytes 10-19/*', 'nothing'])
         assert.equal(codeIn(await put(range, bytes.subarray(10, 20))), 'invalid_header', range)
       assert.equal(codeIn(await putContent(hub, admin, { id, bytes: bytes.subarray(1) })), 'invalid_header')

@@ -56,11 +56,7 @@ export class Uploads {
   }
 
   /** Runs work on an upload, which starts if it does not exist. No other request writes the upload meanwhile. */
-  async use<Result>(
-    { tenantId }: Scope,
-    id: string,
-    work: (upload: OpenUpload) => Promise<Result>,
-  ): Promise<Result> {
+  async use<Result>({ tenantId }: Scope, id: string, work: (upload: OpenUpload) => Promise<Result>): Promise<Result> {
     const key = `${tenantId}/${id}`
     const request = { abort: new AbortController(), ended: Promise.withResolvers<void>() }
     for (let former = this.#active.get(key); former !== undefined; former = this.#active.get(key)) {

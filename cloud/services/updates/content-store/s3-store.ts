@@ -60,7 +60,8 @@ export class S3Store implements ContentStore {
     const tail = (await tails.read(inParts / partBytes)).subarray(0, upload.receivedBytes - inParts)
     const isTailMissing = inParts + tail.length < upload.receivedBytes
     if (!isTailMissing) await this.#complete(key, { parts, tail })
-    if ((await this.#client.sizeOf(key)) !== upload.receivedBytes) throw new Error('The object in the store is not complete')
+    if ((await this.#client.sizeOf(key)) !== upload.receivedBytes)
+      throw new Error('The object in the store is not complete')
     await tails.delete()
     return upload.uploadId
   }
@@ -80,7 +81,10 @@ export class S3Store implements ContentStore {
     await this.#tails(upload).delete()
   }
 
-  async #complete(key: string, { parts, tail }: { parts: S3Parts | undefined; tail: Buffer<ArrayBuffer> }): Promise<void> {
+  async #complete(
+    key: string,
+    { parts, tail }: { parts: S3Parts | undefined; tail: Buffer<ArrayBuffer> },
+  ): Promise<void> {
     if (parts === undefined) {
       await this.#client.put(key, tail)
       return
