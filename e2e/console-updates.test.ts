@@ -359,6 +359,7 @@ describe('updates in the console', () => {
     await clickAsPerson(button('Remove'))
     await inDialog('Remove').click()
     await page.getByText('No window. Updates can start at any time').waitFor()
+    assert.equal(await page.getByRole('link', { name: 'Update the devices of this node' }).count(), 1)
   })
 
   test('shows the updates of an asset, and reads a log file from it', async () => {
@@ -396,6 +397,10 @@ describe('updates in the console', () => {
     await page.getByText('Running', { exact: true }).waitFor()
     await page.getByRole('link', { name: 'View job' }).first().click()
     await page.getByRole('link', { name: 'View campaign' }).click()
+    await heading('Controllers of the plant')
+    await page.getByRole('link', { name: 'View audit entries' }).click()
+    await page.getByRole('gridcell', { name: 'updates.approveCampaign' }).waitFor()
+    await page.goBack()
     await heading('Controllers of the plant')
   })
 

@@ -11,7 +11,7 @@ const locations: Readonly<Record<string, (id: string) => SubjectLocation>> = {
   discovery: (id) => ({ to: `/discovery/scans/${id}` }),
   'remote-session': (id) => ({ to: `/remote/sessions/${id}` }),
   artefact: (id) => ({ to: `/updates/artefacts/${id}` }),
-  campaign: (id) => ({ to: `/updates/campaigns/${id}` }),
+  'update-campaign': (id) => ({ to: `/updates/campaigns/${id}` }),
   'credential-instance': (id) => ({ to: `/credentials/${id}` }),
   user: (id) => ({ to: `/access/people/${id}` }),
   'server-user': (id) => ({ to: `/access/programs/${id}` }),

@@ -94,7 +94,7 @@ function Board({ campaign }: { campaign: Campaign }) {
       <div className="board">
         <Card title={text.progress}>
           <p className="card-lead" role="status">
-            {text.done(formats.number(done), text.deviceCount(total, formats.number(total)))}
+            {text.done(formats.number(done), formats.number(total))}
           </p>
           <CountBar counts={campaign.counts} label={text.statesOf(text.allDevices)} />
         </Card>
@@ -242,7 +242,7 @@ function CampaignDetails({ campaign }: { campaign: Campaign }) {
         rights.has('glb_audit_read') && {
           name: text.audit,
           value: (
-            <Link to="/audit" search={{ target: `campaign/${campaign.id}` } as never}>
+            <Link to="/audit" search={{ target: `update-campaign/${campaign.id}` } as never}>
               {text.viewAudit}
             </Link>
           ),

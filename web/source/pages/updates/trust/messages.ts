@@ -29,7 +29,6 @@ export const trustMessages = messages({
     expired: 'Expired',
     createdBy: 'Added by',
     created: 'Added',
-    actions: 'Actions',
     delete: 'Delete',
     deleteTitle: (name: string) => `Delete trust anchor ${name}?`,
     deleteText:
@@ -77,7 +76,6 @@ export const trustMessages = messages({
     expired: 'Abgelaufen',
     createdBy: 'Hinzugefügt von',
     created: 'Hinzugefügt',
-    actions: 'Aktionen',
     delete: 'Löschen',
     deleteTitle: (name: string) => `Vertrauensanker ${name} löschen?`,
     deleteText:

@@ -1,6 +1,7 @@
 import type { NodeWindow } from '@millwright/api/updates.ts'
 import { IxButton } from '@siemens/ix-react'
 import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { isFailure } from '../../../app/api/failure.ts'
 import { useOperationQuery } from '../../../app/api/queries.ts'
@@ -61,6 +62,13 @@ export function NodeWindowCard({ nodeId }: { nodeId: string }) {
         <QueryState query={window}>{({ data }) => <WindowDetails window={data} />}</QueryState>
       )}
       <p className="field-hint">{text.nodeHint}</p>
+      {canManage && (
+        <p>
+          <Link to="/updates/campaigns/new" search={{ node: nodeId } as never}>
+            {text.campaign}
+          </Link>
+        </p>
+      )}
       {isEditing && <WindowDialog nodeId={nodeId} window={current} onClose={() => setEditing(false)} />}
     </Card>
   )

@@ -12,7 +12,6 @@ export const wizardMessages = messages({
     stepPlan: 'Plan and start',
     back: 'Back',
     next: 'Next',
-    cancel: 'Cancel',
     toPlan: 'Compute plan',
 
     artefact: 'Artefact',
@@ -77,7 +76,6 @@ export const wizardMessages = messages({
     downgradeHint: 'Some devices lose their configuration when an older version is installed.',
     created: 'Draft created',
     saved: 'Draft saved',
-    loadingNode: 'Loading the assets of the node…',
     defaultName: (artefact: string) => `Update to ${artefact}`,
   },
   de: {
@@ -91,7 +89,6 @@ export const wizardMessages = messages({
     stepPlan: 'Plan und Start',
     back: 'Zurück',
     next: 'Weiter',
-    cancel: 'Abbrechen',
     toPlan: 'Plan berechnen',
 
     artefact: 'Artefakt',
@@ -158,7 +155,6 @@ export const wizardMessages = messages({
     downgradeHint: 'Manche Geräte verlieren ihre Konfiguration, wenn eine ältere Version installiert wird.',
     created: 'Entwurf angelegt',
     saved: 'Entwurf gespeichert',
-    loadingNode: 'Assets des Knotens werden geladen…',
     defaultName: (artefact: string) => `Update auf ${artefact}`,
   },
 })
