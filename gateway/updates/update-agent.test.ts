@@ -300,7 +300,7 @@ describe('an update fails', () => {
     assert.match(end.message, /MILLWRIGHT_GATEWAY_LINK_SILENCE_SECONDS/)
   })
 
-  test('when the link is lost again and again during the transfer', async (t) => {
+  test('when the link is lost repeatedly during the transfer', async (t) => {
     let attempts = 0
     const hooks = {
       onContent: (_: TestDevice, bytes: number, __: Buffer[], call: Call) => {
