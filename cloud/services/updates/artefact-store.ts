@@ -36,13 +36,15 @@ export type ArtefactRow = {
   receivedBytes: number | null
 }
 
-const columns = `a.id, a.name, a.manufacturer, a.products, a.hardware_versions as "hardwareVersions", a.requires,
-  a.release_notes as "releaseNotes", a.version, a.kind, a.sha256, a.size, a.is_complete as "isComplete", a.signature,
-  a.signature_format as "signatureFormat", a.signature_state as "signatureState", a.signature_detail as "signatureDetail",
-  a.signer, a.trust_anchor_id as "trustAnchorId", a.signature_expires_at as "signatureExpiresAt",
-  a.source_asset_id as "sourceAssetId", a.source_access_group_id as "sourceAccessGroupId",
+const signatureColumns = `a.signature, a.signature_format as "signatureFormat", a.signature_state as "signatureState",
+  a.signature_detail as "signatureDetail", a.signer, a.trust_anchor_id as "trustAnchorId",
+  a.signature_expires_at as "signatureExpiresAt"`
+const contentColumns = `a.sha256, a.size, a.is_complete as "isComplete", u.received_bytes as "receivedBytes"`
+const originColumns = `a.source_asset_id as "sourceAssetId", a.source_access_group_id as "sourceAccessGroupId",
   a.created_by_id as "createdById", a.created_by_name as "createdByName", a.created_at as "createdAt",
-  a.modified_at as "modifiedAt", u.received_bytes as "receivedBytes"`
+  a.modified_at as "modifiedAt"`
+const columns = `a.id, a.name, a.manufacturer, a.products, a.hardware_versions as "hardwareVersions", a.requires,
+  a.release_notes as "releaseNotes", a.version, a.kind, ${contentColumns}, ${signatureColumns}, ${originColumns}`
 const source = `artefacts a left join artefact_uploads u on u.tenant_id = $1 and u.id = a.id`
 
 const insertStatement = statement(

@@ -7,8 +7,8 @@ import { createCertificate, createMinisignKey, signCms, usageIds } from '@millwr
 import { updateLimits } from '@millwright/api/updates.ts'
 import { systemCaller } from '../../platform/access/system.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
-import { createArtefact, offsetOf, putContent, readContent, uploadArtefact } from './artefact-testing.ts'
 import { readUsableArtefact } from './artefact-view.ts'
+import { createArtefact, offsetOf, putContent, readContent, uploadArtefact } from './content-store/testing.ts'
 
 async function codeOf(work: Promise<unknown>): Promise<string> {
   return work.then(

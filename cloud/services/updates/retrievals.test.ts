@@ -4,7 +4,7 @@ import { after, before, describe, test } from 'node:test'
 import { enrolledGateway, type TestGateway } from '../../platform/testing/gateway.ts'
 import type { RawAnswer } from '../../platform/testing/hub.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
-import { readContent, sha256Of, until } from './artefact-testing.ts'
+import { readContent, sha256Of, until } from './content-store/testing.ts'
 import { advance, createArtefact, leaseUpdate, startCampaign, type UpdatePlant, updatePlant } from './testing.ts'
 
 async function codeOf(work: Promise<unknown>): Promise<string> {

@@ -10,7 +10,7 @@ import { after, before, describe, test } from 'node:test'
 import { AwsClient } from 'aws4fetch'
 import type { S3Settings } from '../../platform/service.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
-import { createArtefact, offsetOf, putContent, readContent, until } from './artefact-testing.ts'
+import { createArtefact, offsetOf, putContent, readContent, until } from './content-store/testing.ts'
 
 /** The S3-compatible store is moto, a Python package. Without it, the tests are skipped. */
 const python = process.env.MILLWRIGHT_TEST_PYTHON ?? 'python3'

@@ -18,7 +18,7 @@ import {
   startUpload,
   until,
   uploadArtefact,
-} from './artefact-testing.ts'
+} from './content-store/testing.ts'
 
 function codeIn({ body }: { body: unknown }): string {
   return (body as { code: string }).code

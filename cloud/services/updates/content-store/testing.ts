@@ -3,7 +3,7 @@ import { type ClientRequest, request as httpRequest, type IncomingMessage } from
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Artefact } from '@millwright/api/updates.ts'
-import type { RawAnswer, TestCaller, TestHub } from '../../platform/testing/hub.ts'
+import type { RawAnswer, TestCaller, TestHub } from '../../../platform/testing/hub.ts'
 
 /** Artefacts for tests. */
 
