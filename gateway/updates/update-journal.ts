@@ -204,7 +204,7 @@ export function nextAction(
   switch (state) {
     case 'CREATED':
     case 'PREPARING':
-      return { action: isStarted || step === 'prepared' ? 'report-prepared' : 'prepare' }
+      return { action: isStarted || step === 'prepared' || step === 'requesting' ? 'report-prepared' : 'prepare' }
     case 'ACTIVATE':
       return { action: isStarted ? 'request' : 'activate' }
     case 'ACTIVATING':
