@@ -59,7 +59,7 @@ function isPerson({ principal }: Pick<Caller, 'principal'>): boolean {
   return principal.kind === 'user' || principal.kind === 'external'
 }
 
-/** Requires that the caller is neither the person who created the campaign nor the one who started it. */
+/** Requires that the caller is a person, and has neither created nor started the campaign. */
 export function requireApprover(caller: Caller, { principalId, createdById }: CampaignRow): void {
   if (!isPerson(caller)) throw new Problem('forbidden', 'Only a person can approve a campaign')
   if (caller.principal.id !== principalId && caller.principal.id !== createdById) return
