@@ -138,7 +138,7 @@ describe('a connection through millwright connect --listen', () => {
     await measure(context, 'the connection of the client ended', () => socket.closed, killedAt)
     await until('the reason is printed', () => local.program.stderr() !== '', patienceMs)
     assert.match(local.program.stderr(), /^Connection 1 ended: .*gateway/)
-    assert.equal(device.sockets.size, 0)
+    await until('the connection of the device ended', () => device.sockets.size === 0, patienceMs)
 
     const restartedAt = performance.now()
     gateway = await startGateway('floor', { home, id: gateway.id, environment: gatewayEnvironment() })
@@ -205,6 +205,7 @@ describe('a connection through millwright connect --listen', () => {
       measure(context, 'the connection of the client ended', () => socket.closed, killedAt),
       measure(context, 'the connection of the device ended', () => device.sockets.size === 0, killedAt),
     ])
+    await until('the reason is printed', () => local.program.stderr() !== '', patienceMs)
     assert.match(local.program.stderr(), /^Connection 2 ended: The connection to the platform was lost/)
 
     platform = await startPlatform({ home, environment: { MILLWRIGHT_PORT: new URL(platform.baseUrl).port } })

@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto'
 import type { MessageChannel } from '@millwright/api/tunnel/channel.ts'
 import { Tunnel } from '@millwright/api/tunnel/tunnel.ts'
 import type { Context } from '../../platform/service.ts'
+import { endByPlatform } from './session-end.ts'
 import { sessionsTopic } from './session-report.ts'
-import { clearStreams } from './session-store.ts'
+import { clearStreams, listUnended } from './session-store.ts'
 import { tunnelTopic } from './switches.ts'
 import { deleteTunnel, findTunnel, noteSeen, putTunnel, type TunnelRow } from './tunnel-store.ts'
 
@@ -15,6 +16,8 @@ type HeldTunnel = TunnelOwner & {
   /** The writes of the row of the tunnel, in order. */
   stored: Promise<void>
 }
+
+const revokedDetail = 'The gateway was revoked or deleted'
 
 /** The interval at which the process records that it still holds its tunnels. */
 const heartbeatMs = 5_000
@@ -37,7 +40,7 @@ export class Tunnels {
         if (topic.startsWith(tunnelTopic)) {
           const owner = { tenantId, gatewayId: topic.slice(tunnelTopic.length) }
           // The sessions of the gateway end in the same commit. Their streams get this reason first.
-          setImmediate(() => this.#close(owner, 'The gateway was revoked or deleted'))
+          setImmediate(() => this.#close(owner, revokedDetail))
         }
     })
     context.stopping.addEventListener('abort', () => this.#stop(), { once: true })
@@ -130,11 +133,22 @@ export class Tunnels {
         for (const { gatewayId, tunnel } of held) {
           if (!kept.includes(gatewayId)) tunnel.close('The gateway opened another tunnel')
           const access = await this.#context.access.of(tenantId, gatewayId)
-          if (access === undefined || access.principal.disabled) tunnel.close('The gateway was revoked or deleted')
+          if (access === undefined || access.principal.disabled) await this.#revoke({ tenantId, gatewayId })
         }
       } catch (error) {
         this.#context.log.warn({ error }, 'The tunnels of gateways could not be recorded as open')
       }
+    }
+  }
+
+  /** Closes the tunnel of a revoked gateway. Its sessions end first, so that their streams get this reason. */
+  async #revoke(owner: TunnelOwner): Promise<void> {
+    const { tenantId, gatewayId } = owner
+    try {
+      const ids = await this.#context.database.read({ tenantId }, (handle) => listUnended(handle, gatewayId))
+      for (const id of ids) await endByPlatform(this.#context, tenantId, { id, ending: 'gateway-offline', detail: revokedDetail })
+    } finally {
+      this.#close(owner, revokedDetail)
     }
   }
 
