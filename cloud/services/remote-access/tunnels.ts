@@ -146,7 +146,8 @@ export class Tunnels {
     const { tenantId, gatewayId } = owner
     try {
       const ids = await this.#context.database.read({ tenantId }, (handle) => listUnended(handle, gatewayId))
-      for (const id of ids) await endByPlatform(this.#context, tenantId, { id, ending: 'gateway-offline', detail: revokedDetail })
+      for (const id of ids)
+        await endByPlatform(this.#context, tenantId, { id, ending: 'gateway-offline', detail: revokedDetail })
     } finally {
       this.#close(owner, revokedDetail)
     }
