@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { contract, empty, media } from './contract.ts'
+import { OfferedCredential } from './credentials-shapes.ts'
 import { closed, data, linePattern, page, pageQuery, Timestamp, Uuid } from './envelope.ts'
 import { oneOf } from './inventory/shapes.ts'
 
@@ -146,6 +147,9 @@ export const RemoteTarget = closed({
   isGatewayConnected: Type.Boolean(),
   addresses: Type.Array(Type.String()),
   policy: RemotePolicy,
+  credentials: Type.Array(OfferedCredential, {
+    description: 'The credentials with which the gateway can sign in over ssh, without their values',
+  }),
   isWebAvailable: Type.Boolean({ description: 'Whether the platform has a wildcard host for web pages' }),
   problem: Type.Optional(
     closed({ code: Type.String(), detail: Type.String() }, { description: 'Why no session can be opened' }),
