@@ -140,6 +140,21 @@ export const defaultRemotePolicy: RemotePolicy = {
   ports: [22, 80, 443],
 }
 
+/**
+ * Returns the number of minutes by which a session can be extended under the policy of its access group: 0 if it cannot be
+ * extended.
+ */
+export function extensionMinutes(
+  session: Pick<RemoteSession, 'state' | 'decidedBy' | 'createdTimestamp' | 'expiresTimestamp'>,
+  { approval, maxMinutes }: Pick<RemotePolicy, 'approval' | 'maxMinutes'>,
+): number {
+  const { state, decidedBy, createdTimestamp, expiresTimestamp } = session
+  if (state !== 'open' || decidedBy !== undefined || approval === 'required') return 0
+  // The duration of a session without approval starts when it is created.
+  const minutes = Math.round((Date.parse(expiresTimestamp) - Date.parse(createdTimestamp)) / 60_000)
+  return Math.max(0, maxMinutes - minutes)
+}
+
 /** What a user can open on an asset. The console shows it before a session is requested. */
 export const RemoteTarget = closed({
   isEnabled: Type.Boolean({ description: 'Whether remote access is switched on for the tenant and the gateway' }),

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import {
   defaultRemotePolicy,
+  type RemotePolicy,
   type RemoteSession,
   type RemoteTarget,
   type SessionRequest,
@@ -30,6 +31,7 @@ export class RemotePeer {
   readonly bodies: unknown[] = []
   session: RemoteSession = newSession()
   credentials: RemoteTarget['credentials'] = []
+  policy: RemotePolicy = defaultRemotePolicy
   onStream: StreamHandler = () => {}
   /** Responses to the next requests for a stream, instead of a WebSocket. */
   refusals: { status: number; code: string; detail: string }[] = []
@@ -107,6 +109,7 @@ export class RemotePeer {
     }
     if (request === `GET /sessions/${sessionId}`) return { status: 200, data: this.session }
     if (request === `GET /assets/${assetId}/target`) return { status: 200, data: this.#target() }
+    if (request === `GET /policies/${this.session.accessGroup}`) return { status: 200, data: this.policy }
     if (request === `POST /sessions/${sessionId}/tickets`)
       return { status: 201, data: { ticket: 'secret ticket', expiresTimestamp: this.session.expiresTimestamp } }
     if (request !== `DELETE /sessions/${sessionId}`) return { status: 404 }
@@ -120,7 +123,7 @@ export class RemotePeer {
       gatewayId: this.session.gatewayId,
       isGatewayConnected: true,
       addresses: ['192.0.2.12'],
-      policy: defaultRemotePolicy,
+      policy: this.policy,
       credentials: this.credentials,
       isWebAvailable: true,
     }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { defaultRemotePolicy } from '@millwright/api/remote-access.ts'
+import { defaultRemotePolicy, extensionMinutes } from '@millwright/api/remote-access.ts'
 import { newId } from '../../platform/database/id.ts'
 import { createCaller } from '../../platform/testing/caller.ts'
 import { addAddress, enrolledGateway } from '../../platform/testing/gateway.ts'
@@ -198,6 +198,7 @@ describe('sessions', () => {
       isGatewayConnected: true,
       addresses: [plant.address],
       policy: defaultRemotePolicy,
+      credentials: [],
       isWebAvailable: true,
     })
     const offline = await createPlant(hub, admin)
@@ -266,8 +267,11 @@ describe('sessions', () => {
     assert.equal(minutesOf(createdTimestamp, expiresTimestamp), 30)
     const extend = (minutes: number) =>
       admin['remote-access'].extendSession({ params: { id }, body: { data: { minutes } } })
-    assert.equal(minutesOf(createdTimestamp, (await extend(60)).data.expiresTimestamp), 90)
-    await assert.rejects(extend(60), { code: 'conflict', message: /120 minutes/ })
+    const { data: extended } = await extend(60)
+    assert.equal(minutesOf(createdTimestamp, extended.expiresTimestamp), 90)
+    assert.equal(extensionMinutes(extended, defaultRemotePolicy), 30)
+    await assert.rejects(extend(31), { code: 'conflict', message: /120 minutes/ })
+    assert.equal(extensionMinutes((await extend(30)).data, defaultRemotePolicy), 0)
     await admin['remote-access'].endSession({ params: { id } })
     await assert.rejects(extend(1), { code: 'conflict' })
   })
