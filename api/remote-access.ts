@@ -115,7 +115,14 @@ export const SessionRequest = closed({
     Type.Unsafe<string>({ ...Uuid, description: 'The credential with which the gateway signs in. Only for `ssh`' }),
   ),
   reason: Type.Optional(Reason),
-  durationMinutes: Type.Optional(Type.Integer({ minimum: 1, maximum: remoteAccessLimits.maxMinutes })),
+  durationMinutes: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: remoteAccessLimits.maxMinutes,
+      description:
+        'The default is `maxMinutes` of the policy. A longer duration than `maxMinutes` is refused with `conflict`',
+    }),
+  ),
 })
 export type SessionRequest = Static<typeof SessionRequest>
 
@@ -293,7 +300,7 @@ export const remoteAccess = contract({
       summary: 'Deny a session of another user',
       access: 'remote_access_approve',
       params,
-      body: data(closed({ reason: Type.Optional(Reason) })),
+      body: Type.Optional(data(closed({ reason: Type.Optional(Reason) }))),
       answers: { 200: data(RemoteSession) },
       errors: sessionErrors,
     },
@@ -352,7 +359,7 @@ export const remoteAccess = contract({
       waits: true,
       params,
       answers: { 200: media('application/x-asciicast', 'application/x-ndjson') },
-      errors: sessionErrors,
+      errors: [...sessionErrors, 'recording_damaged'],
     },
     readTarget: {
       method: 'GET',

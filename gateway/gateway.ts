@@ -143,7 +143,6 @@ export async function startGateway(settings: GatewaySettings, options: GatewayOp
   monitor.start()
   discovery.start()
   deviceInfo.start()
-  remoteAccess.start()
   if (options.builtInLinks !== undefined) linkSwitches.start()
   remoteAccess.start()
   log.info(

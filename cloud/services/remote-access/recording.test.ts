@@ -182,6 +182,26 @@ describe('recordings', () => {
     })
   }
 
+  test('closes a session whose recording is damaged before its end, and explains why it has no recording', async () => {
+    const { id } = await createSession(user, { assetId: plant.assetId })
+    using client = await openTerminal(id)
+    await until(() => client.bytes.toString() === output)
+    await until(async () => (await readSession(user, id)).recordingBytes > 0)
+    await hub.asOwner((owner) => owner.query(damages['changed content'] ?? '', [id]))
+    await user['remote-access'].endSession({ params: { id } })
+    const query = { target: `remote-session/${id}`, action: 'remote-access.closeSession' }
+    await until(async () => (await plant.admin.audit.listEntries({ query })).data.length === 1)
+    const { detail } = (await plant.admin.audit.listEntries({ query })).data[0] ?? {}
+    assert.deepEqual(
+      [detail?.recordingFault, detail?.recordingDigest],
+      ['The recording is damaged: a part is missing or was changed', undefined],
+    )
+    assert.equal((await readSession(user, id)).recordingDigest, undefined)
+    const refused = await download(id, plant.admin)
+    assert.equal(refused.status, 409)
+    assert.equal(JSON.parse(refused.text).code, 'recording_damaged')
+  })
+
   test('only a supervisor reads a recording, and only after the end of the session', async () => {
     const id = await recorded()
     const connect = ['inventory_read_asset_data', 'remote_access_connect'] as const
