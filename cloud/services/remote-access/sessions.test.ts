@@ -405,7 +405,7 @@ describe('sessions', () => {
       await until(async () => (await locks()).length === 1)
       former.tunnel.close('The gateway restarts')
       await until(async () => (await locks()).some(({ granted }) => !granted))
-      const next = await connectGateway(hub, restarted.gateway)
+      const connecting = connectGateway(hub, restarted.gateway)
       await until(() =>
         createSession(admin, { assetId: restarted.assetId }).then(
           ({ state }) => state === 'open',
@@ -416,7 +416,7 @@ describe('sessions', () => {
       await held
       await until(async () => (await locks()).length === 0)
       await until(isConnected)
-      await next[Symbol.asyncDispose]()
+      await (await connecting)[Symbol.asyncDispose]()
     } finally {
       holder.resolve()
       await held
