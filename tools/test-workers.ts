@@ -56,11 +56,7 @@ function startWorker(onPrinted: (text: string) => void): ChildProcess {
   const worker = fork(tool('./test-worker.ts'), {
     cwd: root,
     silent: true,
-    execArgv: [
-      `--import=${new URL('./test-scope.ts', import.meta.url)}`,
-      `--test-reporter=${tool('./test-report.ts')}`,
-      `--test-timeout=${limitMs}`,
-    ],
+    execArgv: [`--test-reporter=${tool('./test-report.ts')}`, `--test-timeout=${limitMs}`],
   })
   for (const stream of [worker.stdout, worker.stderr]) stream?.setEncoding('utf8').on('data', onPrinted)
   return worker
