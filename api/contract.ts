@@ -1,4 +1,4 @@
-import type { Static, TObject, TOptional, TSchema } from 'typebox'
+import { IsOptional, type Static, type TObject, type TOptional, type TSchema } from 'typebox'
 import type { Permission } from './permission.ts'
 import type { Problem, ProblemCode, ProblemDocument } from './problem.ts'
 
@@ -94,6 +94,11 @@ export function bodyTypesOf({
 /** Returns whether the body of the operation is a file. */
 export function takesFile({ bodyType }: Pick<Operation, 'bodyType'>): boolean {
   return bodyType === 'multipart/form-data' || bodyType === 'application/octet-stream'
+}
+
+/** Returns whether a request must have a body. */
+export function isBodyRequired({ body }: Pick<Operation, 'body'>): boolean {
+  return body !== undefined && !IsOptional(body)
 }
 
 /** A file that a client sends. */

@@ -23,6 +23,8 @@ export const credentialLimits = {
   assetsPerSelection: 100,
   /** The maximum number of entries in each list of a usage response. */
   usageEntries: 100,
+  /** The maximum number of credentials that are offered for a remote session. The ones that changed last are offered. */
+  offered: 100,
 } as const
 
 /** The placeholder of a secret in responses. In a request, it means that the stored secret stays unchanged. */
@@ -238,6 +240,18 @@ export const ChosenCredentialRequest = closed({
   isOwnAddress: Type.Boolean({ description: 'Whether the asset was found at this address first' }),
 })
 export type ChosenCredentialRequest = Static<typeof ChosenCredentialRequest>
+
+/** A device for which a user chooses a credential. */
+export const CredentialTarget = closed({
+  assetId: ChosenCredentialRequest.properties.assetId,
+  address: ChosenCredentialRequest.properties.address,
+  isOwnAddress: ChosenCredentialRequest.properties.isOwnAddress,
+})
+export type CredentialTarget = Static<typeof CredentialTarget>
+
+/** A credential that a user can choose. It contains no values. */
+export const OfferedCredential = closed({ id: Uuid, name: Type.String() })
+export type OfferedCredential = Static<typeof OfferedCredential>
 
 /** A delivered credential. `credentials` is the JSON text of the values, which is not encrypted. */
 export const SelectedCredential = closed({

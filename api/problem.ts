@@ -93,6 +93,7 @@ export const problemCodes = {
   remote_access_off: { status: 409, title: 'Remote access switched off' },
   web_access_off: { status: 409, title: 'Web sessions not configured' },
   host_key_changed: { status: 409, title: 'Host key of the device changed' },
+  recording_damaged: { status: 409, title: 'Recording damaged' },
   events_gone: { status: 410, title: 'Events have been deleted' },
   history_gone: { status: 410, title: 'History has been deleted' },
   precondition_failed: { status: 412, title: 'Modified by another request (ETag mismatch)' },

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { contract, empty, media } from './contract.ts'
+import { OfferedCredential } from './credentials-shapes.ts'
 import { closed, data, linePattern, page, pageQuery, Timestamp, Uuid } from './envelope.ts'
 import { oneOf } from './inventory/shapes.ts'
 
@@ -114,7 +115,14 @@ export const SessionRequest = closed({
     Type.Unsafe<string>({ ...Uuid, description: 'The credential with which the gateway signs in. Only for `ssh`' }),
   ),
   reason: Type.Optional(Reason),
-  durationMinutes: Type.Optional(Type.Integer({ minimum: 1, maximum: remoteAccessLimits.maxMinutes })),
+  durationMinutes: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: remoteAccessLimits.maxMinutes,
+      description:
+        'The default is `maxMinutes` of the policy. A longer duration than `maxMinutes` is refused with `conflict`',
+    }),
+  ),
 })
 export type SessionRequest = Static<typeof SessionRequest>
 
@@ -139,6 +147,21 @@ export const defaultRemotePolicy: RemotePolicy = {
   ports: [22, 80, 443],
 }
 
+/**
+ * Returns the number of minutes by which a session can be extended under the policy of its access group: 0 if it cannot be
+ * extended.
+ */
+export function extensionMinutes(
+  session: Pick<RemoteSession, 'state' | 'decidedBy' | 'createdTimestamp' | 'expiresTimestamp'>,
+  { approval, maxMinutes }: Pick<RemotePolicy, 'approval' | 'maxMinutes'>,
+): number {
+  const { state, decidedBy, createdTimestamp, expiresTimestamp } = session
+  if (state !== 'open' || decidedBy !== undefined || approval === 'required') return 0
+  // The duration of a session without approval starts when it is created.
+  const minutes = Math.round((Date.parse(expiresTimestamp) - Date.parse(createdTimestamp)) / 60_000)
+  return Math.max(0, maxMinutes - minutes)
+}
+
 /** What a user can open on an asset. The console shows it before a session is requested. */
 export const RemoteTarget = closed({
   isEnabled: Type.Boolean({ description: 'Whether remote access is switched on for the tenant and the gateway' }),
@@ -146,6 +169,9 @@ export const RemoteTarget = closed({
   isGatewayConnected: Type.Boolean(),
   addresses: Type.Array(Type.String()),
   policy: RemotePolicy,
+  credentials: Type.Array(OfferedCredential, {
+    description: 'The credentials with which the gateway can sign in over ssh, without their values',
+  }),
   isWebAvailable: Type.Boolean({ description: 'Whether the platform has a wildcard host for web pages' }),
   problem: Type.Optional(
     closed({ code: Type.String(), detail: Type.String() }, { description: 'Why no session can be opened' }),
@@ -274,7 +300,7 @@ export const remoteAccess = contract({
       summary: 'Deny a session of another user',
       access: 'remote_access_approve',
       params,
-      body: data(closed({ reason: Type.Optional(Reason) })),
+      body: Type.Optional(data(closed({ reason: Type.Optional(Reason) }))),
       answers: { 200: data(RemoteSession) },
       errors: sessionErrors,
     },
@@ -333,7 +359,7 @@ export const remoteAccess = contract({
       waits: true,
       params,
       answers: { 200: media('application/x-asciicast', 'application/x-ndjson') },
-      errors: sessionErrors,
+      errors: [...sessionErrors, 'recording_damaged'],
     },
     readTarget: {
       method: 'GET',

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import packaged from '@sparticuz/chromium'
 import { type Browser, chromium } from 'playwright-core'
 import { root } from './program.ts'
+import { limitSteps, stepTimeoutMs } from './time-limit.ts'
 
 const installed = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
 
@@ -19,10 +20,14 @@ const flags = [
   '--disable-sync',
 ]
 
-/** Opens the browser that is installed on this machine. If no browser is installed, opens the packaged browser. */
-export async function openBrowser(): Promise<{ browser: Browser; which: string }> {
+/**
+ * Opens the browser that is installed on this machine. If no browser is installed, opens the packaged browser. Each step in
+ * the browser must finish within `stepMs`.
+ */
+export async function openBrowser({ stepMs = stepTimeoutMs } = {}): Promise<{ browser: Browser; which: string }> {
   const executablePath = installed.find((file) => existsSync(file)) ?? (await unpacked())
   const browser = await chromium.launch({ executablePath, args: flags })
+  limitSteps(browser, stepMs)
   return { browser, which: `Chromium ${browser.version()}, ${executablePath}` }
 }
 

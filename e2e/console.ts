@@ -4,11 +4,9 @@ import { createRequire } from 'node:module'
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import type { Platform } from './platform.ts'
 import { clickAsPerson, watchReachability } from './reachability.ts'
+import { stepTimeoutMs } from './time-limit.ts'
 
 /** This file signs users in to the console in a real browser, for tests and pictures of any page. */
-
-/** The time limit for one step. It is long, because a busy machine needs much more time than an idle one. */
-const stepTimeoutMs = 90_000
 
 export const wide = { width: 1280, height: 800 }
 /** The narrow viewport. WCAG 1.4.10 requires that a page at this width scrolls in one direction only. */

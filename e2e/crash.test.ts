@@ -12,6 +12,7 @@ import {
   temporaryFolder,
   until,
 } from './platform.ts'
+import { withinLimit } from './time-limit.ts'
 
 /** All tests share one home. The first test leaves no data that affects the next test. */
 const home = temporaryFolder()
@@ -156,7 +157,7 @@ async function beginWrite({ baseUrl }: Platform, token: string, name: string): P
 }
 
 async function closed(socket: Socket): Promise<void> {
-  if (!socket.closed) await once(socket, 'close')
+  if (!socket.closed) await withinLimit('the connection closes', once(socket, 'close'))
 }
 
 async function isRefused(baseUrl: string): Promise<boolean> {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { baseSchemaUrl } from '@millwright/api/asset-schema.ts'
 import { type Caller, databaseEnded, type Platform, until } from './platform.ts'
 import { postgresOf } from './program.ts'
+import { withinLimit } from './time-limit.ts'
 
 /** Creates the assets with the numbers from `from` to `to`. Returns their ids. */
 export async function createAssets(caller: Caller, from: number, to: number): Promise<string[]> {
@@ -30,6 +31,6 @@ export async function killEverything({ program }: Platform, home: string): Promi
       if ((error as { code?: string }).code !== 'ESRCH') throw error
     }
   }
-  await program.ended
+  await withinLimit('the program ends after SIGKILL', program.ended)
   await databaseEnded(home)
 }

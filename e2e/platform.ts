@@ -9,6 +9,7 @@ import { type Client, client, overHttp } from '@millwright/api/client.ts'
 import { contracts } from '@millwright/api/contracts.ts'
 import type { Access } from '@millwright/cloud/first-run.ts'
 import { cpuMsOf, type Ended, npmStart, type Program, type ProgramOptions, postgresOf } from './program.ts'
+import { withinLimit } from './time-limit.ts'
 
 /**
  * The time limit of every wait in a test. It is long, because a failure on a slow, busy machine would prove nothing.
@@ -41,10 +42,13 @@ export async function until(
   condition: () => boolean | Promise<boolean>,
   limitMs = patienceMs,
 ): Promise<void> {
-  const deadline = performance.now() + limitMs
+  await withinLimit(what, poll(condition, performance.now() + limitMs), limitMs)
+}
+
+async function poll(condition: () => boolean | Promise<boolean>, deadline: number): Promise<void> {
   for (let pauseMs = 20; !(await condition()); pauseMs = Math.min(pauseMs * 1.2, 250)) {
-    assert.ok(performance.now() < deadline, `${what}: not within ${limitMs} ms`)
     await delay(pauseMs)
+    if (performance.now() > deadline) return
   }
 }
 
@@ -96,7 +100,7 @@ export async function startPlatformIn(options: ProgramOptions): Promise<Platform
 
 export async function whenReady(program: Program, home: string): Promise<Platform> {
   let isOver = false
-  program.ended.then(() => {
+  program.child.once('close', () => {
     isOver = true
   })
   await until('the platform is ready', () => isOver || program.stdout().includes('Ctrl-C stops it.'))
@@ -112,7 +116,7 @@ export async function whenReady(program: Program, home: string): Promise<Platfor
     },
     async stop() {
       program.child.kill('SIGTERM')
-      return program.ended
+      return withinLimit('the platform stops after SIGTERM', program.ended, patienceMs)
     },
     [Symbol.asyncDispose]: () => program[Symbol.asyncDispose](),
   }

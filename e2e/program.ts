@@ -2,11 +2,17 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { withinLimit } from './time-limit.ts'
 
 export const root = fileURLToPath(new URL('..', import.meta.url))
 
 /** The working folder of started programs. It is not the checkout, because the product must start from any folder. */
 export const startedIn = '/'
+
+/** The time in which a program must end after SIGTERM. */
+const stopLimitMs = 300_000
+/** The time in which a command must end after a test starts to wait for its end. */
+const commandLimitMs = 600_000
 
 export type Ended = { code: number | null; signal: NodeJS.Signals | null; stdout: string; stderr: string; ms: number }
 
@@ -15,7 +21,7 @@ export type Program = {
   child: ChildProcess
   stdout(): string
   stderr(): string
-  ended: Promise<Ended>
+  readonly ended: Promise<Ended>
 } & AsyncDisposable
 
 export type ProgramOptions = {
@@ -36,8 +42,16 @@ export function npmStart(options: ProgramOptions, args: readonly string[] = []):
   return start('main.mjs', args, options)
 }
 
+/** Runs a command. A test that waits for its end waits no longer than `commandLimitMs`. */
 export function millwright(args: readonly string[], options: ProgramOptions): Program {
-  return start('cli/millwright.mjs', args, options)
+  const program = start('cli/millwright.mjs', args, options)
+  const name = ['millwright', ...args.slice(0, 2)].join(' ')
+  return {
+    ...program,
+    get ended() {
+      return withinLimit(`the command ${name} ends`, program.ended, commandLimitMs)
+    },
+  }
 }
 
 function start(file: string, args: readonly string[], options: ProgramOptions): Program {
@@ -75,7 +89,12 @@ function start(file: string, args: readonly string[], options: ProgramOptions): 
     ended,
     async [Symbol.asyncDispose]() {
       child.kill('SIGTERM')
-      await ended
+      try {
+        await withinLimit(`${file} stops after SIGTERM`, ended, stopLimitMs)
+      } catch (error) {
+        child.kill('SIGKILL')
+        throw error
+      }
     },
   }
 }

@@ -20,6 +20,7 @@ import { missingCapture, missingRights, NetworkNamespaces, type PacketCapture } 
 import { until } from './platform.ts'
 import type { FoundAsset, LinkScan, PlantScan, Round } from './real-plant-scan.ts'
 import type { SimulatedHost } from './simulated-hosts.ts'
+import { withinLimit } from './time-limit.ts'
 
 /**
  * The plant has two switches that report their neighbours over SNMP, and hosts that speak one protocol, several protocols
@@ -125,7 +126,7 @@ async function scanPlant(): Promise<{ scan: PlantScan; sent: CapturedFunction[] 
   })
   try {
     simulators.stdin?.end(JSON.stringify(plant))
-    if (simulators.stdout !== null) await once(simulators.stdout, 'data')
+    if (simulators.stdout !== null) await withinLimit('the simulators start', once(simulators.stdout, 'data'))
     const scan = await runScans(namespaces, capture)
     return { scan, sent: capture && sentFunctions(ipPackets(await capture.end()), gatewayAddress) }
   } finally {

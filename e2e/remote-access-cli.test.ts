@@ -9,9 +9,18 @@ import { after, before, describe, test } from 'node:test'
 import { TestDevice } from '@millwright/gateway/remote-access/testing.ts'
 import { type Caller, callerOf, type Platform, startPlatform, temporaryFolder, until } from './platform.ts'
 import { type Ended, millwright, root } from './program.ts'
-import { allowPorts, assertEqualBytes, connectDevice, exchange, openLocalPort, tunnelOpen } from './remote-device.ts'
+import {
+  allowPorts,
+  assertEqualBytes,
+  connectDevice,
+  exchange,
+  exchangeMs,
+  openLocalPort,
+  tunnelOpen,
+} from './remote-device.ts'
 import type { Gateway } from './shop-floor.ts'
 import { newKey, type SshDevice, startSshDevice } from './ssh-device.ts'
+import { withinLimit } from './time-limit.ts'
 
 /**
  * These tests connect to an asset with the command line: a real platform, a gateway in its own process that found the
@@ -131,7 +140,8 @@ describe('millwright connect --stdio', () => {
     const child = startStandardStreams()
     const content = Buffer.from(Array.from({ length: 3_000_000 }, (_, index) => index % 251))
     child.stdin.end(content)
-    const [output, [code]] = await Promise.all([buffer(child.stdout), once(child, 'close')])
+    const done = Promise.all([buffer(child.stdout), once(child, 'close')])
+    const [output, [code]] = await withinLimit('the command ends', done, exchangeMs)
     assert.equal(code, 0)
     assert.ok(output.equals(content))
   })
@@ -139,11 +149,11 @@ describe('millwright connect --stdio', () => {
   test('ends the session when it is terminated, as OpenSSH does with its ProxyCommand', async () => {
     const child = startStandardStreams()
     child.stdin.write('x')
-    await once(child.stdout, 'data')
+    await withinLimit('the byte comes back', once(child.stdout, 'data'))
     const open = await caller['remote-access'].listSessions({ query: { state: 'open' } })
     assert.equal(open.data.length, 1)
     child.kill('SIGHUP')
-    await once(child, 'close')
+    await withinLimit('the command ends after SIGHUP', once(child, 'close'))
     assert.equal((await sessionOf(open.data[0]?.id ?? '')).state, 'ended')
   })
 
@@ -157,11 +167,8 @@ describe('millwright connect --stdio', () => {
       cwd: '/',
     })
     child.stdin.end()
-    const [output, errors, [code]] = await Promise.all([
-      buffer(child.stdout),
-      buffer(child.stderr),
-      once(child, 'close'),
-    ])
+    const done = Promise.all([buffer(child.stdout), buffer(child.stderr), once(child, 'close')])
+    const [output, errors, [code]] = await withinLimit('ssh ends', done, exchangeMs)
     assert.equal(String(output), 'ran show version\n', String(errors))
     assert.equal(code, 5, 'the exit code of the command on the device')
   })

@@ -13,10 +13,12 @@ import {
   assertEqualBytes,
   connectDevice,
   exchange,
+  exchangeMs,
   type LocalPort,
   openLocalPort,
 } from './remote-device.ts'
 import { type Gateway, killed, startGateway } from './shop-floor.ts'
+import { withinLimit } from './time-limit.ts'
 
 /**
  * These tests kill each program of a remote session: the gateway, the client and the platform. The other programs must end
@@ -67,7 +69,7 @@ const sessionOf = async (id: string) => (await caller['remote-access'].readSessi
 async function openConnection({ port }: LocalPort): Promise<Socket> {
   const socket = connect(port, '127.0.0.1').on('error', () => {})
   socket.write('x')
-  await once(socket, 'data')
+  await withinLimit('the byte comes back', once(socket, 'data'))
   return socket
 }
 
@@ -122,7 +124,7 @@ describe('a connection through millwright connect --listen', () => {
       proxy.interrupt()
     })
     socket.end(content)
-    assertEqualBytes(await buffer(socket), content)
+    assertEqualBytes(await withinLimit('the bytes come back', buffer(socket), exchangeMs), content)
     assert.equal(losses, 3)
     context.diagnostic(`the gateway opened ${proxy.targets.length - tunnels} connections`)
     assert.ok(proxy.targets.length - tunnels >= losses, 'the gateway connected again after each loss')
@@ -138,7 +140,7 @@ describe('a connection through millwright connect --listen', () => {
     await measure(context, 'the connection of the client ended', () => socket.closed, killedAt)
     await until('the reason is printed', () => local.program.stderr() !== '', patienceMs)
     assert.match(local.program.stderr(), /^Connection 1 ended: .*gateway/)
-    assert.equal(device.sockets.size, 0)
+    await until('the connection of the device ended', () => device.sockets.size === 0, patienceMs)
 
     const restartedAt = performance.now()
     gateway = await startGateway('floor', { home, id: gateway.id, environment: gatewayEnvironment() })
@@ -205,6 +207,7 @@ describe('a connection through millwright connect --listen', () => {
       measure(context, 'the connection of the client ended', () => socket.closed, killedAt),
       measure(context, 'the connection of the device ended', () => device.sockets.size === 0, killedAt),
     ])
+    await until('the reason is printed', () => local.program.stderr() !== '', patienceMs)
     assert.match(local.program.stderr(), /^Connection 2 ended: The connection to the platform was lost/)
 
     platform = await startPlatform({ home, environment: { MILLWRIGHT_PORT: new URL(platform.baseUrl).port } })

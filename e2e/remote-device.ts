@@ -9,6 +9,7 @@ import { startLink } from '@millwright/link-sdk/start-link.ts'
 import { type Caller, until } from './platform.ts'
 import { type Ended, millwright, type Program } from './program.ts'
 import { type Gateway, newGateway, over, startGateway } from './shop-floor.ts'
+import { withinLimit } from './time-limit.ts'
 
 /**
  * This file connects a device for tests of remote access: a gateway in its own process, and a scan that finds the device at
@@ -118,11 +119,14 @@ export async function openLocalPort({ home, assetId, devicePort, args = [] }: Lo
   }
 }
 
+/** The time limit for the transfer of all bytes of a test. */
+export const exchangeMs = 300_000
+
 /** Sends bytes to a local port with a half close. Returns the received bytes. */
 export async function exchange(port: number, content: Buffer): Promise<Buffer> {
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
   socket.end(content)
-  return buffer(socket)
+  return withinLimit('the bytes come back', buffer(socket), exchangeMs)
 }
 
 /** Compares bytes. The message contains the sizes and the first difference, instead of all bytes. */

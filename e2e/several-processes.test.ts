@@ -12,6 +12,7 @@ import { type EmbeddedPostgres, startPostgres } from '@millwright/cloud/platform
 import { quick } from '@millwright/cloud/platform/postgres/testing.ts'
 import { bearer, callerOf, type Platform, temporaryFolder, tokenOf, until, whenReady } from './platform.ts'
 import { millwright, type Program } from './program.ts'
+import { withinLimit } from './time-limit.ts'
 
 /** A random loopback address that no other program uses, so that a free port of this address stays free. */
 const host = `127.${1 + randomInt(250)}.${1 + randomInt(250)}.${1 + randomInt(250)}`
@@ -163,6 +164,6 @@ async function postFrom(localAddress: string, url: string, { headers, data }: Se
     headers: { ...headers, 'content-type': 'application/json' },
   })
   sent.end(JSON.stringify({ data }))
-  const [response] = await once(sent, 'response')
+  const [response] = await withinLimit('the response arrives', once(sent, 'response'))
   return { status: response.statusCode as number, body: await text(response) }
 }

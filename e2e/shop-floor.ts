@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Caller, until } from './platform.ts'
 import { millwright, type Program } from './program.ts'
+import { withinLimit } from './time-limit.ts'
 
 /** This file starts the programs of a shop floor, each in its own process, in the same way as a user starts them. */
 
@@ -47,7 +48,7 @@ export function startPlant({ registryPort }: Gateway, { home }: { home: string }
 
 export async function killed({ child, ended }: Program): Promise<void> {
   child.kill('SIGKILL')
-  await ended
+  await withinLimit('the program ends after SIGKILL', ended)
 }
 
 const plant = 'millwright.links.plant'

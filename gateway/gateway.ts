@@ -161,7 +161,6 @@ export async function startGateway(settings: GatewaySettings, options: GatewayOp
   discovery.start()
   deviceInfo.start()
   updates.start()
-  remoteAccess.start()
   if (options.builtInLinks !== undefined) linkSwitches.start()
   remoteAccess.start()
   log.info(

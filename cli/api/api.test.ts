@@ -56,6 +56,9 @@ test('millwright api validates parameters before it sends the request', async ()
     /^Unknown parameter "lmit"\. Parameters: limit, /,
   )
   assert.match((await run('inventory', 'listAsset')).err, /Did you mean listAssets\?/)
+  assert.match((await run('authorization', 'createAccessGroup')).err, /^The body is missing\./)
+  const optional = await run('remote-access', 'denySession', '--param', 'id=0198f0c2-7b1e-7c3a-9d55-0242ac120002')
+  assert.doesNotMatch(optional.err, /The body is missing/)
 })
 
 test('millwright api reads a body from a file or standard input, and from arguments only without secrets', async () => {

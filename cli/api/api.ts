@@ -1,6 +1,6 @@
 import { openAsBlob } from 'node:fs'
 import type { AnyInput } from '@millwright/api/client.ts'
-import { type Contract, type SentFile, takesFile } from '@millwright/api/contract.ts'
+import { type Contract, isBodyRequired, type SentFile, takesFile } from '@millwright/api/contract.ts'
 import { suggestion } from '@millwright/cloud/platform/configuration.ts'
 import type { Command } from 'commander'
 import { parseJson, parsePair, readJson } from '../input/json-input.ts'
@@ -145,7 +145,7 @@ async function inputOf(terminal: Terminal, one: ApiOperation, options: Options):
   )
   if (missing.length > 0)
     throw usageError(`--param ${missing.map(({ name }) => `${name}=…`).join(' --param ')} is missing.`, help)
-  if (one.operation.body !== undefined && options.body === undefined) throw usageError('The body is missing.', help)
+  if (isBodyRequired(one.operation) && options.body === undefined) throw usageError('The body is missing.', help)
   return {
     params,
     query,

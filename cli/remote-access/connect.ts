@@ -1,8 +1,7 @@
-import { remoteAccessLimits, type SessionRequest, servicePorts } from '@millwright/api/remote-access.ts'
+import { remoteAccess, remoteAccessLimits, type SessionRequest, servicePorts } from '@millwright/api/remote-access.ts'
 import { type Command, Option } from 'commander'
-import { instanceId } from '../credentials/instances.ts'
-import { assetId } from '../input/lookup.ts'
-import { usageError } from '../output/error-report.ts'
+import { assetId, isId } from '../input/lookup.ts'
+import { CommandError, exitCodes, usageError } from '../output/error-report.ts'
 import { wholeNumber } from '../output/paging.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { platformCommand } from '../session/platform-command.ts'
@@ -103,17 +102,33 @@ export function targetOf(text: string, { port, credential }: SessionOptions): Ta
   return { service: 'tcp', port: number }
 }
 
+/** Returns the id of a credential for the device of an asset. */
+async function credentialId({ api }: Session, asset: string, nameOrId: string): Promise<string> {
+  if (isId(nameOrId)) return nameOrId
+  const { data } = await api(remoteAccess).readTarget({ params: { id: asset } })
+  const [first, second] = data.credentials.filter(({ name }) => name === nameOrId)
+  if (first === undefined) {
+    throw new CommandError(`No credential "${nameOrId}" can be used for this asset.`, {
+      exitCode: exitCodes.notFound,
+      next: `millwright remote target ${asset} lists the credentials`,
+    })
+  }
+  if (second !== undefined) throw usageError(`Several credentials are named "${nameOrId}".`, 'pass the id instead')
+  return first.id
+}
+
 /** Returns the request for a session. Names are resolved to ids. */
 export async function sessionRequest(
   session: Session,
   { asset, service, port }: Target & { asset: string },
   { reason, minutes, credential }: SessionOptions,
 ): Promise<SessionRequest> {
+  const id = await assetId(session, asset)
   return {
-    assetId: await assetId(session, asset),
+    assetId: id,
     service,
     ...(port === undefined ? {} : { port }),
-    ...(credential === undefined ? {} : { credentialInstanceId: await instanceId(session, credential) }),
+    ...(credential === undefined ? {} : { credentialInstanceId: await credentialId(session, id, credential) }),
     ...(reason === undefined ? {} : { reason }),
     ...(minutes === undefined ? {} : { durationMinutes: minutes }),
   }

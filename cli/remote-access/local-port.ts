@@ -8,7 +8,7 @@ import { CommandError, errorText, exitCodes, usageError } from '../output/error-
 import { sanitize } from '../output/text.ts'
 import type { Session } from '../session/session.ts'
 import type { OpenRemoteSession } from './remote-session.ts'
-import { durationText, localTime } from './session-watch.ts'
+import { localTime, timeLeftText } from './session-watch.ts'
 import { type RemoteStream, StreamError } from './stream.ts'
 
 /**
@@ -67,13 +67,14 @@ async function printAddress(
   port: number,
 ): Promise<void> {
   const { id, assetName, address, expiresTimestamp } = details
-  const left = durationText(Date.parse(expiresTimestamp) - Date.now())
   const target = address === undefined ? '' : ` (${targetText(address, details.port)})`
   await output.done(`${host}:${port} is connected to ${sanitize(assetName)}${target}.`, {
     data: { host, port, session: details },
   })
   if (output.isText)
-    terminal.note(`Session ${id} ends in ${left}, at ${localTime(expiresTimestamp)}. To end it now, press Ctrl-C.`)
+    terminal.note(
+      `Session ${id} ends in ${timeLeftText(details)}, at ${localTime(expiresTimestamp)}. To end it now, press Ctrl-C.`,
+    )
 }
 
 export function targetText(address: string, port: number): string {

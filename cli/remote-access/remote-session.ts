@@ -5,7 +5,7 @@ import type { StreamMessage } from '@millwright/api/tunnel/stream-header.ts'
 import { CommandError, exitCodes } from '../output/error-report.ts'
 import { formatBytes, sanitize } from '../output/text.ts'
 import type { Session } from '../session/session.ts'
-import { durationText, endError, SessionWatch } from './session-watch.ts'
+import { endError, SessionWatch, timeLeftText } from './session-watch.ts'
 import { openStream, type RemoteStream, StreamError, type StreamQuery } from './stream.ts'
 
 /**
@@ -139,9 +139,9 @@ async function untilOpen(session: Session, created: RemoteSession, signal: Abort
   }
 }
 
-function waitingText({ state, expiresTimestamp }: RemoteSession): string {
-  if (state === 'connecting') return 'Waiting for the gateway'
-  return `Waiting for approval; the request expires in ${durationText(Date.parse(expiresTimestamp) - Date.now())}`
+function waitingText(session: RemoteSession): string {
+  if (session.state === 'connecting') return 'Waiting for the gateway'
+  return `Waiting for approval; the request expires in ${timeLeftText(session)}`
 }
 
 /** Ends the session of this command. The session may have ended in the meantime. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { defaultRemotePolicy } from '@millwright/api/remote-access.ts'
 import { connect } from '../session/platform-command.ts'
 import { testTerminal } from '../testing.ts'
 import { durationText, endError, SessionWatch } from './session-watch.ts'
@@ -40,6 +41,38 @@ test('a watch warns before the end of a session, reports an extension, an outage
     ['The time of the session is over.'],
   )
   assert.equal(printed.err.match(/ends in/g)?.length, 2, 'each warning is printed once')
+})
+
+/** Returns the warning before the end of a session of the peer. */
+async function warningOf(peer: RemotePeer): Promise<string> {
+  const environment = { HOME: '/nonexistent', MILLWRIGHT_URL: peer.url, MILLWRIGHT_TOKEN: 'token' }
+  const { terminal, printed } = testTerminal({ environment })
+  const stop = new AbortController()
+  const { signal } = stop
+  const details = { ...peer.session, expiresTimestamp: minutesFromNow(60) }
+  const watch = new SessionWatch(await connect(terminal, {}), { details, signal, pollMs: 10, onEnd() {} })
+  const running = watch.run()
+  await until('the warning is printed', () => printed.err.includes('The session ends in '))
+  stop.abort()
+  await running
+  return printed.err
+}
+
+test('a warning names the extension that the policy allows, and none if an extension would be refused', async () => {
+  await using peer = await RemotePeer.open()
+  peer.session = { ...peer.session, createdTimestamp: minutesFromNow(-56), expiresTimestamp: minutesFromNow(4) }
+  const { id: by, name } = peer.session.requestedBy
+  const extendBy = (minutes: number) => `To extend it: millwright remote extend ${sessionId} --minutes ${minutes}`
+  assert.ok((await warningOf(peer)).includes(extendBy(60)))
+  peer.policy = { ...defaultRemotePolicy, maxMinutes: 75 }
+  assert.ok((await warningOf(peer)).includes(extendBy(15)))
+  peer.policy = { ...defaultRemotePolicy, maxMinutes: 60 }
+  assert.ok(!(await warningOf(peer)).includes('extend'))
+  peer.policy = { ...defaultRemotePolicy, approval: 'required' }
+  assert.ok(!(await warningOf(peer)).includes('extend'))
+  peer.policy = defaultRemotePolicy
+  peer.session = { ...peer.session, decidedBy: { id: by, name } }
+  assert.ok(!(await warningOf(peer)).includes('extend'))
 })
 
 test('the end of a session has a reason, a person and a next step', async () => {

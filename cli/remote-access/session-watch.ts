@@ -1,6 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Problem } from '@millwright/api/problem.ts'
-import { type RemoteSession, remoteAccess, type SessionEnding } from '@millwright/api/remote-access.ts'
+import {
+  extensionMinutes,
+  type RemoteSession,
+  remoteAccess,
+  type SessionEnding,
+} from '@millwright/api/remote-access.ts'
 import { CommandError, exitCodes } from '../output/error-report.ts'
 import { formatCount, sanitize } from '../output/text.ts'
 import type { Session } from '../session/session.ts'
@@ -13,6 +18,8 @@ const defaultPollMs = 15_000
 const minPollMs = 500
 /** The times before the end of a session at which the command prints a warning. */
 const warningsMs = [5 * minuteMs, minuteMs] as const
+/** The extension that a warning suggests, if the policy allows it. */
+const suggestedMinutes = 60
 
 type WatchOptions = {
   details: RemoteSession
@@ -61,7 +68,7 @@ export class SessionWatch {
       if (signal.aborted) return
       this.#update(data)
       if (data.state === 'ended') return onEnd(endError(data))
-      this.#warn()
+      await this.#warn()
     } catch (error) {
       if (signal.aborted) return
       if (error instanceof Problem && error.status < 500 && error.status !== 429)
@@ -86,13 +93,26 @@ export class SessionWatch {
     this.#isUnreachable = true
   }
 
-  #warn(): void {
+  async #warn(): Promise<void> {
     const due = this.#warnings.filter((ms) => ms >= this.#leftMs())
     if (due.length === 0) return
     this.#warnings = this.#warnings.filter((ms) => !due.includes(ms))
-    this.#session.terminal.note(
-      `The session ends in ${durationText(this.#leftMs())}. To extend it: millwright remote extend ${this.#details.id} --minutes 60`,
-    )
+    const hint = await this.#extensionHint()
+    if (!this.#options.signal.aborted)
+      this.#session.terminal.note(`The session ends in ${timeLeftText(this.#details)}.${hint}`)
+  }
+
+  /** Returns the command that extends the session, or no text if the platform would refuse it. */
+  async #extensionHint(): Promise<string> {
+    const { id, accessGroup } = this.#details
+    try {
+      const { data: policy } = await this.#session.api(remoteAccess).readPolicy({ params: { accessGroup } })
+      const minutes = Math.min(suggestedMinutes, extensionMinutes(this.#details, policy))
+      return minutes === 0 ? '' : ` To extend it: millwright remote extend ${id} --minutes ${minutes}`
+    } catch {
+      // The warning is more important than the hint.
+      return ''
+    }
   }
 
   #futureWarnings(): number[] {
@@ -100,7 +120,7 @@ export class SessionWatch {
   }
 
   #leftMs(): number {
-    return Date.parse(this.#details.expiresTimestamp) - Date.now()
+    return timeLeftMs(this.#details)
   }
 
   #pauseMs(): number {
@@ -147,6 +167,15 @@ function nextStep(ending: SessionEnding | undefined): { next?: string } {
       next: 'check the key on the device; then: millwright remote host-keys <asset>, millwright remote forget-host-key <id>',
     }
   return {}
+}
+
+function timeLeftMs({ expiresTimestamp }: RemoteSession): number {
+  return Date.parse(expiresTimestamp) - Date.now()
+}
+
+/** Returns the time until a session or its request for approval expires. */
+export function timeLeftText(session: RemoteSession): string {
+  return durationText(timeLeftMs(session))
 }
 
 export function durationText(ms: number): string {

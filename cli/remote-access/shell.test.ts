@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
 import type { WebSocket } from 'ws'
 import type { Screen } from '../output/terminal.ts'
-import { assetId, minutesFromNow, RemotePeer, until } from './testing.ts'
+import { assetId, minutesFromNow, RemotePeer, sessionId, until } from './testing.ts'
 
 let peer: RemotePeer
 
@@ -168,6 +168,32 @@ test('runs piped input in the shell of a session with a credential', async () =>
   assert.equal(await command.ended, 3)
   assert.equal(String(command.bytes.output.read()), 'uptime\n')
   assert.deepEqual(peer.bodies, [{ assetId, service: 'ssh', credentialInstanceId: assetId }])
+})
+
+test('finds a credential of the device by its name', async () => {
+  const hall = { id: sessionId, name: 'Hall 4' }
+  peer.credentials = [{ id: assetId, name: 'Hall 5' }, hall]
+  peer.onStream = (socket) => {
+    send(socket, { type: 'signed-in', user: 'admin' })
+    send(socket, { type: 'exit', code: 0 })
+    socket.close(1000)
+  }
+  const connect = (name: string) => peer.start(['connect', assetId, 'ssh', '--credential', name])
+  const command = connect('Hall 4')
+  command.bytes.input.end('')
+  assert.equal(await command.ended, 0)
+  assert.deepEqual(peer.bodies, [{ assetId, service: 'ssh', credentialInstanceId: sessionId }])
+  const missing = connect('Hall 6')
+  assert.equal(await missing.ended, 4)
+  assert.match(
+    missing.printed.err,
+    /No credential "Hall 6" can be used for this asset\.\nNext: millwright remote target /,
+  )
+  peer.credentials = [hall, { id: assetId, name: 'Hall 4' }]
+  const several = connect('Hall 4')
+  assert.equal(await several.ended, 2)
+  assert.match(several.printed.err, /Several credentials are named "Hall 4"\.\nNext: pass the id/)
+  assert.equal(peer.bodies.length, 1)
 })
 
 test('refuses to prompt when standard input is not a terminal', async () => {

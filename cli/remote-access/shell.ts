@@ -6,7 +6,7 @@ import { sanitize } from '../output/text.ts'
 import type { Session } from '../session/session.ts'
 import { EscapeFilter, escapeHelp } from './escape.ts'
 import type { OpenRemoteSession } from './remote-session.ts'
-import { durationText } from './session-watch.ts'
+import { timeLeftText } from './session-watch.ts'
 import { openSignedIn } from './sign-in.ts'
 import type { RemoteStream } from './stream.ts'
 
@@ -37,7 +37,7 @@ export async function runShell(session: Session, remote: OpenRemoteSession): Pro
 
 function noteStart({ terminal }: Session, { details }: OpenRemoteSession): void {
   if (terminal.screen === undefined) return
-  const left = durationText(Date.parse(details.expiresTimestamp) - Date.now())
+  const left = timeLeftText(details)
   const recorded = details.recording === 'none' ? '' : ' This session is recorded.'
   terminal.note(`Session ${details.id} ends in ${left}. To end it now, type ~. at the start of a line.${recorded}`)
 }

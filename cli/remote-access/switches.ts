@@ -11,7 +11,7 @@ export function addSwitches(remote: Command, terminal: Terminal): void {
   platformCommand(
     remote
       .command('target')
-      .description('show whether and how you can connect to an asset: gateway, addresses, policy')
+      .description('show whether and how you can connect to an asset: gateway, addresses, policy, credentials')
       .argument('<asset>', 'id or name'),
     terminal,
     async (session, asset: string) => {

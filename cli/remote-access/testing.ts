@@ -2,7 +2,13 @@ import assert from 'node:assert/strict'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { RemoteSession, SessionRequest } from '@millwright/api/remote-access.ts'
+import {
+  defaultRemotePolicy,
+  type RemotePolicy,
+  type RemoteSession,
+  type RemoteTarget,
+  type SessionRequest,
+} from '@millwright/api/remote-access.ts'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { run } from '../program/program.ts'
 import { type RunOptions, testTerminal } from '../testing.ts'
@@ -24,6 +30,8 @@ export class RemotePeer {
   readonly requests: string[] = []
   readonly bodies: unknown[] = []
   session: RemoteSession = newSession()
+  credentials: RemoteTarget['credentials'] = []
+  policy: RemotePolicy = defaultRemotePolicy
   onStream: StreamHandler = () => {}
   /** Responses to the next requests for a stream, instead of a WebSocket. */
   refusals: { status: number; code: string; detail: string }[] = []
@@ -100,11 +108,25 @@ export class RemotePeer {
       return { status: 201, data: this.session }
     }
     if (request === `GET /sessions/${sessionId}`) return { status: 200, data: this.session }
+    if (request === `GET /assets/${assetId}/target`) return { status: 200, data: this.#target() }
+    if (request === `GET /policies/${this.session.accessGroup}`) return { status: 200, data: this.policy }
     if (request === `POST /sessions/${sessionId}/tickets`)
       return { status: 201, data: { ticket: 'secret ticket', expiresTimestamp: this.session.expiresTimestamp } }
     if (request !== `DELETE /sessions/${sessionId}`) return { status: 404 }
     this.session = { ...this.session, state: 'ended', ending: 'ended-by-user' }
     return { status: 204 }
+  }
+
+  #target(): RemoteTarget {
+    return {
+      isEnabled: true,
+      gatewayId: this.session.gatewayId,
+      isGatewayConnected: true,
+      addresses: ['192.0.2.12'],
+      policy: this.policy,
+      credentials: this.credentials,
+      isWebAvailable: true,
+    }
   }
 }
 

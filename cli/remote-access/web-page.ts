@@ -4,12 +4,12 @@ import { CommandError } from '../output/error-report.ts'
 import { sanitize } from '../output/text.ts'
 import type { Session } from '../session/session.ts'
 import type { OpenRemoteSession } from './remote-session.ts'
-import { durationText } from './session-watch.ts'
+import { timeLeftText } from './session-watch.ts'
 
 /** Prints the address of the web page of the device, and waits until the session ends or until Ctrl-C. */
 export async function showWebPage(session: Session, remote: OpenRemoteSession): Promise<void> {
   const { terminal, output } = session
-  const { id, assetName, url, expiresTimestamp } = remote.details
+  const { id, assetName, url } = remote.details
   if (url === undefined)
     throw new CommandError('The platform returned no address for the web page of the session.', {
       next: 'open a local port instead: millwright connect <asset> 80',
@@ -17,7 +17,7 @@ export async function showWebPage(session: Session, remote: OpenRemoteSession): 
   const link = await enterUrl(session, remote, url)
   await output.done(link, { data: { url: link, session: remote.details } })
   if (!output.isText) return untilEnd(remote)
-  const left = durationText(Date.parse(expiresTimestamp) - Date.now())
+  const left = timeLeftText(remote.details)
   terminal.note(
     `Open this address within ${remoteAccessLimits.ticketSeconds} seconds. It works once and shows the web page of ${sanitize(assetName)}.`,
   )

@@ -78,6 +78,7 @@ export class RemoteAccess {
     }
   }
 
+  /** Opens the tunnel if the file allows it. A second call has no effect. */
   start(): void {
     this.#applyFile()
   }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { chmodSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
@@ -15,8 +16,19 @@ import { refusalOfOpening, TestPlatform, type TestStream } from './testing.ts'
 const credential = { username: 'fitter', password: 'planted-secret' }
 const authenticate = passwordOnly(credential.username, credential.password)
 
-async function fileDevice(more: Partial<SshDeviceOptions> = {}) {
+/**
+ * Creates a folder with empty files. Tests with many files call it before the tunnel opens: the tunnel closes if its process
+ * is busy for some seconds.
+ */
+async function folderWith(names: readonly string[]): Promise<string> {
   const folder = temporaryFolder()
+  const concurrent = 100
+  for (let from = 0; from < names.length; from += concurrent)
+    await Promise.all(names.slice(from, from + concurrent).map((name) => writeFile(join(folder, name), '')))
+  return folder
+}
+
+async function fileDevice({ folder = temporaryFolder(), ...more }: Partial<SshDeviceOptions> = {}) {
   const peer = await TestSshDevice.start({ authenticate, folder, shell: (channel) => channel.write('$ '), ...more })
   const platform = new TestPlatform(peer.port, { credential })
   return {
@@ -74,8 +86,8 @@ describe('files of a device', () => {
   })
 
   test('sends a large folder in several messages, of which only the last one is complete', async () => {
-    await using device = await fileDevice()
-    for (let number = 0; number < 900; number++) writeFileSync(device.at(`${'n'.repeat(100)}${number}`), '')
+    const names = Array.from({ length: 900 }, (_, number) => `${'n'.repeat(100)}${number}`)
+    await using device = await fileDevice({ folder: await folderWith(names) })
     const messages = await listing(await device.list('.'))
     assert.ok(messages.length > 2)
     assert.deepEqual(
@@ -87,8 +99,8 @@ describe('files of a device', () => {
   })
 
   test('lists at most the limit of entries, and reports that the list is not complete', async () => {
-    await using device = await fileDevice()
-    for (let number = 0; number < fileLimits.entries + 1; number++) writeFileSync(device.at(String(number)), '')
+    const names = Array.from({ length: fileLimits.entries + 1 }, (_, number) => String(number))
+    await using device = await fileDevice({ folder: await folderWith(names) })
     const messages = await listing(await device.list('.'))
     assert.equal(messages.flatMap(({ entries }) => entries).length, fileLimits.entries)
     assert.equal(messages.at(-1)?.isComplete, false)

@@ -147,7 +147,7 @@ describe('a tcp stream', () => {
     await platform.open({ kind: 'tcp' })
     await until(() => device.sockets.size === 1)
     platform.tunnel.close('test')
-    await until(() => device.sockets.size === 0)
+    await until(() => device.sockets.size === 0 && platform.streams.counts.streams === 0)
     assert.deepEqual(platform.streams.counts, { sessions: 0, streams: 0 })
   })
 

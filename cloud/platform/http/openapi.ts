@@ -1,6 +1,7 @@
 import {
   bodyTypesOf,
   type Contract,
+  isBodyRequired,
   isEmpty,
   isInternal,
   isMedia,
@@ -10,7 +11,7 @@ import {
   writes,
 } from '@millwright/api/contract.ts'
 import { Problem, type ProblemCode, problemCodes } from '@millwright/api/problem.ts'
-import { IsOptional, type TSchema } from 'typebox'
+import type { TSchema } from 'typebox'
 import { bodyBytesOf } from './body-budget.ts'
 
 type Info = { title: string; version: string; description: string }
@@ -138,7 +139,7 @@ function describe(contract: Contract, name: string, operation: Operation) {
       ? {}
       : {
           requestBody: {
-            required: !IsOptional(operation.body),
+            required: isBodyRequired(operation),
             description: `At most ${bodyBytesOf(operation)} bytes`,
             content: Object.fromEntries(
               bodyTypesOf(operation).map((type) => [type, { schema: bodySchema(operation, type) }]),

@@ -1,24 +1,44 @@
 import type { credentials } from '@millwright/api/credentials.ts'
-import type { ChosenCredentialRequest } from '@millwright/api/credentials-shapes.ts'
+import {
+  type ChosenCredentialRequest,
+  type CredentialTarget,
+  credentialLimits,
+} from '@millwright/api/credentials-shapes.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import { record } from '../../platform/audit/audit.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { emit } from '../../platform/events/events.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
 import { openInstance, requireEnrolled } from './deliveries.ts'
-import { findInstance, holdInstances, type InstanceRow } from './instance-store.ts'
-import { parseAddress, rangeContains, showAddress, storedRanges } from './ip-range.ts'
+import { findInstance, holdInstances, type InstanceRow, listInstances } from './instance-store.ts'
+import { blockKeysContaining, parseAddress, rangeContains, showAddress, storedRanges } from './ip-range.ts'
 import { recordDelivery } from './use-store.ts'
 
 /**
- * Handlers that deliver a credential that a user chose for a remote session. The user does not see the values, and needs
- * no permission for credentials: the rules of `isAllowed` decide.
+ * Handlers that list the credentials for a remote session, and deliver the one that its user chose. The user does not see
+ * the values, and needs no permission for credentials: the rules of `isAllowed` decide.
  */
 export function chosenDeliveryHandlers(
   context: Context,
-): Pick<Handlers<typeof credentials>, 'checkChosen' | 'deliverChosen'> {
+): Pick<Handlers<typeof credentials>, 'listChoices' | 'checkChosen' | 'deliverChosen'> {
   const { database, safe } = context
   return {
+    async listChoices({ body: { data } }, caller) {
+      const parsed = parseAddress(data.address)
+      const blocks = parsed === undefined ? [] : blockKeysContaining(parsed)
+      const page = { limit: credentialLimits.offered, offset: 0 }
+      const { copies, originals } = await database.read(caller, async (handle) => ({
+        copies: (await listInstances(handle, { assetId: data.assetId }, page)).rows,
+        originals: (await listInstances(handle, { assigned: false, purpose: 'discovery', blocks }, page)).rows,
+      }))
+      const allowedCopies = copies.filter((row) => isAllowed(row, data))
+      // A copy has the name of its original. The copy is for this asset.
+      const copied = new Set(allowedCopies.map(({ copiedFrom }) => copiedFrom))
+      const others = originals.filter((row) => !copied.has(row.id) && isAllowed(row, data))
+      const offered = [...allowedCopies, ...others].slice(0, credentialLimits.offered)
+      return { data: offered.map(({ id, name }) => ({ id, name })) }
+    },
+
     async checkChosen({ body: { data } }, caller) {
       const row = await database.read(caller, (handle) => findInstance(handle, data.instanceId))
       return { data: { isAllowed: row !== undefined && isAllowed(row, data) } }
@@ -44,7 +64,7 @@ export function chosenDeliveryHandlers(
  */
 function isAllowed(
   row: Pick<InstanceRow, 'assetId' | 'purpose' | 'ipRanges'>,
-  { assetId, address, isOwnAddress }: Pick<ChosenCredentialRequest, 'assetId' | 'address' | 'isOwnAddress'>,
+  { assetId, address, isOwnAddress }: CredentialTarget,
 ): boolean {
   if (row.assetId !== null) return row.assetId === assetId && isOwnAddress
   const parsed = parseAddress(address)

@@ -105,12 +105,14 @@ export type InstanceFilter = {
   purpose?: CredentialPurpose
   name?: string
   assigned?: boolean
+  /** The asset to which a copy is assigned. */
+  assetId?: string
   /** Keys of address blocks. An instance matches if one of its blocks is in this list. */
   blocks?: readonly string[]
 }
 
 /** Builds only the conditions of the requested filters, so that PostgreSQL can use the matching index. */
-function conditionsFor({ schemaId, resourceIdentifier, purpose, name, assigned, blocks }: InstanceFilter) {
+function conditionsFor({ schemaId, resourceIdentifier, purpose, name, assigned, assetId, blocks }: InstanceFilter) {
   const values: unknown[] = []
   const conditions = ['i.tenant_id = $1']
   const add = (condition: (place: string) => string, value: unknown) => {
@@ -122,6 +124,7 @@ function conditionsFor({ schemaId, resourceIdentifier, purpose, name, assigned, 
   if (purpose !== undefined) add((place) => `(i.purpose is null or i.purpose = ${place})`, purpose)
   if (name !== undefined) add((place) => `i.name = ${place}`, name)
   if (assigned !== undefined) conditions.push(`i.asset_id is ${assigned ? 'not ' : ''}null`)
+  if (assetId !== undefined) add((place) => `i.asset_id = ${place}`, assetId)
   if (blocks !== undefined)
     add(
       (place) => `i.id in (select p.instance_id from credential_places p

@@ -28,7 +28,7 @@ describe('approvals', () => {
   const deny = (caller: TestCaller, id: string, reason?: string) =>
     caller['remote-access'].denySession({
       params: { id },
-      body: { data: reason === undefined ? {} : { reason } },
+      ...(reason === undefined ? {} : { body: { data: { reason } } }),
     })
   const request = () => createSession(user, { assetId: plant.assetId, reason: 'firmware check', durationMinutes: 20 })
 
@@ -97,6 +97,24 @@ describe('approvals', () => {
     assert.deepEqual(await awaiting(await hub.as('supervisor', { accessGroupId: groupId })), [])
     await deny(supervisor, id)
     assert.deepEqual(await awaiting(supervisor), [])
+  })
+
+  test('denies a session without a reason, with and without a body', async () => {
+    for (const body of [undefined, '{"data":{}}']) {
+      const { id } = await request()
+      const { status, text } = await hub.request({
+        method: 'POST',
+        path: `/remote-access/v1/sessions/${id}/deny`,
+        headers: {
+          authorization: `Bearer ${supervisor.token}`,
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        },
+        ...(body === undefined ? {} : { body }),
+      })
+      assert.equal(status, 200, text)
+      const { ending, endingDetail } = await readSession(user, id)
+      assert.deepEqual([ending, endingDetail], ['denied', undefined])
+    }
   })
 
   test('ends a denied session with the reason, and cannot approve it afterwards', async () => {

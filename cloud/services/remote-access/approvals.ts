@@ -36,12 +36,12 @@ export function approvalHandlers(
       return { data: showSession(row, { settings, isOwn: false }) }
     },
 
-    async denySession({ params: { id }, body: { data } }, caller) {
+    async denySession({ params: { id }, body }, caller) {
       await requireDecidable(context, caller, id)
       const row = await database.transaction(caller, async (tx) => {
         // Another person may have approved the session in the meantime.
         if ((await lockSession(tx, id))?.state !== 'pending-approval') throw decided()
-        const end = { id, ending: 'denied', detail: data.reason, by: caller, isDecision: true } as const
+        const end = { id, ending: 'denied', detail: body?.data.reason, by: caller, isDecision: true } as const
         const denied = await endSession(tx, caller, { ...end, action: 'denySession' })
         if (denied === undefined) throw decided()
         return denied

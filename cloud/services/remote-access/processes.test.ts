@@ -74,7 +74,7 @@ describe('several processes', () => {
     const from = performance.now()
     await adminAtSecond['remote-access'].endSession({ params: { id } })
     assert.equal((await client.end()).code, 4001)
-    assert.ok(performance.now() - from < 3_000)
+    assert.ok(performance.now() - from < 5_000)
   })
 
   test('a gateway resumes its tunnel through another process, without loss', async () => {
@@ -103,7 +103,8 @@ describe('several processes', () => {
   test('a gateway that connects to another process moves its tunnel there', async () => {
     const { gateway, assetId } = await createPlant(first, admin)
     const former = await connectGateway(first, gateway, { url: urls.first })
-    former.tunnel.close('The gateway restarts')
+    // The platform must not show the former tunnel when the new one connects.
+    await former[Symbol.asyncDispose]()
     await using _ = await connectGateway(first, gateway, { url: urls.second })
     const { id } = await createSession(admin, { assetId })
     for (const url of [urls.first, urls.second]) {

@@ -50,6 +50,8 @@ export class RecordingReader {
   }
 }
 
+export const damagedDetail = 'The recording is damaged: a part is missing or was changed'
+
 function damaged(id: string): Problem {
-  return new Problem('internal', `The recording of session ${id} is damaged: a part is missing or was changed`)
+  return new Problem('recording_damaged', `Session ${id}: ${damagedDetail}`)
 }

@@ -14,6 +14,7 @@ import {
   openStream,
   type Plant,
   readSession,
+  terminalWith,
   until,
 } from './testing.ts'
 
@@ -181,6 +182,26 @@ describe('recordings', () => {
     })
   }
 
+  test('closes a session whose recording is damaged before its end, and explains why it has no recording', async () => {
+    const { id } = await createSession(user, { assetId: plant.assetId })
+    using client = await openTerminal(id)
+    await until(() => client.bytes.toString() === output)
+    await until(async () => (await readSession(user, id)).recordingBytes > 0)
+    await hub.asOwner((owner) => owner.query(damages['changed content'] ?? '', [id]))
+    await user['remote-access'].endSession({ params: { id } })
+    const query = { target: `remote-session/${id}`, action: 'remote-access.closeSession' }
+    await until(async () => (await plant.admin.audit.listEntries({ query })).data.length === 1)
+    const { detail } = (await plant.admin.audit.listEntries({ query })).data[0] ?? {}
+    assert.deepEqual(
+      [detail?.recordingFault, detail?.recordingDigest],
+      ['The recording is damaged: a part is missing or was changed', undefined],
+    )
+    assert.equal((await readSession(user, id)).recordingDigest, undefined)
+    const refused = await download(id, plant.admin)
+    assert.equal(refused.status, 409)
+    assert.equal(JSON.parse(refused.text).code, 'recording_damaged')
+  })
+
   test('only a supervisor reads a recording, and only after the end of the session', async () => {
     const id = await recorded()
     const connect = ['inventory_read_asset_data', 'remote_access_connect'] as const
@@ -220,6 +241,58 @@ describe('recordings', () => {
       output + output,
     )
   })
+
+  test('a new terminal waits until the recording of the closed one is stored', async () => {
+    const device = await createPlant(hub, plant.admin)
+    const data = { ...defaultRemotePolicy, recording: 'terminal' } as const
+    await plant.admin['remote-access'].putPolicy({ params: { accessGroup: device.groupId }, body: { data } })
+    await using gateway = await connectGateway(hub, device.gateway, { onOpen: terminalWith(output) })
+    const { id } = await createSession(plant.admin, { assetId: device.assetId })
+    const open = () => openStream(id, { url, token: plant.admin.token, query: { kind: 'terminal' } })
+    const opened = () => gateway.headers.filter(({ kind }) => kind === 'terminal').length
+    await using lock = await lockTable('remote_host_keys')
+    // The platform cannot store the host key of the first terminal, so it handles the messages of the gateway later.
+    const first = await open()
+    await until(() => lock.hasWaiter())
+    first.socket.close()
+    await until(async () => (await readSession(plant.admin, id)).streams === 0)
+    using second = await open()
+    using third = await open()
+    await lock.release()
+    await until(() => [second, third].some(({ bytes }) => bytes.toString() === output))
+    await until(() => [second, third].some(({ closed }) => closed !== undefined))
+    const [refused, shown] = second.closed === undefined ? [third, second] : [second, third]
+    assert.deepEqual([refused.closed?.code, refused.messages[0]?.code], [4000, 'busy'])
+    assert.deepEqual([shown.closed, shown.bytes.toString(), opened()], [undefined, output, 2])
+    await plant.admin['remote-access'].endSession({ params: { id } })
+    await until(async () => (await readSession(plant.admin, id)).recordingDigest !== undefined)
+    const lines = (await download(id, plant.admin)).text.trimEnd().split('\n')
+    assert.equal(lines.filter((line) => line.startsWith('{')).length, 1)
+  })
+
+  /** Prevents writes to a table until its release. */
+  async function lockTable(table: string) {
+    const released = Promise.withResolvers<void>()
+    const locked = Promise.withResolvers<void>()
+    const done = hub.asOwner(async (owner) => {
+      await owner.query('begin')
+      await owner.query(`lock table ${table} in exclusive mode`)
+      locked.resolve()
+      await released.promise
+    })
+    await Promise.race([locked.promise, done])
+    const release = () => {
+      released.resolve()
+      return done
+    }
+    const hasWaiter = async () => {
+      const { rows } = await hub.asOwner((owner) =>
+        owner.query('select 1 from pg_locks where relation = $1::regclass and not granted', [table]),
+      )
+      return rows.length > 0
+    }
+    return { release, hasWaiter, [Symbol.asyncDispose]: release }
+  }
 
   test('ends a session whose recording reaches its maximum size', async () => {
     const { id } = await createSession(user, { assetId: plant.assetId })

@@ -5,7 +5,7 @@ import { record } from '../../platform/audit/audit.ts'
 import { attachment } from '../../platform/files/attachment.ts'
 import { limits } from '../../platform/limits.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
-import { RecordingReader } from './recording-reader.ts'
+import { damagedDetail, RecordingReader } from './recording-reader.ts'
 import { requireSupervised } from './session-access.ts'
 
 /** The time within which a client must have read a recording. */
@@ -31,6 +31,8 @@ export function recordingHandlers(context: Context): Pick<Handlers<typeof remote
             ? 'The recording was deleted after its retention period'
             : 'The session has no recording',
         )
+      if (row.recordingDigest === null)
+        throw new Problem('recording_damaged', `${damagedDetail}. It cannot be downloaded`)
       await database.transaction(caller, (tx) =>
         record(tx, caller, {
           action: 'remote-access.readRecording',

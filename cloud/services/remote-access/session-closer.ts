@@ -1,6 +1,7 @@
 import type { Caller } from '../../platform/access/caller.ts'
+import { isTransient } from '../../platform/database/transient.ts'
 import type { Context } from '../../platform/service.ts'
-import { RecordingReader } from './recording-reader.ts'
+import { damagedDetail, RecordingReader } from './recording-reader.ts'
 import { reportSession } from './session-report.ts'
 import { closeSession, type SessionRow } from './session-store.ts'
 
@@ -11,7 +12,8 @@ const recordingMs = 1_500
 
 /**
  * `SessionCloser` closes ended sessions: when all streams are closed and the recording is complete, it computes the digest
- * of the recording and writes the audit entry with the result of the session.
+ * of the recording and writes the audit entry with the result of the session. A session with a damaged recording is closed
+ * without a digest, and the audit entry contains the fault.
  */
 export class SessionCloser {
   readonly #context: Context
@@ -24,17 +26,29 @@ export class SessionCloser {
   async close(system: Caller, row: SessionRow): Promise<void> {
     if (!isComplete(row, Date.now())) return
     const { database } = this.#context
-    const digest = row.recordingParts === 0 ? null : await new RecordingReader(this.#context, system, row).digest()
+    const { digest, fault } = row.recordingParts === 0 ? { digest: null } : await this.#digestOf(system, row)
     await database.transaction(system, async (tx) => {
-      const closed = await closeSession(tx, row.id, { now: new Date().toISOString(), digest })
+      const { id, recordingParts } = row
+      const closed = await closeSession(tx, id, { now: new Date().toISOString(), digest, recordingParts })
       if (closed === undefined) return
       await reportSession(tx, system, {
         row: closed,
         action: 'closeSession',
         event: 'closed',
-        detail: resultOf(closed),
+        detail: { ...resultOf(closed), ...(fault === undefined ? {} : { recordingFault: fault }) },
       })
     })
+  }
+
+  /** Returns the digest of a recording, or why it has none. A temporary error is thrown, so that a later run retries. */
+  async #digestOf(system: Caller, row: SessionRow): Promise<{ digest: string | null; fault?: string }> {
+    try {
+      return { digest: await new RecordingReader(this.#context, system, row).digest() }
+    } catch (error) {
+      if (isTransient(error)) throw error
+      this.#context.log.error({ error, session: row.id }, 'A session is closed without its recording, which is damaged')
+      return { digest: null, fault: damagedDetail }
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { createCaller } from '../../platform/testing/caller.ts'
 import { addAddress } from '../../platform/testing/gateway.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
 import { plantedWord } from '../../platform/testing/secrets-shown.ts'
@@ -62,6 +63,40 @@ describe('credentials of sessions', () => {
     createSession(user, { assetId, credentialInstanceId })
   const request = (id: string, gateway = plant.gateway) =>
     gateway.gatekeeper.requestSessionCredentials({ params: { id } })
+
+  const offeredTo = async (caller: TestCaller, id = plant.assetId) =>
+    (await caller['remote-access'].readTarget({ params: { id } })).data.credentials
+
+  test('offers a supervisor the credentials that can be delivered for the device, without their values', async () => {
+    const fitting = await instance([`${plant.address}/32`])
+    const others = [await instance(['192.0.2.0/24']), await instance(['10.20.0.0/16'], 'monitoring')]
+    const offered = await offeredTo(user)
+    assert.deepEqual(offered, [{ id: fitting, name: 'ssh' }])
+    assert.equal((await open(fitting)).credentialInstanceId, fitting)
+    for (const id of others) await assert.rejects(open(id), { code: 'invalid_reference' })
+    const { data: copy } = await admin.credentials.assignInstance({
+      params: { assetId: plant.assetId, instanceId: fitting },
+    })
+    assert.deepEqual(await offeredTo(user), [{ id: copy.id, name: 'ssh' }], 'the copy replaces its original')
+    const other = await createPlant(hub, admin)
+    assert.deepEqual(await offeredTo(admin, other.assetId), [], 'the copy is for its asset only')
+    await admin.credentials.deleteInstance({ params: { instanceId: copy.id } })
+    await admin.credentials.deleteInstance({ params: { instanceId: fitting } })
+    assert.deepEqual(await offeredTo(user), [])
+  })
+
+  test('offers no credentials to a user who cannot connect to the asset', async () => {
+    const instanceId = await instance(['10.20.0.0/16'])
+    await assert.rejects(offeredTo(await hub.as('viewer')), { code: 'forbidden' })
+    const other = await createPlant(hub, admin)
+    const elsewhere = await createCaller(hub, [
+      { permissions: ['inventory_read_asset_data'], accessGroupId: plant.groupId },
+      { permissions: ['inventory_read_asset_data', 'remote_access_connect'], accessGroupId: other.groupId },
+    ])
+    assert.deepEqual(await offeredTo(elsewhere), [])
+    assert.deepEqual(await offeredTo(elsewhere, other.assetId), [{ id: instanceId, name: 'ssh' }])
+    await admin.credentials.deleteInstance({ params: { instanceId } })
+  })
 
   test('delivers the chosen credential to the gateway of the open session, and records the delivery and the use', async () => {
     const instanceId = await instance(['10.20.0.0/16'])

@@ -72,8 +72,7 @@ describe('the end of sessions', () => {
     const { sentBytes: sent, receivedBytes: received, streams } = await readSession(admin, session.id)
     assert.deepEqual([sent, received, streams], [4, 4, 0])
     await assert.rejects(openStream(session.id, { url, token: admin.token }), { code: 'not_found' })
-    const job = await admin.jobs.getJob({ params: { id: session.jobId } })
-    assert.equal(job.data.state, 'CLOSED')
+    await until(async () => (await admin.jobs.getJob({ params: { id: session.jobId } })).data.state === 'CLOSED')
   }
 
   const change = (text: string, id: string) =>
@@ -94,7 +93,11 @@ describe('the end of sessions', () => {
     await change(`expires_at = now() - interval '1 second'`, expired.session.id)
     await requireEnd(expired, 'expired')
     const idle = await run()
-    await change(`active_at = now() - interval '16 minutes'`, idle.session.id)
+    // The platform stores the time of the last byte at an interval, which can be after the first change.
+    await until(async () => {
+      await change(`active_at = now() - interval '16 minutes'`, idle.session.id)
+      return idle.client.closed !== undefined
+    })
     await requireEnd(idle, 'idle')
   })
 

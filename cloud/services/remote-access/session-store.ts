@@ -395,12 +395,20 @@ export async function clearStreams(tx: Transaction, gatewayId: string): Promise<
 
 const closeStatement = statement<SessionRow>(
   `update remote_sessions s set closed_at = $3, streams = 0, recording_digest = $4
-   where s.tenant_id = $1 and s.id = $2 and s.state = 'ended' and s.closed_at is null returning ${columns}`,
+   where s.tenant_id = $1 and s.id = $2 and s.state = 'ended' and s.closed_at is null and s.recording_parts = $5
+   returning ${columns}`,
 )
 
-/** Records that all bytes of an ended session are counted. Returns undefined if this is recorded already. */
-export function closeSession(tx: Transaction, id: string, { now, digest }: { now: string; digest: string | null }) {
-  return tx.row(closeStatement, id, now, digest)
+/**
+ * Records that all bytes of an ended session are counted. Returns undefined if this is recorded already, or if the recording
+ * has other parts than those of the digest.
+ */
+export function closeSession(
+  tx: Transaction,
+  id: string,
+  { now, digest, recordingParts }: { now: string; digest: string | null; recordingParts: number },
+) {
+  return tx.row(closeStatement, id, now, digest, recordingParts)
 }
 
 const setReportedStatement = statement(

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { defaultRemotePolicy } from '@millwright/api/remote-access.ts'
+import { defaultRemotePolicy, extensionMinutes } from '@millwright/api/remote-access.ts'
 import { newId } from '../../platform/database/id.ts'
 import { createCaller } from '../../platform/testing/caller.ts'
 import { addAddress, enrolledGateway } from '../../platform/testing/gateway.ts'
@@ -198,6 +198,7 @@ describe('sessions', () => {
       isGatewayConnected: true,
       addresses: [plant.address],
       policy: defaultRemotePolicy,
+      credentials: [],
       isWebAvailable: true,
     })
     const offline = await createPlant(hub, admin)
@@ -266,10 +267,23 @@ describe('sessions', () => {
     assert.equal(minutesOf(createdTimestamp, expiresTimestamp), 30)
     const extend = (minutes: number) =>
       admin['remote-access'].extendSession({ params: { id }, body: { data: { minutes } } })
-    assert.equal(minutesOf(createdTimestamp, (await extend(60)).data.expiresTimestamp), 90)
-    await assert.rejects(extend(60), { code: 'conflict', message: /120 minutes/ })
+    const { data: extended } = await extend(60)
+    assert.equal(minutesOf(createdTimestamp, extended.expiresTimestamp), 90)
+    assert.equal(extensionMinutes(extended, defaultRemotePolicy), 30)
+    await assert.rejects(extend(31), { code: 'conflict', message: /120 minutes/ })
+    assert.equal(extensionMinutes((await extend(30)).data, defaultRemotePolicy), 0)
     await admin['remote-access'].endSession({ params: { id } })
     await assert.rejects(extend(1), { code: 'conflict' })
+  })
+
+  test('refuses a longer duration than the policy allows, and uses its maximum without a duration', async () => {
+    const request = (durationMinutes: number) => createSession(admin, { assetId: plant.assetId, durationMinutes })
+    await assert.rejects(request(121), { code: 'conflict', message: /121 minutes.*allows 120 minutes/ })
+    for (const session of [await request(120), await createSession(admin, { assetId: plant.assetId })]) {
+      const ms = Date.parse(session.expiresTimestamp) - Date.parse(session.createdTimestamp)
+      assert.equal(Math.round(ms / 60_000), 120)
+      await admin['remote-access'].endSession({ params: { id: session.id } })
+    }
   })
 
   test('a new policy shortens running sessions, and keeps their recording and approval', async () => {
@@ -361,6 +375,52 @@ describe('sessions', () => {
       using client = await openStream(id, { url, token: admin.token })
       client.socket.send(text)
       assert.equal((await client.end()).code, 4000, text)
+    }
+  })
+
+  test('stores the row of a new tunnel after the row of the former one is deleted', async () => {
+    const restarted = await createPlant(hub, admin)
+    const former = await connectGateway(hub, restarted.gateway)
+    const holder = Promise.withResolvers<void>()
+    const isConnected = async () => {
+      const { data } = await admin['remote-access'].listGateways({ query: { limit: 100 } })
+      return data.find(({ gatewayId }) => gatewayId === restarted.gateway.id)?.isConnected === true
+    }
+    const lockId = 726_301
+    const locks = async () => {
+      const text = `select granted from pg_locks where locktype = 'advisory' and objid = $1`
+      return (await hub.asOwner((owner) => owner.query(text, [lockId]))).rows as { granted: boolean }[]
+    }
+    // Each deletion of a tunnel waits until the test releases the lock.
+    await hub.asOwner((owner) =>
+      owner.query(`create function hold_deletion() returns trigger language plpgsql as
+        $$ begin perform pg_advisory_xact_lock(${lockId}); return null; end $$;
+        create trigger hold_deletion before delete on remote_tunnels for each statement execute function hold_deletion()`),
+    )
+    const held = hub.asOwner(async (owner) => {
+      await owner.query('select pg_advisory_lock($1)', [lockId])
+      await holder.promise
+    })
+    try {
+      await until(async () => (await locks()).length === 1)
+      former.tunnel.close('The gateway restarts')
+      await until(async () => (await locks()).some(({ granted }) => !granted))
+      const connecting = connectGateway(hub, restarted.gateway)
+      await until(() =>
+        createSession(admin, { assetId: restarted.assetId }).then(
+          ({ state }) => state === 'open',
+          () => false,
+        ),
+      )
+      holder.resolve()
+      await held
+      await until(async () => (await locks()).length === 0)
+      await until(isConnected)
+      await (await connecting)[Symbol.asyncDispose]()
+    } finally {
+      holder.resolve()
+      await held
+      await hub.asOwner((owner) => owner.query('drop function hold_deletion cascade'))
     }
   })
 

@@ -41,6 +41,7 @@ export function sessionHandlers(
       const target = await findTarget(context, caller, { assetId: request.assetId, missing: 'asset_not_found' })
       requirePort(target, port)
       requireRecordable(target, { service: request.service, port })
+      requireDuration(target, request)
       const needsApproval = target.policy.approval === 'required'
       const route = requireRoute(target, { mustBeConnected: !needsApproval })
       await requireCredential(context, caller, { request, route })
@@ -143,6 +144,15 @@ function requireRecordable(
   )
 }
 
+/** Refuses a longer duration than the policy allows. A shorter session than requested would end unexpectedly. */
+function requireDuration({ policy: { maxMinutes } }: AssetTarget, { durationMinutes = 0 }: SessionRequest): void {
+  if (durationMinutes <= maxMinutes) return
+  throw new Problem(
+    'conflict',
+    `The session would last ${durationMinutes} minutes. The policy of the access group allows ${maxMinutes} minutes. Request a shorter duration`,
+  )
+}
+
 function invalidField(pointer: string, detail: string): Problem {
   return new Problem('invalid_body', detail, { errors: [{ pointer, code: 'invalid', detail }] })
 }
@@ -193,7 +203,7 @@ function newSession(
   { target, route, port }: { target: AssetTarget; route: Route; port: number },
 ): store.NewSession {
   const { policy } = target
-  const durationMinutes = Math.min(request.durationMinutes ?? policy.maxMinutes, policy.maxMinutes)
+  const durationMinutes = request.durationMinutes ?? policy.maxMinutes
   const createdAt = new Date()
   const needsApproval = policy.approval === 'required'
   const minutes = needsApproval ? remoteAccessLimits.approvalMinutes : durationMinutes

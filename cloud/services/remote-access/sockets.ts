@@ -14,6 +14,7 @@ import { platformCaller } from './session-report.ts'
 import { findSession, type SessionRow } from './session-store.ts'
 import { problemOfRefusal, type SessionStreams, type StreamRequest } from './session-streams.ts'
 import { bridge, closeCodes, forwardSocket, holdMessages } from './stream-bridge.ts'
+import { type TerminalLock, TerminalLocks } from './terminal-locks.ts'
 import type { Tunnels } from './tunnels.ts'
 
 type Parts = { streams: SessionStreams; tunnels: Tunnels; recorders: Recorders }
@@ -26,8 +27,7 @@ const defaultSize = { columns: 80, rows: 24 } as const
 export function socketHandlers(context: Context, parts: Parts): SocketHandlers<typeof remoteAccess> {
   const { database } = context
   const { streams, tunnels } = parts
-  /** The recorded sessions that have an open terminal. A recording shows one terminal at a time. */
-  const terminals = new Set<string>()
+  const terminals = new TerminalLocks()
   return {
     async openStream({ params: { id }, query }, caller) {
       const request = requestOf(query)
@@ -79,7 +79,7 @@ function requestOf({ kind = 'tcp', columns, rows, path }: StreamQuery): StreamRe
 }
 
 type Serving = Parts & {
-  terminals: Set<string>
+  terminals: TerminalLocks
   socket: Socket
   /** Passes on the messages that arrived before the stream was open. */
   release: () => void
@@ -92,17 +92,18 @@ type Serving = Parts & {
 async function serve(context: Context, serving: Serving): Promise<void> {
   const { socket, release, row, request, caller, streams, recorders, terminals } = serving
   const isTerminal = request.kind === 'terminal'
-  if (isTerminal && terminals.has(row.id))
-    throw new StreamRefusal({
-      code: 'busy',
-      detail: 'The session is recorded, so only one terminal can be open at a time. Close the other terminal',
-    })
+  const disconnected = new AbortController()
   const held = request.kind === 'tcp' ? undefined : recorders.of(caller, row)
-  if (held !== undefined && isTerminal) terminals.add(row.id)
+  let lock: TerminalLock | undefined
+  socket.once('close', () => {
+    disconnected.abort()
+    lock?.close()
+  })
   try {
-    const disconnected = new AbortController()
-    socket.once('close', () => disconnected.abort())
+    if (held !== undefined && isTerminal) lock = await terminals.acquire(row.id)
     const stream = await streams.openHere(row, request, caller, { signal: disconnected.signal })
+    stream.once('close', () => lock?.close())
+    if (stream.closed) lock?.close()
     if (request.kind === 'file-upload' || request.kind === 'file-download')
       await recordOutside(context.database, caller, caller, {
         action: 'remote-access.openStream',
@@ -123,7 +124,7 @@ async function serve(context: Context, serving: Serving): Promise<void> {
       await recordUse(context, { row, caller, worked: false })
     await recorder?.end()
   } finally {
-    if (held !== undefined && isTerminal) terminals.delete(row.id)
+    lock?.release()
     await held?.release()
   }
 }

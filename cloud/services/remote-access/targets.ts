@@ -1,3 +1,5 @@
+import { credentials } from '@millwright/api/credentials.ts'
+import type { OfferedCredential } from '@millwright/api/credentials-shapes.ts'
 import { discovery } from '@millwright/api/discovery.ts'
 import { inventory } from '@millwright/api/inventory/inventory.ts'
 import { Problem } from '@millwright/api/problem.ts'
@@ -179,12 +181,26 @@ export function targetHandlers(context: Context): Pick<Handlers<typeof remoteAcc
           isGatewayConnected: route?.isConnected === true,
           addresses: [...new Set(target.routes.map(({ address }) => address))],
           policy: target.policy,
+          credentials: route === undefined ? [] : await offeredCredentials(context, caller, { assetId: id, route }),
           isWebAvailable,
           ...(problem === undefined ? {} : { problem }),
         },
       }
     },
   }
+}
+
+/**
+ * Returns the credentials that the caller can choose. The permission to connect is sufficient, because the caller does not
+ * see their values.
+ */
+async function offeredCredentials(
+  { peers }: Context,
+  caller: Caller,
+  { assetId, route: { address, isOwnAddress } }: { assetId: string; route: Route },
+): Promise<OfferedCredential[]> {
+  const body = { data: { assetId, address, isOwnAddress } }
+  return (await peers(credentials, systemCaller(caller)).listChoices({ body })).data
 }
 
 /** Returns the target of an asset to which the caller can open no session at all. */
@@ -199,6 +215,7 @@ async function blockedTarget(
     isGatewayConnected: false,
     addresses: [],
     policy: defaultRemotePolicy,
+    credentials: [],
     isWebAvailable: settings.remoteAccessHost !== undefined,
     problem: { code, detail: message },
   }

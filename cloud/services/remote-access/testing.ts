@@ -15,6 +15,7 @@ import type { TunnelStream } from '@millwright/api/tunnel/tunnel-stream.ts'
 import { WebSocket } from 'ws'
 import { addAddress, enrolledGateway, proofFor, type TestGateway } from '../../platform/testing/gateway.ts'
 import type { TestCaller, TestHub } from '../../platform/testing/hub.ts'
+import { findTunnel } from './tunnel-store.ts'
 
 /** The test kit of remote access: gateways with real tunnels over real WebSockets, and clients of streams. */
 
@@ -89,7 +90,10 @@ async function openTunnelSocket(hub: TestHub, gateway: TestGateway, url: string)
   return socket
 }
 
-/** Connects a gateway with a real tunnel. Resolves when the platform shows it as connected. */
+/**
+ * Connects a gateway with a real tunnel. Resolves when the platform shows it as connected and has stored this tunnel, not only
+ * a former one.
+ */
 export async function connectGateway(
   hub: TestHub,
   gateway: TestGateway,
@@ -109,11 +113,14 @@ export async function connectGateway(
     tunnel.attach(channelOf(socket))
     return socket
   }
+  const startedAt = new Date().toISOString()
   const socket = await attach(base)
   const admin = await hub.as('administrator')
   await until(async () => {
+    const stored = await hub.context.database.read(hub.tenant, (handle) => findTunnel(handle, gateway.id))
     const { data } = await admin['remote-access'].listGateways({ query: { limit: 100 } })
-    return data.some(({ gatewayId, isConnected }) => gatewayId === gateway.id && isConnected)
+    const isStored = stored !== undefined && stored.connectedAt >= startedAt
+    return isStored && data.some(({ gatewayId, isConnected }) => gatewayId === gateway.id && isConnected)
   })
   return {
     tunnel,

@@ -2,19 +2,18 @@ import { randomUUID } from 'node:crypto'
 import type { MessageChannel } from '@millwright/api/tunnel/channel.ts'
 import { Tunnel } from '@millwright/api/tunnel/tunnel.ts'
 import type { Context } from '../../platform/service.ts'
+import { endByPlatform } from './session-end.ts'
 import { sessionsTopic } from './session-report.ts'
-import { clearStreams } from './session-store.ts'
+import { clearStreams, listUnended } from './session-store.ts'
 import { tunnelTopic } from './switches.ts'
 import { deleteTunnel, findTunnel, noteSeen, putTunnel, type TunnelRow } from './tunnel-store.ts'
 
 /** The gateway of a tunnel. */
 export type TunnelOwner = { tenantId: string; gatewayId: string }
 
-type HeldTunnel = TunnelOwner & {
-  tunnel: Tunnel
-  /** The writes of the row of the tunnel, in order. */
-  stored: Promise<void>
-}
+type HeldTunnel = TunnelOwner & { tunnel: Tunnel }
+
+const revokedDetail = 'The gateway was revoked or deleted'
 
 /** The interval at which the process records that it still holds its tunnels. */
 const heartbeatMs = 5_000
@@ -28,6 +27,11 @@ export class Tunnels {
   readonly processId = randomUUID()
   readonly #context: Context
   readonly #tunnels = new Map<string, HeldTunnel>()
+  /**
+   * The last write of the row of each gateway. All writes of a gateway are in order, so that the deletion of the row of a
+   * former tunnel cannot follow the insertion of the row of the new one.
+   */
+  readonly #writes = new Map<string, Promise<void>>()
   #heartbeat: NodeJS.Timeout | undefined
 
   constructor(context: Context) {
@@ -37,7 +41,7 @@ export class Tunnels {
         if (topic.startsWith(tunnelTopic)) {
           const owner = { tenantId, gatewayId: topic.slice(tunnelTopic.length) }
           // The sessions of the gateway end in the same commit. Their streams get this reason first.
-          setImmediate(() => this.#close(owner, 'The gateway was revoked or deleted'))
+          setImmediate(() => this.#close(owner, revokedDetail))
         }
     })
     context.stopping.addEventListener('abort', () => this.#stop(), { once: true })
@@ -72,7 +76,7 @@ export class Tunnels {
   #create(owner: TunnelOwner, id: string): Tunnel {
     this.#close(owner, 'The gateway opened another tunnel')
     const tunnel = new Tunnel({ role: 'cloud', id })
-    const held: HeldTunnel = { ...owner, tunnel, stored: Promise.resolve() }
+    const held: HeldTunnel = { ...owner, tunnel }
     this.#tunnels.set(keyOf(owner), held)
     tunnel.on('closed', () => {
       if (this.#tunnels.get(keyOf(owner)) !== held) return
@@ -84,12 +88,20 @@ export class Tunnels {
     return tunnel
   }
 
-  /** Writes the row of a tunnel after its earlier writes. */
+  /** Writes the row of a gateway after its earlier writes. */
   #store(held: HeldTunnel, write: () => Promise<void>): void {
-    held.stored = held.stored.then(write).catch((error: unknown) => {
-      this.#context.log.warn({ error, gateway: held.gatewayId }, 'The tunnel of a gateway could not be stored')
-      held.tunnel.close('The platform could not store the tunnel')
-    })
+    const key = keyOf(held)
+    const earlier = this.#writes.get(key) ?? Promise.resolve()
+    const written = earlier
+      .then(write)
+      .catch((error: unknown) => {
+        this.#context.log.warn({ error, gateway: held.gatewayId }, 'The tunnel of a gateway could not be stored')
+        held.tunnel.close('The platform could not store the tunnel')
+      })
+      .then(() => {
+        if (this.#writes.get(key) === written) this.#writes.delete(key)
+      })
+    this.#writes.set(key, written)
   }
 
   async #register({ tenantId, gatewayId }: TunnelOwner): Promise<void> {
@@ -121,7 +133,7 @@ export class Tunnels {
     const byTenant = Map.groupBy(this.#tunnels.values(), ({ tenantId }) => tenantId)
     for (const [tenantId, held] of byTenant) {
       try {
-        await Promise.all(held.map(({ stored }) => stored))
+        await Promise.all(held.map((one) => this.#writes.get(keyOf(one))))
         const gatewayIds = held.map(({ gatewayId }) => gatewayId)
         const now = new Date().toISOString()
         const kept = await this.#context.database.transaction({ tenantId }, (tx) =>
@@ -130,11 +142,23 @@ export class Tunnels {
         for (const { gatewayId, tunnel } of held) {
           if (!kept.includes(gatewayId)) tunnel.close('The gateway opened another tunnel')
           const access = await this.#context.access.of(tenantId, gatewayId)
-          if (access === undefined || access.principal.disabled) tunnel.close('The gateway was revoked or deleted')
+          if (access === undefined || access.principal.disabled) await this.#revoke({ tenantId, gatewayId })
         }
       } catch (error) {
         this.#context.log.warn({ error }, 'The tunnels of gateways could not be recorded as open')
       }
+    }
+  }
+
+  /** Closes the tunnel of a revoked gateway. Its sessions end first, so that their streams get this reason. */
+  async #revoke(owner: TunnelOwner): Promise<void> {
+    const { tenantId, gatewayId } = owner
+    try {
+      const ids = await this.#context.database.read({ tenantId }, (handle) => listUnended(handle, gatewayId))
+      for (const id of ids)
+        await endByPlatform(this.#context, tenantId, { id, ending: 'gateway-offline', detail: revokedDetail })
+    } finally {
+      this.#close(owner, revokedDetail)
     }
   }
 

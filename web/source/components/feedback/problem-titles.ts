@@ -94,6 +94,7 @@ const german: Readonly<Record<ProblemCode, string>> = {
   remote_access_off: 'Fernzugriff ausgeschaltet',
   web_access_off: 'Web-Sitzungen nicht eingerichtet',
   host_key_changed: 'Host-Schlüssel des Geräts geändert',
+  recording_damaged: 'Aufzeichnung beschädigt',
   events_gone: 'Ereignisse nicht mehr verfügbar',
   history_gone: 'Verlauf für diesen Zeitpunkt nicht mehr verfügbar',
   precondition_failed: 'Inzwischen durch eine andere Anfrage geändert',

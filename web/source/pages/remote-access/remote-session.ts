@@ -1,4 +1,4 @@
-import type { RemoteSession } from '@millwright/api/remote-access.ts'
+import { extensionMinutes, type RemoteSession } from '@millwright/api/remote-access.ts'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { keyOf, useOperationQuery } from '../../app/api/queries.ts'
@@ -36,6 +36,18 @@ export function useSessionRights({ requestedBy, accessGroup, state }: RemoteSess
   const isOwn = requestedBy.id === user.sub
   const canReview = rights.has('remote_access_approve', accessGroup)
   return { isOwn, canEnd: state !== 'ended' && (isOwn || canReview), canReview }
+}
+
+/** Returns the number of minutes by which the user can extend a session: 0 if an extension would be refused. */
+export function useExtensionMinutes(session: RemoteSession): number {
+  const query = useOperationQuery()
+  const { isOwn } = useSessionRights(session)
+  const params = { accessGroup: session.accessGroup }
+  const { data } = useQuery({
+    ...query(['remote-access', 'readPolicy'], { params }, { live: ['remote-access.policy'] }),
+    enabled: isOwn && session.state === 'open',
+  })
+  return isOwn && data !== undefined ? extensionMinutes(session, data.data) : 0
 }
 
 /** Returns a function that loads all data about remote access again. */

@@ -179,7 +179,9 @@ function ConnectForm({ asset, target, onSession, onClose }: TargetViewProps) {
     >
       {fields}
       {isWebOff && <p role="status">{text.webOff}</p>}
-      {service === 'ssh' && <CredentialField value={credential} onChange={setCredential} />}
+      {service === 'ssh' && (
+        <CredentialField offered={target.credentials} value={credential} onChange={setCredential} />
+      )}
       <SelectField
         label={text.duration}
         value={minutes}
@@ -202,28 +204,23 @@ function ConnectForm({ asset, target, onSession, onClose }: TargetViewProps) {
   )
 }
 
-/** `CredentialField` offers the credentials that the user can see. Without them, the user signs in by hand. */
-function CredentialField({ value, onChange }: { value: string; onChange: (id: string) => void }) {
+type CredentialFieldProps = {
+  offered: RemoteTarget['credentials']
+  value: string
+  onChange: (id: string) => void
+}
+
+/** `CredentialField` offers the credentials for the device. Without them, the user signs in by hand. */
+function CredentialField({ offered, value, onChange }: CredentialFieldProps) {
   const text = useText(connectMessages)
-  const query = useOperationQuery()
-  const canRead = useRights().has('glb_credential_read')
-  const input = { query: { assigned: false, limit: 100 } }
-  const { data } = useQuery({ ...query(['credentials', 'listInstances'], input), enabled: canRead })
-  const credentials = data?.data ?? []
-  if (credentials.length === 0) return <p className="quiet">{text.byHandHint}</p>
+  if (offered.length === 0) return <p className="quiet">{text.byHandHint}</p>
   return (
     <SelectField
       label={text.credential}
       hint={value === '' ? text.byHandHint : text.credentialHint}
       value={value}
       onChange={onChange}
-      choices={[
-        { value: '', label: text.byHand },
-        ...credentials.map(({ id, name, resourceIdentifier }) => ({
-          value: id,
-          label: `${name} (${resourceIdentifier})`,
-        })),
-      ]}
+      choices={[{ value: '', label: text.byHand }, ...offered.map(({ id, name }) => ({ value: id, label: name }))]}
     />
   )
 }

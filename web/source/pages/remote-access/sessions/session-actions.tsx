@@ -8,10 +8,8 @@ import { ConfirmDialog } from '../../../components/dialogs/confirm-dialog.tsx'
 import { showSuccess } from '../../../components/feedback/toast.ts'
 import { SelectField } from '../../../components/forms/fields.tsx'
 import { remoteMessages } from '../messages.ts'
-import { useRefreshSessions, useSessionRights } from '../remote-session.ts'
-
-/** The durations, in minutes, by which a session can be extended. */
-const extensions = [15, 30, 60, 120]
+import { useExtensionMinutes, useRefreshSessions, useSessionRights } from '../remote-session.ts'
+import { extensionChoices } from './session-times.ts'
 
 /** `SessionActions` extends or ends a session. */
 export function SessionActions({ session }: { session: RemoteSession }) {
@@ -19,6 +17,7 @@ export function SessionActions({ session }: { session: RemoteSession }) {
   const api = useApi()
   const refresh = useRefreshSessions()
   const { isOwn, canEnd } = useSessionRights(session)
+  const extensions = extensionChoices(useExtensionMinutes(session))
   const [isExtending, setExtending] = useState(false)
   const isPending = session.state === 'pending-approval'
   const end = async () => {
@@ -28,7 +27,7 @@ export function SessionActions({ session }: { session: RemoteSession }) {
   }
   return (
     <>
-      {isOwn && session.state === 'open' && (
+      {extensions.length > 0 && (
         <IxButton variant="secondary" onClick={() => setExtending(true)}>
           {text.extend}
         </IxButton>
@@ -43,16 +42,23 @@ export function SessionActions({ session }: { session: RemoteSession }) {
           {isPending && isOwn ? text.withdrawText : text.endText}
         </ConfirmButton>
       )}
-      {isExtending && <ExtendDialog session={session} onClose={() => setExtending(false)} />}
+      {isExtending && <ExtendDialog session={session} extensions={extensions} onClose={() => setExtending(false)} />}
     </>
   )
 }
 
-function ExtendDialog({ session: { id }, onClose }: { session: RemoteSession; onClose: () => void }) {
+type ExtendDialogProps = {
+  session: RemoteSession
+  /** The durations, in minutes, by which the session can be extended. */
+  extensions: readonly number[]
+  onClose: () => void
+}
+
+function ExtendDialog({ session: { id }, extensions, onClose }: ExtendDialogProps) {
   const text = useText(remoteMessages)
   const api = useApi()
   const refresh = useRefreshSessions()
-  const [minutes, setMinutes] = useState(String(extensions[1]))
+  const [minutes, setMinutes] = useState(String(extensions[1] ?? extensions[0]))
   const extend = async () => {
     await api['remote-access'].extendSession({ params: { id }, body: { data: { minutes: Number(minutes) } } })
     showSuccess(text.extended)

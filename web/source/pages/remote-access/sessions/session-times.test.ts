@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { clockText, durationMsOf, timeLeftMsOf } from './session-times.ts'
+import { clockText, durationMsOf, extensionChoices, timeLeftMsOf } from './session-times.ts'
 
 const now = Date.parse('2026-01-31T09:00:00.000Z')
 const times = { createdTimestamp: '2026-01-31T08:00:00.000Z', expiresTimestamp: '2026-01-31T10:00:00.000Z' }
@@ -24,4 +24,11 @@ test('the clock shows hours only when there are any', () => {
   assert.equal(clockText(61_000), '1:01')
   assert.equal(clockText(59_001), '1:00')
   assert.equal(clockText(0), '0:00')
+})
+
+test('a session can be extended by at most the minutes that the policy allows', () => {
+  assert.deepEqual(extensionChoices(0), [])
+  assert.deepEqual(extensionChoices(10), [10])
+  assert.deepEqual(extensionChoices(60), [15, 30, 60])
+  assert.deepEqual(extensionChoices(500), [15, 30, 60, 120])
 })

@@ -25,3 +25,11 @@ export function clockText(ms: number): string {
   const shown = parts[0] === 0 ? parts.slice(1) : parts
   return shown.map((part, index) => (index === 0 ? String(part) : String(part).padStart(2, '0'))).join(':')
 }
+
+const extensions = [15, 30, 60, 120]
+
+/** Returns the durations, in minutes, by which a user can extend a session, if the policy allows up to `maxMinutes`. */
+export function extensionChoices(maxMinutes: number): number[] {
+  const allowed = extensions.filter((minutes) => minutes <= maxMinutes)
+  return allowed.length === 0 && maxMinutes > 0 ? [maxMinutes] : allowed
+}
