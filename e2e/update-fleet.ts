@@ -25,8 +25,12 @@ export type FleetOptions = {
 export type FleetResult = { states: Record<string, number>; kills: number; activations: number; ms: number }
 
 const newVersion = '99.0'
+/** The gateway ends a call to a link that sends nothing for this time, such as the activation of a device that does not answer. */
+const environment = { MILLWRIGHT_GATEWAY_LINK_SILENCE_SECONDS: '10' }
 /** The time limit of the whole run. */
 const patienceMs = 3_600_000
+/** The time limit of a device that is read after the run. */
+const answerMs = 120_000
 const pageSize = 100
 
 type Target = { id: string; product: string; manufacturer: string; version: string }
@@ -59,7 +63,7 @@ class Fleet implements AsyncDisposable {
     const platform = await startPlatform({ home })
     const caller = await callerOf(platform)
     const id = await newGateway(caller, { home, name: 'hall' })
-    const gateway = await startGateway('hall', { home, id })
+    const gateway = await startGateway('hall', { home, id, environment })
     return new Fleet(home, { platform, caller, gateway, plant: startPlant(gateway, { home }) })
   }
 
@@ -73,7 +77,7 @@ class Fleet implements AsyncDisposable {
   async killGateway(): Promise<void> {
     await killed(this.gateway.program)
     await killed(this.plant)
-    this.gateway = await startGateway('hall', { home: this.home, id: this.gateway.id })
+    this.gateway = await startGateway('hall', { home: this.home, id: this.gateway.id, environment })
     this.plant = startPlant(this.gateway, { home: this.home })
   }
 
@@ -101,6 +105,7 @@ export async function updateFleet(options: FleetOptions): Promise<FleetResult> {
   for (const id of campaigns) {
     for (const device of await devicesOf(fleet.caller, id)) {
       states[device.state] = (states[device.state] ?? 0) + 1
+      if (device.state !== 'succeeded') log(`${device.assetName} is ${device.state}: ${device.reason}`)
       activations += await checkDevice(fleet.caller, device)
     }
   }
@@ -276,7 +281,7 @@ async function askDevice(caller: Caller, id: string): Promise<{ version: string;
       }
       return true
     },
-    patienceMs,
+    answerMs,
   )
   return answer ?? assert.fail('the device does not respond')
 }

@@ -375,6 +375,24 @@ describe('a gateway with links of other vendors', () => {
     await connections.close()
   })
 
+  test('finds the connection of a device by identifiers that the inventory has normalised', async () => {
+    const file = join(temporaryFolder(), 'connections.json')
+    const connections = await DeviceConnections.open({ file, log: createLog({ level: 'silent' }) })
+    const connection = { schemaUri: '', parameterJson: '{"unit":1}', subdriverJson: '' }
+    const identifier = (mac_address: string, annotations = {}) => ({
+      asset_identifier_type: 'MacIdentifier',
+      mac_address,
+      ...annotations,
+    })
+    const asset = { asset_identifiers: [identifier('02-00-05-00-00-0B', { identifier_uncertainty: 1 })] }
+    connections.set('a', '10.0.0.1', connection, asset)
+    const find = (mac: string) =>
+      connections.find('a', { addresses: ['10.0.0.1'], identifiers: [identifier(mac, { identifier_type: 'mac' })] })
+    assert.deepEqual(find('02:00:05:00:00:0b'), connection)
+    assert.equal(find('02:00:05:00:00:0c'), undefined)
+    await connections.close()
+  })
+
   test('identifies a device by its address when the link reports no connection', async () => {
     let target: Call
     const { job, end } = await run((call) => {

@@ -4,7 +4,7 @@ import type { ConnectionParameterSet } from '@millwright/api/proto/generated/add
 import { LruMap } from 'toad-cache'
 import { readIfExists, writeDurably } from '../durable-file.ts'
 import type { Log } from '../log.ts'
-import { type Document, documentsOf } from '../mapping/document.ts'
+import { type Document, documentsOf, isDocument } from '../mapping/document.ts'
 import { addressOfConnection } from './device-address.ts'
 
 /**
@@ -142,19 +142,35 @@ function keyOf({ assetLinkId, address, identifiers = [] }: Stored): string {
   return `${address} ${assetLinkId} ${identifiers.join(' ')}`
 }
 
-/** Returns a short digest of each identifier, independent of the order of its fields. */
+/**
+ * Returns a short digest of each identifier, independent of the order of its fields. Links and the inventory write equal
+ * identifiers in different ways, for example with upper-case MAC addresses.
+ */
 export function digestsOf(identifiers: unknown): string[] {
   const digests = documentsOf(identifiers).map((one) =>
     createHash('sha1')
-      .update(canonicalJson(withoutNulls(one)))
+      .update(canonicalJson(comparable(one)))
       .digest('base64url')
       .slice(0, 12),
   )
   return digests.toSorted().slice(0, limits.identifiers)
 }
 
-function withoutNulls(document: Document): Document {
-  return Object.fromEntries(Object.entries(document).filter(([, value]) => value !== undefined && value !== null))
+const annotations: readonly string[] = ['identifier_type', 'identifier_uncertainty']
+
+function comparable(identifier: Document): Document {
+  return Object.fromEntries(
+    Object.entries(identifier).flatMap(([name, value]) => {
+      if (value === undefined || value === null || annotations.includes(name)) return []
+      return [[name, isDocument(value) ? comparable(value) : comparableValue(name, value)]]
+    }),
+  )
+}
+
+function comparableValue(name: string, value: unknown): unknown {
+  if (typeof value !== 'string') return value
+  const text = value.trim().toLowerCase()
+  return name === 'mac_address' ? text.replaceAll(/[^0-9a-f]/g, '') : text
 }
 
 /** Returns whether a connection is one to this address. A connection without an address can lead to any address. */
