@@ -193,6 +193,7 @@ export const testsMayAlsoImport: readonly string[] = [
   'cloud/services/hierarchy',
   'cloud/services/identity',
   'cloud/services/updates',
+  'cloud/services/workflows',
   'link-sdk',
   'links',
 ]

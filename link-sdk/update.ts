@@ -1,5 +1,5 @@
+import type { JsonValue } from '@millwright/api/variant.ts'
 import { type Credential, readCredential } from './credential.ts'
-import type { Address } from './define-link.ts'
 import { LinkError } from './link-error.ts'
 import type { Log } from './log.ts'
 import type { Permits } from './network/permits.ts'
@@ -80,10 +80,11 @@ export type Updates = {
 }
 
 /** Returns the address of the device of an update, if the bytes that name the device are a JSON object. */
-export function addressOfDevice({ device }: Pick<UpdateTarget, 'device'>): Address {
+export function addressOfDevice({ device }: Pick<UpdateTarget, 'device'>): { readonly [field: string]: JsonValue } {
   try {
     const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(device))
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Address
+    if (typeof value === 'object' && value !== null && !Array.isArray(value))
+      return value as { readonly [field: string]: JsonValue }
   } catch {
     // The error is thrown below. The same error is thrown for JSON that is not an object.
   }
