@@ -186,55 +186,6 @@ describe('updates in the console', () => {
     await page.getByText('Unsigned artefacts can be installed on all devices').waitFor({ state: 'detached' })
   })
 
-  test('uploads an artefact in parts, continues after a lost connection and after a reload, and cancels', async () => {
-    const content = randomBytes(8.5 * 1024 * 1024)
-    const file = written('controller-1.4.2.bin', content)
-    await follow(page, '/updates?view=artefacts&add=yes')
-    await chooseFile(file)
-    await dialog().getByText(createHash('sha256').update(content).digest('hex')).waitFor()
-    assert.equal(await dialog().getByRole('textbox', { name: 'Version', exact: true }).inputValue(), '1.4.2')
-    await inDialog('Upload').click()
-    await dialog().getByText('Required', { exact: true }).first().waitFor()
-    await describeArtefact({ name: 'Large file' })
-    await assertAxeClean(page, 'upload dialog')
-    // The second part never arrives, so that the upload waits and can be interrupted by a reload.
-    const ranges: string[] = []
-    await page.route(/\/updates\/v1\/artefacts\/[^/]+\/content$/, async (route) => {
-      const range = route.request().headers()['content-range']
-      if (range !== undefined) ranges.push(range)
-      if (range === undefined || range.startsWith('bytes 0-')) await route.continue()
-      else await route.abort('connectionreset')
-    })
-    await inDialog('Upload').click()
-    await dialog().getByText('The connection was lost.').waitFor()
-    await assertAxeClean(page, 'interrupted upload')
-    await page.unrouteAll()
-    await page.reload()
-    await heading('Updates')
-    await page.getByText('94% uploaded').waitFor()
-    await chooseFile(file)
-    await dialog().getByText('The upload of Large file with the same file is not complete.').waitFor()
-    await clickAsPerson(inDialog('Continue upload'))
-    await dialog().getByText('Upload complete').waitFor()
-    await dialog().getByText('Not signed').waitFor()
-    assert.match(ranges[0] ?? '', /^bytes 0-8388607\/8912896$/)
-    await dialog().getByRole('link', { name: 'Open artefact' }).click()
-    await heading('Large file 1.4.2')
-    const [download] = await Promise.all([page.waitForEvent('download'), button('Download').click()])
-    assert.ok(readFileSync(await download.path()).equals(content))
-    await clickAsPerson(button('Delete'))
-    await inDialog('Delete').click()
-    await page.getByText('No artefacts yet').waitFor()
-    await clickAsPerson(button('Upload artefact'))
-    await chooseFile(written('canceled-1.0.bin', randomBytes(1_000)))
-    await describeArtefact({ name: 'Canceled' })
-    await page.route(/\/content$/, (route) => route.abort('connectionreset'))
-    await inDialog('Upload').click()
-    await inDialog('Cancel upload').click()
-    await page.unrouteAll()
-    await page.getByText('No artefacts yet').waitFor()
-  })
-
   test('uploads a signed artefact with the keyboard, and shows its signature and description', async () => {
     const content = createFirmware({ product: product.article, version: '99.1.0', payload: randomBytes(200_000) })
     await follow(page, '/updates?view=artefacts')
@@ -377,6 +328,73 @@ describe('updates in the console', () => {
     await assertAxeCleanEverywhere(page, 'updates of an asset')
   })
 
+  test('uploads an artefact in parts, continues after a lost connection and after a reload, and cancels', async () => {
+    const content = randomBytes(8.5 * 1024 * 1024)
+    const file = written('controller-1.4.2.bin', content)
+    await follow(page, '/updates?view=artefacts&add=yes')
+    await chooseFile(file)
+    await dialog().getByText(createHash('sha256').update(content).digest('hex')).waitFor()
+    assert.equal(await dialog().getByRole('textbox', { name: 'Version', exact: true }).inputValue(), '1.4.2')
+    await inDialog('Upload').click()
+    await dialog().getByText('Required', { exact: true }).first().waitFor()
+    await describeArtefact({ name: 'Large file' })
+    await assertAxeClean(page, 'upload dialog')
+    // The second part never arrives, so that the upload waits and can be interrupted by a reload.
+    const ranges: string[] = []
+    await page.route(/\/updates\/v1\/artefacts\/[^/]+\/content$/, async (route) => {
+      const range = route.request().headers()['content-range']
+      if (range !== undefined) ranges.push(range)
+      if (range === undefined || range.startsWith('bytes 0-')) await route.continue()
+      else await route.abort('connectionreset')
+    })
+    await inDialog('Upload').click()
+    await dialog().getByText('The connection was lost.').waitFor()
+    await assertAxeClean(page, 'interrupted upload')
+    await page.unrouteAll()
+    await page.reload()
+    await heading('Updates')
+    await page.getByText('94% uploaded').waitFor()
+    await chooseFile(file)
+    await dialog().getByText('The upload of Large file with the same file is not complete.').waitFor()
+    await clickAsPerson(inDialog('Continue upload'))
+    await dialog().getByText('Upload complete').waitFor()
+    await dialog().getByText('Not signed').waitFor()
+    assert.match(ranges[0] ?? '', /^bytes 0-8388607\/8912896$/)
+    await dialog().getByRole('link', { name: 'Open artefact' }).click()
+    await heading('Large file 1.4.2')
+    const [download] = await Promise.all([page.waitForEvent('download'), button('Download').click()])
+    assert.ok(readFileSync(await download.path()).equals(content))
+    await clickAsPerson(button('Delete'))
+    await inDialog('Delete').click()
+    await page.getByText('2 artefacts', { exact: true }).waitFor()
+    await clickAsPerson(button('Upload artefact'))
+    await chooseFile(written('canceled-1.0.bin', randomBytes(1_000)))
+    await describeArtefact({ name: 'Canceled' })
+    await page.route(/\/content$/, (route) => route.abort('connectionreset'))
+    await inDialog('Upload').click()
+    await inDialog('Cancel upload').click()
+    await page.unrouteAll()
+    await page.getByText('2 artefacts', { exact: true }).waitFor()
+  })
+
+  test('lets a user without the permission for updates only read', async () => {
+    const viewer = { name: 'reader', password }
+    const { data: user } = await caller.identity.createUser({ body: { data: viewer } })
+    await caller.authorization.createGrant({ body: { data: { principal: user.id, role: 'viewer' } } })
+    const { page: other, context } = await consoleBrowser.open()
+    await consoleBrowser.signIn(other, { user: viewer, path: '/updates' })
+    await other.getByText('Controllers of the plant').click()
+    await heading('Controllers of the plant', other)
+    await other.getByRole('grid', { name: 'Devices' }).waitFor()
+    for (const name of ['Delete', 'Retry failed devices', 'Edit']) {
+      assert.equal(await other.getByRole('button', { name, exact: true }).count(), 0, name)
+    }
+    await follow(other, '/updates/campaigns/new')
+    await other.getByText('glb_update_manage').waitFor()
+    assert.equal(await navigationTo(other, 'Updates').count(), 1)
+    await context.close()
+  })
+
   test('shows the waves, devices and failures of a campaign live, and updates a failed device again', async () => {
     await follow(page, `/updates/campaigns/${await campaignId()}`)
     await page.getByText('Finished', { exact: true }).waitFor()
@@ -412,24 +430,6 @@ describe('updates in the console', () => {
     await page.getByText('Fehler nach Grund').waitFor()
     await follow(page, '/updates?view=artefacts')
     await page.getByText('Signatur gültig').waitFor()
-  })
-
-  test('lets a user without the permission for updates only read', async () => {
-    const viewer = { name: 'reader', password }
-    const { data: user } = await caller.identity.createUser({ body: { data: viewer } })
-    await caller.authorization.createGrant({ body: { data: { principal: user.id, role: 'viewer' } } })
-    const { page: other, context } = await consoleBrowser.open()
-    await consoleBrowser.signIn(other, { user: viewer, path: '/updates' })
-    await other.getByText('Controllers of the plant').click()
-    await heading('Controllers of the plant', other)
-    await other.getByRole('grid', { name: 'Devices' }).waitFor()
-    for (const name of ['Delete', 'Retry failed devices', 'Edit']) {
-      assert.equal(await other.getByRole('button', { name, exact: true }).count(), 0, name)
-    }
-    await follow(other, '/updates/campaigns/new')
-    await other.getByText('glb_update_manage').waitFor()
-    assert.equal(await navigationTo(other, 'Updates').count(), 1)
-    await context.close()
   })
 
   test('no page violates its security policy, throws an error or calls another host', () => {
