@@ -81,7 +81,7 @@ export type Platform = {
 export function startPlatform(options: ProgramOptions): Promise<Platform> {
   const prepared = process.env.MILLWRIGHT_TEST_HOME
   const isEmpty = !existsSync(options.home) || readdirSync(options.home).length === 0
-  if (prepared !== undefined && isEmpty) {
+  if ((prepared ?? '') !== '' && isEmpty) {
     execFileSync('cp', ['-a', `${prepared}/.`, options.home])
   }
   return startPlatformIn(options)

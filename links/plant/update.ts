@@ -29,7 +29,7 @@ async function* prepare(call: UpdateCall): AsyncGenerator<UpdateStatus> {
   const { device } = place
   yield { phase: 'prepare', message: `Connected to ${device.name}` }
   if (kind !== 'firmware') {
-    yield { phase: 'prepare', state: 'not supported', message: `${device.name} installs only firmware.` }
+    yield { phase: 'prepare', state: 'not supported', message: 'The device installs only firmware.' }
     return
   }
   const header = yield* transfer(call, place)
@@ -68,7 +68,7 @@ async function* transfer(
       return header
     }
     await changeState(device, { home, entry: `Transfer failed at ${failingPercent} %` })
-    const message = `${device.name} stopped the transfer: the flash memory cannot be written.`
+    const message = 'The device stopped the transfer: its flash memory cannot be written.'
     yield { phase: 'download', state: 'failed', progress: failingPercent, message }
   } catch (error) {
     if (!(error instanceof FirmwareError)) throw error
@@ -90,7 +90,7 @@ async function* activate(call: UpdateCall): AsyncGenerator<UpdateStatus> {
   const { device, fault, restartMs, isActivatedWithoutAnswer } = administeredPlace(call)
   const { prepared } = stateOf(device, home)
   if (prepared?.jobId !== jobId) {
-    throw new LinkError('FAILED_PRECONDITION', `Job ${jobId} has prepared no firmware on ${device.name}.`)
+    throw new LinkError('FAILED_PRECONDITION', `Job ${jobId} has prepared no firmware.`)
   }
   yield { phase: 'activation', progress: 0, message: `Activating firmware ${prepared.version}` }
   // The job can be canceled, or another job can prepare other firmware, while the status is sent.
@@ -107,7 +107,7 @@ async function* activate(call: UpdateCall): AsyncGenerator<UpdateStatus> {
     signal.throwIfAborted()
   }
   if (fault === 'reboots') {
-    throw new LinkError('UNAVAILABLE', `${device.name} restarted, and the connection to it is lost.`)
+    throw new LinkError('UNAVAILABLE', 'The device restarted, and the connection to it is lost.')
   }
   yield { phase: 'activation', progress: 50, message: `${device.name} restarts` }
   await delay(restartMs, undefined, { signal })
@@ -151,7 +151,7 @@ async function* read(call: DeviceCall): AsyncGenerator<UpdateStatus | Uint8Array
   yield { phase: 'archive', message: `Connected to ${device.name}` }
   const text = textOf(kind, { device, state: stateOf(device, home) })
   if (text === undefined) {
-    yield { phase: 'archive', state: 'not supported', message: `${device.name} cannot be read as ${kind}.` }
+    yield { phase: 'archive', state: 'not supported', message: `The device cannot be read as ${kind}.` }
     return
   }
   yield { phase: 'upload', progress: 0 }
