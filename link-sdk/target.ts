@@ -10,12 +10,16 @@ export function targetOf({ target }: Destination): Target {
     return { address: {}, identifiers: [], credentials: [], connectionName: target.value }
   }
   const { parameterJson, credentials } = target.value
-  const { asset_identifiers: identifiers, ...address } = parameterJson === '' ? {} : fieldsIn(parameterJson)
   return {
-    address,
-    identifiers: Array.isArray(identifiers) ? identifiers.filter(isAddress) : [],
+    ...targetOfJson(parameterJson === '' ? '{}' : parameterJson),
     credentials: credentials.map(({ schemaUri, credentials: text }) => readCredential({ schemaUri, text })),
   }
+}
+
+/** Converts connection parameters to the address and the identifiers of a device. */
+export function targetOfJson(json: string): Pick<Target, 'address' | 'identifiers'> {
+  const { asset_identifiers: identifiers, ...address } = fieldsIn(json)
+  return { address, identifiers: Array.isArray(identifiers) ? identifiers.filter(isAddress) : [] }
 }
 
 function fieldsIn(json: string): Address {

@@ -1,6 +1,3 @@
-import type { JsonValue } from '@millwright/api/variant.ts'
-import { type Credential, readCredential } from './credential.ts'
-import { LinkError } from './link-error.ts'
 import type { Log } from './log.ts'
 import type { Permits } from './network/permits.ts'
 
@@ -15,8 +12,8 @@ export type UpdateTarget = {
   jobId: string
   kind: ArtefactKind
   /**
-   * The bytes that name the device: the `metadata` that the discovery returned for it. If the discovery returned none,
-   * these are the JSON bytes of the address of the device. `addressOfDevice` reads them.
+   * The bytes that name the device: the `metadata` that the discovery returned for it. If the gateway has none, these are
+   * the JSON bytes of the address and the identifiers of the device. `targetOfDevice` reads them.
    */
   device: Uint8Array
   deviceCredential?: UpdateCredential
@@ -77,27 +74,4 @@ export type Updates = {
    * A link with this function also serves the interface `factory_x.artefact_update.v1`.
    */
   read?: (call: DeviceCall) => ReadSteps
-}
-
-/** Returns the address of the device of an update, if the bytes that name the device are a JSON object. */
-export function addressOfDevice({ device }: Pick<UpdateTarget, 'device'>): { readonly [field: string]: JsonValue } {
-  try {
-    const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(device))
-    if (typeof value === 'object' && value !== null && !Array.isArray(value))
-      return value as { readonly [field: string]: JsonValue }
-  } catch {
-    // The error is thrown below. The same error is thrown for JSON that is not an object.
-  }
-  throw new LinkError('INVALID_ARGUMENT', 'The device identifier does not contain the address of a device.')
-}
-
-/**
- * Returns the credentials of the device of an update in the form that `discover` and `properties` use. The list is empty
- * if the call has no credentials.
- */
-export function credentialsOfDevice({ deviceCredential }: Pick<UpdateTarget, 'deviceCredential'>): Credential[] {
-  if (deviceCredential === undefined) return []
-  const { type: schemaUri, bytes, username, password } = deviceCredential
-  const text = bytes.length === 0 ? JSON.stringify({ username, password }) : new TextDecoder().decode(bytes)
-  return [readCredential({ schemaUri, text })]
 }

@@ -3,9 +3,9 @@ import { withCredentials } from '@millwright/link-sdk/credential.ts'
 import { DurableStore } from '@millwright/link-sdk/durable-store.ts'
 import { LinkError } from '@millwright/link-sdk/link-error.ts'
 import {
-  addressOfDevice,
   credentialsOfDevice,
   type DeviceCall,
+  targetOfDevice,
   type UpdateCall,
   type UpdateStatus,
   type Updates,
@@ -16,7 +16,7 @@ import { simulatedDevices } from './simulator.ts'
 /**
  * This file installs firmware on devices. If your devices cannot be updated, remove this file, and `update` in link.ts.
  *
- * `discover` returns no metadata, so the gateway names the device of an update by its address.
+ * `discover` returns no metadata, so the gateway names the device of an update by its address and its identifiers.
  */
 
 /** Transfers the firmware to the memory of the device. The device still runs its current firmware. */
@@ -75,7 +75,7 @@ async function* cancel(call: DeviceCall): AsyncGenerator<UpdateStatus> {
 export const update: Updates = { prepare, activate, cancel }
 
 async function firmwareOf(call: DeviceCall): Promise<{ mac: string; memory: FirmwareMemory }> {
-  const target = { address: addressOfDevice(call), identifiers: [] }
+  const target = targetOfDevice(call)
   for await (const contact of findDevices(simulatedDevices, call.signal)) {
     if (!isTarget(contact, target)) continue
     const memory = await withCredentials(credentialsOfDevice(call), contact.firmware)

@@ -2,9 +2,9 @@ import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { LinkError } from '@millwright/link-sdk/link-error.ts'
 import {
-  addressOfDevice,
   credentialsOfDevice,
   type DeviceCall,
+  targetOfDevice,
   type UpdateCall,
   type UpdateStatus,
   type Updates,
@@ -182,7 +182,7 @@ function administeredPlace(call: DeviceCall): Place {
 }
 
 function placeFor(call: DeviceCall): Place {
-  return placeOf({ address: addressOfDevice(call), identifiers: [] }, call.home)
+  return placeOf(targetOfDevice(call), call.home)
 }
 
 export const update: Updates = { prepare, activate, cancel, read }
