@@ -224,6 +224,21 @@ describe('an update of a simulated device', () => {
     assert.deepEqual([firmware.statuses.at(-1)?.state, firmware.content.length], ['AOS_ERROR_NOT_SUPPORTED', 0])
   })
 
+  test('names the device by its metadata, its address or its identifiers', async () => {
+    const { serial, network } = deviceAt(plantOf({ ...defaults, ...plantOptions({}) }), 11)
+    const mac = { asset_identifier_type: 'MacIdentifier', mac_address: network?.mac.toLowerCase() }
+    const names = [
+      { seed: 1, device: 11 },
+      { ip_address: '10.0.0.12', seed: 1, device: 11 },
+      { ip_address: '10.0.0.12', asset_identifiers: [mac] },
+      { asset_identifiers: [{ asset_identifier_type: 'ProductInstanceIdentifier', serial_number: serial }] },
+    ]
+    for (const device of names) {
+      const { content } = await plant.updates.read({ jobId: 'job', device, kind: 'AT_BACKUP' })
+      assert.equal(JSON.parse(content.toString()).nameplate.serial, serial)
+    }
+  })
+
   test('reports devices that do not exist', async () => {
     const { code } = await plant.updates.prepare({ jobId: 'job', device: { seed: 1, device: 2_000_000 } })
     assert.equal(code, Code.UNAVAILABLE)
