@@ -2,14 +2,8 @@ import { join } from 'node:path'
 import { withCredentials } from '@millwright/link-sdk/credential.ts'
 import { DurableStore } from '@millwright/link-sdk/durable-store.ts'
 import { LinkError } from '@millwright/link-sdk/link-error.ts'
-import {
-  credentialsOfDevice,
-  type DeviceCall,
-  targetOfDevice,
-  type UpdateCall,
-  type UpdateStatus,
-  type Updates,
-} from '@millwright/link-sdk/update.ts'
+import type { DeviceCall, UpdateCall, UpdateStatus, Updates } from '@millwright/link-sdk/update.ts'
+import { credentialsOfDevice, targetOfDevice } from '@millwright/link-sdk/update-target.ts'
 import { type FirmwareMemory, findDevices, isTarget } from './device.ts'
 import { simulatedDevices } from './simulator.ts'
 

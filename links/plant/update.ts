@@ -1,14 +1,8 @@
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { LinkError } from '@millwright/link-sdk/link-error.ts'
-import {
-  credentialsOfDevice,
-  type DeviceCall,
-  targetOfDevice,
-  type UpdateCall,
-  type UpdateStatus,
-  type Updates,
-} from '@millwright/link-sdk/update.ts'
+import type { DeviceCall, UpdateCall, UpdateStatus, Updates } from '@millwright/link-sdk/update.ts'
+import { credentialsOfDevice, targetOfDevice } from '@millwright/link-sdk/update-target.ts'
 import { administer, ask, type Device } from './device.ts'
 import { changeState, type DeviceState, stateOf } from './device-state.ts'
 import { FirmwareError, type FirmwareHeader, FirmwareReader } from './firmware.ts'
