@@ -113,6 +113,32 @@ describe('CMS signatures', () => {
     assert.equal(check(incomplete, { anchors: [anchorOf(root)] }).state, 'untrusted')
   })
 
+  test('checks certificates that confirm each other in all ways in a short time', () => {
+    const loop = createCertificate('Loop', { isAuthority: true })
+    const options = { isAuthority: true, issuer: loop, sameKeyAs: loop }
+    const others = Array.from({ length: 13 }, () => createCertificate('Loop', options))
+    const own = createCertificate('Own', { issuer: loop })
+    const signature = signCms(content, { signer: own, certificates: [loop, ...others] })
+    const started = performance.now()
+    assert.equal(check(signature, { anchors: [anchorOf(root)] }).state, 'untrusted')
+    assert.equal(check(signature, { anchors: [anchorOf(loop)] }).state, 'valid')
+    assert.ok(performance.now() - started < 5_000)
+  })
+
+  test('refuses a trust anchor with a large RSA exponent', () => {
+    const slow = createCertificate('Slow', { keyType: 'rsa', isAuthority: true, exponent: 2 ** 32 - 1 })
+    assert.match(
+      refusalOf(() => parseTrustAnchor(slow.pem)),
+      /large exponent/,
+    )
+  })
+
+  test('shortens the name of a signer', () => {
+    const long = createCertificate(`A${' '.repeat(40_000)}B`)
+    const result = check(signCms(content, { signer: long }), { anchors: [] })
+    assert.equal(result.signer?.length, 500)
+  })
+
   test('does not trust a certificate that an ordinary certificate issued', () => {
     const own = createCertificate('Own', { issuer: signer })
     const signature = signCms(content, { signer: own, certificates: [signer] })

@@ -74,6 +74,11 @@ const certificateLimit = 16
 const chainLimit = 6
 const commentLimit = 8 * 1024
 const smallestRsaBits = 2048
+/** The limits of RSA keys. The check of one signature with a larger key or exponent takes a long time. */
+const largestRsaBits = 8192
+const largestExponent = 2n ** 31n
+/** The maximum length of the name of a certificate in texts. */
+const nameLimit = 500
 
 const oid = {
   signedData: '1.2.840.113549.1.7.2',
@@ -372,6 +377,7 @@ function verifyCms(parsed: CmsSignature, digests: ContentDigests, { anchors, at 
 }
 
 function matchesKey({ scheme, digest, signedAttributes, signature }: CmsSignature, key: KeyObject): boolean {
+  if (isSlow(key)) return false
   const types = { rsa: ['rsa'], 'rsa-pss': ['rsa', 'rsa-pss'], ecdsa: ['ec'], ed25519: ['ed25519'] }
   if (!types[scheme].includes(key.asymmetricKeyType ?? '')) return false
   if (scheme === 'ed25519') return verify(null, signedAttributes, key, signature)
@@ -402,38 +408,45 @@ type TrustedCertificate = SigningCertificate & { id: string }
 type Chain = { anchorId: string; notAfter: Date }
 type ChainOptions = { trusted: readonly TrustedCertificate[]; others: readonly SigningCertificate[]; at: Date }
 
-/** Finds a chain of valid certificates from the signer to a trust anchor. Returns the reason if there is none. */
+/** A certificate that leads to the signer, with the first end of the validity of the certificates below. */
+type Candidate = { certificate: SigningCertificate; notAfter: Date }
+
+/**
+ * Finds a chain of valid certificates from the signer to a trust anchor. Returns the reason if there is none. The search
+ * considers each certificate once, with the least number of certificates below it, because certificates that confirm each
+ * other can form a very large number of chains.
+ */
 function chainTo(signer: SigningCertificate, { trusted, others, at }: ChainOptions): Chain | { detail: string } {
   let detail = 'No trust anchor confirms the certificate of the signer'
-  /** `issued` is the number of issuing certificates below the certificate. */
-  const search = (certificate: SigningCertificate, issued: number, visited: readonly string[]): Chain | undefined => {
-    const { x509 } = certificate
-    const problem = weaknessOf(certificate) ?? timeProblemOf(x509, at)
-    if (problem !== undefined) {
-      detail = problem
-      return undefined
+  const seen = new Set([signer.x509.fingerprint256])
+  let level: Candidate[] = [{ certificate: signer, notAfter: signer.x509.validToDate }]
+  for (let issued = 0; issued < chainLimit && level.length > 0; issued++) {
+    const next: Candidate[] = []
+    for (const { certificate, notAfter } of level) {
+      const { x509 } = certificate
+      const problem = weaknessOf(certificate) ?? timeProblemOf(x509, at)
+      if (problem !== undefined) {
+        detail = problem
+        continue
+      }
+      const same = trusted.find((anchor) => anchor.x509.fingerprint256 === x509.fingerprint256)
+      if (same !== undefined) return { anchorId: same.id, notAfter }
+      for (const issuer of [...trusted, ...others]) {
+        const { fingerprint256, validToDate } = issuer.x509
+        if (seen.has(fingerprint256) || !hasIssued(issuer, x509, issued)) continue
+        seen.add(fingerprint256)
+        next.push({ certificate: issuer, notAfter: validToDate < notAfter ? validToDate : notAfter })
+      }
     }
-    const same = trusted.find((anchor) => anchor.x509.fingerprint256 === x509.fingerprint256)
-    if (same !== undefined) return { anchorId: same.id, notAfter: x509.validToDate }
-    if (visited.length + 1 >= chainLimit) return undefined
-    const seen = [...visited, x509.fingerprint256]
-    for (const issuer of [...trusted, ...others]) {
-      if (seen.includes(issuer.x509.fingerprint256) || !hasIssued(issuer, x509, issued)) continue
-      const found = search(issuer, issued + 1, seen)
-      if (found !== undefined) return earlier(found, x509.validToDate)
-    }
-    return undefined
+    level = next
   }
-  return search(signer, 0, []) ?? { detail }
-}
-
-function earlier({ anchorId, notAfter }: Chain, other: Date): Chain {
-  return { anchorId, notAfter: other < notAfter ? other : notAfter }
+  return { detail }
 }
 
 /** Returns whether a certificate authority has issued a certificate that is above `issued` other authorities. */
 function hasIssued({ x509, parsed }: SigningCertificate, certificate: X509Certificate, issued: number): boolean {
-  if (!x509.ca || !certificate.checkIssued(x509) || !certificate.verify(x509.publicKey)) return false
+  if (!x509.ca || isSlow(x509.publicKey) || !certificate.checkIssued(x509)) return false
+  if (!certificate.verify(x509.publicKey)) return false
   const extension = parsed.extensions?.find(({ extnID }) => extnID === oid.basicConstraints)?.parsedValue as unknown
   const limit = extension instanceof BasicConstraints ? extension.pathLenConstraint : undefined
   const longest = typeof limit === 'object' ? limit.valueBlock.valueDec : limit
@@ -457,6 +470,8 @@ function weaknessOf({ x509, parsed }: SigningCertificate): string | undefined {
   const isRsa = type === 'rsa' || type === 'rsa-pss'
   if (isRsa && (details?.modulusLength ?? 0) < smallestRsaBits)
     return `The RSA key of the certificate ${nameOf(x509)} has less than ${smallestRsaBits} bits`
+  if (isRsa && isSlow(x509.publicKey))
+    return `The RSA key of the certificate ${nameOf(x509)} has more than ${largestRsaBits} bits or a large exponent`
   if (!isRsa && type !== 'ec' && type !== 'ed25519')
     return `The key of the certificate ${nameOf(x509)} must be RSA, EC or Ed25519`
   const isSelfIssued = x509.issuer === x509.subject
@@ -464,6 +479,10 @@ function weaknessOf({ x509, parsed }: SigningCertificate): string | undefined {
   if (!isSelfIssued && schemes[parsed.signatureAlgorithm.algorithmId] === undefined)
     return `The certificate ${nameOf(x509)} is signed with an algorithm that is not supported, such as SHA-1`
   return undefined
+}
+
+function isSlow({ asymmetricKeyDetails: details }: KeyObject): boolean {
+  return (details?.modulusLength ?? 0) > largestRsaBits || (details?.publicExponent ?? 0n) > largestExponent
 }
 
 function certificateOf(bytes: Uint8Array, code: ProblemCode): SigningCertificate {
@@ -480,7 +499,9 @@ function certificateOf(bytes: Uint8Array, code: ProblemCode): SigningCertificate
 
 /** Returns the subject of a certificate in one line. */
 function nameOf({ subject, serialNumber }: X509Certificate): string {
-  return subject === '' || subject === undefined ? `serial number ${serialNumber}` : subject.replace(/\s*\n\s*/g, ', ')
+  if (subject === '' || subject === undefined) return `serial number ${serialNumber.slice(0, nameLimit)}`
+  const lines = subject.split('\n').map((line) => line.trim())
+  return lines.join(', ').slice(0, nameLimit)
 }
 
 type PemBlock = { label: string; bytes: Buffer }

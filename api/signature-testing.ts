@@ -1,4 +1,4 @@
-import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
+import { createHash, createPublicKey, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
 import { fromBER, Integer, ObjectIdentifier, OctetString, PrintableString, UTCTime } from 'asn1js'
 import {
   AlgorithmIdentifier,
@@ -56,6 +56,10 @@ export type CertificateOptions = {
   notAfter?: Date
   keyType?: 'ec' | 'rsa' | 'ed25519'
   rsaBits?: number
+  /** The public exponent of an RSA key. */
+  exponent?: number
+  /** Another certificate with the same key. */
+  sameKeyAs?: TestCertificate
 }
 
 export const usageIds = { codeSigning: '1.3.6.1.5.5.7.3.3', serverAuthentication: '1.3.6.1.5.5.7.3.1' } as const
@@ -161,8 +165,9 @@ const digestIds = {
   sha512: '2.16.840.1.101.3.4.2.3',
 } as const
 
-function keysOf({ keyType = 'ec', rsaBits = 2048 }: CertificateOptions) {
-  if (keyType === 'rsa') return generateKeyPairSync('rsa', { modulusLength: rsaBits })
+function keysOf({ keyType = 'ec', rsaBits = 2048, exponent = 65_537, sameKeyAs }: CertificateOptions) {
+  if (sameKeyAs !== undefined) return { publicKey: createPublicKey(sameKeyAs.key), privateKey: sameKeyAs.key }
+  if (keyType === 'rsa') return generateKeyPairSync('rsa', { modulusLength: rsaBits, publicExponent: exponent })
   if (keyType === 'ed25519') return generateKeyPairSync('ed25519')
   return generateKeyPairSync('ec', { namedCurve: 'P-256' })
 }
