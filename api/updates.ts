@@ -104,7 +104,8 @@ export const updates = contract({
       method: 'POST',
       path: '/artefacts',
       summary: 'Create an artefact; its content is uploaded afterwards',
-      description: 'If the tenant has content with the same SHA-256 and size already, the content is complete at once.',
+      description:
+        'If the caller can see an artefact with the same SHA-256 and size, the content is complete at once.',
       access: manage,
       body: data(
         closed({

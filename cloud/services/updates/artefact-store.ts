@@ -110,6 +110,20 @@ export function lockArtefact(tx: Transaction, id: string): Promise<ArtefactRow |
   return tx.row(lockStatement, id)
 }
 
+const visibleContentStatement = statement(
+  `select from artefacts a where a.tenant_id = $1 and a.sha256 = $2 and a.is_complete
+   and (a.source_asset_id is null or $3::uuid[] is null or a.source_access_group_id = any($3::uuid[])) limit 1`,
+)
+
+/** Returns whether the caller can see an artefact with this content. */
+export async function hasVisibleContent(
+  handle: Handle,
+  { sha256, accessGroups }: { sha256: string; accessGroups: ArtefactFilter['accessGroups'] },
+): Promise<boolean> {
+  const groups = accessGroups === 'all' ? null : accessGroups
+  return (await handle.row(visibleContentStatement, sha256, groups)) !== undefined
+}
+
 const amongStatement = statement<ArtefactRow>(
   `select ${columns} from ${source} where a.tenant_id = $1 and a.id = any($2::uuid[])`,
 )

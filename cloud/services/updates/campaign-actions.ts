@@ -105,9 +105,12 @@ export function campaignActionHandlers(context: Context): Pick<Handlers<typeof u
 
     async retryCampaign({ params: { id }, body }, caller) {
       const named = body?.data.assetIds
-      await requireWritable(context, caller, named ?? (await failedAssets(caller, id)))
+      const checked = named ?? (await failedAssets(caller, id))
+      await requireWritable(context, caller, checked)
       return change(caller, { id, action: 'retry' }, async (tx, row, now) => {
-        const retried = await devices.lockRetryable(tx, id, named)
+        // A device that failed after the check of the rights is not retried.
+        const writable = new Set(checked)
+        const retried = (await devices.lockRetryable(tx, id, named)).filter(({ assetId }) => writable.has(assetId))
         requireRetryable(retried, named)
         const assetIds = retried.map(({ assetId }) => assetId)
         if ((await devices.findHeldElsewhere(tx, id, assetIds)) !== undefined) throw inProgress()

@@ -4,6 +4,7 @@ import type { Permission } from '@millwright/api/permission.ts'
 import { changeAccess, insertGrant, insertPrincipal } from '../../platform/access/store.ts'
 import { newId } from '../../platform/database/id.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
+import { until as waitUntil } from './content-store/testing.ts'
 import {
   closedWindow,
   createArtefact,
@@ -12,6 +13,7 @@ import {
   listDevices,
   readCampaign,
   startCampaign,
+  statesOf,
   tick,
   type UpdatePlant,
   until,
@@ -176,6 +178,31 @@ describe('rights for campaigns', () => {
     for (const action of ['readCampaign', 'listDevices', 'listFailures', 'cancelCampaign', 'startCampaign'] as const)
       await assert.rejects(stranger.updates[action]({ params: { id } }), code('not_found'))
     assert.deepEqual((await stranger.updates.listCampaigns({})).data, [])
+  })
+
+  test('does not retry a device that failed after the check of the rights', async () => {
+    const [own, hidden] = [await newPlant(1, group), await newPlant()]
+    const assetIds = [...own.assetIds, ...hidden.assetIds]
+    const { id } = await startCampaign(admin, { artefactId, assetIds, window: closedWindow() })
+    const user = await manager(group)
+    const fail = `update update_devices set state = 'failed' where campaign_id = $1 and asset_id = $2`
+    await hub.asOwner(async (owner) => {
+      await owner.query(fail, [id, own.assetIds[0]])
+      await owner.query('begin')
+      await owner.query('select from update_campaigns where id = $1 for update', [id])
+      const retried = user.updates.retryCampaign({ params: { id } })
+      const blocked = 'select from pg_stat_activity where pg_backend_pid() = any(pg_blocking_pids(pid))'
+      await waitUntil(async () => ((await owner.query(blocked)).rowCount ?? 0) > 0)
+      await owner.query(fail, [id, hidden.assetIds[0]])
+      await owner.query('commit')
+      await retried
+    })
+    const states = await statesOf(admin, id)
+    assert.deepEqual(
+      assetIds.map((assetId) => states.get(assetId)),
+      ['waiting', 'failed'],
+    )
+    await admin.updates.cancelCampaign({ params: { id } })
   })
 
   test('checks the rights of the person who started the campaign again before each device starts', async () => {

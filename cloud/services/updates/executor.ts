@@ -37,8 +37,7 @@ import {
   startStep,
 } from './device-work.ts'
 import { windowsOfAssets } from './node-windows.ts'
-import { areWindowsOpen, nextOpening } from './open-window.ts'
-import { readyDevices } from './ready-devices.ts'
+import { readyDevices, windowStarts } from './ready-devices.ts'
 
 /**
  * `advanceCampaign` continues one campaign. The task of campaigns calls it when a device or the campaign has changed, when
@@ -72,6 +71,8 @@ type CampaignRun = DeviceContext & {
   gateways: Map<string, GatewayState>
   /** The current windows of the nodes of assets. A window can change after the start of the campaign. */
   windows: Map<string, readonly MaintenanceWindow[]>
+  /** Returns the next start of a closed window in milliseconds, and 0 for an open one. */
+  startOf: (window: MaintenanceWindow) => number
   /** The states of the jobs of started devices, by their id. */
   jobs: Map<string, JobReport>
   /** The next time at which a window opens for a device that waits for it. */
@@ -85,9 +86,10 @@ export async function advanceCampaign(context: Context, { tenantId, id, signal }
   const row = await context.database.read(system, (handle) => findCampaign(handle, id))
   if (row === undefined) return
   const starter = await starterOf(context, tenantId, row)
+  const at = new Date()
   const run: CampaignRun = {
-    ...{ context, system, row, signal, starter },
-    at: new Date(),
+    ...{ context, system, row, signal, starter, at },
+    startOf: windowStarts(at),
     gateways: new Map(),
     windows: new Map(),
     jobs: new Map(),
@@ -262,13 +264,13 @@ async function setReason(run: CampaignRun, device: DeviceRow, reason: string | n
   )
 }
 
-/** Returns whether the windows of a device are open. Notes the time at which they open. */
+/** Returns whether the windows of a device are open. Notes the time before which one of them stays closed. */
 function areOpen(run: CampaignRun, device: DeviceRow): boolean {
   const windows = run.windows.get(device.assetId) ?? device.windows
   const all = run.row.window === null ? windows : [run.row.window, ...windows]
-  if (areWindowsOpen(all, run.at)) return true
-  noteNext(run, nextOpening(all, run.at))
-  return false
+  const opening = Math.max(0, ...all.map(run.startOf))
+  if (opening > 0 && Number.isFinite(opening)) noteNext(run, new Date(opening))
+  return opening === 0
 }
 
 async function readWindows({ context, system, windows }: CampaignRun, devices: readonly DeviceRow[]): Promise<void> {
@@ -345,10 +347,10 @@ async function changeCampaign(run: CampaignRun, { change, action, event, onlyIf 
 /** Requests the activation of prepared devices, and starts waiting devices. */
 async function proceed(run: CampaignRun): Promise<void> {
   const started = await startedDevices(run)
-  await activatePrepared(
-    run,
-    started.filter(({ state, cancelAt }) => state === 'prepared' && cancelAt === null),
-  )
+  const prepared = started.filter(({ state, cancelAt }) => state === 'prepared' && cancelAt === null)
+  // A device can be prepared for a long time, in which the trust in its artefact can end.
+  if (!(await hasUsableArtefacts(run, prepared))) return
+  await activatePrepared(run, prepared)
   if (started.length >= run.row.concurrentDevices) return
   await startWaiting(run, await run.context.database.read(run.system, (handle) => store.listOpen(handle, run.row.id)))
 }

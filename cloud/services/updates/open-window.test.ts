@@ -4,7 +4,7 @@ import { Problem } from '@millwright/api/problem.ts'
 import type { MaintenanceWindow } from '@millwright/api/updates.ts'
 import fc from 'fast-check'
 import { nextRuns } from '../../platform/tasks/schedule.ts'
-import { areWindowsOpen, isWindowOpen, nextOpening, requireWindow } from './open-window.ts'
+import { isWindowOpen, nextOpening, requireWindow } from './open-window.ts'
 
 const berlin = 'Europe/Berlin'
 const night: MaintenanceWindow = { cron: '30 1 * * *', minutes: 120, timezone: berlin }
@@ -66,8 +66,9 @@ test('finds the first time at which all windows are open', () => {
       const from = new Date(Date.UTC(2026, 0, 1) + quarter * step)
       const found = nextOpening(windows, from)
       const end = found ?? new Date(from.getTime() + 8 * 86_400_000)
-      for (let at = from.getTime(); at < end.getTime(); at += step) assert.ok(!areWindowsOpen(windows, new Date(at)))
-      if (found !== undefined) assert.ok(areWindowsOpen(windows, found) && found >= from)
+      const areOpen = (at: Date) => windows.every((window) => isWindowOpen(window, at))
+      for (let at = from.getTime(); at < end.getTime(); at += step) assert.ok(!areOpen(new Date(at)))
+      if (found !== undefined) assert.ok(areOpen(found) && found >= from)
     }),
     { numRuns: 25 },
   )
@@ -78,6 +79,15 @@ test('returns no time for windows that never overlap', () => {
   const evening = { cron: '0 18 * * *', minutes: 60, timezone: 'UTC' }
   assert.equal(nextOpening([morning, evening], new Date('2026-01-01T00:00:00.000Z')), undefined)
   assert.deepEqual(nextOpening([], new Date(0)), new Date(0))
+})
+
+test('limits the time of the search if there are many windows', () => {
+  const open = Array.from({ length: 400 }, (_, index) => ({ cron: '* * * * *', minutes: 60 + index, timezone: 'UTC' }))
+  const [morning, evening] = ['0 6 * * *', '0 18 * * *'].map((cron) => ({ cron, minutes: 60, timezone: 'UTC' }))
+  assert.ok(morning !== undefined && evening !== undefined)
+  const started = performance.now()
+  assert.equal(nextOpening([...open, morning, evening], new Date('2026-01-01T00:00:00.000Z')), undefined)
+  assert.ok(performance.now() - started < 1_500)
 })
 
 test('refuses a window with an invalid schedule or time zone and names the field', () => {

@@ -8,6 +8,8 @@ import { nextRun, periodAt, requireRun } from '../../platform/tasks/schedule.ts'
 const searchDays = 366
 /** The search also ends after this number of steps. Each step moves to the next start of a window. */
 const mostSteps = 200
+/** The maximum number of windows that the search checks in all steps together. */
+const mostChecks = 1_000
 
 /** Throws a problem with the code `invalid_window`. `pointer` is the position of the window in the request body. */
 export function requireWindow({ cron, timezone }: MaintenanceWindow, pointer: string): void {
@@ -24,11 +26,6 @@ export function isWindowOpen({ cron, timezone, minutes }: MaintenanceWindow, at:
   return periodAt({ cron, timezone }, minutes, at) !== undefined
 }
 
-/** Returns whether all windows are open at a time. */
-export function areWindowsOpen(windows: readonly MaintenanceWindow[], at: Date): boolean {
-  return windows.every((window) => isWindowOpen(window, at))
-}
-
 /**
  * Returns the first time, at `from` or later, at which all windows are open. Returns undefined if the search finds
  * none, for example because two windows never overlap.
@@ -36,8 +33,13 @@ export function areWindowsOpen(windows: readonly MaintenanceWindow[], at: Date):
 export function nextOpening(windows: readonly MaintenanceWindow[], from: Date): Date | undefined {
   const latest = new Date(from.getTime() + searchDays * 86_400_000)
   let at = from
-  for (let step = 0; step < mostSteps && at <= latest; step++) {
-    const closed = windows.find((window) => !isWindowOpen(window, at))
+  let checks = 0
+  const isClosed = (window: MaintenanceWindow) => {
+    checks += 1
+    return !isWindowOpen(window, at)
+  }
+  for (let step = 0; step < mostSteps && checks < mostChecks && at <= latest; step++) {
+    const closed = windows.find(isClosed)
     if (closed === undefined) return at
     // Before the next start of this window, it stays closed, so no earlier time is possible.
     const start = nextRun({ cron: closed.cron, timezone: closed.timezone }, at)

@@ -103,7 +103,7 @@ function waitingOf(devices: readonly QueuedDevice[], wave: number): QueuedDevice
  * Returns a function for the next start of a closed window, in milliseconds. The start of an open window is 0. Many devices have
  * the same windows, so each is computed once.
  */
-function windowStarts(at: Date): (window: MaintenanceWindow) => number {
+export function windowStarts(at: Date): (window: MaintenanceWindow) => number {
   const known = new Map<string, number>()
   return (window) => {
     const key = windowKey(window)

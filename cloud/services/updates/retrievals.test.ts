@@ -143,6 +143,15 @@ describe('retrievals', () => {
     assert.deepEqual((await updater.updates.listArtefacts({ query: { kind: 'backup' } })).data, [])
     assert.equal(await codeOf(updater.updates.readArtefact({ params: { id: artefact.id } })), 'not_found')
     assert.equal((await readContent(hub, updater, { id: artefact.id })).status, 404)
+    const copy = {
+      ...{ name: 'Copy', manufacturer: 'Example', products: ['PUMP-1'], version: '1', kind: 'backup' as const },
+      ...{ sha256: artefact.sha256, size: artefact.size },
+    }
+    const { data: known } = await updater.updates.createArtefact({ body: { data: copy } })
+    assert.equal(known.content.state, 'missing', 'the hash of a hidden content gives no access to it')
+    assert.equal((await readContent(hub, updater, { id: known.id })).status, 409)
+    const { data: own } = await admin.updates.createArtefact({ body: { data: copy } })
+    assert.equal(own.content.state, 'complete')
     await admin.authorization.createRole({
       body: {
         data: {
