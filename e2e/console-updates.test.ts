@@ -348,6 +348,7 @@ describe('updates in the console', () => {
       else await route.abort('connectionreset')
     })
     await inDialog('Upload').click()
+    await until('the first part is stored', () => ranges.some((range) => !range.startsWith('bytes 0-')))
     await dialog().getByText('The connection was lost.').waitFor()
     await assertAxeClean(page, 'interrupted upload')
     await page.unrouteAll()

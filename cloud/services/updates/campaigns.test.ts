@@ -640,8 +640,12 @@ describe('campaigns', () => {
       await put(first.jobId, { state: 'FAILED', message: 'Disk full' })
       await put(second.jobId, { state: 'FAILED' })
       await admin.workflows.deleteJob({ params: { id: second.jobId } })
-      await tick(hub)
-      const devices = new Map((await listDevices(admin, id)).map((device) => [device.jobId, device]))
+      const ended = await until(
+        hub,
+        () => listDevices(admin, id),
+        (all) => all.every(({ state }) => state === 'failed'),
+      )
+      const devices = new Map(ended.map((device) => [device.jobId, device]))
       assert.deepEqual([devices.get(first.jobId)?.state, devices.get(first.jobId)?.reason], ['failed', 'Disk full'])
       assert.equal(devices.get(second.jobId)?.state, 'failed')
       assert.match(devices.get(second.jobId)?.reason ?? '', /deleted before the activation/)
