@@ -642,7 +642,10 @@ describe('campaigns', () => {
       await admin.workflows.deleteJob({ params: { id: second.jobId } })
       const ended = await until(
         hub,
-        () => listDevices(admin, id),
+        async () => {
+          await tick(hub)
+          return listDevices(admin, id)
+        },
         (all) => all.every(({ state }) => state === 'failed'),
       )
       const devices = new Map(ended.map((device) => [device.jobId, device]))
