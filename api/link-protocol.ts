@@ -95,6 +95,12 @@ export function interfaceName(service: DescService, vendor: string = ourVendor):
   return `${vendor}.${service.file.proto.package.slice(ourVendor.length + 1)}`
 }
 
+/** Returns the name of a service's interface on a link with this vendor prefix. One service always has its own prefix. */
+export function interfaceNameOnLink(service: DescService, vendor: string): string {
+  const isTransfer = service.typeName === ArtefactTransferApi.typeName
+  return interfaceName(service, isTransfer ? artefactTransferVendor : vendor)
+}
+
 /** Returns the service and the vendor of an interface name. */
 export function parseInterfaceName(name: string): { service: LinkService; vendor: string } | undefined {
   for (const [service, description] of Object.entries(linkServices)) {

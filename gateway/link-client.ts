@@ -1,7 +1,7 @@
 import type { DescMethod, MessageInitShape, MessageShape } from '@bufbuild/protobuf'
 import { Client, type ClientDuplexStream, credentials, Metadata, type ServiceError, status } from '@grpc/grpc-js'
 import {
-  interfaceName,
+  interfaceNameOnLink,
   type LinkService,
   linkServices,
   parseInterfaceName,
@@ -191,7 +191,7 @@ export class LinkClient {
 function interfaceOf({ interfaces, vendor }: Registration, method: DescMethod): string {
   const service = serviceOf(method)
   const registered = interfaces.find((name) => parseInterfaceName(name)?.service === service)
-  return registered ?? interfaceName(method.parent, vendor)
+  return registered ?? interfaceNameOnLink(method.parent, vendor)
 }
 
 function serviceOf(method: DescMethod): LinkService | undefined {

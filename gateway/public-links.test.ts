@@ -267,19 +267,25 @@ describe('a gateway with links of the public SDK', () => {
     ])
   })
 
-  test('detects the update interface of a link by opening a stream without a request', async () => {
-    using link = await TestLink.start({
-      ...versionInfo,
-      'industrialassethub.artefact_update.v1': {
-        PrepareUpdate: (call: Call) => {
-          call.on('data', () => undefined)
-          call.on('end', () => call.emit('error', { code: status.INVALID_ARGUMENT, details: 'no metadata' }))
+  const updateInterfaces = [
+    ['industrialassethub.artefact_update.v1', 'siemens.industrialassethub.artefact_update.v1'],
+    ['factory_x/artefact_update.v1', 'factory_x.artefact_update.v1'],
+  ] as const
+  for (const [served, reported] of updateInterfaces) {
+    test(`detects the update interface ${reported} of a link by opening a stream without a request`, async () => {
+      using link = await TestLink.start({
+        ...versionInfo,
+        [served]: {
+          PrepareUpdate: (call: Call) => {
+            call.on('data', () => undefined)
+            call.on('end', () => call.emit('error', { code: status.INVALID_ARGUMENT, details: 'no metadata' }))
+          },
         },
-      },
+      })
+      const id = await register(link.port)
+      await interfacesOf(id, reported)
     })
-    const id = await register(link.port)
-    await interfacesOf(id, 'siemens.industrialassethub.artefact_update.v1')
-  })
+  }
 
   test('converts a DeviceRelationship to a relation of its subject', async () => {
     using link = await TestLink.start({

@@ -1,6 +1,6 @@
 import { status } from '@grpc/grpc-js'
 import type { LinkParameter, LinkReport } from '@millwright/api/gatekeeper.ts'
-import { interfaceName, type LinkService, linkServices } from '@millwright/api/link-protocol.ts'
+import { interfaceNameOnLink, type LinkService, linkServices } from '@millwright/api/link-protocol.ts'
 import type { GetConfigSchemaResponse, VersionInfo } from '@millwright/api/proto/generated/driver-info_pb.js'
 import type { SupportedFilter, SupportedOption } from '@millwright/api/proto/generated/filters_pb.js'
 import type { SentFunction as WireSentFunction } from '@millwright/api/proto/generated/sent-functions_pb.js'
@@ -25,7 +25,7 @@ export const notInspected: Inspection = {
 
 const limits = { parameters: 256, schemas: 16, schemaCharacters: 200_000, description: 2_000, text: 256 } as const
 
-const { driverInfo, discover, deviceInfo, identifiers, artefactUpdate, sentFunctions } = linkServices
+const { driverInfo, discover, deviceInfo, identifiers, artefactUpdate, artefactTransfer, sentFunctions } = linkServices
 
 /**
  * Reads the product, filters, options and credential schemas of a link. The state is `unreachable` if the link does not
@@ -106,6 +106,7 @@ async function unnamedServices(
     ['deviceInfo', () => isKnown(link.call(deviceInfo.method.getSupportedProperties, {}, { signal }))],
     ['identifiers', () => isKnown(link.call(identifiers.method.getIdentifiers, {}, { signal }))],
     ['artefactUpdate', () => link.knows(artefactUpdate.method.prepareUpdate, signal).catch(() => false)],
+    ['artefactTransfer', () => link.knows(artefactTransfer.method.prepareUpdate, signal).catch(() => false)],
   ]
   const services: LinkService[] = []
   for (const [service, probeService] of probes) {
@@ -131,7 +132,7 @@ async function isKnown(call: Promise<unknown>): Promise<boolean> {
 function interfacesWith(registration: Registration, services: readonly LinkService[]): string[] {
   const missing = services
     .filter((service) => !offers(registration, service))
-    .map((service) => interfaceName(linkServices[service], registration.vendor))
+    .map((service) => interfaceNameOnLink(linkServices[service], registration.vendor))
   return [...registration.interfaces, ...missing]
 }
 

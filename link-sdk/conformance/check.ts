@@ -1,6 +1,6 @@
 import type { DescMethod, MessageInitShape, MessageShape } from '@bufbuild/protobuf'
 import { Client, credentials, type ServiceError, status } from '@grpc/grpc-js'
-import { artefactTransferVendor, interfaceName, linkServices, wireMethod } from '@millwright/api/link-protocol.ts'
+import { interfaceNameOnLink, linkServices, wireMethod } from '@millwright/api/link-protocol.ts'
 import type { ArtefactChunkSchema } from '@millwright/api/proto/generated/artefact-update_pb.js'
 import type { DiscoverRequestSchema } from '@millwright/api/proto/generated/discover_pb.js'
 import { callStream, callUnary } from '../call.ts'
@@ -104,8 +104,7 @@ export class Subject implements Disposable {
   }
 
   #wire<Method extends DescMethod>(method: Method) {
-    const isTransfer = method.parent.typeName === linkServices.artefactTransfer.typeName
-    return wireMethod(method, interfaceName(method.parent, isTransfer ? artefactTransferVendor : this.vendor))
+    return wireMethod(method, interfaceNameOnLink(method.parent, this.vendor))
   }
 }
 

@@ -1,12 +1,6 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { Client, type ClientDuplexStream, credentials, type ServiceError, status } from '@grpc/grpc-js'
-import {
-  artefactTransferVendor,
-  interfaceName,
-  linkServices,
-  ourVendor,
-  wireMethod,
-} from '@millwright/api/link-protocol.ts'
+import { interfaceNameOnLink, linkServices, ourVendor, wireMethod } from '@millwright/api/link-protocol.ts'
 import {
   type ArtefactChunkSchema,
   type ArtefactMessage,
@@ -81,7 +75,7 @@ export class UpdateClient implements Disposable {
   async read(options: UpdateOptions): Promise<UpdateResult & { content: Buffer }> {
     const { artefactTransfer } = linkServices
     const stream = callStream(this.#client, {
-      method: wireMethod(artefactTransfer.method.pullArtefact, interfaceName(artefactTransfer, artefactTransferVendor)),
+      method: wireMethod(artefactTransfer.method.pullArtefact, interfaceNameOnLink(artefactTransfer, ourVendor)),
       request: metadataOf(options),
       withinMs: this.#withinMs,
     })
@@ -109,7 +103,7 @@ export class UpdateClient implements Disposable {
     const { isTransfer = false, vendor = ourVendor } = this.#settings
     return wireMethod(
       artefactUpdate.method[name],
-      isTransfer ? interfaceName(artefactTransfer, artefactTransferVendor) : interfaceName(artefactUpdate, vendor),
+      interfaceNameOnLink(isTransfer ? artefactTransfer : artefactUpdate, vendor),
     )
   }
 
