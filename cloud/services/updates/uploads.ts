@@ -3,6 +3,7 @@ import { Problem } from '@millwright/api/problem.ts'
 import { LruMap } from 'toad-cache'
 import { newId } from '../../platform/database/id.ts'
 import type { Context } from '../../platform/service.ts'
+import { combined } from './combined-chunks.ts'
 import { type CompleteDigests, digestsOf, RunningDigests } from './content-digests.ts'
 import type { UploadRow } from './content-row-store.ts'
 import * as store from './content-row-store.ts'
@@ -166,7 +167,7 @@ export class OpenUpload {
     try {
       let received = 0
       let unconfirmed = 0
-      for await (const chunk of untilAborted(chunks, signal)) {
+      for await (const chunk of combined(untilAborted(chunks, signal))) {
         received += chunk.length
         if (received > limit) throw tooManyBytes(limit)
         digests?.update(chunk)
