@@ -102,7 +102,7 @@ describe('CMS signatures', () => {
     assert.equal(check(signature, { anchors: [anchorOf(root)] }).state, 'untrusted')
   })
 
-  test('finds a chain over certificates in the signature', () => {
+  test('trusts a signer whose chain contains other certificates of the signature', () => {
     const middle = createCertificate('Middle', { issuer: root, isAuthority: true })
     const low = createCertificate('Low', { issuer: middle, isAuthority: true })
     const own = createCertificate('Own', { issuer: low })
@@ -297,14 +297,14 @@ describe('minisign signatures', () => {
 })
 
 describe('trust anchors', () => {
-  test('refuse private keys, several certificates and texts that are not certificates', () => {
+  test('refuses private keys, several certificates and texts that are not certificates as trust anchors', () => {
     refusalOf(() => parseTrustAnchor(root.pem + signer.pem))
     refusalOf(() => parseTrustAnchor(root.pem.replaceAll('CERTIFICATE', 'PRIVATE KEY')))
     refusalOf(() => parseTrustAnchor('-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----'))
     refusalOf(() => parseTrustAnchor(''))
   })
 
-  test('have the subject and the end of the validity of a certificate', () => {
+  test('returns the subject and the end of the validity of a trust anchor', () => {
     const { format, subject, notAfter, fingerprint } = parseTrustAnchor(`a comment\n${root.pem}`)
     assert.equal(format, 'certificate')
     assert.equal(subject, 'CN=Root')

@@ -443,7 +443,7 @@ function chainTo(signer: SigningCertificate, { trusted, others, at }: ChainOptio
   return { detail }
 }
 
-/** Returns whether a certificate authority has issued a certificate that is above `issued` other authorities. */
+/** Returns whether an authority has issued a certificate. `issued` is the number of authorities below this authority. */
 function hasIssued({ x509, parsed }: SigningCertificate, certificate: X509Certificate, issued: number): boolean {
   if (!x509.ca || isSlow(x509.publicKey) || !certificate.checkIssued(x509)) return false
   if (!certificate.verify(x509.publicKey)) return false

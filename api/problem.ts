@@ -78,7 +78,7 @@ export const problemCodes = {
   link_without_schema: { status: 409, title: 'Asset link without this credential schema' },
   ambiguous_identity: { status: 409, title: 'Identifiers belong to several assets' },
   identity_taken: { status: 409, title: 'Identifier belongs to an asset that you cannot change' },
-  update_in_progress: { status: 409, title: 'Device is being updated by another campaign' },
+  update_in_progress: { status: 409, title: 'Device in use by a campaign' },
   artefact_in_use: { status: 409, title: 'Artefact in use' },
   artefact_not_usable: { status: 409, title: 'Artefact cannot be installed' },
   offset_mismatch: { status: 409, title: 'Part does not start at the stored offset' },

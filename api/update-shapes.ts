@@ -55,7 +55,7 @@ export type DeviceState = (typeof deviceStates)[number]
 export const finalDeviceStates = ['succeeded', 'failed', 'unknown', 'skipped', 'canceled'] as const
 
 /**
- * What a campaign does with a target. `update`: it is updated. `current`: it has the version already. The other outcomes are
+ * What a campaign does with a target. `update`: it is updated. `current`: it already has the version. The other outcomes are
  * reasons why the target is not updated.
  */
 export const planOutcomes = ['update', 'current', 'incompatible', 'no-link', 'forbidden', 'busy'] as const
@@ -89,21 +89,22 @@ export const artefactFields = {
     minItems: 1,
     maxItems: updateLimits.products,
     uniqueItems: true,
-    description: 'The product ids (article numbers) or names of the products of the artefact',
+    description: 'The products for which the artefact is intended: product ids (article numbers) or product names',
   }),
   hardwareVersions: Type.Optional(
     Type.Array(line(updateLimits.text), {
       minItems: 1,
       maxItems: updateLimits.hardwareVersions,
       uniqueItems: true,
-      description: 'The hardware versions on which the artefact runs; without it, all',
+      description:
+        'The hardware versions on which the artefact can be installed. Without this list, all hardware versions',
     }),
   ),
   requires: Type.Optional(
     Type.Array(closed({ from: Type.Optional(VersionRange) }), {
       maxItems: updateLimits.requirements,
       description:
-        'The installed versions from which the artefact can be installed. One of them must match; without it, all match',
+        'The ranges of installed versions on which the artefact can be installed. One range must contain the installed version. Without this list, all versions are allowed',
     }),
   ),
   releaseNotes: Type.Optional(Type.String({ maxLength: updateLimits.releaseNotes, pattern: textPattern })),
@@ -155,13 +156,16 @@ export const TrustAnchor = closed({
 export type TrustAnchor = Static<typeof TrustAnchor>
 
 export const UpdateSettings = closed({
-  allowsUnsigned: Type.Boolean({ description: 'Whether artefacts without a valid signature can be installed' }),
+  allowsUnsigned: Type.Boolean({
+    description:
+      'Whether artefacts without a signature, or with a signature that no trust anchor confirms, can be installed. Artefacts with an invalid signature can never be installed',
+  }),
 })
 export type UpdateSettings = Static<typeof UpdateSettings>
 
 export const MaintenanceWindow = closed({
   cron: Type.String({ minLength: 1, maxLength: 256, description: 'The starts of the window, as a cron expression' }),
-  minutes: Type.Integer({ minimum: 1, maximum: updateLimits.windowMinutes, description: 'Its duration' }),
+  minutes: Type.Integer({ minimum: 1, maximum: updateLimits.windowMinutes, description: 'The duration of the window' }),
   timezone: Type.String({ minLength: 1, maxLength: 64, description: 'IANA time zone, such as Europe/Berlin' }),
 })
 export type MaintenanceWindow = Static<typeof MaintenanceWindow>
@@ -192,7 +196,7 @@ export const campaignFields = {
   targets: CampaignTargets,
   waves: Type.Array(Wave, {
     maxItems: updateLimits.waves,
-    description: 'The parts of the targets, one after the other. The last wave also contains all remaining targets',
+    description: 'The sizes of the waves, in order. The last wave also contains all remaining targets',
   }),
   stopOnFailurePercent: Type.Number({
     minimum: 0,
@@ -206,9 +210,11 @@ export const campaignFields = {
   verifyMinutes: Type.Integer({
     minimum: updateLimits.verifyMinutes.minimum,
     maximum: updateLimits.verifyMinutes.maximum,
-    description: 'The time in which a device must report the new version after the activation',
+    description: 'The time after the activation in which a device must report the new version',
   }),
-  allowsDowngrade: Type.Boolean({ description: 'Whether devices with a newer version are updated' }),
+  allowsDowngrade: Type.Boolean({
+    description: 'Whether the artefact is also installed on devices with a newer version',
+  }),
 }
 
 /** The fields of a new campaign. Most have a default. */
@@ -244,20 +250,20 @@ export const Campaign = closed({
     closed({ filter: filterText }),
     closed({
       assetIds: Type.Array(Uuid, {
-        description: `The targets that the caller can read. Lists of campaigns contain at most ${updateLimits.shownTargets}`,
+        description: `The targets that the caller can read. In a list of campaigns, each campaign contains at most ${updateLimits.shownTargets} targets`,
       }),
     }),
   ]),
   state: oneOf(campaignStates),
   stateReason: Type.Optional(
-    Type.String({ description: 'Why the campaign is paused, stopped or waits, such as the next start of its window' }),
+    Type.String({ description: 'The reason why the campaign is paused, stopped or waiting, such as a closed window' }),
   ),
   artefact: closed({ name: Type.String(), version: Type.String(), kind: oneOf(artefactKinds) }),
   devices: count,
   counts: StateCounts,
   wave: Type.Optional(Type.Integer({ minimum: 1, description: 'The current wave' })),
   waveCounts: Type.Array(closed({ wave: Type.Integer({ minimum: 1 }), counts: StateCounts })),
-  actions: Type.Array(oneOf(campaignActions), { description: 'What the caller can do now' }),
+  actions: Type.Array(oneOf(campaignActions), { description: 'The actions that the caller can perform now' }),
   jobId: Type.Optional(Type.String({ description: 'The job of the campaign in /jobs/v1, after its start' })),
   createdBy: Person,
   approvedBy: Type.Optional(Person),
@@ -282,13 +288,21 @@ const target = {
 export const PlannedDevice = closed({
   ...target,
   outcome: oneOf(planOutcomes),
-  reason: Type.Optional(Type.String({ description: 'Why the asset is not updated, or what is special in its order' })),
+  reason: Type.Optional(
+    Type.String({
+      description: 'Why the asset is not updated, or why only one device of its group is updated at a time',
+    }),
+  ),
   order: Type.Integer({
     minimum: 0,
     description: 'Devices with a lower order are updated first. Devices with the same order can be updated together',
   }),
-  after: Type.Array(Uuid, { description: 'Assets of the campaign that must be done before' }),
-  notWith: Type.Array(Uuid, { description: 'Assets of the campaign that are never updated at the same time' }),
+  after: Type.Array(Uuid, {
+    description: 'Assets of the campaign whose updates must end before the update of this asset starts',
+  }),
+  notWith: Type.Array(Uuid, {
+    description: 'Assets of the campaign that are never updated at the same time as this asset',
+  }),
   nextWindow: Type.Optional(Timestamp),
 })
 export type PlannedDevice = Static<typeof PlannedDevice>
@@ -312,7 +326,9 @@ export const CampaignDevice = closed({
   state: oneOf(deviceStates),
   progress: Type.Integer({ minimum: 0, maximum: 100 }),
   step: Type.Integer({ minimum: 0, description: 'The number of the current step in `steps`, starting at 0' }),
-  reason: Type.Optional(Type.String({ description: 'Why the device failed, is unknown, waits or is skipped' })),
+  reason: Type.Optional(
+    Type.String({ description: 'The reason why the device is failed, unknown, waiting, skipped or canceled' }),
+  ),
   reportedVersion: Type.Optional(
     Type.String({ description: 'The version that the device reported after the activation' }),
   ),
@@ -336,7 +352,7 @@ export const DriftProduct = closed({
   devices: count,
   versions: Type.Array(
     closed({
-      version: Type.Union([Type.String(), Type.Null()], { description: 'null: the version is not known' }),
+      version: Type.Union([Type.String(), Type.Null()], { description: 'The version. It is null if it is not known' }),
       devices: count,
       isOutlier: Type.Boolean({ description: 'Whether few devices of the product have this version' }),
     }),
@@ -344,16 +360,18 @@ export const DriftProduct = closed({
   ),
   newestKnown: Type.Optional(Type.String({ description: 'The newest version of the artefacts and of the devices' })),
   newestArtefactId: Type.Optional(Uuid),
-  outdated: Type.Integer({ minimum: 0, description: 'Devices with an older version than the newest known one' }),
+  outdated: Type.Integer({ minimum: 0, description: 'The number of devices with an older version than `newestKnown`' }),
 })
 export type DriftProduct = Static<typeof DriftProduct>
 
 export const AssetUpdates = closed({
   assetId: Uuid,
   version: Type.Optional(Type.String()),
-  canUpdate: Type.Boolean({ description: 'Whether a link that can update the device runs' }),
+  canUpdate: Type.Boolean({ description: 'Whether an asset link that can update the device is running' }),
   problem: Type.Optional(Type.String({ description: 'Why the device cannot be updated now' })),
-  canRetrieve: Type.Array(oneOf(retrievedKinds), { description: 'What can be read from the device' }),
+  canRetrieve: Type.Array(oneOf(retrievedKinds), {
+    description: 'The kinds of artefacts that can be read from the device',
+  }),
   artefacts: Type.Array(
     closed({
       artefactId: Uuid,
@@ -382,7 +400,7 @@ export const Impact = closed({
     description: 'Assets that are redundant with the asset',
   }),
   isComplete: Type.Boolean({
-    description: 'False if the group of connected assets is too large, or has hidden assets',
+    description: 'False if the group of connected assets is too large, or contains assets that the caller cannot read',
   }),
   isCertain: Type.Boolean({ description: 'False in rings and when the direction of connections is not known' }),
 })

@@ -80,7 +80,7 @@ const manage = 'glb_update_manage'
 const campaignErrors = ['not_found', 'conflict', 'forbidden'] as const
 const contentType = 'application/octet-stream'
 
-/** A campaign of this type of change. The response is the campaign after the change. */
+/** Returns an operation that changes the state of a campaign. Its response is the changed campaign. */
 function campaignChange<const Path extends string>(path: Path, summary: string) {
   return {
     method: 'POST',
@@ -105,7 +105,7 @@ export const updates = contract({
       path: '/artefacts',
       summary: 'Create an artefact; its content is uploaded afterwards',
       description:
-        'If the caller can see an artefact with the same SHA-256 and size, the content is complete at once.',
+        'If the caller can read an artefact with the same SHA-256 and size, the content is complete immediately.',
       access: manage,
       body: data(
         closed({
@@ -149,7 +149,7 @@ export const updates = contract({
       method: 'PATCH',
       path: '/artefacts/{id}',
       summary: 'Change the description of an artefact',
-      description: 'The content, version and kind do not change. Campaigns that run keep their plan.',
+      description: 'The content, version and kind cannot be changed. Running campaigns keep their plan.',
       access: manage,
       params: byId,
       body: data(
@@ -168,7 +168,7 @@ export const updates = contract({
     deleteArtefact: {
       method: 'DELETE',
       path: '/artefacts/{id}',
-      summary: 'Delete an artefact and, if no other artefact has it, its content',
+      summary: 'Delete an artefact, and its content if no other artefact uses it',
       access: manage,
       params: byId,
       answers: { 204: empty },
@@ -187,7 +187,7 @@ export const updates = contract({
       method: 'PUT',
       path: '/artefacts/{id}/content',
       summary: 'Upload content, or continue an upload',
-      description: `With \`Content-Range: bytes <first>-<last>/<size>\`, the request sends a part that starts at the stored offset. Without it, it sends all bytes. \`bytes */<size>\` without a body completes an upload whose bytes are all stored. The response 202 means that bytes are missing. A part has at most ${updateLimits.contentBytesPerRequest} bytes. Bytes that arrived before the connection was lost are kept.`,
+      description: `With \`Content-Range: bytes <first>-<last>/<size>\`, the request sends a part that starts at the stored offset. Without this header, the request sends all bytes. \`bytes */<size>\` without a body completes an upload whose bytes are all stored. The response 202 means that bytes are missing. A part has at most ${updateLimits.contentBytesPerRequest} bytes. If the connection is lost, the platform keeps the bytes that it has received.`,
       access: manage,
       waits: true,
       params: byId,
@@ -231,7 +231,7 @@ export const updates = contract({
     createTrustAnchor: {
       method: 'POST',
       path: '/trust-anchors',
-      summary: 'Add a certificate or public key; signatures of existing artefacts are checked again',
+      summary: 'Add a certificate or public key; the platform checks the signatures of existing artefacts again',
       access: 'glb_access_manage',
       body: data(
         closed({
@@ -245,7 +245,7 @@ export const updates = contract({
     deleteTrustAnchor: {
       method: 'DELETE',
       path: '/trust-anchors/{id}',
-      summary: 'Delete a trust anchor; artefacts that only it confirms can no longer be installed',
+      summary: 'Delete a trust anchor; artefacts that no other trust anchor confirms can no longer be installed',
       access: 'glb_access_manage',
       params: byId,
       answers: { 204: empty },
@@ -287,7 +287,8 @@ export const updates = contract({
       method: 'PUT',
       path: '/windows/{nodeId}',
       summary: 'Set the maintenance window of a hierarchy node and all nodes below',
-      description: 'A device is updated only when the windows of the campaign and of all its nodes are open.',
+      description:
+        'A device is updated only while the window of the campaign and the windows of all nodes of the device are open.',
       access: manage,
       params: byNode,
       body: data(MaintenanceWindow),
@@ -368,7 +369,7 @@ export const updates = contract({
     planCampaign: {
       method: 'POST',
       path: '/campaigns/{id}/plan',
-      summary: 'Compute what a draft would do with each asset, and why; nothing is changed',
+      summary: 'Compute what a draft would do with each asset, and why, without a change',
       access: manage,
       readOnly: true,
       waits: true,
@@ -382,28 +383,29 @@ export const updates = contract({
       errors: [...campaignErrors, 'artefact_not_usable', 'too_many_targets'],
     },
     startCampaign: {
-      ...campaignChange('start', 'Start a draft: the targets are frozen'),
+      ...campaignChange('start', 'Start a draft; its targets no longer change'),
       description:
-        'A campaign with approval waits for another person. Requires `inventory_write_asset_data` in the access group of each device that is updated.',
+        'A campaign that requires approval updates devices only after another person has approved it. Devices in access groups in which the caller has no `inventory_write_asset_data` are skipped.',
       waits: true,
     },
     approveCampaign: {
       ...campaignChange('approve', 'Approve a campaign of another person'),
-      description: 'The person who started the campaign, service accounts and gateways cannot approve it.',
+      description: 'The persons who created and started the campaign, service accounts and gateways cannot approve it.',
     },
     pauseCampaign: {
       ...campaignChange('pause', 'Pause a campaign'),
-      description: 'Devices that are being updated are completed. No other device starts.',
+      description:
+        'Running transfers and activations are completed. No other device starts, and no prepared device is activated.',
     },
     resumeCampaign: campaignChange('resume', 'Resume a paused or stopped campaign'),
     cancelCampaign: {
       ...campaignChange('cancel', 'Cancel a campaign'),
-      description: 'Prepared devices discard the artefact. A device that activates the artefact is completed.',
+      description: 'Prepared devices discard the artefact. Activations that have started are completed.',
     },
     retryCampaign: {
       ...campaignChange('retry', 'Update failed devices again'),
       description:
-        'Without `assetIds`, all failed devices. Unknown and canceled devices are retried only if they are named.',
+        'Without `assetIds`, all failed devices are retried. Unknown and canceled devices are retried only if `assetIds` contains them.',
       body: Type.Optional(
         data(closed({ assetIds: Type.Optional(Type.Array(Uuid, { minItems: 1, maxItems: updateLimits.targets })) })),
       ),
@@ -448,7 +450,7 @@ export const updates = contract({
     readAssetUpdates: {
       method: 'GET',
       path: '/assets/{id}',
-      summary: 'Read the version of an asset, the artefacts for it, and its updates',
+      summary: 'Read the version, the suitable artefacts and the updates of an asset',
       access: 'inventory_read_asset_data',
       params: byAsset,
       answers: { 200: data(AssetUpdates) },
@@ -466,7 +468,7 @@ export const updates = contract({
     createRetrieval: {
       method: 'POST',
       path: '/assets/{id}/retrievals',
-      summary: 'Read a backup, configuration or log file from a device into an artefact',
+      summary: 'Read a backup, configuration or log file from a device, and store it as an artefact',
       description: 'Requires `inventory_write_asset_data` in the access group of the asset.',
       access: manage,
       params: byAsset,
@@ -477,7 +479,7 @@ export const updates = contract({
     listRetrievals: {
       method: 'GET',
       path: '/assets/{id}/retrievals',
-      summary: 'List what was read from a device, newest first',
+      summary: 'List the retrievals of an asset, newest first',
       access: read,
       params: byAsset,
       query: closed(pageQuery),
@@ -510,7 +512,7 @@ export const updates = contract({
     putJobContent: {
       method: 'PUT',
       path: '/jobs/{jobId}/content',
-      summary: 'Upload what a gateway read from a device, in parts',
+      summary: 'Upload the file that a gateway read from a device, in parts',
       description:
         'The header `Content-Range` is `bytes <first>-<last>/*`, and `bytes <first>-<last>/<size>` for the last part. A part starts at the stored offset.',
       access: 'glb_gateway_work',

@@ -36,7 +36,7 @@ export function versionParts(version: string): string[] {
   return withoutLastZeros(parts)
 }
 
-/** Removes each zero that no other number follows before the next word. */
+/** Removes the zeros at the end of each row of numbers. A word ends a row. */
 function withoutLastZeros(parts: readonly string[]): string[] {
   const kept: string[] = []
   for (const part of parts.toReversed()) {
@@ -95,7 +95,7 @@ function partKey(part: string): string {
   return longLead + String(part.length).padStart(6, '0') + part
 }
 
-/** Returns whether a part is a number. A zero without its digits is a number too. */
+/** Returns whether a part is a number. The empty part is the number 0. */
 export function isNumber(part: string): boolean {
   return part === '' || (part >= '0' && part < ':')
 }

@@ -178,7 +178,7 @@ describe('updates in the console', () => {
     await dialog().getByText('The platform cannot detect whether such an artefact was manipulated.').waitFor()
     await assertOverlayReachable(page, 'warning about unsigned artefacts')
     assert.ok(await inDialog('Allow unsigned artefacts').isDisabled())
-    await dialog().getByLabel('I know the risk').check()
+    await dialog().getByLabel('I accept the risk').check()
     await inDialog('Allow unsigned artefacts').click()
     await page.getByText('Unsigned artefacts can be installed on all devices of this tenant.').waitFor()
     await assertAxeCleanEverywhere(page, 'trust with unsigned artefacts')
@@ -424,7 +424,7 @@ describe('updates in the console', () => {
     await heading('Controllers of the plant')
   })
 
-  test('is used in German', async () => {
+  test('shows campaigns and artefacts in German', async () => {
     await page.keyboard.press('Control+k')
     await page.keyboard.type('deutsch')
     await page.keyboard.press('Enter')

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { temporaryFolder } from './platform.ts'
 import { updateFleet } from './update-fleet.ts'
 
-test('50 devices with faults end in a true state while gateway and platform are killed, and none is updated twice', async (context) => {
+test('reports the actual state of 50 devices with faults while gateway and platform are killed, and updates none twice', async (context) => {
   using folder = temporaryFolder('fleet')
   const { states, activations, ms } = await updateFleet({
     home: folder.path,

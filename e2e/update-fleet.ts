@@ -116,7 +116,7 @@ export async function updateFleet(options: FleetOptions): Promise<FleetResult> {
   return { states, kills, activations, ms: performance.now() - startedAt }
 }
 
-/** Scans the plant and returns its devices. Modules have no address of their own and are updated like other devices. */
+/** Scans the plant and returns its devices. Modules without an address are updated like other devices. */
 async function scanned(
   fleet: Fleet,
   { devices, faultPercent, seed, restartMs = 300 }: FleetOptions,

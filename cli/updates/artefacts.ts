@@ -105,24 +105,24 @@ function addUpload(parent: Command, terminal: Terminal): void {
       .argument('<file>')
       .option('--name <name>', 'name of the artefact (default: the name of the file)')
       .requiredOption('--manufacturer <name>', 'manufacturer of the products')
-      .requiredOption('--product <product>', 'product id or name for which the file is made; repeatable', collect)
+      .requiredOption('--product <product>', 'product id or product name of the devices; repeatable', collect)
       .requiredOption('--version <version>', 'version of the artefact')
       .addOption(new Option('--kind <kind>', 'kind of the artefact').choices(artefactKinds).default('firmware'))
-      .option('--hardware <version>', 'hardware version for which the file is made; repeatable', collect)
+      .option('--hardware <version>', 'hardware version of the devices (default: all); repeatable', collect)
       .option(
         '--requires <range>',
-        'installed versions from which it can be installed, such as ">=2.0 <3.0"; repeatable',
+        'range of installed versions on which the artefact can be installed, such as ">=2.0 <3.0"; repeatable',
         collect,
       )
       .option('--signature <file>', 'detached signature: CMS in PEM format (.p7s), or minisign (.minisig)')
-      .option('--notes <file>', 'release notes'),
+      .option('--notes <file>', 'file with the release notes'),
     terminal,
     upload,
   ).addHelpText(
     'after',
     `
-The platform checks the SHA-256 and the signature. Without a valid signature of a trusted key, an artefact cannot be
-installed, unless an administrator allowed unsigned artefacts. If the upload is interrupted, repeat the command.
+The platform checks the SHA-256 and the signature. An artefact without a signature of a trusted key
+can be installed only if an administrator allows unsigned artefacts. If the upload is interrupted, repeat the command.
 
 Examples:
   openssl cms -sign -binary -outform PEM -in fw.bin -signer cert.pem -inkey key.pem -out fw.p7s

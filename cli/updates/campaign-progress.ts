@@ -61,7 +61,7 @@ async function printEnd(session: Session, campaign: Campaign): Promise<void> {
   if (state === 'canceled') throw new CommandError(`Campaign ${id} was canceled.`)
   if (problems > 0)
     throw new CommandError(`${formatCount(problems, 'device')} failed or are in an unknown state.`, {
-      next: `see millwright updates devices ${id}; repeat failed ones with millwright updates retry ${id}`,
+      next: `see millwright updates devices ${id}; update failed devices again with millwright updates retry ${id}`,
     })
 }
 

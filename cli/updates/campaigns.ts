@@ -175,11 +175,15 @@ Examples:
 /** Adds the commands that change a campaign. */
 function addChanges(parent: Command, terminal: Terminal): void {
   const simple = [
-    ['start', 'start a draft; its targets are frozen', 'startCampaign'],
+    ['start', 'start a draft; its targets no longer change', 'startCampaign'],
     ['approve', 'approve a campaign of another person', 'approveCampaign'],
-    ['pause', 'start no more devices; devices that are being updated are completed', 'pauseCampaign'],
+    ['pause', 'pause a campaign: no other device starts, and prepared devices wait', 'pauseCampaign'],
     ['resume', 'continue a paused or stopped campaign', 'resumeCampaign'],
-    ['cancel', 'end a campaign; prepared devices discard the artefact', 'cancelCampaign'],
+    [
+      'cancel',
+      'cancel a campaign: prepared devices discard the artefact, and running activations are completed',
+      'cancelCampaign',
+    ],
   ] as const
   for (const [name, description, operation] of simple)
     platformCommand(
@@ -195,7 +199,7 @@ function addChanges(parent: Command, terminal: Terminal): void {
   platformCommand(
     parent
       .command('retry')
-      .description('update failed devices again; devices in the state unknown only if you name them')
+      .description('update failed devices again; unknown and canceled devices only with --asset')
       .argument('<campaign>', 'id or name')
       .option('--asset <asset>', 'only this asset: id or name; repeatable', collect),
     terminal,
@@ -237,7 +241,7 @@ function withCampaignOptions(command: Command): Command {
     .option('--asset <asset>', 'this asset: id or name; repeatable', collect)
     .option('--name <name>', 'name of the campaign (default: the artefact and the date)')
     .option('--wave <size>', 'size of a wave: a number of devices, or a percentage such as 25%; repeatable', addWave)
-    .option('--stop-at <percent>', 'stop when more than this percentage of a wave has failed', percent, 10)
+    .option('--stop-at <percent>', 'stop when more than this percentage of a wave is failed or unknown', percent, 10)
     .option('--window <cron>', 'starts of the maintenance window, such as "0 22 * * 6"')
     .option('--window-minutes <minutes>', 'duration of the window', wholeNumber(1, updateLimits.windowMinutes))
     .option('--timezone <zone>', 'time zone of the window', localTimezone)
@@ -245,7 +249,7 @@ function withCampaignOptions(command: Command): Command {
     .option('--concurrent <count>', 'devices at the same time', wholeNumber(1, updateLimits.concurrentDevices), 20)
     .option(
       '--verify-minutes <minutes>',
-      'time in which a device must report the new version',
+      'minutes after the activation in which a device must report the new version',
       wholeNumber(updateLimits.verifyMinutes.minimum, updateLimits.verifyMinutes.maximum),
       updateLimits.verifyMinutes.default,
     )
@@ -270,7 +274,7 @@ function addWave(text: string, before: readonly Wave[] = []): Wave[] {
 async function create(session: Session, artefact: string, options: CampaignOptions): Promise<{ data: Campaign }> {
   const { window, windowMinutes, timezone } = options
   if ((window === undefined) !== (windowMinutes === undefined))
-    throw usageError('--window and --window-minutes belong together.', 'pass both, or none of them')
+    throw usageError('--window and --window-minutes must be used together.', 'pass both options, or none of them')
   const targets = await targetsOf(session, options)
   const id = await artefactId(session, artefact)
   const name = options.name ?? `${artefact.slice(0, 100)} ${new Date().toISOString().slice(0, 16).replace('T', ' ')}`
@@ -330,7 +334,7 @@ async function install(session: Session, artefact: string, options: InstallOptio
     await printPlanSummary(session, data)
     const devices = data.summary.outcomes.update
     if (devices === 0)
-      throw new CommandError('No device can be updated.', { next: 'choose other targets, or see the reasons above' })
+      throw new CommandError('No device can be updated.', { next: 'read the reasons above, or choose other targets' })
     await confirm(session, `Update ${devices} ${devices === 1 ? 'device' : 'devices'}?`, options)
   } catch (error) {
     await discard()

@@ -39,7 +39,7 @@ export function addDevices(parent: Command, terminal: Terminal): void {
   platformCommand(
     parent
       .command('asset')
-      .description('show the version of an asset, the artefacts for it, and its updates')
+      .description('show the version, the suitable artefacts and the updates of an asset')
       .argument('<asset>', 'id or name'),
     terminal,
     async (session, name: string) => {

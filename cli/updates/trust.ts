@@ -53,7 +53,7 @@ export function addTrust(parent: Command, terminal: Terminal): void {
   platformCommand(
     trust
       .command('remove')
-      .description('no longer trust a certificate or key')
+      .description('remove a trusted certificate or key')
       .argument('<name>', 'name or id')
       .option('--yes', 'do not ask'),
     terminal,
@@ -69,14 +69,16 @@ export function addTrust(parent: Command, terminal: Terminal): void {
     parent
       .command('settings')
       .description('show or change whether unsigned artefacts can be installed')
-      .addOption(new Option('--unsigned <choice>', 'artefacts without a valid signature').choices(['allow', 'refuse'])),
+      .addOption(
+        new Option('--unsigned <choice>', 'artefacts without a trusted signature').choices(['allow', 'refuse']),
+      ),
     terminal,
     async (session, { unsigned }: { unsigned?: 'allow' | 'refuse' }) => {
       if (unsigned === undefined) return session.output.show(await session.api(updates).readSettings({}))
       const body = { data: { allowsUnsigned: unsigned === 'allow' } }
       const answer = await session.api(updates).putSettings({ body })
       const state = answer.data.allowsUnsigned ? 'can be installed' : 'are refused'
-      await session.output.done(`Artefacts without a valid signature ${state}.`, answer)
+      await session.output.done(`Artefacts without a trusted signature ${state}.`, answer)
     },
   )
 }

@@ -13,7 +13,7 @@ export function addCommands(updates: Command, terminal: Terminal): void {
     'after',
     `
 An artefact is a file for devices, such as firmware. A campaign installs an artefact on many devices: in waves, in
-maintenance windows, and in an order that keeps the plant connected.
+maintenance windows, and in the order of the topology (downstream devices first).
 
 Examples:
   millwright updates trust add vendor.pem --name Vendor

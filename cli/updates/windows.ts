@@ -27,7 +27,7 @@ export function addWindows(parent: Command, terminal: Terminal): void {
           timezone: 'window.timezone',
           'next start': 'nextStart',
         },
-        nothing: 'No maintenance windows. Devices are updated at any time, unless a campaign has a window.',
+        nothing: 'No maintenance windows. Devices can be updated at any time, unless the campaign has a window.',
       })
     },
   )

@@ -79,7 +79,10 @@ export async function requireTrusted(
   const source = local === undefined ? 'the platform' : updateTrustFileName
   if (signature === undefined) {
     if (allowsUnsigned) return
-    throw new UpdateError('artefact_not_trusted', `The artefact has no signature, and ${source} does not allow that`)
+    throw new UpdateError(
+      'artefact_not_trusted',
+      `The artefact has no signature, and ${source} does not allow unsigned artefacts`,
+    )
   }
   const result = await check(artefact, signature, { trustAnchors, now })
   if (result.state === 'valid' || (result.state === 'untrusted' && allowsUnsigned)) return

@@ -27,11 +27,12 @@ import {
 } from './update-journal.ts'
 
 /**
- * This file runs one update job. The job moves through states at the platform; the journal contains what the gateway did. Both
- * together decide the next action (`nextAction`), so that a gateway that was killed at any step continues correctly.
+ * This file runs one update job. The platform stores the state of the job, and the journal stores what the gateway did. Both
+ * decide the next action (`nextAction`), so that a gateway that was killed at any step continues correctly.
  *
  * The activation is called only after the platform accepted the state `ACTIVATING` and after the journal contains the call.
- * If the link does not answer the call, the device is only read: with the new version, the job is `ACTIVATED`, else `UNKNOWN`.
+ * If the link does not answer the call, the gateway only reads the device. The job ends as `ACTIVATED` if the device reports the
+ * new version, and as `UNKNOWN` otherwise.
  */
 
 export type UpdateParts = DeviceNames & {
@@ -67,13 +68,13 @@ const limits = {
   attempts: 4,
   /** How long a call of a busy link is repeated. */
   busyMs: 15 * 60_000,
-  /** How long a link is expected after a restart of the gateway. */
+  /** How long the gateway waits for the first inspection of a link after its start. */
   inspectedMs: 5_000,
   /** The longest pause between two reads of the version. */
   verifyMs: 15_000,
   /** The minimum time in which a device is read after a restart of the gateway. */
   resumedMs: 60_000,
-  /** The number of equal reads of such a version. */
+  /** The number of successive reads with this version that are needed before it is the result. */
   equalReads: 3,
 } as const
 
@@ -351,7 +352,10 @@ export class DeviceUpdate implements Disposable {
     if (credentialId === undefined) return undefined
     const access = await this.#credentials.find(credentialId)
     if (access !== undefined) return access
-    throw new UpdateError('unauthenticated', 'The credentials that the device accepted are no longer available')
+    throw new UpdateError(
+      'unauthenticated',
+      'The credentials that the device accepted are no longer available. Check the credentials of the asset',
+    )
   }
 
   /** Requests the permission of the platform when everything that the activation needs is available. */

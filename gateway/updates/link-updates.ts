@@ -292,7 +292,7 @@ async function readAnswers(answers: Answers, { call, silence, onRequest }: ReadO
 const refusals: Readonly<Record<number, { code: UpdateError['code']; text: string }>> = {
   [ArtefactOperationState.AOS_ERROR_IDENTITY_CHECK_FAIL]: {
     code: 'another_device',
-    text: 'The device is not the one for which the update is',
+    text: 'The update is for another device',
   },
   [ArtefactOperationState.AOS_ERROR_INCOMPATIBLE]: {
     code: 'incompatible',

@@ -22,7 +22,7 @@ function definitionOf(asset: Document) {
   return { assetLinkId, assetIdentifiers: documentsOf(asset.asset_identifiers), addresses, fromVersion }
 }
 
-test('updates the devices of the plant link with faults: each ends in a true state, and none is activated twice', async (t) => {
+test('reports the actual state of each device of a plant with faults, and activates none twice', async (t) => {
   const cloud = await TestCloud.start()
   const updates = new TestUpdates(cloud)
   const home = temporaryFolder()

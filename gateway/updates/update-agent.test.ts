@@ -291,7 +291,7 @@ describe('an update fails', () => {
     })
   }
 
-  test('when the link sends nothing for too long', async (t) => {
+  test('fails an update when the link sends nothing for too long', async (t) => {
     const hooks = { onPrepare: () => new Promise(() => undefined) }
     const plant = await startPlant(t, { hooks, settings: { linkSilenceMs: 300 } })
     const job = plant.updates.offer(jobFor(plant.devices[0]), { content: firmware('2.0'), version: '2.0' })
@@ -300,7 +300,7 @@ describe('an update fails', () => {
     assert.match(end.message, /MILLWRIGHT_GATEWAY_LINK_SILENCE_SECONDS/)
   })
 
-  test('when the link is lost repeatedly during the transfer', async (t) => {
+  test('fails an update when the link is lost repeatedly during the transfer', async (t) => {
     let attempts = 0
     const hooks = {
       onContent: (_: TestDevice, bytes: number, __: Buffer[], call: Call) => {
@@ -316,7 +316,7 @@ describe('an update fails', () => {
     assert.deepEqual([end.state, end.result.code, attempts], ['FAILED', 'link_lost', 4])
   })
 
-  test('when the link is not registered', async (t) => {
+  test('fails an update when the link is not registered', async (t) => {
     const plant = await startPlant(t)
     const definition = { ...jobFor(plant.devices[0]), assetLinkId: 'another' }
     const job = plant.updates.offer(definition, { content: firmware('2.0'), version: '2.0' })
@@ -324,7 +324,7 @@ describe('an update fails', () => {
     assert.deepEqual([end.state, end.result.code], ['FAILED', 'link_not_found'])
   })
 
-  test('when the definition of the job is not valid', async (t) => {
+  test('fails an update when the definition of the job is not valid', async (t) => {
     const plant = await startPlant(t)
     const job = plant.updates.offer({ assetLinkId: 7 }, { content: firmware('2.0'), version: '2.0' })
     const end = await plant.updates.endOf(job)
@@ -341,7 +341,7 @@ describe('an update with a link that stops', () => {
     plant.link = await startUpdateLink(plant.devices, hooks, port)
   }
 
-  test('is prepared again when the link was restarted during the transfer', async (t) => {
+  test('prepares an update again when the link was restarted during the transfer', async (t) => {
     let isRestarted = false
     const plant = await startPlant(t, {
       hooks: {
@@ -357,14 +357,14 @@ describe('an update with a link that stops', () => {
     assert.deepEqual([(await plant.updates.endOf(job)).state, device.activations], ['ACTIVATED', 1])
   })
 
-  test('is activated when the device reports the new version after a lost acknowledgement', async (t) => {
+  test('ends an update as activated when the device reports the new version after a lost acknowledgement', async (t) => {
     const plant = await startPlant(t, { hooks: { onActivated: () => restart(plant) } })
     const [device] = plant.devices
     const job = plant.updates.offer(jobFor(device), { content: firmware('2.0'), version: '2.0' })
     assert.deepEqual([(await plant.updates.endOf(job)).state, device.activations], ['ACTIVATED', 1])
   })
 
-  test('is unknown when the acknowledgement is lost and the device has the old version', async (t) => {
+  test('ends an update as unknown when the acknowledgement is lost and the device has the old version', async (t) => {
     const plant = await startPlant(t, {
       hooks: {
         onActivate: async () => {
@@ -380,7 +380,7 @@ describe('an update with a link that stops', () => {
     assert.match(end.message, /did not acknowledge the activation. The device reports version 1\.0 instead of 2\.0/)
   })
 
-  test('is unknown when the device never answers after the activation', async (t) => {
+  test('ends an update as unknown when the device never answers after the activation', async (t) => {
     const plant = await startPlant(t, {
       hooks: {
         onActivated: (device) => {
@@ -395,7 +395,7 @@ describe('an update with a link that stops', () => {
     assert.match(end.message, /could not be read/)
   })
 
-  test('waits for a link that is busy, also with the activation', async (t) => {
+  test('waits for a busy link before the transfer and before the activation', async (t) => {
     const refusals = { prepare: 2, activate: 2 }
     const refuse = (step: keyof typeof refusals) => () => {
       if (refusals[step] === 0) return
@@ -411,7 +411,7 @@ describe('an update with a link that stops', () => {
 })
 
 describe('a canceled update', () => {
-  test('discards the artefact when it is canceled during the transfer', async (t) => {
+  test('discards the artefact of an update that is canceled during the transfer', async (t) => {
     const plant = await startPlant(t, {
       hooks: {
         onContent: async (_, __, ___, call) => {
@@ -426,7 +426,7 @@ describe('a canceled update', () => {
     assert.deepEqual([device.canceled, device.activations], [1, 0])
   })
 
-  test('discards the artefact when it is canceled in the state PREPARED', async (t) => {
+  test('discards the artefact of an update that is canceled in the state PREPARED', async (t) => {
     const plant = await startPlant(t)
     plant.updates.isActivating = false
     const [device] = plant.devices
@@ -437,7 +437,7 @@ describe('a canceled update', () => {
     assert.deepEqual([device.canceled, device.activations, device.prepared], [1, 0, undefined])
   })
 
-  test('is canceled and not activated when the platform cancels it before it allows the activation', async (t) => {
+  test('does not activate an update that the platform cancels before it allows the activation', async (t) => {
     const plant = await startPlant(t)
     const [device] = plant.devices
     const job = plant.updates.offer(jobFor(device), { content: firmware('2.0'), version: '2.0' })
@@ -448,7 +448,7 @@ describe('a canceled update', () => {
     assert.deepEqual([device.canceled, device.activations], [1, 0])
   })
 
-  test('fails with the reason when the link cannot discard the artefact', async (t) => {
+  test('fails a canceled update with the reason when the link cannot discard the artefact', async (t) => {
     const plant = await startPlant(t, {
       hooks: {
         onCancel: () => {
@@ -629,7 +629,7 @@ test('two jobs for one device run one after the other', async (t) => {
 })
 
 describe('an update without a connection to the platform', () => {
-  test('finishes the transfer, but does not activate before the platform accepts it', async (t) => {
+  test('finishes a transfer without the platform, but does not activate before the platform accepts it', async (t) => {
     const plant = await startPlant(t, {
       hooks: {
         onPrepare: () => plant.cloud.stop(),

@@ -114,7 +114,7 @@ class Simulation {
 }
 
 describe('the update journal', () => {
-  test('leads to at most one activation and to a true state, although the gateway is killed at any steps', () => {
+  test('leads to at most one activation and reports its actual result when the gateway is killed at any step', () => {
     const crashes = fc.array(fc.boolean(), { maxLength: 40 })
     const behaviour = fc.record({
       crashes,

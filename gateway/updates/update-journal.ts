@@ -226,6 +226,7 @@ function isRecent({ timestamp }: JournalEntry, nowMs: number): boolean {
 
 export const expiredOutcome: UpdateOutcome = {
   state: 'FAILED',
-  message: 'The gateway was not connected when the activation was allowed. The device was not activated',
+  message:
+    'The gateway did not receive the permission of the platform in time, so it did not activate the device. Retry the device',
   result: { code: 'activation_expired' },
 }

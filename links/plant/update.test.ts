@@ -179,7 +179,7 @@ describe('an update of a simulated device', () => {
     assert.equal((await plant.updates.activate({ jobId: 'job', device })).code, Code.FAILED_PRECONDITION)
   })
 
-  test('can be canceled after the transfer, but not by another job', async () => {
+  test('cancels an update after the transfer, but not for another job', async () => {
     const device = { seed: 1, device: 6 }
     const content = chunks(firmwareFor({ index: 6, version: '2.0' }))
     await plant.updates.prepare({ jobId: 'mine', device, content })
@@ -191,7 +191,7 @@ describe('an update of a simulated device', () => {
     assert.equal((await plant.updates.cancel({ jobId: 'mine', device })).code, 0)
   })
 
-  test('needs credentials for a protected device', async () => {
+  test('requires credentials for the update of a protected device', async () => {
     await plant.scan({ size: 10, seed: 2, protected_percent: 100 })
     const device = { seed: 2, device: 3 }
     const content = chunks(firmwareFor({ seed: 2, index: 3, version: '2.0' }))
@@ -209,7 +209,7 @@ describe('an update of a simulated device', () => {
     assert.equal((await prepare({ username: 'admin', password: 'admin_password' })).code, 0)
   })
 
-  test('is logged on the device, and the log, a backup and the configuration can be read', async () => {
+  test('writes updates to the log of the device, and reads the log, a backup and the configuration', async () => {
     const device = { seed: 1, device: 7 }
     await plant.updates.prepare({ jobId: 'job 7', device, content: chunks(firmwareFor({ index: 7, version: '2.0' })) })
     const log = await plant.updates.read({ jobId: 'read', device, kind: 'AT_LOGFILE' })
@@ -248,7 +248,7 @@ describe('an update of a simulated device', () => {
 })
 
 describe('faults of simulated devices', () => {
-  test('depend only on the seed and the settings, and have the requested share', () => {
+  test('selects faults only by the seed and the settings, with the requested share', () => {
     const settings = { faultPercent: 5, faults, restartMs }
     const faulty = (seed: number) => Array.from({ length: 20_000 }, (_, index) => faultOf({ seed, index }, settings))
     const first = faulty(1)
@@ -266,7 +266,7 @@ describe('faults of simulated devices', () => {
     )
   })
 
-  test('are refused if a name is unknown', async () => {
+  test('refuses unknown names of faults', async () => {
     await using plant = await startPlant()
     await assert.rejects(plant.scan({ update_faults: 'slow,explodes' }), /"explodes" is not one of slow/)
   })

@@ -28,7 +28,7 @@ describe('artefacts', () => {
 
   after(() => hub[Symbol.asyncDispose]())
 
-  test('are created, listed, found, changed and deleted', async () => {
+  test('creates, lists, finds, changes and deletes artefacts', async () => {
     const bytes = randomBytes(100)
     const created = await createArtefact(admin, bytes, { name: 'Valve firmware', products: ['VALVE-7', 'Valve'] })
     assert.deepEqual(created.content, { state: 'missing', receivedBytes: 0 })
@@ -67,13 +67,13 @@ describe('artefacts', () => {
     ])
   })
 
-  test('are refused with a range of versions or a signature that is not valid', async () => {
+  test('refuses artefacts with an invalid range of versions or an invalid signature', async () => {
     const bytes = randomBytes(10)
     assert.equal(await codeOf(createArtefact(admin, bytes, { requires: [{ from: '>=' }] })), 'invalid_version_range')
     assert.equal(await codeOf(createArtefact(admin, bytes, { signature: 'nothing' })), 'invalid_signature')
   })
 
-  test('are read by users with glb_jobs_read, and changed only by users with glb_update_manage', async () => {
+  test('lets users with glb_jobs_read read artefacts, and only users with glb_update_manage change them', async () => {
     const { id } = await uploadArtefact(hub, admin, randomBytes(10))
     await admin.authorization.createRole({ body: { data: { name: 'job-reader', permissions: ['glb_jobs_read'] } } })
     const reader = await hub.as('job-reader')
@@ -84,7 +84,7 @@ describe('artefacts', () => {
     assert.equal((await putContent(hub, reader, { id, bytes: randomBytes(1) })).status, 403)
   })
 
-  test('of other tenants do not exist, and contents are not shared between tenants', async () => {
+  test('hides the artefacts of other tenants, and does not share contents between tenants', async () => {
     const bytes = randomBytes(1_000)
     const { id } = await uploadArtefact(hub, admin, bytes)
     const stranger = await hub.as('administrator', { tenant: await hub.anotherTenant() })
@@ -95,7 +95,7 @@ describe('artefacts', () => {
     assert.equal(content.state, 'missing')
   })
 
-  test('with the same content share it, and the content is deleted with the last one', async () => {
+  test('stores the content of equal artefacts once, and deletes it with the last artefact', async () => {
     const bytes = randomBytes(5_000)
     const one = await uploadArtefact(hub, admin, bytes)
     const other = await createArtefact(admin, bytes, { name: 'The same content' })
@@ -110,7 +110,7 @@ describe('artefacts', () => {
     assert.equal((await createArtefact(admin, bytes)).content.state, 'missing')
   })
 
-  test('that wait for the same content are all complete when one of them is', async () => {
+  test('completes all artefacts that wait for the same content when one of them is uploaded', async () => {
     const bytes = randomBytes(3_000)
     const [one, other] = [await createArtefact(admin, bytes), await createArtefact(admin, bytes)]
     await putContent(hub, admin, { id: other.id, bytes: bytes.subarray(0, 100), range: 'bytes 0-99/3000' })
@@ -122,7 +122,7 @@ describe('artefacts', () => {
     assert.deepEqual(names, [])
   })
 
-  test('publish events about their changes', async () => {
+  test('publishes events about the changes of artefacts', async () => {
     const { id } = await uploadArtefact(hub, admin, randomBytes(10))
     await admin.updates.deleteArtefact({ params: { id } })
     await hub.settle()
@@ -132,7 +132,7 @@ describe('artefacts', () => {
     assert.deepEqual(types, [`${name}.created`, `${name}.completed`, `${name}.deleted`])
   })
 
-  test('whose upload is not completed are deleted after some days', async () => {
+  test('deletes artefacts whose upload is not completed after some days', async () => {
     const bytes = randomBytes(1_000)
     const { id } = await createArtefact(admin, bytes)
     await putContent(hub, admin, { id, bytes: bytes.subarray(0, 10), range: 'bytes 0-9/1000' })

@@ -17,13 +17,13 @@ function codeOf(work: () => unknown): string {
 }
 
 describe('Content-Range', () => {
-  test('has the first and the last byte and the size', () => {
+  test('parses the first byte, the last byte and the size of Content-Range', () => {
     assert.deepEqual(parseContentRange('bytes 0-9/100'), { first: 0, last: 9, size: 100 })
     assert.deepEqual(parseContentRange('bytes 0-9/*'), { first: 0, last: 9, size: undefined })
     assert.deepEqual(parseContentRange('bytes */100'), { first: 100, last: undefined, size: 100 })
   })
 
-  test('is refused if it is not valid', () => {
+  test('refuses an invalid Content-Range', () => {
     const texts = [
       '',
       'bytes',
@@ -42,7 +42,7 @@ describe('Content-Range', () => {
       )
   })
 
-  test('is parsed or refused, for any text', () => {
+  test('parses or refuses any text as Content-Range', () => {
     const part = fc.oneof(fc.string(), fc.nat().map(String), fc.constantFrom('*', '-', '/', 'bytes '))
     fc.assert(
       fc.property(fc.array(part, { maxLength: 8 }), (parts) => {
@@ -53,7 +53,7 @@ describe('Content-Range', () => {
     )
   })
 
-  test('keeps its numbers', () => {
+  test('returns the numbers that a generated Content-Range contains', () => {
     fc.assert(
       fc.property(fc.nat(), fc.nat(), fc.nat(), (first, more, rest) => {
         const last = first + more
@@ -66,7 +66,7 @@ describe('Content-Range', () => {
 })
 
 describe('Range', () => {
-  test('selects a part of the content', () => {
+  test('selects the part of the content that Range names', () => {
     assert.deepEqual(requestedRange('bytes=0-9', 100), { first: 0, last: 9 })
     assert.deepEqual(requestedRange('bytes=90-', 100), { first: 90, last: 99 })
     assert.deepEqual(requestedRange('bytes=90-200', 100), { first: 90, last: 99 })
@@ -74,12 +74,12 @@ describe('Range', () => {
     assert.deepEqual(requestedRange('bytes=-200', 100), { first: 0, last: 99 })
   })
 
-  test('is ignored if it is not valid or has several ranges', () => {
+  test('ignores an invalid Range and a Range with several ranges', () => {
     for (const text of [undefined, '', 'bytes=', 'bytes=-', 'bytes=9-0', 'bytes=0-1,3-4', 'items=0-1', 'bytes=a-b'])
       assert.equal(requestedRange(text, 100), undefined, text)
   })
 
-  test('is refused outside the content', () => {
+  test('refuses a Range outside the content', () => {
     for (const text of ['bytes=100-', 'bytes=100-200', 'bytes=-0'])
       assert.equal(
         codeOf(() => requestedRange(text, 100)),
@@ -88,7 +88,7 @@ describe('Range', () => {
       )
   })
 
-  test('is always inside the content, for any text', () => {
+  test('selects only bytes of the content, for any text of Range', () => {
     const part = fc.oneof(fc.string(), fc.nat(300).map(String), fc.constantFrom('-', ',', 'bytes='))
     fc.assert(
       fc.property(fc.array(part, { maxLength: 6 }), fc.integer({ min: 1, max: 200 }), (parts, size) => {

@@ -48,7 +48,7 @@ export function requestedRange(text: string | undefined, size: number): ByteRang
 }
 
 function unsatisfiable(size: number): Problem {
-  return new Problem('range_not_satisfiable', `The content has ${size} bytes. Request a range inside of it`, {
+  return new Problem('range_not_satisfiable', `The content has ${size} bytes. Request a range inside the content`, {
     headers: { 'content-range': `bytes */${size}` },
   })
 }

@@ -61,7 +61,7 @@ function isPerson({ principal }: Pick<Caller, 'principal'>): boolean {
 
 /** Requires that the caller is a person, and has neither created nor started the campaign. */
 export function requireApprover(caller: Caller, { principalId, createdById }: CampaignRow): void {
-  if (!isPerson(caller)) throw new Problem('forbidden', 'Only a person can approve a campaign')
+  if (!isPerson(caller)) throw new Problem('forbidden', 'Only a person can approve a campaign. Sign in as a user')
   if (caller.principal.id !== principalId && caller.principal.id !== createdById) return
   throw new Problem(
     'forbidden',

@@ -143,9 +143,12 @@ async function requirePossible(tx: Transaction, row: CampaignRow, action: Campai
   const counts = totalCounts(await store.countDevices(tx, [row.id], null))
   const possible = possibleActions(row.state, counts)
   if (possible.includes(action)) return
-  const others = possible.length === 0 ? 'Nothing is possible now' : `Possible now: ${possible.join(', ')}`
+  const others = possible.length === 0 ? 'No action is possible now' : `Possible now: ${possible.join(', ')}`
   const detail = action === 'retry' ? 'The campaign has no failed, unknown or canceled devices, or was canceled' : ''
-  throw new Problem('conflict', `The campaign is ${row.state}, so it does not allow "${action}". ${detail || others}`)
+  throw new Problem(
+    'conflict',
+    `The action "${action}" is not possible, because the campaign is ${row.state}. ${detail || others}`,
+  )
 }
 
 /**
@@ -167,36 +170,42 @@ function requireRetryable(retried: readonly { assetId: string }[], named: readon
   if (missing.length > 0)
     throw new Problem(
       'conflict',
-      `${missing.length} of the assets are not failed, unknown or canceled devices of the campaign, such as ${missing[0]}. Name only such devices`,
+      `${missing.length} of the assets are not failed, unknown or canceled devices of the campaign, for example ${missing[0]}. Remove these assets from \`assetIds\``,
     )
   if (retried.length === 0)
-    throw new Problem('conflict', 'No device has failed. Unknown and canceled devices must be named in `assetIds`')
+    throw new Problem(
+      'conflict',
+      'No device has failed. To retry unknown and canceled devices, name them in `assetIds`',
+    )
 }
 
 /** Requires that the plan updates at least one device. */
 function requireUpdates(plan: readonly PlanRow[]): void {
   if (plan.some(({ outcome }) => outcome === 'update')) return
   if (plan.length > updateLimits.targets)
-    throw new Problem('too_many_targets', `The limit is ${updateLimits.targets} targets`)
+    throw new Problem(
+      'too_many_targets',
+      `The campaign has ${plan.length} targets. The limit is ${updateLimits.targets}. Use a filter that selects fewer assets`,
+    )
   if (plan.some(({ outcome }) => outcome === 'busy')) throw inProgress()
   const [reason] = plan.flatMap((row) => row.reason ?? [])
   throw new Problem(
     'conflict',
     plan.length === 0
       ? 'The campaign has no targets that you can read. Change its targets'
-      : `The campaign would update none of its ${plan.length} targets${reason === undefined ? '' : `, for example: ${reason}`}. Compute its plan`,
+      : `The campaign would update none of its ${plan.length} targets${reason === undefined ? '' : `, for example: ${reason}`}. Compute the plan to read all reasons`,
   )
 }
 
 function inProgress(): Problem {
   return new Problem(
     'update_in_progress',
-    'Another campaign updates one of the devices. Wait until it has ended, cancel it, or remove the device from the targets',
+    'Another campaign that has not ended contains one of the devices. Wait until it has ended, cancel it, or remove the device from the targets',
   )
 }
 
 const skipReasons = {
-  current: 'The device has this version already',
+  current: 'The device already has this version',
   incompatible: 'The artefact cannot be installed on the device',
   'no-link': 'No running asset link can update the device',
   forbidden: 'The person who started the campaign cannot write the asset',

@@ -68,7 +68,7 @@ describe('rights for campaigns', () => {
   }
 
   describe('approval', () => {
-    test('waits for another person, who is shown, and starts no device before', async () => {
+    test('starts no device before another person has approved the campaign, and shows this person', async () => {
       const plant = await newPlant()
       const { id, state } = await startCampaign(admin, { artefactId, assetIds: plant.assetIds, approval: 'required' })
       assert.equal(state, 'pending-approval')
@@ -90,7 +90,7 @@ describe('rights for campaigns', () => {
       await workUntil(plant, id, (campaign) => campaign.state === 'finished')
     })
 
-    test('refuses the creator, service accounts, and persons who cannot write the devices', async () => {
+    test('refuses the approval of the creator, of service accounts, and of persons who cannot write the devices', async () => {
       const plant = await newPlant(1, group)
       const creator = await hub.as('administrator')
       const draft = await createDraft(creator, { artefactId, assetIds: plant.assetIds, approval: 'required' })
@@ -146,7 +146,7 @@ describe('rights for campaigns', () => {
     assert.deepEqual(
       devices.map(({ assetId, state }) => [assetId, state]),
       [[own.assetIds[0], 'waiting']],
-      'a target that the person cannot read is no target',
+      'targets that the person cannot read are left out',
     )
     await workUntil({ ...own, admin }, id, ({ state }) => state === 'finished')
     const permissions: Permission[] = ['glb_update_manage', 'glb_jobs_read', 'inventory_read_asset_data']

@@ -312,7 +312,7 @@ describe('campaigns', () => {
     assert.deepEqual([ended.counts.failed, ended.counts.succeeded], [2, 1])
   })
 
-  test('pauses: activating devices are completed, prepared ones wait, and no other device starts', async () => {
+  test('completes activations after a pause, while prepared devices wait and no other device starts', async () => {
     const plant = await newPlant(3)
     const { id } = await startCampaign(admin, { artefactId, assetIds: plant.assetIds, concurrentDevices: 2 })
     const first = await leased(plant)
@@ -395,7 +395,7 @@ describe('campaigns', () => {
       await stateIs(id, 'canceled')
     })
 
-    test('completes a device that activates the artefact, and then releases it for another campaign', async () => {
+    test('completes an activation that has started, and then releases the device for another campaign', async () => {
       const plant = await newPlant()
       const { id } = await startCampaign(admin, { artefactId, assetIds: plant.assetIds })
       await workOn(plant.gateway, await leased(plant))
@@ -504,7 +504,7 @@ describe('campaigns', () => {
       for (const { id } of [first, second]) await admin.updates.cancelCampaign({ params: { id } })
     })
 
-    test('lets one of two campaigns start that are started at the same time', async () => {
+    test('starts only one of two campaigns with the same devices that are started at the same time', async () => {
       const plant = await newPlant()
       const drafts = [
         await createDraft(admin, { artefactId, assetIds: plant.assetIds, window: closedWindow() }),

@@ -111,7 +111,10 @@ export function campaignHandlers(context: Context): Pick<Handlers<typeof updates
         if (row === undefined) throw missingCampaign(id)
         const counts = totalCounts(await store.countDevices(tx, [id], null))
         if (!possibleActions(row.state, counts).includes('delete'))
-          throw new Problem('conflict', `The campaign is ${row.state}. Cancel it and wait until all devices are final`)
+          throw new Problem(
+            'conflict',
+            `The campaign is ${row.state}. Cancel it, and delete it when the updates of all devices have ended`,
+          )
         await deleteDevices(tx, id)
         await store.deleteCampaign(tx, id)
         await reportCampaign(tx, caller, { row, action: 'deleteCampaign', event: 'deleted' })

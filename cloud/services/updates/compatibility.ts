@@ -118,9 +118,9 @@ function stepsFor(artefact: InstallableArtefact, device: DeviceProduct, others: 
 function noPath({ requires, version }: InstallableArtefact, installed: string | undefined): string {
   const ranges = (requires ?? []).flatMap(({ from: range }) => (range === undefined ? [] : [range])).join(' || ')
   if (installed === undefined) {
-    return `The installed version is not known. The version ${version} can be installed only on ${ranges}`
+    return `The installed version is not known. Version ${version} can be installed only on ${ranges}`
   }
-  return `The version ${version} can be installed only on ${ranges}, and no other artefacts lead from ${installed} to it`
+  return `Version ${version} can be installed only on ${ranges}, and no other artefacts lead from version ${installed} to one of these versions`
 }
 
 function isSame(one: string, other: string): boolean {

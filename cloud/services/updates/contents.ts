@@ -99,7 +99,8 @@ export async function leasedJob(
 
 async function requireContent({ database }: Context, caller: Caller, sha256: string): Promise<ContentRow> {
   const content = await database.read(caller, (handle) => findContent(handle, sha256))
-  if (content === undefined) throw new Problem('not_found', 'The content was deleted')
+  if (content === undefined)
+    throw new Problem('not_found', 'The content of the artefact was deleted. Upload the artefact again')
   return content
 }
 
@@ -126,7 +127,10 @@ async function requireUnfinished({ database }: Context, caller: Caller, id: stri
 function sentPart(text: string | undefined, { bytes }: ReceivedFile, { size }: { size: number }): SentPart {
   const part = text === undefined ? { first: 0, last: size - 1, size } : parseContentRange(text)
   if (part.size !== size)
-    throw new Problem('invalid_header', `The artefact has ${size} bytes, but Content-Range has another size`)
+    throw new Problem(
+      'invalid_header',
+      `The artefact has ${size} bytes, but Content-Range contains another size. Send the size of the artefact`,
+    )
   requireLength(part, bytes)
   return part
 }
@@ -135,7 +139,10 @@ function sentPart(text: string | undefined, { bytes }: ReceivedFile, { size }: {
 export function requireLength({ first, last }: SentPart, bytes: number | undefined): void {
   const expected = last === undefined ? 0 : last - first + 1
   if (bytes === undefined || bytes === expected) return
-  throw new Problem('invalid_header', `The body has ${bytes} bytes, but the part has ${expected} bytes`)
+  throw new Problem(
+    'invalid_header',
+    `The body has ${bytes} bytes, but Content-Range describes ${expected} bytes. Send exactly these bytes`,
+  )
 }
 
 /** Appends the part that a request sends to the upload. */
@@ -150,13 +157,13 @@ export async function receivePart(upload: OpenUpload, { first, last }: SentPart,
   if (upload.receivedBytes === last + 1) return
   throw new Problem(
     'invalid_body',
-    `The request ended before the part was complete. ${upload.receivedBytes} bytes are stored. Continue there`,
+    `The request ended before the part was complete. ${upload.receivedBytes} bytes are stored. Continue the upload at this offset`,
     { headers: offsetHeader(upload) },
   )
 }
 
 function wrongOffset(upload: OpenUpload): Problem {
-  const detail = `The part must start at byte ${upload.receivedBytes}. Send it again from there`
+  const detail = `The part must start at byte ${upload.receivedBytes}. Send the bytes from this offset`
   return new Problem('offset_mismatch', detail, { headers: offsetHeader(upload) })
 }
 
@@ -187,7 +194,7 @@ async function completeContent(context: Context, caller: Caller, { row, content 
     })
     throw new Problem(
       'hash_mismatch',
-      `The SHA-256 of the content is ${sha256}, but the artefact has ${row.sha256}. The content was discarded. Upload it again`,
+      `The SHA-256 of the content is ${sha256}, but the artefact requires ${row.sha256}. The content was discarded. Check the file, then upload it again`,
     )
   }
   await context.database.transaction(caller, async (tx) => {

@@ -75,7 +75,9 @@ export function deviceAfter(device: DeviceRow, job: JobReport): DeviceChange | u
     progress,
     // The reason of a device that waited no longer applies. The reason of a cancellation does.
     ...(state !== device.state && device.cancelAt === null ? { reason: null } : {}),
-    ...(isActivated && device.cancelAt !== null ? { reason: 'The activation began before the cancellation' } : {}),
+    ...(isActivated && device.cancelAt !== null
+      ? { reason: 'The activation began before the cancellation, and is completed' }
+      : {}),
   }
   const isSame =
     state === device.state && progress === device.progress && (change.reason ?? device.reason) === device.reason
@@ -116,7 +118,7 @@ function endOfStep(device: DeviceRow, job: JobReport, state: DeviceState): Devic
 function failureReason({ state, message, result }: JobReport): string {
   if (message !== undefined && message !== '') return message
   if (typeof result?.code === 'string' && result.code !== '') return result.code
-  return state === 'UNKNOWN' ? 'The device did not acknowledge the activation' : 'The gateway reported no reason'
+  return state === 'UNKNOWN' ? 'The result of the activation is not known' : 'The gateway reported no reason'
 }
 
 /** Returns what the gateway reported about the device itself. */

@@ -105,7 +105,7 @@ describe('executor', () => {
     )
   }
 
-  test('completes a campaign although the executor is killed after every number of writes', async () => {
+  test('completes a campaign when the executor is killed after any number of writes', async () => {
     const plant = await newPlant(2)
     const { id } = await startCampaign(admin, { artefactId, assetIds: plant.assetIds })
     const activated: string[] = []
@@ -122,7 +122,7 @@ describe('executor', () => {
     assert.deepEqual(activated.toSorted(), plant.assetIds.toSorted())
   })
 
-  test('ends every device in its true state, and requests at most one activation per attempt', async () => {
+  test('stores for every device the result of its last activation, and requests at most one activation per attempt', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(acts, { minLength: 15, maxLength: 40 }), async (list) => {
         const plant = await newPlant(devices)
@@ -190,7 +190,7 @@ describe('executor', () => {
       return list
     }
 
-    /** Reports a state. A lost note is a report to the job of which the update hub hears nothing. */
+    /** Reports a state. If the note is lost, only the job has the state, and the update hub does not receive it. */
     async #report(held: HeldJob, state: string, isNoteLost: boolean): Promise<string | undefined> {
       const { gateway } = this.#plant
       const result = state === 'ACTIVATED' ? { version: '2.0.0' } : {}

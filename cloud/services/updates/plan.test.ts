@@ -133,7 +133,7 @@ describe('plan of a campaign', () => {
     for (const nodeId of [hall.id, line.id]) await admin.updates.deleteWindow({ params: { nodeId } })
   })
 
-  test('goes over other artefacts, and refuses versions to which none lead', async () => {
+  test('plans a path over other artefacts, and refuses a version without a path', async () => {
     const newer = await createArtefact(hub, admin, { version: '3.0.0', requires: [{ from: '>=2.0' }] })
     const { devices } = await planOf({ artefactId: newer })
     assert.deepEqual(devices[0]?.steps, [

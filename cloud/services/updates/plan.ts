@@ -121,7 +121,7 @@ function inSequence(devices: readonly InventoryDevice[], placements: ReadonlyMap
   )
 }
 
-const oneAtATime = 'One device of this group is updated at a time'
+const oneAtATime = 'Only one device of its group is updated at a time'
 const orderReasons: Readonly<Record<ClusterKind, string | undefined>> = {
   single: undefined,
   ring: `The device is in a ring of connections. ${oneAtATime}`,

@@ -101,7 +101,7 @@ export async function completeRetrieval(
   await context.database.transaction(caller, async (tx) => {
     const current = await store.lockRetrieval(tx, row.jobId)
     if (current === undefined || current.state === 'finished') return
-    if (current.state === 'failed') throw new Problem('conflict', 'The retrieval has failed before. Start a new one')
+    if (current.state === 'failed') throw new Problem('conflict', 'The retrieval has failed. Start a new one')
     const { store: place, location, size, digests } = content
     const isNew = await insertContent(tx, { ...digests, sha256, size, store: place, location }, now)
     if (!isNew) {

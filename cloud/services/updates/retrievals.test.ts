@@ -59,7 +59,7 @@ describe('retrievals', () => {
     return data.find((one) => one.id === id)
   }
 
-  test('a gateway uploads what it read from a device, and it becomes an artefact', async () => {
+  test('stores the file that a gateway read from a device as an artefact', async () => {
     const { data: created } = await start('backup')
     assert.equal(created.state, 'waiting')
     assert.equal((await start('backup')).data.id, created.id, 'a repeated request reads the device once')
@@ -130,7 +130,7 @@ describe('retrievals', () => {
     assert.equal((await putPart(plant.gateway, part)).status, 409)
   })
 
-  test('need the right to write the asset, and are hidden from users who cannot read it', async () => {
+  test('requires the right to write the asset, and hides retrievals from users who cannot read it', async () => {
     await admin.authorization.createRole({
       body: { data: { name: 'updater', permissions: ['glb_update_manage', 'glb_jobs_read'] } },
     })
@@ -165,7 +165,7 @@ describe('retrievals', () => {
     assert.equal((await readContent(hub, viewer, { id: artefact.id })).status, 200)
   })
 
-  test('fail without a link that can read the device', async () => {
+  test('refuses a retrieval without a link that can read the device', async () => {
     const { statusId } = (
       await admin.inventory.createAsset({
         body: {

@@ -53,7 +53,7 @@ export function retrievalHandlers(
         // A repeated request does not read the device twice.
         if (running !== undefined) return running
         if (await isBeingUpdated(tx, assetId))
-          throw new Problem('update_in_progress', 'A campaign updates the device now. Retry when the device is done')
+          throw new Problem('update_in_progress', 'A campaign is updating the device. Retry when the update has ended')
         const inserted = await store.insertRetrieval(tx, row, new Date().toISOString())
         if (inserted === undefined) throw new TypeError('The retrieval was not stored')
         await record(tx, caller, {
@@ -92,7 +92,10 @@ export function retrievalHandlers(
     async putJobContent({ params: { jobId }, query: { lease }, headers, body: file }, caller) {
       const row = await retrievalOf(context, caller, { jobId, lease })
       if (row.state === 'finished' || row.state === 'failed')
-        throw new Problem('conflict', `The retrieval has the state ${row.state}. It receives no content`)
+        throw new Problem(
+          'conflict',
+          `The retrieval has the state ${row.state} and accepts no content. Start a new retrieval`,
+        )
       const part = parseContentRange(headers['content-range'] ?? '')
       requireLength(part, file.bytes)
       if ((part.last ?? part.first) >= updateLimits.artefactBytes)
@@ -115,7 +118,7 @@ async function retrievalOf(
 ): Promise<RetrievalRow> {
   await leasedJob(context, caller, { jobId, lease })
   const row = await context.database.read(caller, (handle) => store.findRetrieval(handle, jobId))
-  if (row === undefined) throw new Problem('not_found', `Job ${jobId} reads nothing from a device`)
+  if (row === undefined) throw new Problem('not_found', `Job ${jobId} is not a retrieval`)
   return row
 }
 
@@ -135,9 +138,17 @@ async function requireWritable({ database, peers }: Context, caller: Caller, id:
 async function retrievalTarget({ peers }: Context, caller: Caller, assetId: string) {
   const client = peers(discovery, systemCaller(caller))
   const [found] = (await client.findUpdateLinks({ body: { data: { assetIds: [assetId] } } })).data
-  if (found?.link === undefined) throw new Problem('no_device_link', found?.problem ?? 'No asset link found this asset')
+  if (found?.link === undefined)
+    throw new Problem(
+      'no_device_link',
+      found?.problem ?? 'No asset link has discovered this asset. Run a discovery that finds the asset',
+    )
   const { gatewayId, assetLinkId, linkAssetId, canRetrieve } = found.link
-  if (!canRetrieve) throw new Problem('no_device_link', `Asset link ${assetLinkId} cannot read artefacts from devices`)
+  if (!canRetrieve)
+    throw new Problem(
+      'no_device_link',
+      `Asset link ${assetLinkId} cannot read artefacts from devices. Install an asset link that can`,
+    )
   const { data } = await client.readDeviceTarget({ params: { id: assetId }, query: { gatewayId, assetLinkId } })
   return { gatewayId, definition: { assetLinkId, linkAssetId, ...data } }
 }

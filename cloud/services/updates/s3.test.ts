@@ -147,7 +147,7 @@ describe('the S3-compatible store', { skip }, () => {
     assert.deepEqual(await tails(), [])
   })
 
-  test('a store that is not available is a problem that can be retried, and stored bytes stay', async () => {
+  test('returns 503 when the store is not available, and keeps the stored bytes', async () => {
     const bytes = randomBytes(9 * mebibyte)
     const { id } = await createArtefact(admin, bytes)
     await put(id, bytes, [0, 8 * mebibyte + 1])

@@ -50,7 +50,7 @@ type UsabilityOptions = { allowsUnsigned: boolean; at: Date }
 
 /** Returns why an artefact cannot be installed. Returns undefined if it can. An invalid signature is never accepted. */
 export function usabilityProblem(row: ArtefactRow, options: UsabilityOptions): ArtefactProblem | undefined {
-  if (!row.isComplete) return { code: 'content_incomplete', detail: 'The content is not uploaded completely' }
+  if (!row.isComplete) return { code: 'content_incomplete', detail: 'The content is not complete. Continue the upload' }
   if (row.kind === 'logfile') return { code: 'not_installable', detail: 'A log file cannot be installed' }
   const { state, detail } = currentSignature(row, options.at)
   if (state === 'valid') return undefined
@@ -58,10 +58,15 @@ export function usabilityProblem(row: ArtefactRow, options: UsabilityOptions): A
     return { code: 'signature_invalid', detail: detail ?? 'The signature does not match the content' }
   if (options.allowsUnsigned) return undefined
   if (state === 'missing')
-    return { code: 'signature_missing', detail: 'The artefact has no signature. Add a signature of a trust anchor' }
+    return {
+      code: 'signature_missing',
+      detail: 'The artefact has no signature. Add a signature that a trust anchor confirms',
+    }
   return {
     code: 'signature_untrusted',
-    detail: detail ?? 'No trust anchor confirms the signature. Add the certificate or the key of the signer',
+    detail:
+      detail ??
+      'No trust anchor confirms the signature. Add the certificate or public key of the signer as a trust anchor',
   }
 }
 

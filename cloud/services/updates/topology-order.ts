@@ -109,7 +109,7 @@ type Position = { node: number; partsInside: number[] }
 
 /**
  * Returns the targets of a cluster in the order in which they are updated. Parts come before the device that they are a part
- * of, unless this contradicts itself. Then devices far from the gateway or at the edge of the network come first.
+ * of, unless the relations form a cycle. After that, devices at the edge of the network come first.
  */
 function sequence(topology: Topology, { kind, members }: Cluster, targets: readonly number[]): Position[] {
   if (kind === 'single') return targets.map((node) => ({ node, partsInside: [] }))

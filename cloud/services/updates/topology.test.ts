@@ -264,7 +264,7 @@ describe('impact of a restart', () => {
     assert.equal(impact(lines, 's2', ['gateway']).isCertain, false)
   })
 
-  test('takes the largest part of a network without direction for the part that stays connected', () => {
+  test('treats the largest part of a network without direction as the part that stays connected', () => {
     const lines = ['core - switch', 'core - x', 'core - y', 'switch - plc']
     assert.deepEqual(impact(lines, 'switch').interrupted, ['plc'])
     assert.equal(impact(lines, 'switch').isCertain, false)

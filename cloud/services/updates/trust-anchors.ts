@@ -50,7 +50,7 @@ export function trustAnchorHandlers({ database }: Context): Pick<Handlers<typeof
           now,
         )
         if (inserted === undefined)
-          throw new Problem('already_exists', `A trust anchor with the fingerprint ${fingerprint} exists already`)
+          throw new Problem('already_exists', `A trust anchor with the fingerprint ${fingerprint} already exists`)
         await store.setNeedsCheck(tx, true, now)
         const target = `trust-anchor/${inserted.id}`
         const detail = { name: data.name, format, fingerprint }

@@ -138,7 +138,7 @@ for (const arrangement of ['one process', 'split'] satisfies Arrangement[]) {
       assert.deepEqual((await readContent(hub, admin, { id })).bytes, bytes)
     })
 
-    test('an artefact that is deleted during its upload is gone', async () => {
+    test('ends the upload of an artefact that is deleted', async () => {
       const bytes = fresh()
       const url = await hub.listen()
       const { id } = await createArtefact(admin, bytes)

@@ -100,9 +100,13 @@ export class Uploads {
         })
       if (signal.aborted) throw replaced()
       if (performance.now() > deadline)
-        throw new Problem('conflict', 'Another request uploads this content. Wait for its end, then continue', {
-          retryAfter: leaseMs / 1_000,
-        })
+        throw new Problem(
+          'conflict',
+          'Another request uploads this content. Wait until that request has ended, then continue the upload',
+          {
+            retryAfter: leaseMs / 1_000,
+          },
+        )
       await delay(pollMs)
     }
   }
@@ -132,7 +136,7 @@ export class OpenUpload {
     this.#receivedBytes = receivedBytes
     this.#parts = options.row.parts
     this.#renewal = setInterval(() => {
-      // A failed renewal shows itself in the next confirmation.
+      // After a failed renewal, the next confirmation fails.
       this.#confirm().catch(() => {})
     }, renewMs).unref()
   }
@@ -268,14 +272,18 @@ async function* untilAborted(chunks: AsyncIterable<Uint8Array>, signal: AbortSig
 function replaced(): Problem {
   return new Problem(
     'conflict',
-    'Another request uploads this content now, or the upload has ended. Read the offset, then continue',
+    'Another request uploads this content, or the upload has ended. Read the offset, then continue the upload',
   )
 }
 
 function tooManyBytes(limit: number): Problem {
-  return new Problem('invalid_body', `The body has more bytes than the part, which has ${limit} bytes`, {
-    errors: [{ pointer: '', code: 'too_long', detail: `must have ${limit} bytes` }],
-  })
+  return new Problem(
+    'invalid_body',
+    `The body has more than the ${limit} bytes of its part. Send only the bytes of the part`,
+    {
+      errors: [{ pointer: '', code: 'too_long', detail: `must have ${limit} bytes` }],
+    },
+  )
 }
 
 function timeText(ms: number): string {

@@ -31,7 +31,7 @@ test('finds no path for a device with an unknown version if the artefact require
   assert.deepEqual(versions(versionPath(open, undefined, [])), ['3.0'])
 })
 
-test('goes over older versions to an older version', () => {
+test('finds a path of older versions for a downgrade', () => {
   const others = [step('2.0', '3.0'), step('1.5', '2.0'), step('4.0')]
   assert.deepEqual(versions(versionPath(step('1.0', '1.5'), '3.0', others)), ['2.0', '1.5', '1.0'])
 })

@@ -87,7 +87,7 @@ const artefactUpdate: Workflow = {
     { name: 'ACTIVATED', description: 'The artefact is active' },
     { name: 'FAILED', description: 'The update failed' },
     { name: 'CANCELED', description: 'Canceled before activation' },
-    { name: 'UNKNOWN', description: 'The device did not acknowledge the activation' },
+    { name: 'UNKNOWN', description: 'The result of the activation is not known' },
   ],
   groups: [
     { name: 'OPEN', states: ['CREATED', 'PREPARED', 'ACTIVATE'] },

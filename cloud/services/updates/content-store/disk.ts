@@ -25,7 +25,7 @@ export async function onDisk<Result>(work: () => Promise<Result>): Promise<Resul
 export function storageFull(cause?: unknown): Problem {
   return new Problem(
     'storage_full',
-    'The storage of the platform is full. The bytes that were received before are stored. Free space, then continue the upload',
+    'The storage of the platform is full. The bytes that were received before are stored. Free disk space, then continue the upload',
     { cause },
   )
 }

@@ -97,7 +97,10 @@ export class S3Client {
     const response = await this.#send({ method: 'GET', key, headers: { range: `bytes=${first}-${last}` } })
     if (response.status === 404) {
       await discard(response)
-      throw new Problem('not_found', 'The object of the content is missing in the store')
+      throw new Problem(
+        'not_found',
+        'The object of the content is missing in the S3-compatible store. Restore the object from a backup of the bucket',
+      )
     }
     if (response.status !== 206 || response.body === null) {
       await this.#textOf(response)

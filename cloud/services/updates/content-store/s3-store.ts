@@ -114,7 +114,7 @@ function objectOf(tenantId: string, location: string): string {
   return `${tenantId}/${location}`
 }
 
-/** `TailFiles` are the files with the bytes of an upload that do not fill a part. The name has the number of full parts. */
+/** `TailFiles` are the files with the bytes of an upload that do not fill a part. The name contains the number of full parts. */
 class TailFiles {
   readonly #folder: string
   readonly #name: string

@@ -245,7 +245,7 @@ export const fileMessages = messages({
     stepColumns: 'Spalten',
     stepPreview: 'Vorschau',
     stepResult: 'Ergebnis',
-    drop: 'Legen Sie eine Datei hier ab, oder wählen Sie eine',
+    drop: 'Legen Sie eine Datei hier ab oder wählen Sie eine aus',
     dropHint: 'Excel (.xlsx), CSV, NDJSON oder AASX, bis 32 MiB.',
     templates: 'Vorlagen mit den Spalten Ihres Mandanten:',
     templateXlsx: 'Excel-Vorlage',

@@ -4,7 +4,7 @@ import { type Language, type Messages, messages } from '../../app/language/langu
 /** The display names of the built-in workflows. Custom workflows are shown by their own name. */
 export const workflowNames: Messages<Record<BuiltInWorkflowName, string>> = messages({
   en: {
-    'artefact-retrieval': 'Device file read',
+    'artefact-retrieval': 'Retrieval from a device',
     'artefact-update': 'Firmware update',
     'device-info': 'Device read',
     discovery: 'Scan',
@@ -36,7 +36,7 @@ export function workflowName(name: string, names: Readonly<Record<BuiltInWorkflo
  * is `workflow/STATE`, or `STATE` for a state that several workflows share.
  */
 const german: Readonly<Record<string, string>> = {
-  'artefact-retrieval': 'Liest eine Sicherung, Konfiguration oder Logdatei von einem Gerät',
+  'artefact-retrieval': 'Liest eine Sicherung, Konfiguration oder Protokolldatei von einem Gerät',
   'artefact-update': 'Überträgt, aktiviert und prüft neue Firmware',
   'device-info': 'Liest Eigenschaften eines Geräts',
   discovery: 'Sucht Geräte mit einem Asset-Link',
@@ -61,7 +61,7 @@ const german: Readonly<Record<string, string>> = {
   ACTIVATING: 'Das Gerät aktiviert die Firmware',
   VERIFYING: 'Das Gateway prüft die Version des Geräts',
   ACTIVATED: 'Firmware aktiv',
-  UNKNOWN: 'Das Gerät hat die Aktivierung nicht bestätigt',
+  UNKNOWN: 'Das Ergebnis der Aktivierung ist nicht bekannt',
   'artefact-update/CANCELED': 'Vor der Aktivierung abgebrochen',
   'update-campaign/CREATED': 'Warten auf die Freigabe',
   'update-campaign/RUNNING': 'Die Kampagne läuft',

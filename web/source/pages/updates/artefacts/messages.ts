@@ -43,13 +43,13 @@ export const artefactMessages = messages({
     contentMissing: 'Not uploaded',
     contentPartial: (percent: string) => `${percent} uploaded`,
     contentComplete: 'Complete',
-    source: 'Read from',
+    source: 'Read from asset',
     openAsset: 'Open asset',
     createdBy: 'Created by',
     created: 'Created',
     details: 'Details',
     versions: 'Other versions',
-    noVersions: 'The library has no other version for these products.',
+    noVersions: 'The library contains no other version for these products.',
     campaigns: 'Campaigns',
     noCampaigns: 'No campaign has used this artefact.',
     none: 'No artefacts yet',
@@ -68,13 +68,13 @@ export const artefactMessages = messages({
     fileEmpty: 'The file is empty.',
     sameContent: 'The library already has an artefact with this content:',
     incomplete: (name: string, percent: string) =>
-      `The upload of ${name} with the same file is not complete. ${percent} are stored.`,
+      `The upload of this file as ${name} is not complete. ${percent} of the file is stored.`,
     continueUpload: 'Continue upload',
     uploading: 'Uploading',
     uploadProgress: 'Upload progress',
     sent: (sent: string, total: string) => `${sent} of ${total}`,
     interrupted: 'The connection was lost. The upload continues when the platform can be reached again.',
-    closeHint: 'If you close this dialog, the upload stops. Choose the same file again to continue it.',
+    closeHint: 'If you close this dialog, the upload stops. To continue it, choose the same file again.',
     cancelUpload: 'Cancel upload',
     uploadCanceled: 'Upload canceled',
     uploadDone: 'Upload complete',
@@ -91,7 +91,8 @@ export const artefactMessages = messages({
     saved: 'Saved',
     delete: 'Delete',
     deleteTitle: 'Delete this artefact?',
-    deleteText: 'The artefact and its content are deleted. Devices keep the version that they run.',
+    deleteText:
+      'The artefact is deleted, and its content too if no other artefact uses it. Devices keep the version that they run.',
     deleted: 'Artefact deleted',
     startCampaign: 'Start campaign',
     toLibrary: 'Artefacts',
@@ -137,7 +138,7 @@ export const artefactMessages = messages({
     contentMissing: 'Nicht hochgeladen',
     contentPartial: (percent: string) => `${percent} hochgeladen`,
     contentComplete: 'Vollständig',
-    source: 'Ausgelesen aus',
+    source: 'Gelesen von Asset',
     openAsset: 'Asset öffnen',
     createdBy: 'Angelegt von',
     created: 'Angelegt',
@@ -154,16 +155,16 @@ export const artefactMessages = messages({
     showAll: 'Alle anzeigen',
     upload: 'Artefakt hochladen',
     uploadSubmit: 'Hochladen',
-    drop: 'Legen Sie eine Datei hier ab, oder wählen Sie eine',
+    drop: 'Legen Sie eine Datei hier ab oder wählen Sie eine aus',
     dropHint: 'Die Plattform speichert die Datei unverändert. Sie öffnet die Datei nicht und führt sie nicht aus.',
     otherFile: 'Andere Datei wählen',
     hashing: 'SHA-256 der Datei wird berechnet',
     required: 'Erforderlich',
-    fileTooLarge: (limit: string) => `Die Datei ist größer als die Grenze von ${limit}.`,
+    fileTooLarge: (limit: string) => `Die Datei ist größer als erlaubt (${limit}).`,
     fileEmpty: 'Die Datei ist leer.',
     sameContent: 'Die Bibliothek enthält bereits ein Artefakt mit diesem Inhalt:',
     incomplete: (name: string, percent: string) =>
-      `Das Hochladen von ${name} mit derselben Datei ist nicht abgeschlossen. ${percent} sind gespeichert.`,
+      `Diese Datei wurde als ${name} noch nicht vollständig hochgeladen. ${percent} der Datei sind gespeichert.`,
     continueUpload: 'Hochladen fortsetzen',
     uploading: 'Wird hochgeladen',
     uploadProgress: 'Fortschritt des Hochladens',
@@ -188,7 +189,8 @@ export const artefactMessages = messages({
     saved: 'Gespeichert',
     delete: 'Löschen',
     deleteTitle: 'Dieses Artefakt löschen?',
-    deleteText: 'Das Artefakt und sein Inhalt werden gelöscht. Die Geräte behalten ihre Version.',
+    deleteText:
+      'Das Artefakt wird gelöscht, ebenso sein Inhalt, wenn kein anderes Artefakt ihn verwendet. Die Geräte behalten ihre Version.',
     deleted: 'Artefakt gelöscht',
     startCampaign: 'Kampagne starten',
     toLibrary: 'Artefakte',
@@ -199,9 +201,9 @@ export const artefactMessages = messages({
 export const signatureAdvice: Messages<Record<SignatureState, string>> = messages({
   en: {
     missing:
-      'The artefact has no signature. Ask the manufacturer for a detached signature and set it on the page of the artefact. Unsigned artefacts cannot be installed, unless an administrator allows them.',
+      'The artefact has no signature. Ask the manufacturer for a detached signature and set it on the page of the artefact. Unsigned artefacts can be installed only if an administrator allows them.',
     unchecked: 'The signature is checked when the content is complete.',
-    valid: 'A trust anchor of the tenant confirms that the content is unchanged and who signed it.',
+    valid: 'The content is unchanged, and a trust anchor of the tenant confirms the signer.',
     untrusted:
       'The signature matches the content, but no trust anchor confirms the signer. Check the signer, then add its certificate or public key as a trust anchor.',
     invalid:
@@ -209,11 +211,11 @@ export const signatureAdvice: Messages<Record<SignatureState, string>> = message
   },
   de: {
     missing:
-      'Das Artefakt hat keine Signatur. Fordern Sie beim Hersteller eine separate Signatur an und hinterlegen Sie sie auf der Seite des Artefakts. Nicht signierte Artefakte sind nicht installierbar, außer ein Administrator erlaubt sie.',
+      'Das Artefakt hat keine Signatur. Fordern Sie beim Hersteller eine separate Signatur an und hinterlegen Sie sie auf der Seite des Artefakts. Nicht signierte Artefakte sind nur installierbar, wenn ein Administrator sie erlaubt.',
     unchecked: 'Die Signatur wird geprüft, sobald der Inhalt vollständig ist.',
-    valid: 'Ein Vertrauensanker des Mandanten bestätigt den Signierer und dass der Inhalt unverändert ist.',
+    valid: 'Der Inhalt ist unverändert, und ein Vertrauensanker des Mandanten bestätigt den Signaturgeber.',
     untrusted:
-      'Die Signatur passt zum Inhalt, aber kein Vertrauensanker bestätigt den Signierer. Prüfen Sie den Signierer und fügen Sie dann sein Zertifikat oder seinen öffentlichen Schlüssel als Vertrauensanker hinzu.',
+      'Die Signatur passt zum Inhalt, aber kein Vertrauensanker bestätigt den Signaturgeber. Prüfen Sie den Signaturgeber und fügen Sie dann sein Zertifikat oder seinen öffentlichen Schlüssel als Vertrauensanker hinzu.',
     invalid:
       'Die Signatur passt nicht zum Inhalt. Die Datei oder die Signatur wurde verändert, oder beide gehören nicht zusammen. Beziehen Sie beide erneut vom Hersteller.',
   },

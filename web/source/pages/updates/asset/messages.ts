@@ -26,9 +26,9 @@ export const assetUpdateMessages = messages({
       count === 1
         ? '1 asset can lose its connection during the restart:'
         : `${shown} assets can lose their connection during the restart:`,
-    noInterrupted: 'No other asset is known that depends on this device.',
+    noInterrupted: 'No other asset depends on this device, as far as the relations show.',
     redundant: 'Redundant assets',
-    redundantHint: 'They are never updated at the same time.',
+    redundantHint: 'Redundant assets are never updated at the same time.',
     uncertain:
       'The topology is a ring, or the direction of connections is not known. Other assets of the group may also be affected.',
     incomplete:
@@ -42,7 +42,7 @@ export const assetUpdateMessages = messages({
     readLogfile: 'Read log file',
     readStarted: 'The gateway reads the file',
     noRetrieve: 'No running asset link can read files from this device.',
-    noRetrievals: 'Nothing was read from this device yet.',
+    noRetrievals: 'No file has been read from this device yet.',
     download: 'Download',
     downloadOf: (kind: string) => `Download ${kind}`,
     state: 'State',
@@ -77,23 +77,23 @@ export const assetUpdateMessages = messages({
       count === 1
         ? '1 Asset kann während des Neustarts die Verbindung verlieren:'
         : `${shown} Assets können während des Neustarts die Verbindung verlieren:`,
-    noInterrupted: 'Es ist kein anderes Asset bekannt, das von diesem Gerät abhängt.',
+    noInterrupted: 'Laut den Beziehungen hängt kein anderes Asset von diesem Gerät ab.',
     redundant: 'Redundante Assets',
-    redundantHint: 'Sie werden nie gleichzeitig aktualisiert.',
+    redundantHint: 'Redundante Assets werden nie gleichzeitig aktualisiert.',
     uncertain:
       'Die Topologie ist ein Ring, oder die Richtung von Verbindungen ist nicht bekannt. Auch andere Assets der Gruppe können betroffen sein.',
     incomplete:
       'Die Liste ist nicht vollständig: Die Gruppe verbundener Assets ist zu groß, oder sie enthält Assets, die Sie nicht lesen dürfen.',
     hiddenAsset: 'Asset ohne Namen',
     more: (count: string) => `${count} weitere`,
-    retrieve: 'Aus dem Gerät lesen',
+    retrieve: 'Vom Gerät lesen',
     retrieveHint: 'Das Gateway liest die Datei über den Asset-Link und speichert sie als Artefakt.',
     readBackup: 'Sicherung lesen',
     readConfiguration: 'Konfiguration lesen',
     readLogfile: 'Protokolldatei lesen',
     readStarted: 'Das Gateway liest die Datei',
-    noRetrieve: 'Kein laufender Asset-Link kann Dateien aus diesem Gerät lesen.',
-    noRetrievals: 'Aus diesem Gerät wurde noch nichts gelesen.',
+    noRetrieve: 'Kein laufender Asset-Link kann Dateien von diesem Gerät lesen.',
+    noRetrievals: 'Von diesem Gerät wurde noch keine Datei gelesen.',
     download: 'Herunterladen',
     downloadOf: (kind: string) => `${kind} herunterladen`,
     state: 'Zustand',

@@ -16,7 +16,7 @@ export const driftMessages = messages({
     outlierHint: 'Few devices of this product have this version.',
     more: (count: string) => `${count} more versions`,
     update: 'Update outdated devices',
-    noArtefact: 'The library has no artefact with the newest version.',
+    noArtefact: 'The library contains no artefact with the newest version. Upload it to update the devices.',
     showAssets: 'Show devices',
     next: 'Show more products',
     none: 'No versions known',
@@ -40,7 +40,8 @@ export const driftMessages = messages({
     outlierHint: 'Wenige Geräte dieses Produkts haben diese Version.',
     more: (count: string) => `${count} weitere Versionen`,
     update: 'Veraltete Geräte aktualisieren',
-    noArtefact: 'Die Bibliothek enthält kein Artefakt mit der neuesten Version.',
+    noArtefact:
+      'Die Bibliothek enthält kein Artefakt mit der neuesten Version. Laden Sie es hoch, um die Geräte zu aktualisieren.',
     showAssets: 'Geräte anzeigen',
     next: 'Weitere Produkte anzeigen',
     none: 'Keine Versionen bekannt',

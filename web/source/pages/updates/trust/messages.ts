@@ -11,13 +11,13 @@ export const trustMessages = messages({
     added: 'Trust anchor added',
     none: 'No trust anchors yet',
     noneHint:
-      'Add the certificate or the public key with which the manufacturer signs its artefacts. Without a trust anchor, no artefact can be installed.',
+      'Add the certificate or the public key of the manufacturer that signs the artefacts. Without a trust anchor, no signature is trusted.',
     noneReader: 'An administrator adds the certificates and public keys of manufacturers.',
     name: 'Name',
     nameHint: 'For example the manufacturer',
     publicKey: 'Certificate or public key',
     publicKeyHint:
-      'A certificate in PEM format, or a minisign public key. Get it from a trustworthy source, not from the place of the artefact.',
+      'A certificate in PEM format, or a minisign public key. Get it from a trustworthy source, and not from the same place as the artefact.',
     chooseFile: 'Choose key file',
     required: 'Required',
     format: 'Format',
@@ -32,21 +32,22 @@ export const trustMessages = messages({
     delete: 'Delete',
     deleteTitle: (name: string) => `Delete trust anchor ${name}?`,
     deleteText:
-      'Artefacts whose signature only this trust anchor confirms can no longer be installed. Campaigns that run with them stop starting devices.',
+      'Artefacts whose signature only this trust anchor confirms can no longer be installed. Running campaigns that install these artefacts are stopped.',
     deleted: 'Trust anchor deleted',
     unsigned: 'Unsigned artefacts',
     unsignedText:
-      'By default, artefacts without a valid signature are refused. A manipulated firmware can damage machines and endanger people.',
+      'By default, artefacts without a trusted signature are refused. Manipulated firmware can damage machines and endanger people.',
     allowedWarning:
       'Unsigned artefacts can be installed on all devices of this tenant. The platform cannot detect whether such an artefact was manipulated before its upload.',
     allow: 'Allow unsigned artefacts',
     allowTitle: 'Allow unsigned artefacts?',
     allowText:
-      'Campaigns can then install artefacts without a signature, or with a signature of an unknown signer. The platform cannot detect whether such an artefact was manipulated. The change is written to the audit trail.',
-    allowConfirm: 'I know the risk',
+      'Campaigns can then install artefacts without a signature, or with the signature of an untrusted signer. The platform cannot detect whether such an artefact was manipulated. The audit trail records the change.',
+    allowConfirm: 'I accept the risk',
     nowAllowed: 'Unsigned artefacts are now allowed',
     nowRefused: 'Unsigned artefacts are now refused',
-    localFile: 'The file update-trust.json on a gateway can be stricter than this setting.',
+    localFile:
+      'A gateway with the file update-trust.json also checks artefacts, with the trust anchors and the setting in this file.',
   },
   de: {
     trust: 'Vertrauen',
@@ -58,13 +59,13 @@ export const trustMessages = messages({
     added: 'Vertrauensanker hinzugefügt',
     none: 'Noch keine Vertrauensanker',
     noneHint:
-      'Fügen Sie das Zertifikat oder den öffentlichen Schlüssel hinzu, mit dem der Hersteller seine Artefakte signiert. Ohne Vertrauensanker ist kein Artefakt installierbar.',
+      'Fügen Sie das Zertifikat oder den öffentlichen Schlüssel des Herstellers hinzu, der die Artefakte signiert. Ohne Vertrauensanker gilt keine Signatur als vertrauenswürdig.',
     noneReader: 'Ein Administrator fügt die Zertifikate und öffentlichen Schlüssel der Hersteller hinzu.',
     name: 'Name',
     nameHint: 'Zum Beispiel der Hersteller',
     publicKey: 'Zertifikat oder öffentlicher Schlüssel',
     publicKeyHint:
-      'Ein Zertifikat im PEM-Format oder ein öffentlicher minisign-Schlüssel. Beziehen Sie ihn aus vertrauenswürdiger Quelle, nicht vom Ablageort des Artefakts.',
+      'Ein Zertifikat im PEM-Format oder ein öffentlicher minisign-Schlüssel. Verwenden Sie eine vertrauenswürdige Quelle, nicht dieselbe Stelle wie für das Artefakt.',
     chooseFile: 'Schlüsseldatei wählen',
     required: 'Erforderlich',
     format: 'Format',
@@ -79,21 +80,22 @@ export const trustMessages = messages({
     delete: 'Löschen',
     deleteTitle: (name: string) => `Vertrauensanker ${name} löschen?`,
     deleteText:
-      'Artefakte, deren Signatur nur dieser Vertrauensanker bestätigt, sind nicht mehr installierbar. Laufende Kampagnen mit diesen Artefakten starten keine weiteren Geräte.',
+      'Artefakte, deren Signatur nur dieser Vertrauensanker bestätigt, sind nicht mehr installierbar. Laufende Kampagnen, die diese Artefakte installieren, werden gestoppt.',
     deleted: 'Vertrauensanker gelöscht',
     unsigned: 'Nicht signierte Artefakte',
     unsignedText:
-      'Standardmäßig werden Artefakte ohne gültige Signatur abgelehnt. Eine manipulierte Firmware kann Maschinen beschädigen und Menschen gefährden.',
+      'Standardmäßig werden Artefakte ohne vertrauenswürdige Signatur abgelehnt. Manipulierte Firmware kann Maschinen beschädigen und Menschen gefährden.',
     allowedWarning:
       'Nicht signierte Artefakte können auf allen Geräten dieses Mandanten installiert werden. Die Plattform erkennt nicht, ob ein solches Artefakt vor dem Hochladen manipuliert wurde.',
     allow: 'Nicht signierte Artefakte erlauben',
     allowTitle: 'Nicht signierte Artefakte erlauben?',
     allowText:
-      'Kampagnen können dann Artefakte ohne Signatur oder mit der Signatur eines unbekannten Signierers installieren. Die Plattform erkennt nicht, ob ein solches Artefakt manipuliert wurde. Die Änderung wird im Audit-Protokoll vermerkt.',
-    allowConfirm: 'Ich kenne das Risiko',
+      'Kampagnen können dann Artefakte ohne Signatur oder mit der Signatur eines nicht vertrauenswürdigen Signaturgebers installieren. Die Plattform erkennt nicht, ob ein solches Artefakt manipuliert wurde. Die Änderung wird im Audit-Protokoll vermerkt.',
+    allowConfirm: 'Ich akzeptiere das Risiko',
     nowAllowed: 'Nicht signierte Artefakte sind jetzt erlaubt',
     nowRefused: 'Nicht signierte Artefakte werden jetzt abgelehnt',
-    localFile: 'Die Datei update-trust.json auf einem Gateway kann strenger sein als diese Einstellung.',
+    localFile:
+      'Ein Gateway mit der Datei update-trust.json prüft Artefakte zusätzlich, mit den Vertrauensankern und der Einstellung in dieser Datei.',
   },
 })
 

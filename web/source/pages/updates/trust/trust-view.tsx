@@ -166,7 +166,7 @@ function AnchorDialog({ onClose }: { onClose: () => void }) {
   )
 }
 
-/** `UnsignedCard` allows or refuses artefacts without a valid signature. */
+/** `UnsignedCard` allows or refuses artefacts without a trusted signature. */
 function UnsignedCard({ canManage }: { canManage: boolean }) {
   const text = useText(trustMessages)
   const api = useApi()

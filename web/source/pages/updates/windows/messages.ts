@@ -4,7 +4,7 @@ export const windowMessages = messages({
   en: {
     window: 'Maintenance window',
     nodeHint:
-      'Devices of this node and of all nodes below are updated only in this window. Windows of campaigns and of nodes above also apply.',
+      'Devices of this node and of all nodes below it are updated only in this window. Windows of campaigns and of nodes above also apply.',
     none: 'No window. Updates can start at any time, unless a node above has a window.',
     set: 'Set window',
     edit: 'Edit',
@@ -30,7 +30,7 @@ export const windowMessages = messages({
     window: 'Wartungsfenster',
     nodeHint:
       'Geräte dieses Knotens und aller Knoten darunter werden nur in diesem Fenster aktualisiert. Fenster von Kampagnen und von übergeordneten Knoten gelten zusätzlich.',
-    none: 'Kein Fenster. Updates können jederzeit starten, außer ein übergeordneter Knoten hat ein Fenster.',
+    none: 'Kein Fenster. Updates können jederzeit starten, sofern kein übergeordneter Knoten ein Fenster hat.',
     set: 'Fenster festlegen',
     edit: 'Bearbeiten',
     save: 'Speichern',
