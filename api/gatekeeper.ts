@@ -290,7 +290,7 @@ export const gatekeeper = contract({
       path: '/leases/{id}/advance',
       summary: 'Move a job to another state; repeating the request has no effect',
       description:
-        'For workflows with several states, such as `artefact-update`. The lease stays valid while the client has a transition from the new state. If the platform has moved the job from the requested state already, or requests its cancellation, the response contains the current state.',
+        'For workflows with several states, such as `artefact-update`. The lease stays valid while the client has a transition from the new state. If the platform has already moved the job from the requested state, or requests the cancellation of the job, the response contains the current state.',
       access: 'glb_gateway_work',
       params: closed({ id: Uuid }),
       body: data(

@@ -84,7 +84,7 @@ describe('updates', () => {
     const none = await run('updates', 'create', 'fw.bin')
     assert.match(none.err, /targets are missing/)
     const window = await run('updates', 'create', 'fw.bin', '--asset', 'Drive 12', '--window', '0 22 * * 6')
-    assert.match(window.err, /belong together/)
+    assert.match(window.err, /must be used together/)
     const wave = await run('updates', 'create', 'fw.bin', '--asset', 'Drive 12', '--wave', '0%')
     assert.match(wave.err, /above 0/)
     const file = await run('updates', 'upload', inFolder('missing'), ...product, '--version', '1')

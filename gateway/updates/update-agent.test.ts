@@ -486,7 +486,7 @@ describe('the trust of a gateway in artefacts', () => {
       title: 'refuses an artefact without a signature',
       state: 'FAILED',
       job: signed,
-      text: /has no signature, and the platform does not allow that/,
+      text: /has no signature, and the platform does not allow unsigned artefacts/,
     },
     {
       title: 'refuses a signature of other content, although the platform allows unsigned artefacts',
@@ -512,7 +512,7 @@ describe('the trust of a gateway in artefacts', () => {
       state: 'FAILED',
       job: { allowsUnsigned: true },
       file: { trustAnchors: [] },
-      text: /has no signature, and update-trust.json does not allow that/,
+      text: /has no signature, and update-trust.json does not allow unsigned artefacts/,
     },
     {
       title: 'refuses the trust anchors of the platform if the local file has others',

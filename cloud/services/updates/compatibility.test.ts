@@ -99,7 +99,7 @@ const cases: Case[] = [
     artefact: { requires: [{ from: '>=2.8.4' }] },
     others: [{ ...step, kind: 'software' }],
     outcome: 'incompatible',
-    reason: />=2\.8\.4, and no other artefacts lead from 2\.8\.3/,
+    reason: />=2\.8\.4, and no other artefacts lead from version 2\.8\.3/,
   },
   { title: 'refuses a log file', artefact: { kind: 'logfile' }, outcome: 'incompatible', reason: /log file/ },
   {
