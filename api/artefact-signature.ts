@@ -408,13 +408,13 @@ type TrustedCertificate = SigningCertificate & { id: string }
 type Chain = { anchorId: string; notAfter: Date }
 type ChainOptions = { trusted: readonly TrustedCertificate[]; others: readonly SigningCertificate[]; at: Date }
 
-/** A certificate that leads to the signer, with the first end of the validity of the certificates below. */
+/** A certificate in a chain to the signer. `notAfter` is the earliest end of validity of the certificates so far. */
 type Candidate = { certificate: SigningCertificate; notAfter: Date }
 
 /**
  * Finds a chain of valid certificates from the signer to a trust anchor. Returns the reason if there is none. The search
- * considers each certificate once, with the least number of certificates below it, because certificates that confirm each
- * other can form a very large number of chains.
+ * considers each certificate once, in the shortest chain, because certificates that confirm each other can form a very large
+ * number of chains.
  */
 function chainTo(signer: SigningCertificate, { trusted, others, at }: ChainOptions): Chain | { detail: string } {
   let detail = 'No trust anchor confirms the certificate of the signer'
@@ -435,12 +435,16 @@ function chainTo(signer: SigningCertificate, { trusted, others, at }: ChainOptio
         const { fingerprint256, validToDate } = issuer.x509
         if (seen.has(fingerprint256) || !hasIssued(issuer, x509, issued)) continue
         seen.add(fingerprint256)
-        next.push({ certificate: issuer, notAfter: validToDate < notAfter ? validToDate : notAfter })
+        next.push({ certificate: issuer, notAfter: earlier(validToDate, notAfter) })
       }
     }
     level = next
   }
   return { detail }
+}
+
+function earlier(one: Date, other: Date): Date {
+  return new Date(Math.min(one.getTime(), other.getTime()))
 }
 
 /** Returns whether an authority has issued a certificate. `issued` is the number of authorities below this authority. */

@@ -42,7 +42,7 @@ export function artefactHandlers(context: Context): Pick<Handlers<typeof updates
         await lockTrustAnchors(tx)
         const content = await lockContent(tx, data.sha256)
         const accessGroups = groupsWith(caller, 'inventory_read_asset_data')
-        // The hash of a content must not be enough to read what was read from a device that the caller cannot see.
+        // A caller that knows only the hash must not get the content that was read from a hidden device.
         const isComplete =
           content?.size === data.size && (await store.hasVisibleContent(tx, { sha256: data.sha256, accessGroups }))
         const id = newId()
