@@ -73,7 +73,7 @@ test('backs up a running platform, and restores all data into an empty home', as
   copyFileSync(join(first.path, 'master.key'), join(second.path, 'master.key'))
   const back = await millwright(['restore', file], { home: second.path }).ended
   assert.equal(back.code, 0, back.stderr)
-  assert.match(back.stdout, /^Restored \d+ rows in \d+ tables, as of /)
+  assert.match(back.stdout, /^Restored \d+ rows in \d+ tables and 0 contents of artefacts, as of /)
   const again = await millwright(['restore', file], { home: second.path }).ended
   assert.match(again.stderr, /^The database is not empty /)
 

@@ -171,7 +171,9 @@ describe('backup and restore', () => {
       const missing = await changed(bytes, (entry) => (entry.name.startsWith('files/') ? undefined : entry))
       await assert.rejects(restore(missing, await emptyDatabase(), folder), /damaged or incomplete/)
       const files = async () =>
-        (await readdir(folder, { recursive: true, withFileTypes: true })).filter((f) => f.isFile())
+        (await readdir(folder, { recursive: true, withFileTypes: true })).filter(
+          (f) => f.isFile() && f.parentPath.includes(hub.tenant.tenantId),
+        )
       assert.deepEqual(await files(), [])
       await restore(bytes, await emptyDatabase(), folder)
       const [file, ...others] = await files()
