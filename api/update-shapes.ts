@@ -196,7 +196,8 @@ export const campaignFields = {
   targets: CampaignTargets,
   waves: Type.Array(Wave, {
     maxItems: updateLimits.waves,
-    description: 'The sizes of the waves, in order. The last wave also contains all remaining targets',
+    description:
+      'The sizes of the waves, in order. A percentage refers to all devices that are updated. The remaining devices form one more wave',
   }),
   stopOnFailurePercent: Type.Number({
     minimum: 0,

@@ -419,7 +419,7 @@ export const updates = contract({
       query: closed({
         ...pageQuery,
         state: Type.Optional(oneOf(deviceStates)),
-        wave: Type.Optional(Type.Integer({ minimum: 1, maximum: updateLimits.waves })),
+        wave: Type.Optional(Type.Integer({ minimum: 1, maximum: updateLimits.waves + 1 })),
         reason: Type.Optional(Type.String({ maxLength: updateLimits.reason })),
       }),
       answers: { 200: page(CampaignDevice) },

@@ -164,7 +164,7 @@ Examples:
       parent.command('devices').description('list the devices of a campaign').argument('<campaign>', 'id or name'),
     )
       .addOption(new Option('--state <state>', 'devices in this state').choices(deviceStates))
-      .option('--wave <number>', 'devices of this wave', wholeNumber(1, updateLimits.waves)),
+      .option('--wave <number>', 'devices of this wave', wholeNumber(1, updateLimits.waves + 1)),
     terminal,
     listDevices,
   )
@@ -240,7 +240,11 @@ function withCampaignOptions(command: Command): Command {
     )
     .option('--asset <asset>', 'this asset: id or name; repeatable', collect)
     .option('--name <name>', 'name of the campaign (default: the artefact and the date)')
-    .option('--wave <size>', 'size of a wave: a number of devices, or a percentage such as 25%; repeatable', addWave)
+    .option(
+      '--wave <size>',
+      'size of a wave: a number of devices, or a percentage such as 25%; repeatable; the remaining devices form one more wave',
+      addWave,
+    )
     .option('--stop-at <percent>', 'stop when more than this percentage of a wave is failed or unknown', percent, 10)
     .option('--window <cron>', 'starts of the maintenance window, such as "0 22 * * 6"')
     .option('--window-minutes <minutes>', 'duration of the window', wholeNumber(1, updateLimits.windowMinutes))

@@ -141,7 +141,8 @@ describe('rights for campaigns', () => {
   test('updates only devices in access groups in which the person can write', async () => {
     const [own, foreign] = [await newPlant(1, group), await newPlant()]
     const user = await manager(group)
-    const { id } = await startCampaign(user, { artefactId, assetIds: [...own.assetIds, ...foreign.assetIds] })
+    const { id } = await createDraft(admin, { artefactId, assetIds: [...own.assetIds, ...foreign.assetIds] })
+    await user.updates.startCampaign({ params: { id } })
     const devices = await listDevices(admin, id)
     assert.deepEqual(
       devices.map(({ assetId, state }) => [assetId, state]),
@@ -162,6 +163,7 @@ describe('rights for campaigns', () => {
     const assetIds = [...own.assetIds, ...hidden.assetIds]
     const { id } = await startCampaign(admin, { artefactId, assetIds, window: closedWindow() })
     const user = await manager(group)
+    await assert.rejects(createDraft(user, { artefactId, assetIds }), code('asset_not_found'))
     const seen = await readCampaign(user, id)
     assert.deepEqual([seen.devices, seen.targets], [1, { assetIds: own.assetIds }])
     assert.deepEqual(

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
+import { createHierarchy, createNode } from '../hierarchy/testing.ts'
 import {
   advance,
   closedWindow,
@@ -241,7 +242,8 @@ describe('campaigns', () => {
       waveCounts.map(({ wave, counts }) => [wave, counts.waiting]),
       [
         [1, 1],
-        [2, 4],
+        [2, 2],
+        [3, 2],
       ],
     )
     const first = await leased(plant)
@@ -540,6 +542,33 @@ describe('campaigns', () => {
       assert.equal(ended.counts.succeeded, 1)
     })
 
+    test('applies the windows that nodes have now, not those at the start of the campaign', async () => {
+      const plant = await newPlant(3)
+      const hierarchyId = await createHierarchy(admin, 'Site')
+      const [opened, closed] = [
+        (await createNode(admin, hierarchyId, 'Line 1')).id,
+        (await createNode(admin, hierarchyId, 'Line 2')).id,
+      ]
+      const [first = '', second = '', third = ''] = plant.assetIds
+      const assign = (node: string, assetId: string) =>
+        admin.hierarchy.assignAssets({ params: { id: node }, body: { data: { assetIds: [assetId] } } })
+      await assign(opened, first)
+      await assign(closed, second)
+      await admin.updates.putWindow({ params: { nodeId: opened }, body: { data: closedWindow() } })
+      const { id } = await startCampaign(admin, { artefactId, assetIds: plant.assetIds, concurrentDevices: 1 })
+      await admin.updates.putWindow({ params: { nodeId: closed }, body: { data: closedWindow() } })
+      await admin.updates.deleteWindow({ params: { nodeId: opened } })
+      await tick(hub)
+      await workUntil(plant, id, ({ counts }) => counts.succeeded === 2)
+      const states = (await listDevices(admin, id)).map(({ assetId, state }) => [assetId, state])
+      const expected = [
+        [first, 'succeeded'],
+        [second, 'waiting'],
+        [third, 'succeeded'],
+      ]
+      assert.deepEqual(states.toSorted(), expected.toSorted())
+    })
+
     test('keeps a prepared device until the next window when the window closes', async () => {
       const plant = await newPlant()
       const { id } = await startCampaign(admin, { artefactId, assetIds: plant.assetIds, window: openWindow })
@@ -692,6 +721,14 @@ describe('campaigns', () => {
     const badFilter = { data: { targets: { filter: 'name ==' } } }
     await assert.rejects(admin.updates.updateCampaign({ params, body: badFilter }), code('invalid_filter'))
     await assert.rejects(createDraft(admin, { artefactId: id, assetIds: plant.assetIds }), code('artefact_not_found'))
+    const missing = { assetIds: [...plant.assetIds, id] }
+    const pointsToMissing = (problem: { code: string; errors?: readonly { pointer: string }[] }) =>
+      problem.code === 'asset_not_found' && problem.errors?.[0]?.pointer === '/data/targets/assetIds/1'
+    await assert.rejects(createDraft(admin, { artefactId, ...missing }), pointsToMissing)
+    await assert.rejects(
+      admin.updates.updateCampaign({ params, body: { data: { targets: missing } } }),
+      pointsToMissing,
+    )
     await assert.rejects(admin.updates.startCampaign({ params }), code('conflict'))
     for (const action of ['pauseCampaign', 'resumeCampaign', 'cancelCampaign', 'approveCampaign'] as const)
       await assert.rejects(admin.updates[action]({ params }), (problem: { code: string }) =>

@@ -10,6 +10,7 @@ import {
   type updates,
 } from '@millwright/api/updates.ts'
 import type { Caller } from '../../platform/access/caller.ts'
+import { mayIn } from '../../platform/access/rights.ts'
 import { newId } from '../../platform/database/id.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
 import { readUsableArtefact, requireArtefact } from './artefact-view.ts'
@@ -19,6 +20,7 @@ import { reportCampaign } from './campaign-report.ts'
 import { possibleActions, totalCounts } from './campaign-state.ts'
 import type { CampaignDraft, CampaignRow } from './campaign-store.ts'
 import * as store from './campaign-store.ts'
+import { describeAssets } from './described-assets.ts'
 import { deleteDevices } from './device-store.ts'
 import { requireWindow } from './open-window.ts'
 import { computePlan, type PlanRow } from './plan.ts'
@@ -54,7 +56,8 @@ export function campaignHandlers(context: Context): Pick<Handlers<typeof updates
         verifyMinutes: data.verifyMinutes ?? updateLimits.verifyMinutes.default,
         allowsDowngrade: data.allowsDowngrade ?? false,
       }
-      await requireValid(context, caller, draft)
+      if (draft.window !== null) requireWindow(draft.window, '/data/window')
+      await requireTargets(context, caller, draft.targets)
       const { name, version, kind } = artefact
       const row = await database.transaction(caller, async (tx) => {
         const open = await store.countOpen(tx)
@@ -89,7 +92,9 @@ export function campaignHandlers(context: Context): Pick<Handlers<typeof updates
       requireDraft(before)
       const { window, ...fields } = data
       const draft: CampaignDraft = { ...before, ...fields, window: window === undefined ? before.window : window }
-      await requireValid(context, caller, draft)
+      if (draft.window !== null) requireWindow(draft.window, '/data/window')
+      // The stored targets of a draft can contain assets that no longer exist. The plan leaves them out.
+      if (data.targets !== undefined) await requireTargets(context, caller, data.targets)
       const row = await database.transaction(caller, async (tx) => {
         const current = await store.lockCampaign(tx, id)
         if (current === undefined) throw missingCampaign(id)
@@ -164,15 +169,29 @@ export function requireDraft({ state }: CampaignRow): void {
     throw new Problem('conflict', `The campaign is ${state}. Only a draft can be changed or started`)
 }
 
-/** Requires that the targets and the window of a draft are valid. */
-async function requireValid(context: Context, caller: Caller, { targets, window }: CampaignDraft): Promise<void> {
-  if (window !== null) requireWindow(window, '/data/window')
-  await requireTargets(context, caller, targets)
-}
+/** The maximum number of missing targets that an error names. */
+const namedTargets = 20
 
-async function requireTargets({ peers }: Context, caller: Caller, targets: CampaignTargets): Promise<void> {
-  if ('filter' in targets)
-    await peers(inventory, caller).listAssets({ query: { filter: targets.filter, limit: 1, fields: 'id' } })
+/** Requires that a filter is valid, and that the caller can read all listed assets. */
+async function requireTargets(context: Context, caller: Caller, targets: CampaignTargets): Promise<void> {
+  if ('filter' in targets) {
+    await context.peers(inventory, caller).listAssets({ query: { filter: targets.filter, limit: 1, fields: 'id' } })
+    return
+  }
+  const assets = await describeAssets(context, caller, targets.assetIds)
+  const errors = targets.assetIds.flatMap((id, index) => {
+    const asset = assets.get(id)
+    if (asset !== undefined && !asset.isDeleted && mayIn(caller, 'inventory_read_asset_data', asset.accessGroupId))
+      return []
+    const detail = `Asset ${id} does not exist`
+    return [{ pointer: `/data/targets/assetIds/${index}`, code: 'asset_not_found', detail }]
+  })
+  const [first] = errors
+  if (first === undefined) return
+  const detail = `${first.detail}. Remove the ${errors.length} targets that do not exist`
+  throw new Problem('asset_not_found', errors.length === 1 ? first.detail : detail, {
+    errors: errors.slice(0, namedTargets),
+  })
 }
 
 function plannedDevice(row: PlanRow): PlannedDevice {

@@ -276,7 +276,7 @@ function areOpen(run: CampaignRun, device: DeviceRow): boolean {
 async function readWindows({ context, system, windows }: CampaignRun, devices: readonly DeviceRow[]): Promise<void> {
   const ids = devices.map(({ assetId }) => assetId).filter((id) => !windows.has(id))
   const found = await windowsOfAssets(context, system, ids)
-  for (const id of ids) windows.set(id, found.get(id)?.windows ?? [])
+  for (const id of ids) windows.set(id, found.get(id) ?? [])
 }
 
 function noteNext(run: CampaignRun, at: Date | undefined): void {
@@ -377,16 +377,20 @@ async function startWaiting(run: CampaignRun, devices: readonly DeviceRow[]): Pr
   const waiting = devices.filter((device) => device.wave === wave && device.state === 'waiting' && !device.isStarted)
   await readGateways(run, waiting)
   await noteOfflineGateways(run, waiting)
+  await readWindows(run, waiting)
   const isReachable = ({ gatewayId }: DeviceRow) => run.gateways.get(gatewayId ?? '')?.state !== 'offline'
   const { ready, nextAt } = readyDevices(
-    devices.map((device) => ({ ...device, order: device.position, isBlocked: !isReachable(device) })),
+    devices.map((device) => ({
+      ...device,
+      order: device.position,
+      isBlocked: !isReachable(device),
+      windows: run.windows.get(device.assetId) ?? device.windows,
+    })),
     { at, wave, concurrentDevices: row.concurrentDevices, window: row.window ?? undefined },
   )
   noteNext(run, nextAt)
   const byId = new Map(waiting.map((device) => [device.id, device]))
-  const due = ready.flatMap((id) => byId.get(id) ?? [])
-  await readWindows(run, due)
-  const chosen = due.filter((device) => areOpen(run, device))
+  const chosen = ready.flatMap((id) => byId.get(id) ?? [])
   if (chosen.length === 0 || !(await hasUsableArtefacts(run, chosen))) return
   const assets = await describeAssets(
     context,

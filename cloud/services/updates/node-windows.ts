@@ -6,25 +6,18 @@ import type { Context } from '../../platform/service.ts'
 import { windowKey } from './open-window.ts'
 import { listWindows } from './window-store.ts'
 
-/** The windows that apply to an asset. */
-export type AssetWindows = {
-  /** The nodes of the asset, one for each hierarchy. */
-  nodeIds: string[]
-  /** The windows of these nodes and of all nodes above, each once. */
-  windows: MaintenanceWindow[]
-}
-
 /**
- * Returns the windows of the nodes of assets and of the nodes above. Assets without nodes are left out. All nodes count, also
- * those that the caller cannot read, because a window protects the device.
+ * Returns the windows of the nodes of assets and of the nodes above, each once. Assets without nodes are left out. All nodes
+ * count, also those that the caller cannot read, because a window protects the device.
  */
 export async function windowsOfAssets(
   { database, peers }: Context,
   caller: Caller,
   assetIds: readonly string[],
-): Promise<Map<string, AssetWindows>> {
+): Promise<Map<string, MaintenanceWindow[]>> {
   if (assetIds.length === 0) return new Map()
   const stored = await database.read(caller, listWindows)
+  if (stored.length === 0) return new Map()
   const windowOf = new Map(stored.map(({ nodeId, window }) => [nodeId, window]))
   const { tenantId, tenantName } = caller
   const { data } = await peers(hierarchy, systemCaller({ tenantId, tenantName })).describeAssetNodes({
@@ -44,7 +37,7 @@ export async function windowsOfAssets(
         known.set(nodeId, own)
         return own
       })
-      return [assetId, { nodeIds, windows: [...new Map(windows.map((one) => [windowKey(one), one])).values()] }]
+      return [assetId, [...new Map(windows.map((one) => [windowKey(one), one])).values()]]
     }),
   )
 }

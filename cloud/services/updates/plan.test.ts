@@ -32,9 +32,9 @@ describe('plan of a campaign', () => {
   after(() => hub[Symbol.asyncDispose]())
 
   const planOf = async (more: Partial<DraftOptions> = {}, caller = admin) => {
-    const { id } = await createDraft(caller, { artefactId, assetIds: plant.assetIds, ...more })
+    const { id } = await createDraft(admin, { artefactId, assetIds: plant.assetIds, ...more })
     const { data } = await caller.updates.planCampaign({ params: { id }, query: { limit: 1000 } })
-    await caller.updates.deleteCampaign({ params: { id } })
+    await admin.updates.deleteCampaign({ params: { id } })
     return data
   }
   const byAsset = (devices: readonly PlannedDevice[]) => (index: number) => {

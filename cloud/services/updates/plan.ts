@@ -5,7 +5,7 @@ import { createYield } from '../../platform/event-loop.ts'
 import type { Context } from '../../platform/service.ts'
 import type { InstallableArtefact } from './compatibility.ts'
 import { readTopology } from './device-topology.ts'
-import { type AssetWindows, windowsOfAssets } from './node-windows.ts'
+import { windowsOfAssets } from './node-windows.ts'
 import { nextOpening, windowKey } from './open-window.ts'
 import { type Assessment, assessDevices, readTargets, readUsableArtefacts } from './target-assessment.ts'
 import type { ClusterKind } from './topology.ts'
@@ -32,7 +32,6 @@ export type PlanRow = PlannedDevice & {
   group: string
   /** The windows of the nodes of the asset and of all nodes above. */
   windows: MaintenanceWindow[]
-  nodeIds: string[]
 }
 
 /**
@@ -60,7 +59,7 @@ type PlanParts = {
   devices: readonly InventoryDevice[]
   assessed: ReadonlyMap<string, Assessment>
   placements: ReadonlyMap<string, Placement>
-  windows: ReadonlyMap<string, AssetWindows>
+  windows: ReadonlyMap<string, MaintenanceWindow[]>
   nextWindows: ReadonlyMap<string, Date | undefined>
 }
 
@@ -72,8 +71,8 @@ function planRows(input: PlanInput, { devices, assessed, placements, windows, ne
     const { id, name, accessGroupId } = device
     const { outcome, reason, fromVersion, steps, link } = assessed.get(id) ?? { outcome: 'incompatible', steps: [] }
     const place = placements.get(id)
-    const own = windows.get(id) ?? { nodeIds: [], windows: [] }
-    const start = nextWindows.get(windowsKey(input.window, own.windows))
+    const own = windows.get(id) ?? []
+    const start = nextWindows.get(windowsKey(input.window, own))
     const shownReason = reason ?? orderReasons[place?.kind ?? 'single']
     return {
       assetId: id,
@@ -91,8 +90,7 @@ function planRows(input: PlanInput, { devices, assessed, placements, windows, ne
       accessGroupId,
       ...(link === undefined ? {} : pickLink(link)),
       group: place?.group ?? id,
-      windows: own.windows,
-      nodeIds: own.nodeIds,
+      windows: own,
     }
   }
   return [
@@ -137,12 +135,12 @@ const mostOpenings = 200
 async function openings(
   caller: Caller,
   campaignWindow: MaintenanceWindow | undefined,
-  assets: readonly AssetWindows[],
+  sets: readonly MaintenanceWindow[][],
 ): Promise<Map<string, Date | undefined>> {
   const yieldTurn = createYield(caller.tenantId)
   const at = new Date()
   const found = new Map<string, Date | undefined>()
-  for (const { windows } of [{ windows: [] }, ...assets]) {
+  for (const windows of [[], ...sets]) {
     const all = campaignWindow === undefined ? windows : [campaignWindow, ...windows]
     const key = windowsKey(campaignWindow, windows)
     if (all.length === 0 || found.has(key) || found.size === mostOpenings) continue

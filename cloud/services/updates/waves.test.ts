@@ -3,9 +3,9 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { waveNumbers } from './waves.ts'
 
-test('divides devices by percent and count, and adds the rest to the last wave', () => {
+test('divides devices by percent and count, and puts the rest into one more wave', () => {
   assert.deepEqual(waveNumbers(3, []), [1, 1, 1])
-  assert.deepEqual(waveNumbers(5, [{ count: 1 }, { percent: 40 }, { percent: 1 }]), [1, 2, 2, 3, 3])
+  assert.deepEqual(waveNumbers(5, [{ count: 1 }, { percent: 40 }, { percent: 1 }]), [1, 2, 2, 3, 4])
   assert.deepEqual(waveNumbers(2, [{ count: 5 }, { count: 5 }]), [1, 1])
   assert.deepEqual(waveNumbers(0, [{ percent: 10 }]), [])
   assert.deepEqual(waveNumbers(10, [{ percent: 1 }, { percent: 99 }]).filter((wave) => wave === 1).length, 1)

@@ -1,17 +1,16 @@
 import type { Wave } from '@millwright/api/updates.ts'
 
 /**
- * Returns the wave of each of `count` devices that are in order, starting at wave 1. The last wave also contains all remaining
- * devices. A wave never splits the order: all devices of a wave come before all devices of the next one.
+ * Returns the wave of each of `count` devices that are in order, starting at wave 1. The remaining devices form one more wave.
+ * A wave never splits the order: all devices of a wave come before all devices of the next one.
  */
 export function waveNumbers(count: number, waves: readonly Wave[]): number[] {
   const numbers: number[] = []
   for (const [index, wave] of waves.entries()) {
     const size = 'count' in wave ? wave.count : Math.ceil((count * wave.percent) / 100)
-    const left = count - numbers.length
-    const isLast = index === waves.length - 1
-    const devices = isLast ? left : Math.min(size, left)
+    const devices = Math.min(size, count - numbers.length)
     for (let device = 0; device < devices; device++) numbers.push(index + 1)
   }
-  return waves.length === 0 ? Array.from({ length: count }, () => 1) : numbers
+  while (numbers.length < count) numbers.push(waves.length + 1)
+  return numbers
 }

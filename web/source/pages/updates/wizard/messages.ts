@@ -50,7 +50,7 @@ export const wizardMessages = messages({
     required: 'Required',
     waves: 'Waves',
     wavesHint:
-      'Each wave starts when the updates of all devices of the previous wave have ended. The last wave also contains all remaining devices.',
+      'Each wave starts when the updates of all devices of the previous wave have ended. The remaining devices form one more wave.',
     oneWave: 'All devices belong to one wave.',
     wave: (number: number) => `Wave ${number}`,
     waveSize: (number: number) => `Size of wave ${number}`,
@@ -129,7 +129,7 @@ export const wizardMessages = messages({
     required: 'Erforderlich',
     waves: 'Wellen',
     wavesHint:
-      'Jede Welle beginnt, wenn die Updates aller Geräte der vorherigen Welle beendet sind. Die letzte Welle enthält auch alle übrigen Geräte.',
+      'Jede Welle beginnt, wenn die Updates aller Geräte der vorherigen Welle beendet sind. Die übrigen Geräte bilden eine weitere Welle.',
     oneWave: 'Alle Geräte gehören zu einer Welle.',
     wave: (number: number) => `Welle ${number}`,
     waveSize: (number: number) => `Größe von Welle ${number}`,
