@@ -77,7 +77,12 @@ const crossing = [
  * The files that mostly wait for the end of a lease. In the first run of a checkout, the durations of files are unknown.
  * These files are small, but start first, so that the run does not wait for them at its end.
  */
-const longWaits = ['e2e/discovery-faults.test.ts', 'e2e/discovery.test.ts', 'cli/scan/scan.test.ts']
+const longWaits = [
+  'e2e/update-fleet.test.ts',
+  'e2e/discovery-faults.test.ts',
+  'e2e/discovery.test.ts',
+  'cli/scan/scan.test.ts',
+]
 
 let shown: string | undefined
 const reports: (FileReport & Assignment)[] = []

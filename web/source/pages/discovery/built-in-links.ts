@@ -172,6 +172,21 @@ const links: Readonly<Record<string, LinkTexts>> = {
         'Anteil der Geräte, die Zugangsdaten verlangen',
       ],
       silent_percent: ['Silent devices (%)', 'Stumme Geräte (%)', 'Anteil der Geräte, die nicht antworten'],
+      update_fault_percent: [
+        'Devices with faults in updates (%)',
+        'Geräte mit Fehlern bei Aktualisierungen (%)',
+        'Anteil der Geräte, die bei einer Aktualisierung einen Fehler haben',
+      ],
+      update_faults: [
+        'Faults in updates',
+        'Fehler bei Aktualisierungen',
+        'Fehler, durch Kommas getrennt: slow, fails-at-60, reboots, wrong-version, no-answer. Leer: alle',
+      ],
+      update_restart_ms: [
+        'Restart after an update (ms)',
+        'Neustart nach einer Aktualisierung (ms)',
+        'Dauer des Neustarts eines Geräts nach einer Aktualisierung in Millisekunden: 0 bis 600000',
+      ],
       rate: ['Devices per second', 'Geräte pro Sekunde', 'Höchstzahl der Geräte pro Sekunde; 0: unbegrenzt'],
       reference: ['Reference devices', 'Referenzgeräte', 'Statt der Anlage die sechs Geräte des Referenz-Links finden'],
       interface: [
