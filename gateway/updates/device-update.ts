@@ -59,9 +59,14 @@ export type UpdateTiming = {
   rejectedMs: number
   /** How long a device must report a version that is neither the old nor the new one before this version is the result. */
   settledMs: number
+  /** The maximum time of one call of a link. */
+  longestCallMs: number
 }
 
-export const defaultTiming: UpdateTiming = { retryMs: 2_000, verifyMs: 1_000, rejectedMs: 15_000, settledMs: 10_000 }
+export const defaultTiming: UpdateTiming = {
+  ...{ retryMs: 2_000, verifyMs: 1_000, rejectedMs: 15_000, settledMs: 10_000 },
+  longestCallMs: 24 * 60 * 60_000,
+}
 
 const limits = {
   /** The number of attempts to prepare a device if the connection to the link is lost. */
@@ -335,10 +340,10 @@ export class DeviceUpdate implements Disposable {
   }
 
   #call(artefact: CachedArtefact | undefined, access: DeviceAccess | undefined): Omit<UpdateCall, 'signal'> {
-    const { linkSilenceMs: silenceMs } = this.#parts
+    const { linkSilenceMs: silenceMs, timing } = this.#parts
     const { kind, version } = this.#definition.artefact
     return {
-      ...{ jobId: this.#leased.job.id, kind, version, silenceMs },
+      ...{ jobId: this.#leased.job.id, kind, version, silenceMs, longestMs: timing.longestCallMs },
       device: updateDeviceOf(this.#definition, this.#parts, access),
       credential: access?.credential,
       artefact: { path: artefact?.path ?? '', content: () => artefact?.content() ?? noContent() },
@@ -532,5 +537,9 @@ function outcomeOf({ answer, last, trouble, wanted }: Verification): UpdateOutco
         message: reported.slice(0, workflowLimits.message),
         result: { code: 'version_unknown', ...read },
       }
-    : { state: 'FAILED', message: reported, result: { code: 'version_mismatch', ...read } }
+    : {
+        state: 'FAILED',
+        message: reported.slice(0, workflowLimits.message),
+        result: { code: 'version_mismatch', ...read },
+      }
 }

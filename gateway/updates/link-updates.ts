@@ -40,6 +40,8 @@ export type UpdateCall = {
   artefact: { path: string; content: () => AsyncIterable<Uint8Array> }
   /** The maximum time between two messages of the link. */
   silenceMs: number
+  /** The maximum time of the call. A link can send messages without an end. */
+  longestMs: number
   signal: AbortSignal
   onProgress?: (progress: UpdateProgress) => void
 }
@@ -217,8 +219,8 @@ export class LinkUpdates implements Disposable {
       throw new UpdateError('link_lost', 'The asset link ended the call without a result')
   }
 
-  #errorOf(error: unknown, { credential, silenceMs }: UpdateCall, silence?: SilenceLimit): UpdateError {
-    return linkFailureOf(error, { name: this.#name, silence, silenceMs, credential })
+  #errorOf(error: unknown, { credential }: UpdateCall, silence?: SilenceLimit): UpdateError {
+    return linkFailureOf(error, { name: this.#name, silence, credential })
   }
 
   [Symbol.dispose](): void {
@@ -229,31 +231,42 @@ export class LinkUpdates implements Disposable {
 type FailureOptions = {
   name: string
   silence: SilenceLimit | undefined
-  silenceMs: number
   credential: Credential | undefined
 }
 
 /** Returns the error of a call. Its text is replaced if it contains the credentials. */
-export function linkFailureOf(error: unknown, { name, silence, silenceMs, credential }: FailureOptions): UpdateError {
-  if (silence?.isExceeded)
-    return new UpdateError(
-      'link_silent',
-      `Asset link ${name} sent nothing for ${silenceMs / 1_000} seconds (${silenceVariable})`,
-    )
+export function linkFailureOf(error: unknown, { name, silence, credential }: FailureOptions): UpdateError {
+  if (silence?.isExceeded) return new UpdateError('link_silent', `Asset link ${name} ${silence.problem}`)
   if (error instanceof UpdateError) return error
   const text = linkErrorText(error)
   return new UpdateError(codeOf(error), credential?.secret.isIn(text) ? redactedText : text)
 }
 
-/** `SilenceLimit` aborts a call when the link sends nothing for too long, or when the signal of the call aborts. */
+/**
+ * `SilenceLimit` aborts a call when the link sends nothing for too long, when the call takes too long, or when the signal of the
+ * call aborts.
+ */
 export class SilenceLimit implements Disposable {
   readonly signal: AbortSignal
   readonly #exceeded = new AbortController()
   readonly #timer: NodeJS.Timeout
+  readonly #end: NodeJS.Timeout
+  #problem = ''
 
-  constructor({ signal, silenceMs }: Pick<UpdateCall, 'signal' | 'silenceMs'>) {
+  constructor({ signal, silenceMs, longestMs }: Pick<UpdateCall, 'signal' | 'silenceMs' | 'longestMs'>) {
     this.signal = AbortSignal.any([signal, this.#exceeded.signal])
-    this.#timer = setTimeout(() => this.#exceeded.abort(), silenceMs)
+    const abort = (problem: string) => {
+      this.#problem = problem
+      this.#exceeded.abort()
+    }
+    const silent = `sent nothing for ${silenceMs / 1_000} seconds (${silenceVariable})`
+    this.#timer = setTimeout(() => abort(silent), silenceMs)
+    this.#end = setTimeout(() => abort(`did not end the call within ${longestMs / 1_000} seconds`), longestMs)
+  }
+
+  /** What the link did wrong. */
+  get problem(): string {
+    return this.#problem
   }
 
   get isExceeded(): boolean {
@@ -266,6 +279,7 @@ export class SilenceLimit implements Disposable {
 
   [Symbol.dispose](): void {
     clearTimeout(this.#timer)
+    clearTimeout(this.#end)
   }
 }
 

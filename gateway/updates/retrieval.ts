@@ -41,6 +41,8 @@ type Options = DeviceNames & {
   monitor: LinkMonitor
   linkSilenceMs: number
   retryMs: number
+  /** The maximum time of one call of a link. */
+  longestCallMs: number
 }
 
 const limits = {
@@ -149,9 +151,9 @@ export class Retrievals {
     { leased, definition, signal }: RetrievalRun,
     { file, access }: { file: string; access?: DeviceAccess },
   ): Promise<void> {
-    const { linkSilenceMs: silenceMs, limitBytes } = this.#options
+    const { linkSilenceMs: silenceMs, longestCallMs: longestMs, limitBytes } = this.#options
     using link = await this.#link(definition.assetLinkId, signal)
-    using silence = new SilenceLimit({ signal, silenceMs })
+    using silence = new SilenceLimit({ signal, silenceMs, longestMs })
     const request = metadataOf({
       jobId: leased.job.id,
       kind: definition.kind,
@@ -181,7 +183,7 @@ export class Retrievals {
     } catch (error) {
       if (isOutOfSpace(error))
         throw new UpdateError('storage_full', 'The disk of the gateway is full. Free space on the disk')
-      throw linkFailureOf(error, { name: definition.assetLinkId, silence, silenceMs, credential: access?.credential })
+      throw linkFailureOf(error, { name: definition.assetLinkId, silence, credential: access?.credential })
     } finally {
       await part.close()
     }

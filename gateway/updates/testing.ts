@@ -27,7 +27,10 @@ import type { UpdateTiming } from './device-update.ts'
 // biome-ignore lint/suspicious/noExplicitAny: calls of a library without types, and bodies that were checked already
 type Any = any
 
-export const fastTiming: UpdateTiming = { retryMs: 20, verifyMs: 20, rejectedMs: 100, settledMs: 50 }
+export const fastTiming: UpdateTiming = {
+  ...{ retryMs: 20, verifyMs: 20, rejectedMs: 100, settledMs: 50 },
+  longestCallMs: 60_000,
+}
 
 export const sha256Of = (content: Buffer) => createHash('sha256').update(content).digest('hex')
 
@@ -468,10 +471,11 @@ export async function startPlant(t: TestContext, options: PlantOptions = {}): Pr
   return plant
 }
 
-type TestSettings = Partial<GatewaySettings> & { renewEveryMs?: number }
+type TestSettings = Partial<GatewaySettings> & { renewEveryMs?: number; longestCallMs?: number }
 
-export function startUpdateGateway(home: string, { renewEveryMs = 50, ...settings }: TestSettings = {}) {
-  return startGateway(settingsFor(home, settings), { renewEveryMs, updateTiming: fastTiming })
+export function startUpdateGateway(home: string, { renewEveryMs = 50, longestCallMs, ...settings }: TestSettings = {}) {
+  const updateTiming = longestCallMs === undefined ? fastTiming : { ...fastTiming, longestCallMs }
+  return startGateway(settingsFor(home, settings), { renewEveryMs, updateTiming })
 }
 
 /** Registers the link with the gateway. */

@@ -204,7 +204,8 @@ export async function openUpdateAgent({
     journal: await UpdateJournal.open({ folder: join(home, 'updates'), log }),
     reader: new DeviceReader({ ...link, permits, scans }),
     retrievals: await Retrievals.open({
-      ...{ ...link, folder: join(home, 'retrievals'), retryMs: timing.retryMs },
+      ...{ ...link, folder: join(home, 'retrievals') },
+      ...{ retryMs: timing.retryMs, longestCallMs: timing.longestCallMs },
       limitBytes: Math.min(limitBytes, updateLimits.artefactBytes),
     }),
     trustFile: join(home, updateTrustFileName),

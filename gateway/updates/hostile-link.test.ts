@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { workflowLimits } from '@millwright/api/workflows.ts'
+import { firmware, jobFor, startPlant } from './testing.ts'
+
+/** Sends a progress again and again until the gateway ends the call. */
+async function sendProgress(call: { cancelled: boolean; write: (message: unknown) => void }): Promise<void> {
+  while (!call.cancelled) {
+    call.write({ status: { phase: 'AOP_ACTIVATION', state: 'AOS_OK', progress: 4_000_000_000, message: 'x' } })
+    await delay(20)
+  }
+}
+
+describe('a link that does not follow the rules', () => {
+  test('cannot hold the transfer without an end', async (t) => {
+    const hooks = { onPrepare: (_: unknown, call: Parameters<typeof sendProgress>[0]) => sendProgress(call) }
+    const plant = await startPlant(t, { hooks, settings: { longestCallMs: 500 } })
+    const job = plant.updates.offer(jobFor(plant.devices[0]), { content: firmware('2.0'), version: '2.0' })
+    const end = await plant.updates.endOf(job)
+    assert.deepEqual([end.state, end.result.code], ['FAILED', 'link_silent'])
+    assert.match(end.message, /did not end the call within 0\.5 seconds/)
+  })
+
+  test('cannot hold the activation without an end', async (t) => {
+    const hooks = { onActivated: (_: unknown, call: Parameters<typeof sendProgress>[0]) => sendProgress(call) }
+    const plant = await startPlant(t, { hooks, settings: { longestCallMs: 500 } })
+    const [device] = plant.devices
+    const job = plant.updates.offer(jobFor(device), { content: firmware('2.0'), version: '2.0' })
+    assert.deepEqual([(await plant.updates.endOf(job)).state, device.activations], ['ACTIVATED', 1])
+  })
+
+  test('cannot report a version that is too long for the message of the job', async (t) => {
+    const plant = await startPlant(t, { hooks: { versionAfter: () => '9'.repeat(5_000) } })
+    const job = plant.updates.offer(jobFor(plant.devices[0]), { content: firmware('2.0'), version: '2.0' })
+    const end = await plant.updates.endOf(job)
+    assert.deepEqual([end.state, end.result.code], ['FAILED', 'version_mismatch'])
+    assert.ok(end.message.length <= workflowLimits.message)
+  })
+})
