@@ -1,4 +1,3 @@
-import { json } from 'node:stream/consumers'
 import { requestFor } from '@millwright/api/client.ts'
 import { problemFrom } from '@millwright/api/problem.ts'
 import { updates } from '@millwright/api/updates.ts'
@@ -35,6 +34,20 @@ export function artefactSource({ cloud, leased, signal, onProgress }: Options): 
 
 /** Returns the problem that a response of the platform contains. */
 export async function problemOf({ status, body }: Answer): Promise<Error> {
-  const document: unknown = await json(body).catch(() => undefined)
+  const document: unknown = await jsonOf(body).catch(() => undefined)
   return problemFrom(document, status)
+}
+
+/** The maximum size of the description of a problem. */
+const problemBytes = 64 * 1024
+
+async function jsonOf(body: AsyncIterable<Uint8Array>): Promise<unknown> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of body) {
+    bytes += chunk.length
+    if (bytes > problemBytes) return undefined
+    chunks.push(chunk)
+  }
+  return JSON.parse(Buffer.concat(chunks).toString())
 }
