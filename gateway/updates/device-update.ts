@@ -539,7 +539,7 @@ function outcomeOf({ answer, last, trouble, wanted }: Verification): UpdateOutco
       }
     : {
         state: 'FAILED',
-        message: reported.slice(0, workflowLimits.message),
+        message: reported,
         result: { code: 'version_mismatch', ...read },
       }
 }

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { workflowLimits } from '@millwright/api/workflows.ts'
 import { firmware, jobFor, startPlant } from './testing.ts'
 
 /** Sends a progress again and again until the gateway ends the call. */
@@ -28,13 +27,5 @@ describe('a link that does not follow the rules', () => {
     const [device] = plant.devices
     const job = plant.updates.offer(jobFor(device), { content: firmware('2.0'), version: '2.0' })
     assert.deepEqual([(await plant.updates.endOf(job)).state, device.activations], ['ACTIVATED', 1])
-  })
-
-  test('cannot report a version that is too long for the message of the job', async (t) => {
-    const plant = await startPlant(t, { hooks: { versionAfter: () => '9'.repeat(5_000) } })
-    const job = plant.updates.offer(jobFor(plant.devices[0]), { content: firmware('2.0'), version: '2.0' })
-    const end = await plant.updates.endOf(job)
-    assert.deepEqual([end.state, end.result.code], ['FAILED', 'version_mismatch'])
-    assert.ok(end.message.length <= workflowLimits.message)
   })
 })
