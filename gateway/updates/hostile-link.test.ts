@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { firmware, jobFor, startPlant } from './testing.ts'
 
-/** Sends a progress again and again until the gateway ends the call. */
+/** Sends a progress repeatedly until the gateway ends the call. */
 async function sendProgress(call: { cancelled: boolean; write: (message: unknown) => void }): Promise<void> {
   while (!call.cancelled) {
     call.write({ status: { phase: 'AOP_ACTIVATION', state: 'AOS_OK', progress: 4_000_000_000, message: 'x' } })
