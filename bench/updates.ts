@@ -27,7 +27,7 @@ type Api = Client<typeof updates>
  */
 export async function updateDevices({ profile }: BenchOptions): Promise<Report> {
   await using proxy = await TestProxy.start()
-  return withHome(async (home) => {
+  return await withHome(async (home) => {
     const environment = { MILLWRIGHT_GATEWAY_HTTP_PROXY: `http://127.0.0.1:${proxy.port}` }
     await using floor = await startShopFloor({ home, profile, environment })
     await scan(floor, { size: String(plantSize), update_restart_ms: '200' })
