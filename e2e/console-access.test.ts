@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test'
 import { plantedWord } from '@millwright/cloud/platform/testing/secrets-shown.ts'
 import type { Browser, Page } from 'playwright-core'
 import { openBrowser } from './browser.ts'
-import { assertAxeClean, type ConsoleBrowser, consoleOf, follow } from './console.ts'
+import { assertAxeClean, type ConsoleBrowser, consoleOf, follow, untilDisabled } from './console.ts'
 import { callerOf, type Platform, startPlatform, temporaryFolder, tokenOf } from './platform.ts'
 
 const fitter = { name: 'fitter', password: `the ${plantedWord} of a user` }
@@ -143,7 +143,7 @@ describe('access management in the console', () => {
     await button('Save').click()
     await page.getByRole('gridcell', { name: 'Runs scans' }).waitFor()
     await page.getByRole('gridcell', { name: 'viewer' }).click()
-    assert.ok(await page.getByLabel(/Read assets/).isDisabled())
+    await untilDisabled(page.getByLabel(/Read assets/))
   })
 
   test('adds a custom property and shows the asset schemas', async () => {

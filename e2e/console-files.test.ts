@@ -6,7 +6,16 @@ import type { Permission } from '@millwright/api/permission.ts'
 import { plantedWord } from '@millwright/cloud/platform/testing/secrets-shown.ts'
 import type { Browser, Download, Page } from 'playwright-core'
 import { openBrowser } from './browser.ts'
-import { assertAxeClean, type ConsoleBrowser, consoleOf, follow, narrow, navigationTo, wide } from './console.ts'
+import {
+  assertAxeClean,
+  type ConsoleBrowser,
+  consoleOf,
+  follow,
+  narrow,
+  navigationTo,
+  untilDisabled,
+  wide,
+} from './console.ts'
 import { bearer, type Caller, callerOf, type Platform, startPlatform, temporaryFolder, until } from './platform.ts'
 import { millwright } from './program.ts'
 import { assertOverlayReachable, clickAsPerson } from './reachability.ts'
@@ -140,11 +149,11 @@ describe('import and export of files in the console', () => {
     assert.equal(await page.getByText('by values').count(), 1)
     await fieldOf('Room').selectOption({ label: 'Name' })
     await page.getByRole('alert').getByText('Two columns have the field “Name”').waitFor()
-    assert.ok(await button('Preview').isDisabled())
+    await untilDisabled(button('Preview'))
     await fieldOf('Room').selectOption({ label: 'Description' })
     await fieldOf('Ethernet').selectOption({ label: 'Ignore column' })
     await page.getByRole('alert').getByText('No column identifies assets.').waitFor()
-    assert.ok(await button('Preview').isDisabled())
+    await untilDisabled(button('Preview'))
     await fieldOf('Ethernet').selectOption({ label: 'MAC address' })
     await page.getByRole('alert').waitFor({ state: 'detached' })
     assert.equal(await page.getByLabel('Name of this mapping').inputValue(), 'stations')

@@ -5,7 +5,7 @@ import { baseSchemaUrl } from '@millwright/api/asset-schema.ts'
 import { plantedWord } from '@millwright/cloud/platform/testing/secrets-shown.ts'
 import type { Browser, Locator, Page } from 'playwright-core'
 import { openBrowser } from './browser.ts'
-import { assertAxeClean, type ConsoleBrowser, consoleOf, follow, narrow, wide } from './console.ts'
+import { assertAxeClean, type ConsoleBrowser, consoleOf, follow, narrow, untilDisabled, wide } from './console.ts'
 import { type Caller, callerOf, type Platform, startPlatform, temporaryFolder, until } from './platform.ts'
 import { assertOverlayReachable, clickAsPerson } from './reachability.ts'
 
@@ -333,7 +333,7 @@ describe('hierarchies in the console', () => {
     await clickAsPerson(button('More actions'))
     await clickAsPerson(entry('Assignment rules'))
     await page.getByRole('heading', { level: 1, name: 'Assignment rules of Plant' }).waitFor()
-    assert.ok(await button('Save rules').isDisabled())
+    await untilDisabled(button('Save rules'))
     await button('Add rule').click()
     await button('Save rules').click()
     await page.getByText('Enter at least one condition').waitFor()
@@ -384,7 +384,7 @@ describe('hierarchies in the console', () => {
       await dialog()
         .getByText(new RegExp(`^Line ${line}: a name in the path`))
         .waitFor()
-    assert.ok(await inDialog('Import').isDisabled())
+    await untilDisabled(inDialog('Import'))
     const withoutType = csv.replace('Hall 1,building', 'Hall 1,')
     const buffer = Buffer.from(`${withoutType.trimEnd()}\nBremen,site,\n`)
     await dialog().getByLabel('File').setInputFiles({ name: 'plant.csv', mimeType: 'text/csv', buffer })

@@ -18,6 +18,7 @@ import {
   follow,
   narrow,
   navigationTo,
+  untilDisabled,
   wide,
 } from './console.ts'
 import { type Caller, callerOf, type Platform, startPlatform, temporaryFolder, until } from './platform.ts'
@@ -152,7 +153,7 @@ describe('remote access in the console', () => {
     await openDialog()
     await dialog().getByLabel('Port').fill(String(device?.port))
     await dialog().getByText(`does not allow port ${device?.port}.`).waitFor()
-    assert.ok(await inDialog('Open').isDisabled())
+    await untilDisabled(inDialog('Open'))
     await page.keyboard.press('Escape')
     await follow(page, '/remote?view=policies')
     await page.getByRole('gridcell', { name: 'default', exact: true }).click()

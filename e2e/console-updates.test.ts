@@ -15,6 +15,7 @@ import {
   follow,
   narrow,
   navigationTo,
+  untilDisabled,
   wide,
 } from './console.ts'
 import { type Caller, callerOf, type Platform, startPlatform, temporaryFolder, until } from './platform.ts'
@@ -177,7 +178,7 @@ describe('updates in the console', () => {
     await allow.click()
     await dialog().getByText('The platform cannot detect whether such an artefact was manipulated.').waitFor()
     await assertOverlayReachable(page, 'warning about unsigned artefacts')
-    assert.ok(await inDialog('Allow unsigned artefacts').isDisabled())
+    await untilDisabled(inDialog('Allow unsigned artefacts'))
     await dialog().getByLabel('I accept the risk').check()
     await inDialog('Allow unsigned artefacts').click()
     await page.getByText('Unsigned artefacts can be installed on all devices of this tenant.').waitFor()

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
-import type { Platform } from './platform.ts'
+import type { Browser, BrowserContext, BrowserContextOptions, Locator, Page } from 'playwright-core'
+import { type Platform, until } from './platform.ts'
 import { clickAsPerson, watchReachability } from './reachability.ts'
 import { stepTimeoutMs } from './time-limit.ts'
 
@@ -86,6 +86,11 @@ export async function follow(page: Page, path: string): Promise<void> {
   const former = await mainHeading(page).elementHandle()
   await page.evaluate((target) => history.pushState(null, '', target), url.href)
   if (isOther) await former?.waitForElementState('hidden')
+}
+
+/** Waits until a button or field is disabled. The components of the page change it shortly after its text. */
+export function untilDisabled(control: Locator): Promise<void> {
+  return until(`${control} is disabled`, () => control.isDisabled(), stepTimeoutMs)
 }
 
 /** Fills in and submits the sign-in page. */

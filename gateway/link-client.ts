@@ -39,6 +39,12 @@ type ClientOptions = {
 }
 type CallOptions<Read> = { signal?: AbortSignal; deadlineMs?: number; read?: (bytes: Buffer) => Read }
 
+/**
+ * The options for updates. The library must not repeat a call, and would also store the sent messages for a repetition. Each
+ * update has its own connection, because transfers to other devices would delay an activation on the same connection.
+ */
+const updateOptions = { 'grpc.enable_retries': 0, 'grpc.use_local_subchannel_pool': 1 } as const
+
 /** `LinkClient` calls one link. It uses the vendor prefix of that link. */
 export class LinkClient {
   readonly #client: Client
@@ -51,8 +57,7 @@ export class LinkClient {
     this.#client = new Client(endpointOf(registration), credentials.createInsecure(), {
       ...channelOptions,
       'grpc.max_receive_message_length': largestMessageBytes[purpose],
-      // The library must not repeat a call of an update. It would also store the sent messages for a repetition.
-      ...(purpose === 'update' ? { 'grpc.enable_retries': 0 } : {}),
+      ...(purpose === 'update' ? updateOptions : {}),
     })
   }
 

@@ -156,8 +156,8 @@ describe('the tunnel of a gateway', () => {
     await cloud.endSession()
     tunnels.sockets.at(-1)?.terminate()
     await until(() => tunnels.sockets.length === 2)
+    await until(() => started.gateway.status().remoteAccess.tunnel === 'connected')
     assert.equal(tunnels.all.length, 1)
-    assert.equal(started.gateway.status().remoteAccess.tunnel, 'connected')
   })
 
   test('closes when the local file switches remote access off, and opens again when it is switched on', async () => {

@@ -56,11 +56,21 @@ describe('a request', () => {
   })
 
   test('leaves no timer when it is not answered, and when it is canceled while it is sent', async () => {
+    // Other tests in the same process can start and end timers. A request that leaves a timer does so in each attempt.
+    const changes: [number, number][] = []
+    while (changes.length < 5 && !changes.some(([first, second]) => first <= 0 && second <= 0))
+      changes.push(await leftTimers())
+    assert.ok(changes.length < 5, `timers left by each attempt: ${JSON.stringify(changes)}`)
+  })
+
+  /** Returns the number of timers that a request without an answer and a canceled request left. */
+  const leftTimers = async (): Promise<[number, number]> => {
     const before = timers()
+    let afterSilence: number
     {
       await using running = await startSession(() => [], { timeoutMs: 50 })
       await assert.rejects(running.session.getNext([name], once), { kind: 'silent' })
-      assert.equal(timers(), before, 'the library has forgotten the request')
+      afterSilence = timers()
     }
     const canceling = new AbortController()
     const take = async () => {
@@ -71,6 +81,6 @@ describe('a request', () => {
     await using running = await startSession((answer) => [answer], { permits: { take }, signal: canceling.signal })
     await assert.rejects(running.session.getNext([name], once), /canceled/)
     for (let count = 0; count < 5; count += 1) await turn()
-    assert.equal(timers(), before)
-  })
+    return [afterSilence - before, timers() - before]
+  }
 })
