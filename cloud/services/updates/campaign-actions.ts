@@ -230,7 +230,7 @@ function newDevice(row: PlanRow): NewDevice {
     position: row.order,
     group: row.group,
     after: row.after,
-    notWith: row.notWith,
+    notWith: row.redundant,
     windows: row.windows,
     state: outcome === 'update' ? 'waiting' : 'skipped',
     reason: outcome === 'update' ? null : (row.reason ?? skipReasons[outcome]),

@@ -22,6 +22,7 @@ export type DeviceRow = {
   position: number
   group: string
   after: string[]
+  /** The redundant assets, also those that are not devices of the campaign. */
   notWith: string[]
   windows: MaintenanceWindow[]
   state: DeviceState
@@ -180,6 +181,41 @@ export function listStarted(handle: Handle, campaignId: string): Promise<DeviceR
   return handle.rows(startedStatement, campaignId)
 }
 
+const startLockStatement = statement(`select pg_advisory_xact_lock(hashtextextended($1::text, 7273))`)
+
+/**
+ * Makes other transactions of the tenant that start or activate devices wait until the end of this one. It must be the first
+ * lock of a transaction, so that two transactions never wait for each other.
+ */
+export async function lockStarts(tx: Transaction): Promise<void> {
+  await tx.run(startLockStatement)
+}
+
+/** A device of another campaign that is being updated. */
+export type StartedElsewhere = Pick<DeviceRow, 'assetId' | 'group' | 'notWith' | 'activationAt'> & {
+  campaignName: string
+}
+
+const startedElsewhereStatement = statement<StartedElsewhere>(
+  `select d.asset_id as "assetId", d.group_key as "group", d.not_with_assets as "notWith",
+     d.activation_at as "activationAt", c.name as "campaignName"
+   from update_devices d join update_campaigns c on c.tenant_id = $1 and c.id = d.campaign_id
+   where d.tenant_id = $1 and d.campaign_id <> $2 and d.is_started
+     and (d.group_key = any($3::text[]) or d.asset_id = any($4::uuid[]) or d.not_with_assets::text <> '[]')
+   order by d.id`,
+)
+
+/** Returns the devices of other campaigns that are being updated, and because of which one of these devices may have to wait. */
+export function listStartedElsewhere(
+  handle: Handle,
+  campaignId: string,
+  devices: readonly Pick<DeviceRow, 'group' | 'notWith'>[],
+): Promise<StartedElsewhere[]> {
+  const groups = [...new Set(devices.map(({ group }) => group))]
+  const redundant = [...new Set(devices.flatMap(({ notWith }) => notWith))]
+  return handle.rows(startedElsewhereStatement, campaignId, arrayOf('text', groups), arrayOf('uuid', redundant))
+}
+
 /** Returns the devices of a campaign that are not final. */
 export function listOpen(handle: Handle, campaignId: string): Promise<DeviceRow[]> {
   return handle.rows(openStatement, campaignId)
@@ -251,17 +287,17 @@ export async function setProgress(
 
 const waitingReasonStatement = statement(
   `update update_devices d set reason = $4, modified_at = $5
-   where d.tenant_id = $1 and d.campaign_id = $2 and d.gateway_id = $3 and d.state = 'waiting' and not d.is_started
+   where d.tenant_id = $1 and d.campaign_id = $2 and d.id = any($3::uuid[]) and d.state = 'waiting' and not d.is_started
      and d.reason is distinct from $4`,
 )
 
-/** Stores why the devices of a gateway do not start. */
+/** Stores why devices do not start. It has no effect on devices that have started in the meantime. */
 export async function setWaitingReason(
   tx: Transaction,
-  { campaignId, gatewayId, reason }: { campaignId: string; gatewayId: string; reason: string | null },
+  { campaignId, ids, reason }: { campaignId: string; ids: readonly string[]; reason: string | null },
   now: string,
 ): Promise<void> {
-  await tx.run(waitingReasonStatement, campaignId, gatewayId, reason, now)
+  await tx.run(waitingReasonStatement, campaignId, arrayOf('uuid', ids), reason, now)
 }
 
 const cancelWaitingStatement = statement<DeviceRow>(

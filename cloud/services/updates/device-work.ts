@@ -9,7 +9,16 @@ import { readUsableArtefact } from './artefact-view.ts'
 import { recordDevice, reportDevices } from './campaign-report.ts'
 import { type CampaignRow, lockState } from './campaign-store.ts'
 import { deviceAfter, ended, isFinalState, type JobReport } from './device-state.ts'
-import { type DeviceChange, type DeviceRow, lockDevice, updateDevice } from './device-store.ts'
+import {
+  type DeviceChange,
+  type DeviceRow,
+  listStartedElsewhere,
+  lockDevice,
+  lockStarts,
+  type StartedElsewhere,
+  updateDevice,
+} from './device-store.ts'
+import { conflictsWith } from './other-campaigns.ts'
 import { listTrustAnchors, readSettings } from './trust-anchor-store.ts'
 
 /**
@@ -23,6 +32,8 @@ export const updateWorkflow = 'artefact-update'
 /** The platform as caller, for work in a tenant. */
 export type DeviceContext = { context: Context; system: Caller }
 
+type Decision = { change: DeviceChange; action?: string; detail?: Record<string, unknown> } | undefined
+
 /**
  * Changes a device in a transaction. `decide` gets the locked device, and returns the change or undefined. The state of the
  * campaign cannot change during the transaction. Events and audit entries follow from the change.
@@ -30,21 +41,45 @@ export type DeviceContext = { context: Context; system: Caller }
 export async function changeDevice(
   { context, system }: DeviceContext,
   { id, campaignId }: Pick<DeviceRow, 'id' | 'campaignId'>,
-  decide: (
-    row: DeviceRow,
-    state: CampaignRow['state'],
-  ) => { change: DeviceChange; action?: string; detail?: Record<string, unknown> } | undefined,
+  decide: (row: DeviceRow, state: CampaignRow['state']) => Decision,
 ): Promise<DeviceRow | undefined> {
   return context.database.transaction(system, async (tx) => {
     const state = await lockState(tx, campaignId)
     const row = state === undefined ? undefined : await lockDevice(tx, id)
-    const decision = row === undefined || state === undefined ? undefined : decide(row, state)
-    if (row === undefined || decision === undefined) return undefined
-    const { change, action, detail } = decision
-    const after = await storeChange(tx, system, { row, change })
-    if (action !== undefined) await recordDevice(tx, system, { row: after, action, ...(detail ? { detail } : {}) })
-    return after
+    if (row === undefined || state === undefined) return undefined
+    return storeDecision(tx, system, { row, decision: decide(row, state) })
   })
+}
+
+/**
+ * Changes a device as `changeDevice` does, and no other device of the tenant starts or is activated at the same time, in any
+ * process. `decide` also gets the devices of other campaigns that are being updated.
+ */
+async function changeAlone(
+  { context, system }: DeviceContext,
+  { id, campaignId }: Pick<DeviceRow, 'id' | 'campaignId'>,
+  decide: (row: DeviceRow, state: CampaignRow['state'], others: readonly StartedElsewhere[]) => Decision,
+): Promise<DeviceRow | undefined> {
+  return context.database.transaction(system, async (tx) => {
+    await lockStarts(tx)
+    const state = await lockState(tx, campaignId)
+    const row = state === undefined ? undefined : await lockDevice(tx, id)
+    if (row === undefined || state === undefined) return undefined
+    const others = await listStartedElsewhere(tx, campaignId, [row])
+    return storeDecision(tx, system, { row, decision: decide(row, state, others) })
+  })
+}
+
+async function storeDecision(
+  tx: Transaction,
+  system: Caller,
+  { row, decision }: { row: DeviceRow; decision: Decision },
+): Promise<DeviceRow | undefined> {
+  if (decision === undefined) return undefined
+  const { change, action, detail } = decision
+  const after = await storeChange(tx, system, { row, change })
+  if (action !== undefined) await recordDevice(tx, system, { row: after, action, ...(detail ? { detail } : {}) })
+  return after
 }
 
 /** Stores a change of a locked device, with its event, and with an audit entry if the device is final now. */
@@ -84,21 +119,27 @@ export async function endDevice(
 
 /**
  * Starts the next step of a device: stores the id of its job, then creates the job. A device that waits starts only in a
- * running campaign. A device whose previous step is done continues also in a paused or stopped campaign.
+ * running campaign, and not while another campaign updates a device that must not be updated at the same time. A device whose
+ * previous step is done continues also in a paused or stopped campaign. Returns false if the device waits for another campaign.
  */
 export async function startStep(
   work: DeviceContext,
   campaign: CampaignRow,
   device: DeviceRow,
   accessGroupId: string,
-): Promise<void> {
-  const started = await changeDevice(work, device, (row, state) => {
+): Promise<boolean> {
+  const started = await changeAlone(work, device, (row, state, others) => {
     const canStart = row.isStarted ? state !== 'canceled' : state === 'running'
     if (!canStart || row.state !== 'waiting' || row.jobId !== null || row.cancelAt !== null) return undefined
+    const conflict = row.isStarted ? undefined : conflictsWith(others)(row)
+    if (conflict !== undefined) return { change: { reason: conflict } }
     const change = { isStarted: true, jobId: newId(), isJobCreated: false, reason: null, progress: 0, accessGroupId }
     return { change, action: 'startDevice', detail: { startedBy: campaign.principalName } }
   })
-  if (started !== undefined) await createJob(work, campaign, started)
+  if (started === undefined) return true
+  if (!started.isStarted) return false
+  await createJob(work, campaign, started)
+  return true
 }
 
 /** Creates the job of a started device. The request can be repeated after a crash. */
@@ -174,16 +215,20 @@ async function definitionOf(
 
 /**
  * Requests the activation of a prepared device. The request is stored first: if the job is lost afterwards, the device
- * counts as unknown, because it may have activated the artefact.
+ * counts as unknown, because it may have activated the artefact. The device waits while a device of another campaign is activated
+ * that must not be updated at the same time. It does not wait for one that is only prepared, so two devices never wait for each
+ * other.
  */
 export async function activate(work: DeviceContext, device: DeviceRow): Promise<void> {
-  const allowed = await changeDevice(work, device, (row, state) => {
+  const allowed = await changeAlone(work, device, (row, state, others) => {
     if (state !== 'running' || row.state !== 'prepared' || row.cancelAt !== null || row.jobId !== device.jobId)
       return undefined
     if (row.activationAt !== null) return { change: {} }
+    const conflict = conflictsWith(others.filter(({ activationAt }) => activationAt !== null))(row)
+    if (conflict !== undefined) return conflict === row.reason ? undefined : { change: { reason: conflict } }
     return { change: { activationAt: new Date().toISOString(), reason: null }, action: 'activateDevice' }
   })
-  if (allowed === undefined) return
+  if (allowed === undefined || allowed.activationAt === null) return
   const job = await moveJob(work, allowed, 'ACTIVATE')
   if (job !== undefined) await applyJob(work, allowed, reportOf(job))
 }

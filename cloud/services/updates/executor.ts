@@ -37,7 +37,8 @@ import {
   startStep,
 } from './device-work.ts'
 import { windowsOfAssets } from './node-windows.ts'
-import { readyDevices, windowStarts } from './ready-devices.ts'
+import { conflictsWith } from './other-campaigns.ts'
+import { readyDevices, type WaitCause, windowStarts } from './ready-devices.ts'
 
 /**
  * `advanceCampaign` continues one campaign. The task of campaigns calls it when a device or the campaign has changed, when
@@ -52,7 +53,7 @@ import { readyDevices, windowStarts } from './ready-devices.ts'
  * One process runs the task of a tenant at a time. Each step is stored before the next one, and each can be repeated.
  */
 
-/** The interval at which a campaign with devices that are being updated is continued. */
+/** The interval at which a campaign is continued whose devices are being updated, or wait for another campaign. */
 const superviseMs = 5_000
 /** The interval at which a campaign with devices that cannot start yet is continued. */
 const waitMs = 30_000
@@ -77,6 +78,8 @@ type CampaignRun = DeviceContext & {
   jobs: Map<string, JobReport>
   /** The next time at which a window opens for a device that waits for it. */
   nextAt: Date | undefined
+  /** Whether a device waits for a device of another campaign. */
+  waitsForOthers: boolean
 }
 
 type CampaignKey = { tenantId: string; id: string; signal: AbortSignal }
@@ -94,6 +97,7 @@ export async function advanceCampaign(context: Context, { tenantId, id, signal }
     windows: new Map(),
     jobs: new Map(),
     nextAt: undefined,
+    waitsForOthers: false,
   }
   if (row.startedAt !== null && row.state !== 'pending-approval') {
     await settleDevices(run)
@@ -227,11 +231,13 @@ async function supervise(run: CampaignRun, device: DeviceRow, asset: DescribedAs
   const obstacle = waitReason(run, device, gateway)
   if (device.jobId === null && obstacle === undefined && asset !== undefined) {
     const refusal = refusalOf(run, asset)
-    if (refusal === undefined) return startStep(run, run.row, device, asset.accessGroupId)
-    await endDevice(run, device, ended('failed', refusal))
+    if (refusal === undefined) await startStep(run, run.row, device, asset.accessGroupId)
+    else await endDevice(run, device, ended('failed', refusal))
     return undefined
   }
-  await setReason(run, device, obstacle ?? null)
+  // The request of the activation decides the reason of a prepared device that nothing else prevents.
+  const isRequested = device.state === 'prepared' && run.row.state === 'running'
+  if (obstacle !== undefined || !isRequested) await setReason(run, device, obstacle ?? null)
 }
 
 /** Stores that a device is canceled, and cancels its job. */
@@ -248,7 +254,15 @@ async function requestCancellation(run: CampaignRun, device: DeviceRow, reason: 
 function waitReason(run: CampaignRun, device: DeviceRow, gateway: GatewayState): string | undefined {
   if (gateway.state === 'offline') return offlineReason(gateway)
   const needsWindow = device.jobId === null || device.state === 'prepared'
-  return !needsWindow || areOpen(run, device) ? undefined : 'Waits for the next maintenance window'
+  return !needsWindow || areOpen(run, device) ? undefined : waitReasons.window
+}
+
+/** Why a device does not start, although its gateway is online and no other campaign prevents it. */
+const waitReasons: Readonly<Record<WaitCause, string>> = {
+  order: 'Waits until the devices downstream are updated',
+  exclusion: 'Waits until a device of this campaign is updated that must not be updated at the same time',
+  window: 'Waits for the next maintenance window',
+  place: 'Waits until another device is updated, because the campaign limits the number of devices at the same time',
 }
 
 function offlineReason({ name }: GatewayState): string {
@@ -376,19 +390,20 @@ async function startWaiting(run: CampaignRun, devices: readonly DeviceRow[]): Pr
   if (wave === undefined) return
   const waiting = devices.filter((device) => device.wave === wave && device.state === 'waiting' && !device.isStarted)
   await readGateways(run, waiting)
-  await noteOfflineGateways(run, waiting)
   await readWindows(run, waiting)
-  const isReachable = ({ gatewayId }: DeviceRow) => run.gateways.get(gatewayId ?? '')?.state !== 'offline'
-  const { ready, nextAt } = readyDevices(
+  const obstacles = await readObstacles(run, waiting)
+  const { ready, causes, nextAt } = readyDevices(
     devices.map((device) => ({
       ...device,
       order: device.position,
-      isBlocked: !isReachable(device),
+      isBlocked: obstacles.has(device.id),
       windows: run.windows.get(device.assetId) ?? device.windows,
     })),
     { at, wave, concurrentDevices: row.concurrentDevices, window: row.window ?? undefined },
   )
   noteNext(run, nextAt)
+  for (const [id, cause] of causes) obstacles.set(id, waitReasons[cause])
+  await noteObstacles(run, waiting, obstacles)
   const byId = new Map(waiting.map((device) => [device.id, device]))
   const chosen = ready.flatMap((id) => byId.get(id) ?? [])
   if (chosen.length === 0 || !(await hasUsableArtefacts(run, chosen))) return
@@ -411,19 +426,36 @@ async function startOrSkip(run: CampaignRun, device: DeviceRow, asset: Described
   if (gateway === undefined || gateway.state === 'gone') return skip('The gateway was revoked or deleted')
   const refusal = refusalOf(run, asset)
   if (refusal !== undefined) return skip(refusal)
-  return startStep(run, run.row, device, asset.accessGroupId)
+  if (!(await startStep(run, run.row, device, asset.accessGroupId))) run.waitsForOthers = true
 }
 
-/** Shows the reason at devices that cannot start because their gateway is offline, and removes it when it is online. */
-async function noteOfflineGateways(run: CampaignRun, waiting: readonly DeviceRow[]): Promise<void> {
+/** Returns why devices cannot start: their gateway is offline, or another campaign updates a device that excludes them. */
+async function readObstacles(run: CampaignRun, waiting: readonly DeviceRow[]): Promise<Map<string, string>> {
   const { context, system, row, gateways } = run
-  for (const gatewayId of new Set(waiting.map((device) => device.gatewayId))) {
-    const gateway = gateways.get(gatewayId ?? '')
-    if (gatewayId === null || gateway === undefined) continue
-    const reason = gateway.state === 'offline' ? offlineReason(gateway) : null
-    if (!waiting.some((device) => device.gatewayId === gatewayId && device.reason !== reason)) continue
+  const others = await context.database.read(system, (handle) => store.listStartedElsewhere(handle, row.id, waiting))
+  const conflictOf = conflictsWith(others)
+  const obstacles = new Map<string, string>()
+  for (const device of waiting) {
+    const conflict = conflictOf(device)
+    if (conflict !== undefined) run.waitsForOthers = true
+    const gateway = gateways.get(device.gatewayId ?? '')
+    const reason = gateway?.state === 'offline' ? offlineReason(gateway) : conflict
+    if (reason !== undefined) obstacles.set(device.id, reason)
+  }
+  return obstacles
+}
+
+/** Shows at the waiting devices why they do not start. Devices without an obstacle start now. */
+async function noteObstacles(
+  { context, system, row }: CampaignRun,
+  waiting: readonly DeviceRow[],
+  obstacles: ReadonlyMap<string, string>,
+): Promise<void> {
+  const changed = waiting.filter(({ id, reason }) => obstacles.has(id) && obstacles.get(id) !== reason)
+  for (const [reason, devices] of Map.groupBy(changed, ({ id }) => obstacles.get(id) ?? null)) {
+    const ids = devices.map(({ id }) => id)
     await context.database.transaction(system, (tx) =>
-      store.setWaitingReason(tx, { campaignId: row.id, gatewayId, reason }, new Date().toISOString()),
+      store.setWaitingReason(tx, { campaignId: row.id, ids, reason }, new Date().toISOString()),
     )
   }
 }
@@ -478,7 +510,7 @@ async function nextTime(run: CampaignRun, isOpen: boolean): Promise<string | nul
   if (isOpen && row.state !== 'pending-approval') {
     const started = await startedDevices(run)
     if (started.length > 0) times.push(later(superviseMs))
-    else if (row.state === 'running') times.push(later(waitMs))
+    else if (row.state === 'running') times.push(later(run.waitsForOthers ? superviseMs : waitMs))
     if (nextAt !== undefined) times.push(nextAt)
   }
   return times.length === 0 ? null : new Date(Math.min(...times.map((time) => time.getTime()))).toISOString()

@@ -8,7 +8,9 @@ import { createHierarchy, createNode } from '../hierarchy/testing.ts'
 import {
   createArtefact,
   createDraft,
+  createRelations,
   type DraftOptions,
+  type Edge,
   startCampaign,
   type UpdatePlant,
   updatePlant,
@@ -334,18 +336,6 @@ describe('plan of a large campaign', () => {
     await assert.rejects(admin.updates.planCampaign({ params: { id } }), { code: 'too_many_targets' })
   })
 })
-
-type Edge = [subject: string, predicate: string, object: string]
-
-async function createRelations(caller: TestCaller, edges: readonly Edge[]): Promise<void> {
-  const relations = edges.map(([subject, predicate, object]) => ({
-    subject: { type: 'asset' as const, id: subject },
-    predicate,
-    object: { type: 'asset' as const, id: object },
-  }))
-  const { data } = await caller.inventory.createRelations({ body: { data: { relations } } })
-  assert.equal(data.created, edges.length, JSON.stringify(data))
-}
 
 async function moveAssets(caller: TestCaller, assetIds: readonly string[], group: string): Promise<void> {
   const { data } = await caller.inventory.setAccessGroups({

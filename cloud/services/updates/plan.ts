@@ -28,8 +28,10 @@ export type PlanRow = PlannedDevice & {
   gatewayId?: string
   assetLinkId?: string
   linkAssetId?: string
-  /** Only one device of a group is updated at a time. */
+  /** Only one device of a group is updated at a time, in all campaigns. */
   group: string
+  /** All assets that are redundant with the device. The caller may not be able to read those that are not targets. */
+  redundant: string[]
   /** The windows of the nodes of the asset and of all nodes above. */
   windows: MaintenanceWindow[]
 }
@@ -90,6 +92,7 @@ function planRows(input: PlanInput, { devices, assessed, placements, windows, ne
       accessGroupId,
       ...(link === undefined ? {} : pickLink(link)),
       group: place?.group ?? id,
+      redundant: place?.redundant ?? [],
       windows: own,
     }
   }

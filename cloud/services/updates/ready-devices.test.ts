@@ -26,7 +26,7 @@ const options = { at, wave: 1, concurrentDevices: 10 }
 
 test('starts devices without restrictions at the same time, in their order', () => {
   const devices = [device('b', { order: 1 }), device('c'), device('a', { order: 1 })]
-  assert.deepEqual(readyDevices(devices, options), { ready: ['c', 'a', 'b'] })
+  assert.deepEqual(readyDevices(devices, options), { ready: ['c', 'a', 'b'], causes: new Map() })
 })
 
 test('starts a device only after all devices downstream are final, also if they failed', () => {
@@ -51,13 +51,27 @@ test('counts a waiting device with a job as a device that is being updated', () 
   assert.deepEqual(readyDevices(devices, options).ready, [])
 })
 
+test('returns why devices wait', () => {
+  const devices = [
+    device('a', { group: 'ring' }),
+    device('b', { group: 'ring' }),
+    device('c', { order: 1, after: ['asset-a'] }),
+    device('d', { order: 2 }),
+    device('e', { order: 2, isBlocked: true }),
+  ]
+  const { ready, causes } = readyDevices(devices, { ...options, concurrentDevices: 1 })
+  assert.deepEqual(ready, ['a'])
+  assert.deepEqual(Object.fromEntries(causes), { b: 'exclusion', c: 'order', d: 'place' })
+})
+
 test('starts nothing in a closed window and returns its next start', () => {
   const inNode = [device('a', { windows: [closed] }), device('b', { windows: [open] })]
-  assert.deepEqual(readyDevices(inNode, options), { ready: ['b'], nextAt: new Date('2026-05-05T04:00:00.000Z') })
+  const waits = { causes: new Map([['a', 'window']]), nextAt: new Date('2026-05-05T04:00:00.000Z') }
+  assert.deepEqual(readyDevices(inNode, options), { ready: ['b'], ...waits })
   const inCampaign = readyDevices([device('a')], { ...options, window: closed })
-  assert.deepEqual(inCampaign, { ready: [], nextAt: new Date('2026-05-05T04:00:00.000Z') })
+  assert.deepEqual(inCampaign, { ready: [], ...waits })
   const both = readyDevices([device('a', { windows: [open] })], { ...options, window: closed })
-  assert.deepEqual(both, { ready: [], nextAt: new Date('2026-05-05T04:00:00.000Z') })
+  assert.deepEqual(both, { ready: [], ...waits })
 })
 
 test('ignores devices of later waves, also in the conditions of the current wave', () => {

@@ -24,7 +24,7 @@ export type QueuedDevice = {
   state: DeviceState
   /** Whether a waiting device has a job already. It then counts as a device that is being updated. */
   isStarted: boolean
-  /** Whether the device cannot start now for another reason, for example because its gateway is offline. */
+  /** Whether the device cannot start now for another reason, for example because its gateway is offline. It has no cause then. */
   isBlocked?: boolean
   windows: readonly MaintenanceWindow[]
 }
@@ -36,9 +36,17 @@ export type ReadyOptions = {
   window?: MaintenanceWindow | undefined
 }
 
+/**
+ * Why a device does not start: a device downstream is not final, a device that excludes it is being updated, a window is closed,
+ * or the maximum number of devices is being updated.
+ */
+export type WaitCause = 'order' | 'exclusion' | 'window' | 'place'
+
 export type ReadyDevices = {
   /** The ids of the devices that can start now, all at the same time, in the order in which they start. */
   ready: string[]
+  /** The causes of the other devices of the wave that wait, by their id. */
+  causes: Map<string, WaitCause>
   /**
    * The earliest time at which a device that waits only for its windows can start. Several windows can need more time until all
    * of them are open. Call the function again at this time.
@@ -61,21 +69,32 @@ export function readyDevices(devices: readonly QueuedDevice[], options: ReadyOpt
   const startOf = windowStarts(at)
   const openings: number[] = []
   const ready: string[] = []
+  const causes = new Map<string, WaitCause>()
   let free = concurrentDevices - running.length
   for (const device of waitingOf(devices, wave)) {
-    const isBlocked =
+    if (device.after.some((assetId) => unfinished.has(assetId))) {
+      causes.set(device.id, 'order')
+      continue
+    }
+    const isExcluded =
       busyGroups.has(device.group) ||
       blockedAssets.has(device.assetId) ||
-      device.notWith.some((assetId) => busyAssets.has(assetId)) ||
-      device.after.some((assetId) => unfinished.has(assetId))
-    if (isBlocked) continue
+      device.notWith.some((assetId) => busyAssets.has(assetId))
+    if (isExcluded) {
+      causes.set(device.id, 'exclusion')
+      continue
+    }
     const windows = window === undefined ? device.windows : [window, ...device.windows]
     const opening = Math.max(0, ...windows.map(startOf))
     if (opening > 0) {
       openings.push(opening)
+      causes.set(device.id, 'window')
       continue
     }
-    if (free <= 0) continue
+    if (free <= 0) {
+      causes.set(device.id, 'place')
+      continue
+    }
     free -= 1
     ready.push(device.id)
     busyAssets.add(device.assetId)
@@ -83,7 +102,7 @@ export function readyDevices(devices: readonly QueuedDevice[], options: ReadyOpt
     for (const assetId of device.notWith) blockedAssets.add(assetId)
   }
   const nextMs = openings.reduce((least, opening) => Math.min(least, opening), Number.POSITIVE_INFINITY)
-  return { ready, ...(Number.isFinite(nextMs) ? { nextAt: new Date(nextMs) } : {}) }
+  return { ready, causes, ...(Number.isFinite(nextMs) ? { nextAt: new Date(nextMs) } : {}) }
 }
 
 function isRunning({ state, isStarted }: QueuedDevice): boolean {

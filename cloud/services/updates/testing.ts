@@ -77,6 +77,19 @@ export async function updatePlant(hub: TestHub, admin: TestCaller, options: Plan
   return { hub, admin, gateway, assetIds: names.map((one) => found.get(one) ?? '') }
 }
 
+export type Edge = [subject: string, predicate: string, object: string]
+
+/** Creates relations between assets. */
+export async function createRelations(caller: TestCaller, edges: readonly Edge[]): Promise<void> {
+  const relations = edges.map(([subject, predicate, object]) => ({
+    subject: { type: 'asset' as const, id: subject },
+    predicate,
+    object: { type: 'asset' as const, id: object },
+  }))
+  const { data } = await caller.inventory.createRelations({ body: { data: { relations } } })
+  if (data.created !== edges.length) throw new Error(`Relations were not created: ${JSON.stringify(data)}`)
+}
+
 /** Creates a public key of minisign with random bytes. */
 export function minisignKey(): string {
   const key = Buffer.concat([Buffer.from('Ed'), randomBytes(8), randomBytes(32)])

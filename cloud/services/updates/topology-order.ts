@@ -14,7 +14,9 @@ export type Placement = {
   after: string[]
   /** The redundant targets. */
   notWith: string[]
-  /** Only one device of a group is updated at a time. */
+  /** All redundant assets, also those that are not targets. */
+  redundant: string[]
+  /** Only one device of a group is updated at a time. The group has the same key in all campaigns. */
   group: string
   kind: ClusterKind
   /** The connected group of the device. */
@@ -27,6 +29,12 @@ export type Placement = {
  */
 const listedTargets = 64
 const listedClusters = 1_000
+
+/**
+ * The group of all devices whose connected assets are not all read. Which assets are read depends on the targets, so two campaigns
+ * cannot compare such groups.
+ */
+const unexploredGroup = 'unexplored'
 
 /** Returns the place of each target in the order. */
 export function orderTargets(topology: Topology, targets: readonly string[]): Map<string, Placement> {
@@ -41,7 +49,7 @@ export function orderTargets(topology: Topology, targets: readonly string[]): Ma
   for (const cluster of topology.clusters) {
     const members = cluster.members.filter((node) => isTarget[node] === 1)
     if (members.length === 0) continue
-    const group = topology.ids[cluster.members[0] ?? 0] ?? ''
+    const group = groupKey(topology, cluster)
     let previous = -1
     for (const { node, partsInside } of sequence(topology, cluster, members)) {
       const after = new Set([...downstream.of(node), ...partsInside]).values().map((each) => topology.ids[each] ?? '')
@@ -49,12 +57,12 @@ export function orderTargets(topology: Topology, targets: readonly string[]): Ma
       const earliest = own.after.reduce((order, id) => Math.max(order, (placements.get(id)?.order ?? -1) + 1), 0)
       previous = own.isAlone ? earliest : Math.max(earliest, previous + 1)
       const id = topology.ids[node] ?? ''
+      const redundant = topology.redundant[node] ?? []
       placements.set(id, {
         order: previous,
         after: own.after,
-        notWith: (topology.redundant[node] ?? []).flatMap((other) =>
-          isTarget[other] === 1 ? [topology.ids[other] ?? ''] : [],
-        ),
+        notWith: redundant.flatMap((other) => (isTarget[other] === 1 ? [topology.ids[other] ?? ''] : [])),
+        redundant: redundant.map((other) => topology.ids[other] ?? ''),
         group: own.isAlone ? id : group,
         kind: cluster.kind,
         connectedGroup: topology.ids[topology.groupOf[node] ?? 0] ?? '',
@@ -65,7 +73,18 @@ export function orderTargets(topology: Topology, targets: readonly string[]): Ma
 }
 
 function unconnected(id: string): Placement {
-  return { order: 0, after: [], notWith: [], group: id, kind: 'single', connectedGroup: id }
+  return { order: 0, after: [], notWith: [], redundant: [], group: id, kind: 'single', connectedGroup: id }
+}
+
+/** Returns the key of a cluster: its smallest id. It does not depend on the targets, unless relations were not read. */
+function groupKey({ ids }: Topology, { kind, members }: Cluster): string {
+  if (kind === 'unexplored') return unexploredGroup
+  let least = ids[members[0] ?? 0] ?? ''
+  for (const node of members) {
+    const id = ids[node] ?? ''
+    if (id < least) least = id
+  }
+  return least
 }
 
 /** `DownstreamTargets` finds the nearest targets below devices. It must be called in the order of the clusters. */

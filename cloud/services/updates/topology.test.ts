@@ -91,6 +91,14 @@ describe('order of updates', () => {
   test('never updates redundant devices together', () => {
     const place = order(['a = b', 'b = c'], ['a', 'b', 'd'])
     assert.deepEqual([place('a').notWith, place('b').notWith, place('d').notWith], [['b'], ['a'], []])
+    assert.deepEqual(place('b').redundant.toSorted(), ['a', 'c'], 'also those that are not targets')
+  })
+
+  test('gives a group the same key for different targets', () => {
+    const ring = ['s2 - s3', 's3 - s1', 's1 - s2']
+    const keys = ['s1', 's2', 's3'].map((id) => order(ring, [id])(id).group)
+    assert.deepEqual(keys, ['s1', 's1', 's1'])
+    assert.equal(order(ring.toReversed(), ['s3'])('s3').group, 's1')
   })
 
   test('updates one device at a time if relations contradict each other', () => {
