@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { createReadStream, openAsBlob } from 'node:fs'
-import { stat } from 'node:fs/promises'
+import { createReadStream } from 'node:fs'
+import { type FileHandle, open, stat } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { BackOff } from '@millwright/api/back-off.ts'
 import { Problem } from '@millwright/api/problem.ts'
@@ -40,7 +40,7 @@ export async function describeFile({ terminal }: Session, path: string): Promise
 export async function uploadContent(session: Session, artefact: Artefact, file: LocalFile): Promise<Artefact> {
   const { id } = artefact
   if (artefact.content.state === 'complete') return artefact
-  const content = await openAsBlob(file.path)
+  await using content = await open(file.path)
   const backOff = new BackOff({ firstMs: 500, longestMs: 10_000 })
   let offset = await storedBytes(session, id)
   let failures = 0
@@ -51,7 +51,7 @@ export async function uploadContent(session: Session, artefact: Artefact, file: 
       const { data } = await session.api(updates).putContent({
         params: { id },
         headers: { 'content-range': `bytes ${offset}-${end - 1}/${file.size}` },
-        body: { mediaType: 'application/octet-stream', content: content.slice(offset, end) },
+        body: { mediaType: 'application/octet-stream', content: await partOf(content, offset, end) },
       })
       failures = 0
       backOff.reset()
@@ -69,6 +69,13 @@ export async function uploadContent(session: Session, artefact: Artefact, file: 
       offset = await storedBytes(session, id).catch(() => offset)
     }
   }
+}
+
+/** Reads a part of a file. */
+async function partOf(file: FileHandle, start: number, end: number): Promise<Uint8Array<ArrayBuffer>> {
+  const part = new Uint8Array(end - start)
+  const { bytesRead } = await file.read(part, 0, part.length, start)
+  return part.subarray(0, bytesRead)
 }
 
 async function storedBytes(session: Session, id: string): Promise<number> {
