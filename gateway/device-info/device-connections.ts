@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { canonicalJson } from '@millwright/api/canonical-json.ts'
 import type { ConnectionParameterSet } from '@millwright/api/proto/generated/address_pb.js'
 import { LruMap } from 'toad-cache'
-import { readIfExists, writeDurably } from '../durable-file.ts'
+import { DelayedFile, readIfExists, storedItems } from '../durable-file.ts'
 import type { Log } from '../log.ts'
 import { type Document, documentsOf, isDocument } from '../mapping/document.ts'
 import { addressOfConnection } from './device-address.ts'
@@ -26,12 +26,6 @@ type Stored = {
 const limits = { connections: 10_000, characters: 4_096, identifiers: 32 } as const
 
 /**
- * The delay before connections are written to disk. All connections that are reported in this period are written
- * together, because a scan reports many devices in a short time.
- */
-const writeAfterMs = 2_000
-
-/**
  * `DeviceConnections` stores the connections that links reported for devices, by link, IP address and device. Several
  * devices can have one address, for example the units behind a Modbus gateway. The connections are stored on disk, so that
  * devices can be read after a restart of the gateway or of a link. They do not include credentials.
@@ -40,18 +34,21 @@ const writeAfterMs = 2_000
  * connection of the device with the nearest address, and replaces the address in it.
  */
 export class DeviceConnections {
-  readonly #options: Options
+  readonly #file: DelayedFile
   readonly #connections = new LruMap<Stored>(limits.connections)
-  #timer: NodeJS.Timeout | undefined
-  #writing: Promise<void> = Promise.resolve()
 
   private constructor(options: Options) {
-    this.#options = options
+    this.#file = new DelayedFile({
+      ...options,
+      content: () => JSON.stringify([...this.#connections.items.values()].map(({ value }) => value)),
+      failure: 'the connections of devices could not be written',
+    })
   }
 
   static async open(options: Options): Promise<DeviceConnections> {
     const connections = new DeviceConnections(options)
-    for (const stored of storedIn(await readIfExists(options.file))) connections.#connections.set(keyOf(stored), stored)
+    for (const stored of storedItems(await readIfExists(options.file), isStored))
+      connections.#connections.set(keyOf(stored), stored)
     return connections
   }
 
@@ -73,7 +70,7 @@ export class DeviceConnections {
     const before = this.#connections.get(keyOf(stored))
     if (before !== undefined && JSON.stringify(before) === JSON.stringify(stored)) return
     this.#connections.set(keyOf(stored), stored)
-    this.#timer ??= setTimeout(() => void this.#write(), writeAfterMs).unref()
+    this.#file.change()
   }
 
   /**
@@ -121,20 +118,8 @@ export class DeviceConnections {
     return { ...rest, parameterJson: parameterJson.replaceAll(`"${nearest.address}"`, () => `"${address}"`) }
   }
 
-  async close(): Promise<void> {
-    if (this.#timer === undefined) return this.#writing
-    clearTimeout(this.#timer)
-    await this.#write()
-  }
-
-  #write(): Promise<void> {
-    this.#timer = undefined
-    const { file, log } = this.#options
-    const stored = [...this.#connections.items.values()].map(({ value }) => value)
-    this.#writing = this.#writing
-      .then(() => writeDurably(file, JSON.stringify(stored)))
-      .catch((error: unknown) => log.error({ error }, 'the connections of devices could not be written'))
-    return this.#writing
+  close(): Promise<void> {
+    return this.#file.close()
   }
 }
 
@@ -191,19 +176,6 @@ function nearness(one: string, other: string): number {
   const [parts, others] = [one.split(/[.:]/), other.split(/[.:]/)]
   const different = parts.findIndex((part, index) => part !== others[index])
   return different === -1 ? parts.length : different
-}
-
-/**
- * Returns the connections in the text of a file. Text that cannot be parsed counts as empty, because the next scan
- * reports the connections again.
- */
-function storedIn(text: string | undefined): Stored[] {
-  try {
-    const stored: unknown = JSON.parse(text ?? '[]')
-    return Array.isArray(stored) ? stored.filter(isStored) : []
-  } catch {
-    return []
-  }
 }
 
 function isStored(value: Partial<Stored> | null): value is Stored {

@@ -1,6 +1,6 @@
 import { isSoftwareIdentifier } from '@millwright/api/asset-firmware.ts'
 import { LruMap } from 'toad-cache'
-import { readIfExists, writeDurably } from '../durable-file.ts'
+import { DelayedFile, readIfExists, storedItems } from '../durable-file.ts'
 import type { Log } from '../log.ts'
 import type { MappingResult } from '../mapping/asset.ts'
 import { documentsOf } from '../mapping/document.ts'
@@ -20,26 +20,26 @@ type Stored = ReportedNames & { assetLinkId: string; identifiers: string[] }
 
 const limits = { devices: 10_000, characters: 4_096 } as const
 
-/** The delay before the texts are written to disk. A scan reports many devices in a short time. */
-const writeAfterMs = 2_000
-
 /**
  * `DeviceMetadata` stores the texts by which links name their devices, by link and identifiers of the device. The texts are
  * stored on disk, so that devices can be updated after a restart of the gateway. They are not part of the inventory.
  */
 export class DeviceMetadata {
-  readonly #options: Options
+  readonly #file: DelayedFile
   readonly #devices = new LruMap<Stored>(limits.devices)
-  #timer: NodeJS.Timeout | undefined
-  #writing: Promise<void> = Promise.resolve()
 
   private constructor(options: Options) {
-    this.#options = options
+    this.#file = new DelayedFile({
+      ...options,
+      content: () => JSON.stringify([...this.#devices.items.values()].map(({ value }) => value)),
+      failure: 'the metadata of devices could not be written',
+    })
   }
 
   static async open(options: Options): Promise<DeviceMetadata> {
     const metadata = new DeviceMetadata(options)
-    for (const stored of storedIn(await readIfExists(options.file))) metadata.#devices.set(keyOf(stored), stored)
+    for (const stored of storedItems(await readIfExists(options.file), isStored))
+      metadata.#devices.set(keyOf(stored), stored)
     return metadata
   }
 
@@ -55,7 +55,7 @@ export class DeviceMetadata {
     const before = this.#devices.get(keyOf(stored))
     if (before !== undefined && JSON.stringify(before) === JSON.stringify(stored)) return
     this.#devices.set(keyOf(stored), stored)
-    this.#timer ??= setTimeout(() => void this.#write(), writeAfterMs).unref()
+    this.#file.change()
   }
 
   /** Returns the texts of the device with the most of these identifiers. */
@@ -71,20 +71,8 @@ export class DeviceMetadata {
     return { ...(metadata === undefined ? {} : { metadata }), ...(id === undefined ? {} : { id }) }
   }
 
-  async close(): Promise<void> {
-    if (this.#timer === undefined) return this.#writing
-    clearTimeout(this.#timer)
-    await this.#write()
-  }
-
-  #write(): Promise<void> {
-    this.#timer = undefined
-    const { file, log } = this.#options
-    const stored = [...this.#devices.items.values()].map(({ value }) => value)
-    this.#writing = this.#writing
-      .then(() => writeDurably(file, JSON.stringify(stored)))
-      .catch((error: unknown) => log.error({ error }, 'the metadata of devices could not be written'))
-    return this.#writing
+  close(): Promise<void> {
+    return this.#file.close()
   }
 }
 
@@ -99,16 +87,6 @@ function keyOf({ assetLinkId, identifiers }: Stored): string {
 
 function isShort(text: string | undefined): text is string {
   return text !== undefined && text.length <= limits.characters
-}
-
-/** Returns the texts in a file. A file that cannot be parsed counts as empty, because the next scan reports them again. */
-function storedIn(text: string | undefined): Stored[] {
-  try {
-    const stored: unknown = JSON.parse(text ?? '[]')
-    return Array.isArray(stored) ? stored.filter(isStored) : []
-  } catch {
-    return []
-  }
 }
 
 function isStored(value: Partial<Stored> | null): value is Stored {

@@ -1,5 +1,5 @@
 import { LruMap } from 'toad-cache'
-import { readIfExists, writeDurably } from '../durable-file.ts'
+import { DelayedFile, readIfExists } from '../durable-file.ts'
 import type { Log } from '../log.ts'
 import { normalAddress } from './target-rules.ts'
 
@@ -12,8 +12,6 @@ const limits = {
   addresses: 65_536,
   /** After this time without a finding, an address is removed. The platform has the same limit. */
   days: 400,
-  /** The delay before addresses are written. A scan finds many devices in a short time. */
-  writeAfterMs: 2_000,
 } as const
 
 /** The time of the last finding by address. Times are rounded down to days, so that frequent scans write little. */
@@ -24,13 +22,17 @@ type StoredAddresses = Record<string, number>
  * remote-access.json, these are the only targets of remote sessions.
  */
 export class FoundAddresses {
-  readonly #options: Required<Options>
+  readonly #now: () => number
+  readonly #file: DelayedFile
   readonly #days = new LruMap<number>(limits.addresses)
-  #timer: NodeJS.Timeout | undefined
-  #writing: Promise<void> = Promise.resolve()
 
   private constructor({ now = Date.now, ...options }: Options) {
-    this.#options = { now, ...options }
+    this.#now = now
+    this.#file = new DelayedFile({
+      ...options,
+      content: () => this.#content(),
+      failure: 'the addresses of found devices could not be written',
+    })
   }
 
   static async open(options: Options): Promise<FoundAddresses> {
@@ -46,7 +48,7 @@ export class FoundAddresses {
     const today = this.#today()
     if (address === undefined || this.#days.get(address) === today) return
     this.#days.set(address, today)
-    this.#timer ??= setTimeout(() => void this.#write(), limits.writeAfterMs).unref()
+    this.#file.change()
   }
 
   /** Returns whether a device was found at a normalised address within the last 400 days. */
@@ -56,31 +58,24 @@ export class FoundAddresses {
     return day !== undefined && this.#isRecent(day)
   }
 
-  async close(): Promise<void> {
-    if (this.#timer === undefined) return this.#writing
-    clearTimeout(this.#timer)
-    await this.#write()
+  close(): Promise<void> {
+    return this.#file.close()
   }
 
   #today(): number {
-    return Math.floor(this.#options.now() / dayMs)
+    return Math.floor(this.#now() / dayMs)
   }
 
   #isRecent(day: number): boolean {
     return this.#today() - day <= limits.days
   }
 
-  #write(): Promise<void> {
-    this.#timer = undefined
-    const { file, log } = this.#options
+  #content(): string {
     const recent = [...this.#days.items].flatMap(([address, { value }]) =>
       this.#isRecent(value) ? [[address, value] as const] : [],
     )
     const stored: StoredAddresses = Object.fromEntries(recent.toSorted(([, one], [, other]) => one - other))
-    this.#writing = this.#writing
-      .then(() => writeDurably(file, JSON.stringify(stored)))
-      .catch((error: unknown) => log.error({ error }, 'the addresses of found devices could not be written'))
-    return this.#writing
+    return JSON.stringify(stored)
   }
 }
 
