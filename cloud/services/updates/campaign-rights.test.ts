@@ -11,19 +11,16 @@ import {
   createDraft,
   leaseUpdate,
   listDevices,
+  newPlant,
   readCampaign,
   startCampaign,
   statesOf,
   tick,
-  type UpdatePlant,
   until,
-  updatePlant,
   workUntil,
 } from './testing.ts'
 
 const code = (expected: string) => (problem: { code: string }) => problem.code === expected
-
-let firstDevice = 1
 
 describe('rights for campaigns', () => {
   let hub: TestHub
@@ -40,12 +37,8 @@ describe('rights for campaigns', () => {
 
   after(() => hub[Symbol.asyncDispose]())
 
-  async function newPlant(devices = 1, accessGroup?: string): Promise<UpdatePlant> {
-    const first = firstDevice
-    firstDevice += devices
-    const where = accessGroup === undefined ? {} : { accessGroup }
-    return updatePlant(hub, admin, { devices, first, name: `line ${first}`, ...where })
-  }
+  const plantOf = (devices = 1, accessGroup?: string) =>
+    newPlant(hub, admin, { devices, ...(accessGroup === undefined ? {} : { accessGroup }) })
 
   /** Creates a user who can manage updates, with the role of an operator in some access groups. */
   async function manager(...groups: string[]): Promise<TestCaller> {
@@ -69,7 +62,7 @@ describe('rights for campaigns', () => {
 
   describe('approval', () => {
     test('starts no device before another person has approved the campaign, and shows this person', async () => {
-      const plant = await newPlant()
+      const plant = await plantOf()
       const { id, state } = await startCampaign(admin, { artefactId, assetIds: plant.assetIds, approval: 'required' })
       assert.equal(state, 'pending-approval')
       await tick(hub)
@@ -91,7 +84,7 @@ describe('rights for campaigns', () => {
     })
 
     test('refuses the approval of the creator, of service accounts, and of persons who cannot write the devices', async () => {
-      const plant = await newPlant(1, group)
+      const plant = await plantOf(1, group)
       const creator = await hub.as('administrator')
       const draft = await createDraft(creator, { artefactId, assetIds: plant.assetIds, approval: 'required' })
       const params = { id: draft.id }
@@ -112,7 +105,7 @@ describe('rights for campaigns', () => {
     })
 
     test('cancels a campaign without approval, and releases its devices', async () => {
-      const plant = await newPlant()
+      const plant = await plantOf()
       const options = { artefactId, assetIds: plant.assetIds, approval: 'required' as const }
       const { id } = await startCampaign(admin, options)
       await admin.updates.cancelCampaign({ params: { id } })
@@ -121,7 +114,7 @@ describe('rights for campaigns', () => {
   })
 
   test('requires the permission to manage updates, and shows the possible actions', async () => {
-    const plant = await newPlant()
+    const plant = await plantOf()
     const viewer = await hub.as('viewer')
     const { id } = await startCampaign(admin, { artefactId, assetIds: plant.assetIds, window: closedWindow() })
     assert.deepEqual((await readCampaign(viewer, id)).actions, [])
@@ -139,7 +132,7 @@ describe('rights for campaigns', () => {
   })
 
   test('updates only devices in access groups in which the person can write', async () => {
-    const [own, foreign] = [await newPlant(1, group), await newPlant()]
+    const [own, foreign] = [await plantOf(1, group), await plantOf()]
     const user = await manager(group)
     const { id } = await createDraft(admin, { artefactId, assetIds: [...own.assetIds, ...foreign.assetIds] })
     await user.updates.startCampaign({ params: { id } })
@@ -159,7 +152,7 @@ describe('rights for campaigns', () => {
   })
 
   test('shows devices, counts and targets only of assets that the caller can read', async () => {
-    const [own, hidden] = [await newPlant(1, group), await newPlant()]
+    const [own, hidden] = [await plantOf(1, group), await plantOf()]
     const assetIds = [...own.assetIds, ...hidden.assetIds]
     const { id } = await startCampaign(admin, { artefactId, assetIds, window: closedWindow() })
     const user = await manager(group)
@@ -183,7 +176,7 @@ describe('rights for campaigns', () => {
   })
 
   test('does not retry a device that failed after the check of the rights', async () => {
-    const [own, hidden] = [await newPlant(1, group), await newPlant()]
+    const [own, hidden] = [await plantOf(1, group), await plantOf()]
     const assetIds = [...own.assetIds, ...hidden.assetIds]
     const { id } = await startCampaign(admin, { artefactId, assetIds, window: closedWindow() })
     const user = await manager(group)
@@ -208,7 +201,7 @@ describe('rights for campaigns', () => {
   })
 
   test('checks the rights of the person who started the campaign again before each device starts', async () => {
-    const plant = await newPlant(2, group)
+    const plant = await plantOf(2, group)
     const user = await manager(group)
     const { id } = await startCampaign(user, { artefactId, assetIds: plant.assetIds, concurrentDevices: 1 })
     const held = await until(

@@ -9,6 +9,7 @@ import {
   createDraft,
   leaseUpdate,
   listDevices,
+  newPlant,
   openWindow,
   peerOf,
   readCampaign,
@@ -18,15 +19,11 @@ import {
   type UpdatePlant,
   until,
   updatableDevice,
-  updatePlant,
   workOn,
   workUntil,
 } from './testing.ts'
 
 const code = (expected: string) => (problem: { code: string }) => problem.code === expected
-
-/** The number of the first device of the next plant. The devices of all plants have different identifiers. */
-let firstDevice = 1
 
 describe('campaigns', () => {
   let hub: TestHub
@@ -41,12 +38,8 @@ describe('campaigns', () => {
 
   after(() => hub[Symbol.asyncDispose]())
 
-  async function newPlant(devices = 1, accessGroup?: string): Promise<UpdatePlant> {
-    const first = firstDevice
-    firstDevice += devices
-    const group = accessGroup === undefined ? {} : { accessGroup }
-    return updatePlant(hub, admin, { devices, first, name: `line ${first}`, ...group })
-  }
+  const plantOf = (devices = 1, accessGroup?: string) =>
+    newPlant(hub, admin, { devices, ...(accessGroup === undefined ? {} : { accessGroup }) })
 
   async function leased(plant: UpdatePlant) {
     const held = await until(
@@ -79,7 +72,7 @@ describe('campaigns', () => {
     )
 
   test('updates all devices, shows the jobs, and records events and audit entries', async () => {
-    const plant = await newPlant(3)
+    const plant = await plantOf(3)
     const draft = await createDraft(admin, { artefactId, assetIds: plant.assetIds })
     assert.deepEqual([draft.state, draft.actions], ['draft', ['plan', 'edit', 'start', 'delete']])
     const { data: plan } = await admin.updates.planCampaign({ params: { id: draft.id }, query: { limit: 2 } })
@@ -119,7 +112,7 @@ describe('campaigns', () => {
   })
 
   test('sends the gateway what it needs to update the device, and gives it the credentials of the job only', async () => {
-    const plant = await newPlant()
+    const plant = await plantOf()
     const { id } = await startCampaign(admin, { artefactId, assetIds: plant.assetIds, verifyMinutes: 3 })
     const { job, jobId, lease } = await leased(plant)
     const { definition } = job
@@ -143,7 +136,7 @@ describe('campaigns', () => {
   })
 
   test('shows the progress and the states of a device, and ignores late reports', async () => {
-    const plant = await newPlant()
+    const plant = await plantOf()
     const { id } = await startCampaign(admin, { artefactId, assetIds: plant.assetIds })
     const held = await leased(plant)
     await stateIs(id, 'downloading')
@@ -170,13 +163,12 @@ describe('campaigns', () => {
   })
 
   test('writes the version that the device reports to its asset, with the source of a discovery', async () => {
-    const number = firstDevice
-    const plant = await newPlant()
+    const plant = await plantOf()
     const { id } = await startCampaign(admin, { artefactId, assetIds: plant.assetIds })
     await workOn(plant.gateway, await leased(plant))
     const held = await leased(plant)
     await advance(plant.gateway, held, 'ACTIVATING')
-    const asset = updatableDevice(number, { version: '2.0.0' })
+    const asset = updatableDevice(plant.first, { version: '2.0.0' })
     await advance(plant.gateway, held, 'ACTIVATED', { result: { version: '2.0.0', asset } })
     const params = { id: plant.assetIds[0] ?? '' }
     await until(
@@ -198,8 +190,8 @@ describe('campaigns', () => {
     const more = { products: ['VALVE-1'] }
     const step = await createArtefact(hub, admin, { ...more, name: 'Step', version: '1.5.0' })
     const last = await createArtefact(hub, admin, { ...more, name: 'Last', requires: [{ from: '>=1.5' }] })
-    const plant = await newPlant()
-    const number = firstDevice - 1
+    const plant = await plantOf()
+    const number = plant.first
     await writeAsset(valve(number))
     const { id } = await startCampaign(admin, { artefactId: last, assetIds: plant.assetIds })
     const { steps } = await deviceOf(id)
@@ -231,7 +223,7 @@ describe('campaigns', () => {
   }
 
   test('starts the next wave when all devices of the wave are final, with a limited number of devices at a time', async () => {
-    const plant = await newPlant(5)
+    const plant = await plantOf(5)
     const { id, waveCounts } = await startCampaign(admin, {
       artefactId,
       assetIds: plant.assetIds,
@@ -261,7 +253,7 @@ describe('campaigns', () => {
   })
 
   test('stops when too many devices of a wave have failed, completes running devices, and continues after resume', async () => {
-    const plant = await newPlant(4)
+    const plant = await plantOf(4)
     const { id } = await startCampaign(admin, {
       artefactId,
       assetIds: plant.assetIds,
@@ -297,7 +289,7 @@ describe('campaigns', () => {
   })
 
   test('stops at the first failure with 0 percent, and stops again after resume only for new failures', async () => {
-    const plant = await newPlant(3)
+    const plant = await plantOf(3)
     const { id } = await startCampaign(admin, {
       artefactId,
       assetIds: plant.assetIds,
@@ -315,7 +307,7 @@ describe('campaigns', () => {
   })
 
   test('completes activations after a pause, while prepared devices wait and no other device starts', async () => {
-    const plant = await newPlant(3)
+    const plant = await plantOf(3)
     const { id } = await startCampaign(admin, { artefactId, assetIds: plant.assetIds, concurrentDevices: 2 })
     const first = await leased(plant)
     const second = await leased(plant)
@@ -340,7 +332,7 @@ describe('campaigns', () => {
     const cancel = (id: string) => admin.updates.cancelCampaign({ params: { id } })
 
     test('cancels a device that has not started at once', async () => {
-      const plant = await newPlant(2)
+      const plant = await plantOf(2)
       const { id } = await startCampaign(admin, { artefactId, assetIds: plant.assetIds, window: closedWindow() })
       await tick(hub)
       const { data } = await cancel(id)
@@ -351,7 +343,7 @@ describe('campaigns', () => {
     })
 
     test('cancels a job that no gateway has leased', async () => {
-      const plant = await newPlant()
+      const plant = await plantOf()
       const { id } = await startCampaign(admin, { artefactId, assetIds: plant.assetIds })
       await until(
         hub,
@@ -364,7 +356,7 @@ describe('campaigns', () => {
     })
 
     test('requests the cancellation of a transfer from the gateway', async () => {
-      const plant = await newPlant()
+      const plant = await plantOf()
       const { id } = await startCampaign(admin, { artefactId, assetIds: plant.assetIds })
       const held = await leased(plant)
       await cancel(id)
@@ -385,7 +377,7 @@ describe('campaigns', () => {
     })
 
     test('lets a prepared device discard the artefact', async () => {
-      const plant = await newPlant()
+      const plant = await plantOf()
       const { id } = await startCampaign(admin, { artefactId, assetIds: plant.assetIds })
       const held = await leased(plant)
       await admin.updates.pauseCampaign({ params: { id } })
@@ -398,7 +390,7 @@ describe('campaigns', () => {
     })
 
     test('completes an activation that has started, and then releases the device for another campaign', async () => {
-      const plant = await newPlant()
+      const plant = await plantOf()
       const { id } = await startCampaign(admin, { artefactId, assetIds: plant.assetIds })
       await workOn(plant.gateway, await leased(plant))
       const held = await leased(plant)
@@ -426,7 +418,7 @@ describe('campaigns', () => {
     })
 
     test('cancels without the confirmation of a gateway that does not respond', async () => {
-      const plant = await newPlant()
+      const plant = await plantOf()
       const { id } = await startCampaign(admin, { artefactId, assetIds: plant.assetIds })
       await leased(plant)
       await cancel(id)
@@ -443,7 +435,7 @@ describe('campaigns', () => {
     const failing = () => ({ state: 'FAILED' as const, message: 'Rejected' })
 
     test('updates failed devices again with a new attempt and job, also in a finished campaign', async () => {
-      const plant = await newPlant(2)
+      const plant = await plantOf(2)
       const { id } = await startCampaign(admin, { artefactId, assetIds: plant.assetIds })
       const finished = await workUntil(
         plant,
@@ -465,7 +457,7 @@ describe('campaigns', () => {
     })
 
     test('never retries an unknown device, unless a person names it', async () => {
-      const plant = await newPlant()
+      const plant = await plantOf()
       const { id } = await startCampaign(admin, { artefactId, assetIds: plant.assetIds })
       await workUntil(
         plant,
@@ -484,7 +476,7 @@ describe('campaigns', () => {
     })
 
     test('refuses a device that another campaign updates now', async () => {
-      const plant = await newPlant()
+      const plant = await plantOf()
       const { id } = await startCampaign(admin, { artefactId, assetIds: plant.assetIds })
       await workUntil(plant, id, ({ state }) => state === 'finished', failing)
       const other = await startCampaign(admin, { artefactId, assetIds: plant.assetIds })
@@ -495,7 +487,7 @@ describe('campaigns', () => {
 
   describe('devices in one campaign', () => {
     test('refuses a second campaign for a device, and skips it if other devices remain', async () => {
-      const plant = await newPlant(2)
+      const plant = await plantOf(2)
       const [held = '', free = ''] = plant.assetIds
       const first = await startCampaign(admin, { artefactId, assetIds: [held], window: closedWindow() })
       const refused = await createDraft(admin, { artefactId, assetIds: [held] })
@@ -507,7 +499,7 @@ describe('campaigns', () => {
     })
 
     test('starts only one of two campaigns with the same devices that are started at the same time', async () => {
-      const plant = await newPlant()
+      const plant = await plantOf()
       const drafts = [
         await createDraft(admin, { artefactId, assetIds: plant.assetIds, window: closedWindow() }),
         await createDraft(admin, { artefactId, assetIds: plant.assetIds, window: closedWindow() }),
@@ -526,7 +518,7 @@ describe('campaigns', () => {
       )
 
     test('starts devices when the window opens, and shows the next start', async () => {
-      const plant = await newPlant()
+      const plant = await plantOf()
       const { id } = await startCampaign(admin, { artefactId, assetIds: plant.assetIds, window: closedWindow() })
       await tick(hub)
       const waiting = await until(
@@ -543,7 +535,7 @@ describe('campaigns', () => {
     })
 
     test('applies the windows that nodes have now, not those at the start of the campaign', async () => {
-      const plant = await newPlant(3)
+      const plant = await plantOf(3)
       const hierarchyId = await createHierarchy(admin, 'Site')
       const [opened, closed] = [
         (await createNode(admin, hierarchyId, 'Line 1')).id,
@@ -570,7 +562,7 @@ describe('campaigns', () => {
     })
 
     test('keeps a prepared device until the next window when the window closes', async () => {
-      const plant = await newPlant()
+      const plant = await plantOf()
       const { id } = await startCampaign(admin, { artefactId, assetIds: plant.assetIds, window: openWindow })
       const held = await leased(plant)
       await setWindow(id, closedWindow())
@@ -591,7 +583,7 @@ describe('campaigns', () => {
     })
 
     test('withdraws a requested activation when the window closes before the gateway began it', async () => {
-      const plant = await newPlant()
+      const plant = await plantOf()
       const { id } = await startCampaign(admin, { artefactId, assetIds: plant.assetIds, window: openWindow })
       await workOn(plant.gateway, await leased(plant))
       await stateIs(id, 'activating')
@@ -614,7 +606,7 @@ describe('campaigns', () => {
       )
 
     test('shows that a device waits for its offline gateway, and updates the devices of other gateways', async () => {
-      const [offline, online] = [await newPlant(), await newPlant()]
+      const [offline, online] = [await plantOf(), await plantOf()]
       await setSeen(offline.gateway.id, '1 hour')
       const assetIds = [...offline.assetIds, ...online.assetIds]
       const { id } = await startCampaign(admin, { artefactId, assetIds, concurrentDevices: 1 })
@@ -628,7 +620,7 @@ describe('campaigns', () => {
     })
 
     test('ends the devices of a revoked gateway: failed before the activation, unknown after it', async () => {
-      const plant = await newPlant(3)
+      const plant = await plantOf(3)
       const { id } = await startCampaign(admin, { artefactId, assetIds: plant.assetIds, concurrentDevices: 2 })
       const first = await leased(plant)
       const second = await leased(plant)
@@ -649,7 +641,7 @@ describe('campaigns', () => {
     })
 
     test('cancels the transfer to a device whose asset was deleted, and skips one that has not started', async () => {
-      const plant = await newPlant(2)
+      const plant = await plantOf(2)
       const { id } = await startCampaign(admin, { artefactId, assetIds: plant.assetIds, concurrentDevices: 1 })
       const held = await leased(plant)
       const { data } = await admin.inventory.deleteAssets({ body: { data: { ids: plant.assetIds } } })
@@ -663,7 +655,7 @@ describe('campaigns', () => {
     })
 
     test('repairs lost reports of a gateway, and ends a device whose job was deleted', async () => {
-      const plant = await newPlant(2)
+      const plant = await plantOf(2)
       const { id } = await startCampaign(admin, { artefactId, assetIds: plant.assetIds })
       const [first, second] = [await leased(plant), await leased(plant)]
       const put = (jobId: string, body: { state: string; message?: string; context?: Record<string, unknown> }) =>
@@ -686,7 +678,7 @@ describe('campaigns', () => {
   })
 
   test('stops when the artefact can no longer be installed, and refuses to delete an artefact in use', async () => {
-    const plant = await newPlant()
+    const plant = await plantOf()
     const own = await createArtefact(hub, admin, { name: 'Withdrawn' })
     const { id } = await startCampaign(admin, { artefactId: own, assetIds: plant.assetIds, window: closedWindow() })
     await assert.rejects(admin.updates.deleteArtefact({ params: { id: own } }), code('artefact_in_use'))
@@ -706,7 +698,7 @@ describe('campaigns', () => {
   })
 
   test('changes and deletes drafts, and refuses invalid ones', async () => {
-    const plant = await newPlant()
+    const plant = await plantOf()
     const { id } = await createDraft(admin, { artefactId, assetIds: plant.assetIds })
     const params = { id }
     const changed = await admin.updates.updateCampaign({

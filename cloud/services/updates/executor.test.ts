@@ -11,11 +11,11 @@ import {
   type HeldJob,
   leaseUpdate,
   listDevices,
+  newPlant,
   readCampaign,
   startCampaign,
   tick,
   type UpdatePlant,
-  updatePlant,
   workUntil,
 } from './testing.ts'
 
@@ -75,8 +75,6 @@ const acts: fc.Arbitrary<Act> = fc.oneof(
 )
 
 const devices = 3
-let firstDevice = 1
-
 describe('executor', () => {
   let hub: TestHub
   let admin: TestCaller
@@ -90,11 +88,7 @@ describe('executor', () => {
 
   after(() => hub[Symbol.asyncDispose]())
 
-  async function newPlant(count: number): Promise<UpdatePlant> {
-    const first = firstDevice
-    firstDevice += count
-    return updatePlant(hub, admin, { devices: count, first, name: `line ${first}` })
-  }
+  const plantOf = (devices: number) => newPlant(hub, admin, { devices })
 
   /** Continues a campaign in a process that is killed after some effects. */
   async function dieAfter(id: string, effects: number): Promise<void> {
@@ -106,7 +100,7 @@ describe('executor', () => {
   }
 
   test('completes a campaign when the executor is killed after any number of writes', async () => {
-    const plant = await newPlant(2)
+    const plant = await plantOf(2)
     const { id } = await startCampaign(admin, { artefactId, assetIds: plant.assetIds })
     const activated: string[] = []
     for (let effects = 0; (await readCampaign(admin, id)).state !== 'finished'; effects = (effects + 1) % 15) {
@@ -125,7 +119,7 @@ describe('executor', () => {
   test('stores for every device the result of its last activation, and requests at most one activation per attempt', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(acts, { minLength: 15, maxLength: 40 }), async (list) => {
-        const plant = await newPlant(devices)
+        const plant = await plantOf(devices)
         const { id } = await startCampaign(admin, {
           artefactId,
           assetIds: plant.assetIds,

@@ -12,6 +12,7 @@ import {
   type Edge,
   leaseUpdate,
   listDevices,
+  newPlant,
   readCampaign,
   startCampaign,
   tick,
@@ -20,8 +21,6 @@ import {
   updatePlant,
   workOn,
 } from './testing.ts'
-
-let firstDevice = 1
 
 /** Returns a context that waits before it ends the transaction in which a device starts. */
 function pausingContext(context: Context, beforeEnd: () => Promise<void>): Context {
@@ -57,11 +56,7 @@ describe('devices of several campaigns', () => {
 
   after(() => hub[Symbol.asyncDispose]())
 
-  async function newPlant(devices: number): Promise<UpdatePlant> {
-    const first = firstDevice
-    firstDevice += devices
-    return updatePlant(hub, admin, { devices, first, name: `line ${first}` })
-  }
+  const plantOf = (devices: number) => newPlant(hub, admin, { devices })
 
   const start = (name: string, assetIds: string[], more: object = {}) =>
     startCampaign(admin, { artefactId, name, assetIds, ...more })
@@ -109,7 +104,7 @@ describe('devices of several campaigns', () => {
     (await listDevices(admin, id)).find((device) => device.assetId === assetId)?.reason
 
   test('never update both devices of a redundant pair, and update other devices at the same time', async () => {
-    const plant = await newPlant(4)
+    const plant = await plantOf(4)
     const [left = '', right = '', other = '', another = ''] = plant.assetIds
     await createRelations(admin, [[left, 'is_redundant_with', right]])
     const first = await start('Left side', [left, other])
@@ -129,7 +124,7 @@ describe('devices of several campaigns', () => {
   })
 
   test('apply a redundancy that only the campaign of the other device knows', async () => {
-    const plant = await newPlant(2)
+    const plant = await plantOf(2)
     const [early = '', late = ''] = plant.assetIds
     const first = await start('Early', [early], { window: closedWindow() })
     await createRelations(admin, [[late, 'is_redundant_with', early]])
@@ -146,7 +141,7 @@ describe('devices of several campaigns', () => {
   })
 
   test('update one device of a ring at a time', async () => {
-    const plant = await newPlant(3)
+    const plant = await plantOf(3)
     const [one = '', two = '', three = ''] = plant.assetIds
     await createRelations(admin, [
       [one, 'is_connected_to', two],
@@ -170,7 +165,7 @@ describe('devices of several campaigns', () => {
   })
 
   test('do not activate a prepared device while a device that excludes it is activated', async () => {
-    const plant = await newPlant(2)
+    const plant = await plantOf(2)
     const [one = '', two = ''] = plant.assetIds
     const first = await start('One', [one])
     const second = await start('Two', [two])
@@ -257,7 +252,7 @@ describe('devices of several campaigns', () => {
 
   test('start one device of a pair when two processes start both at the same moment', async () => {
     await using sibling = await hub.sibling()
-    const plant = await newPlant(2)
+    const plant = await plantOf(2)
     const [left = '', right = ''] = plant.assetIds
     await createRelations(admin, [[left, 'is_redundant_with', right]])
     const window = closedWindow()
@@ -302,7 +297,7 @@ describe('devices of several campaigns', () => {
   })
 
   test('show why a device waits for its order or a free place, and keep the progress of failed devices', async () => {
-    const plant = await newPlant(3)
+    const plant = await plantOf(3)
     const [plc = '', upstream = '', alone = ''] = plant.assetIds
     await createRelations(admin, [[plc, 'is_connected_to', upstream]])
     const { id } = await start('Reasons', plant.assetIds, { concurrentDevices: 1 })

@@ -45,11 +45,26 @@ export type UpdatePlant = {
   hub: TestHub
   admin: TestCaller
   gateway: TestGateway
+  /** The number of the first device. */
+  first: number
   /** The assets of the devices, in the order of their numbers. */
   assetIds: string[]
 }
 
 type PlantOptions = { devices?: number; first?: number; name?: string; accessGroup?: string }
+
+let nextDevice = 1
+
+/** Creates a plant whose devices have other identifiers than the devices of all plants before. */
+export function newPlant(
+  hub: TestHub,
+  admin: TestCaller,
+  { devices = 1, ...options }: Pick<PlantOptions, 'devices' | 'accessGroup'> = {},
+): Promise<UpdatePlant> {
+  const first = nextDevice
+  nextDevice += devices
+  return updatePlant(hub, admin, { devices, first, name: `line ${first}`, ...options })
+}
 
 /** Creates a gateway with a link that can update devices, and devices that the link has found. */
 export async function updatePlant(hub: TestHub, admin: TestCaller, options: PlantOptions = {}): Promise<UpdatePlant> {
@@ -74,7 +89,7 @@ export async function updatePlant(hub: TestHub, admin: TestCaller, options: Plan
     if (data.length === 0) break
     for (const asset of data) if (names.includes(asset.name)) found.set(asset.name, String(asset.id))
   }
-  return { hub, admin, gateway, assetIds: names.map((one) => found.get(one) ?? '') }
+  return { hub, admin, gateway, first, assetIds: names.map((one) => found.get(one) ?? '') }
 }
 
 export type Edge = [subject: string, predicate: string, object: string]
