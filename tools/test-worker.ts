@@ -10,17 +10,54 @@ import { root } from './checks.ts'
 
 export type Assignment = { file: string; arrangement: 'one process' | 'split' }
 
+type Handle = {
+  type: string
+  address: string
+  is_active: boolean
+  is_referenced: boolean
+  localEndpoint?: { port?: number }
+  remoteEndpoint?: { port?: number }
+  pid?: number
+}
+
 /** The maximum time between the last test and the end of the process. */
 const endMs = 30_000
 
+// Without this option, a report looks up the host names of all connections.
+Object.assign(process.report, { excludeNetwork: true })
+
+/** The test file after which each open handle was seen first. */
+const openSince = new Map<string, string>()
+
 process.on('message', ({ file, arrangement }: Assignment) => {
   process.env.MILLWRIGHT_TEST_ARRANGEMENT = arrangement
-  test(file, () => import(new URL(file, pathToFileURL(root)).href))
+  test(file, (t) => {
+    t.after(() => recordOpen(file))
+    return import(new URL(file, pathToFileURL(root)).href)
+  })
 })
 
 process.on('disconnect', () => {
   setTimeout(() => {
-    console.error(`Resources are still active after the tests: ${process.getActiveResourcesInfo().join(', ')}`)
+    console.error(`Handles are still open after the tests:\n${openHandles().map(described).join('\n')}`)
     process.exit(1)
   }, endMs).unref()
 })
+
+function recordOpen(file: string): void {
+  const open = openHandles().map(({ address }) => address)
+  for (const address of openSince.keys()) if (!open.includes(address)) openSince.delete(address)
+  for (const address of open) if (!openSince.has(address)) openSince.set(address, file)
+}
+
+/** Returns the handles that keep this process alive. */
+function openHandles(): Handle[] {
+  const { libuv } = process.report.getReport() as unknown as { libuv: Handle[] }
+  return libuv.filter((handle) => handle.is_active && handle.is_referenced)
+}
+
+function described({ type, address, localEndpoint, remoteEndpoint, pid }: Handle): string {
+  const ports = [localEndpoint?.port, remoteEndpoint?.port].map((port) => port ?? 'none')
+  const where = type === 'tcp' ? `, ports ${ports.join(' and ')}` : pid === undefined ? '' : `, process ${pid}`
+  return `  ${type}${where}, first seen after ${openSince.get(address) ?? 'the last file'}`
+}
