@@ -1,6 +1,7 @@
 import { IsOptional, type Static, type TObject, type TOptional, type TSchema } from 'typebox'
 import type { Permission } from './permission.ts'
 import type { Problem, ProblemCode, ProblemDocument } from './problem.ts'
+import type { StepUpAction } from './sign-in-security.ts'
 
 /**
  * `Operation` describes one operation of a contract. Types, validation, the permission check, routes, OpenAPI, the typed
@@ -71,6 +72,8 @@ export type Operation = {
    * way as refused writes.
    */
   sensitive?: true
+  /** The kind of dangerous action. The sign-in policy can require that users confirmed their identity recently. */
+  stepUp?: StepUpAction
 }
 
 export type BodyType =

@@ -2,7 +2,9 @@ import { type Static, Type } from 'typebox'
 import { RoleName } from './authorization.ts'
 import { contract, empty, media } from './contract.ts'
 import { closed, data, describedPattern, linePattern, Name, page, pageQuery, Timestamp, Uuid } from './envelope.ts'
+import { identityProviderOperations } from './identity-providers.ts'
 import { GatewayKey } from './onboarding.ts'
+import { signInSecurityOperations } from './sign-in-security.ts'
 
 /** The name of a user in its tenant. A user signs in as `name@tenant`, or as `name` in the tenant `default`. */
 export const SignInName = Type.String({
@@ -28,12 +30,16 @@ const DisplayName = Type.String({ maxLength: 256, pattern: linePattern })
 
 export const User = closed({
   id: Uuid,
-  name: SignInName,
+  name: Type.String({ description: 'The sign-in name of a local account, or the name at the identity provider' }),
   displayName: DisplayName,
   disabled: Type.Boolean(),
   createdTimestamp: Timestamp,
   lastModifiedTimestamp: Timestamp,
   lastSignInTimestamp: Type.Union([Timestamp, Type.Null()]),
+  provider: Type.Union([Name, Type.Null()], {
+    description: 'The title of the identity provider with which the user signs in. null for a local account',
+  }),
+  hasSecondFactor: Type.Boolean(),
 })
 export type User = Static<typeof User>
 
@@ -126,6 +132,8 @@ export const identity = contract({
   version: '1.0.0',
   prefix: '/iam/v1',
   operations: {
+    ...signInSecurityOperations,
+    ...identityProviderOperations,
     token: {
       method: 'POST',
       path: '/oauth/token',

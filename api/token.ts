@@ -42,6 +42,10 @@ export type TokenClaims = {
   family?: string
   /** The thumbprint of the key whose possession the bearer must prove in every request (RFC 7800, RFC 9449). */
   cnf?: { jkt: string }
+  /** The time when the user last proved their identity, in seconds since 1970 (RFC 9470), for the token of a user. */
+  auth_time?: number
+  /** How the user proved their identity (RFC 8176): `pwd`, `otp`, `hwk`, `fed` and others. */
+  amr?: string[]
 }
 
 /**

@@ -7,12 +7,19 @@ import { preferenceHandlers } from './accounts/preferences.ts'
 import { serverUserHandlers } from './accounts/server-users.ts'
 import { userHandlers } from './accounts/users.ts'
 import type { IdentityContext } from './context.ts'
+import { factorHandlers } from './factors/own-factors.ts'
 import { metadataHandlers } from './oauth/metadata.ts'
 import { revocationHandlers } from './oauth/revocation.ts'
 import { tokenHandlers } from './oauth/tokens.ts'
+import { providerSignInHandlers } from './providers/provider-sign-in.ts'
+import { providerHandlers } from './providers/providers.ts'
 import { pruningTasks } from './pruning.ts'
+import { secondFactorHandlers } from './sign-in/second-factor.ts'
+import { sessionHandlers } from './sign-in/session-list.ts'
 import { signInHandlers } from './sign-in/sign-in.ts'
+import { signInPolicyHandlers } from './sign-in/sign-in-policy.ts'
 import { signOutHandlers } from './sign-in/sign-out.ts'
+import { stepUpHandlers } from './sign-in/step-up.ts'
 import { ensureSigningKey, KeyRing, sealedSigningKeys } from './signing-keys/signing-keys.ts'
 
 export const identityService = service({
@@ -25,6 +32,13 @@ export const identityService = service({
       ...revocationHandlers(shared),
       ...signInHandlers(shared),
       ...signOutHandlers(shared),
+      ...secondFactorHandlers(shared),
+      ...stepUpHandlers(shared),
+      ...sessionHandlers(shared),
+      ...signInPolicyHandlers(shared),
+      ...factorHandlers(shared),
+      ...providerHandlers(shared),
+      ...providerSignInHandlers(shared),
       ...metadataHandlers(shared),
       ...ownAccountHandlers(shared),
       ...preferenceHandlers(shared),

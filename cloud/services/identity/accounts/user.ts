@@ -10,6 +10,8 @@ export function userOf(row: UserRow): User {
     createdTimestamp: row.createdAt,
     lastModifiedTimestamp: row.modifiedAt,
     lastSignInTimestamp: row.lastSignInAt,
+    provider: null,
+    hasSecondFactor: false,
   }
 }
 

@@ -1,8 +1,6 @@
 import type { identity } from '@millwright/api/identity.ts'
 import { Problem } from '@millwright/api/problem.ts'
-import { findAccess } from '../../../platform/access/store.ts'
-import { record } from '../../../platform/audit/audit.ts'
-import { type AnonymousCaller, answer, type Handlers } from '../../../platform/service.ts'
+import type { AnonymousCaller, Handlers } from '../../../platform/service.ts'
 import { findTenantByName, type Tenant } from '../../../platform/tenants/store.ts'
 import { unavailabilityReason } from '../accounts/application.ts'
 import { isPassword } from '../accounts/password-hash.ts'
@@ -17,8 +15,10 @@ import {
 import { createFormProof, isFormProof } from '../oauth/form-proof.ts'
 import { Refusal } from '../oauth/parameters.ts'
 import * as store from '../store.ts'
+import { redirect } from './complete-sign-in.ts'
 import { readCookie, setCookie } from './cookie.ts'
-import { beginSession, endSessionBefore, findSession, issueCode, keepSession, type Session } from './sessions.ts'
+import { continueAfterPassword } from './second-factor.ts'
+import { findSession, issueCode, type Session } from './sessions.ts'
 import { languageFor, type SignInMessages, signInMessages } from './sign-in-messages.ts'
 import { errorPage, signInPage } from './sign-in-page.ts'
 
@@ -62,14 +62,11 @@ export function signInHandlers(shared: IdentityContext): Pick<Handlers<typeof id
       }
       const outcome = await checkPerson(shared, { name, password: textOf(body.password), visitor })
       if ('refused' in outcome) return again(outcome)
-      const response = await completeSignIn(shared, { request, cookies, visitor, ...outcome })
+      const person = { ...outcome, methods: ['pwd'], request, headers, visitor }
+      const response = await continueAfterPassword(shared, person)
       return response ?? again({ status: 403, refused: ({ disabled }) => disabled })
     },
   }
-}
-
-function redirect(status: 302 | 303, location: string, headers: Record<string, string | string[]> = {}) {
-  return answer(status, undefined, { location, 'cache-control': 'no-store', ...headers })
 }
 
 function textOf(value: unknown): string {
@@ -198,35 +195,4 @@ function slowed(seconds: number): Refused {
 
 function busy(error: Problem): Refused {
   return { refused: (messages) => messages.busy, status: 503, more: error.headers }
-}
-
-type CompletedSignIn = Person & { request: AuthorizationRequest; cookies: string | undefined; visitor: AnonymousCaller }
-
-/** Starts a session, issues a code and redirects to the program. Returns `undefined` when the user is disabled. */
-async function completeSignIn(
-  shared: IdentityContext,
-  { tenant, principalId, name, request, cookies, visitor }: CompletedSignIn,
-) {
-  const { context } = shared
-  const { baseUrl } = context.settings
-  const outcome = await context.database.transaction({ tenantId: tenant.id }, async (tx) => {
-    const access = await findAccess(tx, principalId)
-    if (access === undefined || access.principal.disabled) return undefined
-    const session = await beginSession(tx, principalId)
-    const location = await issueCode(tx, baseUrl, { sessionId: session.id, access, request }).catch(
-      (error: unknown) => {
-        if (!(error instanceof Refusal)) throw error
-        return refusalLocation(request, error, baseUrl)
-      },
-    )
-    await store.setLastSignIn(tx, principalId)
-    const actor = { principal: { id: principalId, kind: 'user' as const, name }, request: visitor.request }
-    const detail = { client: request.client.id }
-    await record(tx, actor, { action: 'identity.signIn', target: `user/${principalId}`, detail })
-    return { location, token: session.token }
-  })
-  if (outcome === undefined) return undefined
-  if (!request.client.silent) return redirect(303, outcome.location)
-  await endSessionBefore(context, cookies)
-  return redirect(303, outcome.location, { 'set-cookie': keepSession(outcome.token, baseUrl) })
 }
