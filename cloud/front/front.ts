@@ -3,6 +3,8 @@ import { writes } from '@millwright/api/contract.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { AccessCache } from '../platform/access/cache.ts'
 import type { Caller } from '../platform/access/caller.ts'
+import { requireRecentSignIn } from '../platform/access/step-up.ts'
+import type { PrincipalAccess } from '../platform/access/store.ts'
 import type { AuthorizedRequest, IncomingRequest } from '../platform/http/incoming-request.ts'
 import { authorize } from '../platform/operation.ts'
 import { type PeerTokens, peerScheme } from '../platform/peer-token.ts'
@@ -27,9 +29,9 @@ type Options = {
 
 /**
  * The result of the authentication. `useProof` exists if the token is bound to a key. It records the use of the proof,
- * and throws if the proof was used before.
+ * and throws if the proof was used before. `policy` exists if the caller sent an access token.
  */
-type Authenticated = { caller: Caller; useProof?: () => Promise<void> }
+type Authenticated = { caller: Caller; useProof?: () => Promise<void>; policy?: PrincipalAccess['policy'] }
 
 const missing = new Problem(
   'unauthenticated',
@@ -40,8 +42,8 @@ const missing = new Problem(
 )
 
 /**
- * `Front` authenticates a request, applies the rate limit and checks the permission. It does so before the body is read
- * and the handler runs.
+ * `Front` authenticates a request, applies the rate limit, and checks the permission and the age of the sign-in. It does
+ * so before the body is read and the handler runs.
  */
 export class Front {
   readonly #options: Options
@@ -55,7 +57,7 @@ export class Front {
     if (operation.access === 'public') {
       return { caller: { request }, headers: this.#options.rateLimit.take(`address ${request.address}`) }
     }
-    const { caller, useProof } = await this.#authenticate(incoming, request).catch((error: unknown) => {
+    const { caller, useProof, policy } = await this.#authenticate(incoming, request).catch((error: unknown) => {
       this.limitAddress(incoming)
       throw error
     })
@@ -69,6 +71,8 @@ export class Front {
         this.#options.onDenied(caller, `${contract.name}.${nameOf(contract, operation)}`)
       throw error
     }
+    if (operation.stepUp !== undefined && policy?.stepUp.includes(operation.stepUp) === true)
+      requireRecentSignIn(caller, policy.stepUpMinutes)
     return headers === undefined ? { caller } : { caller, headers }
   }
 
@@ -118,10 +122,13 @@ export class Front {
         expiresAt: verified.expiresAt,
         ...(verified.grants === undefined ? {} : { grants: verified.grants }),
         ...(verified.ids === undefined ? {} : { ids: verified.ids }),
+        ...(verified.sessionId === undefined ? {} : { sessionId: verified.sessionId }),
+        ...(verified.authenticatedAt === undefined ? {} : { authenticatedAt: verified.authenticatedAt }),
       },
       request,
     }
-    return useProof === undefined ? { caller } : { caller, useProof }
+    const { policy } = access
+    return useProof === undefined ? { caller, policy } : { caller, useProof, policy }
   }
 }
 

@@ -25,6 +25,10 @@ export type VerifiedToken = {
   keyThumbprint?: string
   /** The ids by which a token of the platform's issuer can be revoked. */
   ids?: readonly string[]
+  /** The id of the sign-in session, for the token of a person. */
+  sessionId?: string
+  /** The time when the person last proved their identity, in milliseconds since 1970. */
+  authenticatedAt?: number
   /** The time when the token expires, in milliseconds since 1970. */
   expiresAt: number
   kid: string
@@ -102,6 +106,8 @@ export class TokenVerifier {
       ids: revocationIds(payload),
       expiresAt: payload.exp * 1000,
       kid: protectedHeader.kid ?? '',
+      ...(payload.sid === undefined ? {} : { sessionId: payload.sid }),
+      ...(payload.auth_time === undefined ? {} : { authenticatedAt: payload.auth_time * 1000 }),
       ...(payload.cnf === undefined ? {} : { keyThumbprint: String(payload.cnf.jkt) }),
     }
   }

@@ -13,12 +13,15 @@ export type Caller = {
   readonly rights: Rights
   /**
    * Data of the token, for work that continues after the request: its expiry (in milliseconds since 1970), its grants,
-   * if any, and the ids by which it can be revoked.
+   * if any, and the ids by which it can be revoked. The token of a person also has the id of the sign-in session and the
+   * time when the person last proved their identity (in milliseconds since 1970).
    */
   readonly token?: {
     readonly expiresAt: number
     readonly grants?: readonly GrantedRole[]
     readonly ids?: readonly string[]
+    readonly sessionId?: string
+    readonly authenticatedAt?: number
   }
   readonly request: { readonly id: string; readonly address: string | undefined }
   /** True if another service of the platform makes the call on behalf of this caller. */

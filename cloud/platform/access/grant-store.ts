@@ -22,10 +22,11 @@ const from = 'from grants g join principals p on p.tenant_id = $1 and p.id = g.p
 
 const newGrant = statement<{ id: string }>(
   `insert into grants (tenant_id, id, principal_id, role, access_group_id) values ($1, $2, $3, $4, $5)
-   on conflict (tenant_id, principal_id, role, access_group_id) do nothing returning id`,
+   on conflict (tenant_id, principal_id, role, access_group_id, provider_id) do nothing returning id`,
 )
 const sameGrant = statement<GrantRow>(
-  `select ${columns} ${from} and g.principal_id = $2 and g.role = $3 and g.access_group_id is not distinct from $4`,
+  `select ${columns} ${from} and g.principal_id = $2 and g.role = $3 and g.access_group_id is not distinct from $4
+     and g.provider_id is null`,
 )
 const grantById = statement<GrantRow>(`select ${columns} ${from} and g.id = $2`)
 const lessGrant = statement('delete from grants where tenant_id = $1 and id = $2')

@@ -1,10 +1,12 @@
 import { Problem } from '@millwright/api/problem.ts'
+import type { SignInPolicy, StepUpAction } from '@millwright/api/sign-in-security.ts'
 import { v7 } from 'uuid'
 import { type Handle, type ReferenceHandle, type Transaction, violatedConstraint } from '../database/database.ts'
 import { storableText } from '../database/json.ts'
 import { statement } from '../database/statement.ts'
 import type { Listed, Paging } from './paging.ts'
 import { type HeldRole, permissionsOf } from './rights.ts'
+import { defaultSignInPolicy } from './sign-in-policy-store.ts'
 
 // The functions for grants are in a separate file, because this file would be too long.
 export * from './grant-store.ts'
@@ -161,15 +163,19 @@ type AccessRow = {
   accessGroupId: string | null
   permissions: string[] | null
   revoked: string[]
+  stepUp: string[] | null
+  stepUpMinutes: number | null
 }
 
-/** Reads the roles that a principal holds and the version of the tenant's access, in one snapshot. */
+/** Reads the roles of a principal, the step-up rules and the version of the tenant's access, in one snapshot. */
 const accessById = statement<AccessRow>(
   `select (select v.version from access_versions v where v.tenant_id = $1) as version,
           p.id, p.kind, p.name, p.display_name as "displayName", p.disabled,
           g.id as "grantId", g.role, g.access_group_id as "accessGroupId", r.permissions,
-          array(select t.token_id::text from revoked_tokens t where t.tenant_id = $1 and t.principal_id = $2) as revoked
+          array(select t.token_id::text from revoked_tokens t where t.tenant_id = $1 and t.principal_id = $2) as revoked,
+          s.step_up as "stepUp", s.step_up_minutes as "stepUpMinutes"
    from principals p
+   left join sign_in_policies s on s.tenant_id = $1
    left join grants g on g.tenant_id = $1 and g.principal_id = p.id
    left join roles r on r.tenant_id = $1 and r.name = g.role
    where p.tenant_id = $1 and p.id = $2
@@ -182,6 +188,8 @@ export type PrincipalAccess = {
   held: HeldRole[]
   /** The ids of revoked tokens, token families and sessions. */
   revoked: ReadonlySet<string>
+  /** The part of the sign-in policy that the HTTP front applies to each request. */
+  policy: Pick<SignInPolicy, 'stepUp' | 'stepUpMinutes'>
 }
 
 export async function findAccess(handle: Handle, principalId: string): Promise<PrincipalAccess | undefined> {
@@ -195,7 +203,11 @@ export async function findAccess(handle: Handle, principalId: string): Promise<P
       : [{ grantId, role, accessGroupId, permissions: permissionsOf(role, permissions ?? undefined) }],
   )
   const revoked = new Set(first.revoked)
-  return { version, principal: { id, kind, name, displayName, disabled }, held, revoked }
+  const policy = {
+    stepUp: (first.stepUp ?? defaultSignInPolicy.stepUp) as StepUpAction[],
+    stepUpMinutes: first.stepUpMinutes ?? defaultSignInPolicy.stepUpMinutes,
+  }
+  return { version, principal: { id, kind, name, displayName, disabled }, held, revoked, policy }
 }
 
 const roleColumns = `name, title, permissions, ${dates}`

@@ -259,13 +259,15 @@ export class TestHub {
     principalId: string,
     { roles, tenant = this.tenant }: { roles: string[]; tenant?: TestTenant },
   ): Promise<string> {
+    const now = new Date()
     const bearer = {
       tenant: { id: tenant.tenantId, name: tenant.name },
       principal: { id: principalId, kind: 'user' as const },
       clientId: 'console',
       roles,
+      signIn: { authenticatedAt: now, methods: ['pwd'], endsAt: new Date(now.getTime() + 86_400_000) },
     }
-    return signToken(claimsFor(bearer, this.context.settings, new Date()), this.#keys)
+    return signToken(claimsFor(bearer, this.context.settings, now), this.#keys)
   }
 
   get keys(): KeyRing {

@@ -16,6 +16,8 @@ export type Bearer = {
   family?: string
   /** The thumbprint of the key whose possession the client must prove in each request (DPoP). */
   keyThumbprint?: string
+  /** When and how the person last proved their identity, and when their session ends. */
+  signIn?: { authenticatedAt: Date; methods: readonly string[]; endsAt: Date }
 }
 
 /** Returns the names of all roles that the principal holds, in the whole tenant or in an access group. */
@@ -25,14 +27,16 @@ export function roleNames(held: readonly HeldRole[]): string[] {
 
 /** Returns the claims of an access token (RFC 9068). */
 export function claimsFor(bearer: Bearer, { baseUrl, tokenLifetimeSeconds }: Settings, now: Date): TokenClaims {
-  const iat = Math.floor(now.getTime() / 1000)
+  const iat = secondsOf(now)
+  const { signIn } = bearer
+  const expiry = iat + tokenLifetimeSeconds
   return {
     iss: baseUrl,
     aud: tokenAudience,
     sub: bearer.principal.id,
     client_id: bearer.clientId,
     iat,
-    exp: iat + tokenLifetimeSeconds,
+    exp: signIn === undefined ? expiry : Math.min(expiry, secondsOf(signIn.endsAt)),
     jti: v7(),
     tenant: bearer.tenant.id,
     tenant_name: bearer.tenant.name,
@@ -42,7 +46,12 @@ export function claimsFor(bearer: Bearer, { baseUrl, tokenLifetimeSeconds }: Set
     ...(bearer.sessionId === undefined ? {} : { sid: bearer.sessionId }),
     ...(bearer.family === undefined ? {} : { family: bearer.family }),
     ...(bearer.keyThumbprint === undefined ? {} : { cnf: { jkt: bearer.keyThumbprint } }),
+    ...(signIn === undefined ? {} : { auth_time: secondsOf(signIn.authenticatedAt), amr: [...signIn.methods] }),
   }
+}
+
+function secondsOf(time: Date): number {
+  return Math.floor(time.getTime() / 1000)
 }
 
 export async function signToken(claims: TokenClaims, keys: KeyRing): Promise<string> {

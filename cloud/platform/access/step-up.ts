@@ -1,0 +1,21 @@
+import { Problem } from '@millwright/api/problem.ts'
+import type { Caller } from './caller.ts'
+
+/**
+ * Throws `step_up_required` unless the person signed in or confirmed their identity in the last minutes (RFC 9470).
+ * Service accounts and gateways are exempt, because they have no second factor and prove a secret for each token.
+ */
+export function requireRecentSignIn({ principal, token }: Pick<Caller, 'principal' | 'token'>, minutes: number): void {
+  if (principal.kind !== 'user' && principal.kind !== 'external') return
+  const maxAgeSeconds = minutes * 60
+  // A token without the time of the sign-in counts as old.
+  const authenticatedAt = token?.authenticatedAt ?? 0
+  if (Date.now() - authenticatedAt <= maxAgeSeconds * 1000) return
+  const description = `Your last sign-in is more than ${minutes} ${minutes === 1 ? 'minute' : 'minutes'} ago`
+  const advice = 'Confirm your identity with POST /iam/v1/step-up, get a new access token and repeat the request'
+  throw new Problem('step_up_required', `${description}. ${advice}`, {
+    headers: {
+      'www-authenticate': `Bearer error="insufficient_user_authentication", error_description="${description}", max_age="${maxAgeSeconds}"`,
+    },
+  })
+}
