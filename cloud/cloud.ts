@@ -21,6 +21,7 @@ import { createHub } from './platform/hub.ts'
 import { limits } from './platform/limits.ts'
 import type { Log } from './platform/log.ts'
 import { createMetrics } from './platform/metrics.ts'
+import { Outbound } from './platform/outbound.ts'
 import { peerTokens as createPeerTokens } from './platform/peer-token.ts'
 import type { MasterKeys } from './platform/secrets/master-keys.ts'
 import { Safe } from './platform/secrets/safe.ts'
@@ -58,6 +59,8 @@ export type CloudOptions = {
   tokenLifetimeSeconds: number
   externalIssuers: readonly ExternalIssuer[]
   rateLimit: number
+  /** The hosts and networks to which the platform can connect. */
+  outboundAllow: readonly string[]
   corsOrigins: string[]
   trustedProxies: string[]
   metricsToken: string | undefined
@@ -104,11 +107,12 @@ export async function openCloud(options: CloudOptions): Promise<Cloud> {
   tasks.define({ ...auditTasks({ database, secrets }), ...eventTasks({ database }), ...pruningTasks({ database }) })
   const feed = new Feed({ database, log })
   const safe = new Safe({ database, masterKeys })
+  const outbound = new Outbound({ allow: options.outboundAllow })
   const stopping = new AbortController()
   const peerTokens = createPeerTokens(secrets)
   const here = localServices(options)
   const hub = createHub(
-    { database, access, tenants, secrets, safe, tasks, feed, settings, log, stopping: stopping.signal },
+    { database, access, tenants, secrets, safe, tasks, feed, settings, outbound, log, stopping: stopping.signal },
     { services: here, remote: options.remote, peerTokens, strict: options.strict },
   )
   const { context } = hub
@@ -181,6 +185,7 @@ export async function openCloud(options: CloudOptions): Promise<Cloud> {
       await tasks.stop()
       await access.stop()
       keys.stop()
+      await outbound.close()
       await options.tracing?.stop()
       await database.close()
     },

@@ -16,6 +16,8 @@ import {
 } from './platform/configuration.ts'
 import { limits } from './platform/limits.ts'
 import { logLevels } from './platform/log.ts'
+import { Outbound } from './platform/outbound.ts'
+import { outboundEntry } from './platform/outbound-entry.ts'
 import type { ArtefactSettings } from './platform/service.ts'
 import { StartError } from './platform/start-error.ts'
 
@@ -133,6 +135,12 @@ export const cloudSettings = {
     like: '10.0.0.5 or 10.0.0.0/8',
     help: 'Addresses or networks of proxies whose X-Forwarded-For header is trusted',
   }),
+  outboundAllow: list('MILLWRIGHT_OUTBOUND_ALLOW', {
+    default: [],
+    part: (text) => (outboundEntry(text) === undefined ? undefined : text),
+    like: 'login.example.com, *.example.com, 10.20.0.0/16 or [::1]:8443',
+    help: 'Hosts and networks to which the platform can connect (identity providers, object stores), separated by commas; empty for none',
+  }),
   metricsToken: text('MILLWRIGHT_METRICS_TOKEN', {
     default: undefined,
     secret: true,
@@ -195,7 +203,7 @@ function requireSeparateHost({ baseUrl, remoteAccessHost }: CloudConfiguration):
 
 /** Returns where the contents of artefacts are stored. */
 export function artefactSettings(
-  { artefactStore, s3Endpoint, s3Region, s3AccessKey, s3SecretKey }: CloudConfiguration,
+  { artefactStore, s3Endpoint, s3Region, s3AccessKey, s3SecretKey, outboundAllow }: CloudConfiguration,
   home: string,
 ): ArtefactSettings {
   const folder = join(home, 'artefacts')
@@ -211,7 +219,19 @@ export function artefactSettings(
       throw new StartError(`MILLWRIGHT_ARTEFACT_STORE is set, but ${variable} is not: set it too.`)
   const prefix = pathname.replace(/^\/+|\/+$/g, '')
   const [endpoint = '', accessKey = '', secretKey = ''] = Object.values(required)
+  requireAllowed(endpoint, outboundAllow)
   return { folder, s3: { endpoint, region: s3Region, bucket, prefix, accessKey, secretKey } }
+}
+
+/** Throws an error at the start if the platform cannot connect to the S3-compatible store. */
+function requireAllowed(endpoint: string, allow: readonly string[]): void {
+  try {
+    new Outbound({ allow }).require(endpoint)
+  } catch {
+    throw new StartError(
+      `MILLWRIGHT_OUTBOUND_ALLOW does not contain the host of MILLWRIGHT_S3_ENDPOINT: add ${new URL(endpoint).host} to the list.`,
+    )
+  }
 }
 
 /** Variables that the tests read. They are listed here, so that the check for unknown names accepts them. */

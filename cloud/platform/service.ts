@@ -10,6 +10,7 @@ import type { MigrationSource } from './database/migrations.ts'
 import type { Feed } from './events/feed.ts'
 import type { Socket } from './http/socket.ts'
 import type { Log } from './log.ts'
+import type { Outbound } from './outbound.ts'
 import type { Safe } from './secrets/safe.ts'
 import type { SealedColumn } from './secrets/sealed-column.ts'
 import type { Secrets } from './secrets/secrets.ts'
@@ -35,6 +36,8 @@ export type Context = {
    */
   readonly peerAuthorization: (caller: Caller) => Promise<string>
   readonly settings: Settings
+  /** Makes connections to other systems. Services use no other way to reach an address outside of the platform. */
+  readonly outbound: Outbound
   readonly log: Log
   /** Aborted when the process stops. A waiting operation then responds with the data that it has. */
   readonly stopping: AbortSignal

@@ -44,6 +44,7 @@ type Overrides = Partial<
     | 'trustedProxies'
     | 'remoteAccessHost'
     | 'artefacts'
+    | 'outboundAllow'
   >
 > & {
   arrangement?: Arrangement
@@ -392,6 +393,7 @@ const defaults = {
   internalUrl: undefined,
   externalIssuers: [],
   rateLimit: 1_000_000,
+  outboundAllow: [],
   corsOrigins: [],
   trustedProxies: [],
   metricsToken: undefined,

@@ -41,7 +41,7 @@ describe('the S3-compatible store', { skip }, () => {
     await until(async () => (await fetch(endpoint).catch(() => undefined))?.ok === true)
     await s3Request('PUT', '/artefacts')
     folder = await mkdtemp(join(tmpdir(), 'millwright-s3-'))
-    hub = await testHub({ artefacts: { folder, s3 }, arrangement: 'one process' })
+    hub = await testHub({ artefacts: { folder, s3 }, outboundAllow: ['127.0.0.1'], arrangement: 'one process' })
     admin = await hub.as('administrator')
   })
 

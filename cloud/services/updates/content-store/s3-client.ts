@@ -1,14 +1,17 @@
 import { Readable } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Problem } from '@millwright/api/problem.ts'
-import { AwsClient } from 'aws4fetch'
+import { AwsV4Signer } from 'aws4fetch'
+import type { Outbound } from '../../../platform/outbound.ts'
 import type { S3Settings } from '../../../platform/service.ts'
 import type { ByteRange } from './content-store.ts'
 import { storageFull } from './disk.ts'
 
 /** How long the store may take to answer. Reading the body of an object has no such limit. */
 const answerMs = 60_000
-const retries = 3
+/** The waiting times before an overloaded store gets a request again. */
+const retryMs = [100, 200, 400]
 /** The maximum size of an answer in XML. */
 const answerBytes = 64 * 1024
 const fullCodes = ['InsufficientStorage', 'QuotaExceeded', 'XMinioStorageFull', 'EntityTooLarge']
@@ -21,20 +24,26 @@ type S3Request = {
   body?: Buffer<ArrayBuffer>
 }
 
+type SignedRequest = {
+  method: string
+  url: URL
+  headers: Record<string, string>
+  body: Buffer<ArrayBuffer> | undefined
+}
+
 type Part = { multipartId: string; number: number; bytes: Buffer<ArrayBuffer> }
 
 /**
- * `S3Client` sends the requests of the store (path style, signature version 4). It connects only to the configured endpoint:
- * redirects are errors.
+ * `S3Client` sends the requests of the store (path style, signature version 4). It connects only to the configured endpoint,
+ * which the list of outbound connections must contain.
  */
 export class S3Client {
   readonly #settings: S3Settings
-  readonly #aws: AwsClient
+  readonly #outbound: Outbound
 
-  constructor(settings: S3Settings) {
-    const { accessKey: accessKeyId, secretKey: secretAccessKey, region } = settings
+  constructor(settings: S3Settings, outbound: Outbound) {
     this.#settings = settings
-    this.#aws = new AwsClient({ accessKeyId, secretAccessKey, region, service: 's3', retries })
+    this.#outbound = outbound
   }
 
   async put(key: string, bytes: Buffer<ArrayBuffer>): Promise<void> {
@@ -126,21 +135,42 @@ export class S3Client {
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value)
     // The digest of a part is computed outside of the event loop.
     const digest = Buffer.from(await crypto.subtle.digest('SHA-256', body ?? Buffer.alloc(0))).toString('hex')
-    const timeout = new AbortController()
-    const timer = setTimeout(() => timeout.abort(), answerMs)
+    const send = () => this.#signed({ method, url, headers: { ...headers, 'x-amz-content-sha256': digest }, body })
     try {
-      return await this.#aws.fetch(url, {
-        method,
-        headers: { ...headers, 'x-amz-content-sha256': digest },
-        redirect: 'error',
-        signal: timeout.signal,
-        ...(body === undefined ? {} : { body }),
-      })
+      for (const waitMs of retryMs) {
+        const response = await send()
+        if (response.status < 500 && response.status !== 429) return response
+        await discard(response)
+        await sleep(waitMs)
+      }
+      return await send()
     } catch (error) {
       throw unavailable(error)
-    } finally {
-      clearTimeout(timer)
     }
+  }
+
+  /** Sends a request with a new signature, because a signature contains the time. */
+  async #signed({ method, url, headers, body }: SignedRequest): Promise<Response> {
+    const { accessKey: accessKeyId, secretKey: secretAccessKey, region } = this.#settings
+    const content = body === undefined ? {} : { body }
+    const signer = new AwsV4Signer({
+      accessKeyId,
+      secretAccessKey,
+      region,
+      service: 's3',
+      method,
+      url: url.href,
+      headers,
+      ...content,
+    })
+    const signed = await signer.sign()
+    return this.#outbound.fetch(signed.url, {
+      method,
+      headers: signed.headers,
+      timeoutMs: answerMs,
+      isStream: true,
+      ...content,
+    })
   }
 
   async #textOf(response: Response): Promise<string> {

@@ -1,6 +1,7 @@
 import { mkdir, open, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
+import type { Outbound } from '../../../platform/outbound.ts'
 import type { S3Settings } from '../../../platform/service.ts'
 import type { ByteRange, ContentStore, StoredContent, StoredUpload, UploadWriter } from './content-store.ts'
 import { onDisk, requireSpace, syncFolder } from './disk.ts'
@@ -12,7 +13,7 @@ const partBytes = 8 * 1024 * 1024
 /** The parts that the store has. They are stored with the upload when its bytes are confirmed. */
 type S3Parts = { multipartId: string; etags: string[] }
 
-type Options = { s3: S3Settings; folder: string }
+type Options = { s3: S3Settings; folder: string; outbound: Outbound }
 
 /**
  * `S3Store` stores contents as objects `<prefix>/<tenant>/<id>` of an S3-compatible store. An upload is a multipart upload.
@@ -24,8 +25,8 @@ export class S3Store implements ContentStore {
   readonly #client: S3Client
   readonly #folder: string
 
-  constructor({ s3, folder }: Options) {
-    this.#client = new S3Client(s3)
+  constructor({ s3, folder, outbound }: Options) {
+    this.#client = new S3Client(s3, outbound)
     this.#folder = folder
   }
 

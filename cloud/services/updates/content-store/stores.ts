@@ -7,10 +7,10 @@ import { S3Store } from './s3-store.ts'
 /** The stores of a process. New contents go to `current`. Contents of a former setting stay where they are. */
 export type ContentStores = { readonly current: ContentStore; named(name: StoreName): ContentStore }
 
-export function contentStores({ settings }: Pick<Context, 'settings'>): ContentStores {
+export function contentStores({ settings, outbound }: Pick<Context, 'settings' | 'outbound'>): ContentStores {
   const { folder, s3 } = settings.artefacts
   const home = new HomeStore(folder)
-  const objects = s3 === undefined ? undefined : new S3Store({ s3, folder })
+  const objects = s3 === undefined ? undefined : new S3Store({ s3, folder, outbound })
   return {
     current: objects ?? home,
     named(name) {

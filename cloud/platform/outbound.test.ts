@@ -1,0 +1,289 @@
+import assert from 'node:assert/strict'
+import type { LookupAddress } from 'node:dns'
+import { once } from 'node:events'
+import { createServer, type RequestListener, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { after, before, describe, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { Problem } from '@millwright/api/problem.ts'
+import { artefactSettings, readCloudConfiguration } from '../settings.ts'
+import { Outbound } from './outbound.ts'
+import { canonicalAddress, outboundEntry } from './outbound-entry.ts'
+
+const isRefused = (error: unknown) => error instanceof Problem && error.code === 'outbound_not_allowed'
+
+function refuses(allow: string[], url: string): void {
+  assert.throws(() => new Outbound({ allow }).require(url), isRefused, `${url} with ${allow}`)
+}
+
+function permits(allow: string[], url: string): void {
+  assert.doesNotThrow(() => new Outbound({ allow }).require(url), `${url} with ${allow}`)
+}
+
+function resolvingTo(...addresses: string[]): () => Promise<LookupAddress[]> {
+  return async () => addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))
+}
+
+describe('the list of outbound connections', () => {
+  test('refuses every URL when the list is empty, and names the setting, the host and a value', () => {
+    assert.throws(() => new Outbound({ allow: [] }).require('https://login.example.com/realm'), {
+      code: 'outbound_not_allowed',
+      message:
+        'The installation does not allow connections to login.example.com:443. Plant IT can allow it: MILLWRIGHT_OUTBOUND_ALLOW=login.example.com:443',
+    })
+  })
+
+  test('permits a named host, with any port or with the named port only', () => {
+    permits(['login.example.com'], 'https://login.example.com:8443/')
+    permits(['login.example.com:8443'], 'https://login.example.com:8443/')
+    refuses(['login.example.com:8443'], 'https://login.example.com/')
+    refuses(['login.example.com'], 'https://example.com/')
+    refuses(['login.example.com'], 'https://login.example.com.attacker.example/')
+    refuses(['login.example.com'], 'https://attackerlogin.example.com/')
+  })
+
+  test('permits hosts below a wildcard domain, but not the domain and no similar name', () => {
+    permits(['*.example.com'], 'https://a.example.com/')
+    permits(['*.example.com'], 'https://a.b.example.com/')
+    refuses(['*.example.com'], 'https://example.com/')
+    refuses(['*.example.com'], 'https://badexample.com/')
+  })
+
+  test('treats upper case, a trailing dot and international names as the same host', () => {
+    permits(['Login.Example.com'], 'https://LOGIN.example.COM/')
+    permits(['login.example.com'], 'https://login.example.com./')
+    permits(['münchen.example'], 'https://xn--mnchen-3ya.example/')
+    permits(['xn--mnchen-3ya.example'], 'https://MÜNCHEN.example/')
+    // The first letter is Cyrillic, so this is another name.
+    refuses(['login.example.com'], 'https://login.ехample.com/')
+  })
+
+  test('recognizes the loopback address in every numeric form', () => {
+    for (const host of ['2130706433', '0x7f000001', '017700000001', '127.1', '0x7f.1', '0177.0.0.1', '127.0.0.1.'])
+      refuses(['login.example.com', '10.0.0.0/8'], `https://${host}/`)
+    for (const host of ['[::1]', '[0:0:0:0:0:0:0:1]', '[::ffff:127.0.0.1]', '[::ffff:7f00:1]', '[::]'])
+      refuses(['login.example.com', '10.0.0.0/8'], `https://${host}/`)
+    permits(['127.0.0.1'], 'https://2130706433/')
+    permits(['127.0.0.1'], 'https://[::ffff:7f00:1]/')
+    permits(['[::1]:8443'], 'https://[0:0:0:0:0:0:0:1]:8443/')
+  })
+
+  test('refuses user names in a URL and other schemes', () => {
+    refuses(['login.example.com'], 'https://login.example.com@attacker.example/')
+    refuses(['login.example.com'], 'https://user@login.example.com/')
+    refuses(['login.example.com'], 'ftp://login.example.com/')
+    refuses(['login.example.com'], 'file:///etc/passwd')
+  })
+
+  test('permits http only for an exact host, an exact address and loopback', () => {
+    permits(['login.example.com'], 'http://login.example.com/')
+    permits(['10.1.2.3'], 'http://10.1.2.3/')
+    permits(['127.0.0.0/8'], 'http://127.0.0.1/')
+    refuses(['*.example.com'], 'http://login.example.com/')
+    refuses(['10.0.0.0/8'], 'http://10.1.2.3/')
+    permits(['10.0.0.0/8'], 'https://10.1.2.3/')
+  })
+
+  test('accepts only valid values in the setting', () => {
+    const valid = [
+      'a.example',
+      '*.a.example:443',
+      '10.0.0.0/8',
+      '10.0.0.0/8:443',
+      '::1',
+      '[::1]',
+      '[::1]:80',
+      'fd00::/8',
+    ]
+    for (const text of valid) assert.ok(outboundEntry(text) !== undefined, text)
+    const invalid = ['', '*', '*.', 'a b', 'https://a.example', 'a.example/path', '10.0.0.0/33', '2130706433', '0x7f.1']
+    for (const text of [...invalid, 'a.*.example', 'a.example:0', 'a.example:65536', '[a.example]', 'user@a.example'])
+      assert.equal(outboundEntry(text), undefined, text)
+    assert.throws(() => readCloudConfiguration({ MILLWRIGHT_OUTBOUND_ALLOW: 'https://a.example' }), {
+      message: /MILLWRIGHT_OUTBOUND_ALLOW must be a list of values such as login\.example\.com/,
+    })
+  })
+
+  test('reduces IPv4 addresses inside IPv6 addresses to IPv4', () => {
+    assert.equal(canonicalAddress('::ffff:127.0.0.1'), '127.0.0.1')
+    assert.equal(canonicalAddress('64:ff9b::a9fe:a9fe'), '169.254.169.254')
+    assert.equal(canonicalAddress('fe80::1%eth0'), 'fe80::1')
+  })
+})
+
+describe('an outbound connection', () => {
+  let server: Server
+  let port: number
+  let answer: RequestListener = (_, response) => response.end('hello')
+  let requests = 0
+
+  before(async () => {
+    server = createServer((request, response) => {
+      requests += 1
+      answer(request, response)
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    port = (server.address() as AddressInfo).port
+  })
+
+  after(async () => {
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  })
+
+  /** Sends a request with the given list, and returns the text of the response. */
+  async function read(
+    options: ConstructorParameters<typeof Outbound>[0],
+    { url = `http://localhost:${port}/`, ...init }: Parameters<Outbound['fetch']>[1] & { url?: string } = {},
+  ): Promise<string> {
+    const outbound = new Outbound(options)
+    try {
+      return await (await outbound.fetch(url, init)).text()
+    } finally {
+      await outbound.close()
+    }
+  }
+
+  test('reaches a permitted address, and localhost by its name', async () => {
+    assert.equal(await read({ allow: ['127.0.0.1'] }, { url: `http://127.0.0.1:${port}/` }), 'hello')
+    assert.equal(await read({ allow: ['localhost'], lookup: resolvingTo('127.0.0.1') }), 'hello')
+    assert.equal(await read({ allow: ['127.0.0.0/8'], lookup: resolvingTo('127.0.0.1') }), 'hello')
+  })
+
+  test('refuses a named host that resolves to a loopback, link-local, unspecified or multicast address', async () => {
+    const before = requests
+    const special = ['127.0.0.1', '127.9.9.9', '::1', '::ffff:127.0.0.1', '0.0.0.0', '::', '169.254.169.254', 'fe80::1']
+    for (const address of [...special, '224.0.0.1', 'ff02::1', '255.255.255.255', '64:ff9b::7f00:1']) {
+      const lookup = resolvingTo(address)
+      const url = `http://login.example.com:${port}/`
+      await assert.rejects(read({ allow: ['login.example.com'], lookup }, { url }), isRefused, address)
+    }
+    assert.equal(requests, before)
+  })
+
+  test('refuses a host if only some of its addresses are permitted', async () => {
+    const lookup = resolvingTo('10.1.2.3', '127.0.0.1')
+    const url = `https://login.example.com:${port}/`
+    await assert.rejects(read({ allow: ['login.example.com'], lookup }, { url }), isRefused)
+    await assert.rejects(read({ allow: ['10.0.0.0/8'], lookup }, { url }), isRefused)
+    await assert.rejects(read({ allow: ['10.0.0.0/8'], lookup: resolvingTo() }, { url }), isRefused)
+  })
+
+  test('resolves a name once for a connection, so that a second answer of the name server has no effect', async () => {
+    const answers = ['127.0.0.1', '127.0.0.99']
+    let lookups = 0
+    const lookup = async () => [{ address: answers[lookups++] ?? '', family: 4 }]
+    assert.equal(await read({ allow: ['127.0.0.1'], lookup }, { url: `http://rebind.example:${port}/` }), 'hello')
+    assert.equal(lookups, 1)
+  })
+
+  test('checks the addresses again for each connection', async () => {
+    const answers = ['127.0.0.1', '127.0.0.2']
+    const lookup = async () => [{ address: answers.shift() ?? '', family: 4 }]
+    const outbound = new Outbound({ allow: ['127.0.0.1'], lookup })
+    answer = (_, response) => response.setHeader('connection', 'close').end('once')
+    try {
+      const url = `http://rebind.example:${port}/`
+      assert.equal(await (await outbound.fetch(url)).text(), 'once')
+      await assert.rejects(outbound.fetch(url), isRefused)
+    } finally {
+      answer = (_, response) => response.end('hello')
+      await outbound.close()
+    }
+  })
+
+  test('does not follow redirects', async () => {
+    answer = (_, response) => response.writeHead(302, { location: '/elsewhere' }).end()
+    const outbound = new Outbound({ allow: ['127.0.0.1'] })
+    const before = requests
+    try {
+      const response = await outbound.fetch(`http://127.0.0.1:${port}/`)
+      assert.equal(response.status, 302)
+      assert.equal(requests, before + 1)
+    } finally {
+      answer = (_, response) => response.end('hello')
+      await outbound.close()
+    }
+  })
+
+  test('ignores proxies of the environment', async () => {
+    const former = process.env.HTTP_PROXY
+    process.env.HTTP_PROXY = 'http://127.0.0.1:9'
+    try {
+      assert.equal(await read({ allow: ['127.0.0.1'] }, { url: `http://127.0.0.1:${port}/` }), 'hello')
+    } finally {
+      if (former === undefined) delete process.env.HTTP_PROXY
+      else process.env.HTTP_PROXY = former
+    }
+  })
+
+  test('stops reading a response that is too large, endless or compressed', async () => {
+    const allow = ['127.0.0.1']
+    const url = `http://127.0.0.1:${port}/`
+    const tooLarge = { message: 'The response is larger than 1000 bytes' }
+    try {
+      answer = (_, response) => response.end('x'.repeat(1001))
+      await assert.rejects(read({ allow }, { url, maxBytes: 1000 }), tooLarge)
+      answer = (_, response) => {
+        const write = () => {
+          while (!response.destroyed && response.write('x'.repeat(100_000)));
+        }
+        response.on('drain', write)
+        write()
+      }
+      await assert.rejects(read({ allow }, { url, maxBytes: 1000 }), tooLarge)
+      await assert.rejects(read({ allow }, { url }), { message: 'The response is larger than 1048576 bytes' })
+      const compressed = gzipSync(Buffer.alloc(5_000_000))
+      answer = (_, response) => response.setHeader('content-encoding', 'gzip').end(compressed)
+      await assert.rejects(read({ allow }, { url, maxBytes: 1000 }), tooLarge)
+    } finally {
+      answer = (_, response) => response.end('hello')
+    }
+  })
+
+  test('stops waiting for a server that does not respond, or whose response does not end', async () => {
+    const url = `http://127.0.0.1:${port}/`
+    const late = { message: `127.0.0.1:${port} did not respond within 200 ms` }
+    try {
+      answer = () => {}
+      await assert.rejects(read({ allow: ['127.0.0.1'] }, { url, timeoutMs: 200 }), late)
+      answer = (_, response) => response.write('x')
+      await assert.rejects(read({ allow: ['127.0.0.1'] }, { url, timeoutMs: 200 }), late)
+    } finally {
+      answer = (_, response) => response.end('hello')
+    }
+  })
+
+  test('sends the body and the headers of a request', async () => {
+    answer = async (request, response) => {
+      const chunks = await Array.fromAsync(request)
+      response.end(`${request.method} ${request.headers['content-type']} ${Buffer.concat(chunks)}`)
+    }
+    try {
+      const body = new URLSearchParams({ grant_type: 'authorization_code' })
+      const init = { url: `http://127.0.0.1:${port}/`, method: 'POST', headers: new Headers(), body }
+      assert.equal(
+        await read({ allow: ['127.0.0.1'] }, init),
+        'POST application/x-www-form-urlencoded;charset=UTF-8 grant_type=authorization_code',
+      )
+    } finally {
+      answer = (_, response) => response.end('hello')
+    }
+  })
+})
+
+test('the start names the setting if the S3-compatible store is not in the list', () => {
+  const environment = {
+    MILLWRIGHT_ARTEFACT_STORE: 's3://bucket',
+    MILLWRIGHT_S3_ENDPOINT: 'https://s3.example.com',
+    MILLWRIGHT_S3_ACCESS_KEY: 'key',
+    MILLWRIGHT_S3_SECRET_KEY: 'secret',
+  }
+  assert.throws(() => artefactSettings(readCloudConfiguration(environment), '/home'), {
+    message:
+      'MILLWRIGHT_OUTBOUND_ALLOW does not contain the host of MILLWRIGHT_S3_ENDPOINT: add s3.example.com to the list.',
+  })
+  const allowed = readCloudConfiguration({ ...environment, MILLWRIGHT_OUTBOUND_ALLOW: '*.example.com' })
+  assert.equal(artefactSettings(allowed, '/home').s3?.bucket, 'bucket')
+})

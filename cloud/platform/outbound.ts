@@ -1,0 +1,231 @@
+import type { LookupAddress } from 'node:dns'
+import { lookup as lookupName } from 'node:dns/promises'
+import { isIP, type LookupFunction } from 'node:net'
+import { Problem } from '@millwright/api/problem.ts'
+import { Agent, buildConnector, fetch } from 'undici'
+import {
+  canonicalAddress,
+  isIn,
+  loopback,
+  type OutboundEntry,
+  outboundEntry,
+  specialAddresses,
+} from './outbound-entry.ts'
+
+/** The limits of one request to another system, unless the caller sets others. */
+const limits = { bodyBytes: 1024 * 1024, requestMs: 10_000, connectionsPerHost: 32 }
+
+export type OutboundInit = Omit<RequestInit, 'redirect' | 'body'> & {
+  body?: string | URLSearchParams | Uint8Array<ArrayBuffer> | null
+  /** Accepted for compatibility with clients that set it. Redirects are never followed. */
+  redirect?: RequestInit['redirect']
+  /** The maximum size of the body of the response, after decompression. */
+  maxBytes?: number
+  /** How long the request may take, with its response. */
+  timeoutMs?: number
+  /** True if the body is a stream of any size. The time limit then ends with the headers of the response. */
+  isStream?: boolean
+}
+
+type Options = {
+  /** The values of MILLWRIGHT_OUTBOUND_ALLOW. */
+  allow: readonly string[]
+  /** Resolves the addresses of a name. Tests replace it. */
+  lookup?: (hostname: string) => Promise<readonly LookupAddress[]>
+}
+
+type Target = { hostname: string; port: number; isEncrypted: boolean }
+
+/**
+ * `Outbound` makes the connections of the platform to other systems: identity providers and object stores. The list
+ * MILLWRIGHT_OUTBOUND_ALLOW of the installation names the permitted hosts and networks. The addresses of a host are
+ * checked when a connection opens, and the connection uses the checked addresses. Redirects are not followed. Proxies of
+ * the environment are not used.
+ */
+export class Outbound {
+  readonly #entries: readonly OutboundEntry[]
+  readonly #lookup: (hostname: string) => Promise<readonly LookupAddress[]>
+  readonly #agent: Agent
+
+  constructor({ allow, lookup = (hostname) => lookupName(hostname, { all: true }) }: Options) {
+    this.#entries = allow.map((text) => {
+      const entry = outboundEntry(text)
+      if (entry === undefined) throw new TypeError(`Invalid value of MILLWRIGHT_OUTBOUND_ALLOW: ${text}`)
+      return entry
+    })
+    this.#lookup = lookup
+    this.#agent = new Agent({
+      connect: (options, callback) => void this.#connect(options, callback),
+      connections: limits.connectionsPerHost,
+      allowH2: false,
+    })
+  }
+
+  /**
+   * Throws a problem if the list does not permit the URL. A name that only a network of the list can permit passes: its
+   * addresses are checked when the connection opens.
+   */
+  require(url: string | URL): void {
+    const target = targetOf(url)
+    if (isIP(target.hostname) !== 0) {
+      this.#requireAddresses(target, [target.hostname])
+      return
+    }
+    const isPossible = this.#isNamed(target) || this.#entries.some((entry) => isNetworkFor(entry, target.port))
+    if (!isPossible) throw notAllowed(target)
+    const isHttpPossible = this.#isNamedExactly(target) || (!this.#isNamed(target) && isPossible)
+    if (!target.isEncrypted && !isHttpPossible) throw httpNotAllowed(target)
+  }
+
+  /** Sends a request to a permitted URL. */
+  readonly fetch = async (
+    url: string | URL,
+    { maxBytes = limits.bodyBytes, timeoutMs = limits.requestMs, isStream = false, ...init }: OutboundInit = {},
+  ): Promise<Response> => {
+    this.require(url)
+    const timeout = new AbortController()
+    const late = new Error(`${new URL(url).host} did not respond within ${timeoutMs} ms`)
+    const timer = setTimeout(() => timeout.abort(late), timeoutMs)
+    const signal = init.signal == null ? timeout.signal : AbortSignal.any([init.signal, timeout.signal])
+    try {
+      const request = { ...init, signal, redirect: 'manual', dispatcher: this.#agent } as Parameters<typeof fetch>[1]
+      const response = await fetch(url, request)
+      const { status, statusText } = response
+      const headers = [...response.headers]
+      const source = response.body as ReadableStream<Uint8Array<ArrayBuffer>> | null
+      if (isStream) return new Response(source, { status, statusText, headers })
+      const body = source === null ? null : await boundedBody(source, maxBytes)
+      return new Response(body, { status, statusText, headers })
+    } catch (error) {
+      const cause = error instanceof TypeError ? error.cause : undefined
+      throw cause instanceof Error ? cause : error
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  /** Closes all connections. */
+  async close(): Promise<void> {
+    await this.#agent.destroy()
+  }
+
+  async #connect(options: buildConnector.Options, callback: buildConnector.Callback): Promise<void> {
+    const isEncrypted = options.protocol === 'https:'
+    const hostname = canonicalHost(options.hostname)
+    const target = { hostname, port: Number(options.port || (isEncrypted ? 443 : 80)), isEncrypted }
+    try {
+      const family = isIP(hostname)
+      const addresses = family === 0 ? await this.#lookup(hostname) : [{ address: hostname, family }]
+      this.#requireAddresses(
+        target,
+        addresses.map(({ address }) => address),
+      )
+      const connect = buildConnector({ allowH2: false, timeout: limits.requestMs, lookup: fixedLookup(addresses) })
+      connect(options, callback)
+    } catch (error) {
+      callback(error as Error, null)
+    }
+  }
+
+  /** Throws a problem unless the list permits all addresses. */
+  #requireAddresses(target: Target, addresses: readonly string[]): void {
+    const isNamed = this.#isNamed(target)
+    const isNamedExactly = this.#isNamedExactly(target)
+    if (addresses.length === 0) throw notAllowed(target)
+    for (const address of addresses.map(canonicalAddress)) {
+      const isLoopback = isIn(loopback, address)
+      const containing = this.#entries.filter(
+        (entry) => entry.kind === 'network' && portMatches(entry, target.port) && isIn(entry.network, address),
+      )
+      const isLocalhost = target.hostname === 'localhost' && isNamedExactly && isLoopback
+      const isPermittedName = isNamed && !isIn(specialAddresses, address)
+      if (containing.length === 0 && !isLocalhost && !isPermittedName)
+        throw isNamed ? addressNotAllowed(target) : notAllowed(target)
+      const isExact = isNamedExactly || containing.some((entry) => entry.kind === 'network' && entry.isAddress)
+      if (!target.isEncrypted && !isExact && !isLoopback) throw httpNotAllowed(target)
+    }
+  }
+
+  #isNamed({ hostname, port }: Target): boolean {
+    return this.#entries.some(
+      (entry) =>
+        portMatches(entry, port) &&
+        ((entry.kind === 'host' && entry.host === hostname) ||
+          (entry.kind === 'domain' && hostname.endsWith(entry.suffix) && hostname.length > entry.suffix.length)),
+    )
+  }
+
+  #isNamedExactly({ hostname, port }: Target): boolean {
+    return this.#entries.some((entry) => portMatches(entry, port) && entry.kind === 'host' && entry.host === hostname)
+  }
+}
+
+function portMatches({ port }: OutboundEntry, used: number): boolean {
+  return port === undefined || port === used
+}
+
+function isNetworkFor(entry: OutboundEntry, port: number): boolean {
+  return entry.kind === 'network' && portMatches(entry, port)
+}
+
+/** Returns the target of a URL. The URL parser has converted upper case, IDN and the numeric forms of IPv4. */
+function targetOf(url: string | URL): Target {
+  const { protocol, hostname, port, username, password } = new URL(url)
+  if (protocol !== 'https:' && protocol !== 'http:')
+    throw new Problem('outbound_not_allowed', 'The platform connects only to URLs that start with https:// or http://')
+  if (username !== '' || password !== '')
+    throw new Problem('outbound_not_allowed', 'The URL contains a user name or password: remove them')
+  const isEncrypted = protocol === 'https:'
+  const defaultPort = isEncrypted ? 443 : 80
+  return { hostname: canonicalHost(hostname), port: port === '' ? defaultPort : Number(port), isEncrypted }
+}
+
+function canonicalHost(hostname: string): string {
+  const plain = hostname.replace(/^\[|\]$/g, '')
+  return isIP(plain) === 0 ? plain.toLowerCase().replace(/\.$/, '') : canonicalAddress(plain)
+}
+
+/** Returns a lookup with a fixed result, so that a name is not resolved a second time. */
+function fixedLookup(addresses: readonly LookupAddress[]): LookupFunction {
+  return (_, options, callback) => {
+    const [first] = addresses
+    if (options.all === true) callback(null, [...addresses])
+    else callback(null, first?.address ?? '', first?.family)
+  }
+}
+
+async function boundedBody(source: ReadableStream<Uint8Array>, maxBytes: number): Promise<Uint8Array<ArrayBuffer>> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of source) {
+    bytes += chunk.length
+    if (bytes > maxBytes) throw new Error(`The response is larger than ${maxBytes} bytes`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+function shown({ hostname, port }: Target): string {
+  return `${isIP(hostname) === 6 ? `[${hostname}]` : hostname}:${port}`
+}
+
+function notAllowed(target: Target): Problem {
+  return new Problem(
+    'outbound_not_allowed',
+    `The installation does not allow connections to ${shown(target)}. Plant IT can allow it: MILLWRIGHT_OUTBOUND_ALLOW=${shown(target)}`,
+  )
+}
+
+function addressNotAllowed(target: Target): Problem {
+  return new Problem(
+    'outbound_not_allowed',
+    `${shown(target)} has a loopback, link-local, multicast or reserved address. Plant IT can allow the address itself, for example MILLWRIGHT_OUTBOUND_ALLOW=127.0.0.1`,
+  )
+}
+
+function httpNotAllowed(target: Target): Problem {
+  return new Problem(
+    'outbound_not_allowed',
+    `The installation allows only https for ${shown(target)}. Use https, or plant IT names the exact host: MILLWRIGHT_OUTBOUND_ALLOW=${shown(target)}`,
+  )
+}
