@@ -8,6 +8,7 @@ import { serverUserHandlers } from './accounts/server-users.ts'
 import { userHandlers } from './accounts/users.ts'
 import type { IdentityContext } from './context.ts'
 import { factorHandlers } from './factors/own-factors.ts'
+import { sealedTotpSecrets } from './factors/totp.ts'
 import { metadataHandlers } from './oauth/metadata.ts'
 import { revocationHandlers } from './oauth/revocation.ts'
 import { tokenHandlers } from './oauth/tokens.ts'
@@ -49,5 +50,5 @@ export const identityService = service({
   },
   tasks: pruningTasks,
   prepare: ensureSigningKey,
-  sealed: [sealedSigningKeys],
+  sealed: [sealedSigningKeys, ...sealedTotpSecrets],
 })

@@ -15,10 +15,13 @@ export type UserRow = {
   createdAt: string
   modifiedAt: string
   lastSignInAt: string | null
+  hasSecondFactor: boolean
 }
 
 const userColumns = `p.id, p.name, p.display_name as "displayName", p.disabled, p.version,
-  p.created_at as "createdAt", p.modified_at as "modifiedAt", w.last_sign_in_at as "lastSignInAt"`
+  p.created_at as "createdAt", p.modified_at as "modifiedAt", w.last_sign_in_at as "lastSignInAt",
+  (exists (select from totp_secrets t where t.tenant_id = $1 and t.principal_id = p.id and t.confirmed_at is not null)
+    or exists (select from passkeys k where k.tenant_id = $1 and k.principal_id = p.id)) as "hasSecondFactor"`
 const users = `from principals p left join user_passwords w on w.tenant_id = $1 and w.principal_id = p.id
   where p.tenant_id = $1 and p.kind = 'user'`
 
@@ -178,6 +181,7 @@ const deleteTokensOf = statement<{ id: string }>(
   `delete from refresh_tokens where tenant_id = $1 and principal_id = $2 and session_id is distinct from $3::uuid
    returning session_id as id`,
 )
+const deletePendingOf = statement('delete from pending_sign_ins where tenant_id = $1 and principal_id = $2')
 const deleteTokensOfSession = statement('delete from refresh_tokens where tenant_id = $1 and session_id = $2')
 
 type NewSession = { id: string; token: OpaqueToken; principalId: string; seconds: number }
@@ -196,7 +200,10 @@ export async function endSession(tx: Transaction, id: string): Promise<void> {
   await tx.run(deleteTokensOfSession, id)
 }
 
-/** Ends all sessions of a user, except the session `except`. Returns the ids of the ended sessions. */
+/**
+ * Ends all sessions of a user, except the session `except`, and all sign-ins that wait for the second factor. Returns the
+ * ids of the ended sessions.
+ */
 export async function endSessionsOf(
   tx: Transaction,
   principalId: string,
@@ -204,6 +211,7 @@ export async function endSessionsOf(
 ): Promise<string[]> {
   const sessions = await tx.rows(deleteSessionsOf, principalId, except ?? null)
   await tx.run(deleteCodesOf, principalId, except ?? null)
+  await tx.run(deletePendingOf, principalId)
   const tokens = await tx.rows(deleteTokensOf, principalId, except ?? null)
   return [...new Set([...sessions, ...tokens].map(({ id }) => id))]
 }
@@ -305,11 +313,18 @@ export const somethingExpired = statement(
   `select 1 as expired where exists (select from sessions ${expired})
      or exists (select from authorization_codes ${expired}) or exists (select from refresh_tokens ${expired})
      or exists (select from sign_in_failures ${expired}) or exists (select from known_networks ${expired})
-     or exists (select from revoked_tokens ${expired}) or exists (select from used_proofs ${expired})`,
+     or exists (select from revoked_tokens ${expired}) or exists (select from used_proofs ${expired})
+     or exists (select from pending_sign_ins ${expired}) or exists (select from passkey_challenges ${expired})`,
 )
-const prunings = ['sessions', 'authorization_codes', 'refresh_tokens', 'sign_in_failures', 'known_networks'].map(
-  (table) => statement(`delete from ${table} ${expired}`),
-)
+const prunings = [
+  'sessions',
+  'authorization_codes',
+  'refresh_tokens',
+  'sign_in_failures',
+  'known_networks',
+  'pending_sign_ins',
+  'passkey_challenges',
+].map((table) => statement(`delete from ${table} ${expired}`))
 
 export async function prune(tx: Transaction): Promise<void> {
   for (const pruning of prunings) await tx.run(pruning)

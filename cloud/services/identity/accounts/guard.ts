@@ -46,7 +46,7 @@ export class Guard {
   }
 
   /**
-   * Checks a password, or returns the seconds to wait before the next attempt. The attempt is counted before its
+   * Checks a password or a code of a second factor, or returns the seconds to wait before the next attempt. The attempt is counted before its
    * outcome is known. Otherwise a hundred concurrent guesses could all be checked before the first failure is counted.
    */
   async checkPassword<Outcome extends AttemptOutcome>(

@@ -11,7 +11,7 @@ export function userOf(row: UserRow): User {
     lastModifiedTimestamp: row.modifiedAt,
     lastSignInTimestamp: row.lastSignInAt,
     provider: null,
-    hasSecondFactor: false,
+    hasSecondFactor: row.hasSecondFactor,
   }
 }
 

@@ -85,7 +85,8 @@ create index passkey_challenges_by_expiry on passkey_challenges (tenant_id, expi
 grant select, insert, update, delete on passkey_challenges to :app_role;
 
 -- Sign-ins with a correct password that wait for the second factor. hash is the hash of the token in the form,
--- browser is the hash of the form cookie, query is the authorization request.
+-- browser is the hash of the form cookie, query is the authorization request. methods are the factors that the user
+-- proved in addition to the password, while the page with the recovery codes is shown.
 create table pending_sign_ins (
   tenant_id uuid not null references tenants (id),
   hash bytea not null,
@@ -93,7 +94,9 @@ create table pending_sign_ins (
   browser bytea not null,
   query text not null,
   challenge text,
+  challenge_expires_at timestamptz(3),
   sealed_totp_secret bytea,
+  methods text[] not null default '{}',
   failures integer not null default 0,
   expires_at timestamptz(3) not null,
   primary key (tenant_id, hash),

@@ -22,7 +22,7 @@ import { findSession, issueCode, type Session } from './sessions.ts'
 import { languageFor, type SignInMessages, signInMessages } from './sign-in-messages.ts'
 import { errorPage, signInPage } from './sign-in-page.ts'
 
-const formCookie = 'millwright_form'
+export const formCookie = 'millwright_form'
 const formCookieSeconds = 24 * 3_600
 
 export function signInHandlers(shared: IdentityContext): Pick<Handlers<typeof identity>, 'authorize' | 'signIn'> {
@@ -119,7 +119,7 @@ function showForm({ context }: IdentityContext, request: AuthorizationRequest, o
   const { browser, proof } = createFormProof(context.secrets, query, readCookie(options.headers.cookie, formCookie))
   const cookie = setCookie(formCookie, browser, {
     seconds: formCookieSeconds,
-    path: '/oauth/authorize',
+    path: '/oauth',
     sameSite: 'Strict',
     baseUrl,
   })
