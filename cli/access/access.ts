@@ -1,4 +1,4 @@
-import { type AccessGroup, authorization } from '@millwright/api/authorization.ts'
+import { authorization } from '@millwright/api/authorization.ts'
 import { type Permission, permissionNames } from '@millwright/api/permission.ts'
 import type { Command } from 'commander'
 import { groupId, principalId } from '../input/lookup.ts'
@@ -8,7 +8,11 @@ import type { Columns } from '../output/table.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { collect, platformCommand } from '../session/platform-command.ts'
 import type { Session } from '../session/session.ts'
+import { groupNames } from './group-names.ts'
+import { addProviders } from './providers.ts'
 import { addServerUsers } from './server-users.ts'
+import { addSignInPolicy } from './sign-in-policy.ts'
+import { addUserSessions } from './user-sessions.ts'
 import { addUsers } from './users.ts'
 
 export function addCommands(access: Command, terminal: Terminal): void {
@@ -17,6 +21,9 @@ export function addCommands(access: Command, terminal: Terminal): void {
   addRoles(access.command('roles').description('roles: named sets of permissions'), terminal)
   addGroups(access.command('groups').description('access groups: sets of assets'), terminal)
   addGrants(access, terminal)
+  addProviders(access.command('providers').description('identity providers for single sign-on'), terminal)
+  addSignInPolicy(access, terminal)
+  addUserSessions(access.command('sessions').description('sign-in sessions of users'), terminal)
 
   platformCommand(
     access.command('permissions').description('list all permissions'),
@@ -173,17 +180,6 @@ function addGroups(groups: Command, terminal: Terminal): void {
       await session.output.done(`${id} deleted`, { data: { id } })
     },
   )
-}
-
-/** Returns the names of access groups by id, for tables. */
-async function groupNames({ api }: Session): Promise<Map<string, string>> {
-  const names = new Map<string, string>()
-  const pages = pagesOf({ limit: 100, offset: 0, all: true }, ({ limit, offset }) =>
-    api(authorization).listAccessGroups({ query: { limit, offset } }),
-  )
-  for await (const { data } of pages as AsyncIterable<{ data: AccessGroup[] }>)
-    for (const { id, name } of data) names.set(id, name)
-  return names
 }
 
 type GrantOptions = PagingOptions & { principal?: string; role?: string; group?: string }

@@ -1,5 +1,6 @@
 import { identity } from '@millwright/api/identity.ts'
 import type { Command } from 'commander'
+import { confirm } from '../input/confirmation.ts'
 import { userId } from '../input/lookup.ts'
 import { usageError } from '../output/error-report.ts'
 import { type PagingOptions, pagesOf, withPagingOptions } from '../output/paging.ts'
@@ -18,6 +19,8 @@ export function addUsers(users: Command, terminal: Terminal): void {
           id: 'id',
           name: 'name',
           'display name': 'displayName',
+          provider: 'provider',
+          'second factor': 'hasSecondFactor',
           disabled: 'disabled',
           'last sign-in': 'lastSignInTimestamp',
         },
@@ -63,6 +66,25 @@ export function addUsers(users: Command, terminal: Terminal): void {
         `Password of ${nameOrId} changed`,
         await session.api(identity).updateUser({ params: { id }, body }),
       )
+    },
+  )
+
+  platformCommand(
+    users
+      .command('reset-second-factor')
+      .description('remove all second factors of a user who lost them, and end the sessions of the user')
+      .argument('<user>', 'id or name')
+      .option('--yes', 'do not ask'),
+    terminal,
+    async (session, nameOrId: string, options: { yes?: boolean }) => {
+      const id = await userId(session, nameOrId)
+      await confirm(
+        session,
+        `${nameOrId} can sign in with only a password, until a second factor is added. Continue?`,
+        options,
+      )
+      await session.api(identity).resetSecondFactor({ params: { id } })
+      await session.output.done(`All second factors of ${nameOrId} are removed.`, { data: { id } })
     },
   )
 

@@ -75,6 +75,12 @@ export function exitCodeOf(thrown: unknown): number {
 
 const nextSteps: Partial<Record<ProblemCode, string>> = {
   unauthenticated: 'sign in: millwright login',
+  step_up_required:
+    'sign in as a user with millwright login, run millwright step-up on a terminal, then repeat the command; programs use a service account',
+  second_factor_required: 'add a second factor in the console, on the page of your account',
+  outbound_not_allowed:
+    'the operator of the platform adds the host to MILLWRIGHT_OUTBOUND_ALLOW; see docs/how-to/connect-an-identity-provider.md',
+  provider_unusable: 'check the issuer and the client; see docs/how-to/connect-an-identity-provider.md',
   forbidden: 'see your permissions with millwright whoami; an administrator assigns roles with millwright access grant',
   tenant_suspended: 'the operator of the platform resumes the tenant: millwright tenants resume',
   invalid_filter:

@@ -34,6 +34,16 @@ export const commandModules: Readonly<Record<string, CommandModule>> = {
     description: 'print an access token, for other programs',
     load: () => import('../session/token.ts'),
   },
+  sessions: {
+    group: signingIn,
+    description: 'your sign-in sessions: list, confirm and end them',
+    load: () => import('../session/sessions.ts'),
+  },
+  'step-up': {
+    group: signingIn,
+    description: 'confirm your identity for dangerous actions',
+    load: () => import('../session/step-up-command.ts'),
+  },
 
   assets: {
     group: work,
@@ -124,7 +134,7 @@ export const commandModules: Readonly<Record<string, CommandModule>> = {
 
   access: {
     group: people,
-    description: 'users, service accounts, roles, access groups and grants',
+    description: 'users, service accounts, roles, access groups, grants, identity providers and sign-in policy',
     load: () => import('../access/access.ts'),
   },
   audit: { group: people, description: 'audit trail', load: () => import('../access/audit.ts') },

@@ -12,6 +12,10 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   profiles: ['profiles list', 'profiles use plant-7'],
   'profiles list': ['profiles list'],
   'profiles use': ['profiles use plant-7'],
+  sessions: ['sessions', 'sessions end --others'],
+  'sessions list': ['sessions list', 'sessions list --json'],
+  'sessions confirm': [`sessions confirm ${id}`],
+  'sessions end': [`sessions end ${id}`, 'sessions end --others --yes', 'sessions end --all'],
 
   assets: [
     "assets create --name 'Drive 12' --mac 00-1B-1B-00-00-12",
@@ -255,6 +259,7 @@ const examples: Readonly<Record<string, readonly string[]>> = {
     'access users create jane.doe < password-file',
   ],
   'access users set-password': ['access users set-password jane.doe'],
+  'access users reset-second-factor': ['access users reset-second-factor jane.doe --yes'],
   'access users disable': ['access users disable jane.doe'],
   'access users enable': ['access users enable jane.doe'],
   'access users delete': ['access users delete jane.doe'],
@@ -280,6 +285,37 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   'access revoke': [`access revoke ${id}`],
   'access permissions': ['access permissions'],
   'access who': ['access who glb_audit_read', 'access who inventory_write_asset_data --group line-1'],
+  'access providers': [
+    'access providers create entra --issuer https://login.example.com/plant --client-id millwright',
+    'access providers map entra line-1-operators operator --group line-1',
+    'access providers check entra',
+  ],
+  'access providers list': ['access providers list'],
+  'access providers show': ['access providers show entra'],
+  'access providers check': ['access providers check entra'],
+  'access providers create': [
+    'access providers create entra --issuer https://login.example.com/plant --client-id millwright',
+    'access providers create keycloak --issuer https://login.example.com/realms/plant --client-id millwright --groups-claim realm_access.roles < secret-file',
+  ],
+  'access providers update': ["access providers update entra --title 'Company account' --scope profile --scope email"],
+  'access providers set-secret': [
+    'access providers set-secret entra',
+    'access providers set-secret entra < secret-file',
+  ],
+  'access providers disable': ['access providers disable entra'],
+  'access providers enable': ['access providers enable entra'],
+  'access providers delete': ['access providers delete entra --yes'],
+  'access providers map': [
+    'access providers map entra plant-viewers viewer',
+    'access providers map entra line-1-operators operator --group line-1',
+  ],
+  'access providers unmap': [
+    'access providers unmap entra plant-viewers',
+    'access providers unmap entra line-1-operators --role operator --group line-1',
+  ],
+  'access sessions': ['access sessions list jane.doe', 'access sessions end jane.doe --yes'],
+  'access sessions list': ['access sessions list jane.doe'],
+  'access sessions end': ['access sessions end jane.doe --yes'],
   audit: ['audit list --principal jane.doe', 'audit verify'],
   'audit list': [
     'audit list --action authorization.createGrant',

@@ -4,7 +4,7 @@ import { CommandError, exitCodes, usageError } from '../output/error-report.ts'
 import { platformOrigin } from './address.ts'
 import { type Profile, Profiles } from './profiles.ts'
 import type { ClientConfiguration } from './settings.ts'
-import { byClientSecret, requestToken, TokenRefusal, type Tokens } from './token-endpoint.ts'
+import { byClientSecret, endSession, requestToken, TokenRefusal, type Tokens } from './token-endpoint.ts'
 
 /** `Bearer` contains the address of the platform that a command uses, and the source of its access tokens. */
 export type Bearer = {
@@ -12,6 +12,8 @@ export type Bearer = {
   /** The origin of the credentials, for messages: a profile, an environment variable or a file. */
   from: string
   token(options?: { fresh: boolean }): Promise<string>
+  /** Replaces the tokens after a new sign-in of the same user, and ends the old session. Only for profiles of users. */
+  replaceTokens?(tokens: Tokens): Promise<void>
 }
 
 export type BearerOptions = { url?: string | undefined; profile?: string | undefined }
@@ -72,6 +74,19 @@ async function profileBearer(profiles: Profiles, name: string, url: string | und
       current = await profiles.withLock(name, () => renew(profiles, { name, rejected }))
       return current.accessToken
     },
+    ...(profile.kind === 'program'
+      ? {}
+      : {
+          async replaceTokens(tokens) {
+            const old = await profiles.withLock(name, async () => {
+              const stored = (await profiles.find(name)) ?? profile
+              current = withTokens(stored, tokens)
+              await profiles.put(name, current)
+              return stored
+            })
+            if (old.kind === 'person') await endSession(old.url, old.refreshToken)
+          },
+        }),
   }
 }
 

@@ -10,14 +10,20 @@ import { requestToken, type Tokens } from './token-endpoint.ts'
 /** The time limit for the sign-in in the browser. */
 const timeoutMs = 5 * 60_000
 
-type SignInOptions = { url: string; opensBrowser: boolean }
+type SignInOptions = {
+  url: string
+  opensBrowser: boolean
+  /** With `login`, an identity provider requests the sign-in again, even if the user is signed in there. */
+  prompt?: 'login'
+}
 
 /**
  * Signs in with the authorization code flow, PKCE and a loopback redirect (RFC 8252). The browser sends the code to a
  * temporary port of this machine. If this machine has no browser, the user signs in with a browser on another machine,
  * and pastes the address that this browser shows at the end.
  */
-export async function signInWithBrowser(terminal: Terminal, { url, opensBrowser }: SignInOptions): Promise<Tokens> {
+export async function signInWithBrowser(terminal: Terminal, options: SignInOptions): Promise<Tokens> {
+  const { url, opensBrowser, prompt } = options
   const verifier = randomBytes(32).toString('base64url')
   const state = randomBytes(16).toString('base64url')
   const server = createServer()
@@ -33,6 +39,7 @@ export async function signInWithBrowser(terminal: Terminal, { url, opensBrowser 
       state,
       code_challenge: createHash('sha256').update(verifier).digest('base64url'),
       code_challenge_method: 'S256',
+      ...(prompt === undefined ? {} : { prompt }),
     })}`
     const opened = opensBrowser && openBrowser(terminal, address)
     terminal.note(

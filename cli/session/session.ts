@@ -17,6 +17,8 @@ export type Session = {
   exchange(contract: Contract, operation: string, input: AnyInput): Promise<Exchange>
   /** Calls an operation and returns the response for streaming. */
   open(contract: Contract, operation: string, input: AnyInput, signal?: AbortSignal): Promise<Response>
+  /** Lets the user confirm their identity, and renews the token. */
+  confirmIdentity(): Promise<void>
 }
 
 /**
@@ -32,13 +34,30 @@ export function openSession({ terminal, output, bearer }: Pick<Session, 'termina
       if (error instanceof Error && error.name === 'AbortError') throw error
       throw unreachable(bearer.url, error)
     })
+  const transportWith = (token: string) => overHttp({ baseUrl: bearer.url, token: () => token, fetch: fetchOrReport })
+  let confirmation: Promise<void> | undefined
+  // Concurrent requests share one prompt.
+  const confirmIdentity = () => {
+    confirmation ??= import('./step-up.ts')
+      .then((stepUp) => stepUp.confirmIdentity({ terminal, bearer, transport: transportWith }))
+      .then(async () => void (await bearer.token({ fresh: true })))
+      .finally(() => {
+        confirmation = undefined
+      })
+    return confirmation
+  }
   const withRetries = async <Answer extends { status: number; headers: Headers }>(
     send: (token: string) => Promise<Answer>,
+    needsStepUp: (answer: Answer) => boolean | Promise<boolean>,
   ): Promise<Answer> => {
     let answer = await send(await bearer.token())
     // The token may have become invalid before its expiry, for example because of a new signing key or a new address of
-    // the platform.
+    // the platform. A new token may also contain a confirmation from another command.
     if (answer.status === 401) answer = await send(await bearer.token({ fresh: true }))
+    if (answer.status === 401 && (await needsStepUp(answer))) {
+      await confirmIdentity()
+      answer = await send(await bearer.token())
+    }
     for (let retry = 0; answer.status === 429 && retry < maxRetries; retry++) {
       const seconds = Number(answer.headers.get('retry-after') ?? 1)
       if (seconds > longestWaitSeconds) break
@@ -48,8 +67,9 @@ export function openSession({ terminal, output, bearer }: Pick<Session, 'termina
     return answer
   }
   const exchange = (contract: Contract, operation: string, input: AnyInput) =>
-    withRetries((token) =>
-      overHttp({ baseUrl: bearer.url, token: () => token, fetch: fetchOrReport })(contract, operation, input),
+    withRetries(
+      (token) => transportWith(token)(contract, operation, input),
+      (answer) => problemOf(contract, answer).code === 'step_up_required',
     )
   const transport = async (contract: Contract, operation: string, input: AnyInput) => {
     const answer = await exchange(contract, operation, input)
@@ -66,17 +86,26 @@ export function openSession({ terminal, output, bearer }: Pick<Session, 'termina
       const operation = contract.operations[name]
       if (operation === undefined) throw new TypeError(`${contract.name} has no operation ${name}`)
       const { method, path, headers, body } = requestFor(contract, operation, input)
-      const response = await withRetries((token) =>
-        fetchOrReport(new URL(path, bearer.url), {
-          method,
-          headers: operation.access === 'public' ? headers : { authorization: `Bearer ${token}`, ...headers },
-          redirect: 'manual',
-          ...(body === undefined ? {} : { body }),
-          ...(signal === undefined ? {} : { signal }),
-        }),
+      return withRetries(
+        (token) =>
+          fetchOrReport(new URL(path, bearer.url), {
+            method,
+            headers: operation.access === 'public' ? headers : { authorization: `Bearer ${token}`, ...headers },
+            redirect: 'manual',
+            ...(body === undefined ? {} : { body }),
+            ...(signal === undefined ? {} : { signal }),
+          }),
+        async (response) => {
+          const { status } = response
+          const answer = await response
+            .clone()
+            .json()
+            .catch(() => undefined)
+          return problemOf(contract, { status, headers: response.headers, body: answer }).code === 'step_up_required'
+        },
       )
-      return response
     },
+    confirmIdentity,
   }
 }
 

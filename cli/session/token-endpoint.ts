@@ -51,3 +51,15 @@ export async function requestToken(url: string, form: Record<string, string>): P
 export function byClientSecret(clientId: string, clientSecret: string): Record<string, string> {
   return { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret }
 }
+
+/** Ends the sign-in session of a refresh token, and so its refresh tokens and access tokens. Returns whether it ended. */
+export function endSession(url: string, refreshToken: string): Promise<boolean> {
+  return postForm(`${url}/oauth/logout`, { refresh_token: refreshToken })
+}
+
+/** Sends a form to an endpoint without a response body. Returns whether the platform accepted it. */
+export async function postForm(url: string, form: Record<string, string>): Promise<boolean> {
+  const request = { method: 'POST', body: new URLSearchParams(form), redirect: 'error' as const }
+  const response = await fetch(url, request).catch(() => undefined)
+  return response?.ok === true
+}
