@@ -34,7 +34,7 @@ describe('access users', () => {
     const piped = await platform.run(['access', 'users', 'create', 'john'], { token, input: `${password}\n` })
     assert.equal(piped.code, 0, piped.err)
     assert.ok(![typed, piped].some(({ out, err }) => `${out}${err}`.includes(plantedWord)))
-    assert.match(await succeed(['access', 'users', 'list']), / jane +Jane +no$/m)
+    assert.match(await succeed(['access', 'users', 'list']), / jane +Jane +no +no$/m)
     const other = await failing(['access', 'users', 'create', 'joan'], { answers: [password, `${password}!`] })
     assert.deepEqual([other.code, other.err.endsWith('The passwords differ.\n')], [2, true])
     assert.equal((await failing(['access', 'users', 'create', 'joan'], { input: '' })).code, 2)

@@ -67,7 +67,10 @@ test('the examples of access commands succeed on a new platform', async () => {
   const { token } = await platform.as('administrator')
   const run = (words: string[]) => platform.run(words, { token, input: 'a password that is long enough\n' })
   await run(['assets', 'create', '--name', 'Drive 12', '--mac', '00-1B-1B-00-00-12'])
-  const lines = [...new Set(all.flatMap(({ help }) => typedIn(help)))].filter((line) => line.startsWith('access '))
+  // The examples of identity providers need a provider on the network. The tests of these commands start one.
+  const lines = [...new Set(all.flatMap(({ help }) => typedIn(help)))].filter((line) =>
+    /^access (?!providers )/.test(line),
+  )
   assert.ok(lines.length > 30)
   const outcomes = { works: 0, codes: [] as string[] }
   for (const line of lines.toSorted((one, other) => rank(one) - rank(other))) {
