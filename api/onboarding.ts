@@ -3,7 +3,14 @@ import { contract, empty } from './contract.ts'
 import { closed, data, Name, page, pageQuery, Timestamp, Uuid } from './envelope.ts'
 import { oneOf } from './inventory/shapes.ts'
 
-export const onboardingLimits = { configMinutes: 30, offlineAfterSeconds: 90, deletedAssets: 1_000 } as const
+export const onboardingLimits = {
+  configMinutes: 30,
+  offlineAfterSeconds: 90,
+  deletedAssets: 1_000,
+  /** The maximum number of characters of an authority and of a fingerprint in a gateway-config.json. */
+  authority: 65_536,
+  fingerprint: 128,
+} as const
 
 /** The states of a gateway. `online` and `offline` are possible only after the enrolment. */
 export const gatewayStates = ['created', 'config_expired', 'online', 'offline', 'revoked'] as const
@@ -30,6 +37,22 @@ export const GatewayConfig = closed({
   name: Type.String(),
   enrolmentToken: Type.String(),
   expiresTimestamp: Timestamp,
+  tls: Type.Optional(
+    closed({
+      authority: Type.Optional(
+        Type.String({
+          maxLength: onboardingLimits.authority,
+          description: 'The authority of the platform: PEM text, or the path of a PEM file relative to this file.',
+        }),
+      ),
+      fingerprint: Type.Optional(
+        Type.String({
+          maxLength: onboardingLimits.fingerprint,
+          description: 'The SHA-256 of the certificate of the platform in hexadecimal digits.',
+        }),
+      ),
+    }),
+  ),
 })
 export type GatewayConfig = Static<typeof GatewayConfig>
 

@@ -5,11 +5,12 @@ import { client, overHttp } from '@millwright/api/client.ts'
 import { onboarding } from '@millwright/api/onboarding.ts'
 import { workflows } from '@millwright/api/workflows.ts'
 import { Clock } from '@millwright/gateway/clock.ts'
-import { CloudConnection, dispatcherFor, fetchOver } from '@millwright/gateway/cloud-connection.ts'
+import { CloudConnection, fetchOver } from '@millwright/gateway/cloud-connection.ts'
 import { enrolledIdentity } from '@millwright/gateway/identity/enrolment.ts'
 import { ownKey } from '@millwright/gateway/identity/key.ts'
 import { TokenSource } from '@millwright/gateway/identity/token.ts'
 import { createLog } from '@millwright/gateway/log.ts'
+import { PlatformConnector } from '@millwright/gateway/platform/platform-connector.ts'
 import { median } from './measurement.ts'
 import { type PlatformProcess, type ProcessLoad, startPlatform, tokenFor, withHome } from './platform-process.ts'
 import type { Report, Row } from './report.ts'
@@ -92,11 +93,12 @@ async function tokenSource(platform: PlatformProcess): Promise<() => string> {
 }
 
 async function startWaiting(home: string): Promise<WaitingGateway> {
-  const dispatcher = dispatcherFor(undefined)
-  const fetch = fetchOver(dispatcher)
   const clock = new Clock()
   const key = await ownKey(join(home, 'gateway-key.pem'))
-  const identity = await enrolledIdentity({ home, configFile: join(home, 'gateway-config.json'), key, clock, fetch })
+  const identity = await enrolledIdentity({ home, configFile: join(home, 'gateway-config.json'), key, clock })
+  const platform = new PlatformConnector(identity)
+  const { dispatcher } = platform
+  const fetch = fetchOver(dispatcher)
   const tokens = new TokenSource({ identity, key, clock, log: createLog({ level: 'silent' }), fetch })
   const outgoing = new CloudConnection({ baseUrl: identity.baseUrl, key, clock, tokens, dispatcher })
   const one: WaitingGateway = {
@@ -105,7 +107,7 @@ async function startWaiting(home: string): Promise<WaitingGateway> {
     taken: new Map(),
     async stop() {
       outgoing.close()
-      await dispatcher.destroy()
+      await platform.close()
     },
   }
   void wait(one, outgoing)

@@ -3,11 +3,12 @@ import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { Clock } from '@millwright/gateway/clock.ts'
-import { CloudConnection, dispatcherFor, fetchOver } from '@millwright/gateway/cloud-connection.ts'
+import { CloudConnection, fetchOver } from '@millwright/gateway/cloud-connection.ts'
 import { enrolledIdentity } from '@millwright/gateway/identity/enrolment.ts'
 import { ownKey } from '@millwright/gateway/identity/key.ts'
 import { TokenSource } from '@millwright/gateway/identity/token.ts'
 import { createLog } from '@millwright/gateway/log.ts'
+import { PlatformConnector } from '@millwright/gateway/platform/platform-connector.ts'
 import { FoundAddresses } from '@millwright/gateway/remote-access/found-addresses.ts'
 import { RemoteAccess } from '@millwright/gateway/remote-access/remote-access.ts'
 import { cpuMicros } from './measurement.ts'
@@ -73,15 +74,16 @@ async function startGateway(home: string): Promise<RemoteAccess> {
   const allow = [{ network: '127.0.0.1/32', ports: Object.values(ports) }]
   await writeFile(file, JSON.stringify({ remoteAccess: { isEnabled: true, loopback: true, allow } }))
   const log = createLog({ level: 'error' })
-  const dispatcher = dispatcherFor(undefined)
-  const fetch = fetchOver(dispatcher)
   const clock = new Clock()
   const key = await ownKey(join(home, 'gateway-key.pem'))
-  const identity = await enrolledIdentity({ home, configFile: join(home, 'gateway-config.json'), key, clock, fetch })
+  const identity = await enrolledIdentity({ home, configFile: join(home, 'gateway-config.json'), key, clock })
+  const platform = new PlatformConnector(identity)
+  const { dispatcher } = platform
+  const fetch = fetchOver(dispatcher)
   const tokens = new TokenSource({ identity, key, clock, log, fetch })
   const cloud = new CloudConnection({ baseUrl: identity.baseUrl, key, clock, tokens, dispatcher })
   const foundAddresses = await FoundAddresses.open({ file: join(home, 'found-addresses.json'), log })
-  const access = await RemoteAccess.open({ file, cloud, foundAddresses, ports: [], proxy: undefined, log })
+  const access = await RemoteAccess.open({ file, cloud, foundAddresses, ports: [], platform, log })
   access.start()
   while (access.status.tunnel !== 'connected') await setTimeout(20)
   return access

@@ -1,26 +1,11 @@
 import { Readable } from 'node:stream'
 import { type Client, client, overHttp } from '@millwright/api/client.ts'
 import { gatekeeper } from '@millwright/api/gatekeeper.ts'
-import { Agent, type Dispatcher, ProxyAgent, request } from 'undici'
+import { type Dispatcher, request } from 'undici'
 import type { Clock } from './clock.ts'
 import type { OwnKey } from './identity/key.ts'
 import { requestProof } from './identity/signatures.ts'
 import type { TokenSource } from './identity/token.ts'
-
-/**
- * The time limit of a response. It is longer than 30 seconds, because the cloud delays a response by up to 30 seconds
- * while there is no new work.
- */
-const answerMs = 75_000
-
-/** The time limit of one connection attempt. */
-const connectMs = 10_000
-
-/** Returns the HTTP dispatcher for requests to the platform. The dispatcher uses the proxy if one is configured. */
-export function dispatcherFor(proxy: string | undefined): Dispatcher {
-  const limits = { connect: { timeout: connectMs }, headersTimeout: answerMs, bodyTimeout: answerMs, connections: 64 }
-  return proxy === undefined ? new Agent(limits) : new ProxyAgent({ uri: proxy, ...limits })
-}
 
 /** Returns a `fetch` that uses the dispatcher. It is for requests that need no token of the gateway. */
 export function fetchOver(dispatcher: Dispatcher): typeof fetch {

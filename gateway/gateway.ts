@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { Semaphore } from '@millwright/api/semaphore.ts'
 import { AuthProxy } from './auth-proxy/auth-proxy.ts'
 import { Clock } from './clock.ts'
-import { CloudConnection, dispatcherFor, fetchOver } from './cloud-connection.ts'
+import { CloudConnection, fetchOver } from './cloud-connection.ts'
 import { DeviceConnections } from './device-info/device-connections.ts'
 import { DeviceInfoAgent } from './device-info/device-info-agent.ts'
 import { DeviceMetadata } from './device-info/device-metadata.ts'
@@ -19,6 +19,8 @@ import { createLog, type Log } from './log.ts'
 import { budgetFileName } from './permits/budget-file.ts'
 import { GatewayPermits } from './permits/gateway-permits.ts'
 import { permitService } from './permits/permit-service.ts'
+import { PlatformConnector } from './platform/platform-connector.ts'
+import { trustText } from './platform/platform-trust.ts'
 import { Registry } from './registry/registry.ts'
 import { RegistryServer } from './registry/registry-server.ts'
 import { FoundAddresses } from './remote-access/found-addresses.ts'
@@ -36,6 +38,8 @@ export type RunningGateway = {
   name: string
   tenantName: string
   cloudUrl: string
+  /** Which certificate of the platform the gateway accepts, as text. */
+  cloudTrust: string
   /** The port on which links register. */
   registryPort: number
   /** The port on which agents on this machine reach the auth proxy. */
@@ -66,12 +70,14 @@ type GatewayOptions = {
 export async function startGateway(settings: GatewaySettings, options: GatewayOptions = {}): Promise<RunningGateway> {
   const log = options.log ?? createLog({ level: settings.logLevel })
   await using cleanUp = new AsyncDisposableStack()
-  const dispatcher = dispatcherFor(settings.outgoingProxy)
-  cleanUp.defer(() => dispatcher.destroy())
-  const fetch = fetchOver(dispatcher)
   const clock = new Clock()
   const key = await ownKey(join(settings.home, 'gateway-key.pem'))
-  const identity = await enrolledIdentity({ home: settings.home, configFile: settings.configFile, key, clock, fetch })
+  const { home, configFile, outgoingProxy } = settings
+  const identity = await enrolledIdentity({ home, configFile, key, clock, proxy: outgoingProxy })
+  const platform = new PlatformConnector({ ...identity, proxy: outgoingProxy })
+  cleanUp.defer(() => platform.close())
+  const { dispatcher } = platform
+  const fetch = fetchOver(dispatcher)
   const tokens = new TokenSource({ identity, key, clock, log, fetch })
   const cloud = new CloudConnection({ baseUrl: identity.baseUrl, key, clock, tokens, dispatcher })
 
@@ -142,7 +148,7 @@ export async function startGateway(settings: GatewaySettings, options: GatewayOp
     cloud,
     foundAddresses,
     ports: [registryServer.port, proxy.port],
-    proxy: settings.outgoingProxy,
+    platform,
     log,
   })
   cleanUp.defer(() => remoteAccess.stop())
@@ -173,6 +179,7 @@ export async function startGateway(settings: GatewaySettings, options: GatewayOp
     name: identity.name,
     tenantName: identity.tenantName,
     cloudUrl: identity.baseUrl,
+    cloudTrust: trustText(identity.baseUrl, identity.tls),
     registryPort: registryServer.port,
     proxyPort: proxy.port,
     status,
@@ -198,7 +205,11 @@ function statusOf({ identity, tokens, spool, monitor, discovery, permits, runner
     version: gatewayVersion,
     gatewayId: identity.gatewayId,
     name: identity.name,
-    cloud: { url: identity.baseUrl, standing: tokens.connectionState },
+    cloud: {
+      url: identity.baseUrl,
+      standing: tokens.connectionState,
+      trust: trustText(identity.baseUrl, identity.tls),
+    },
     spool: { entries: spool.waiting, bytes: spool.waitingBytes, isDiskFull: spool.isDiskFull },
     scans: discovery.running,
     budget: permits.budget,

@@ -1,13 +1,21 @@
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
+import {
+  createServer,
+  type Server as HttpServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { json, text } from 'node:stream/consumers'
 import { credentials, type GrpcObject, loadPackageDefinition, Server, ServerCredentials, status } from '@grpc/grpc-js'
 import { loadSync } from '@grpc/proto-loader'
+import type { CertificateWithKey } from '@millwright/api/certificates.ts'
 import { type AddressCredentials, gatekeeper } from '@millwright/api/gatekeeper.ts'
 import { onboarding } from '@millwright/api/onboarding.ts'
 import { gatewayTunnelProtocol } from '@millwright/api/remote-access.ts'
@@ -102,17 +110,26 @@ export class TestCloud {
   readonly canceled = new Set<string>()
   /** The credentials that the cloud returns for each address. */
   readonly credentials = new Map<string, AddressCredentials['credentials']>()
-  readonly #server = createServer((request, response) => {
-    this.#handle(request, response).catch((error: unknown) => {
-      response.writeHead(500).end(JSON.stringify({ detail: String(error) }))
-    })
-  })
+  readonly #server: HttpServer
+  readonly #scheme: 'http' | 'https'
   readonly #proofs = new Set<string>()
   #port = 0
   readonly #waiting = new Set<() => void>()
 
-  static async start(port = 0): Promise<TestCloud> {
-    const cloud = new TestCloud()
+  constructor(tls?: CertificateWithKey) {
+    const onRequest = (request: IncomingMessage, response: ServerResponse) => {
+      this.#handle(request, response).catch((error: unknown) => {
+        response.writeHead(500).end(JSON.stringify({ detail: String(error) }))
+      })
+    }
+    this.#scheme = tls === undefined ? 'http' : 'https'
+    this.#server =
+      tls === undefined ? createServer(onRequest) : createTlsServer({ cert: tls.certificate, key: tls.key }, onRequest)
+  }
+
+  /** Starts a cloud. With a certificate, it accepts only connections with TLS. */
+  static async start(port = 0, tls?: CertificateWithKey): Promise<TestCloud> {
+    const cloud = new TestCloud(tls)
     await cloud.listen(port)
     return cloud
   }
@@ -124,7 +141,7 @@ export class TestCloud {
   }
 
   get url(): string {
-    return `http://127.0.0.1:${this.#port}`
+    return `${this.#scheme}://127.0.0.1:${this.#port}`
   }
 
   /** Writes the configuration file of a new gateway to the folder `home`. */

@@ -111,12 +111,12 @@ function stopSignals(): Promise<void> {
   })
 }
 
-function welcome({ name, tenantName, cloudUrl, registryPort, proxyPort }: RunningGateway): string {
+function welcome({ name, tenantName, cloudUrl, cloudTrust, registryPort, proxyPort }: RunningGateway): string {
   const row = (label: string, value: string) => `  ${styleText('dim', label.padEnd(10))}${value}`
   return [
     `${styleText('bold', `Gateway ${name}`)} of ${tenantName} is ready.`,
     '',
-    row('Platform', cloudUrl),
+    row('Platform', `${cloudUrl} (${cloudTrust})`),
     row('Registry', `port ${registryPort}, for links`),
     row('Agents', `http://127.0.0.1:${proxyPort}`),
     row('Status', `http://127.0.0.1:${proxyPort}/gateway/status`),

@@ -5,7 +5,10 @@ import { GatewayConfig, onboarding } from '@millwright/api/onboarding.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import Value from 'typebox/value'
 import type { Clock } from '../clock.ts'
+import { fetchOver } from '../cloud-connection.ts'
 import { readIfExists, writeDurably } from '../durable-file.ts'
+import { PlatformConnector } from '../platform/platform-connector.ts'
+import { type PlatformTrust, readTrust, UntrustedPlatformError } from '../platform/platform-trust.ts'
 import { SetupError } from '../setup-error.ts'
 import { gatewayVersion } from '../version.ts'
 import type { OwnKey } from './key.ts'
@@ -18,11 +21,13 @@ export type Identity = {
   tenantName: string
   name: string
   baseUrl: string
+  /** Which certificate of the platform the gateway accepts. */
+  tls?: PlatformTrust
   /** The hash of the enrolment token. If the configuration file contains another token, the gateway enrols again. */
   enrolledWith: string
 }
 
-type Options = { home: string; configFile: string; key: OwnKey; clock: Clock; fetch: typeof fetch }
+type Options = { home: string; configFile: string; key: OwnKey; clock: Clock; proxy?: string | undefined }
 
 /** Returns the stored identity, or enrols the gateway with the configuration file. */
 export async function enrolledIdentity(options: Options): Promise<Identity> {
@@ -41,13 +46,18 @@ export async function enrolledIdentity(options: Options): Promise<Identity> {
       `${options.home} belongs to the gateway "${stored.name}" (${stored.gatewayId}), but ${options.configFile} is for "${config.name}" (${config.gatewayId}): use a separate home for each gateway.`,
     )
   }
+  const tls = await readTrust(config, options.configFile)
   const isSameFile = stored?.enrolledWith === hashOf(config.enrolmentToken)
-  // The address of the platform may have changed, so it is read from the configuration file.
+  // The address and the certificate of the platform may have changed, so they are read from the configuration file.
   const identity = isSameFile
-    ? { ...stored, baseUrl: config.baseUrl }
-    : await enrol(config, options).catch(fallBackTo(stored))
+    ? withTrust({ ...stored, baseUrl: config.baseUrl }, tls)
+    : await enrol(config, tls, options).catch(fallBackTo(stored))
   await writeDurably(file, `${JSON.stringify(identity, null, 2)}\n`)
   return identity
+}
+
+function withTrust({ tls: _before, ...identity }: Identity, tls: PlatformTrust | undefined): Identity {
+  return tls === undefined ? identity : { ...identity, tls }
 }
 
 /**
@@ -83,8 +93,14 @@ function parseJson(text: string): unknown {
   }
 }
 
-async function enrol(config: GatewayConfig, { key, clock, fetch }: Options): Promise<Identity> {
+async function enrol(
+  config: GatewayConfig,
+  tls: PlatformTrust | undefined,
+  { key, clock, proxy }: Options,
+): Promise<Identity> {
   const { gatewayId, enrolmentToken, baseUrl, name } = config
+  const platform = new PlatformConnector({ baseUrl, tls, proxy })
+  const fetch = fetchOver(platform.dispatcher)
   let corrected = false
   const observing: typeof globalThis.fetch = async (input, init) => {
     const response = await fetch(input, init)
@@ -104,8 +120,9 @@ async function enrol(config: GatewayConfig, { key, clock, fetch }: Options): Pro
     .catch((error: unknown) => {
       throw enrolmentError(error, config, clock)
     })
+    .finally(() => platform.close())
   const { tenantName, clientId } = answer.data
-  return { gatewayId, clientId, tenantName, name, baseUrl, enrolledWith: hashOf(enrolmentToken) }
+  return withTrust({ gatewayId, clientId, tenantName, name, baseUrl, enrolledWith: hashOf(enrolmentToken) }, tls)
 }
 
 /** Returns the error for a failed enrolment: the reason and the next step. */
@@ -128,10 +145,18 @@ function enrolmentError(error: unknown, { baseUrl, expiresTimestamp, name }: Gat
       { cause: error },
     )
   }
+  const untrusted = untrustedError(error)
+  if (untrusted !== undefined)
+    return new SetupError(`The gateway does not trust the platform. ${untrusted.message}`, { cause: error })
   return new SetupError(
     `The platform at ${baseUrl} is not reachable (${reasonOf(error)}): check the address, the network and proxies, then start again.`,
     { cause: error },
   )
+}
+
+function untrustedError(error: unknown): UntrustedPlatformError | undefined {
+  if (error instanceof UntrustedPlatformError) return error
+  return error instanceof Error ? untrustedError(error.cause) : undefined
 }
 
 /** Returns the root cause of a failed request. */

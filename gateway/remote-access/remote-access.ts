@@ -1,5 +1,6 @@
 import type { CloudConnection } from '../cloud-connection.ts'
 import type { Log } from '../log.ts'
+import type { PlatformConnector } from '../platform/platform-connector.ts'
 import type { FoundAddresses } from './found-addresses.ts'
 import { RemoteAccessFile } from './remote-access-file.ts'
 import { RemoteStreams } from './remote-streams.ts'
@@ -13,7 +14,8 @@ type Options = {
   foundAddresses: FoundAddresses
   /** The ports on which the gateway listens. They are never targets. */
   ports: readonly number[]
-  proxy: string | undefined
+  /** Opens the connection of the tunnel. */
+  platform: PlatformConnector
   log: Log
   /** The pause while the platform has no remote access. */
   unavailableMs?: number
@@ -35,7 +37,7 @@ export class RemoteAccess {
   readonly #agent: TunnelAgent
   readonly #log: Log
 
-  private constructor(file: RemoteAccessFile, { cloud, foundAddresses, ports, proxy, log, unavailableMs }: Options) {
+  private constructor(file: RemoteAccessFile, { cloud, foundAddresses, ports, platform, log, unavailableMs }: Options) {
     this.#file = file
     this.#log = log
     this.#streams = new RemoteStreams({
@@ -56,7 +58,7 @@ export class RemoteAccess {
       cloud,
       log,
       streams: this.#streams,
-      proxy,
+      platform,
       ...(unavailableMs !== undefined && { unavailableMs }),
     })
   }

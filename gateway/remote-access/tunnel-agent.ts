@@ -4,7 +4,7 @@ import { Tunnel } from '@millwright/api/tunnel/tunnel.ts'
 import { WebSocket } from 'ws'
 import type { CloudConnection } from '../cloud-connection.ts'
 import type { Log } from '../log.ts'
-import { connectThroughProxy } from './proxy-connection.ts'
+import type { PlatformConnector } from '../platform/platform-connector.ts'
 import type { RemoteStreams } from './remote-streams.ts'
 import { socketChannel } from './socket-channel.ts'
 
@@ -33,8 +33,7 @@ type Options = {
   cloud: CloudConnection
   log: Log
   streams: RemoteStreams
-  /** The HTTP proxy for the connection to the platform. */
-  proxy: string | undefined
+  platform: PlatformConnector
   unavailableMs?: number
 }
 
@@ -150,16 +149,16 @@ export class TunnelAgent {
   }
 
   async #openSocket(signal: AbortSignal): Promise<WebSocket> {
-    const { cloud, proxy } = this.#options
+    const { cloud, platform } = this.#options
     const { url, headers, onRefused } = await cloud.socketRequest(path)
-    const connection = proxy === undefined ? undefined : await connectThroughProxy(new URL(proxy), url)
+    const connection = await platform.openSocket(url)
     const socket = new WebSocket(url, gatewayTunnelProtocol, {
       headers,
       handshakeTimeout: timing.openMs,
       maxPayload: messageBytes,
       perMessageDeflate: false,
       followRedirects: false,
-      ...(connection !== undefined && { createConnection: () => connection }),
+      createConnection: () => connection,
     })
     return new Promise((resolve, reject) => {
       const onAbort = () => socket.terminate()
