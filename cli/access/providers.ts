@@ -1,5 +1,5 @@
-import { type IdentityProvider, providerLimits } from '@millwright/api/identity-providers.ts'
 import { identity } from '@millwright/api/identity.ts'
+import { type IdentityProvider, providerLimits } from '@millwright/api/identity-providers.ts'
 import { type Command, Option } from 'commander'
 import { confirm } from '../input/confirmation.ts'
 import { groupId, isId, requireSingle } from '../input/lookup.ts'

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, afterEach, before, describe, test } from 'node:test'
-import { person, rightPassword } from '@millwright/cloud/services/identity/testing.ts'
+import { person } from '@millwright/cloud/services/identity/testing.ts'
 import { cloudSettings, commandLineVariables, testVariables } from '@millwright/cloud/settings.ts'
 import { TestPlatform } from '../testing.ts'
 import { platformOrigin } from './address.ts'
 import { codeIn } from './browser-sign-in.ts'
 import { clientSettings } from './settings.ts'
+import { changeProfile, profilesFolder, readProfile, signIn as signInAs } from './testing.ts'
 
 let platform: TestPlatform
 
@@ -18,37 +19,9 @@ before(async () => {
 after(() => platform[Symbol.asyncDispose]())
 afterEach(() => rmSync(join(platform.folder, '.config'), { recursive: true, force: true }))
 
-const profilesFolder = () => join(platform.folder, '.config/millwright/profiles')
-const profile = (name = 'default') => JSON.parse(readFileSync(join(profilesFolder(), `${name}.json`), 'utf8'))
-const change = (changes: object, name = 'default') =>
-  writeFileSync(join(profilesFolder(), `${name}.json`), JSON.stringify({ ...profile(name), ...changes }))
-
-/**
- * Acts as the browser: opens the address that a line contains, submits the form with the password, and follows the
- * redirect.
- */
-async function browse(line: string, credentials: { name: string; password: string }): Promise<Response | undefined> {
-  const address = /http\S+\/oauth\/authorize\?\S+/.exec(line)?.[0]
-  if (address === undefined) return undefined
-  const form = await fetch(address)
-  const cookie = form.headers.getSetCookie().map((line) => line.split(';')[0])
-  const proof = /name="proof" value="([^"]+)"/.exec(await form.text())?.[1] ?? assert.fail('there is no form')
-  const answer = await fetch(address, {
-    method: 'POST',
-    redirect: 'manual',
-    headers: { cookie: cookie.join('; '), origin: platform.url },
-    body: new URLSearchParams({ ...credentials, proof }),
-  })
-  return fetch(answer.headers.get('location') ?? assert.fail(`the sign-in failed: ${answer.status}`))
-}
-
-async function signIn(name: string, ...args: string[]) {
-  const seen: Promise<Response | undefined>[] = []
-  const ended = await platform.run(['login', platform.url, '--no-browser', ...args], {
-    onNote: (line) => seen.push(browse(line, { name, password: rightPassword })),
-  })
-  return { ...ended, page: (await Promise.all(seen)).find((one) => one !== undefined) }
-}
+const profile = (name?: string) => readProfile(platform, name)
+const change = (changes: object, name?: string) => changeProfile(platform, changes, name)
+const signIn = (name: string, ...args: string[]) => signInAs(platform, name, ...args)
 
 async function program(): Promise<{ clientId: string; clientSecret: string }> {
   const admin = await platform.as('administrator')
@@ -79,7 +52,7 @@ describe('users', () => {
     const headers = { authorization: `Bearer ${accessToken}` }
     const { status } = await platform.hub.request({ method: 'GET', path: '/oauth/userinfo', headers })
     assert.equal(status, 401, 'the access token ends with the session')
-    assert.deepEqual(readdirSync(profilesFolder()), [])
+    assert.deepEqual(readdirSync(profilesFolder(platform)), [])
     const denied = await platform.run(['whoami'])
     assert.deepEqual([denied.code, denied.out], [3, ''])
     assert.match(denied.err, /^You are not signed in\.\nNext: millwright login /)
@@ -121,8 +94,8 @@ describe('service accounts', () => {
     const { clientId, clientSecret } = await program()
     const args = ['login', platform.url, '--profile', 'ci', '--client-id', clientId]
     assert.equal((await platform.run(args, { input: `${clientSecret}\n` })).code, 0)
-    assert.equal(statSync(join(profilesFolder(), 'ci.json')).mode & 0o777, 0o600)
-    assert.equal(statSync(profilesFolder()).mode & 0o777, 0o700)
+    assert.equal(statSync(join(profilesFolder(platform), 'ci.json')).mode & 0o777, 0o600)
+    assert.equal(statSync(profilesFolder(platform)).mode & 0o777, 0o700)
     change({ expires: 0 }, 'ci')
     assert.match((await platform.run(['whoami'])).out, /^kind +service account$/m)
 
@@ -192,7 +165,7 @@ describe('profiles', () => {
   test('exits with 3 when a profile is damaged', async () => {
     const one = await program()
     await platform.run(['login', platform.url, '--client-id', one.clientId], { input: one.clientSecret })
-    writeFileSync(join(profilesFolder(), 'default.json'), '{')
+    writeFileSync(join(profilesFolder(platform), 'default.json'), '{')
     const { code, err } = await platform.run(['whoami', '--profile', 'default'])
     assert.equal(code, 3)
     assert.match(err, /^The profile default is damaged\./)

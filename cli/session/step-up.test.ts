@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, describe, test } from 'node:test'
+import { identity } from '@millwright/api/identity.ts'
+import { authenticatorCode, person, rightPassword, wrongPassword } from '@millwright/cloud/services/identity/testing.ts'
+import { TestPlatform, testTerminal } from '../testing.ts'
+import { connect } from './platform-command.ts'
+import { changeProfile, readProfile, signIn } from './testing.ts'
+
+/** These tests sign in with the command line, let the confirmation of the session become old, and run a dangerous action. */
+
+let platform: TestPlatform
+let user: { id: string; signInName: string }
+let users = 0
+
+before(async () => {
+  platform = await TestPlatform.open()
+  const { identity: api } = await platform.as('administrator')
+  await api.updateSignInPolicy({ body: { data: { stepUp: ['access'], stepUpMinutes: 5 } } })
+})
+
+after(() => platform[Symbol.asyncDispose]())
+
+beforeEach(async () => {
+  user = await person(platform.hub, `user-${++users}`, 'administrator')
+  assert.equal((await signIn(platform, user.signInName)).code, 0)
+})
+
+/** Moves the last confirmation of the user to the past, and lets the next command renew its token. */
+async function letConfirmationExpire(): Promise<void> {
+  await platform.hub.asOwner((owner) =>
+    owner.query("update sessions set authenticated_at = now() - interval '6 minutes' where principal_id = $1", [
+      user.id,
+    ]),
+  )
+  changeProfile(platform, { expires: 0 })
+}
+
+let accounts = 0
+const dangerous = () => ['access', 'server-users', 'create', `program-${++accounts}`]
+
+/** Adds an authenticator app to the user. Returns its secret and the recovery codes. */
+async function addAuthenticatorApp(): Promise<{ secret: string; recoveryCodes: string[] }> {
+  const { identity: api } = platform.hub.withToken(readProfile(platform).accessToken)
+  const { secret } = (await api.startTotp({})).data
+  const body = { data: { code: authenticatorCode(secret) } }
+  const { recoveryCodes } = (await api.confirmTotp({ body })).data
+  return { secret, recoveryCodes }
+}
+
+describe('step-up of the command line', () => {
+  test('a command prompts for the password when the confirmation is too old, and then repeats the request', async () => {
+    assert.equal((await platform.run(dangerous())).code, 0, 'a sign-in is a confirmation')
+    await letConfirmationExpire()
+    const { code, out, err } = await platform.run(dangerous(), { answers: [wrongPassword, rightPassword] })
+    assert.equal(code, 0, err)
+    assert.match(out, /^clientSecret +mws_/m)
+    assert.match(err, /^Confirm your identity to continue\.\nPassword: Wrong password\. Try again\.\nPassword: /)
+    assert.ok(!`${out}${err}`.includes(rightPassword))
+    const next = await platform.run(dangerous())
+    assert.equal(next.code, 0, 'the confirmation is valid for the next command')
+  })
+
+  test('millwright step-up confirms the identity for the next commands', async () => {
+    await letConfirmationExpire()
+    const { code, out } = await platform.run(['step-up'], { answers: [rightPassword] })
+    assert.deepEqual([code, out], [0, 'Your identity is confirmed for 5 minutes.\n'])
+    assert.equal((await platform.run(dangerous())).code, 0)
+  })
+
+  test('a command without a terminal exits with 3 and explains what to do', async () => {
+    await letConfirmationExpire()
+    const { code, err } = await platform.run(dangerous())
+    assert.equal(code, 3)
+    assert.match(
+      err,
+      /cannot prompt you, because standard input is not a terminal \(step_up_required\)\nNext: .*step-up/,
+    )
+    const json = await platform.run([...dangerous(), '--json'])
+    assert.equal(JSON.parse(json.err).code, 'step_up_required')
+  })
+
+  test('a command with MILLWRIGHT_TOKEN does not prompt, because it cannot renew the token', async () => {
+    await letConfirmationExpire()
+    assert.equal((await platform.run(['whoami'])).code, 0)
+    const token = readProfile(platform).accessToken
+    const { code, err } = await platform.run(dangerous(), { token, answers: [rightPassword] })
+    assert.equal(code, 3)
+    assert.match(err, /the command uses MILLWRIGHT_TOKEN \(step_up_required\)/)
+    assert.doesNotMatch(err, /Password/)
+  })
+
+  test('ends after three wrong passwords, or when nothing is entered', async () => {
+    await letConfirmationExpire()
+    const wrong = await platform.run(dangerous(), { answers: [wrongPassword, wrongPassword, wrongPassword] })
+    assert.equal(wrong.code, 3)
+    assert.match(wrong.err, /\(wrong_password\)/)
+    const nothing = await platform.run(dangerous(), { answers: [''] })
+    assert.equal(nothing.code, 3)
+    assert.match(nothing.err, /You entered nothing\. Your identity is not confirmed\./)
+  })
+
+  test('concurrent requests share one prompt', async () => {
+    await letConfirmationExpire()
+    const environment = platform.environment
+    const { terminal, printed } = testTerminal({ environment, answers: [rightPassword] })
+    const session = await connect(terminal, {})
+    const create = (name: string) => session.api(identity).createServerUser({ body: { data: { name } } })
+    await Promise.all([create('first'), create('second'), create('third')])
+    assert.equal(printed.err.match(/Password: /g)?.length, 1)
+  })
+
+  test('a user with an authenticator app enters a code or a recovery code, and the password is refused', async () => {
+    const { secret, recoveryCodes } = await addAuthenticatorApp()
+    await letConfirmationExpire()
+    // The code of the current time step was used for the confirmation of the app.
+    const code = authenticatorCode(secret, Date.now() + 30_000)
+    const typed = await platform.run(dangerous(), { answers: [rightPassword, code] })
+    assert.equal(typed.code, 0, typed.err)
+    assert.match(typed.err, /^Code of your authenticator app or recovery code: Wrong code\. Try again\./m)
+    await letConfirmationExpire()
+    const recovered = await platform.run(dangerous(), { answers: [` ${recoveryCodes[0]} `] })
+    assert.equal(recovered.code, 0, recovered.err)
+  })
+
+  test('a service account needs no confirmation', async () => {
+    const made = JSON.parse((await platform.run([...dangerous(), '--json'])).out).data
+    const admin = await platform.as('administrator')
+    const grant = { principal: made.id, role: 'administrator' }
+    await admin.authorization.createGrant({ body: { data: grant } })
+    const environment = {
+      MILLWRIGHT_URL: platform.url,
+      MILLWRIGHT_CLIENT_ID: made.clientId,
+      MILLWRIGHT_CLIENT_SECRET: made.clientSecret,
+    }
+    const { code, err } = await platform.run(dangerous(), { environment })
+    assert.equal(code, 0, err)
+  })
+})
