@@ -40,6 +40,9 @@ export const Grant = closed({
   principalName: Type.String(),
   role: RoleName,
   accessGroup: Type.Union([Uuid, Type.Null()], { description: 'null for the whole tenant' }),
+  provider: Type.Union([Name, Type.Null()], {
+    description: 'The title of the identity provider whose claims created the grant. null for a manual grant',
+  }),
   createdTimestamp: Timestamp,
 })
 export type Grant = Static<typeof Grant>
@@ -167,7 +170,7 @@ export const authorization = contract({
         ),
       ),
       answers: { 200: data(Role) },
-      errors: ['not_found', 'built_in', 'would_escalate', 'precondition_failed'],
+      errors: ['not_found', 'built_in', 'would_escalate', 'precondition_failed', 'conflict'],
     },
     deleteRole: {
       method: 'DELETE',

@@ -9,7 +9,7 @@ export const tokenType = 'at+jwt'
 export const tokenAlgorithm = 'ES256'
 
 /** The kinds of principals that get tokens from our own issuer. */
-export type TokenKind = 'user' | 'server_user' | 'gateway'
+export type TokenKind = 'user' | 'server_user' | 'gateway' | 'external'
 
 export type TokenClaims = {
   /** The origin of the platform. */

@@ -9,6 +9,8 @@ export type GrantRow = {
   principalName: string
   role: string
   accessGroupId: string | null
+  /** The identity provider whose claims created the grant. Null for a manual grant. */
+  providerId: string | null
   createdAt: string
   /** The version of the principal. A grant never changes, but the name of its principal can change. */
   version: number
@@ -17,7 +19,7 @@ export type GrantRow = {
 type Count = { total: number }
 
 const columns = `g.id, g.principal_id as "principalId", p.name as "principalName", g.role,
-  g.access_group_id as "accessGroupId", g.created_at as "createdAt", p.version`
+  g.access_group_id as "accessGroupId", g.provider_id as "providerId", g.created_at as "createdAt", p.version`
 const from = 'from grants g join principals p on p.tenant_id = $1 and p.id = g.principal_id where g.tenant_id = $1'
 
 const newGrant = statement<{ id: string }>(
@@ -36,18 +38,24 @@ const grantsOfRole = statement<{ granted: boolean }>(
 const enabledAdministrator = statement<{ there: boolean }>(
   `select exists (
      select from grants g join principals p on p.tenant_id = $1 and p.id = g.principal_id
-     where g.tenant_id = $1 and g.role = 'administrator' and g.access_group_id is null
+     where g.tenant_id = $1 and g.role = 'administrator' and g.access_group_id is null and g.provider_id is null
        and p.kind = 'user' and not p.disabled) as there`,
 )
 
 /** Inserts a grant. If the same grant exists already, it returns the existing grant. */
 export async function insertGrant(
   tx: Transaction,
-  input: { principalId: string; role: string; accessGroupId?: string | null | undefined },
+  input: {
+    principalId: string
+    role: string
+    accessGroupId?: string | null | undefined
+    /** The identity provider whose claims give the role. */
+    providerId?: string
+  },
 ): Promise<{ grant: GrantRow; created: boolean }> {
-  const { principalId, role, accessGroupId = null } = input
-  const created = (await tx.row(newGrant, v7(), principalId, role, accessGroupId)) !== undefined
-  const grant = await tx.row(sameGrant, principalId, role, accessGroupId)
+  const { principalId, role, accessGroupId = null, providerId = null } = input
+  const created = (await tx.row(newGrant, v7(), principalId, role, accessGroupId, providerId)) !== undefined
+  const grant = await tx.row(sameGrant, principalId, role, accessGroupId, providerId)
   if (grant === undefined) throw new Error('A grant vanished within its transaction')
   return { grant, created }
 }
@@ -64,6 +72,23 @@ export async function isGranted(handle: Handle, role: string): Promise<boolean> 
   return (await handle.row(grantsOfRole, role))?.granted === true
 }
 
+/** Returns the grants of a principal that the claims of a provider created. */
+export function listMappedGrants(
+  handle: Handle,
+  { principalId, providerId }: { principalId: string; providerId: string },
+) {
+  return handle.rows(mappedGrants, principalId, providerId)
+}
+
+/** Deletes all grants that the claims of a provider created. */
+export async function deleteMappedGrants(tx: Transaction, providerId: string): Promise<void> {
+  await tx.run(lessMappedGrants, providerId)
+}
+
+/**
+ * Returns whether the tenant has an enabled local administrator. Users of identity providers do not count, so that an
+ * administrator can always sign in without a provider.
+ */
 export async function hasAdministrator(handle: Handle): Promise<boolean> {
   return (await handle.row(enabledAdministrator))?.there === true
 }

@@ -1,23 +1,27 @@
 import type { authorization, Grant } from '@millwright/api/authorization.ts'
 import { Problem } from '@millwright/api/problem.ts'
+import type { Caller } from '../../platform/access/caller.ts'
 import { requireAdministrator, requireCovers } from '../../platform/access/escalation.ts'
+import { findPermissions } from '../../platform/access/role-permissions.ts'
 import * as store from '../../platform/access/store.ts'
 import { record } from '../../platform/audit/audit.ts'
 import type { Handle } from '../../platform/database/database.ts'
 import { emit } from '../../platform/events/events.ts'
 import { etagOf } from '../../platform/http/etag.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
+import { identityProvidersOf } from './identity-providers.ts'
 import { page, pagingOf } from './paging.ts'
-import { findPermissions } from './roles.ts'
 
 type Operations = 'listGrants' | 'createGrant' | 'readGrant' | 'deleteGrant'
 
-export function grantHandlers({ database }: Context): Pick<Handlers<typeof authorization>, Operations> {
+export function grantHandlers(context: Context): Pick<Handlers<typeof authorization>, Operations> {
+  const { database } = context
   return {
     async listGrants({ query }, caller) {
       const paging = pagingOf(query)
       const listed = await database.read(caller, (handle) => store.listGrants(handle, { ...query, ...paging }))
-      return page(listed, paging, showGrant)
+      const titles = await titlesFor(context, caller, listed.rows)
+      return page(listed, paging, (grant) => showGrant(grant, titles))
     },
 
     async createGrant({ body: { data } }, caller) {
@@ -54,7 +58,8 @@ export function grantHandlers({ database }: Context): Pick<Handlers<typeof autho
 
     async readGrant({ params: { id } }, caller) {
       const grant = await database.lookup(caller, (handle) => getGrant(handle, id))
-      return answer(200, { data: showGrant(grant) }, { etag: etagOf(grant.version) })
+      const titles = await titlesFor(context, caller, [grant])
+      return answer(200, { data: showGrant(grant, titles) }, { etag: etagOf(grant.version) })
     },
 
     async deleteGrant({ params: { id } }, caller) {
@@ -81,13 +86,24 @@ export function grantHandlers({ database }: Context): Pick<Handlers<typeof autho
   }
 }
 
-function showGrant(row: store.GrantRow): Grant {
+/** Returns the titles of the identity providers of the grants, by id. */
+async function titlesFor(
+  context: Context,
+  caller: Caller,
+  grants: readonly store.GrantRow[],
+): Promise<ReadonlyMap<string, string>> {
+  if (grants.every(({ providerId }) => providerId === null)) return new Map()
+  return new Map((await identityProvidersOf(context, caller)).map(({ id, title }) => [id, title]))
+}
+
+function showGrant(row: store.GrantRow, titles: ReadonlyMap<string, string> = new Map()): Grant {
   return {
     id: row.id,
     principal: row.principalId,
     principalName: row.principalName,
     role: row.role,
     accessGroup: row.accessGroupId,
+    provider: row.providerId === null ? null : (titles.get(row.providerId) ?? row.providerId),
     createdTimestamp: row.createdAt,
   }
 }
@@ -99,22 +115,27 @@ async function getGrant(handle: Handle, id: string): Promise<store.GrantRow> {
 }
 
 /**
- * Requires that a principal can get grants. Users of an external issuer cannot get grants, because their tokens contain
- * their roles. An enrolled gateway can get grants: they decide in which access groups the discovery service may write
- * assets for the gateway.
+ * Requires that a principal can get grants. The grants of an enrolled gateway decide in which access groups the discovery
+ * service may write assets for the gateway.
  */
 async function requireGrantable(handle: Handle, principalId: string): Promise<void> {
-  const principal = await store.findPrincipal(handle, principalId)
-  if (principal !== undefined && principal.kind !== 'external') return
+  if ((await store.findPrincipal(handle, principalId)) !== undefined) return
   const detail = `No user, service account or enrolled gateway has the id ${principalId}`
   throw unknown('principal_not_found', 'principal', detail)
 }
 
 /**
- * Requires that a grant can be revoked. The `gateway` role of an active gateway cannot be revoked, because without the
+ * Requires that a grant can be revoked. A grant from the claims of an identity provider cannot be revoked, because the
+ * next sign-in would create it again. The `gateway` role of an active gateway cannot be revoked, because without the
  * role the gateway is online but gets no jobs. The role of a revoked gateway can be revoked.
  */
-async function requireRevocable(handle: Handle, { principalId, role }: store.GrantRow): Promise<void> {
+async function requireRevocable(handle: Handle, { principalId, role, providerId }: store.GrantRow): Promise<void> {
+  if (providerId !== null) {
+    throw new Problem(
+      'conflict',
+      'This grant comes from an identity provider. Remove the user from the group at the provider, or remove the mapping of the provider. To refuse all requests of the user now, disable the user.',
+    )
+  }
   const principal = role === 'gateway' ? await store.findPrincipal(handle, principalId) : undefined
   if (principal?.kind !== 'gateway' || principal.disabled) return
   throw new Problem(

@@ -1,5 +1,5 @@
 import type { authorization, Role } from '@millwright/api/authorization.ts'
-import { builtInRoles, isBuiltInRole } from '@millwright/api/permission.ts'
+import { isBuiltInRole } from '@millwright/api/permission.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import { requireCovers } from '../../platform/access/escalation.ts'
 import * as store from '../../platform/access/store.ts'
@@ -8,12 +8,14 @@ import type { Handle } from '../../platform/database/database.ts'
 import { emit } from '../../platform/events/events.ts'
 import { etagOf, requireMatch } from '../../platform/http/etag.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
+import { requireMappable, requireUnmapped } from './identity-providers.ts'
 import { page, pagingOf } from './paging.ts'
 import { added, builtInNames, showBuiltIn, showOwn, splitPage, versionOfBuiltIn } from './role.ts'
 
 type Operations = 'listRoles' | 'createRole' | 'readRole' | 'updateRole' | 'deleteRole'
 
-export function roleHandlers({ database }: Context): Pick<Handlers<typeof authorization>, Operations> {
+export function roleHandlers(context: Context): Pick<Handlers<typeof authorization>, Operations> {
+  const { database } = context
   return {
     async listRoles({ query }, caller) {
       const paging = pagingOf(query)
@@ -51,6 +53,7 @@ export function roleHandlers({ database }: Context): Pick<Handlers<typeof author
 
     async updateRole({ params: { name }, headers, body: { data } }, caller) {
       refuseBuiltIn(name)
+      if (data.permissions?.includes('glb_access_manage') === true) await requireMappable(context, caller, name)
       return database.transaction(caller, async (tx) => {
         await store.changeAccess(tx)
         const before = await getRole(tx, name)
@@ -69,6 +72,7 @@ export function roleHandlers({ database }: Context): Pick<Handlers<typeof author
 
     async deleteRole({ params: { name }, headers }, caller) {
       refuseBuiltIn(name)
+      await requireUnmapped(context, caller, name)
       return database.transaction(caller, async (tx) => {
         await store.changeAccess(tx)
         const row = await getRole(tx, name)
@@ -87,13 +91,6 @@ export function roleHandlers({ database }: Context): Pick<Handlers<typeof author
       })
     },
   }
-}
-
-/**
- * Returns the permissions of a built-in role or of a role of the tenant. Returns `undefined` when the role does not exist.
- */
-export async function findPermissions(handle: Handle, role: string): Promise<readonly string[] | undefined> {
-  return isBuiltInRole(role) ? builtInRoles[role].permissions : (await store.findRole(handle, role))?.permissions
 }
 
 async function getRole(handle: Handle, name: string): Promise<store.RoleRow> {
