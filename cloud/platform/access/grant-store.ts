@@ -23,12 +23,21 @@ const columns = `g.id, g.principal_id as "principalId", p.name as "principalName
 const from = 'from grants g join principals p on p.tenant_id = $1 and p.id = g.principal_id where g.tenant_id = $1'
 
 const newGrant = statement<{ id: string }>(
-  `insert into grants (tenant_id, id, principal_id, role, access_group_id) values ($1, $2, $3, $4, $5)
+  `insert into grants (tenant_id, id, principal_id, role, access_group_id, provider_id) values ($1, $2, $3, $4, $5, $6)
    on conflict (tenant_id, principal_id, role, access_group_id, provider_id) do nothing returning id`,
 )
 const sameGrant = statement<GrantRow>(
   `select ${columns} ${from} and g.principal_id = $2 and g.role = $3 and g.access_group_id is not distinct from $4
-     and g.provider_id is null`,
+     and g.provider_id is not distinct from $5`,
+)
+const mappedGrants = statement<{ id: string; role: string; accessGroupId: string | null }>(
+  `select id, role, access_group_id as "accessGroupId" from grants
+   where tenant_id = $1 and principal_id = $2 and provider_id = $3 order by id`,
+)
+const lessMappedGrants = statement('delete from grants where tenant_id = $1 and provider_id = $2')
+const lessMappedGrantsOf = statement(
+  `delete from grants
+   where tenant_id = $1 and provider_id = $2 and role = $3 and access_group_id is not distinct from $4`,
 )
 const grantById = statement<GrantRow>(`select ${columns} ${from} and g.id = $2`)
 const lessGrant = statement('delete from grants where tenant_id = $1 and id = $2')
@@ -83,6 +92,14 @@ export function listMappedGrants(
 /** Deletes all grants that the claims of a provider created. */
 export async function deleteMappedGrants(tx: Transaction, providerId: string): Promise<void> {
   await tx.run(lessMappedGrants, providerId)
+}
+
+/** Deletes the grants of one role that the claims of a provider created. */
+export async function deleteMappedGrantsOf(
+  tx: Transaction,
+  { providerId, role, accessGroupId }: { providerId: string; role: string; accessGroupId: string | null },
+): Promise<void> {
+  await tx.run(lessMappedGrantsOf, providerId, role, accessGroupId)
 }
 
 /**

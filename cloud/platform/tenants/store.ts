@@ -13,9 +13,10 @@ export type Tenant = {
 
 /**
  * The kinds of keys that identify a principal before its tenant is known. The keys are a client id, a sign-in name
- * (`name@tenant`) or a gateway id.
+ * (`name@tenant`) or a gateway id. The key `issuer` is the hash of the issuer and audience of API tokens. It identifies
+ * an identity provider.
  */
-export type DirectoryKind = 'client' | 'sign-in' | 'gateway'
+export type DirectoryKind = 'client' | 'sign-in' | 'gateway' | 'issuer'
 
 export type DirectoryEntry = { tenantId: string; principalId: string }
 

@@ -12,6 +12,8 @@ import { sealedTotpSecrets } from './factors/totp.ts'
 import { metadataHandlers } from './oauth/metadata.ts'
 import { revocationHandlers } from './oauth/revocation.ts'
 import { tokenHandlers } from './oauth/tokens.ts'
+import { ProviderClients } from './providers/provider-client.ts'
+import { sealedProviderValues } from './providers/provider-store.ts'
 import { providerSignInHandlers } from './providers/provider-sign-in.ts'
 import { providerHandlers } from './providers/providers.ts'
 import { pruningTasks } from './pruning.ts'
@@ -27,7 +29,12 @@ export const identityService = service({
   contract: identity,
   migrations: { module: 'identity', folder: new URL('./migrations/', import.meta.url) },
   handlers(context) {
-    const shared: IdentityContext = { context, keys: new KeyRing(context), guard: new Guard(context) }
+    const shared: IdentityContext = {
+      context,
+      keys: new KeyRing(context),
+      guard: new Guard(context),
+      providers: new ProviderClients(context),
+    }
     return {
       ...tokenHandlers(shared),
       ...revocationHandlers(shared),
@@ -50,5 +57,5 @@ export const identityService = service({
   },
   tasks: pruningTasks,
   prepare: ensureSigningKey,
-  sealed: [sealedSigningKeys, ...sealedTotpSecrets],
+  sealed: [sealedSigningKeys, ...sealedTotpSecrets, ...sealedProviderValues],
 })

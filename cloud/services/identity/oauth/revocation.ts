@@ -136,8 +136,8 @@ async function revokeRefreshToken(
     await store.endFamily(tx, refreshToken.familyId)
     const { principalId } = refreshToken
     await revokeTokens(tx, { principalId, ids: [refreshToken.familyId] })
-    const name = (await findPrincipal(tx, principalId))?.name ?? ''
-    const actor = { principal: { id: principalId, kind: 'user' as const, name }, request: visitor.request }
+    const { kind = 'user', name = '' } = (await findPrincipal(tx, principalId)) ?? {}
+    const actor = { principal: { id: principalId, kind, name }, request: visitor.request }
     const detail = { clientId, token: 'refresh_token' }
     await record(tx, actor, { action: 'identity.revokeToken', target: `user/${principalId}`, detail })
   })

@@ -222,8 +222,17 @@ const unusable = new Refusal(
   'The code or token is invalid, expired, already used or issued to another client',
 )
 
+/** The kinds of principals that sign in with a browser. */
+type PersonKind = 'user' | 'external'
+
 /** The access that a redeemed code or refresh token grants, and the next refresh token. */
-type RedeemedGrant = { granted: store.GrantedAccess; name: string; held: string[]; refreshToken: string }
+type RedeemedGrant = {
+  granted: store.GrantedAccess
+  kind: PersonKind
+  name: string
+  held: string[]
+  refreshToken: string
+}
 
 async function authorizationCode(
   shared: IdentityContext,
@@ -254,7 +263,7 @@ async function authorizationCode(
     const next = await renew(tx, { ...access, familyExpiresAt })
     if (next === undefined) return undefined
     const actor = {
-      principal: { id: access.principalId, kind: 'user' as const, name: next.name },
+      principal: { id: access.principalId, kind: next.kind, name: next.name },
       request: visitor.request,
     }
     const detail = { grant: 'authorization_code', clientId }
@@ -320,7 +329,7 @@ async function revokeStolen(tx: Transaction, theft: StolenToken): Promise<undefi
   await store.endFamily(tx, familyId)
   await revokeTokens(tx, { principalId, ids: [familyId] })
   const access = await findAccess(tx, principalId)
-  const principal = { id: principalId, kind: 'user' as const, name: access?.principal.name ?? '' }
+  const principal = { id: principalId, kind: access?.principal.kind ?? 'user', name: access?.principal.name ?? '' }
   await record(
     tx,
     { principal, request: theft.visitor.request },
@@ -342,7 +351,9 @@ async function renew(tx: Transaction, granted: Renewable): Promise<RedeemedGrant
   if (access === undefined || access.principal.disabled) return undefined
   const token = createOpaqueToken(tx.tenantId)
   await store.insertRefreshToken(tx, { ...granted, token, idleSeconds })
-  return { granted, name: access.principal.name, held: roleNames(access.held), refreshToken: token.text }
+  const { name } = access.principal
+  const kind = access.principal.kind === 'external' ? 'external' : 'user'
+  return { granted, kind, name, held: roleNames(access.held), refreshToken: token.text }
 }
 
 type RenewedGrant = RedeemedGrant & { scope: readonly string[] | undefined }
@@ -350,10 +361,10 @@ type RenewedGrant = RedeemedGrant & { scope: readonly string[] | undefined }
 async function userAnswer(
   shared: IdentityContext,
   tenant: Tenant,
-  { granted, held, scope, refreshToken }: RenewedGrant,
+  { granted, kind, held, scope, refreshToken }: RenewedGrant,
 ) {
   const { principalId, clientId, sessionId, familyId: family } = granted
-  const principal = { id: principalId, kind: 'user' as const }
+  const principal = { id: principalId, kind }
   const roles = scope === undefined ? held : [...scope]
   const bearer = await bearerAnswer(shared, { tenant, principal, clientId, roles, scope, sessionId, family })
   return { ...bearer, refresh_token: refreshToken }

@@ -94,3 +94,22 @@ const idTokenOf = statement<{ providerId: string; sealedIdToken: Buffer }>(
 export function findIdToken(handle: Handle, sessionId: string) {
   return handle.row(idTokenOf, sessionId)
 }
+
+const linkedSession = statement(
+  `update sessions set provider_id = $3, provider_session = $4, sealed_id_token = $5, authenticated_at = $6::timestamptz
+   where tenant_id = $1 and id = $2`,
+)
+
+export type LinkedSession = {
+  id: string
+  providerId: string
+  providerSession: string | null
+  sealedIdToken: Buffer
+  authenticatedAt: string
+}
+
+/** Stores the identity provider of a session. */
+export async function linkSession(tx: Transaction, session: LinkedSession): Promise<void> {
+  const { id, providerId, providerSession, sealedIdToken, authenticatedAt } = session
+  await tx.run(linkedSession, id, providerId, providerSession, sealedIdToken, authenticatedAt)
+}

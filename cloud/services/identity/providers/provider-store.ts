@@ -27,7 +27,7 @@ export type ProviderRow = {
   modifiedAt: string
 }
 
-export const sealedClientSecrets: SealedColumn = {
+const sealedClientSecrets: SealedColumn = {
   of: 'tenant',
   table: 'identity_providers',
   column: 'sealed_client_secret',
@@ -40,7 +40,7 @@ export function clientSecretOwner(id: string): string {
   return `identity-provider/${id}`
 }
 
-export const sealedIdTokens: SealedColumn = {
+const sealedIdTokens: SealedColumn = {
   of: 'tenant',
   table: 'sessions',
   column: 'sealed_id_token',
@@ -53,7 +53,7 @@ export function idTokenOwner(sessionId: string): string {
   return `session/${sessionId}`
 }
 
-export const sealedProviderSignIns: SealedColumn = {
+const sealedProviderSignIns: SealedColumn = {
   of: 'tenant',
   table: 'provider_sign_ins',
   column: 'sealed',
@@ -65,6 +65,9 @@ export const sealedProviderSignIns: SealedColumn = {
 export function signInOwner(hashHex: string): string {
   return `provider-sign-in/${hashHex}`
 }
+
+/** The sealed columns of identity providers and their sessions. */
+export const sealedProviderValues = [sealedClientSecrets, sealedIdTokens, sealedProviderSignIns]
 
 const columns = `id, name, title, issuer, client_id as "clientId", sealed_client_secret as "sealedClientSecret", scopes,
   name_claim as "nameClaim", groups_claim as "groupsClaim", mappings,

@@ -5,6 +5,8 @@ import type { Tenant } from '../../../platform/tenants/store.ts'
 import type { IdentityContext } from '../context.ts'
 import { type AuthorizationRequest, refusalLocation } from '../oauth/authorization-request.ts'
 import { Refusal } from '../oauth/parameters.ts'
+import { ProviderError } from '../providers/provider-error.ts'
+import { linkProvider, type ProviderProof } from '../providers/provider-session.ts'
 import * as store from '../store.ts'
 import { beginSession, endSessionBefore, issueCode, keepSession } from './sessions.ts'
 
@@ -15,8 +17,8 @@ export type ProvenPerson = {
   name: string
   /** How the person proved their identity (RFC 8176). */
   methods: string[]
-  /** The identity provider, its session and its ID token, if the person signed in with a provider. */
-  provider?: { id: string; session?: string | undefined; idToken: string }
+  /** The proof of the identity provider, if the person signed in with a provider. */
+  provider?: ProviderProof
   request: AuthorizationRequest
   /** The headers of the browser. */
   headers: Readonly<Record<string, string | undefined>>
@@ -35,6 +37,9 @@ export async function completeSignIn(shared: IdentityContext, person: ProvenPers
     const access = await findAccess(tx, principalId)
     if (access === undefined || access.principal.disabled) return undefined
     const session = await beginSession(tx, principalId)
+    const { provider } = person
+    if (provider !== undefined && !(await linkProvider(context, tx, { sessionId: session.id, provider })))
+      throw new ProviderError('provider_disabled', 'The identity provider was disabled or deleted during the sign-in')
     const location = await issueCode(tx, baseUrl, { sessionId: session.id, access, request }).catch(
       (error: unknown) => {
         if (!(error instanceof Refusal)) throw error
@@ -42,7 +47,7 @@ export async function completeSignIn(shared: IdentityContext, person: ProvenPers
       },
     )
     await store.setLastSignIn(tx, principalId)
-    const actor = { principal: { id: principalId, kind: 'user' as const, name }, request: visitor.request }
+    const actor = { principal: { id: principalId, kind: access.principal.kind, name }, request: visitor.request }
     const detail = { client: request.client.id }
     await record(tx, actor, { action: 'identity.signIn', target: `user/${principalId}`, detail })
     return { location, token: session.token }
