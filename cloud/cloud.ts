@@ -31,6 +31,9 @@ import { StartError } from './platform/start-error.ts'
 import { pruningTasks } from './platform/tasks/pruning.ts'
 import { Tasks } from './platform/tasks/tasks.ts'
 import { TenantDirectory } from './platform/tenants/tenants.ts'
+import type { CertificateFiles } from './platform/tls/certificate-files.ts'
+import { hostOf } from './platform/tls/certificate-pair.ts'
+import { PeerConnections } from './platform/tls/peer-connections.ts'
 import type { Tracing } from './platform/tracing.ts'
 import { Readiness } from './readiness.ts'
 import { services } from './services/services.ts'
@@ -50,6 +53,10 @@ export type CloudOptions = {
   /** The URLs of the other services, by name. */
   remote: ReadonlyMap<string, string>
   baseUrl: string
+  /** The certificate of the server. Undefined if it does not use TLS. */
+  tls: CertificateFiles | undefined
+  /** The authorities whose certificates are accepted from other processes of the platform, in PEM format. */
+  peerAuthority: string | undefined
   /** The address at which other processes reach this one. The default is this machine and the port of the server. */
   internalUrl: string | undefined
   /** The host names of web pages of devices, such as `*.remote.example.com`. */
@@ -108,11 +115,25 @@ export async function openCloud(options: CloudOptions): Promise<Cloud> {
   const feed = new Feed({ database, log })
   const safe = new Safe({ database, masterKeys })
   const outbound = new Outbound({ allow: options.outboundAllow })
+  const peerConnections = new PeerConnections({ authority: options.peerAuthority })
   const stopping = new AbortController()
   const peerTokens = createPeerTokens(secrets)
   const here = localServices(options)
   const hub = createHub(
-    { database, access, tenants, secrets, safe, tasks, feed, settings, outbound, log, stopping: stopping.signal },
+    {
+      database,
+      access,
+      tenants,
+      secrets,
+      safe,
+      tasks,
+      feed,
+      settings,
+      outbound,
+      peerConnections,
+      log,
+      stopping: stopping.signal,
+    },
     { services: here, remote: options.remote, peerTokens, strict: options.strict },
   )
   const { context } = hub
@@ -133,8 +154,13 @@ export async function openCloud(options: CloudOptions): Promise<Cloud> {
     voucher,
     onDenied: deniedRequests({ database, log }),
   })
-  const metrics = createMetrics({ database, tokens })
-  const readiness = new Readiness({ database, remote: options.remote })
+  const metrics = createMetrics({ database, tokens, tls: options.tls })
+  const readiness = new Readiness({
+    database,
+    remote: options.remote,
+    send: peerConnections.fetch,
+    tls: options.tls,
+  })
   const server = await createServer({
     operations: hub.operations,
     hosts: hub.hosts,
@@ -157,6 +183,8 @@ export async function openCloud(options: CloudOptions): Promise<Cloud> {
     tracing: options.tracing,
     trustedProxies: options.trustedProxies,
     corsOrigins: options.corsOrigins,
+    tls: options.tls,
+    peerConnections,
     headers: securityHeaders(settings.baseUrl),
   })
   await server.ready()
@@ -175,7 +203,7 @@ export async function openCloud(options: CloudOptions): Promise<Cloud> {
         throw new StartError(cannotListen(error, { host, port }))
       })
       const { port: usedPort } = server.server.address() as { port: number }
-      if (options.internalUrl === undefined) settings.internalUrl = originOf(host, usedPort)
+      if (options.internalUrl === undefined) settings.internalUrl = originOf(host, usedPort, options.tls)
       return usedPort
     },
     inject: server.inject.bind(server),
@@ -186,6 +214,8 @@ export async function openCloud(options: CloudOptions): Promise<Cloud> {
       await access.stop()
       keys.stop()
       await outbound.close()
+      await peerConnections.close()
+      await options.tls?.close()
       await options.tracing?.stop()
       await database.close()
     },
@@ -260,8 +290,17 @@ function securityHeaders(baseUrl: string): Record<string, string> {
     'referrer-policy': 'no-referrer',
     'cross-origin-resource-policy': 'same-origin',
     'cache-control': 'no-store',
-    ...(baseUrl.startsWith('https:') ? { 'strict-transport-security': 'max-age=31536000; includeSubDomains' } : {}),
+    ...(usesStrictTransport(baseUrl) ? { 'strict-transport-security': 'max-age=31536000' } : {}),
   }
+}
+
+/**
+ * Returns true if browsers must use https for the host from now on. They would apply it to all ports of `localhost`, so
+ * other programs on the machine of the user would no longer be reachable.
+ */
+function usesStrictTransport(baseUrl: string): boolean {
+  const { protocol, hostname } = new URL(baseUrl)
+  return protocol === 'https:' && hostname !== 'localhost' && !hostname.endsWith('.localhost')
 }
 
 function cannotListen(error: NodeJS.ErrnoException, { host, port }: { host: string; port: number }): string {
@@ -272,8 +311,9 @@ function cannotListen(error: NodeJS.ErrnoException, { host, port }: { host: stri
   return `Cannot listen on ${host}:${port} (${error.code}): check MILLWRIGHT_HOST and MILLWRIGHT_PORT.`
 }
 
-/** Returns the origin at which a client on this machine reaches a server. */
-export function originOf(host: string, port: number): string {
+/** Returns the origin at which a client reaches a server: by the name in its certificate, or on this machine. */
+export function originOf(host: string, port: number, tls?: CertificateFiles): string {
+  if (tls !== undefined) return new URL(`https://${hostOf(tls.pair.certificate, host)}:${port}`).origin
   const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`
 }

@@ -57,9 +57,10 @@ function readinessPage(readiness: Readiness): Page {
     live: true,
     async load() {
       const reason = await readiness.reason()
+      const warnings = readiness.warnings.length === 0 ? {} : { warnings: readiness.warnings }
       return reason === undefined
-        ? { status: 200, body: JSON.stringify({ status: 'ready' }) }
-        : { status: 503, body: JSON.stringify({ status: 'not ready', reason }) }
+        ? { status: 200, body: JSON.stringify({ status: 'ready', ...warnings }) }
+        : { status: 503, body: JSON.stringify({ status: 'not ready', reason, ...warnings }) }
     },
   }
 }

@@ -15,7 +15,7 @@ test('reports ready when the platform has started, its database works and the ot
     ['identity', peerUrl],
     ['authorization', peerUrl],
   ])
-  const readiness = new Readiness({ database, remote })
+  const readiness = new Readiness({ database, remote, send: fetch, tls: undefined })
   readiness.setNotReady('The first run is not finished')
   assert.equal(await readiness.reason(), 'The first run is not finished')
   readiness.setNotReady(undefined)

@@ -4,6 +4,10 @@ type Options = {
   database: Database
   /** The URLs of services in other processes, by name. */
   remote: ReadonlyMap<string, string>
+  /** Sends a request to another process. */
+  send: typeof fetch
+  /** The certificate of the server. Undefined if it does not use TLS. */
+  tls: { readonly warning: string | undefined } | undefined
 }
 
 /** The time limit for each check. `/readyz` must respond within one second in any state of the database. */
@@ -36,6 +40,12 @@ export class Readiness {
     return missing.length === 0 ? undefined : `Services not reachable: ${missing.join(', ')}`
   }
 
+  /** The problems that do not prevent the platform from working yet. */
+  get warnings(): string[] {
+    const { warning } = this.#options.tls ?? {}
+    return warning === undefined ? [] : [warning]
+  }
+
   /**
    * Returns the services of other processes that do not respond. It checks their `/healthz` and not `/readyz`, because
    * their readiness depends on this process.
@@ -43,18 +53,18 @@ export class Readiness {
   async #missingServices(): Promise<string[]> {
     const urls = Map.groupBy(this.#options.remote, ([, url]) => url)
     const missing = await Promise.all(
-      [...urls].map(async ([url, names]) => ((await isHealthy(url)) ? [] : names.map(([name]) => name))),
+      [...urls].map(async ([url, names]) => ((await this.#isHealthy(url)) ? [] : names.map(([name]) => name))),
     )
     return missing.flat().toSorted()
   }
-}
 
-async function isHealthy(url: string): Promise<boolean> {
-  try {
-    const response = await fetch(new URL('/healthz', url), { signal: AbortSignal.timeout(checkMs) })
-    await response.body?.cancel()
-    return response.ok
-  } catch {
-    return false
+  async #isHealthy(url: string): Promise<boolean> {
+    try {
+      const response = await this.#options.send(new URL('/healthz', url), { signal: AbortSignal.timeout(checkMs) })
+      await response.body?.cancel()
+      return response.ok
+    } catch {
+      return false
+    }
   }
 }

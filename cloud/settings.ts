@@ -43,6 +43,24 @@ export const cloudSettings = {
     default: undefined,
     help: 'Public address of the platform if it differs from host and port (a proxy, several processes); the issuer of tokens',
   }),
+  tlsCert: text('MILLWRIGHT_TLS_CERT', {
+    default: undefined,
+    help: 'File of the TLS certificate with its chain (PEM); a new file is used without a restart',
+  }),
+  tlsKey: text('MILLWRIGHT_TLS_KEY', {
+    default: undefined,
+    help: 'File of the key of the TLS certificate (PEM, without a passphrase)',
+  }),
+  tlsAuthority: text('MILLWRIGHT_TLS_AUTHORITY', {
+    default: undefined,
+    help: 'File of the authorities whose certificates this process accepts from other processes of the platform (PEM)',
+  }),
+  httpRedirectPort: integer('MILLWRIGHT_HTTP_REDIRECT_PORT', {
+    default: 0,
+    minimum: 0,
+    maximum: 65_535,
+    help: 'Port that redirects http requests to the base URL, such as 80; 0 for none',
+  }),
   databaseUrl: url('DATABASE_URL', {
     default: undefined,
     protocols: ['postgres:', 'postgresql:'],
@@ -185,6 +203,7 @@ export type CloudConfiguration = Configuration<typeof cloudSettings>
 export function readCloudConfiguration(environment: Record<string, string | undefined>): CloudConfiguration {
   const configuration = readConfiguration(cloudSettings, environment, otherVariables)
   requireSeparateHost(configuration)
+  requireCompleteTls(configuration)
   return configuration
 }
 
@@ -199,6 +218,15 @@ function requireSeparateHost({ baseUrl, remoteAccessHost }: CloudConfiguration):
   throw new StartError(
     `The host ${hostname} of MILLWRIGHT_BASE_URL is in the domain of MILLWRIGHT_REMOTE_ACCESS_HOST (${remoteAccessHost}). Set MILLWRIGHT_REMOTE_ACCESS_HOST to another domain.`,
   )
+}
+
+function requireCompleteTls({ tlsCert, tlsKey, baseUrl, httpRedirectPort }: CloudConfiguration): void {
+  if ((tlsCert === undefined) !== (tlsKey === undefined))
+    throw new StartError('MILLWRIGHT_TLS_CERT and MILLWRIGHT_TLS_KEY belong together: set both, or none.')
+  if (tlsCert !== undefined && baseUrl?.startsWith('http:') === true)
+    throw new StartError(`MILLWRIGHT_BASE_URL is ${baseUrl}, but the platform uses TLS: use an address with https://.`)
+  if (httpRedirectPort !== 0 && tlsCert === undefined && baseUrl?.startsWith('https:') !== true)
+    throw new StartError('MILLWRIGHT_HTTP_REDIRECT_PORT needs TLS: set MILLWRIGHT_TLS_CERT and MILLWRIGHT_TLS_KEY.')
 }
 
 /** Returns where the contents of artefacts are stored. */
@@ -253,6 +281,7 @@ export const commandLineVariables = [
   'MILLWRIGHT_TOKEN',
   'MILLWRIGHT_CLIENT_ID',
   'MILLWRIGHT_CLIENT_SECRET',
+  'MILLWRIGHT_AUTHORITY',
 ]
 
 /** Variables of the gateway, which may run on the same machine. */

@@ -8,6 +8,9 @@ import { Database } from './platform/database/database.ts'
 import { createLog, type Log } from './platform/log.ts'
 import { startPostgres } from './platform/postgres/postgres.ts'
 import { StartError } from './platform/start-error.ts'
+import { CertificateFiles } from './platform/tls/certificate-files.ts'
+import { type HttpRedirect, startHttpRedirect } from './platform/tls/http-redirect.ts'
+import { readAuthority } from './platform/tls/peer-connections.ts'
 import { startTracing } from './platform/tracing.ts'
 import { prepareDatabase } from './prepare.ts'
 import { artefactSettings, type CloudConfiguration, readCloudConfiguration } from './settings.ts'
@@ -15,6 +18,10 @@ import { artefactSettings, type CloudConfiguration, readCloudConfiguration } fro
 export type RunningCloud = {
   cloud: Cloud
   baseUrl: string
+  /** The certificate of the platform. Undefined if it does not use TLS. */
+  tls: CertificateFiles | undefined
+  /** The authorities of MILLWRIGHT_TLS_AUTHORITY in PEM format. */
+  tlsAuthority: string | undefined
   home: string
   /** The accounts that the first start created, and the file that contains them. */
   firstRun: FirstRun
@@ -52,7 +59,10 @@ export async function startCloud(
   await requireFreeAddress(configuration)
   const log = createLog({ level: configuration.logLevel })
   const home = await createHome(configuration.home)
+  const artefacts = artefactSettings(configuration, home)
+  const peerAuthority = await readAuthority(configuration.tlsAuthority)
   const masterKeys = await openMasterKeys(configuration, home)
+  const tls = await openCertificate(configuration, log)
   const engine = await openEngine(configuration, { home, log, onProgress })
   try {
     onProgress('Preparing the database')
@@ -78,21 +88,24 @@ export async function startCloud(
       log,
       local: configuration.services,
       remote,
-      baseUrl: configuration.baseUrl ?? originOf(configuration.host, configuration.port),
-      remoteAccessHost:
-        configuration.remoteAccessHost ?? (configuration.baseUrl === undefined ? '*.localhost' : undefined),
-      artefacts: artefactSettings(configuration, home),
+      baseUrl: configuration.baseUrl ?? originOf(configuration.host, configuration.port, tls),
+      tls,
+      peerAuthority,
+      remoteAccessHost: configuration.remoteAccessHost ?? defaultRemoteAccessHost(configuration, tls),
+      artefacts,
       metricsFromLoopback: configuration.baseUrl === undefined && configuration.trustedProxies.length === 0,
       tracing: await startTracing(environment),
       strict: false,
     })
+    let redirect: HttpRedirect | undefined
     try {
       // The first run needs the URL, so it starts after the server listens. The platform is not ready before the first
       // run is committed.
       cloud.setNotReady('The first run is not finished')
       const port = await cloud.listen(configuration)
-      const baseUrl = configuration.baseUrl ?? originOf(configuration.host, port)
+      const baseUrl = configuration.baseUrl ?? originOf(configuration.host, port, tls)
       cloud.setBaseUrl(baseUrl)
+      redirect = await openRedirect(configuration, baseUrl)
       const made = await firstRun({
         cloud,
         owner: engine.owner,
@@ -105,18 +118,22 @@ export async function startCloud(
       return {
         cloud,
         baseUrl,
+        tls,
+        tlsAuthority: peerAuthority,
         home,
         firstRun: made,
         hasLocalGateway,
         setReady: () => cloud.setNotReady(undefined),
         failed: engine.failed,
-        stop: () => stop({ cloud, engine, log }),
+        stop: () => stop({ cloud, engine, redirect, log }),
       }
     } catch (error) {
+      await redirect?.close()
       await cloud.close()
       throw error
     }
   } catch (error) {
+    await tls?.close()
     await engine.stop()
     throw error
   }
@@ -128,6 +145,34 @@ export async function createHome(folder: string): Promise<string> {
     throw new StartError(`The folder ${home} cannot be created (${error.code}): set MILLWRIGHT_HOME to another folder.`)
   })
   return home
+}
+
+async function openCertificate(
+  { tlsCert: certFile, tlsKey: keyFile }: CloudConfiguration,
+  log: Log,
+): Promise<CertificateFiles | undefined> {
+  if (certFile === undefined || keyFile === undefined) return undefined
+  return CertificateFiles.open({ certFile: resolve(certFile), keyFile: resolve(keyFile), log })
+}
+
+async function openRedirect(
+  { host, httpRedirectPort: port }: CloudConfiguration,
+  baseUrl: string,
+): Promise<HttpRedirect | undefined> {
+  return port === 0 ? undefined : startHttpRedirect({ host, port, baseUrl })
+}
+
+/**
+ * Returns the host names for web pages of devices on a machine without a base URL. A certificate cannot contain
+ * `*.localhost`, so the names with TLS have one more label.
+ */
+function defaultRemoteAccessHost(
+  { baseUrl }: CloudConfiguration,
+  tls: CertificateFiles | undefined,
+): string | undefined {
+  if (baseUrl !== undefined) return undefined
+  if (tls === undefined) return '*.localhost'
+  return tls.pair.certificate.checkHost('device.remote.localhost') === undefined ? undefined : '*.remote.localhost'
 }
 
 type Engine = { owner: Address; failed: Promise<string>; stop(): Promise<void> }
@@ -181,7 +226,10 @@ function hasAllServices({ services, peers }: CloudConfiguration): boolean {
   return services.length === 0 && peers.length === 0
 }
 
-async function stop({ cloud, engine, log }: { cloud: Cloud; engine: Engine; log: Log }): Promise<void> {
+type Running = { cloud: Cloud; engine: Engine; redirect: HttpRedirect | undefined; log: Log }
+
+async function stop({ cloud, engine, redirect, log }: Running): Promise<void> {
+  await redirect?.close()
   await cloud.close()
   await engine.stop()
   log.flush()

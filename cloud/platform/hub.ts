@@ -33,7 +33,7 @@ export function createHub(
   const hosts: HostHandler[] = []
   const context: Context = {
     ...parts,
-    peers: peers({ local, remote, peerTokens, strict }),
+    peers: peers({ local, remote, peerTokens, strict, send: parts.peerConnections.fetch }),
     peerAuthorization: async (caller) => `${peerScheme} ${await peerTokens.sign(caller)}`,
   }
   for (const service of services) {
@@ -66,15 +66,17 @@ type PeerOptions = {
   remote: ReadonlyMap<string, string>
   peerTokens: PeerTokens
   strict: boolean
+  /** Sends a request to another process. */
+  send: typeof fetch
 }
 
-function peers({ local, remote, peerTokens, strict }: PeerOptions): Peers {
+function peers({ local, remote, peerTokens, strict, send }: PeerOptions): Peers {
   return (contract, caller) => {
     const here = local.get(contract.name)
     if (here !== undefined) return client(contract, inProcess(here, caller, { strict }))
     const url = remote.get(contract.name)
     if (url === undefined) return client(contract, unreachable)
-    return client(contract, overPeer(url, caller, peerTokens))
+    return client(contract, overPeer(overHttp({ baseUrl: url, fetch: send }), caller, peerTokens))
   }
 }
 
@@ -127,8 +129,7 @@ function plainHeaders(headers: Readonly<Record<string, string | string[]>>): [st
   )
 }
 
-function overPeer(baseUrl: string, caller: Caller, peerTokens: PeerTokens): Transport {
-  const send = overHttp({ baseUrl })
+function overPeer(send: Transport, caller: Caller, peerTokens: PeerTokens): Transport {
   return async (contract, name, input) => {
     const authorization = `${peerScheme} ${await peerTokens.sign(caller)}`
     try {

@@ -4,6 +4,7 @@ import type { CompletedRequest } from './http/completed-request.ts'
 type Sources = {
   database: { inUse: number; waiting: number }
   tokens: { hits: number; misses: number }
+  tls: { expiresInSeconds: number; isRejected: boolean } | undefined
 }
 
 export type Metrics = { answered(answered: CompletedRequest): void; print(): Promise<string>; mediaType: string }
@@ -12,7 +13,7 @@ export type Metrics = { answered(answered: CompletedRequest): void; print(): Pro
  * Creates the Prometheus metrics of `/metrics`. Labels contain routes and never ids, so that the number of series stays
  * small.
  */
-export function createMetrics({ database, tokens }: Sources): Metrics {
+export function createMetrics({ database, tokens, tls }: Sources): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   const requests = new Histogram({
@@ -31,6 +32,20 @@ export function createMetrics({ database, tokens }: Sources): Metrics {
     'Access tokens not found in the cache and verified',
     () => tokens.misses,
   )
+  if (tls !== undefined) {
+    gauge(
+      registry,
+      'millwright_tls_certificate_expires_seconds',
+      'Seconds until the TLS certificate in use expires',
+      () => tls.expiresInSeconds,
+    )
+    gauge(
+      registry,
+      'millwright_tls_certificate_rejected',
+      '1 if a new TLS certificate is not usable and the former one is still in use',
+      () => (tls.isRejected ? 1 : 0),
+    )
+  }
   return {
     answered: ({ method, route, status, ms }) => requests.observe({ method, route, status }, ms / 1000),
     print: () => registry.metrics(),

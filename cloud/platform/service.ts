@@ -16,6 +16,7 @@ import type { SealedColumn } from './secrets/sealed-column.ts'
 import type { Secrets } from './secrets/secrets.ts'
 import type { TaskKinds, Tasks } from './tasks/tasks.ts'
 import type { TenantDirectory } from './tenants/tenants.ts'
+import type { PeerConnections } from './tls/peer-connections.ts'
 
 /** The dependencies of a service. */
 export type Context = {
@@ -35,6 +36,8 @@ export type Context = {
    * valid for a few seconds.
    */
   readonly peerAuthorization: (caller: Caller) => Promise<string>
+  /** Makes connections to other processes of the platform. */
+  readonly peerConnections: PeerConnections
   readonly settings: Settings
   /** Makes connections to other systems. Services use no other way to reach an address outside of the platform. */
   readonly outbound: Outbound

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { Agent, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http'
-import { request as httpsRequest } from 'node:https'
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import type { Socket as TcpSocket } from 'node:net'
 import { pipeline } from 'node:stream'
 import { limits } from '../limits.ts'
 import type { HostHandler } from '../service.ts'
+import type { PeerConnections } from '../tls/peer-connections.ts'
 import { WaitingClient } from './waiting-client.ts'
 
 /** How long another process may take to answer a request. */
@@ -15,10 +16,10 @@ const ownToConnection = new Set(
   'connection keep-alive proxy-authenticate proxy-authorization te trailer upgrade'.split(' '),
 )
 
-type Outgoing = { url: string; headers: Record<string, string | string[]> }
+type Outgoing = { url: string; headers: Record<string, string | string[]>; peerConnections: PeerConnections }
 
 /** Sends a request to another process. */
-function send(request: IncomingMessage, { url, headers }: Outgoing, agent: Agent | false) {
+function send(request: IncomingMessage, { url, headers, peerConnections }: Outgoing, agent: Agent | false) {
   const target = new URL(url)
   const open = target.protocol === 'https:' ? httpsRequest : httpRequest
   const outgoing = open({
@@ -28,7 +29,8 @@ function send(request: IncomingMessage, { url, headers }: Outgoing, agent: Agent
     path: request.url,
     headers,
     setHost: false,
-    ...(target.protocol === 'https:' ? {} : { agent }),
+    agent,
+    ...(target.protocol === 'https:' ? peerConnections.tlsFor(target) : {}),
   })
   outgoing.setTimeout(answerMs, () => outgoing.destroy(new Error('The process did not answer')))
   return outgoing
@@ -86,11 +88,12 @@ type HostForward = {
   vouch: (request: { id: string; address: string }) => Record<string, string>
   /** Called with each connection that was switched to another protocol. */
   track: (connection: TcpSocket) => void
+  peerConnections: PeerConnections
 }
 
 /** Returns a handler that forwards all requests to the host names of a service to the process of the service. */
-export function forwardedHost({ url, owns, vouch, track }: HostForward): HostHandler {
-  const agent = new Agent({ keepAlive: true, maxSockets: limits.waiting })
+export function forwardedHost({ url, owns, vouch, track, peerConnections }: HostForward): HostHandler {
+  const agent = new (url.startsWith('https:') ? HttpsAgent : Agent)({ keepAlive: true, maxSockets: limits.waiting })
   const headersFor = (request: IncomingMessage) => {
     const id = randomUUID()
     const address = request.socket.remoteAddress ?? ''
@@ -99,7 +102,7 @@ export function forwardedHost({ url, owns, vouch, track }: HostForward): HostHan
   return {
     owns,
     request(request, response) {
-      const outgoing = send(request, { url, headers: headersFor(request) }, agent)
+      const outgoing = send(request, { url, headers: headersFor(request), peerConnections }, agent)
       outgoing.on('error', () => refuse(response))
       outgoing.on('response', (received) => {
         outgoing.setTimeout(0)
@@ -112,7 +115,7 @@ export function forwardedHost({ url, owns, vouch, track }: HostForward): HostHan
     upgrade(request, connection, head) {
       connection.on('error', () => {})
       const headers = headersFor(request)
-      forwardUpgrade(request, { url, headers, connection, head, onOpen: () => track(connection) })
+      forwardUpgrade(request, { url, headers, peerConnections, connection, head, onOpen: () => track(connection) })
         .then((refusal) => {
           if (refusal === undefined) return
           connection.write(headOf(refusal))

@@ -6,6 +6,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Pool } from 'undici'
 import type { Caller } from '../access/caller.ts'
 import { limits } from '../limits.ts'
+import type { PeerConnections } from '../tls/peer-connections.ts'
 import { forwardUpgrade } from './forward-connection.ts'
 import { type Authorize, incomingRequestOf, toRoute } from './incoming-request.ts'
 import { requireHandshake, type Sockets, type Upgrade } from './sockets.ts'
@@ -36,6 +37,7 @@ const ownToConnection = new Set(
 
 type ForwardOptions = {
   forwards: Forward[]
+  peerConnections: PeerConnections
   authorize: Authorize
   streams: StreamingResponses
   sockets: Sockets
@@ -48,7 +50,13 @@ export async function forwardRoutes(app: FastifyInstance, options: ForwardOption
   // The library is loaded on demand, because loading takes time and most installations have one process.
   const { Pool } = await import('undici')
   const openPool = (url: string, connections: number) =>
-    new Pool(url, { connections, pipelining: 1, headersTimeout: 60_000, bodyTimeout: 0 })
+    new Pool(url, {
+      connections,
+      pipelining: 1,
+      headersTimeout: 60_000,
+      bodyTimeout: 0,
+      connect: { ...options.peerConnections.tls },
+    })
   for (const forward of options.forwards) {
     const pool = openPool(forward.url, 64)
     // Streams and waiting requests use their own pool, so that they do not block other requests.
@@ -94,7 +102,13 @@ export async function forwardRoutes(app: FastifyInstance, options: ForwardOption
 async function passSocket(
   { connection, head, response }: Upgrade,
   forward: Forward,
-  { request, reply, sockets, complete }: { request: FastifyRequest; reply: FastifyReply } & ForwardOptions,
+  {
+    request,
+    reply,
+    sockets,
+    complete,
+    peerConnections,
+  }: { request: FastifyRequest; reply: FastifyReply } & ForwardOptions,
 ): Promise<FastifyReply> {
   const release = sockets.reserve(request.caller as Caller)
   const { origin: _, ...headers } = headersFor(request, forward)
@@ -107,7 +121,7 @@ async function passSocket(
   }
   try {
     const to = { url: forward.url, headers: { ...headers, host: new URL(forward.url).host } }
-    const refusal = await forwardUpgrade(request.raw, { ...to, connection, head, onOpen })
+    const refusal = await forwardUpgrade(request.raw, { ...to, peerConnections, connection, head, onOpen })
     if (refusal === undefined) return reply
     release()
     reply.code(refusal.statusCode ?? 503)

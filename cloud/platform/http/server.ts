@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { randomUUID } from 'node:crypto'
 import { createServer as createHttpServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
+import { createServer as createHttpsServer } from 'node:https'
 import type { Socket as TcpSocket } from 'node:net'
 import { Readable } from 'node:stream'
 import cors from '@fastify/cors'
@@ -22,6 +23,9 @@ import { limits } from '../limits.ts'
 import type { Log } from '../log.ts'
 import type { LocalOperation } from '../operation.ts'
 import { type AnonymousCaller, type Answer, type HostHandler, JsonText } from '../service.ts'
+import type { CertificateFiles } from '../tls/certificate-files.ts'
+import type { CertificatePair } from '../tls/certificate-pair.ts'
+import type { PeerConnections } from '../tls/peer-connections.ts'
 import type { RequestTrace, Tracing } from '../tracing.ts'
 import { BodyBudget, bodyBytesOf } from './body-budget.ts'
 import type { CompletedRequest } from './completed-request.ts'
@@ -56,6 +60,9 @@ export type ServerOptions = {
   log: Log
   trustedProxies: string[]
   corsOrigins: string[]
+  /** The certificate of the server. Undefined if it does not use TLS. */
+  tls: CertificateFiles | undefined
+  peerConnections: PeerConnections
   /** Headers that are added to every response. */
   headers: Record<string, string>
 }
@@ -81,12 +88,22 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   const hosts = [
     ...options.hosts,
     ...options.forwards.flatMap(({ url, ownsHost: owns, vouch }) =>
-      owns === undefined ? [] : [forwardedHost({ url, owns, vouch, track: (connection) => sockets.track(connection) })],
+      owns === undefined
+        ? []
+        : [
+            forwardedHost({
+              url,
+              owns,
+              vouch,
+              track: (connection) => sockets.track(connection),
+              peerConnections: options.peerConnections,
+            }),
+          ],
     ),
   ]
   const app = fastify({
     logger: false,
-    serverFactory: (handler) => httpServer({ handler, hosts, sockets }),
+    serverFactory: (handler) => httpServer({ handler, hosts, sockets, tls: options.tls }),
     bodyLimit: limits.bodyBytes,
     forceCloseConnections: 'idle',
     trustProxy: options.trustedProxies.length > 0 ? options.trustedProxies : false,
@@ -156,10 +173,15 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   return app
 }
 
-type HttpServerOptions = { handler: RequestListener; hosts: readonly HostHandler[]; sockets: Sockets }
+type HttpServerOptions = {
+  handler: RequestListener
+  hosts: readonly HostHandler[]
+  sockets: Sockets
+  tls: CertificateFiles | undefined
+}
 
 /** Creates the server of the HTTP library. Requests to the host names of a service do not reach the routes. */
-function httpServer({ handler, hosts, sockets }: HttpServerOptions): Server {
+function httpServer({ handler, hosts, sockets, tls }: HttpServerOptions): Server {
   const settings = {
     maxHeaderSize: limits.parserHeaderBytes,
     requestTimeout: limits.requestMs,
@@ -169,11 +191,20 @@ function httpServer({ handler, hosts, sockets }: HttpServerOptions): Server {
         ? sockets.isUpgrade(request)
         : request.headers.upgrade?.toLowerCase() === 'websocket',
   }
-  return createHttpServer(settings, (request, response) => {
+  const listener: RequestListener = (request, response) => {
     const host = hostOf(hosts, request)
     if (host === undefined) handler(request, response)
     else host.request(request, response)
-  })
+  }
+  if (tls === undefined) return createHttpServer(settings, listener)
+  const secureOptions = ({ cert, key }: CertificatePair) => ({ cert, key, minVersion: 'TLSv1.2' as const })
+  const server = createHttpsServer(
+    { ...settings, ...secureOptions(tls.pair), handshakeTimeout: limits.handshakeMs },
+    listener,
+  )
+  // New connections use the new certificate. Open connections continue.
+  tls.onChange((pair) => server.setSecureContext(secureOptions(pair)))
+  return server as unknown as Server
 }
 
 function hostOf(hosts: readonly HostHandler[], { headers }: IncomingMessage): HostHandler | undefined {

@@ -16,6 +16,7 @@ import { limits } from '../limits.ts'
 import { createLog } from '../log.ts'
 import { authorize, socketOperation } from '../operation.ts'
 import type { HostHandler, SocketHandler } from '../service.ts'
+import { PeerConnections } from '../tls/peer-connections.ts'
 import type { CompletedRequest } from './completed-request.ts'
 import type { Forward } from './forward.ts'
 import { createServer } from './server.ts'
@@ -83,6 +84,8 @@ async function listen({ handler, forwards = [], hosts = [] }: TestServerOptions)
             }),
           ],
     forwards,
+    tls: undefined,
+    peerConnections: new PeerConnections({ authority: undefined }),
     hosts,
     pages: [],
     origins: () => [origin],

@@ -45,6 +45,8 @@ type Overrides = Partial<
     | 'remoteAccessHost'
     | 'artefacts'
     | 'outboundAllow'
+    | 'tls'
+    | 'peerAuthority'
   >
 > & {
   arrangement?: Arrangement
@@ -391,6 +393,8 @@ const defaults = {
   remoteAccessHost: '*.localhost',
   tokenLifetimeSeconds: 3600,
   internalUrl: undefined,
+  tls: undefined,
+  peerAuthority: undefined,
   externalIssuers: [],
   rateLimit: 1_000_000,
   outboundAllow: [],
@@ -434,7 +438,7 @@ async function openProcesses(database: TestDatabase, overrides: Overrides): Prom
     processes.clouds.push(cloud)
     return cloud
   }
-  if (arrangement === 'split') await openSplit(open)
+  if (arrangement === 'split') await openSplit(open, overrides.tls === undefined ? 'http' : 'https')
   else await open([], new Map())
   return processes
 }
@@ -461,13 +465,16 @@ const splitProcesses = 3
  * Opens the services in several processes, and the front in one more process, so that every call crosses a process
  * boundary.
  */
-async function openSplit(open: (local: string[], remote: Map<string, string>) => Promise<Cloud>): Promise<void> {
+async function openSplit(
+  open: (local: string[], remote: Map<string, string>) => Promise<Cloud>,
+  protocol: 'http' | 'https',
+): Promise<void> {
   const urls = new Map<string, string>()
   for (let process = 0; process < splitProcesses; process++) {
     const names = services.filter((_, index) => index % splitProcesses === process).map(({ contract }) => contract.name)
     const cloud = await open(names, urls)
     const port = await cloud.listen({ host: '127.0.0.1', port: 0 })
-    for (const name of names) urls.set(name, `http://127.0.0.1:${port}`)
+    for (const name of names) urls.set(name, `${protocol}://127.0.0.1:${port}`)
   }
   await open([], urls)
 }

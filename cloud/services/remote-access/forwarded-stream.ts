@@ -9,6 +9,8 @@ import type { Context } from '../../platform/service.ts'
 
 /** Streams that another process of the platform opens, because it holds the tunnel of the gateway. */
 
+type PeerContext = Pick<Context, 'peerAuthorization' | 'peerConnections'>
+
 type PeerStream = {
   /** The address of the other process. */
   url: string
@@ -23,7 +25,7 @@ const refusalBytes = 64 * 1024
 
 /** Opens a stream of a session at another process, on behalf of the caller. Throws the problem of the other process. */
 export async function openPeerSocket(
-  context: Pick<Context, 'peerAuthorization'>,
+  context: PeerContext,
   caller: Caller,
   { url, id, request }: PeerStream,
 ): Promise<WebSocket> {
@@ -37,7 +39,7 @@ export async function openPeerSocket(
  * user listens. The user resumes it.
  */
 export async function openSocket(
-  context: Pick<Context, 'peerAuthorization'>,
+  context: PeerContext,
   caller: Caller,
   { url, path, protocol }: { url: string; path: string; protocol: string },
 ): Promise<WebSocket> {
@@ -47,6 +49,7 @@ export async function openSocket(
     maxPayload: limits.socketMessageBytes,
     perMessageDeflate: false,
     followRedirects: false,
+    ...context.peerConnections.tls,
   })
   const { promise, resolve, reject } = Promise.withResolvers<WebSocket>()
   const unreachable = (error: unknown) =>

@@ -167,7 +167,7 @@ export class SessionStreams {
     const elsewhere = caller.byPeer === true ? undefined : await this.#tunnels.findElsewhere(owner)
     if (elsewhere === undefined) throw gatewayOffline(gatewayId)
     const authorization = await this.#context.peerAuthorization(caller)
-    const send = overHttp({ baseUrl: elsewhere.processUrl })
+    const send = overHttp({ baseUrl: elsewhere.processUrl, fetch: this.#context.peerConnections.fetch })
     const peer = client(remoteAccess, (contract, name, input) =>
       send(contract, name, { ...input, headers: { ...input.headers, authorization } }),
     )
