@@ -1,25 +1,11 @@
 import { type Static, Type } from 'typebox'
 import { empty, media, type Operation } from './contract.ts'
 import { closed, data, Name, page, pageQuery, Timestamp, Uuid } from './envelope.ts'
+import { type StepUpAction, signInLimits, stepUpActions } from './sign-in-limits.ts'
 
 /** The operations for the sign-in policy, the second factor, step-up and sessions. They are part of the contract `identity`. */
 
-/** The limits of sign-in security. */
-export const signInLimits = {
-  passkeys: 20,
-  recoveryCodes: 10,
-  /** The time to complete a sign-in after the password, in seconds. */
-  pendingSeconds: 600,
-  /** Wrong codes in one pending sign-in, after which the user must enter the password again. */
-  wrongCodes: 5,
-  stepUpMinutes: { minimum: 1, maximum: 720 },
-  idleMinutes: { minimum: 5, maximum: 43_200 },
-  absoluteHours: { minimum: 1, maximum: 8_760 },
-} as const
-
-/** The kinds of dangerous actions for which a policy can require that the user signs in again. */
-export const stepUpActions = ['credentials', 'remote-access', 'updates', 'access'] as const
-export type StepUpAction = (typeof stepUpActions)[number]
+export { type StepUpAction, signInLimits, stepUpActions } from './sign-in-limits.ts'
 
 const Html = media('text/html; charset=utf-8')
 

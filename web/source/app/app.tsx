@@ -71,6 +71,11 @@ const Console = lazy(async () => {
   return { default: () => <RouterProvider router={router} /> }
 })
 
+/** The dialogs of the session. Their code is loaded after the console. */
+const SessionDialogs = lazy(async () => ({
+  default: (await import('./session/session-dialogs.tsx')).SessionDialogs,
+}))
+
 function SignedInApp({ context }: { context: AppContextValue }) {
   const queryClient = useMemo(newQueryClient, [])
   const language = usePreferenceValue(context, { name: 'language', values: languages, fallback: languageOfBrowser() })
@@ -86,6 +91,9 @@ function SignedInApp({ context }: { context: AppContextValue }) {
         <QueryClientProvider client={queryClient}>
           <Suspense fallback={<Loading />}>
             <Console />
+          </Suspense>
+          <Suspense>
+            <SessionDialogs />
           </Suspense>
         </QueryClientProvider>
       </LanguageContext>

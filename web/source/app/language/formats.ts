@@ -13,6 +13,8 @@ export type Formats = {
   /** Formats a time relative to now: `3 minutes ago`, `in 2 hours`. */
   relative(timestamp: string, now?: number): string
   duration(ms: number): string
+  /** Formats a number of minutes in words, in the largest unit without a remainder: `30 minutes`, `12 hours`. */
+  minutes(count: number): string
   bytes(count: number): string
 }
 
@@ -23,6 +25,11 @@ const units = [
   ['hour', 3_600],
   ['minute', 60],
   ['second', 1],
+] as const
+
+const minuteUnits = [
+  ['day', 1_440],
+  ['hour', 60],
 ] as const
 
 const cache = new Map<Language, Formats>()
@@ -59,6 +66,10 @@ function createFormats(locale: string): Formats {
       const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60]
       const parts = [hours && `${hours} h`, minutes && `${minutes} min`, hours === 0 && `${seconds % 60} s`]
       return parts.filter(Boolean).join(' ')
+    },
+    minutes(count) {
+      const [unit, size] = minuteUnits.find(([, each]) => count >= each && count % each === 0) ?? ['minute', 1]
+      return new Intl.NumberFormat(locale, { style: 'unit', unit, unitDisplay: 'long' }).format(count / size)
     },
     bytes(count) {
       const step = [1e3, 1e6, 1e9].findLastIndex((size) => count >= size) + 1

@@ -3,6 +3,8 @@ import { createContext, use } from 'react'
 import type { Api, FetchOperation } from '../api/client.ts'
 import type { LiveEvents } from '../live/live-events.ts'
 import type { PreferenceStore } from '../preferences/preference-store.ts'
+import type { IdentityConfirmation } from '../step-up/identity-confirmation.ts'
+import type { IdleMonitor } from './idle-monitor.ts'
 import type { Rights } from './rights.ts'
 
 export type CurrentUser = {
@@ -22,6 +24,10 @@ export type AppContextValue = {
   fetchOperation: FetchOperation
   live: LiveEvents
   preferences: PreferenceStore
+  idle: IdleMonitor
+  confirmation: IdentityConfirmation
+  /** Opens a window in which the user signs in again. */
+  signInAgain(signal: AbortSignal): Promise<void>
   signOut(): Promise<void>
 }
 

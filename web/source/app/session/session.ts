@@ -1,4 +1,4 @@
-import { Failure } from '../api/failure.ts'
+import { Failure, isFailure } from '../api/failure.ts'
 import { request, send } from '../api/http.ts'
 
 /**
@@ -24,7 +24,13 @@ export type Metadata = {
  * `SignInAttempt` is the state of one sign-in. It contains the values that the response of the server is checked
  * against, and the address of the page to return to.
  */
-type SignInAttempt = { state: string; verifier: string; address: string }
+type SignInAttempt = {
+  state: string
+  verifier: string
+  address: string
+  /** The broadcast channel of the window that opened this window for the sign-in, and that waits for its result. */
+  channel?: string
+}
 
 type Tokens = { access_token: string; expires_in: number; refresh_token: string }
 
@@ -51,9 +57,17 @@ export function onSignedOutElsewhere(listener: () => void): () => void {
  * something on that page.
  */
 export async function beginSignIn(metadata: Metadata, { silent = false } = {}): Promise<void> {
-  const address = `${location.pathname}${location.search}${location.hash}`
-  const attempt: SignInAttempt = { state: randomText(), verifier: randomText(), address }
+  const attempt = newAttempt()
   sessionStorage.setItem(attemptKey, JSON.stringify(attempt))
+  location.assign(await authorizationUrl(metadata, attempt, silent ? 'none' : undefined))
+}
+
+function newAttempt(): SignInAttempt {
+  const address = `${location.pathname}${location.search}${location.hash}`
+  return { state: randomText(), verifier: randomText(), address }
+}
+
+async function authorizationUrl(metadata: Metadata, attempt: SignInAttempt, prompt?: 'none' | 'login') {
   const query = new URLSearchParams({
     response_type: 'code',
     client_id: clientId,
@@ -61,37 +75,56 @@ export async function beginSignIn(metadata: Metadata, { silent = false } = {}): 
     state: attempt.state,
     code_challenge: await challengeOf(attempt.verifier),
     code_challenge_method: 'S256',
-    ...(silent ? { prompt: 'none' } : {}),
+    ...(prompt && { prompt }),
   })
-  location.assign(`${metadata.authorization_endpoint}?${query}`)
+  return `${metadata.authorization_endpoint}?${query}`
 }
 
-/** Handles the redirect from the sign-in page. Returns undefined if the user has to sign in. */
-export async function finishSignIn(metadata: Metadata): Promise<Session | undefined> {
+/**
+ * Handles the redirect from the sign-in page. Returns undefined if the user has to sign in, and `elsewhere` if another
+ * window opened this window and continues the sign-in.
+ */
+export async function finishSignIn(metadata: Metadata): Promise<Session | 'elsewhere' | undefined> {
   const answer = new URLSearchParams(location.search)
   const attempt = takeAttempt()
   history.replaceState(null, '', consoleAddress(attempt?.address))
+  if (attempt?.channel !== undefined) {
+    new BroadcastChannel(attempt.channel).postMessage(String(answer))
+    close()
+    return 'elsewhere'
+  }
+  const checked = checkAnswer(metadata, attempt, answer)
+  if (!answer.has('code')) localStorage.removeItem(signedInKey)
+  if (answer.get('error') === 'login_required') return undefined
+  const tokens = await exchangeCode(metadata, checked, answer)
+  localStorage.setItem(signedInKey, 'yes')
+  return new Session(metadata, tokens)
+}
+
+/** Checks that the response of the sign-in page belongs to this attempt and comes from this server. */
+function checkAnswer(metadata: Metadata, attempt: SignInAttempt | undefined, answer: URLSearchParams): SignInAttempt {
   if (attempt === undefined || answer.get('state') !== attempt.state) {
     throw signInFailure('This sign-in was not started in this browser, or has already finished')
   }
   if (answer.get('iss') !== metadata.issuer) throw signInFailure('The response was issued by another server')
+  return attempt
+}
+
+/** Exchanges the authorization code of a checked response for tokens. */
+function exchangeCode(metadata: Metadata, attempt: SignInAttempt, answer: URLSearchParams): Promise<Tokens> {
   const code = answer.get('code')
   if (code === null) {
-    localStorage.removeItem(signedInKey)
-    if (answer.get('error') === 'login_required') return undefined
     throw signInFailure(
       answer.get('error_description') ?? 'The server rejected the sign-in',
       answer.get('error') ?? undefined,
     )
   }
-  const tokens = await requestTokens(metadata, {
+  return requestTokens(metadata, {
     grant_type: 'authorization_code',
     code,
     code_verifier: attempt.verifier,
     redirect_uri: redirectUri(),
   })
-  localStorage.setItem(signedInKey, 'yes')
-  return new Session(metadata, tokens)
 }
 
 /** Returns the stored attempt and deletes it, so that it can be used only once. */
@@ -142,6 +175,10 @@ export class Session {
   #renewing: Promise<void> | undefined
   /** Is called when the session has ended and the user must sign in again. */
   onEnded: () => void = () => {}
+  /** Returns whether the user made no input for so long that the session must not be used any more. */
+  isIdle: () => boolean = () => false
+  /** Is called when an action requires that the user confirms their identity. Returns false if the user cancels. */
+  confirmIdentity: () => Promise<boolean> = async () => false
 
   constructor(metadata: Metadata, tokens: Tokens) {
     this.#metadata = metadata
@@ -151,17 +188,23 @@ export class Session {
 
   /**
    * Sends a request with the access token. If the server rejects the token, the token is renewed and the request is
-   * repeated.
+   * repeated. If the server still requires that the user confirms their identity, the user is asked once.
    */
   async request(path: string, init: RequestInit = {}): Promise<Response> {
-    if (performance.now() > this.#renewAt) await this.#renew()
+    if (performance.now() > this.#renewAt) await this.renew()
     try {
       return await request(path, this.#signed(init))
     } catch (error) {
       if (!(error instanceof Failure && error.status === 401)) throw error
-      await this.#renew()
-      return request(path, this.#signed(init))
     }
+    await this.renew()
+    try {
+      return await request(path, this.#signed(init))
+    } catch (error) {
+      if (!isFailure(error, 'step_up_required') || !(await this.confirmIdentity())) throw error
+    }
+    await this.renew()
+    return request(path, this.#signed(init))
   }
 
   /** Ends the session on the server and in this browser. */
@@ -171,31 +214,75 @@ export class Session {
     localStorage.removeItem(signedInKey)
   }
 
+  /**
+   * Opens a window in which the user signs in again, and continues with the new session. The page keeps its state. The
+   * function throws a `Failure` if another user signs in, and never returns if the user closes the window.
+   */
+  async signInAgain({ userId, signal }: { userId: string; signal: AbortSignal }): Promise<void> {
+    const attempt: SignInAttempt = { ...newAttempt(), channel: randomText() }
+    const answer = nextMessage(String(attempt.channel), signal)
+    const url = await authorizationUrl(this.#metadata, attempt, 'login')
+    // The new window gets a copy of the session storage.
+    sessionStorage.setItem(attemptKey, JSON.stringify(attempt))
+    open(url, '_blank', 'popup,width=520,height=720')
+    sessionStorage.removeItem(attemptKey)
+    const received = new URLSearchParams(await answer)
+    const tokens = await exchangeCode(this.#metadata, checkAnswer(this.#metadata, attempt, received), received)
+    const user = await send<{ sub: string }>('/oauth/userinfo', { headers: authorizationOf(tokens) })
+    const isSame = user.sub === userId
+    await this.#revoke(isSame ? this.#tokens : tokens)
+    if (!isSame) throw signInFailure('Another user signed in. Sign in with the account that you use here')
+    this.#setTokens(tokens)
+  }
+
+  #revoke({ refresh_token }: Tokens): Promise<unknown> {
+    const body = new URLSearchParams({ token: refresh_token, client_id: clientId })
+    return send('/oauth/revoke', { method: 'POST', body })
+  }
+
   #signed(init: RequestInit): RequestInit {
     const headers = new Headers(init.headers)
-    headers.set('authorization', `Bearer ${this.#tokens.access_token}`)
+    headers.set('authorization', authorizationOf(this.#tokens).authorization)
     return { ...init, headers }
   }
 
   /** Renews the tokens. Concurrent requests share one renewal, because each refresh token can be used only once. */
-  #renew(): Promise<void> {
-    const grant = { grant_type: 'refresh_token', refresh_token: this.#tokens.refresh_token }
-    this.#renewing ??= requestTokens(this.#metadata, grant)
-      .then((tokens) => this.#setTokens(tokens))
-      .catch((error) => {
-        if (!(error instanceof Failure && error.status === 400)) throw error
-        localStorage.removeItem(signedInKey)
-        this.onEnded()
-        throw new Failure({ title: 'Session ended', detail: 'Sign in again', code: 'unauthenticated' })
-      })
-      .finally(() => {
-        this.#renewing = undefined
-      })
+  renew(): Promise<void> {
+    this.#renewing ??= this.#requestRenewal().finally(() => {
+      this.#renewing = undefined
+    })
     return this.#renewing
+  }
+
+  async #requestRenewal(): Promise<void> {
+    const ended = new Failure({ title: 'Session ended', detail: 'Sign in again', code: 'unauthenticated' })
+    if (this.isIdle()) throw ended
+    try {
+      const grant = { grant_type: 'refresh_token', refresh_token: this.#tokens.refresh_token }
+      this.#setTokens(await requestTokens(this.#metadata, grant))
+    } catch (error) {
+      if (!(error instanceof Failure && error.status === 400)) throw error
+      localStorage.removeItem(signedInKey)
+      this.onEnded()
+      throw ended
+    }
   }
 
   #setTokens(tokens: Tokens): void {
     this.#tokens = tokens
     this.#renewAt = performance.now() + tokens.expires_in * 1000 - renewBeforeMs
   }
+}
+
+function authorizationOf({ access_token }: Tokens): { authorization: string } {
+  return { authorization: `Bearer ${access_token}` }
+}
+
+/** Returns the next message of a broadcast channel. */
+function nextMessage(name: string, signal: AbortSignal): Promise<string> {
+  const channel = new BroadcastChannel(name)
+  const { promise, resolve, reject } = Promise.withResolvers<string>()
+  channel.onmessage = ({ data }) => resolve(String(data))
+  signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+  return promise.finally(() => channel.close())
 }

@@ -1,7 +1,7 @@
 import { type ReactNode, useState } from 'react'
 import { ProblemMessage } from '../../components/feedback/problem-message.tsx'
 import { usePageTitle } from '../../components/page/page-title.ts'
-import { useLanguage, useText } from '../language/language-context.tsx'
+import { useFormats, useLanguage, useText } from '../language/language-context.tsx'
 import { areas } from '../navigation/areas.ts'
 import { beginSignIn, type Metadata } from './session.ts'
 import { signedOutMessages } from './signed-out-messages.ts'
@@ -43,7 +43,6 @@ export function SignInPage({ metadata, reason }: SignInPageProps) {
   usePageTitle('')
   const path = location.pathname.replace(/^\/console/, '')
   const requestedArea = areas.find((area) => area.path !== '/' && path.startsWith(area.path))
-  const reasons = { 'signed-out': text.signedOut, ended: text.ended, elsewhere: text.signedOutElsewhere }
   const signIn = () => {
     setRedirecting(true)
     beginSignIn(metadata).catch((error) => {
@@ -57,7 +56,7 @@ export function SignInPage({ metadata, reason }: SignInPageProps) {
       <div className="signed-out-hero">
         {reason !== undefined && (
           <p className="signed-out-notice" role="status">
-            {reasons[reason]}
+            <ReasonText reason={reason} />
           </p>
         )}
         <h1>{text.headline}</h1>
@@ -85,6 +84,13 @@ export function SignInPage({ metadata, reason }: SignInPageProps) {
       </section>
     </SignedOutLayout>
   )
+}
+
+function ReasonText({ reason }: { reason: SignedOutReason }) {
+  const text = useText(signedOutMessages)
+  const formats = useFormats()
+  if (typeof reason === 'object') return text.idle(formats.minutes(reason.idleMinutes))
+  return { 'signed-out': text.signedOut, ended: text.ended, elsewhere: text.signedOutElsewhere }[reason]
 }
 
 export function StartupErrorPage({ failure, onRetry }: { failure: unknown; onRetry: () => void }) {

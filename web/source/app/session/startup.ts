@@ -1,7 +1,9 @@
 import { createApi } from '../api/client.ts'
 import { LiveEvents } from '../live/live-events.ts'
 import { PreferenceStore } from '../preferences/preference-store.ts'
+import { IdentityConfirmation } from '../step-up/identity-confirmation.ts'
 import type { AppContextValue } from './app-context.tsx'
+import { IdleMonitor } from './idle-monitor.ts'
 import { rightsOf } from './rights.ts'
 import {
   beginSignIn,
@@ -28,6 +30,7 @@ export async function resolveStartup(): Promise<StartupResult> {
   if (wrongAddress !== undefined) return wrongAddress
   if (location.pathname === '/auth/callback') {
     const session = await finishSignIn(metadata)
+    if (session === 'elsewhere') return { kind: 'redirecting' }
     return session === undefined ? { kind: 'signed-out', metadata } : { kind: 'signed-in', metadata, session }
   }
   if (location.pathname === '/') history.replaceState(null, '', '/console/')
@@ -53,7 +56,7 @@ function checkAddress({ issuer }: Metadata): StartupResult | undefined {
   return { kind: 'wrong-address', home: home.origin }
 }
 
-export type SignedOutReason = 'signed-out' | 'ended' | 'elsewhere'
+export type SignedOutReason = 'signed-out' | 'ended' | 'elsewhere' | { idleMinutes: number }
 
 type UserSessionOptions = { onSignedOut: (reason: SignedOutReason) => void }
 
@@ -69,10 +72,22 @@ export async function startUserSession(
     PreferenceStore.open(api),
   ])
   const live = new LiveEvents(fetchOperation)
+  const confirmation = new IdentityConfirmation()
   const end = (reason: SignedOutReason) => {
     live.stop()
-    onSignedOut(reason)
+    idle.stop()
+    onSignedOut(idle.isNearlyExpired() && reason !== 'signed-out' ? { idleMinutes: idle.limitMinutes } : reason)
   }
+  const idle = new IdleMonitor({
+    // A failed renewal needs no message here. The next request of a page fails, too, and its page shows the failure.
+    onUse: () => session.renew().catch(() => {}),
+    onExpired: () => {
+      session.signOut().catch(() => {})
+      end('ended')
+    },
+  })
+  session.isIdle = () => idle.isExpired()
+  session.confirmIdentity = () => confirmation.request()
   session.onEnded = () => end('ended')
   onSignedOutElsewhere(() => end('elsewhere'))
   live.start()
@@ -82,5 +97,16 @@ export async function startUserSession(
     history.replaceState(null, '', '/console/')
     end('signed-out')
   }
-  return { user, rights: rightsOf(rights.data.permissions), api, fetchOperation, live, preferences, signOut }
+  return {
+    user,
+    rights: rightsOf(rights.data.permissions),
+    api,
+    fetchOperation,
+    live,
+    preferences,
+    idle,
+    confirmation,
+    signInAgain: (signal) => session.signInAgain({ userId: user.sub, signal }),
+    signOut,
+  }
 }

@@ -45,6 +45,8 @@ type TextFieldProps = FieldProps & {
   onChange: (value: string) => void
   type?: 'text' | 'password' | 'number' | 'search' | 'url' | 'datetime-local' | 'date' | 'time'
   autoComplete?: HTMLInputAutoCompleteAttribute
+  /** The on-screen keyboard of phones and tablets, if it differs from the keyboard for the type. */
+  inputMode?: 'numeric'
   placeholder?: string
   maxLength?: number
   isCode?: boolean
@@ -54,7 +56,7 @@ type TextFieldProps = FieldProps & {
 }
 
 export function TextField({ value, onChange, type = 'text', ref, isCode, suggestions, ...props }: TextFieldProps) {
-  const { autoComplete = 'off', placeholder, maxLength, isRequired, isDisabled } = props
+  const { autoComplete = 'off', inputMode, placeholder, maxLength, isRequired, isDisabled } = props
   return (
     <Field {...props}>
       {({ id, describedBy, isInvalid }) => (
@@ -67,6 +69,7 @@ export function TextField({ value, onChange, type = 'text', ref, isCode, suggest
             type={type}
             value={value}
             autoComplete={autoComplete}
+            inputMode={inputMode}
             placeholder={placeholder}
             maxLength={maxLength}
             required={isRequired}

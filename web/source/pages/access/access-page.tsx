@@ -4,11 +4,13 @@ import { AccessGroups } from './access-groups.tsx'
 import { AccessCheck } from './grants/access-check.tsx'
 import { Grants } from './grants/grants.tsx'
 import { accessMessages } from './messages.ts'
+import { Providers } from './providers/providers.tsx'
 import { Roles } from './roles/roles.tsx'
 import { ServiceAccounts } from './service-accounts/service-accounts.tsx'
+import { SignInPolicyView } from './sign-in-policy/sign-in-policy.tsx'
 import { Users } from './users/users.tsx'
 
-/** `AccessPage` manages users, service accounts, roles, access groups and role assignments. */
+/** `AccessPage` manages users, service accounts, roles, role assignments, identity providers and the sign-in policy. */
 export function AccessPage() {
   const text = useText(accessMessages)
   return (
@@ -22,6 +24,8 @@ export function AccessPage() {
         roles: { title: text.roles, View: Roles },
         groups: { title: text.groups, View: AccessGroups },
         grants: { title: text.grants, View: Grants },
+        providers: { title: text.providers, View: Providers },
+        policy: { title: text.policy, View: SignInPolicyView },
         why: { title: text.check, View: AccessCheck },
       }}
     />

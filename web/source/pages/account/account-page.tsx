@@ -3,45 +3,87 @@ import { useQuery } from '@tanstack/react-query'
 import { useGroupNames } from '../../app/api/access-groups.ts'
 import { useOperationQuery } from '../../app/api/queries.ts'
 import { useLanguage, useText } from '../../app/language/language-context.tsx'
+import { useSearchState } from '../../app/navigation/search-state.ts'
 import { useAppContext } from '../../app/session/app-context.tsx'
 import type { Right } from '../../app/session/rights.ts'
+import { Loading } from '../../components/feedback/loading.tsx'
 import { QueryState } from '../../components/feedback/query-state.tsx'
 import { Card } from '../../components/page/card.tsx'
 import { PageHeader } from '../../components/page/page-header.tsx'
 import { usePageTitle } from '../../components/page/page-title.ts'
+import { Tabs } from '../../components/page/tabs.tsx'
 import { KeyValueList } from '../../components/values/key-value-list.tsx'
 import { StatusChip } from '../../components/values/status-chip.tsx'
 import { permissionTitle } from '../access/roles/role-titles.ts'
 import { accountMessages } from './messages.ts'
 import { PasswordForm } from './password-form.tsx'
+import { Security, useAccountSecurity } from './security/security.tsx'
+import { Sessions } from './sessions.tsx'
+import './account.css'
 
-/** `AccountPage` shows the profile and the permissions of the signed-in user, who can change the password there. */
+const views = ['profile', 'security', 'sessions'] as const
+
+/** `AccountPage` shows the profile, the second factors and the sessions of the signed-in user. */
 export function AccountPage() {
   const text = useText(accountMessages)
   const { user } = useAppContext()
+  const [search, setSearch] = useSearchState<'view'>()
+  const view = views.find((each) => each === search.view) ?? 'profile'
   usePageTitle(text.title)
-  const roles = user.roles.map((role) => <StatusChip key={role}>{role}</StatusChip>)
   return (
     <>
       <PageHeader title={user.name} />
-      <div className="cards">
-        <Card title={text.signedIn}>
-          <KeyValueList
-            items={[
-              { name: text.name, value: user.preferred_username },
-              { name: text.tenant, value: user.tenant_name },
-              { name: text.roles, value: roles.length === 0 ? text.none : <span className="chips">{roles}</span> },
-            ]}
-          />
-        </Card>
-        <Card title={text.change}>
-          <PasswordForm />
-        </Card>
-        <Card title={text.rights} size="wide">
-          <PermissionList />
-        </Card>
-      </div>
+      <Tabs
+        label={text.views}
+        tabs={views.map((id) => ({ id, label: text[id] }))}
+        chosen={view}
+        onChoose={(id) => setSearch({ view: id === 'profile' ? undefined : id })}
+      >
+        {view === 'profile' && <Profile />}
+        {view === 'security' && <Security />}
+        {view === 'sessions' && <Sessions />}
+      </Tabs>
     </>
+  )
+}
+
+function Profile() {
+  const text = useText(accountMessages)
+  const { user } = useAppContext()
+  const roles = user.roles.map((role) => <StatusChip key={role}>{role}</StatusChip>)
+  return (
+    <div className="cards">
+      <Card title={text.signedIn}>
+        <KeyValueList
+          items={[
+            { name: text.name, value: user.preferred_username },
+            { name: text.tenant, value: user.tenant_name },
+            { name: text.roles, value: roles.length === 0 ? text.none : <span className="chips">{roles}</span> },
+          ]}
+        />
+      </Card>
+      <PasswordCard />
+      <Card title={text.rights} size="wide">
+        <PermissionList />
+      </Card>
+    </div>
+  )
+}
+
+/** `PasswordCard` changes the password. A user of an identity provider has no password here. */
+function PasswordCard() {
+  const text = useText(accountMessages)
+  const security = useAccountSecurity()
+  const { hasPassword = true, provider = null } = security.data?.data ?? {}
+  if (security.isPending) return <Loading />
+  return hasPassword ? (
+    <Card title={text.change}>
+      <PasswordForm />
+    </Card>
+  ) : (
+    <Card title={text.externalTitle}>
+      <p>{text.external(provider ?? '')}</p>
+    </Card>
   )
 }
 

@@ -3,6 +3,13 @@ import { messages } from '../../app/language/language.ts'
 export const accountMessages = messages({
   en: {
     title: 'Your account',
+    views: 'Account views',
+    profile: 'Profile',
+    security: 'Security',
+    sessions: 'Sessions',
+    more: 'Show more',
+    externalTitle: 'Sign-in',
+    external: (provider: string) => `You sign in with ${provider}. Change your password there.`,
     signedIn: 'Signed in',
     name: 'User name',
     tenant: 'Tenant',
@@ -24,6 +31,13 @@ export const accountMessages = messages({
   },
   de: {
     title: 'Ihr Konto',
+    views: 'Ansichten des Kontos',
+    profile: 'Profil',
+    security: 'Sicherheit',
+    sessions: 'Sitzungen',
+    more: 'Mehr anzeigen',
+    externalTitle: 'Anmeldung',
+    external: (provider: string) => `Sie melden sich über ${provider} an. Ändern Sie Ihr Passwort dort.`,
     signedIn: 'Angemeldet',
     name: 'Benutzername',
     tenant: 'Mandant',

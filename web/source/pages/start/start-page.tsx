@@ -14,6 +14,7 @@ import { startMessages } from './messages.ts'
 import { NextCard } from './next-card.tsx'
 import { PlantFigures } from './plant-figures.tsx'
 import { useTotalQuery } from './plant-queries.ts'
+import { SignInNotice } from './sign-in-notice.tsx'
 import './start.css'
 
 /**
@@ -31,6 +32,7 @@ export function StartPage() {
   return (
     <>
       <PageHeader title={text.title} subtitle={text.tenant(user.tenant_name)} />
+      <SignInNotice />
       {canReadAssets ? (
         <Plant canReadJobs={canReadJobs} />
       ) : canReadJobs ? (

@@ -6,6 +6,7 @@ import { useState } from 'react'
 import { keyOf, useOperationQuery } from '../../../app/api/queries.ts'
 import { useText } from '../../../app/language/language-context.tsx'
 import { useApi } from '../../../app/session/app-context.tsx'
+import { ConfirmButton } from '../../../components/dialogs/confirm-button.tsx'
 import { Dialog } from '../../../components/dialogs/dialog.tsx'
 import { QueryState } from '../../../components/feedback/query-state.tsx'
 import { showSuccess } from '../../../components/feedback/toast.ts'
@@ -19,8 +20,10 @@ import { Time } from '../../../components/values/time.tsx'
 import { PrincipalGrants } from '../grants/principal-grants.tsx'
 import { accessMessages } from '../messages.ts'
 import { ActiveState, PrincipalActions } from '../principal-actions.tsx'
+import { UserSessions } from '../sessions/user-sessions.tsx'
+import { FactorState } from './factor-state.tsx'
 
-/** `UserPage` shows a user and the assigned roles. */
+/** `UserPage` shows a user, the assigned roles and the sessions. */
 export function UserPage() {
   const text = useText(accessMessages)
   const { id = '' } = useParams({ strict: false })
@@ -44,12 +47,15 @@ export function UserPage() {
                   { name: text.signInName, value: data.name },
                   { name: text.displayName, value: data.displayName },
                   { name: text.state, value: <ActiveState isDisabled={data.disabled} /> },
+                  { name: text.signsInWith, value: data.provider ?? text.local },
+                  { name: text.secondFactor, value: <FactorState user={data} /> },
                   { name: text.lastSignIn, value: <Time at={data.lastSignInTimestamp} /> },
                   { name: text.created, value: <Time at={data.createdTimestamp} /> },
                 ]}
               />
             </Card>
             <PrincipalGrants principal={{ id: data.id, name: data.name }} />
+            <UserSessions user={{ id: data.id, name: data.name }} />
           </div>
         )}
       </QueryState>
@@ -57,7 +63,8 @@ export function UserPage() {
   )
 }
 
-function Actions({ user: { id, name, displayName, disabled } }: { user: User }) {
+function Actions({ user }: { user: User }) {
+  const { id, name, displayName, disabled, provider, hasSecondFactor } = user
   const text = useText(accessMessages)
   const api = useApi()
   const navigate = useNavigate()
@@ -65,6 +72,11 @@ function Actions({ user: { id, name, displayName, disabled } }: { user: User }) 
   const [isSetting, setSetting] = useState(false)
   const change = async (data: { disabled: boolean } | { password: string } | { displayName: string }) => {
     await api.identity.updateUser({ params: { id }, body: { data } })
+    await queryClient.invalidateQueries({ queryKey: keyOf('identity') })
+  }
+  const resetFactor = async () => {
+    await api.identity.resetSecondFactor({ params: { id } })
+    showSuccess(text.factorReset)
     await queryClient.invalidateQueries({ queryKey: keyOf('identity') })
   }
   const remove = async () => {
@@ -83,9 +95,16 @@ function Actions({ user: { id, name, displayName, disabled } }: { user: User }) 
         onDisable={(isDisabled) => change({ disabled: isDisabled })}
         onRemove={remove}
       />
-      <IxButton variant="secondary" onClick={() => setSetting(true)}>
-        {text.setPassword}
-      </IxButton>
+      {hasSecondFactor && (
+        <ConfirmButton action={text.resetFactor} title={text.resetFactorTitle(name)} onConfirm={resetFactor}>
+          {text.resetFactorDetail}
+        </ConfirmButton>
+      )}
+      {provider === null && (
+        <IxButton variant="secondary" onClick={() => setSetting(true)}>
+          {text.setPassword}
+        </IxButton>
+      )}
       {isSetting && <PasswordDialog onSet={(password) => change({ password })} onClose={() => setSetting(false)} />}
     </>
   )

@@ -17,6 +17,7 @@ import { Toolbar } from '../../../components/tables/toolbar.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { accessMessages } from '../messages.ts'
 import { ActiveState } from '../principal-actions.tsx'
+import { FactorState } from './factor-state.tsx'
 
 /** `Users` lists the users of the tenant. */
 export function Users() {
@@ -48,8 +49,15 @@ type Text = (typeof accessMessages)['en']
 function columnsOf(text: Text): Column<User>[] {
   return [
     { id: 'name', header: text.signInName, width: 220, cell: ({ name }) => name },
-    { id: 'displayName', header: text.displayName, width: 260, cell: ({ displayName }) => displayName },
+    { id: 'displayName', header: text.displayName, width: 220, cell: ({ displayName }) => displayName },
     { id: 'state', header: text.state, width: 140, cell: ({ disabled }) => <ActiveState isDisabled={disabled} /> },
+    {
+      id: 'provider',
+      header: text.signsInWith,
+      width: 180,
+      cell: ({ provider }) => provider ?? <span className="quiet">{text.local}</span>,
+    },
+    { id: 'secondFactor', header: text.secondFactor, width: 150, cell: (user) => <FactorState user={user} /> },
     {
       id: 'lastSignIn',
       header: text.lastSignIn,

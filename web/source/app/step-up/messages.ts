@@ -1,0 +1,48 @@
+import { messages } from '../language/language.ts'
+
+/** The texts of the dialogs that confirm the identity or the activity of the user. */
+export const stepUpMessages = messages({
+  en: {
+    title: 'Confirm your identity',
+    lead: 'This action requires that you confirm your identity. Then it continues.',
+    password: 'Password',
+    code: 'Code',
+    codeFromApp: 'Enter the code from your authenticator app, or a recovery code.',
+    recoveryCode: 'Enter a recovery code.',
+    enterPassword: 'Enter your password',
+    enterCode: 'Enter a code',
+    confirm: 'Confirm',
+    passkey: 'Use passkey',
+    passkeyWaits: 'Follow the instructions of your browser or security key.',
+    passkeyCancelled: 'The passkey was not used. Try again, or use another method.',
+    provider: 'Sign in again',
+    providerLead: 'You sign in with an identity provider. A new window opens, in which you sign in again.',
+    providerWaits: 'Continue in the new window. This page then continues.',
+    noMethod: 'Your account has no method to confirm your identity here. Sign out and sign in again.',
+    idleTitle: 'Are you still there?',
+    idleLead: (seconds: string) => `You will be signed out in ${seconds} seconds, because there was no activity.`,
+    stay: 'Stay signed in',
+  },
+  de: {
+    title: 'Identität bestätigen',
+    lead: 'Für diese Aktion müssen Sie Ihre Identität bestätigen. Danach wird sie fortgesetzt.',
+    password: 'Passwort',
+    code: 'Code',
+    codeFromApp: 'Geben Sie den Code aus Ihrer Authenticator-App oder einen Wiederherstellungscode ein.',
+    recoveryCode: 'Geben Sie einen Wiederherstellungscode ein.',
+    enterPassword: 'Passwort eingeben',
+    enterCode: 'Code eingeben',
+    confirm: 'Bestätigen',
+    passkey: 'Passkey verwenden',
+    passkeyWaits: 'Folgen Sie den Anweisungen des Browsers oder des Sicherheitsschlüssels.',
+    passkeyCancelled: 'Der Passkey wurde nicht verwendet. Versuchen Sie es erneut oder wählen Sie einen anderen Weg.',
+    provider: 'Erneut anmelden',
+    providerLead:
+      'Sie melden sich über einen Identitätsanbieter an. In einem neuen Fenster melden Sie sich dort erneut an.',
+    providerWaits: 'Fahren Sie im neuen Fenster fort. Danach geht es auf dieser Seite weiter.',
+    noMethod: 'Ihr Konto kann die Identität hier nicht bestätigen. Melden Sie sich ab und wieder an.',
+    idleTitle: 'Sind Sie noch da?',
+    idleLead: (seconds: string) => `Sie werden in ${seconds} Sekunden abgemeldet, weil keine Aktivität erkannt wurde.`,
+    stay: 'Angemeldet bleiben',
+  },
+})
