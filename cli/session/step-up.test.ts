@@ -89,6 +89,14 @@ describe('step-up of the command line', () => {
     assert.doesNotMatch(err, /Password/)
   })
 
+  test('millwright api prompts too', async () => {
+    await letConfirmationExpire()
+    const args = ['api', 'identity', 'createServerUser', '--body', '{"data":{"name":"from-api"}}']
+    const { code, out, err } = await platform.run(args, { answers: [rightPassword] })
+    assert.equal(code, 0, err)
+    assert.match(out, /mws_/)
+  })
+
   test('ends after three wrong passwords, or when nothing is entered', async () => {
     await letConfirmationExpire()
     const wrong = await platform.run(dangerous(), { answers: [wrongPassword, wrongPassword, wrongPassword] })
