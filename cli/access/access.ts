@@ -209,6 +209,7 @@ function addGrants(access: Command, terminal: Terminal): void {
           'access group': ({ accessGroup }) =>
             accessGroup === null ? 'all' : (names.get(String(accessGroup)) ?? accessGroup),
           created: 'createdTimestamp',
+          provider: 'provider',
         },
         nothing: 'No role assignments.',
       })

@@ -220,14 +220,17 @@ export function providerErrorOf(
     const message = `The provider refused the sign-in with the error ${shortText(error.error)}. Check the client at the provider: client id, client secret, redirect address and scopes`
     return new ProviderError('provider_refused', message, { cause: error })
   }
-  if (error instanceof client.ClientError && !['OAUTH_TIMEOUT', 'OAUTH_ABORT'].includes(error.code ?? '')) {
-    const reason = `${shortText(error.message)}${error.code === undefined ? '' : ` (${error.code})`}`
+  // The library wraps the error of a failed connection in an error without a code.
+  const isWrapped = error instanceof client.ClientError && error.code === undefined && error.cause instanceof Error
+  const failure = isWrapped ? error.cause : error
+  if (failure instanceof client.ClientError && !['OAUTH_TIMEOUT', 'OAUTH_ABORT'].includes(failure.code ?? '')) {
+    const reason = `${shortText(failure.message)}${failure.code === undefined ? '' : ` (${failure.code})`}`
     const what = invalid === 'invalid_provider' ? 'The discovery document' : 'The response'
     return new ProviderError(invalid, `${what} of the provider is not valid: ${reason}. Check the provider`, {
       cause: error,
     })
   }
-  const reason = error instanceof Error ? shortText(error.message) : 'unknown error'
+  const reason = failure instanceof Error ? shortText(failure.message) : 'unknown error'
   const message = `The provider cannot be reached: ${reason}. Check the address, the certificate and the network`
   return new ProviderError('provider_unreachable', message, { cause: error })
 }
