@@ -1,7 +1,7 @@
 import { IsOptional, type Static, type TObject, type TOptional, type TSchema } from 'typebox'
 import type { Permission } from './permission.ts'
 import type { Problem, ProblemCode, ProblemDocument } from './problem.ts'
-import type { StepUpAction } from './sign-in-security.ts'
+import type { StepUpAction } from './sign-in-limits.ts'
 
 /**
  * `Operation` describes one operation of a contract. Types, validation, the permission check, routes, OpenAPI, the typed

@@ -175,7 +175,7 @@ export class Session {
   #renewing: Promise<void> | undefined
   /** Is called when the session has ended and the user must sign in again. */
   onEnded: () => void = () => {}
-  /** Returns whether the user made no input for so long that the session must not be used any more. */
+  /** Returns whether the user made no input for so long that the session must no longer be used. */
   isIdle: () => boolean = () => false
   /** Is called when an action requires that the user confirms their identity. Returns false if the user cancels. */
   confirmIdentity: () => Promise<boolean> = async () => false
@@ -188,7 +188,8 @@ export class Session {
 
   /**
    * Sends a request with the access token. If the server rejects the token, the token is renewed and the request is
-   * repeated. If the server still requires that the user confirms their identity, the user is asked once.
+   * repeated. If the server still requires that the user confirms their identity, the request is repeated once after the
+   * confirmation.
    */
   async request(path: string, init: RequestInit = {}): Promise<Response> {
     if (performance.now() > this.#renewAt) await this.renew()

@@ -48,7 +48,7 @@ export const securityMessages = messages({
     remove: 'Remove',
     removeOf: (name: string) => `Remove ${name}`,
     removeTitle: (name: string) => `Remove the passkey ${name}?`,
-    removeText: 'You cannot sign in with this passkey any more, and your other sessions end.',
+    removeText: 'You can no longer sign in with this passkey, and your other sessions end.',
     passkeyRemoved: 'Passkey removed. All other sessions have ended.',
     save: 'Save',
     saved: 'Saved',
