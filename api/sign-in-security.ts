@@ -78,7 +78,7 @@ export const signInSecurityOperations = {
     access: 'public',
     headers: ['cookie', 'origin', 'accept-language', 'user-agent'],
     bodyType: 'application/x-www-form-urlencoded',
-    body: form({ pending: text(), proof: text(), code: text(), passkey: text(), step: text() }),
+    body: form({ pending: text(), code: text(), passkey: text(), step: text() }),
     answers: { 200: Html, 303: empty, 400: Html, 401: Html, 403: Html, 429: Html },
   },
   readSignInPolicy: {
@@ -120,7 +120,7 @@ export const signInSecurityOperations = {
         }),
       ),
     },
-    errors: ['conflict'],
+    errors: ['conflict', 'step_up_required'],
     answersSecret: true,
   },
   confirmTotp: {
@@ -130,7 +130,7 @@ export const signInSecurityOperations = {
     access: 'signed-in',
     body: data(closed({ code: Code })),
     answers: { 200: RecoveryCodes },
-    errors: ['wrong_code', 'conflict', 'too_many_requests'],
+    errors: ['wrong_code', 'conflict', 'step_up_required', 'too_many_requests'],
     answersSecret: true,
   },
   deleteTotp: {
@@ -139,7 +139,7 @@ export const signInSecurityOperations = {
     summary: 'Remove the authenticator app of your account',
     access: 'signed-in',
     answers: { 204: empty },
-    errors: ['not_found', 'second_factor_required', 'step_up_required'],
+    errors: ['not_found', 'conflict', 'second_factor_required', 'step_up_required'],
   },
   startPasskey: {
     method: 'POST',
@@ -147,7 +147,7 @@ export const signInSecurityOperations = {
     summary: 'Create the options for a new passkey (WebAuthn)',
     access: 'signed-in',
     answers: { 200: data(WebAuthnJson) },
-    errors: ['conflict'],
+    errors: ['conflict', 'step_up_required'],
   },
   addPasskey: {
     method: 'POST',
@@ -156,7 +156,7 @@ export const signInSecurityOperations = {
     access: 'signed-in',
     body: data(closed({ name: Name, response: WebAuthnJson })),
     answers: { 201: data(closed({ passkey: Passkey, recoveryCodes: Type.Array(Type.String()) })) },
-    errors: ['passkey_refused', 'already_exists', 'conflict'],
+    errors: ['passkey_refused', 'already_exists', 'conflict', 'step_up_required'],
     answersSecret: true,
   },
   renamePasskey: {
@@ -176,7 +176,7 @@ export const signInSecurityOperations = {
     access: 'signed-in',
     params: byId,
     answers: { 204: empty },
-    errors: ['not_found', 'second_factor_required', 'step_up_required'],
+    errors: ['not_found', 'conflict', 'second_factor_required', 'step_up_required'],
   },
   createRecoveryCodes: {
     method: 'POST',
@@ -194,7 +194,7 @@ export const signInSecurityOperations = {
     access: 'glb_access_manage',
     params: byId,
     answers: { 204: empty },
-    errors: ['not_found', 'would_escalate'],
+    errors: ['not_found', 'conflict', 'would_escalate'],
   },
   startStepUp: {
     method: 'POST',

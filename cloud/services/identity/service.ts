@@ -7,7 +7,8 @@ import { preferenceHandlers } from './accounts/preferences.ts'
 import { serverUserHandlers } from './accounts/server-users.ts'
 import { userHandlers } from './accounts/users.ts'
 import type { IdentityContext } from './context.ts'
-import { factorHandlers } from './factors/own-factors.ts'
+import { ownFactorHandlers } from './factors/own-factors.ts'
+import { factorResetHandlers } from './factors/reset-factors.ts'
 import { sealedTotpSecrets } from './factors/totp.ts'
 import { metadataHandlers } from './oauth/metadata.ts'
 import { revocationHandlers } from './oauth/revocation.ts'
@@ -44,7 +45,8 @@ export const identityService = service({
       ...stepUpHandlers(shared),
       ...sessionHandlers(shared),
       ...signInPolicyHandlers(shared),
-      ...factorHandlers(shared),
+      ...ownFactorHandlers(shared),
+      ...factorResetHandlers(shared),
       ...providerHandlers(shared),
       ...providerSignInHandlers(shared),
       ...metadataHandlers(shared),
