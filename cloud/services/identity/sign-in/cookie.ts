@@ -1,3 +1,6 @@
+/** The cookie that binds the forms of a sign-in to the browser. */
+export const formCookie = 'millwright_form'
+
 /** The options of a cookie of the sign-in page. Browsers send these cookies only to `/oauth`. */
 type Options = { seconds: number; path: string; sameSite: 'Lax' | 'Strict'; baseUrl: string }
 

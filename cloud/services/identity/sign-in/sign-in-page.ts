@@ -17,7 +17,7 @@ export type SignInForm = {
   returnsTo: string
 }
 
-type PageOptions = { status: number; language: Language; headers?: Record<string, string | string[]> }
+export type PageOptions = { status: number; language: Language; headers?: Record<string, string | string[]> }
 
 export function signInPage(form: SignInForm, options: PageOptions): Answer<string> {
   const { name = '', error } = form
@@ -60,21 +60,22 @@ export function errorPage(detail: string, options: PageOptions): Answer<string> 
  * Returns the origin of a URL for the content security policy. The policy cannot contain an IPv6 address, so for such an
  * address only the scheme is returned.
  */
-function originForPolicy(url: string): string {
+export function originForPolicy(url: string): string {
   const { origin, hostname, protocol } = new URL(url)
   return hostname.startsWith('[') ? protocol : origin
 }
 
-type Content = { title: string; content: string; formAction: string }
+type Content = { title: string; content: string; formAction: string; script?: string }
 
-function page(
-  { title, content, formAction }: Content,
+export function page(
+  { title, content, formAction, script }: Content,
   { status, language, headers = {} }: PageOptions,
 ): Answer<string> {
   const nonce = randomBytes(16).toString('base64')
   const policy = [
     `default-src 'none'`,
     `style-src 'nonce-${nonce}'`,
+    ...(script === undefined ? [] : [`script-src 'nonce-${nonce}'`]),
     `form-action ${formAction}`,
     `frame-ancestors 'none'`,
     `base-uri 'none'`,
@@ -91,7 +92,7 @@ function page(
 <body>
   <main>
     <p class="brand">${mark}<span>Millwright</span></p>${content}
-  </main>
+  </main>${script === undefined ? '' : `\n  <script nonce="${nonce}">${script}</script>`}
 </body>
 </html>
 `
@@ -107,7 +108,7 @@ function page(
   })
 }
 
-function escaped(text: string): string {
+export function escaped(text: string): string {
   const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
   return text.replace(/[&<>"']/g, (character) => entities[character] ?? character)
 }
@@ -129,17 +130,24 @@ main { width: 100%; max-width: 25rem; padding: 2.25rem 2rem; background: var(--c
   box-shadow: 0 1px 2px rgb(0 0 0 / .12), 0 12px 32px rgb(0 0 0 / .1); }
 .brand { display: flex; align-items: center; gap: .6rem; margin: 0 0 1.75rem; font-weight: 600; }
 .brand svg { color: #2bb3a8; }
-h1 { margin: 0; font-size: 1.6rem; line-height: 1.2; font-weight: 600; }
+h1, h2 { margin: 0; font-size: 1.6rem; line-height: 1.2; font-weight: 600; }
+h2 { margin-top: 1.75rem; font-size: 1.1rem; }
 .lead { margin: .35rem 0 1.5rem; color: var(--quiet); }
 label { display: block; margin: 1.1rem 0 .35rem; font-weight: 600; }
 input { width: 100%; padding: .55rem .7rem; border: 1px solid var(--line); border-radius: 2px; background: transparent;
   color: inherit; font: inherit; }
 input[aria-invalid="true"] { border-color: var(--alert); }
-input:focus-visible, button:focus-visible { outline: 2px solid #199fff; outline-offset: 2px; }
+input:focus-visible, button:focus-visible, a:focus-visible { outline: 2px solid #199fff; outline-offset: 2px; }
 .hint { margin: .3rem 0 0; font-size: .875rem; color: var(--quiet); }
-button { width: 100%; margin-top: 1.75rem; padding: .65rem; border: 0; border-radius: 2px; background: var(--accent);
-  color: var(--accent-ink); font: inherit; font-weight: 600; cursor: pointer; }
-button:hover { filter: brightness(1.08); }
+button, .button { display: block; width: 100%; margin-top: 1.75rem; padding: .65rem; border: 0; border-radius: 2px; background: var(--accent);
+  color: var(--accent-ink); font: inherit; font-weight: 600; cursor: pointer; text-align: center; text-decoration: none; }
+a { color: var(--accent); }
+a.button { color: var(--accent-ink); }
+.qr svg { display: block; width: 12rem; height: 12rem; margin: 1rem auto; }
+code { font: 1rem/1.6 ui-monospace, monospace; overflow-wrap: anywhere; }
+.codes { padding-left: 1.25rem; }
+[hidden] { display: none !important; }
+button:hover, .button:hover { filter: brightness(1.08); }
 .error { margin: 1.25rem 0 0; padding: .75rem .9rem; border-radius: .5rem; background: var(--alert-paper);
   color: var(--alert); font-weight: 550; }
 @media (forced-colors: active) { .error, main { border: 1px solid; } }

@@ -16,13 +16,12 @@ import { createFormProof, isFormProof } from '../oauth/form-proof.ts'
 import { Refusal } from '../oauth/parameters.ts'
 import * as store from '../store.ts'
 import { redirect } from './complete-sign-in.ts'
-import { readCookie, setCookie } from './cookie.ts'
+import { formCookie, readCookie, setCookie } from './cookie.ts'
 import { continueAfterPassword } from './second-factor.ts'
 import { findSession, issueCode, type Session } from './sessions.ts'
 import { languageFor, type SignInMessages, signInMessages } from './sign-in-messages.ts'
 import { errorPage, signInPage } from './sign-in-page.ts'
 
-export const formCookie = 'millwright_form'
 const formCookieSeconds = 24 * 3_600
 
 export function signInHandlers(shared: IdentityContext): Pick<Handlers<typeof identity>, 'authorize' | 'signIn'> {
