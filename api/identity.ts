@@ -214,6 +214,7 @@ export const identity = contract({
       bodyType: 'application/x-www-form-urlencoded',
       body: form({ name: text(), password: text(), proof: text() }),
       answers: {
+        200: media('text/html; charset=utf-8'),
         303: empty,
         400: media('text/html; charset=utf-8'),
         401: media('text/html; charset=utf-8'),

@@ -35,6 +35,7 @@ export type TestTenant = { tenantId: string; name: string }
 type Overrides = Partial<
   Pick<
     CloudOptions,
+    | 'baseUrl'
     | 'rateLimit'
     | 'tokenLifetimeSeconds'
     | 'externalIssuers'

@@ -50,9 +50,7 @@ const endSessions = statement<EndedSession>(
   `delete from sessions where tenant_id = $1 and (provider_id = $2 or principal_id in (${accounts}))
    returning id, principal_id as "principalId"`,
 )
-const endCodes = statement(
-  `delete from authorization_codes where tenant_id = $1 and principal_id in (${accounts})`,
-)
+const endCodes = statement(`delete from authorization_codes where tenant_id = $1 and principal_id in (${accounts})`)
 const endTokens = statement<EndedSession>(
   `delete from refresh_tokens where tenant_id = $1 and principal_id in (${accounts})
    returning session_id as id, principal_id as "principalId"`,

@@ -62,7 +62,11 @@ export class ProviderClients {
   }
 
   /** Returns the client for sign-ins with a provider. */
-  configuration(provider: Pick<ProviderRow, 'clientId' | 'issuer'>, { metadata }: Discovery, secret: string | undefined) {
+  configuration(
+    provider: Pick<ProviderRow, 'clientId' | 'issuer'>,
+    { metadata }: Discovery,
+    secret: string | undefined,
+  ) {
     const authentication = authenticationFor(metadata, secret)
     const tolerance = { [client.clockTolerance]: clockToleranceSeconds }
     const configuration = new client.Configuration(metadata, provider.clientId, tolerance, authentication)
@@ -158,7 +162,9 @@ function usableMetadata(metadata: client.ServerMetadata, issuer: string): client
     ...rest,
     ...(isEndpoint(logout, issuer) ? { end_session_endpoint: logout } : {}),
     // Without this list, the library accepts only RS256.
-    id_token_signing_alg_values_supported: (algorithms ?? ['RS256']).filter((name) => signatureAlgorithms.includes(name)),
+    id_token_signing_alg_values_supported: (algorithms ?? ['RS256']).filter((name) =>
+      signatureAlgorithms.includes(name),
+    ),
   }
 }
 
@@ -206,7 +212,10 @@ function endpointsOf(metadata: client.ServerMetadata): Record<string, string> {
   return Object.fromEntries(names.flatMap((name) => (metadata[name] === undefined ? [] : [[name, metadata[name]]])))
 }
 
-const shortText = (text: unknown) => String(text).replace(/[^\x20-\x7e]/g, '').slice(0, 200)
+const shortText = (text: unknown) =>
+  String(text)
+    .replace(/[^\x20-\x7e]/g, '')
+    .slice(0, 200)
 
 /** Converts an error of a request to a provider. The message contains no tokens, codes or secrets. */
 export function providerErrorOf(

@@ -270,7 +270,9 @@ async function sealed({ safe }: Context, tx: Transaction, { id, clientSecret }: 
 
 /** Returns the key of an issuer and an audience in the directory of tenants. */
 export function issuerKey(issuer: string, audience: string): string {
-  return createHash('sha256').update(JSON.stringify([issuer, audience])).digest('hex')
+  return createHash('sha256')
+    .update(JSON.stringify([issuer, audience]))
+    .digest('hex')
 }
 
 type ApiIssuer = { id: string; issuer: string; apiAudience: string | null }
