@@ -1,8 +1,10 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
+import { connect } from 'node:tls'
 import { type GatewayConfig, onboarding } from '@millwright/api/onboarding.ts'
 import { systemCaller } from '@millwright/cloud/platform/access/system.ts'
+import { certificatesIn } from '@millwright/cloud/platform/tls/certificate-pair.ts'
 import type { RunningCloud } from '@millwright/cloud/start.ts'
 import type { RunningGateway } from '@millwright/gateway/gateway.ts'
 import { isProcessAlive } from '@millwright/gateway/process-state.ts'
@@ -21,6 +23,8 @@ export type GatewayPorts = { registryPort: number; proxyPort: number }
 type Environment = Readonly<Record<string, string | undefined>>
 
 const tenantName = 'default'
+/** How long the check of the platform's certificate may take. */
+const trustCheckMs = 5_000
 
 /**
  * Starts a gateway on this machine. The platform registers the gateway automatically, so that a new user can run a scan
@@ -110,7 +114,8 @@ export async function runningPorts(home: string): Promise<GatewayPorts | undefin
  * Writes the configuration file of the gateway. After the enrolment, only the address of the platform in this file is
  * updated.
  */
-async function writeGatewayConfig({ cloud, baseUrl }: RunningCloud, home: string): Promise<void> {
+async function writeGatewayConfig(running: RunningCloud, home: string): Promise<void> {
+  const { cloud, baseUrl } = running
   const file = join(home, 'gateway-config.json')
   const before = await readFile(file, 'utf8').then(
     (text) => JSON.parse(text) as GatewayConfig,
@@ -120,9 +125,43 @@ async function writeGatewayConfig({ cloud, baseUrl }: RunningCloud, home: string
     () => true,
     () => false,
   )
-  const config = before !== undefined && enrolled ? { ...before, baseUrl } : await newConfig(cloud, before?.gatewayId)
+  const { tls: _before, ...config } =
+    before !== undefined && enrolled ? { ...before, baseUrl } : await newConfig(cloud, before?.gatewayId)
+  const tls = await platformTrust(running)
   await mkdir(home, { recursive: true, mode: 0o700 })
-  await writeFile(file, `${JSON.stringify(config, null, 2)}\n`, { mode: 0o600 })
+  await writeFile(file, `${JSON.stringify(tls === undefined ? config : { ...config, tls }, null, 2)}\n`, {
+    mode: 0o600,
+  })
+}
+
+/**
+ * Returns the certificates of the platform that the local gateway accepts: those of the configured authority, or of the
+ * authority in the certificate file. A certificate of another private authority is accepted by its fingerprint.
+ */
+async function platformTrust({
+  baseUrl,
+  tls,
+  tlsAuthority,
+}: Pick<RunningCloud, 'baseUrl' | 'tls' | 'tlsAuthority'>): Promise<GatewayConfig['tls']> {
+  if (tls === undefined) return undefined
+  if (tlsAuthority !== undefined) return { authority: tlsAuthority }
+  const { cert, certificate } = tls.pair
+  const roots = certificatesIn(cert).filter((one) => one.ca && one.checkIssued(one))
+  if (roots.length > 0) return { authority: roots.join('') }
+  return (await isPubliclyTrusted(new URL(baseUrl))) ? undefined : { fingerprint: certificate.fingerprint256 }
+}
+
+/** Returns true if a public authority issued the certificate of the platform. */
+function isPubliclyTrusted({ hostname, port }: URL): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || 443), servername: hostname })
+    const finish = (isTrusted: boolean) => {
+      socket.destroy()
+      resolve(isTrusted)
+    }
+    socket.setTimeout(trustCheckMs, () => finish(false))
+    socket.on('secureConnect', () => finish(socket.authorized)).on('error', () => finish(false))
+  })
 }
 
 async function newConfig({ context }: RunningCloud['cloud'], gatewayId: string | undefined): Promise<GatewayConfig> {

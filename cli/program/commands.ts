@@ -186,6 +186,11 @@ export const commandModules: Readonly<Record<string, CommandModule>> = {
     description: 'master key, data keys and signing keys',
     load: () => import('../server/keys.ts'),
   },
+  tls: {
+    group: operation,
+    description: 'certificate of the platform, for trials',
+    load: () => import('../server/tls.ts'),
+  },
   database: {
     group: operation,
     description: 'database distribution (Citus)',

@@ -21,10 +21,39 @@ export function platformOrigin(address: string): string {
   return origin
 }
 
+const unknownAuthority = {
+  reason: 'is not from an authority that this machine trusts',
+  next: 'name the file of its authority: millwright login <url> --authority authority.pem, or set MILLWRIGHT_AUTHORITY',
+}
+
+/** The errors of a certificate, with the next step. */
+const certificateErrors: Readonly<Record<string, { reason: string; next: string }>> = {
+  SELF_SIGNED_CERT_IN_CHAIN: unknownAuthority,
+  DEPTH_ZERO_SELF_SIGNED_CERT: unknownAuthority,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: unknownAuthority,
+  UNABLE_TO_GET_ISSUER_CERT: unknownAuthority,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: unknownAuthority,
+  CERT_HAS_EXPIRED: { reason: 'has expired', next: 'renew the certificate, or correct the clock of this machine' },
+  CERT_NOT_YET_VALID: { reason: 'is not valid yet', next: 'correct the clock of this machine' },
+  ERR_TLS_CERT_ALTNAME_INVALID: {
+    reason: 'is for another name',
+    next: 'use a name in the certificate as the address, or create a certificate for this name',
+  },
+}
+
 /** Returns the error for a failed connection. */
 export function unreachable(url: string, error: unknown): CommandError {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
   const { code, message } = cause as NodeJS.ErrnoException
+  const untrusted = certificateErrors[code ?? '']
+  if (untrusted !== undefined) {
+    const { reason, next } = untrusted
+    return new CommandError(`The certificate of ${url} ${reason} (${code}).`, {
+      exitCode: exitCodes.unreachable,
+      next: next.replace('<url>', url),
+      cause: error,
+    })
+  }
   return new CommandError(`The platform at ${url} is not reachable (${code ?? message}).`, {
     exitCode: exitCodes.unreachable,
     next: 'check the address and that the platform is running, or run millwright doctor',

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { CommandError, exitCodes, usageError } from '../output/error-report.ts'
 import { platformOrigin } from './address.ts'
+import { authorityOfHome, readAuthority, trustAuthority } from './authority.ts'
 import { type Profile, Profiles } from './profiles.ts'
 import type { ClientConfiguration } from './settings.ts'
 import { byClientSecret, endSession, requestToken, TokenRefusal, type Tokens } from './token-endpoint.ts'
@@ -28,7 +29,8 @@ const renewBeforeMs = 30_000
 export async function bearerFor(options: BearerOptions, configuration: ClientConfiguration): Promise<Bearer> {
   const address = options.url ?? configuration.url
   const url = address === undefined ? undefined : platformOrigin(address)
-  const { token, clientId, clientSecret } = configuration
+  const { token, clientId, clientSecret, authority } = configuration
+  if (authority !== undefined) trustAuthority(await readAuthority(authority))
   if (options.profile === undefined && (token !== undefined || clientId !== undefined)) {
     if (url === undefined) throw usageError('MILLWRIGHT_TOKEN and MILLWRIGHT_CLIENT_ID need MILLWRIGHT_URL.')
     if (token !== undefined) return { url, from: 'MILLWRIGHT_TOKEN', token: async () => token }
@@ -64,6 +66,7 @@ async function profileBearer(profiles: Profiles, name: string, url: string | und
   if (url !== undefined && url !== profile.url) {
     throw usageError(`The profile ${name} belongs to ${profile.url}, not to ${url}.`, `millwright login ${url}`)
   }
+  trustAuthority(profile.authority)
   let current: Profile = profile
   return {
     url: profile.url,
@@ -151,6 +154,7 @@ async function fromFirstRun({ home }: ClientConfiguration, url: string | undefin
   const access: { baseUrl: string; clientId: string; clientSecret: string } = JSON.parse(text)
   const own = platformOrigin(access.baseUrl)
   if (url !== undefined && url !== own) return undefined
+  trustAuthority(await authorityOfHome(home))
   const bearer = serviceAccountBearer({ ...access, url: own, from: file })
   return {
     ...bearer,

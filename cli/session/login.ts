@@ -2,11 +2,12 @@ import type { Command } from 'commander'
 import { CommandError, exitCodes, usageError } from '../output/error-report.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { platformOrigin, requirePlatform } from './address.ts'
+import { readAuthority, trustAuthority } from './authority.ts'
 import { type Profile, Profiles } from './profiles.ts'
 import { readClientConfiguration } from './settings.ts'
 import { byClientSecret, requestToken, type Tokens } from './token-endpoint.ts'
 
-type Options = { profile?: string; clientId?: string; browser: boolean }
+type Options = { profile?: string; clientId?: string; authority?: string; browser: boolean }
 
 const thisMachine = 'http://127.0.0.1:8080'
 
@@ -22,6 +23,10 @@ export function addCommands(login: Command, terminal: Terminal): void {
       '--client-id <id>',
       'sign in as a service account; the command prompts for the secret, or reads it from standard input',
     )
+    .option(
+      '--authority <file>',
+      'accept certificates of this private authority (PEM); stored in the profile (default: MILLWRIGHT_AUTHORITY)',
+    )
     .addHelpText(
       'after',
       `
@@ -36,6 +41,7 @@ with MILLWRIGHT_TOKEN. On the machine of the platform, no sign-in is needed whil
 
 Examples:
   millwright login https://plant.example
+  millwright login https://plant.example --authority authority.pem
   millwright login https://plant.example --profile ci --client-id su_… < secret-file`,
     )
     .action((url: string | undefined, options: Options) => signIn(terminal, url, options))
@@ -47,6 +53,8 @@ async function signIn(terminal: Terminal, address: string | undefined, options: 
   const name = options.profile ?? 'default'
   const stored = await profiles.find(name).catch(() => undefined)
   const url = platformOrigin(address ?? configuration.url ?? stored?.url ?? thisMachine)
+  const authority = await authorityOf(options.authority ?? configuration.authority, { url, stored })
+  trustAuthority(authority)
   const clientId = options.clientId ?? configuration.clientId
   const profile =
     clientId === undefined
@@ -55,9 +63,18 @@ async function signIn(terminal: Terminal, address: string | undefined, options: 
           clientId,
           clientSecret: await secretOf(terminal, configuration.clientSecret),
         })
-  await profiles.put(name, profile)
+  await profiles.put(name, authority === undefined ? profile : { ...profile, authority })
   await profiles.use(name)
   await terminal.print(`Signed in at ${url} as ${profile.name}, profile ${name}.`)
+}
+
+/** Returns the authority of the given file. A new sign-in at the same platform keeps the authority of the profile. */
+async function authorityOf(
+  file: string | undefined,
+  { url, stored }: { url: string; stored: Profile | undefined },
+): Promise<string | undefined> {
+  if (file !== undefined) return readAuthority(file)
+  return stored?.url === url ? stored.authority : undefined
 }
 
 async function signInUser(terminal: Terminal, url: string, { browser }: Options): Promise<Profile> {

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { usageError } from '../output/error-report.ts'
 import type { Terminal } from '../output/terminal.ts'
+import { readAuthority, trustAuthority } from './authority.ts'
 import { Profiles } from './profiles.ts'
 import { readClientConfiguration } from './settings.ts'
 import { endSession, postForm } from './token-endpoint.ts'
@@ -14,6 +15,8 @@ export function addCommands(logout: Command, terminal: Terminal): void {
       const name = profile ?? configuration.profile ?? (await profiles.current()) ?? 'default'
       const stored = await profiles.find(name)
       if (stored === undefined) throw usageError(`Profile "${name}" not found.`, 'millwright profiles list')
+      if (configuration.authority !== undefined) trustAuthority(await readAuthority(configuration.authority))
+      trustAuthority(stored.authority)
       const ended = await (stored.kind === 'program'
         ? revokeToken(stored)
         : endSession(stored.url, stored.refreshToken))

@@ -10,6 +10,8 @@ export type Profile = {
   /** The name of the user or service account. */
   name: string
   tenant: string
+  /** The authority of the certificate of the platform in PEM format, if it is a private one. */
+  authority?: string
   accessToken: string
   /** The time when the access token expires, in milliseconds since 1970. */
   expires: number

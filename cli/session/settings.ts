@@ -22,6 +22,10 @@ export const clientSettings = {
     secret: true,
     help: 'Secret of MILLWRIGHT_CLIENT_ID',
   }),
+  authority: text('MILLWRIGHT_AUTHORITY', {
+    default: undefined,
+    help: 'File of an authority (PEM) whose certificates commands accept, for a platform with a private authority',
+  }),
 }
 
 /**

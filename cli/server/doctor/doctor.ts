@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { CommandError } from '../../output/error-report.ts'
 import type { Terminal } from '../../output/terminal.ts'
 import { formatCount, pad, sanitize, truncate } from '../../output/text.ts'
+import { authorityOfHome, trustAuthority } from '../../session/authority.ts'
 import { bearerFor } from '../../session/bearer.ts'
 import { type ConnectionOptions, connect, withConnectionOptions } from '../../session/platform-command.ts'
 import { readClientConfiguration } from '../../session/settings.ts'
@@ -78,7 +79,8 @@ async function checkPlatform(
   { options, configuration, report }: PlatformCheckOptions,
 ): Promise<boolean> {
   const bearer = await bearerFor(options, await readClientConfiguration(terminal.environment)).catch(() => undefined)
-  const url = bearer?.url ?? configuration?.baseUrl ?? `http://127.0.0.1:${configuration?.port ?? 8080}`
+  if (configuration !== undefined) trustAuthority(await authorityOfHome(configuration.home))
+  const url = bearer?.url ?? configuration?.baseUrl ?? addressOnThisMachine(configuration)
   const reached = await checkReachable(url)
   await report(reached)
   if (reached.some(({ outcome }) => outcome === 'fail')) return false
@@ -95,6 +97,11 @@ async function checkPlatform(
   await report(signedIn)
   if (signedIn.every(({ outcome }) => outcome === 'ok')) await report(await checkShopFloor(session))
   return true
+}
+
+function addressOnThisMachine(configuration: CloudConfiguration | undefined): string {
+  const { port = 8080, tlsCert } = configuration ?? {}
+  return tlsCert === undefined ? `http://127.0.0.1:${port}` : `https://localhost:${port}`
 }
 
 const nameWidth = 28
