@@ -249,7 +249,7 @@ export const signInSecurityOperations = {
     access: 'signed-in',
     params: byId,
     answers: { 204: empty },
-    errors: ['not_found'],
+    errors: ['not_found', 'conflict'],
   },
   deleteSession: {
     method: 'DELETE',

@@ -2,6 +2,9 @@ import type { Handle, Transaction } from '../../platform/database/database.ts'
 import { type Statement, statement } from '../../platform/database/statement.ts'
 import type { OpaqueToken } from './oauth/opaque-token.ts'
 
+// The functions for sessions are in a separate file, because this file would be too long.
+export * from './sign-in/session-store.ts'
+
 type Count = { total: number }
 type Paging = { limit: number; offset: number }
 export type RowPage<Row> = { rows: Row[]; total: number }
@@ -160,62 +163,6 @@ export async function beginTokenFamily(tx: Transaction, principalId: string, fam
   return before.map(({ tokenFamily }) => tokenFamily)
 }
 
-export type SessionRow = { id: string; principalId: string }
-
-const newSession = statement(
-  `insert into sessions (tenant_id, id, hash, principal_id, expires_at)
-   values ($1, $2, $3, $4, now() + make_interval(secs => $5))`,
-)
-const sessionByHash = statement<SessionRow>(
-  `select id, principal_id as "principalId" from sessions
-   where tenant_id = $1 and hash = $2 and expires_at > now()`,
-)
-const deleteSessionById = statement('delete from sessions where tenant_id = $1 and id = $2')
-const deleteSessionsOf = statement<{ id: string }>(
-  'delete from sessions where tenant_id = $1 and principal_id = $2 and id is distinct from $3::uuid returning id',
-)
-const deleteCodesOf = statement(
-  'delete from authorization_codes where tenant_id = $1 and principal_id = $2 and session_id is distinct from $3::uuid',
-)
-const deleteTokensOf = statement<{ id: string }>(
-  `delete from refresh_tokens where tenant_id = $1 and principal_id = $2 and session_id is distinct from $3::uuid
-   returning session_id as id`,
-)
-const deletePendingOf = statement('delete from pending_sign_ins where tenant_id = $1 and principal_id = $2')
-const deleteTokensOfSession = statement('delete from refresh_tokens where tenant_id = $1 and session_id = $2')
-
-type NewSession = { id: string; token: OpaqueToken; principalId: string; seconds: number }
-
-export async function insertSession(tx: Transaction, { id, token, principalId, seconds }: NewSession): Promise<void> {
-  await tx.run(newSession, id, token.hash, principalId, seconds)
-}
-
-export function findSession(handle: Handle, hash: Buffer): Promise<SessionRow | undefined> {
-  return handle.row(sessionByHash, hash)
-}
-
-/** Deletes a session and all its refresh tokens. */
-export async function endSession(tx: Transaction, id: string): Promise<void> {
-  await tx.run(deleteSessionById, id)
-  await tx.run(deleteTokensOfSession, id)
-}
-
-/**
- * Ends all sessions of a user, except the session `except`, and all sign-ins that wait for the second factor. Returns the
- * ids of the ended sessions.
- */
-export async function endSessionsOf(
-  tx: Transaction,
-  principalId: string,
-  { except }: { except?: string | undefined } = {},
-): Promise<string[]> {
-  const sessions = await tx.rows(deleteSessionsOf, principalId, except ?? null)
-  await tx.run(deleteCodesOf, principalId, except ?? null)
-  await tx.run(deletePendingOf, principalId)
-  const tokens = await tx.rows(deleteTokensOf, principalId, except ?? null)
-  return [...new Set([...sessions, ...tokens].map(({ id }) => id))]
-}
-
 export type GrantedAccess = {
   principalId: string
   sessionId: string
@@ -314,7 +261,8 @@ export const somethingExpired = statement(
      or exists (select from authorization_codes ${expired}) or exists (select from refresh_tokens ${expired})
      or exists (select from sign_in_failures ${expired}) or exists (select from known_networks ${expired})
      or exists (select from revoked_tokens ${expired}) or exists (select from used_proofs ${expired})
-     or exists (select from pending_sign_ins ${expired}) or exists (select from passkey_challenges ${expired})`,
+     or exists (select from pending_sign_ins ${expired}) or exists (select from passkey_challenges ${expired})
+     or exists (select from known_devices ${expired})`,
 )
 const prunings = [
   'sessions',
@@ -324,6 +272,7 @@ const prunings = [
   'known_networks',
   'pending_sign_ins',
   'passkey_challenges',
+  'known_devices',
 ].map((table) => statement(`delete from ${table} ${expired}`))
 
 export async function prune(tx: Transaction): Promise<void> {

@@ -1,7 +1,5 @@
 import type { identity } from '@millwright/api/identity.ts'
 import { Problem } from '@millwright/api/problem.ts'
-import type { TokenClaims } from '@millwright/api/token.ts'
-import { decodeJwt } from 'jose'
 import { changeAccess } from '../../../platform/access/store.ts'
 import { revokeTokens } from '../../../platform/access/token-store.ts'
 import { record } from '../../../platform/audit/audit.ts'
@@ -31,7 +29,7 @@ export function ownAccountHandlers(
       }
     },
 
-    async changePassword({ body, headers }, caller) {
+    async changePassword({ body }, caller) {
       const { currentPassword, newPassword } = body.data
       const { principal, request } = caller
       const password = await database.read(caller, (handle) => store.findPassword(handle, principal.id))
@@ -61,7 +59,7 @@ export function ownAccountHandlers(
         const target = `user/${principal.id}`
         await changeAccess(tx)
         await store.putPassword(tx, principal.id, hash)
-        const ids = await store.endSessionsOf(tx, principal.id, { except: sessionOf(headers.authorization) })
+        const ids = await store.endSessionsOf(tx, principal.id, { except: caller.token?.sessionId })
         await revokeTokens(tx, { principalId: principal.id, ids })
         await record(tx, caller, { action: 'identity.changePassword', target })
         const data = { name: principal.name, changed: ['password'] }
@@ -70,12 +68,4 @@ export function ownAccountHandlers(
       return answer(204)
     },
   }
-}
-
-/**
- * Returns the id of the session for which the caller's token was issued. The HTTP front has already verified the token.
- */
-function sessionOf(authorization: string | undefined): string | undefined {
-  const token = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
-  return token === undefined ? undefined : (decodeJwt(token) as Partial<TokenClaims>).sid
 }

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { identity } from '@millwright/api/identity.ts'
 import type { TokenKind } from '@millwright/api/token.ts'
-import { changeAccess, findAccess } from '../../../platform/access/store.ts'
+import { getSignInPolicy } from '../../../platform/access/sign-in-policy-store.ts'
+import { changeAccess, findAccess, findPrincipal } from '../../../platform/access/store.ts'
 import { revokeTokens } from '../../../platform/access/token-store.ts'
 import { record } from '../../../platform/audit/audit.ts'
 import type { Transaction } from '../../../platform/database/database.ts'
@@ -12,8 +13,10 @@ import { WindowLimit } from '../../../platform/window-limit.ts'
 import { unavailabilityReason } from '../accounts/application.ts'
 import { isClientId } from '../accounts/server-user.ts'
 import type { IdentityContext } from '../context.ts'
+import { absoluteEnd, isLive, tokenEnd } from '../sign-in/session-limits.ts'
+import { useSession } from '../sign-in/sessions.ts'
 import * as store from '../store.ts'
-import { claimsFor, roleNames, signToken } from './access-token.ts'
+import { type Bearer, claimsFor, roleNames, signToken } from './access-token.ts'
 import { findPublicClient, type PublicClient } from './client.ts'
 import { authenticatedGateway, hasAssertion } from './gateway-assertion.ts'
 import { createOpaqueToken, hashOf, readOpaqueToken } from './opaque-token.ts'
@@ -28,11 +31,6 @@ import {
   required,
 } from './parameters.ts'
 import { type ClientCredentials, readClient } from './token-request.ts'
-
-/** A refresh token expires when it is not used for this time. */
-const idleSeconds = 12 * 3_600
-/** Users must sign in again after this time, even if they refresh their tokens regularly. */
-const familySeconds = 30 * 24 * 3_600
 
 /**
  * The limit of audit entries for issued tokens: one entry for each client in ten minutes, because programs request tokens
@@ -193,16 +191,18 @@ type BearerInput = {
   sessionId?: string
   family?: string
   keyThumbprint?: string
+  signIn?: NonNullable<Bearer['signIn']>
 }
 
 async function bearerAnswer(
   { context: { settings }, keys }: IdentityContext,
   bearing: BearerInput,
 ): Promise<TokenAnswer> {
+  const claims = claimsFor(bearing, settings, new Date())
   return {
-    access_token: await signToken(claimsFor(bearing, settings, new Date()), keys),
+    access_token: await signToken(claims, keys),
     token_type: 'Bearer',
-    expires_in: settings.tokenLifetimeSeconds,
+    expires_in: claims.exp - claims.iat,
     ...(bearing.scope === undefined ? {} : { scope: bearing.scope.join(' ') }),
   }
 }
@@ -222,17 +222,17 @@ const unusable = new Refusal(
   'The code or token is invalid, expired, already used or issued to another client',
 )
 
-/** The kinds of principals that sign in with a browser. */
-type PersonKind = 'user' | 'external'
-
 /** The access that a redeemed code or refresh token grants, and the next refresh token. */
 type RedeemedGrant = {
   granted: store.GrantedAccess
-  kind: PersonKind
-  name: string
+  principal: Person
   held: string[]
   refreshToken: string
+  signIn: NonNullable<Bearer['signIn']>
 }
+
+/** A principal that signs in with a browser. */
+type Person = { id: string; kind: 'user' | 'external'; name: string }
 
 async function authorizationCode(
   shared: IdentityContext,
@@ -259,15 +259,12 @@ async function authorizationCode(
     // A wrong verifier also uses the code up, so that an attacker cannot guess again.
     if (challengeOf(verifier) !== access.challenge)
       return revokeStolen(tx, { access, visitor, grant: 'authorization_code', reason: 'wrong_verifier' })
-    const familyExpiresAt = new Date(Date.now() + familySeconds * 1000).toISOString()
-    const next = await renew(tx, { ...access, familyExpiresAt })
+    const next = await renew(tx, access, visitor)
     if (next === undefined) return undefined
-    const actor = {
-      principal: { id: access.principalId, kind: next.kind, name: next.name },
-      request: visitor.request,
-    }
+    const { principal } = next
     const detail = { grant: 'authorization_code', clientId }
-    await record(tx, actor, { action: 'identity.token', target: `user/${access.principalId}`, detail })
+    const target = `user/${principal.id}`
+    await record(tx, { principal, request: visitor.request }, { action: 'identity.token', target, detail })
     return next
   })
   if (redeemed === undefined) throw unusable
@@ -291,7 +288,7 @@ async function refreshToken(shared: IdentityContext, { form, client, visitor }: 
     if (access === undefined || access.clientId !== clientId) return undefined
     if (access.used) return revokeStolen(tx, { access, visitor, grant: 'refresh_token', reason: 'used_twice' })
     await store.useRefreshToken(tx, token.hash)
-    const next = await renew(tx, access)
+    const next = await renew(tx, access, visitor)
     if (next === undefined) return undefined
     const granted = scopeOf(access)?.filter((name) => next.held.includes(name))
     // An invalid scope is refused within the transaction. The rollback keeps the refresh token unused.
@@ -328,11 +325,10 @@ async function revokeStolen(tx: Transaction, theft: StolenToken): Promise<undefi
   await changeAccess(tx)
   await store.endFamily(tx, familyId)
   await revokeTokens(tx, { principalId, ids: [familyId] })
-  const access = await findAccess(tx, principalId)
-  const principal = { id: principalId, kind: access?.principal.kind ?? 'user', name: access?.principal.name ?? '' }
+  const { kind = 'user', name = '' } = (await findPrincipal(tx, principalId)) ?? {}
   await record(
     tx,
-    { principal, request: theft.visitor.request },
+    { principal: { id: principalId, kind, name }, request: theft.visitor.request },
     {
       action: 'identity.token',
       target: `user/${principalId}`,
@@ -343,17 +339,37 @@ async function revokeStolen(tx: Transaction, theft: StolenToken): Promise<undefi
   return undefined
 }
 
-type Renewable = store.GrantedAccess & { familyExpiresAt: string }
-
-/** Creates the next refresh token of the family. Returns `undefined` when the user may no longer sign in. */
-async function renew(tx: Transaction, granted: Renewable): Promise<RedeemedGrant | undefined> {
+/**
+ * Creates the next refresh token of the family. Returns `undefined` when the session has ended or the user may no longer
+ * sign in.
+ */
+async function renew(
+  tx: Transaction,
+  granted: store.GrantedAccess & { familyExpiresAt?: string },
+  visitor: AnonymousCaller,
+): Promise<RedeemedGrant | undefined> {
   const access = await findAccess(tx, granted.principalId)
   if (access === undefined || access.principal.disabled) return undefined
+  const { id, kind, name } = access.principal
+  if (kind !== 'user' && kind !== 'external') return undefined
+  const session = await store.findSessionById(tx, granted.sessionId)
+  const policy = await getSignInPolicy(tx)
+  const now = Date.now()
+  if (session === undefined || !isLive(session, policy, now)) return undefined
+  await useSession(tx, session.id, visitor.request.address)
   const token = createOpaqueToken(tx.tenantId)
-  await store.insertRefreshToken(tx, { ...granted, token, idleSeconds })
-  const { name } = access.principal
-  const kind = access.principal.kind === 'external' ? 'external' : 'user'
-  return { granted, kind, name, held: roleNames(access.held), refreshToken: token.text }
+  const sessionEndsAt = absoluteEnd(session, policy)
+  const familyEndsAt = Math.min(sessionEndsAt, Date.parse(granted.familyExpiresAt ?? session.expiresAt))
+  const familyExpiresAt = new Date(familyEndsAt).toISOString()
+  await store.insertRefreshToken(tx, { ...granted, token, idleSeconds: policy.idleMinutes * 60, familyExpiresAt })
+  const { methods, authenticatedAt } = session
+  return {
+    granted,
+    principal: { id, kind, name },
+    held: roleNames(access.held),
+    refreshToken: token.text,
+    signIn: { authenticatedAt: new Date(authenticatedAt), methods, endsAt: tokenEnd(session, policy, now) },
+  }
 }
 
 type RenewedGrant = RedeemedGrant & { scope: readonly string[] | undefined }
@@ -361,12 +377,11 @@ type RenewedGrant = RedeemedGrant & { scope: readonly string[] | undefined }
 async function userAnswer(
   shared: IdentityContext,
   tenant: Tenant,
-  { granted, kind, held, scope, refreshToken }: RenewedGrant,
+  { granted, principal, held, scope, refreshToken, signIn }: RenewedGrant,
 ) {
-  const { principalId, clientId, sessionId, familyId: family } = granted
-  const principal = { id: principalId, kind }
+  const { clientId, sessionId, familyId: family } = granted
   const roles = scope === undefined ? held : [...scope]
-  const bearer = await bearerAnswer(shared, { tenant, principal, clientId, roles, scope, sessionId, family })
+  const bearer = await bearerAnswer(shared, { tenant, principal, clientId, roles, scope, sessionId, family, signIn })
   return { ...bearer, refresh_token: refreshToken }
 }
 

@@ -36,7 +36,10 @@ export async function completeSignIn(shared: IdentityContext, person: ProvenPers
   const outcome = await context.database.transaction({ tenantId: tenant.id }, async (tx) => {
     const access = await findAccess(tx, principalId)
     if (access === undefined || access.principal.disabled) return undefined
-    const session = await beginSession(tx, principalId)
+    const session = await beginSession(tx, context, {
+      ...{ principalId, methods: person.methods, clientId: request.client.id },
+      ...{ userAgent: headers['user-agent'], address: visitor.request.address },
+    })
     const { provider } = person
     if (provider !== undefined && !(await linkProvider(context, tx, { sessionId: session.id, provider })))
       throw new ProviderError('provider_disabled', 'The identity provider was disabled or deleted during the sign-in')
@@ -48,14 +51,15 @@ export async function completeSignIn(shared: IdentityContext, person: ProvenPers
     )
     await store.setLastSignIn(tx, principalId)
     const actor = { principal: { id: principalId, kind: access.principal.kind, name }, request: visitor.request }
-    const detail = { client: request.client.id }
+    const unfamiliar = session.isUnfamiliar ? { unfamiliar: true } : {}
+    const detail = { client: request.client.id, session: session.id, methods: person.methods, ...unfamiliar }
     await record(tx, actor, { action: 'identity.signIn', target: `user/${principalId}`, detail })
-    return { location, token: session.token }
+    return { location, session }
   })
   if (outcome === undefined) return undefined
   if (!request.client.silent) return redirect(303, outcome.location)
   await endSessionBefore(context, headers.cookie)
-  return redirect(303, outcome.location, { 'set-cookie': keepSession(outcome.token, baseUrl) })
+  return redirect(303, outcome.location, { 'set-cookie': keepSession(outcome.session, baseUrl) })
 }
 
 export function redirect(status: 302 | 303, location: string, headers: Record<string, string | string[]> = {}) {

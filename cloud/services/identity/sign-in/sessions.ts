@@ -1,6 +1,9 @@
 import { v7 } from 'uuid'
-import { findAccess, type PrincipalAccess } from '../../../platform/access/store.ts'
+import { getSignInPolicy } from '../../../platform/access/sign-in-policy-store.ts'
+import { changeAccess, findAccess, type PrincipalAccess } from '../../../platform/access/store.ts'
+import { revokeTokens } from '../../../platform/access/token-store.ts'
 import type { Handle, Transaction } from '../../../platform/database/database.ts'
+import { storableText } from '../../../platform/database/json.ts'
 import type { Context } from '../../../platform/service.ts'
 import { findTenantById, type Tenant } from '../../../platform/tenants/store.ts'
 import { unavailabilityReason } from '../accounts/application.ts'
@@ -10,9 +13,11 @@ import { createOpaqueToken, type OpaqueToken, readOpaqueToken } from '../oauth/o
 import { narrowed } from '../oauth/parameters.ts'
 import * as store from '../store.ts'
 import { readCookie, setCookie } from './cookie.ts'
+import { longestUserAgent } from './device.ts'
+import { isFamiliar, rememberDevice } from './familiar-device.ts'
+import { isLive, sessionLimits } from './session-limits.ts'
 
 const sessionCookie = 'millwright_session'
-const sessionSeconds = 12 * 3_600
 /** The lifetime of a code. One minute is enough, because the browser passes the code directly to the program. */
 const codeSeconds = 60
 
@@ -23,7 +28,8 @@ export function sessionTokenOf(cookies: string | undefined): OpaqueToken | undef
 export type Session = { id: string; tenant: Tenant; access: PrincipalAccess }
 
 /**
- * Returns the session of the browser that sent the cookies. Returns `undefined` when its user may no longer sign in.
+ * Returns the session of the browser that sent the cookies. Returns `undefined` when the session has ended or its user
+ * may no longer sign in.
  */
 export async function findSession(context: Context, cookies: string | undefined): Promise<Session | undefined> {
   const token = sessionTokenOf(cookies)
@@ -32,7 +38,8 @@ export async function findSession(context: Context, cookies: string | undefined)
   if (tenant === undefined || unavailabilityReason(tenant, 'ui') !== undefined) return undefined
   return context.database.read({ tenantId: tenant.id }, async (handle) => {
     const session = await store.findSession(handle, token.hash)
-    const access = session && (await enabledAccess(handle, session.principalId))
+    if (session === undefined || !isLive(session, await getSignInPolicy(handle), Date.now())) return undefined
+    const access = await enabledAccess(handle, session.principalId)
     return access && { id: session.id, tenant, access }
   })
 }
@@ -42,12 +49,60 @@ async function enabledAccess(handle: Handle, principalId: string): Promise<Princ
   return access?.principal.disabled === false ? access : undefined
 }
 
+export type SessionStart = {
+  principalId: string
+  clientId: string
+  userAgent: string | undefined
+  address: string | undefined
+  methods: readonly string[]
+}
+
+export type StartedSession = { id: string; token: string; cookieSeconds: number; isUnfamiliar: boolean }
+
 /** Starts a new session for every sign-in. `endSessionBefore` ends the previous session of the browser. */
-export async function beginSession(tx: Transaction, principalId: string): Promise<{ id: string; token: string }> {
+export async function beginSession(
+  tx: Transaction,
+  { secrets }: Pick<Context, 'secrets'>,
+  start: SessionStart,
+): Promise<StartedSession> {
+  const { principalId, clientId, address, methods } = start
+  const { absoluteHours } = await getSignInPolicy(tx)
   const id = v7()
   const token = createOpaqueToken(tx.tenantId)
-  await store.insertSession(tx, { id, token, principalId, seconds: sessionSeconds })
-  return { id, token: token.text }
+  const device = { clientId, address, userAgent: storedUserAgent(start.userAgent) }
+  const familiar = await isFamiliar(tx, secrets, { principalId, device })
+  if (familiar) await rememberDevice(tx, secrets, { principalId, device })
+  const now = Date.now()
+  await store.insertSession(tx, {
+    ...{ ...device, id, token, principalId, methods, unfamiliar: !familiar },
+    now: new Date(now).toISOString(),
+    expiresAt: new Date(now + absoluteHours * 3_600_000).toISOString(),
+  })
+  await endSessions(tx, await store.listSurplusSessions(tx, principalId, sessionLimits.perUser))
+  return { id, token: token.text, cookieSeconds: absoluteHours * 3_600, isUnfamiliar: !familiar }
+}
+
+function storedUserAgent(userAgent: string | undefined): string {
+  return storableText((userAgent ?? '').slice(0, longestUserAgent))
+}
+
+/** Ends sessions and revokes their tokens in every process. */
+export async function endSessions(tx: Transaction, sessions: readonly store.EndedSession[]): Promise<void> {
+  if (sessions.length === 0) return
+  await changeAccess(tx)
+  await store.deleteSessions(
+    tx,
+    sessions.map(({ id }) => id),
+  )
+  for (const [principalId, ended] of Map.groupBy(sessions, (session) => session.principalId))
+    await revokeTokens(tx, { principalId, ids: ended.map(({ id }) => id) })
+}
+
+/** Stores that a session is used now. The stored time has a resolution of one minute. */
+export async function useSession(tx: Transaction, id: string, address: string | undefined): Promise<void> {
+  const now = Date.now()
+  const unlessUsedAfter = new Date(now - sessionLimits.useMs).toISOString()
+  await store.useSession(tx, id, { now: new Date(now).toISOString(), address, unlessUsedAfter })
 }
 
 /** Ends the session that the browser had before the sign-in. */
@@ -56,7 +111,7 @@ export async function endSessionBefore(context: Context, cookies: string | undef
   if (token === undefined) return
   await context.database.transaction({ tenantId: token.tenantId }, async (tx) => {
     const session = await store.findSession(tx, token.hash)
-    if (session !== undefined) await store.endSession(tx, session.id)
+    if (session !== undefined) await endSessions(tx, [session])
   })
 }
 
@@ -84,8 +139,8 @@ export async function issueCode(tx: Transaction, issuer: string, { sessionId, ac
   return codeLocation(request, token.text, issuer)
 }
 
-export function keepSession(token: string, baseUrl: string): string {
-  return setCookie(sessionCookie, token, { seconds: sessionSeconds, path: '/oauth', sameSite: 'Lax', baseUrl })
+export function keepSession({ token, cookieSeconds }: StartedSession, baseUrl: string): string {
+  return setCookie(sessionCookie, token, { seconds: cookieSeconds, path: '/oauth', sameSite: 'Lax', baseUrl })
 }
 
 export function forgetSession(baseUrl: string): string {

@@ -1,16 +1,21 @@
 import type { identity } from '@millwright/api/identity.ts'
 import type { SignInPolicy } from '@millwright/api/sign-in-security.ts'
+import type { Caller } from '../../../platform/access/caller.ts'
 import { may, rightsOf } from '../../../platform/access/rights.ts'
 import {
   getSignInPolicy,
   putSignInPolicy,
   type SignInPolicyRow,
 } from '../../../platform/access/sign-in-policy-store.ts'
-import { changeAccess, type PrincipalAccess } from '../../../platform/access/store.ts'
+import { changeAccess, findAccess, type PrincipalAccess } from '../../../platform/access/store.ts'
 import { record } from '../../../platform/audit/audit.ts'
+import type { Transaction } from '../../../platform/database/database.ts'
 import { etagOf, requireMatch } from '../../../platform/http/etag.ts'
 import { answer, type Handlers } from '../../../platform/service.ts'
 import type { IdentityContext } from '../context.ts'
+import * as store from '../store.ts'
+import { sessionWindow } from './session-limits.ts'
+import { endSessions } from './sessions.ts'
 
 type Operations = 'readSignInPolicy' | 'updateSignInPolicy'
 
@@ -29,6 +34,7 @@ export function signInPolicyHandlers({
         const before = await getSignInPolicy(tx)
         requireMatch(headers['if-match'], before.version)
         const after = await putSignInPolicy(tx, { ...before, ...body.data })
+        await endSessionsAgainst(tx, after, caller)
         const detail = { before: shown(before), after: shown(after) }
         await record(tx, caller, { action: 'identity.updateSignInPolicy', target: 'sign-in-policy', detail })
         return after
@@ -40,6 +46,25 @@ export function signInPolicyHandlers({
 
 function shown({ version: _version, ...policy }: SignInPolicyRow): SignInPolicy {
   return policy
+}
+
+/**
+ * Ends the sessions that the policy does not allow: sessions beyond its time limits, and sessions without a second factor
+ * of users who must have one. The session of the caller stays, because the caller has a second factor.
+ */
+async function endSessionsAgainst(tx: Transaction, policy: SignInPolicy, caller: Caller): Promise<void> {
+  const window = sessionWindow(policy, Date.now())
+  const exceeding = await store.listExceedingSessions(tx, window)
+  const unproven = policy.secondFactor === 'nobody' ? [] : await store.listSessionsWithoutSecondFactor(tx)
+  const affected = new Map<string, boolean>()
+  for (const { principalId } of unproven) {
+    if (affected.has(principalId)) continue
+    const access = await findAccess(tx, principalId)
+    affected.set(principalId, access !== undefined && isSecondFactorRequired(policy, access))
+  }
+  const refused = unproven.filter(({ id, principalId }) => affected.get(principalId) && id !== caller.token?.sessionId)
+  const ended = new Map([...exceeding, ...refused].map((session) => [session.id, session]))
+  await endSessions(tx, [...ended.values()])
 }
 
 /**

@@ -165,7 +165,7 @@ test('sets a session cookie that scripts and other sites cannot read, and replac
   const jane = await person(hub, 'jane.doe')
   const { browser } = await signedIn(hub, jane.signInName)
   const first = browser.cookies.get('millwright_session')
-  assert.match(first?.attributes ?? '', /; Max-Age=43200; Path=\/oauth; HttpOnly; SameSite=Lax$/)
+  assert.match(first?.attributes ?? '', /; Max-Age=2592000; Path=\/oauth; HttpOnly; SameSite=Lax$/)
 
   await signInWith(hub, browser, { signInName: jane.signInName, parameters: { prompt: 'login' } })
   const second = browser.cookies.get('millwright_session')

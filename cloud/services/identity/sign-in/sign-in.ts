@@ -18,7 +18,7 @@ import * as store from '../store.ts'
 import { redirect } from './complete-sign-in.ts'
 import { formCookie, readCookie, setCookie } from './cookie.ts'
 import { continueAfterPassword } from './second-factor.ts'
-import { findSession, issueCode, type Session } from './sessions.ts'
+import { findSession, issueCode, type Session, useSession } from './sessions.ts'
 import { languageFor, type SignInMessages, signInMessages } from './sign-in-messages.ts'
 import { errorPage, signInPage } from './sign-in-page.ts'
 
@@ -27,7 +27,7 @@ const formCookieSeconds = 24 * 3_600
 export function signInHandlers(shared: IdentityContext): Pick<Handlers<typeof identity>, 'authorize' | 'signIn'> {
   const { context } = shared
   return {
-    async authorize({ query, headers }, _visitor) {
+    async authorize({ query, headers }, visitor) {
       const { baseUrl } = context.settings
       const reading = readAuthorizationRequest(query, baseUrl)
       const language = languageFor(headers['accept-language'])
@@ -35,7 +35,7 @@ export function signInHandlers(shared: IdentityContext): Pick<Handlers<typeof id
       if (reading.outcome === 'refused') return redirect(302, reading.location)
       const { request } = reading
       const session = await reusableSession(shared, request, headers.cookie)
-      if (session !== undefined) return redirect(302, await returnWithCode(shared, request, session))
+      if (session !== undefined) return redirect(302, await returnWithCode(shared, request, { session, visitor }))
       if (request.prompt === 'none') {
         const refusal = new Refusal('login_required', 'The user must sign in')
         return redirect(302, refusalLocation(request, refusal, baseUrl))
@@ -88,13 +88,14 @@ async function reusableSession(
 async function returnWithCode(
   { context }: IdentityContext,
   request: AuthorizationRequest,
-  session: Session,
+  { session, visitor }: { session: Session; visitor: AnonymousCaller },
 ): Promise<string> {
   const { baseUrl } = context.settings
   try {
-    return await context.database.transaction({ tenantId: session.tenant.id }, (tx) =>
-      issueCode(tx, baseUrl, { sessionId: session.id, access: session.access, request }),
-    )
+    return await context.database.transaction({ tenantId: session.tenant.id }, async (tx) => {
+      await useSession(tx, session.id, visitor.request.address)
+      return issueCode(tx, baseUrl, { sessionId: session.id, access: session.access, request })
+    })
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     return refusalLocation(request, error, baseUrl)

@@ -1,13 +1,12 @@
 import type { identity } from '@millwright/api/identity.ts'
-import { changeAccess, findPrincipal } from '../../../platform/access/store.ts'
-import { revokeTokens } from '../../../platform/access/token-store.ts'
+import { findPrincipal } from '../../../platform/access/store.ts'
 import { record } from '../../../platform/audit/audit.ts'
 import type { Transaction } from '../../../platform/database/database.ts'
 import { type AnonymousCaller, answer, type Handlers } from '../../../platform/service.ts'
 import type { IdentityContext } from '../context.ts'
 import { readOpaqueToken } from '../oauth/opaque-token.ts'
 import * as store from '../store.ts'
-import { forgetSession, sessionTokenOf } from './sessions.ts'
+import { endSessions, forgetSession, sessionTokenOf } from './sessions.ts'
 
 export function signOutHandlers(shared: IdentityContext): Pick<Handlers<typeof identity>, 'signOut'> {
   const { database, settings } = shared.context
@@ -44,13 +43,8 @@ export function signOutHandlers(shared: IdentityContext): Pick<Handlers<typeof i
 type EndedSession = { sessionId: string; principalId: string; visitor: AnonymousCaller }
 
 async function end(tx: Transaction, { sessionId, principalId, visitor }: EndedSession): Promise<void> {
-  await changeAccess(tx)
-  await store.endSession(tx, sessionId)
-  await revokeTokens(tx, { principalId, ids: [sessionId] })
-  const principal = await findPrincipal(tx, principalId)
-  await record(
-    tx,
-    { principal: { id: principalId, kind: 'user', name: principal?.name ?? '' }, request: visitor.request },
-    { action: 'identity.signOut', target: `user/${principalId}` },
-  )
+  await endSessions(tx, [{ id: sessionId, principalId }])
+  const { kind = 'user', name = '' } = (await findPrincipal(tx, principalId)) ?? {}
+  const actor = { principal: { id: principalId, kind, name }, request: visitor.request }
+  await record(tx, actor, { action: 'identity.signOut', target: `user/${principalId}` })
 }
