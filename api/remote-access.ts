@@ -231,6 +231,7 @@ export const remoteAccess = contract({
         'A chosen credential needs no further permission, because its values are not shown: it must be assigned to the asset, ' +
         'or its address ranges must contain the address of the device.',
       access: 'remote_access_connect',
+      stepUp: 'remote-access',
       waits: true,
       body: data(SessionRequest),
       answers: { 201: data(RemoteSession) },
@@ -290,6 +291,7 @@ export const remoteAccess = contract({
       summary: 'Approve a session of another user',
       description: 'The requester, service accounts and gateways cannot approve a session.',
       access: 'remote_access_approve',
+      stepUp: 'remote-access',
       params,
       answers: { 200: data(RemoteSession) },
       errors: sessionErrors,
@@ -311,6 +313,7 @@ export const remoteAccess = contract({
       description:
         'The total duration cannot exceed `maxMinutes` of the policy. A session that needs approval cannot be extended.',
       access: 'remote_access_connect',
+      stepUp: 'remote-access',
       params,
       body: data(closed({ minutes: Type.Integer({ minimum: 1, maximum: remoteAccessLimits.maxMinutes }) })),
       answers: { 200: data(RemoteSession) },
@@ -355,6 +358,7 @@ export const remoteAccess = contract({
         'Requires `remote_access_approve` in the access group of the asset. A terminal is in asciicast format, version 2. A web session is a log ' +
         'with one JSON object per line.',
       access: 'remote_access_approve',
+      stepUp: 'remote-access',
       sensitive: true,
       waits: true,
       params,
@@ -394,6 +398,7 @@ export const remoteAccess = contract({
       description:
         'Running sessions keep their recording and approval. Their durations are shortened to the new limits.',
       access: 'glb_access_manage',
+      stepUp: 'remote-access',
       params: group,
       body: data(RemotePolicy),
       answers: { 200: data(RemotePolicy) },
@@ -448,6 +453,7 @@ export const remoteAccess = contract({
       path: '/host-keys/{id}',
       summary: 'Delete a host key; the next session stores the current key of the device',
       access: 'remote_access_approve',
+      stepUp: 'remote-access',
       params,
       answers: { 204: empty },
       errors: ['not_found', 'forbidden'],

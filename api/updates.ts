@@ -233,6 +233,7 @@ export const updates = contract({
       path: '/trust-anchors',
       summary: 'Add a certificate or public key; the platform checks the signatures of existing artefacts again',
       access: 'glb_access_manage',
+      stepUp: 'updates',
       body: data(
         closed({
           name: Name,
@@ -247,6 +248,7 @@ export const updates = contract({
       path: '/trust-anchors/{id}',
       summary: 'Delete a trust anchor; artefacts that no other trust anchor confirms can no longer be installed',
       access: 'glb_access_manage',
+      stepUp: 'updates',
       params: byId,
       answers: { 204: empty },
       errors: ['not_found'],
@@ -263,6 +265,7 @@ export const updates = contract({
       path: '/settings',
       summary: 'Change the settings of the update hub',
       access: 'glb_access_manage',
+      stepUp: 'updates',
       body: data(UpdateSettings),
       answers: { 200: data(UpdateSettings) },
     },
@@ -384,12 +387,14 @@ export const updates = contract({
     },
     startCampaign: {
       ...campaignChange('start', 'Start a draft; its targets no longer change'),
+      stepUp: 'updates',
       description:
         'A campaign that requires approval updates devices only after another person has approved it. Devices in access groups in which the caller has no `inventory_write_asset_data` are skipped.',
       waits: true,
     },
     approveCampaign: {
       ...campaignChange('approve', 'Approve a campaign of another person'),
+      stepUp: 'updates',
       description: 'The persons who created and started the campaign, service accounts and gateways cannot approve it.',
     },
     pauseCampaign: {
@@ -397,13 +402,14 @@ export const updates = contract({
       description:
         'Running transfers and activations are completed. No other device starts, and no prepared device is activated.',
     },
-    resumeCampaign: campaignChange('resume', 'Resume a paused or stopped campaign'),
+    resumeCampaign: { ...campaignChange('resume', 'Resume a paused or stopped campaign'), stepUp: 'updates' },
     cancelCampaign: {
       ...campaignChange('cancel', 'Cancel a campaign'),
       description: 'Prepared devices discard the artefact. Activations that have started are completed.',
     },
     retryCampaign: {
       ...campaignChange('retry', 'Update failed devices again'),
+      stepUp: 'updates',
       description:
         'Without `assetIds`, all failed devices are retried. Unknown and canceled devices are retried only if `assetIds` contains them.',
       body: Type.Optional(

@@ -124,12 +124,16 @@ function describe(contract: Contract, name: string, operation: Operation) {
     operation.access === 'public' || operation.access === 'signed-in' || operation.access === 'known'
       ? undefined
       : `Requires the permission \`${operation.access}\`.`
+  const stepUp =
+    operation.stepUp === undefined
+      ? undefined
+      : `The sign-in policy can require a recent sign-in of users for this operation (\`${operation.stepUp}\`).`
   return {
     operationId: `${contract.name}.${name}`,
     tags: [contract.name],
     summary: operation.summary,
     ...(contract.succeededBy === undefined ? {} : { deprecated: true }),
-    description: [operation.description, access].filter((part) => part !== undefined).join('\n\n'),
+    description: [operation.description, access, stepUp].filter((part) => part !== undefined).join('\n\n'),
     parameters: [
       ...parameters('path', operation.params),
       ...parameters('query', operation.query),

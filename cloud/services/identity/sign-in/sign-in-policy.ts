@@ -1,4 +1,5 @@
 import type { identity } from '@millwright/api/identity.ts'
+import { Problem } from '@millwright/api/problem.ts'
 import type { SignInPolicy } from '@millwright/api/sign-in-security.ts'
 import type { Caller } from '../../../platform/access/caller.ts'
 import { may, rightsOf } from '../../../platform/access/rights.ts'
@@ -13,6 +14,7 @@ import type { Transaction } from '../../../platform/database/database.ts'
 import { etagOf, requireMatch } from '../../../platform/http/etag.ts'
 import { answer, type Handlers } from '../../../platform/service.ts'
 import type { IdentityContext } from '../context.ts'
+import { findFactors, hasFactor } from '../factors/verify-factor.ts'
 import * as store from '../store.ts'
 import { sessionWindow } from './session-limits.ts'
 import { endSessions } from './sessions.ts'
@@ -34,6 +36,7 @@ export function signInPolicyHandlers({
         const before = await getSignInPolicy(tx)
         requireMatch(headers['if-match'], before.version)
         const after = await putSignInPolicy(tx, { ...before, ...body.data })
+        if (after.secondFactor !== before.secondFactor) await requireOwnFactor(tx, after, caller)
         await endSessionsAgainst(tx, after, caller)
         const detail = { before: shown(before), after: shown(after) }
         await record(tx, caller, { action: 'identity.updateSignInPolicy', target: 'sign-in-policy', detail })
@@ -46,6 +49,16 @@ export function signInPolicyHandlers({
 
 function shown({ version: _version, ...policy }: SignInPolicyRow): SignInPolicy {
   return policy
+}
+
+/** Refuses a policy that the caller does not satisfy, so that administrators try the second factor first. */
+async function requireOwnFactor(tx: Transaction, policy: SignInPolicy, { principal: { id } }: Caller): Promise<void> {
+  const access = await findAccess(tx, id)
+  if (access === undefined || !isSecondFactorRequired(policy, access) || hasFactor(await findFactors(tx, id))) return
+  throw new Problem(
+    'second_factor_required',
+    'This policy requires a second factor of you, and your account has none. Add an authenticator app or a passkey first',
+  )
 }
 
 /**
