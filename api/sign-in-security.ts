@@ -98,7 +98,7 @@ export const signInSecurityOperations = {
     headers: ['if-match'],
     body: data(Type.Partial(SignInPolicy, { additionalProperties: false, minProperties: 1 })),
     answers: { 200: data(SignInPolicy) },
-    errors: ['precondition_failed', 'second_factor_required'],
+    errors: ['precondition_failed', 'second_factor_required', 'step_up_required'],
   },
   readAccountSecurity: {
     method: 'GET',

@@ -12,8 +12,13 @@ export function requireRecentSignIn({ principal, token }: Pick<Caller, 'principa
   const authenticatedAt = token?.authenticatedAt ?? 0
   if (Date.now() - authenticatedAt <= maxAgeSeconds * 1000) return
   const description = `Your last sign-in is more than ${minutes} ${minutes === 1 ? 'minute' : 'minutes'} ago`
+  throw stepUpRequired(description, maxAgeSeconds)
+}
+
+/** Creates the problem that asks the person to prove their identity again. */
+export function stepUpRequired(description: string, maxAgeSeconds: number): Problem {
   const advice = 'Confirm your identity with POST /iam/v1/step-up, get a new access token and repeat the request'
-  throw new Problem('step_up_required', `${description}. ${advice}`, {
+  return new Problem('step_up_required', `${description}. ${advice}`, {
     headers: {
       'www-authenticate': `Bearer error="insufficient_user_authentication", error_description="${description}", max_age="${maxAgeSeconds}"`,
     },

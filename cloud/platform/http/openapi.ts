@@ -30,6 +30,7 @@ function commonErrors(operation: Operation): ProblemCode[] {
     'headers_too_large',
     'invalid_header',
     ...(operation.access === 'public' ? [] : (['unauthenticated', 'forbidden', 'tenant_suspended'] as const)),
+    ...(operation.stepUp === undefined ? [] : (['step_up_required'] as const)),
     ...(operation.params === undefined ? [] : (['invalid_path'] as const)),
     'unknown_parameter',
     ...(operation.query === undefined ? [] : (['invalid_query'] as const)),

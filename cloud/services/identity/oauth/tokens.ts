@@ -15,6 +15,7 @@ import { isClientId } from '../accounts/server-user.ts'
 import type { IdentityContext } from '../context.ts'
 import { absoluteEnd, isLive, tokenEnd } from '../sign-in/session-limits.ts'
 import { useSession } from '../sign-in/sessions.ts'
+import { isSignInSufficient } from '../sign-in/sign-in-policy.ts'
 import * as store from '../store.ts'
 import { type Bearer, claimsFor, roleNames, signToken } from './access-token.ts'
 import { findPublicClient, type PublicClient } from './client.ts'
@@ -340,8 +341,8 @@ async function revokeStolen(tx: Transaction, theft: StolenToken): Promise<undefi
 }
 
 /**
- * Creates the next refresh token of the family. Returns `undefined` when the session has ended or the user may no longer
- * sign in.
+ * Creates the next refresh token of the family. Returns `undefined` when the session has ended, the policy now requires a
+ * second factor, or the user may no longer sign in.
  */
 async function renew(
   tx: Transaction,
@@ -356,6 +357,7 @@ async function renew(
   const policy = await getSignInPolicy(tx)
   const now = Date.now()
   if (session === undefined || !isLive(session, policy, now)) return undefined
+  if (!isSignInSufficient(session, policy, access)) return undefined
   await useSession(tx, session.id, visitor.request.address)
   const token = createOpaqueToken(tx.tenantId)
   const sessionEndsAt = absoluteEnd(session, policy)

@@ -13,8 +13,8 @@ import type { IdentityContext } from '../context.ts'
 import * as store from '../store.ts'
 import { deviceOf } from './device.ts'
 import { rememberDevice } from './familiar-device.ts'
+import { endSessions } from './session-end.ts'
 import { absoluteEnd, isLive, sessionWindow } from './session-limits.ts'
-import { endSessions } from './sessions.ts'
 
 type Operations =
   | 'listSessions'

@@ -1,8 +1,7 @@
 import { v7 } from 'uuid'
 import { getSignInPolicy } from '../../../platform/access/sign-in-policy-store.ts'
-import { changeAccess, findAccess, type PrincipalAccess } from '../../../platform/access/store.ts'
-import { revokeTokens } from '../../../platform/access/token-store.ts'
-import type { Handle, Transaction } from '../../../platform/database/database.ts'
+import { findAccess, type PrincipalAccess } from '../../../platform/access/store.ts'
+import type { Transaction } from '../../../platform/database/database.ts'
 import { storableText } from '../../../platform/database/json.ts'
 import type { Context } from '../../../platform/service.ts'
 import { findTenantById, type Tenant } from '../../../platform/tenants/store.ts'
@@ -15,7 +14,9 @@ import * as store from '../store.ts'
 import { readCookie, setCookie } from './cookie.ts'
 import { longestUserAgent } from './device.ts'
 import { isFamiliar, rememberDevice } from './familiar-device.ts'
+import { endSessions } from './session-end.ts'
 import { isLive, sessionLimits } from './session-limits.ts'
+import { isSignInSufficient } from './sign-in-policy.ts'
 
 const sessionCookie = 'millwright_session'
 /** The lifetime of a code. One minute is enough, because the browser passes the code directly to the program. */
@@ -38,15 +39,13 @@ export async function findSession(context: Context, cookies: string | undefined)
   if (tenant === undefined || unavailabilityReason(tenant, 'ui') !== undefined) return undefined
   return context.database.read({ tenantId: tenant.id }, async (handle) => {
     const session = await store.findSession(handle, token.hash)
-    if (session === undefined || !isLive(session, await getSignInPolicy(handle), Date.now())) return undefined
-    const access = await enabledAccess(handle, session.principalId)
-    return access && { id: session.id, tenant, access }
+    const policy = await getSignInPolicy(handle)
+    if (session === undefined || !isLive(session, policy, Date.now())) return undefined
+    const access = await findAccess(handle, session.principalId)
+    if (access === undefined || access.principal.disabled || !isSignInSufficient(session, policy, access))
+      return undefined
+    return { id: session.id, tenant, access }
   })
-}
-
-async function enabledAccess(handle: Handle, principalId: string): Promise<PrincipalAccess | undefined> {
-  const access = await findAccess(handle, principalId)
-  return access?.principal.disabled === false ? access : undefined
 }
 
 export type SessionStart = {
@@ -84,18 +83,6 @@ export async function beginSession(
 
 function storedUserAgent(userAgent: string | undefined): string {
   return storableText((userAgent ?? '').slice(0, longestUserAgent))
-}
-
-/** Ends sessions and revokes their tokens in every process. */
-export async function endSessions(tx: Transaction, sessions: readonly store.EndedSession[]): Promise<void> {
-  if (sessions.length === 0) return
-  await changeAccess(tx)
-  await store.deleteSessions(
-    tx,
-    sessions.map(({ id }) => id),
-  )
-  for (const [principalId, ended] of Map.groupBy(sessions, (session) => session.principalId))
-    await revokeTokens(tx, { principalId, ids: ended.map(({ id }) => id) })
 }
 
 /** Stores that a session is used now. The stored time has a resolution of one minute. */

@@ -6,7 +6,8 @@ import { type AnonymousCaller, answer, type Handlers } from '../../../platform/s
 import type { IdentityContext } from '../context.ts'
 import { readOpaqueToken } from '../oauth/opaque-token.ts'
 import * as store from '../store.ts'
-import { endSessions, forgetSession, sessionTokenOf } from './sessions.ts'
+import { endSessions } from './session-end.ts'
+import { forgetSession, sessionTokenOf } from './sessions.ts'
 
 export function signOutHandlers(shared: IdentityContext): Pick<Handlers<typeof identity>, 'signOut'> {
   const { database, settings } = shared.context
