@@ -28,6 +28,7 @@ import { RemoteAccess } from './remote-access/remote-access.ts'
 import { remoteAccessFileName } from './remote-access/remote-access-file.ts'
 import type { GatewaySettings } from './settings.ts'
 import { Spool } from './spool/spool.ts'
+import type { GatewayTls } from './tls/gateway-tls.ts'
 import type { UpdateTiming } from './updates/device-update.ts'
 import { openUpdateAgent, type UpdateAgent } from './updates/update-agent.ts'
 import { gatewayVersion } from './version.ts'
@@ -44,6 +45,10 @@ export type RunningGateway = {
   registryPort: number
   /** The port on which agents on this machine reach the auth proxy. */
   proxyPort: number
+  /** The port on which links on other machines register with mutual TLS. */
+  tlsPort?: number
+  /** The port on which agents on other machines reach the auth proxy with mutual TLS. */
+  agentTlsPort?: number
   /** Returns the state of the connection, the spool and the links. */
   status: () => GatewayStatus
   /** Starts the enabled built-in links, one after the other. */
@@ -81,25 +86,35 @@ export async function startGateway(settings: GatewaySettings, options: GatewayOp
   const tokens = new TokenSource({ identity, key, clock, log, fetch })
   const cloud = new CloudConnection({ baseUrl: identity.baseUrl, key, clock, tokens, dispatcher })
 
-  const registry = await Registry.open({ file: join(settings.home, 'registry.json'), log })
+  const tls = await openTls(settings, log)
+  if (tls !== undefined) cleanUp.use(tls)
+  const registry = await Registry.open({ file: join(settings.home, 'registry.json'), log, tls })
   cleanUp.defer(() => registry.close())
   const permits = cleanUp.use(await GatewayPermits.open(join(settings.home, budgetFileName)))
   if (permits.fault !== undefined) log.error({ reason: permits.fault }, 'no scan starts until the budget is corrected')
-  const registryServer = await RegistryServer.start({
-    registry,
-    host: settings.registryHost,
-    port: settings.registryPort,
-    vendors: settings.linkVendors,
-    services: [permitService({ permits, registry, links: options.builtInLinks ?? [] })],
-  })
-  cleanUp.defer(() => registryServer.stop())
+  const links = options.builtInLinks ?? []
+  const serveRegistry = async (place: { host: string; port: number; tls?: GatewayTls }) => {
+    const services = [permitService({ permits, registry, links, tls: place.tls })]
+    const server = await RegistryServer.start({ ...place, registry, vendors: settings.linkVendors, services })
+    cleanUp.defer(() => server.stop())
+    return server
+  }
+  const registryServer = await serveRegistry({ host: settings.registryHost, port: settings.registryPort })
+  if (!isLoopback(settings.registryHost))
+    log.warn(
+      { host: settings.registryHost, port: registryServer.port },
+      'the registry accepts links on other machines without encryption and without a certificate; use MILLWRIGHT_GATEWAY_TLS_PORT and MILLWRIGHT_GATEWAY_TLS_HOST instead',
+    )
+  const { tlsHost: host = '', tlsPort, agentTlsPort } = settings
+  const tlsRegistry =
+    tls === undefined || tlsPort === undefined ? undefined : await serveRegistry({ host, port: tlsPort, tls })
   // The spool is opened after the registry port. A second process of the same gateway fails at that port, before it can
   // change the files of the spool.
   const spool = await Spool.open({ folder: join(settings.home, 'spool'), limitBytes: settings.spoolBytes, log })
   cleanUp.defer(() => spool.close())
   const runner = new LinkRunner({
     settings,
-    builtInLinks: options.builtInLinks ?? [],
+    builtInLinks: links,
     registry,
     registryPort: registryServer.port,
     log,
@@ -140,14 +155,20 @@ export async function startGateway(settings: GatewaySettings, options: GatewayOp
     timing: options.updateTiming,
   })
   const linkSwitches = new LinkSwitchAgent({ cloud, runner, log })
-  const status = () => statusOf({ identity, tokens, spool, monitor, discovery, permits, runner, remoteAccess, updates })
+  const status = () =>
+    statusOf({ identity, registry, tokens, spool, monitor, discovery, permits, runner, remoteAccess, updates })
   const proxy = await AuthProxy.start({ port: settings.proxyPort, cloud, log, status })
   cleanUp.defer(() => proxy.stop())
+  const remoteProxy =
+    tls === undefined || agentTlsPort === undefined
+      ? undefined
+      : await AuthProxy.start({ port: agentTlsPort, cloud, log, status, remote: { host, tls } })
+  if (remoteProxy !== undefined) cleanUp.defer(() => remoteProxy.stop())
   const remoteAccess = await RemoteAccess.open({
     file: join(settings.home, remoteAccessFileName),
     cloud,
     foundAddresses,
-    ports: [registryServer.port, proxy.port],
+    ports: [registryServer, proxy, tlsRegistry, remoteProxy].flatMap((server) => server?.port ?? []),
     platform,
     log,
   })
@@ -169,10 +190,13 @@ export async function startGateway(settings: GatewaySettings, options: GatewayOp
   updates.start()
   if (options.builtInLinks !== undefined) linkSwitches.start()
   remoteAccess.start()
-  log.info(
-    { gateway: identity.gatewayId, cloud: identity.baseUrl, registryPort: registryServer.port, proxyPort: proxy.port },
-    'gateway is ready',
-  )
+  const ports = {
+    registryPort: registryServer.port,
+    proxyPort: proxy.port,
+    ...(tlsRegistry === undefined ? {} : { tlsPort: tlsRegistry.port }),
+    ...(remoteProxy === undefined ? {} : { agentTlsPort: remoteProxy.port }),
+  }
+  log.info({ gateway: identity.gatewayId, cloud: identity.baseUrl, ...ports }, 'gateway is ready')
   const running = cleanUp.move()
   return {
     gatewayId: identity.gatewayId,
@@ -180,16 +204,28 @@ export async function startGateway(settings: GatewaySettings, options: GatewayOp
     tenantName: identity.tenantName,
     cloudUrl: identity.baseUrl,
     cloudTrust: trustText(identity.baseUrl, identity.tls),
-    registryPort: registryServer.port,
-    proxyPort: proxy.port,
+    ...ports,
     status,
     startLinks: () => runner.start(),
     stop: () => running.disposeAsync(),
   }
 }
 
+/** Opens the TLS identity of the gateway if a port with TLS is set. Other gateways do not load the code for certificates. */
+async function openTls(settings: GatewaySettings, log: Log): Promise<GatewayTls | undefined> {
+  const { home, tlsHost, tlsPort, agentTlsPort, tlsNames } = settings
+  if ((tlsPort ?? agentTlsPort) === undefined || tlsHost === undefined) return undefined
+  const { GatewayTls } = await import('./tls/gateway-tls.ts')
+  return GatewayTls.open({ home, names: [tlsHost, ...tlsNames], log })
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127\./.test(host)
+}
+
 type GatewayParts = {
   identity: Identity
+  registry: Registry
   tokens: TokenSource
   spool: Spool
   monitor: LinkMonitor
@@ -200,7 +236,7 @@ type GatewayParts = {
   updates: UpdateAgent
 }
 
-function statusOf({ identity, tokens, spool, monitor, discovery, permits, runner, ...parts }: GatewayParts) {
+function statusOf({ identity, registry, tokens, spool, monitor, discovery, permits, runner, ...parts }: GatewayParts) {
   return {
     version: gatewayVersion,
     gatewayId: identity.gatewayId,
@@ -220,6 +256,7 @@ function statusOf({ identity, tokens, spool, monitor, discovery, permits, runner
       endpoint,
       interfaces,
       state,
+      isEncrypted: registry.find(appInstanceId)?.tls !== undefined,
       ...(problem === undefined ? {} : { problem }),
       ...(product === undefined ? {} : { product: `${product.vendor} ${product.name} ${product.version}` }),
     })),

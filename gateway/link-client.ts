@@ -8,6 +8,7 @@ import {
   scanMetadataKey,
   wireMethod,
 } from '@millwright/api/link-protocol.ts'
+import { linkTlsName } from '@millwright/api/link-tls.ts'
 import { endpointOf, type Registration } from './registry/registration.ts'
 
 /** The time limit of a call that the link answers without accessing a device. */
@@ -54,8 +55,11 @@ export class LinkClient {
   constructor(registration: Registration, { purpose = 'answer', scanId }: ClientOptions = {}) {
     this.#registration = registration
     this.#metadata = scanId === undefined ? {} : { [scanMetadataKey]: scanId }
-    this.#client = new Client(endpointOf(registration), credentials.createInsecure(), {
+    const { tls } = registration
+    this.#client = new Client(endpointOf(registration), tls?.credentials ?? credentials.createInsecure(), {
       ...channelOptions,
+      // The certificate identifies the link, so the requested name does not matter.
+      ...(tls === undefined ? {} : { 'grpc.ssl_target_name_override': linkTlsName }),
       'grpc.max_receive_message_length': largestMessageBytes[purpose],
       ...(purpose === 'update' ? updateOptions : {}),
     })
@@ -68,8 +72,9 @@ export class LinkClient {
   call<Method extends DescMethod, Read = MessageShape<Method['output']>>(
     method: Method,
     request: MessageInitShape<Method['input']>,
-    { signal, deadlineMs = answerMs, read }: CallOptions<Read> = {},
+    { signal: given, deadlineMs = answerMs, read }: CallOptions<Read> = {},
   ): Promise<Read> {
+    const signal = this.#endOf(given)
     const wire = wireMethod(method, interfaceOf(this.#registration, method))
     const deserialize = (read ?? wire.responseDeserialize) as (bytes: Buffer) => Read
     return new Promise((resolve, reject) => {
@@ -100,8 +105,9 @@ export class LinkClient {
   stream<Method extends DescMethod, Read = MessageShape<Method['output']>>(
     method: Method,
     request: MessageInitShape<Method['input']>,
-    { signal, read, metadata = {} }: StreamOptions<Read>,
+    { signal: given, read, metadata = {} }: StreamOptions<Read>,
   ): AsyncIterable<Read> {
+    const signal = this.#endOf(given)
     const wire = wireMethod(method, interfaceOf(this.#registration, method))
     const deserialize = (read ?? wire.responseDeserialize) as (bytes: Buffer) => Read
     const call = this.#client.makeServerStreamRequest(
@@ -126,8 +132,9 @@ export class LinkClient {
   /** Opens a stream in both directions. Aborting the signal ends the call. */
   exchange<Method extends DescMethod>(
     method: Method,
-    { signal }: { signal: AbortSignal },
+    { signal: given }: { signal: AbortSignal },
   ): ClientDuplexStream<MessageInitShape<Method['input']>, MessageShape<Method['output']>> {
+    const signal = this.#endOf(given)
     const wire = wireMethod(method, interfaceOf(this.#registration, method))
     const call = this.#client.makeBidiStreamRequest(
       wire.path,
@@ -178,6 +185,13 @@ export class LinkClient {
       signal.removeEventListener('abort', cancel)
       call.cancel()
     })
+  }
+
+  /** Returns the signal that ends a call: that of the caller, or the revocation of the certificate of the link. */
+  #endOf<Given extends AbortSignal | undefined>(signal: Given): Given | AbortSignal {
+    const revoked = this.#registration.tls?.revoked
+    if (revoked === undefined) return signal
+    return signal === undefined ? revoked : AbortSignal.any([signal, revoked])
   }
 
   close(): void {

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { join, resolve } from 'node:path'
 import { usualVendors } from '@millwright/api/link-protocol.ts'
 import { type LogLevel, logLevels } from './log.ts'
@@ -15,6 +16,14 @@ export type GatewaySettings = {
   registryPort: number
   /** The port on which agents on this machine reach the platform. The agents need no token. */
   proxyPort: number
+  /** The address on which the gateway listens for links and agents on other machines. */
+  tlsHost: string | undefined
+  /** The port on which links on other machines register. */
+  tlsPort: number | undefined
+  /** The port on which agents on other machines reach the platform. */
+  agentTlsPort: number | undefined
+  /** Further DNS names and addresses in the certificate of the gateway. */
+  tlsNames: string[]
   /** The vendor prefixes in the package names that links use. The messages are the same for every prefix. */
   linkVendors: string[]
   /** The names of the links that the gateway runs as child processes. `all` stands for all built-in links. */
@@ -80,6 +89,30 @@ export const gatewaySettings = {
     help: 'Port on this machine where agents reach the platform without a token; 0 selects a free port',
     parse: wholeNumber(0, 65_535),
   },
+  tlsHost: {
+    variable: 'MILLWRIGHT_GATEWAY_TLS_HOST',
+    fallback: '',
+    help: 'Address where the gateway listens for links and agents on other machines, with mutual TLS; 0.0.0.0 for all',
+    parse: (text: string) => (text === '' ? undefined : text),
+  },
+  tlsPort: {
+    variable: 'MILLWRIGHT_GATEWAY_TLS_PORT',
+    fallback: '',
+    help: 'Port where links on other machines register with mutual TLS, such as 50052; default: off',
+    parse: optionalPort,
+  },
+  agentTlsPort: {
+    variable: 'MILLWRIGHT_GATEWAY_AGENT_TLS_PORT',
+    fallback: '',
+    help: 'Port where agents on other machines reach the platform with mutual TLS, such as 8091; default: off',
+    parse: optionalPort,
+  },
+  tlsNames: {
+    variable: 'MILLWRIGHT_GATEWAY_TLS_NAMES',
+    fallback: '',
+    help: 'Further DNS names and addresses of this machine for links and agents, separated by commas',
+    parse: hostNames,
+  },
   linkVendors: {
     variable: 'MILLWRIGHT_LINK_VENDORS',
     fallback: usualVendors.join(','),
@@ -130,6 +163,17 @@ function wholeNumber(minimum: number, maximum: number): (text: string, variable:
     if (/^\d+$/.test(text) && number >= minimum && number <= maximum) return number
     throw new SetupError(`${variable} must be a whole number from ${minimum} to ${maximum}, but is "${text}".`)
   }
+}
+
+function optionalPort(text: string, variable: string): number | undefined {
+  return text === '' ? undefined : wholeNumber(0, 65_535)(text, variable)
+}
+
+function hostNames(text: string, variable: string): string[] {
+  const names = [...new Set(text.split(',').map((name) => name.trim()))].filter((name) => name !== '')
+  const wrong = names.find((name) => isIP(name) === 0 && !/^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/i.test(name))
+  if (wrong === undefined) return names
+  throw new SetupError(`${variable} must be a list of DNS names and IP addresses, but contains "${wrong}".`)
 }
 
 function vendors(text: string, variable: string): string[] {
@@ -189,6 +233,12 @@ export function readSettings(environment: Environment): GatewaySettings {
     registryHost: read(gatewaySettings.registryHost),
     registryPort: read(gatewaySettings.registryPort),
     proxyPort: read(gatewaySettings.proxyPort),
+    ...tlsSettings({
+      tlsHost: read(gatewaySettings.tlsHost),
+      tlsPort: read(gatewaySettings.tlsPort),
+      agentTlsPort: read(gatewaySettings.agentTlsPort),
+      tlsNames: read(gatewaySettings.tlsNames),
+    }),
     linkVendors: read(gatewaySettings.linkVendors),
     links: read(gatewaySettings.links),
     spoolBytes: read(gatewaySettings.spoolBytes),
@@ -197,4 +247,17 @@ export function readSettings(environment: Environment): GatewaySettings {
     outgoingProxy: read(gatewaySettings.outgoingProxy),
     logLevel: read(gatewaySettings.logLevel),
   }
+}
+
+/** Requires an explicit address for the ports with TLS, because these ports are reachable from other machines. */
+function tlsSettings<Settings extends Pick<GatewaySettings, 'tlsHost' | 'tlsPort' | 'agentTlsPort'>>(
+  settings: Settings,
+): Settings {
+  const { tlsHost, tlsPort, agentTlsPort } = settings
+  const { variable } = gatewaySettings.tlsHost
+  if (tlsHost === undefined && (tlsPort ?? agentTlsPort) !== undefined)
+    throw new SetupError(
+      `A port for links or agents on other machines is set, but ${variable} is not: set it to the address on which the gateway listens, such as 10.0.0.5, or to 0.0.0.0 for all addresses.`,
+    )
+  return settings
 }

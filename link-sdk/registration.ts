@@ -1,11 +1,12 @@
 import { isIP } from 'node:net'
 import type { MessageInitShape } from '@bufbuild/protobuf'
-import { Client, credentials, Metadata } from '@grpc/grpc-js'
+import { Client, Metadata } from '@grpc/grpc-js'
 import { BackOff, pause } from '@millwright/api/back-off.ts'
 import { interfaceName, linkServices, linkTokenKey, wireMethod } from '@millwright/api/link-protocol.ts'
 import type { ServiceInfoSchema } from '@millwright/api/proto/generated/registry_pb.js'
 import { callUnary } from './call.ts'
 import type { Log } from './log.ts'
+import { type LinkTls, registryCredentials, registryOptions } from './tls.ts'
 
 /**
  * The maximum pause between two refreshes. It ensures that a link is registered again within one minute after a restart
@@ -23,6 +24,8 @@ export type Registration = {
   log: Log
   /** The token from the gateway that started the link. */
   token?: string | undefined
+  /** The certificate of the link for a gateway on another machine. */
+  tls?: LinkTls | undefined
   /** Is called each time the link has been registered. */
   onRegistered?: (expireSeconds: number) => void
 }
@@ -77,9 +80,9 @@ async function keepOn(registration: Registration, signal: AbortSignal): Promise<
   return isKnown
 }
 
-async function register({ registry, vendor, info, token }: Registration, signal: AbortSignal): Promise<number> {
+async function register({ registry, vendor, info, token, tls }: Registration, signal: AbortSignal): Promise<number> {
   const method = wireMethod(linkServices.registry.method.registerService, interfaceName(linkServices.registry, vendor))
-  using client = connect(registry)
+  using client = connect(registry, tls)
   const { expireTime } = await callUnary(client, {
     method,
     request: { info },
@@ -90,12 +93,12 @@ async function register({ registry, vendor, info, token }: Registration, signal:
   return expireTime
 }
 
-async function unregister({ registry, vendor, info, log, token }: Registration): Promise<void> {
+async function unregister({ registry, vendor, info, log, token, tls }: Registration): Promise<void> {
   const method = wireMethod(
     linkServices.registry.method.unregisterService,
     interfaceName(linkServices.registry, vendor),
   )
-  using client = connect(registry)
+  using client = connect(registry, tls)
   const metadata = metadataWith(token)
   await callUnary(client, { method, request: { info }, withinMs: farewellWithinMs, metadata }).catch((error: unknown) =>
     log.warn(`Could not unregister at ${registry}.`, { reason: reasonOf(error) }),
@@ -109,8 +112,8 @@ function metadataWith(token: string | undefined): Metadata {
 }
 
 /** Opens a connection for a single call, because calls are rare and the address of the registry may change. */
-function connect(address: string): Client & Disposable {
-  const client = new Client(address, credentials.createInsecure())
+function connect(address: string, tls: LinkTls | undefined): Client & Disposable {
+  const client = new Client(address, registryCredentials(tls), registryOptions(tls))
   return Object.assign(client, { [Symbol.dispose]: () => client.close() })
 }
 

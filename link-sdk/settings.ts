@@ -1,9 +1,11 @@
+import { readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { usualVendors } from '@millwright/api/link-protocol.ts'
 import { type LogLevel, logLevels } from './log.ts'
 import type { LinkSettings } from './start-link.ts'
+import { certifiedName, type LinkTls, requireUsable } from './tls.ts'
 
 /** `UsageError` is an error in the arguments or settings. It is shown to the user as one sentence. */
 export class UsageError extends Error {}
@@ -20,6 +22,12 @@ const settingTable = {
   vendors: { default: usualVendors.join(','), about: 'vendor prefixes of the protocol to serve, separated by commas' },
   instance: { default: '', about: 'id of this instance, if a gateway has several instances of the link' },
   home: { default: '', about: 'folder in which the link stores files, such as certificates; it is created if needed' },
+  'tls-cert': {
+    default: '',
+    about: 'certificate of the link (PEM file), for mutual TLS with a gateway on another machine',
+  },
+  'tls-key': { default: '', about: 'key of the certificate (PEM file)' },
+  'tls-authority': { default: '', about: 'certificate of the authority of the gateway (PEM file)' },
   'log-level': { default: 'info', about: `minimum log level: ${logLevels.join(', ')}` },
 } as const
 type Name = keyof typeof settingTable
@@ -53,6 +61,7 @@ export function readSettings(
     ...(advertisedHost === '' ? {} : { advertisedHost }),
     ...(value('advertised-port') === '' ? {} : { advertisedPort: portOf('advertised-port', value('advertised-port')) }),
     ...(value('instance') === '' ? {} : { instance: value('instance') }),
+    ...tlsOf({ certificate: value('tls-cert'), key: value('tls-key'), authority: value('tls-authority') }),
     ...(value('home') === '' ? {} : { home: resolve(value('home')) }),
   }
 }
@@ -71,6 +80,33 @@ function argumentsOf(args: readonly string[]): Record<string, string | boolean |
     return parseArgs({ args: [...args], options: { ...options, help: { type: 'boolean', short: 'h' } } }).values
   } catch (error) {
     throw new UsageError(`${error instanceof Error ? error.message : error} (see --help)`)
+  }
+}
+
+/** Reads the three files of the certificate. */
+function tlsOf(files: LinkTls): { tls?: LinkTls } {
+  const paths = Object.values(files)
+  if (paths.every((path) => path === '')) return {}
+  if (paths.some((path) => path === ''))
+    throw new UsageError(
+      `${variableOf('tls-cert')}, ${variableOf('tls-key')} and ${variableOf('tls-authority')} must be set together.`,
+    )
+  const [certificate = '', key = '', authority = ''] = [files.certificate, files.key, files.authority].map(textOf)
+  const tls = { certificate, key, authority }
+  try {
+    requireUsable(tls)
+    certifiedName(tls)
+  } catch (error) {
+    throw new UsageError(`The certificate ${files.certificate} cannot be used: ${(error as Error).message}`)
+  }
+  return { tls }
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    throw new UsageError(`${path} cannot be read (${(error as NodeJS.ErrnoException).code}).`)
   }
 }
 

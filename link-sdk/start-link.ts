@@ -1,4 +1,4 @@
-import { Server, ServerCredentials } from '@grpc/grpc-js'
+import { Server } from '@grpc/grpc-js'
 import { interfaceName, linkServices, usualVendors } from '@millwright/api/link-protocol.ts'
 import { HealthImplementation } from 'grpc-health-check'
 import type { LinkDefinition } from './define-link.ts'
@@ -10,6 +10,7 @@ import { type Log, type LogLevel, openLog } from './log.ts'
 import { openPermitSource } from './network/permit-source.ts'
 import { addressInfo, keepRegistered, type Registration } from './registration.ts'
 import { sentFunctionsService } from './sent-functions-service.ts'
+import { certifiedName, type LinkTls, serverCredentials, serverInterceptors } from './tls.ts'
 import type { ServedService, ServiceContext } from './unary.ts'
 import { type UpdateLink, updateServices } from './update-service.ts'
 
@@ -25,8 +26,13 @@ export type LinkSettings = {
   registry?: string
   /** The vendor prefixes that the link serves. The link registers with the first prefix. */
   vendors?: readonly string[]
-  /** The name of this instance of the link. It is needed if several instances register with one gateway. */
+  /**
+   * The name of this instance of the link. It is needed if several instances register with one gateway. A link with a
+   * certificate has the name in its certificate.
+   */
   instance?: string
+  /** The certificate for mutual TLS with a gateway on another machine. */
+  tls?: LinkTls
   /** The folder in which the link can store files. */
   home?: string
   logLevel?: LogLevel
@@ -45,21 +51,22 @@ export type RunningLink = AsyncDisposable & {
 }
 
 /** Serves a link and keeps it registered until its `stop` function is called. */
-export async function startLink(link: LinkDefinition, settings: LinkSettings = {}): Promise<RunningLink> {
+export async function startLink(link: LinkDefinition, given: LinkSettings = {}): Promise<RunningLink> {
+  const settings = withCertifiedName(given)
   const { host = '127.0.0.1', port: requestedPort = 0, vendors = usualVendors, graceMs = 5_000 } = settings
   const log = openLog(link.manifest.id, settings.logLevel ?? 'info')
   const stopping = new AbortController()
-  const { registry, home, instance, token } = settings
-  const permits = openPermitSource({ manifest: link.manifest, registry, instance, token })
+  const { registry, home, instance, token, tls } = settings
+  const permits = openPermitSource({ manifest: link.manifest, registry, instance, token, tls })
   const services = servicesOf(link, { log, stopping: stopping.signal, permits, home })
   const interfaces = interfacesOf(services, vendors)
 
-  const server = new Server()
+  const server = new Server({ interceptors: serverInterceptors(tls) })
   for (const { definition, implementation, service, vendors: own = vendors } of services) {
     for (const vendor of own) server.addService(definition(interfaceName(service, vendor)), implementation)
   }
   const health = healthOf(server, ['', ...interfaces])
-  const port = await listen(server, { host, port: requestedPort })
+  const port = await listen(server, { host, port: requestedPort, tls })
   log.info(`The link ${link.manifest.name} listens.`, { host, port, vendors })
 
   void logNotices(link, log)
@@ -82,6 +89,12 @@ export async function startLink(link: LinkDefinition, settings: LinkSettings = {
     stop: () => (stopped ??= stop()),
     [Symbol.asyncDispose]: () => (stopped ??= stop()),
   }
+}
+
+/** Returns the settings with the id of the certificate. The gateway accepts no other id. */
+function withCertifiedName(settings: LinkSettings): LinkSettings {
+  if (settings.tls === undefined) return settings
+  return { ...settings, instance: settings.instance ?? certifiedName(settings.tls) }
 }
 
 /** Returns the names of all interfaces, in the order of the vendor prefixes. */
@@ -145,6 +158,7 @@ function registrationOf({ manifest }: LinkDefinition, place: Place): Registratio
     vendor: (settings.vendors ?? usualVendors)[0] ?? '',
     log,
     token: settings.token,
+    tls: settings.tls,
     info: {
       ...addressInfo(settings.advertisedHost ?? host),
       appInstanceId: settings.instance ?? manifest.id,
@@ -157,9 +171,11 @@ function registrationOf({ manifest }: LinkDefinition, place: Place): Registratio
   }
 }
 
-function listen(server: Server, { host, port }: { host: string; port: number }): Promise<number> {
+type Listening = { host: string; port: number; tls: LinkTls | undefined }
+
+function listen(server: Server, { host, port, tls }: Listening): Promise<number> {
   return new Promise((resolve, reject) => {
-    server.bindAsync(`${bracketed(host)}:${port}`, ServerCredentials.createInsecure(), (error, bound) =>
+    server.bindAsync(`${bracketed(host)}:${port}`, serverCredentials(tls), (error, bound) =>
       error === null ? resolve(bound) : reject(error),
     )
   })

@@ -19,6 +19,7 @@ import { packetClassOf } from '@millwright/api/receipt.ts'
 import { type PermitRequest, permitKinds } from '@millwright/api/scan-budget.ts'
 import type { BuiltInLink } from '../link-runner/link-process.ts'
 import type { Registry } from '../registry/registry.ts'
+import type { GatewayTls, TlsPeer } from '../tls/gateway-tls.ts'
 import type { GatewayPermits } from './gateway-permits.ts'
 
 type Stream = ServerDuplexStream<PermitMessage, Partial<PermitAnswer>>
@@ -28,6 +29,8 @@ type PermitServiceOptions = {
   registry: Registry
   /** The links that the gateway can run. The tables of their functions are known. */
   links: readonly Pick<BuiltInLink, 'appInstanceId' | 'functions'>[]
+  /** With TLS, the caller is the link in the certificate. */
+  tls?: GatewayTls | undefined
   /** The time for which a link can hold the permit of a connection. */
   connectionMs?: number
 }
@@ -105,12 +108,16 @@ class OtherLinks {
 /** Serves one call of a link, or refuses it. */
 function serve(stream: Stream, options: ServedOptions): void {
   const linkId = linkIdIn(stream.metadata)
-  const refusal = refusalOf(linkId, stream.metadata, options)
-  if (linkId === undefined || refusal !== undefined) {
+  const caller = callerOf(stream, options)
+  const refusal = 'refusal' in caller ? caller.refusal : refusalOf(linkId, stream.metadata, { ...options, ...caller })
+  if (linkId === undefined || 'refusal' in caller || refusal !== undefined) {
     stream.emit('error', refusal)
     return
   }
   const call = new PermitCall(stream, linkId, options)
+  const onRevoked = () => call.refuse('The certificate of the link was revoked.')
+  caller.peer?.revoked.addEventListener('abort', onRevoked)
+  stream.on('close', () => caller.peer?.revoked.removeEventListener('abort', onRevoked))
   stream.on('data', ({ message }: PermitMessage) => {
     if (message.case === 'take') void call.take(message.value)
     if (message.case === 'release') call.release(message.value)
@@ -125,10 +132,23 @@ function serve(stream: Stream, options: ServedOptions): void {
 
 type Refusal = { code: status; details: string }
 
-function refusalOf(linkId: string | undefined, metadata: Metadata, options: ServedOptions): Refusal | undefined {
-  const { registry, others } = options
+/** Returns the owner of the certificate of a call over TLS, or why it is refused. */
+function callerOf(stream: Stream, { tls }: ServedOptions): { peer: TlsPeer | undefined } | { refusal: Refusal } {
+  try {
+    return { peer: tls?.peerOf(stream.getAuthContext().sslPeerCertificate, 'link') }
+  } catch (error) {
+    return { refusal: { code: status.PERMISSION_DENIED, details: (error as Error).message } }
+  }
+}
+
+type CheckOptions = ServedOptions & { peer: TlsPeer | undefined }
+
+function refusalOf(linkId: string | undefined, metadata: Metadata, options: CheckOptions): Refusal | undefined {
+  const { registry, others, peer } = options
   if (linkId === undefined)
     return { code: status.INVALID_ARGUMENT, details: 'A call for permits must name the link. Update the link.' }
+  const fault = registry.certificateFault(linkId, peer)
+  if (fault !== undefined) return { code: status.PERMISSION_DENIED, details: fault }
   if (!registry.isAllowed(linkId, textIn(metadata, linkTokenKey)))
     return {
       code: status.PERMISSION_DENIED,
@@ -204,6 +224,11 @@ class PermitCall {
     this.#over.abort()
     for (const id of [...this.#connections.keys()]) this.release(id)
     if (this.#others !== undefined) this.#others.calls -= 1
+  }
+
+  /** Ends the call, because the caller may no longer take permits. */
+  refuse(details: string): void {
+    this.#fail(status.PERMISSION_DENIED, details)
   }
 
   #countWaiting(change: number): void {

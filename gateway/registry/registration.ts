@@ -2,6 +2,7 @@ import { isIP } from 'node:net'
 import { gatekeeperLimits } from '@millwright/api/gatekeeper.ts'
 import { interfaceName, linkServices, parseInterfaceName } from '@millwright/api/link-protocol.ts'
 import type { ServiceInfo, ServiceInfoFilter } from '@millwright/api/proto/generated/registry_pb.js'
+import type { TlsPeer } from '../tls/gateway-tls.ts'
 
 /** `Registration` is the registration of a link. */
 export type Registration = {
@@ -18,6 +19,8 @@ export type Registration = {
   driverSchemaUris: string[]
   /** The vendor prefix of the link. */
   vendor: string
+  /** The certificate with which the link registered over TLS. The gateway calls such a link only over TLS. */
+  tls?: TlsPeer
 }
 
 export const registrationLimits = {

@@ -2,6 +2,7 @@ import { gatekeeperLimits, type LinkReport } from '@millwright/api/gatekeeper.ts
 import type { ServiceInfoFilter } from '@millwright/api/proto/generated/registry_pb.js'
 import { readIfExists, writeDurably } from '../durable-file.ts'
 import type { Log } from '../log.ts'
+import type { GatewayTls, TlsPeer } from '../tls/gateway-tls.ts'
 import { matches, type Registration, registrationLimits, sameRegistration } from './registration.ts'
 
 type Entry = { registration: Registration; registeredAtMs: number }
@@ -10,7 +11,7 @@ export type RegistryChange =
   | { kind: 'registered'; registration: Registration; isChanged: boolean }
   | { kind: 'gone'; registration: Registration; why: 'unregistered' | 'expired' }
 
-type Options = { file: string; log: Log; now?: () => number }
+type Options = { file: string; log: Log; tls?: GatewayTls | undefined; now?: () => number }
 
 const lifeMs = registrationLimits.lifeSeconds * 1000
 
@@ -25,7 +26,7 @@ const writeAfterMs = { change: 100, refresh: 60_000 } as const
  * expires.
  */
 export class Registry {
-  readonly #options: Required<Options>
+  readonly #options: Options & { now: () => number }
   readonly #entries = new Map<string, Entry>()
   readonly #listeners: ((change: RegistryChange) => void)[] = []
   /** The tokens of the ids that are reserved for the processes of the gateway. */
@@ -39,12 +40,15 @@ export class Registry {
 
   static async open(options: Options): Promise<Registry> {
     const registry = new Registry(options)
-    for (const entry of entriesFrom(await readIfExists(options.file))) {
+    for (const stored of entriesFrom(await readIfExists(options.file))) {
+      const entry = withPeer(stored, options.tls)
+      if (entry === undefined) continue
       // If the clock of the machine was set back, the registration must not become valid for longer than its lifetime.
       const registeredAtMs = Math.min(entry.registeredAtMs, registry.#options.now())
       registry.#entries.set(entry.registration.appInstanceId, { ...entry, registeredAtMs })
     }
     registry.purge()
+    options.tls?.onRevoked((peer) => registry.#removeRevoked(peer))
     return registry
   }
 
@@ -74,6 +78,18 @@ export class Registry {
   isAllowed(appInstanceId: string, token: string | undefined): boolean {
     const reserved = this.#tokens.get(appInstanceId)
     return reserved === undefined || reserved === token
+  }
+
+  /**
+   * Returns why a caller cannot use the id of a link. A caller with a certificate can use only the name in it. A caller
+   * without TLS cannot use the name of a certificate, so that it cannot take the place of a link on another machine.
+   */
+  certificateFault(appInstanceId: string, peer: TlsPeer | undefined): string | undefined {
+    if (peer !== undefined && peer.name !== appInstanceId)
+      return `The certificate is for the asset link ${peer.name}, so it cannot use the id ${appInstanceId}. Set the id with --instance ${peer.name}.`
+    if (peer === undefined && this.#options.tls?.isCertified(appInstanceId) === true)
+      return `The asset link ${appInstanceId} has a certificate, so it must use the TLS port of the gateway. Or revoke the certificate: millwright gateway certificate revoke ${appInstanceId}`
+    return undefined
   }
 
   /** Registers a link. Returns false when the limit of links is reached. */
@@ -136,6 +152,11 @@ export class Registry {
     await this.#write()
   }
 
+  #removeRevoked({ serial }: TlsPeer): void {
+    for (const entry of [...this.#entries.values()])
+      if (entry.registration.tls?.serial === serial) this.#remove(entry, 'unregistered')
+  }
+
   #isExpired({ registeredAtMs }: Entry): boolean {
     return this.#options.now() > registeredAtMs + lifeMs
   }
@@ -179,6 +200,14 @@ function entriesFrom(text: string | undefined): Entry[] {
   } catch {
     return []
   }
+}
+
+/** Returns an entry of the file with its certificate. Returns undefined if the certificate is no longer valid. */
+function withPeer(entry: Entry, tls: GatewayTls | undefined): Entry | undefined {
+  const { tls: stored, ...registration } = entry.registration
+  if (stored === undefined) return entry
+  const peer = tls?.peer(stored)
+  return peer === undefined ? undefined : { ...entry, registration: { ...registration, tls: peer } }
 }
 
 function isEntry(value: Partial<Entry> | null): value is Entry {

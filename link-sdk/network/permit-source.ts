@@ -1,4 +1,4 @@
-import { Client, type ClientDuplexStream, credentials, Metadata, type ServiceError, status } from '@grpc/grpc-js'
+import { Client, type ClientDuplexStream, Metadata, type ServiceError, status } from '@grpc/grpc-js'
 import {
   linkIdKey,
   linkServices,
@@ -13,6 +13,7 @@ import { packetClassOf } from '@millwright/api/receipt.ts'
 import { defaultBudget, type PermitRequest, type RefusalReason, refusalReasons } from '@millwright/api/scan-budget.ts'
 import { LinkError } from '../link-error.ts'
 import type { Manifest } from '../manifest.ts'
+import { type LinkTls, registryCredentials, registryOptions } from '../tls.ts'
 import { PermitPace } from './permit-pace.ts'
 import { type Permit, PermitRefusedError, type Permits } from './permits.ts'
 
@@ -32,14 +33,16 @@ type Options = {
   instance?: string | undefined
   /** The token from the gateway that started the link. */
   token?: string | undefined
+  /** The certificate of the link for a gateway on another machine. */
+  tls?: LinkTls | undefined
 }
 
 /**
  * Returns the source of permits: the gateway at whose registry the link registers. A link without a gateway has the
  * default budget for itself.
  */
-export function openPermitSource({ manifest, registry, instance = manifest.id, token }: Options): PermitSource {
-  const source = registry === undefined ? ownPermits() : gatewayPermits(registry, { id: instance, token })
+export function openPermitSource({ manifest, registry, instance = manifest.id, token, tls }: Options): PermitSource {
+  const source = registry === undefined ? ownPermits() : gatewayPermits(registry, { id: instance, token, tls })
   const known = new Set((manifest.sends ?? []).map(packetClassOf))
   return {
     close: source.close,
@@ -93,10 +96,10 @@ function refused(error: unknown): never {
   throw error instanceof PermitRefusal ? new PermitRefusedError(error.reason, error.message) : error
 }
 
-type LinkIdentity = { id: string; token: string | undefined }
+type LinkIdentity = { id: string; token: string | undefined; tls: LinkTls | undefined }
 
 function gatewayPermits(registry: string, link: LinkIdentity): PermitSource {
-  const client = new Client(registry, credentials.createInsecure(), { 'grpc.enable_http_proxy': 0 })
+  const client = new Client(registry, registryCredentials(link.tls), registryOptions(link.tls))
   return { close: () => client.close(), forCall: (call) => new RemotePermits(client, { ...call, link }) }
 }
 
