@@ -1,7 +1,9 @@
 import { newPassword } from '@millwright/cloud/first-run.ts'
+import type { Database, Scope } from '@millwright/cloud/platform/database/database.ts'
 import { StartError } from '@millwright/cloud/platform/start-error.ts'
 import { findTenant } from '@millwright/cloud/platform/tenants/tenants.ts'
 import { resetPassword } from '@millwright/cloud/services/identity/accounts/accounts.ts'
+import { resetFactors } from '@millwright/cloud/services/identity/factors/reset-factors.ts'
 import type { Command } from 'commander'
 import { withDatabaseOwner } from './database-owner.ts'
 
@@ -10,14 +12,32 @@ export function addCommands(users: Command): void {
     .command('reset-password <name>')
     .description('set a new password for a user (name or name@tenant); the password is printed once')
     .action(async (signInName: string) => {
-      const [name = '', tenantName = 'default'] = signInName.split('@')
       const password = newPassword()
-      await withDatabaseOwner(async (owner, { openDatabase }) => {
-        const tenant = await findTenant(owner, tenantName)
-        if (tenant === undefined) throw new StartError(`Tenant "${tenantName}" not found. Try: millwright tenants list`)
-        await using database = await openDatabase()
-        await resetPassword({ database }, { tenantId: tenant.id }, { name, password })
-      })
-      console.log(`The password of ${name}@${tenantName} is now ${password}. All sessions of the user have ended.`)
+      const user = await change(signInName, ({ database, tenant, name }) =>
+        resetPassword({ database }, tenant, { name, password }),
+      )
+      console.log(`The password of ${user} is now ${password}. All sessions of the user have ended.`)
     })
+
+  users
+    .command('reset-second-factor <name>')
+    .description('remove the second factors of a user (name or name@tenant) who cannot sign in any more')
+    .action(async (signInName: string) => {
+      const user = await change(signInName, ({ database, tenant, name }) => resetFactors({ database }, tenant, name))
+      console.log(`${user} has no second factor any more. All sessions of the user have ended.`)
+    })
+}
+
+type Change = (user: { database: Database; tenant: Scope; name: string }) => Promise<void>
+
+/** Changes a user on the server, without an account. Returns the complete sign-in name. */
+async function change(signInName: string, work: Change): Promise<string> {
+  const [name = '', tenantName = 'default'] = signInName.split('@')
+  await withDatabaseOwner(async (owner, { openDatabase }) => {
+    const tenant = await findTenant(owner, tenantName)
+    if (tenant === undefined) throw new StartError(`Tenant "${tenantName}" not found. Try: millwright tenants list`)
+    await using database = await openDatabase()
+    await work({ database, tenant: { tenantId: tenant.id }, name })
+  })
+  return `${name}@${tenantName}`
 }
