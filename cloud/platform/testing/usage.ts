@@ -12,6 +12,7 @@ import { onboarding } from '@millwright/api/onboarding.ts'
 import { defaultRemotePolicy, remoteAccess } from '@millwright/api/remote-access.ts'
 import { updates } from '@millwright/api/updates.ts'
 import { workflows } from '@millwright/api/workflows.ts'
+import { useFactors } from '../../services/identity/factors/testing.ts'
 import { postForm, rightPassword, signedIn } from '../../services/identity/testing.ts'
 import {
   connectGateway,
@@ -74,6 +75,7 @@ export async function useEverything(hub: TestHub): Promise<Reach[]> {
   const { refreshToken } = await signedIn(hub, `jane@${hub.tenant.name}`)
   await postForm(hub, '/oauth/revoke', { form: { client_id: 'console', token: refreshToken } })
   await signedIn(hub, `jane@${hub.tenant.name}`)
+  await useFactors(hub)
   await hub.context.database.transaction(hub.tenant, (tx) =>
     hub.context.tasks.schedule(tx, { kind: 'audit.seal', key: 'usage', cron: '0 0 1 1 *' }),
   )

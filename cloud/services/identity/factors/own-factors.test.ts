@@ -4,15 +4,7 @@ import { type TestHub, testHub } from '../../../platform/testing/hub.ts'
 import { resetPassword } from '../accounts/accounts.ts'
 import { freezeClock, person, rightPassword, signedIn } from '../testing.ts'
 import { resetFactors } from './reset-factors.ts'
-import { codeOf, readStep, TwoStepSignIn, wrongCodeFor } from './testing.ts'
-
-async function personWithApp(hub: TestHub, name: string, role = 'viewer') {
-  const user = await person(hub, name, role)
-  const self = hub.withToken(await hub.tokenFor(user.id, { roles: [role] }), user.id)
-  const { data } = await self.identity.startTotp({})
-  const { data: confirmed } = await self.identity.confirmTotp({ body: { data: { code: codeOf(data.secret, -1) } } })
-  return { ...user, self, secret: data.secret, recoveryCodes: confirmed.recoveryCodes }
-}
+import { codeOf, personWithApp, readStep, TwoStepSignIn, wrongCodeFor } from './testing.ts'
 
 async function setPolicy(hub: TestHub, secondFactor: string): Promise<void> {
   await hub.asOwner((owner) =>

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { signInLimits } from '@millwright/api/sign-in-security.ts'
 import { type TestHub, testHub } from '../../../platform/testing/hub.ts'
-import { freezeClock, person } from '../testing.ts'
+import { createUser } from '../accounts/accounts.ts'
+import { freezeClock, person, rightPassword } from '../testing.ts'
 import { findRelyingParty } from './passkeys.ts'
 import { type PasskeyOptions, readStep, SoftwareAuthenticator, TwoStepSignIn } from './testing.ts'
 
@@ -135,6 +136,17 @@ test('refuses the passkey of another user and of another tenant', async () => {
   const renamed = { ...foreign, id: jane.credentialId, rawId: jane.credentialId }
   assert.equal((await signIn.submit(page, { passkey: renamed })).status, 401)
   await assert.rejects(mallory.self.identity.deletePasskey({ params: { id: jane.passkey.id } }), { code: 'not_found' })
+
+  const other = await hub.anotherTenant()
+  const { id } = await createUser(hub.context, other, { name: 'jane', password: rightPassword, role: 'viewer' })
+  const token = await hub.tokenFor(id, { roles: ['viewer'], tenant: other })
+  const theirs = hub.withToken(token, id)
+  const registration = (await theirs.identity.startPasskey({})).data as PasskeyOptions
+  const stolen = new SoftwareAuthenticator(baseUrl)
+  await theirs.identity.addPasskey({ body: { data: { name: 'Key', response: stolen.create(registration) } } })
+  const next = await begin(hub, `jane@${other.name}`)
+  const fromHere = jane.authenticator.use(next.options, { id: jane.credentialId })
+  assert.equal((await next.signIn.submit(next.page, { passkey: fromHere })).status, 401)
   await assert.rejects(
     mallory.self.identity.renamePasskey({ params: { id: jane.passkey.id }, body: { data: { name: 'x' } } }),
     { code: 'not_found' },
@@ -172,6 +184,9 @@ test('refuses a registration with a wrong origin, an old challenge, a known cred
   await assert.rejects(add({ ...plain, response: { ...plain.response, attestationObject: apple } }), {
     code: 'passkey_refused',
   })
+
+  const credentialId = Buffer.from(mallory.credentialId, 'base64url')
+  await assert.rejects(add(authenticator.create(await start(), { credentialId })), { code: 'already_exists' })
 
   const accepted = authenticator.create(await start())
   const { data } = await add(accepted)

@@ -1,7 +1,10 @@
 import { createHash, createPrivateKey, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
 import { Secret, TOTP } from 'otpauth'
+import { v7 } from 'uuid'
 import type { RawAnswer, TestHub } from '../../../platform/testing/hub.ts'
-import { authorizePath, Browser, locationOf, proofKey, requestToken, rightPassword } from '../testing.ts'
+import { authorizePath, Browser, locationOf, person, proofKey, requestToken, rightPassword } from '../testing.ts'
+import { insertPasskey, putChallenge } from './factor-store.ts'
+import { createChallenge } from './passkeys.ts'
 
 /** Returns the code of an authenticator app, `steps` time steps from now. */
 export function codeOf(secret: string, steps = 0): string {
@@ -14,6 +17,26 @@ export function wrongCodeFor(secret: string): string {
   return (
     ['000000', '111111', '222222', '333333', '444444', '555555', '666666'].find((code) => !valid.includes(code)) ?? ''
   )
+}
+
+/** Creates a user with an authenticator app. `self` is the user with a token of a recent sign-in. */
+export async function personWithApp(hub: TestHub, name: string, role = 'viewer') {
+  const user = await person(hub, name, role)
+  const self = hub.withToken(await hub.tokenFor(user.id, { roles: [role] }), user.id)
+  const { data } = await self.identity.startTotp({})
+  const { data: confirmed } = await self.identity.confirmTotp({ body: { data: { code: codeOf(data.secret, -1) } } })
+  return { ...user, self, secret: data.secret, recoveryCodes: confirmed.recoveryCodes }
+}
+
+/** Creates rows in all tables of second factors. The base URL of most hubs allows no passkeys, so their rows are stored directly. */
+export async function useFactors(hub: TestHub): Promise<void> {
+  const { id: principalId, signInName } = await personWithApp(hub, 'robin')
+  await new TwoStepSignIn(hub).password(signInName)
+  await hub.context.database.transaction(hub.tenant, async (tx) => {
+    const key = { credentialId: randomBytes(32), publicKey: randomBytes(77), signCount: 0, transports: ['usb'] }
+    await insertPasskey(tx, { ...key, id: v7(), principalId, name: 'Key', now: new Date().toISOString() })
+    await putChallenge(tx, { principalId, purpose: 'step-up', ...createChallenge(Date.now()) })
+  })
 }
 
 /** The parts of a page of the second step that tests read. */
@@ -89,6 +112,7 @@ export type PasskeyOptions = {
 }
 
 type CeremonyOverrides = {
+  credentialId?: Buffer
   origin?: string
   rpId?: string
   challenge?: string
@@ -107,7 +131,7 @@ export class SoftwareAuthenticator {
 
   create(options: PasskeyOptions, overrides: CeremonyOverrides = {}) {
     const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-    const credentialId = randomBytes(32)
+    const { credentialId = randomBytes(32) } = overrides
     const id = credentialId.toString('base64url')
     this.#keys.set(id, { privateKey, signCount: 0 })
     const { x = '', y = '' } = publicKey.export({ format: 'jwk' })

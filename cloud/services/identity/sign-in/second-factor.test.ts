@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { signInLimits } from '@millwright/api/sign-in-security.ts'
 import { decodeJwt } from 'jose'
 import { type TestHub, testHub } from '../../../platform/testing/hub.ts'
-import { codeOf, readStep, TwoStepSignIn, wrongCodeFor } from '../factors/testing.ts'
+import { codeOf, personWithApp, readStep, TwoStepSignIn, wrongCodeFor } from '../factors/testing.ts'
 import {
   authorizePath,
   Browser,
@@ -14,15 +14,6 @@ import {
   rightPassword,
   wrongPassword,
 } from '../testing.ts'
-
-/** Creates a user with an authenticator app. */
-async function personWithApp(hub: TestHub, name: string, role = 'viewer') {
-  const user = await person(hub, name, role)
-  const self = hub.withToken(await hub.tokenFor(user.id, { roles: [role] }), user.id)
-  const { data } = await self.identity.startTotp({})
-  const { data: confirmed } = await self.identity.confirmTotp({ body: { data: { code: codeOf(data.secret, -1) } } })
-  return { ...user, self, secret: data.secret, recoveryCodes: confirmed.recoveryCodes }
-}
 
 async function requireFactor(hub: TestHub, secondFactor: 'administrators' | 'everyone'): Promise<void> {
   await hub.asOwner((owner) =>
