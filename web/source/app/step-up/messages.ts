@@ -4,7 +4,7 @@ import { messages } from '../language/language.ts'
 export const stepUpMessages = messages({
   en: {
     title: 'Confirm your identity',
-    lead: 'This action requires that you confirm your identity. Then it continues.',
+    lead: 'This action requires that you confirm your identity. After the confirmation, it continues.',
     password: 'Password',
     code: 'Code',
     codeFromApp: 'Enter the code from your authenticator app, or a recovery code.',

@@ -206,7 +206,7 @@ function CheckResultView({ result: { isUsable, problems, endpoints } }: { result
         <StatusChip tone={isUsable ? 'good' : 'bad'}>{isUsable ? text.usable : text.unusable}</StatusChip>
       </p>
       {problems.length > 0 && (
-        <ul lang="en">
+        <ul className="check-problems" lang="en">
           {problems.map((problem) => (
             <li key={problem}>{problem}</li>
           ))}

@@ -61,10 +61,12 @@ function Device({ session: { device, client, isCurrent, isUnfamiliar } }: { sess
       <span className="where">
         {client === 'console' ? text.console : client === 'cli' ? text.commandLine : client}
       </span>
-      <span className="chips">
-        {isCurrent && <StatusChip tone="info">{text.current}</StatusChip>}
-        {isUnfamiliar && <StatusChip tone="warning">{text.unfamiliar}</StatusChip>}
-      </span>
+      {(isCurrent || isUnfamiliar) && (
+        <span className="chips">
+          {isCurrent && <StatusChip tone="info">{text.current}</StatusChip>}
+          {isUnfamiliar && <StatusChip tone="warning">{text.unfamiliar}</StatusChip>}
+        </span>
+      )}
     </>
   )
 }

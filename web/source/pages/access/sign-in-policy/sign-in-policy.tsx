@@ -103,19 +103,19 @@ type DurationFieldProps = {
   isDisabled?: boolean
 }
 
-/** `DurationField` is a number of minutes or hours. Its hint shows the value in the largest unit. */
+/** `DurationField` is a number of minutes or hours. The hint shows the value in a larger unit, if there is one. */
 function DurationField({ field, form, onChange, isDisabled = false }: DurationFieldProps) {
   const text = useText(policyMessages)
   const formats = useFormats()
   const { minimum, maximum } = signInLimits[field]
   const value = durationOf(form, field)
+  const [unitMinutes, largerUnit] = field === 'absoluteHours' ? [60, 24] : [1, 60]
+  const hasLargerUnit = value !== undefined && value % largerUnit === 0
   return (
     <TextField
       label={text[field]}
       type="number"
-      {...(value !== undefined && {
-        hint: text.equals(formats.minutes(field === 'absoluteHours' ? value * 60 : value)),
-      })}
+      {...(hasLargerUnit && { hint: text.equals(formats.minutes(value * unitMinutes)) })}
       error={value === undefined ? text.range(formats.number(minimum), formats.number(maximum)) : undefined}
       isDisabled={isDisabled}
       value={form[field]}
