@@ -208,11 +208,16 @@ export class Session {
     return request(path, this.#signed(init))
   }
 
-  /** Ends the session on the server and in this browser. */
-  async signOut(): Promise<void> {
+  /**
+   * Ends the session on the server and in this browser. Returns the address at which the user signs out at the identity
+   * provider, if the user signed in with one.
+   */
+  async signOut(): Promise<string | undefined> {
     const body = new URLSearchParams({ refresh_token: this.#tokens.refresh_token })
-    await send(new URL(this.#metadata.end_session_endpoint).pathname, { method: 'POST', body })
+    const path = new URL(this.#metadata.end_session_endpoint).pathname
+    const answer = await send<{ endSessionUrl: string } | undefined>(path, { method: 'POST', body })
     localStorage.removeItem(signedInKey)
+    return answer?.endSessionUrl
   }
 
   /**

@@ -93,9 +93,10 @@ export async function startUserSession(
   live.start()
   const signOut = async () => {
     await preferences.flush()
-    await session.signOut()
+    const providerUrl = await session.signOut()
     history.replaceState(null, '', '/console/')
     end('signed-out')
+    if (providerUrl !== undefined) location.assign(providerUrl)
   }
   return {
     user,

@@ -77,13 +77,7 @@ function columnsOf(text: Text, groups: ReadonlyMap<string, string>): Column<Gran
       cell: ({ accessGroup }) => (accessGroup === null ? text.everywhere : (groups.get(accessGroup) ?? accessGroup)),
     },
     { id: 'since', header: text.since, width: 180, cell: ({ createdTimestamp }) => <Time at={createdTimestamp} /> },
-    // The gateway role has no revoke button, because it is removed when the gateway is revoked.
-    {
-      id: 'revoke',
-      header: text.revoke,
-      width: 120,
-      cell: (grant) => grant.role !== 'gateway' && <RevokeButton grant={grant} />,
-    },
+    { id: 'revoke', header: text.revoke, width: 200, cell: (grant) => <RevokeButton grant={grant} /> },
   ]
 }
 

@@ -52,8 +52,9 @@ export function PrincipalGrants({ principal, detail, suggestedRole }: PrincipalG
                     <td>
                       <Time at={grant.createdTimestamp} isDate />
                     </td>
-                    {/* The gateway role has no revoke button, because it is removed when the gateway is revoked. */}
-                    <td>{grant.role !== 'gateway' && <RevokeButton grant={grant} />}</td>
+                    <td>
+                      <RevokeButton grant={grant} />
+                    </td>
                   </tr>
                 ))}
               </tbody>

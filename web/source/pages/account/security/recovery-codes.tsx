@@ -83,19 +83,21 @@ export function RecoveryCodeDialog({ codes, onClose }: { codes: readonly string[
         </>
       }
     >
-      <p className="card-lead">{text.codesText}</p>
-      <ul className="recovery-codes">
-        {codes.map((code) => (
-          <li key={code}>
-            <code>{code}</code>
-          </li>
-        ))}
-      </ul>
-      <p className="with-copy">
-        {text.copyAll}
-        <CopyButton value={lines} label={text.copyAll} />
-      </p>
-      <CheckField label={text.codesStored} isChecked={isStored} onChange={setStored} />
+      <div className="enrolment">
+        <p>{text.codesText}</p>
+        <ul className="recovery-codes">
+          {codes.map((code) => (
+            <li key={code}>
+              <code>{code}</code>
+            </li>
+          ))}
+        </ul>
+        <p className="with-copy">
+          {text.copyAll}
+          <CopyButton value={lines} label={text.copyAll} />
+        </p>
+        <CheckField label={text.codesStored} isChecked={isStored} onChange={setStored} />
+      </div>
     </Dialog>
   )
 }
