@@ -6,25 +6,7 @@ import type { Clock } from './clock.ts'
 import type { OwnKey } from './identity/key.ts'
 import { requestProof } from './identity/signatures.ts'
 import type { TokenSource } from './identity/token.ts'
-
-/** Returns a `fetch` that uses the dispatcher. It is for requests that need no token of the gateway. */
-export function fetchOver(dispatcher: Dispatcher): typeof fetch {
-  return async (input, init = {}) => {
-    const headers = Object.fromEntries(new Headers(init.headers))
-    const {
-      statusCode,
-      headers: answered,
-      body,
-    } = await request(input instanceof Request ? input.url : input, {
-      dispatcher,
-      method: (init.method ?? 'GET') as Dispatcher.HttpMethod,
-      headers,
-      body: typeof init.body === 'string' ? init.body : null,
-      signal: init.signal ?? null,
-    })
-    return responseOf({ status: statusCode, headers: answered, body })
-  }
-}
+import { type Answer, responseOf } from './platform/platform-fetch.ts'
 
 export type CloudRequest = {
   method: string
@@ -36,8 +18,6 @@ export type CloudRequest = {
   /** True for an event stream, which has no time limit. */
   isStreamed?: boolean
 }
-
-export type Answer = { status: number; headers: Dispatcher.ResponseData['headers']; body: Readable }
 
 type Options = { baseUrl: string; key: OwnKey; clock: Clock; tokens: TokenSource; dispatcher: Dispatcher }
 
@@ -130,15 +110,4 @@ export class CloudConnection {
 
 function textOf(header: string | string[] | undefined): string | undefined {
   return Array.isArray(header) ? header[0] : header
-}
-
-function responseOf({ status, headers, body }: Answer): Response {
-  const headerEntries = Object.entries(headers).flatMap(([name, value]) =>
-    [value ?? []].flat().map((one): [string, string] => [name, one]),
-  )
-  const isBodiless = status === 204 || status === 304
-  if (isBodiless) body.resume()
-  // The cast is necessary, because the types of Node and of browsers declare the same stream differently.
-  const stream = isBodiless ? null : (Readable.toWeb(body) as unknown as ReadableStream)
-  return new Response(stream, { status, headers: headerEntries })
 }

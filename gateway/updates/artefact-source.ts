@@ -1,8 +1,9 @@
 import { requestFor } from '@millwright/api/client.ts'
 import { problemFrom } from '@millwright/api/problem.ts'
 import { updates } from '@millwright/api/updates.ts'
-import type { Answer, CloudConnection } from '../cloud-connection.ts'
+import type { CloudConnection } from '../cloud-connection.ts'
 import type { LeasedJob } from '../jobs/leased-job.ts'
+import type { Answer } from '../platform/platform-fetch.ts'
 import type { ArtefactSource } from './artefact-download.ts'
 
 type Options = {
