@@ -21,10 +21,10 @@ export function addCommands(users: Command): void {
 
   users
     .command('reset-second-factor <name>')
-    .description('remove the second factors of a user (name or name@tenant) who cannot sign in any more')
+    .description('remove the second factors of a user (name or name@tenant) who can no longer sign in')
     .action(async (signInName: string) => {
       const user = await change(signInName, ({ database, tenant, name }) => resetFactors({ database }, tenant, name))
-      console.log(`${user} has no second factor any more. All sessions of the user have ended.`)
+      console.log(`${user} no longer has a second factor. All sessions of the user have ended.`)
     })
 }
 

@@ -21,10 +21,12 @@ export type UserRow = {
   hasSecondFactor: boolean
 }
 
+const confirmedTotp =
+  'select from totp_secrets t where t.tenant_id = $1 and t.principal_id = p.id and t.confirmed_at is not null'
+const ownPasskey = 'select from passkeys k where k.tenant_id = $1 and k.principal_id = p.id'
 const userColumns = `p.id, p.name, p.display_name as "displayName", p.disabled, p.version,
   p.created_at as "createdAt", p.modified_at as "modifiedAt", w.last_sign_in_at as "lastSignInAt",
-  (exists (select from totp_secrets t where t.tenant_id = $1 and t.principal_id = p.id and t.confirmed_at is not null)
-    or exists (select from passkeys k where k.tenant_id = $1 and k.principal_id = p.id)) as "hasSecondFactor"`
+  (exists (${confirmedTotp}) or exists (${ownPasskey})) as "hasSecondFactor"`
 const users = `from principals p left join user_passwords w on w.tenant_id = $1 and w.principal_id = p.id
   where p.tenant_id = $1 and p.kind = 'user'`
 

@@ -99,7 +99,7 @@ test('accepts each challenge once and for five minutes', async (t) => {
   const response = jane.authenticator.use(first.options)
   const wrong = await first.signIn.submit(first.page, { passkey: { ...response, id: 'x' } })
   assert.equal(wrong.status, 401)
-  // The challenge of the first page does not count any more.
+  // The challenge of the first page no longer counts.
   assert.equal((await first.signIn.submit(first.page, { passkey: response })).status, 401)
 
   const second = await begin(hub, jane.signInName)

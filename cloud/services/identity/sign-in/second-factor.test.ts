@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { signInLimits } from '@millwright/api/sign-in-security.ts'
 import { decodeJwt } from 'jose'
+import { suspendTenant } from '../../../platform/tenants/tenants.ts'
 import { type TestHub, testHub } from '../../../platform/testing/hub.ts'
 import { codeOf, personWithApp, readStep, TwoStepSignIn, wrongCodeFor } from '../factors/testing.ts'
 import {
@@ -250,7 +251,7 @@ test('requires an enrolment when the policy requires a second factor, and shows 
   assert.equal((await next.submit(second, { code: recoveryCodes[0] ?? '' })).status, 303)
 })
 
-test('requires a second factor only of administrators if the policy says so', async () => {
+test('requires a second factor only of administrators if the policy names only administrators', async () => {
   await using hub = await testHub()
   const viewer = await person(hub, 'viewer', 'viewer')
   const boss = await person(hub, 'boss', 'administrator')
@@ -303,4 +304,12 @@ test('refuses disabled users and suspended tenants at the second step', async (t
   const refused = await signIn.submit(page, { code: codeOf(jane.secret) })
   assert.equal(refused.status, 403)
   assert.match(refused.text, /disabled/)
+
+  const robin = await personWithApp(hub, 'robin')
+  const other = new TwoStepSignIn(hub)
+  const open = await other.password(robin.signInName)
+  await hub.asOwner((owner) => suspendTenant(owner, hub.tenant.name))
+  const suspended = await other.submit(open, { code: codeOf(robin.secret) })
+  assert.equal(suspended.status, 403)
+  assert.match(suspended.text, /suspended/)
 })
