@@ -105,7 +105,7 @@ export const identityProviderOperations = {
     query: Type.Object({}, { additionalProperties: Type.Unknown() }),
     bodyType: 'application/x-www-form-urlencoded',
     body: Type.Object({ provider: text(), proof: text() }, { additionalProperties: Type.Unknown() }),
-    answers: { 303: empty, 400: Html, 403: Html, 503: Html },
+    answers: { 200: Html, 303: empty, 400: Html, 403: Html, 429: Html, 503: Html },
   },
   providerCallback: {
     method: 'GET',
@@ -131,6 +131,30 @@ export const identityProviderOperations = {
     bodyType: 'application/x-www-form-urlencoded',
     body: Type.Object({ logout_token: text() }, { additionalProperties: Type.Unknown() }),
     answers: { 200: empty, 400: closed({ error: Type.String(), error_description: Type.Optional(Type.String()) }) },
+  },
+  verifyProviderToken: {
+    method: 'POST',
+    path: '/provider-tokens',
+    summary: 'Verify an access token of an identity provider',
+    access: 'peer',
+    waits: true,
+    body: data(closed({ token: Type.String() })),
+    answers: {
+      200: data(
+        Type.Union([
+          closed({
+            isValid: Type.Literal(true),
+            tenantId: Uuid,
+            principalId: Uuid,
+            grants: Type.Array(closed({ role: RoleName, accessGroupId: Type.Union([Uuid, Type.Null()]) })),
+            expiresAt: Type.Integer(),
+            authenticatedAt: Type.Optional(Type.Integer()),
+            accessVersion: Type.Integer(),
+          }),
+          closed({ isValid: Type.Literal(false), reason: Type.String() }),
+        ]),
+      ),
+    },
   },
   listIdentityProviders: {
     method: 'GET',

@@ -110,6 +110,7 @@ const AuthorizationQuery = form({
   code_challenge: text(),
   code_challenge_method: text(),
   prompt: text(),
+  tenant: text(),
 })
 
 const byId = closed({ id: Uuid })
@@ -231,9 +232,10 @@ export const identity = contract({
       access: 'public',
       headers: ['cookie', 'origin'],
       bodyType: 'application/x-www-form-urlencoded',
-      description: 'The only accepted `post_logout_redirect_uri` is the console.',
+      description:
+        'The only accepted `post_logout_redirect_uri` is the console. If the user signed in with an identity provider, open `endSessionUrl` in the browser to sign out there too.',
       body: form({ refresh_token: text(), post_logout_redirect_uri: text() }),
-      answers: { 204: empty, 303: empty },
+      answers: { 200: closed({ endSessionUrl: Type.String() }), 204: empty, 303: empty },
     },
     userInfo: {
       method: 'GET',

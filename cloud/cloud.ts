@@ -3,7 +3,6 @@ import { identity } from '@millwright/api/identity.ts'
 import type { JWK } from 'jose'
 import { clientVoucher } from './front/client-voucher.ts'
 import { deniedRequests } from './front/denied-requests.ts'
-import { type ExternalIssuer, foreignIssuer } from './front/external-issuer.ts'
 import { Front } from './front/front.ts'
 import { ProofVerifier } from './front/proof.ts'
 import { RateLimit } from './front/rate-limit.ts'
@@ -64,7 +63,6 @@ export type CloudOptions = {
   /** Where the contents of artefacts are stored. */
   artefacts: ArtefactSettings
   tokenLifetimeSeconds: number
-  externalIssuers: readonly ExternalIssuer[]
   rateLimit: number
   /** The hosts and networks to which the platform can connect. */
   outboundAllow: readonly string[]
@@ -140,7 +138,8 @@ export async function openCloud(options: CloudOptions): Promise<Cloud> {
   const tokens = new TokenVerifier({
     issuer: () => settings.baseUrl,
     keys: async () => (await context.peers(identity, systemCaller()).keys({})).keys as JWK[],
-    foreign: options.externalIssuers.map((issuer) => foreignIssuer(issuer, { database, tenants })),
+    verifyProviderToken: async (token) =>
+      (await context.peers(identity, systemCaller()).verifyProviderToken({ body: { data: { token } } })).data,
   })
   const voucher = clientVoucher(secrets)
   const rateLimit = new RateLimit({ perSecond: options.rateLimit })

@@ -1,11 +1,9 @@
 import { isIP } from 'node:net'
 import { join } from 'node:path'
-import { checkExternalIssuers } from './front/external-issuer.ts'
 import {
   type Configuration,
   choice,
   integer,
-  json,
   list,
   origin,
   originOf,
@@ -129,11 +127,6 @@ export const cloudSettings = {
     minimum: 60,
     maximum: limits.tokenLifetimeSeconds,
     help: 'Lifetime of access tokens in seconds',
-  }),
-  externalIssuers: json('MILLWRIGHT_EXTERNAL_ISSUERS', {
-    default: [],
-    check: checkExternalIssuers,
-    help: 'Identity providers whose tokens are accepted (JSON, see docs/how-to/connect-an-identity-provider.md)',
   }),
   rateLimit: integer('MILLWRIGHT_RATE_LIMIT', {
     default: 1000,

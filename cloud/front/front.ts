@@ -97,11 +97,10 @@ export class Front {
   }
 
   async #bearer(token: string, request: AnonymousCaller['request'], incoming: IncomingRequest): Promise<Authenticated> {
-    const verified = await this.#options.tokens.verify(token)
+    const { verified, access } = await this.#current(token)
     const tenant = await this.#options.tenants.byId(verified.tenantId)
     if (tenant === undefined) throw invalidToken('its tenant does not exist')
     if (tenant.state !== 'active') throw new Problem('tenant_suspended', `The tenant ${tenant.name} is suspended`)
-    const access = await this.#options.access.of(verified.tenantId, verified.principalId)
     if (access === undefined) throw invalidToken('its principal no longer exists')
     if (access.principal.disabled) throw invalidToken('its principal is disabled')
     if (access.revoked.size > 0 && verified.ids?.some((id) => access.revoked.has(id)) === true)
@@ -129,6 +128,19 @@ export class Front {
     }
     const { policy } = access
     return useProof === undefined ? { caller, policy } : { caller, useProof, policy }
+  }
+
+  /** Returns a verified token and the access of its principal, both of the same version for a token of a provider. */
+  async #current(token: string) {
+    const { tokens, access: cache } = this.#options
+    const verified = await tokens.verify(token)
+    const { tenantId, principalId, accessVersion } = verified
+    const access = await cache.of(tenantId, principalId)
+    if (accessVersion === undefined || access?.version === accessVersion) return { verified, access }
+    // The cache does not contain the grants of the verification yet.
+    if (access === undefined || access.version < accessVersion) cache.forget(tenantId)
+    const again = access !== undefined && access.version > accessVersion ? await tokens.verifyAgain(token) : verified
+    return { verified: again, access: await cache.of(again.tenantId, again.principalId) }
   }
 }
 

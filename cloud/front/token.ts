@@ -31,16 +31,28 @@ export type VerifiedToken = {
   authenticatedAt?: number
   /** The time when the token expires, in milliseconds since 1970. */
   expiresAt: number
+  /** The id of the platform's key that signed the token. Empty for a token of an identity provider. */
   kid: string
+  /**
+   * The version of the tenant's access with which a token of an identity provider was verified. The token must be
+   * verified again when access changes, because its provider may be disabled.
+   */
+  accessVersion?: number
 }
 
-/** `ForeignIssuer` recognizes and verifies the tokens of an external issuer. */
-export type ForeignIssuer = { issuer: string; verify(token: string): Promise<VerifiedToken> }
+/** The result of the verification of a token of an identity provider. */
+export type ProviderTokenResult =
+  | ({ isValid: true; grants: readonly GrantedRole[]; accessVersion: number } & Pick<
+      VerifiedToken,
+      'tenantId' | 'principalId' | 'expiresAt' | 'authenticatedAt'
+    >)
+  | { isValid: false; reason: string }
 
 type Options = {
   issuer: () => string
   keys: () => Promise<JWK[]>
-  foreign: readonly ForeignIssuer[]
+  /** Verifies a token that another issuer issued. */
+  verifyProviderToken: (token: string) => Promise<ProviderTokenResult>
 }
 
 const cacheSize = 20_000
@@ -78,14 +90,28 @@ export class TokenVerifier {
     return verified
   }
 
+  /** Verifies a token again, although it is cached. */
+  async verifyAgain(token: string): Promise<VerifiedToken> {
+    this.#verified.delete(hash('sha256', token, 'base64'))
+    return this.verify(token)
+  }
+
   async #check(token: string): Promise<VerifiedToken> {
     try {
-      const foreign = this.#options.foreign.find(({ issuer }) => issuer === claimedIssuer(token))
-      return await (foreign === undefined ? this.#checkOwn(token) : foreign.verify(token))
+      const issuer = claimedIssuer(token)
+      const isForeign = issuer !== undefined && issuer !== this.#options.issuer()
+      return await (isForeign ? this.#checkForeign(token) : this.#checkOwn(token))
     } catch (error) {
       if (error instanceof Problem) throw error
       throw invalidToken(reason(error))
     }
+  }
+
+  async #checkForeign(token: string): Promise<VerifiedToken> {
+    const result = await this.#options.verifyProviderToken(token)
+    if (!result.isValid) throw invalidToken(result.reason, 'Get a new token from your identity provider')
+    const { isValid: _isValid, ...verified } = result
+    return { ...verified, roles: [...new Set(verified.grants.map(({ role }) => role))], kid: '' }
   }
 
   async #checkOwn(token: string): Promise<VerifiedToken> {

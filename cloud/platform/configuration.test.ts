@@ -71,7 +71,7 @@ describe('configuration', () => {
       { MILLWRIGHT_TRUSTED_PROXIES: '10.0.0.0/33' },
       /MILLWRIGHT_TRUSTED_PROXIES/,
     ],
-    ['invalid JSON', { MILLWRIGHT_EXTERNAL_ISSUERS: '{' }, /must be JSON/],
+    ['a setting that does not exist', { MILLWRIGHT_EXTERNAL_ISSUERS: '[]' }, /MILLWRIGHT_EXTERNAL_ISSUERS/],
   ]
   for (const [what, environment, sentence] of mistakes) {
     test(`reports ${what} in one sentence`, () => {

@@ -128,25 +128,6 @@ export function list(variable: string, { part = (text) => text, like, ...descrip
   }
 }
 
-export function json<Value>(
-  variable: string,
-  { check, ...description }: Description<Value> & { check: (value: unknown) => Value },
-): Setting<Value> {
-  return {
-    variable,
-    ...description,
-    parse: (value) => {
-      let parsed: unknown
-      try {
-        parsed = JSON.parse(value)
-      } catch {
-        throw new StartError(`${variable} must be JSON.`)
-      }
-      return check(parsed)
-    },
-  }
-}
-
 type Environment = Readonly<Record<string, string | undefined>>
 
 /**

@@ -13,16 +13,18 @@ export type Tenant = {
 
 /**
  * The kinds of keys that identify a principal before its tenant is known. The keys are a client id, a sign-in name
- * (`name@tenant`) or a gateway id. The key `issuer` is the hash of the issuer and audience of API tokens. It identifies
- * an identity provider.
+ * (`name@tenant`) or a gateway id. The kinds `issuer` (hash of the issuer and audience of API tokens) and `provider` (id)
+ * identify an identity provider.
  */
-export type DirectoryKind = 'client' | 'sign-in' | 'gateway' | 'issuer'
+export type DirectoryKind = 'client' | 'sign-in' | 'gateway' | 'issuer' | 'provider'
 
 export type DirectoryEntry = { tenantId: string; principalId: string }
 
 const tenantById = statement<Tenant>('select id, name, state, applications from tenants where id = $1')
 const tenantByName = statement<Tenant>('select id, name, state, applications from tenants where name = $1')
 const tenantsById = statement<Tenant>('select id, name, state, applications from tenants where id = any($1::uuid[])')
+
+const severalTenants = statement<{ several: boolean }>('select exists (select from tenants offset 1) as several')
 
 const entryByKey = statement<DirectoryEntry>(
   'select tenant_id as "tenantId", principal_id as "principalId" from directory where kind = $1 and key = $2',
@@ -44,6 +46,11 @@ export async function findTenantByName(handle: ReferenceHandle, name: string): P
 
 export async function listTenantsById(handle: ReferenceHandle, ids: string[]): Promise<Tenant[]> {
   return handle.rows(tenantsById, ids)
+}
+
+/** Returns whether the installation has more than one tenant. */
+export async function hasSeveralTenants(handle: ReferenceHandle): Promise<boolean> {
+  return (await handle.row(severalTenants))?.several === true
 }
 
 export async function findDirectoryEntry(

@@ -38,7 +38,6 @@ type Overrides = Partial<
     | 'baseUrl'
     | 'rateLimit'
     | 'tokenLifetimeSeconds'
-    | 'externalIssuers'
     | 'corsOrigins'
     | 'metricsToken'
     | 'metricsFromLoopback'
@@ -396,7 +395,6 @@ const defaults = {
   internalUrl: undefined,
   tls: undefined,
   peerAuthority: undefined,
-  externalIssuers: [],
   rateLimit: 1_000_000,
   outboundAllow: [],
   corsOrigins: [],

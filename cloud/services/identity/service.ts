@@ -13,9 +13,11 @@ import { sealedTotpSecrets } from './factors/totp.ts'
 import { metadataHandlers } from './oauth/metadata.ts'
 import { revocationHandlers } from './oauth/revocation.ts'
 import { tokenHandlers } from './oauth/tokens.ts'
+import { providerLogoutHandlers } from './providers/logout.ts'
 import { ProviderClients } from './providers/provider-client.ts'
 import { providerSignInHandlers } from './providers/provider-sign-in.ts'
 import { sealedProviderValues } from './providers/provider-store.ts'
+import { providerTokenHandlers } from './providers/provider-token.ts'
 import { providerHandlers } from './providers/providers.ts'
 import { pruningTasks } from './pruning.ts'
 import { secondFactorHandlers } from './sign-in/second-factor.ts'
@@ -49,6 +51,8 @@ export const identityService = service({
       ...factorResetHandlers(shared),
       ...providerHandlers(shared),
       ...providerSignInHandlers(shared),
+      ...providerLogoutHandlers(shared),
+      ...providerTokenHandlers(shared),
       ...metadataHandlers(shared),
       ...ownAccountHandlers(shared),
       ...preferenceHandlers(shared),

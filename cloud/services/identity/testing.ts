@@ -58,8 +58,7 @@ export function authenticatorCode(secret: string, timestamp = Date.now()): strin
   return new TOTP({ secret }).generate({ timestamp })
 }
 
-export function proofKey() {
-  const verifier = randomBytes(32).toString('base64url')
+export function proofKey(verifier = randomBytes(32).toString('base64url')) {
   return { verifier, challenge: createHash('sha256').update(verifier).digest('base64url') }
 }
 

@@ -10,6 +10,8 @@ export type AuthorizationRequest = {
   scope: string[] | undefined
   challenge: string
   prompt: 'login' | 'none' | undefined
+  /** The name of the tenant whose identity providers the sign-in page shows. */
+  tenant: string
 }
 
 export type ReadResult =
@@ -18,6 +20,8 @@ export type ReadResult =
   | { outcome: 'refused'; location: string }
   | { outcome: 'accepted'; request: AuthorizationRequest }
 
+const defaultTenant = 'default'
+const tenantName = /^[a-z0-9][a-z0-9-]{0,62}$/
 const s256 = /^[A-Za-z0-9_-]{43}$/
 
 export function readAuthorizationRequest(query: Parameters, baseUrl: string): ReadResult {
@@ -49,7 +53,7 @@ function readRedirectTarget(query: Parameters, baseUrl: string): RedirectTarget 
   }
 }
 
-function readRest(query: Parameters): Pick<AuthorizationRequest, 'scope' | 'challenge' | 'prompt'> {
+function readRest(query: Parameters): Pick<AuthorizationRequest, 'scope' | 'challenge' | 'prompt' | 'tenant'> {
   if (required(query, 'response_type') !== 'code') {
     throw new Refusal('unsupported_response_type', 'response_type must be code')
   }
@@ -61,7 +65,14 @@ function readRest(query: Parameters): Pick<AuthorizationRequest, 'scope' | 'chal
     throw new Refusal('invalid_request', 'code_challenge_method must be S256')
   }
   if (!s256.test(challenge)) throw new Refusal('invalid_request', 'code_challenge is not a valid S256 challenge')
-  return { challenge, scope: readScope(optional(query, 'scope')), prompt: readPrompt(optional(query, 'prompt')) }
+  const tenant = optional(query, 'tenant') ?? defaultTenant
+  if (!tenantName.test(tenant)) throw new Refusal('invalid_request', 'tenant is not a valid name of a tenant')
+  return {
+    challenge,
+    scope: readScope(optional(query, 'scope')),
+    prompt: readPrompt(optional(query, 'prompt')),
+    tenant,
+  }
 }
 
 function readPrompt(prompt: string | undefined): AuthorizationRequest['prompt'] {
@@ -92,12 +103,13 @@ function withParameters(redirectUri: string, parameters: Record<string, string |
 }
 
 /** Writes the request as a query string, for the `action` attribute of the sign-in form. */
-export function queryOf({ client, redirectUri, state, scope, challenge, prompt }: AuthorizationRequest): string {
+export function queryOf({ client, redirectUri, state, scope, challenge, prompt, tenant }: AuthorizationRequest): string {
   const query = new URLSearchParams({ response_type: 'code', client_id: client.id, redirect_uri: redirectUri })
   if (scope !== undefined) query.set('scope', scope.join(' '))
   if (state !== undefined) query.set('state', state)
   query.set('code_challenge', challenge)
   query.set('code_challenge_method', 'S256')
   if (prompt !== undefined) query.set('prompt', prompt)
+  if (tenant !== defaultTenant) query.set('tenant', tenant)
   return query.toString()
 }

@@ -1,5 +1,6 @@
 import type { Handle, Transaction } from '../../../platform/database/database.ts'
 import { statement } from '../../../platform/database/statement.ts'
+import type { EndedSession } from '../store.ts'
 
 /** Statements on the accounts of people at identity providers, and on their sessions. */
 
@@ -43,8 +44,6 @@ export async function putExternalAccount(tx: Transaction, account: ExternalAccou
   await tx.run(putAccount, principalId, providerId, issuer, subject, claimsAt, signInAt)
 }
 
-type EndedSession = { id: string; principalId: string }
-
 const accounts = 'select a.principal_id from external_accounts a where a.tenant_id = $1 and a.provider_id = $2'
 const endSessions = statement<EndedSession>(
   `delete from sessions where tenant_id = $1 and (provider_id = $2 or principal_id in (${accounts}))
@@ -56,12 +55,12 @@ const endTokens = statement<EndedSession>(
    returning session_id as id, principal_id as "principalId"`,
 )
 
-/** Ends all sessions of the users of a provider. Returns the ids of the sessions by principal. */
-export async function endSessionsOfProvider(tx: Transaction, providerId: string): Promise<Map<string, string[]>> {
+/** Ends all sessions of the users of a provider. Returns the ended sessions. */
+export async function endSessionsOfProvider(tx: Transaction, providerId: string): Promise<EndedSession[]> {
   const sessions = await tx.rows(endSessions, providerId)
   await tx.run(endCodes, providerId)
   const tokens = await tx.rows(endTokens, providerId)
-  return idsByPrincipal([...sessions, ...tokens])
+  return [...sessions, ...tokens]
 }
 
 const loggedOut = statement<EndedSession>(
@@ -71,17 +70,11 @@ const loggedOut = statement<EndedSession>(
 )
 
 /** Finds the sessions of a session id of the provider, of a principal, or of both. */
-export async function findProviderSessions(
+export function findProviderSessions(
   handle: Handle,
   { providerId, session, principalId }: { providerId: string; session: string | null; principalId: string | null },
-): Promise<Map<string, string[]>> {
-  return idsByPrincipal(await handle.rows(loggedOut, providerId, session, principalId))
-}
-
-function idsByPrincipal(sessions: readonly EndedSession[]): Map<string, string[]> {
-  const principals = new Map<string, string[]>()
-  for (const { id, principalId } of sessions) principals.set(principalId, [...(principals.get(principalId) ?? []), id])
-  return principals
+): Promise<EndedSession[]> {
+  return handle.rows(loggedOut, providerId, session, principalId)
 }
 
 const idTokenOf = statement<{ providerId: string; sealedIdToken: Buffer }>(

@@ -40,6 +40,7 @@ export async function linkProvider(
 
 /** Ends all sessions of the users of a provider. The transaction must have called `changeAccess`. */
 export async function endProviderSessions(tx: Transaction, providerId: string): Promise<void> {
-  for (const [principalId, ids] of await endSessionsOfProvider(tx, providerId))
-    await revokeTokens(tx, { principalId, ids })
+  const sessions = await endSessionsOfProvider(tx, providerId)
+  for (const [principalId, ended] of Map.groupBy(sessions, (session) => session.principalId))
+    await revokeTokens(tx, { principalId, ids: ended.map(({ id }) => id) })
 }

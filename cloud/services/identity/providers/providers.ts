@@ -65,7 +65,7 @@ export function providerHandlers(shared: IdentityContext): Pick<Handlers<typeof 
         await requireMappings(tx, caller, row)
         const sealedClientSecret = await sealed(context, tx, { id, clientSecret })
         await store.insertProvider(tx, { ...row, sealedClientSecret })
-        await putIssuer(tx, row)
+        await putDirectory(tx, row)
         const { name, issuer, clientId, mappings } = row
         const detail = { name, issuer, clientId, mappings }
         await record(tx, caller, { action: 'identity.createIdentityProvider', target: targetOf(id), detail })
@@ -100,7 +100,7 @@ export function providerHandlers(shared: IdentityContext): Pick<Handlers<typeof 
         await store.updateProvider(tx, after)
         if (after.apiAudience !== before.apiAudience) {
           await removeDirectoryEntries(tx, id)
-          await putIssuer(tx, after)
+          await putDirectory(tx, after)
         }
         await revokeObsoleteGrants(tx, before, after)
         if (after.disabled && !before.disabled) await endProviderSessions(tx, id)
@@ -277,7 +277,9 @@ export function issuerKey(issuer: string, audience: string): string {
 
 type ApiIssuer = { id: string; issuer: string; apiAudience: string | null }
 
-async function putIssuer(tx: Transaction, { id, issuer, apiAudience }: ApiIssuer): Promise<void> {
+/** Inserts the keys of a provider into the directory of tenants. */
+async function putDirectory(tx: Transaction, { id, issuer, apiAudience }: ApiIssuer): Promise<void> {
+  await putDirectoryEntry(tx, { kind: 'provider', key: id, principalId: id })
   if (apiAudience === null) return
   const entry = { kind: 'issuer' as const, key: issuerKey(issuer, apiAudience), principalId: id }
   if (await putDirectoryEntry(tx, entry)) return

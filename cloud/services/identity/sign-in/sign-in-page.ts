@@ -15,6 +15,8 @@ export type SignInForm = {
    * to redirects too.
    */
   returnsTo: string
+  /** HTML below the form: other ways to sign in. */
+  alternatives: string
 }
 
 export type PageOptions = { status: number; language: Language; headers?: Record<string, string | string[]> }
@@ -38,7 +40,7 @@ export function signInPage(form: SignInForm, options: PageOptions): Answer<strin
       <input id="password" name="password" type="password" autocomplete="current-password" required
         maxlength="256"${error === undefined ? '' : ' aria-describedby="error"'}${invalid}${name === '' ? '' : ' autofocus'}>
       <button type="submit">${messages.signIn}</button>
-    </form>`
+    </form>${form.alternatives}`
   const title = error === undefined ? messages.signIn : messages.error
   return page({ title, content, formAction: `'self' ${originForPolicy(form.returnsTo)}` }, options)
 }
@@ -148,6 +150,10 @@ code { font: 1rem/1.6 ui-monospace, monospace; overflow-wrap: anywhere; }
 .codes { padding-left: 1.25rem; }
 [hidden] { display: none !important; }
 button:hover, .button:hover { filter: brightness(1.08); }
+.secondary { margin-top: .75rem; border: 1px solid var(--accent); background: transparent; color: var(--accent); }
+.separator { margin: 1.5rem 0 0; color: var(--quiet); text-align: center; }
+details { margin-top: 1.5rem; }
+summary { cursor: pointer; color: var(--quiet); }
 .error { margin: 1.25rem 0 0; padding: .75rem .9rem; border-radius: .5rem; background: var(--alert-paper);
   color: var(--alert); font-weight: 550; }
 @media (forced-colors: active) { .error, main { border: 1px solid; } }

@@ -1,7 +1,8 @@
 import type { identity } from '@millwright/api/identity.ts'
+import { providerLimits } from '@millwright/api/identity-providers.ts'
 import { Problem } from '@millwright/api/problem.ts'
-import type { AnonymousCaller, Handlers } from '../../../platform/service.ts'
-import { findTenantByName, type Tenant } from '../../../platform/tenants/store.ts'
+import type { AnonymousCaller, Context, Handlers } from '../../../platform/service.ts'
+import { findTenantByName, hasSeveralTenants, type Tenant } from '../../../platform/tenants/store.ts'
 import { unavailabilityReason } from '../accounts/application.ts'
 import { isPassword } from '../accounts/password-hash.ts'
 import { readSignInName } from '../accounts/sign-in-name.ts'
@@ -14,6 +15,8 @@ import {
 } from '../oauth/authorization-request.ts'
 import { createFormProof, isFormProof } from '../oauth/form-proof.ts'
 import { Refusal } from '../oauth/parameters.ts'
+import { alternativesOf } from '../providers/provider-page.ts'
+import { listSignInProviders } from '../providers/provider-store.ts'
 import * as store from '../store.ts'
 import { redirect } from './complete-sign-in.ts'
 import { formCookie, readCookie, setCookie } from './cookie.ts'
@@ -112,7 +115,7 @@ type FormOptions = {
   more?: Record<string, string>
 }
 
-function showForm({ context }: IdentityContext, request: AuthorizationRequest, options: FormOptions) {
+async function showForm({ context }: IdentityContext, request: AuthorizationRequest, options: FormOptions) {
   const { baseUrl } = context.settings
   const query = queryOf(request)
   const language = languageFor(options.headers['accept-language'])
@@ -130,13 +133,27 @@ function showForm({ context }: IdentityContext, request: AuthorizationRequest, o
     name: options.name,
     error: options.error,
     returnsTo: request.redirectUri,
+    alternatives: alternativesOf({ ...(await findAlternatives(context, request.tenant)), query, proof, language }),
   }
   return signInPage(form, { status: options.status, language, headers: { 'set-cookie': cookie, ...options.more } })
 }
 
+/** Returns the other ways to sign in. It does not contact the providers, so the page works while a provider is down. */
+async function findAlternatives({ database }: Context, tenantName: string) {
+  const { tenant, hasOtherTenants } = await database.reference(async (handle) => ({
+    tenant: await findTenantByName(handle, tenantName),
+    hasOtherTenants: await hasSeveralTenants(handle),
+  }))
+  const { providers: limit } = providerLimits
+  const providers =
+    tenant && (await database.read({ tenantId: tenant.id }, (handle) => listSignInProviders(handle, limit)))
+  return { providers: providers ?? [], hasOtherTenants }
+}
+
 type Sender = { origin: string | undefined; cookies: string | undefined; proof: string }
 
-function isOwnForm(
+/** Returns whether the form comes from the sign-in page, in the same browser, for the same request. */
+export function isOwnForm(
   { context }: IdentityContext,
   request: AuthorizationRequest,
   { origin, cookies, proof }: Sender,

@@ -5,6 +5,7 @@ import type { Transaction } from '../../../platform/database/database.ts'
 import { type AnonymousCaller, answer, type Handlers } from '../../../platform/service.ts'
 import type { IdentityContext } from '../context.ts'
 import { readOpaqueToken } from '../oauth/opaque-token.ts'
+import { endSessionUrl, findProviderLogout, type ProviderLogout } from '../providers/logout.ts'
 import * as store from '../store.ts'
 import { endSessions } from './session-end.ts'
 import { forgetSession, sessionTokenOf } from './sessions.ts'
@@ -20,23 +21,31 @@ export function signOutHandlers(shared: IdentityContext): Pick<Handlers<typeof i
       const foreign = headers.origin !== undefined && headers.origin !== new URL(baseUrl).origin
       const session = foreign ? undefined : sessionTokenOf(headers.cookie)
       const refresh = readOpaqueToken(typeof body.refresh_token === 'string' ? body.refresh_token : undefined)
+      let provider: ProviderLogout | undefined
       if (session !== undefined) {
         await database.transaction({ tenantId: session.tenantId }, async (tx) => {
           const stored = await store.findSession(tx, session.hash)
-          if (stored !== undefined) await end(tx, { visitor, sessionId: stored.id, principalId: stored.principalId })
+          if (stored === undefined) return
+          provider = await findProviderLogout(shared, tx, stored.id)
+          await end(tx, { visitor, sessionId: stored.id, principalId: stored.principalId })
         })
       }
       if (refresh !== undefined) {
         await database.transaction({ tenantId: refresh.tenantId }, async (tx) => {
           const refreshToken = await store.lockRefreshToken(tx, refresh.hash)
-          if (refreshToken !== undefined) await end(tx, { ...refreshToken, visitor })
+          if (refreshToken === undefined) return
+          provider ??= await findProviderLogout(shared, tx, refreshToken.sessionId)
+          await end(tx, { ...refreshToken, visitor })
         })
       }
       const forget = foreign ? {} : { 'set-cookie': forgetSession(baseUrl) }
-      // The service redirects only to its own address. A redirect to any other address would make it an open
-      // redirector.
-      if (body.post_logout_redirect_uri !== `${baseUrl}/`) return answer(204, undefined, forget)
-      return answer(303, undefined, { ...forget, location: `${baseUrl}/` })
+      const providerUrl = provider === undefined ? undefined : await endSessionUrl(shared, provider)
+      // The service redirects only to its own address and to the provider of the session. A redirect to any other
+      // address would make it an open redirector.
+      const isRedirect = body.post_logout_redirect_uri === `${baseUrl}/`
+      if (isRedirect) return answer(303, undefined, { ...forget, location: providerUrl ?? `${baseUrl}/` })
+      if (providerUrl === undefined) return answer(204, undefined, forget)
+      return answer(200, { endSessionUrl: providerUrl }, { ...forget, 'cache-control': 'no-store' })
     },
   }
 }
