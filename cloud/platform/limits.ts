@@ -46,6 +46,8 @@ export const limits = {
   tokenLifetimeSeconds: 86_400,
   /** How long a client may take to send its request. The largest file takes this time at `bodyBytesPerSecond`. */
   requestMs: 150_000,
+  /** Listeners of one event of a connection. A TLS connection that is passed to another one has more than ten. */
+  socketListeners: 20,
   /** How long the TLS handshake of a connection may take. */
   handshakeMs: 10_000,
   /** How long a connection without a request stays open. */

@@ -66,7 +66,8 @@ export function forwardUpgrade(
 
 /** Passes all bytes between two connections. If one of them ends, the other one ends too. */
 function connect(one: TcpSocket, other: TcpSocket): void {
-  for (const connection of [one, other]) connection.setTimeout(0).setNoDelay(true)
+  for (const connection of [one, other])
+    connection.setTimeout(0).setNoDelay(true).setMaxListeners(limits.socketListeners)
   const done = () => {
     one.destroy()
     other.destroy()

@@ -202,6 +202,7 @@ function httpServer({ handler, hosts, sockets, tls }: HttpServerOptions): Server
     { ...settings, ...secureOptions(tls.pair), handshakeTimeout: limits.handshakeMs },
     listener,
   )
+  server.on('secureConnection', (connection) => connection.setMaxListeners(limits.socketListeners))
   // New connections use the new certificate. Open connections continue.
   tls.onChange((pair) => server.setSecureContext(secureOptions(pair)))
   return server as unknown as Server

@@ -62,6 +62,7 @@ type Overrides = Partial<
 type Processes = {
   clouds: Cloud[]
   pools: Database[]
+  protocol: 'http' | 'https'
   /** The lines of the logs. */
   printed: string[]
   /** The statements that do not name their tenant. */
@@ -203,7 +204,7 @@ export class TestHub {
   /** Starts the front on a socket, and returns its address. */
   async listen(): Promise<string> {
     this.#processes.port ??= this.#front.listen({ host: '127.0.0.1', port: 0 })
-    return `http://127.0.0.1:${await this.#processes.port}`
+    return `${this.#processes.protocol}://127.0.0.1:${await this.#processes.port}`
   }
 
   /** Returns the context of the process in which a service runs. */
@@ -408,7 +409,8 @@ const defaults = {
 async function openProcesses(database: TestDatabase, overrides: Overrides): Promise<Processes> {
   const tables = await tenantTables()
   const arrangement = overrides.arrangement ?? arrangementOfRun()
-  const processes: Processes = { clouds: [], pools: [], printed: [], faults: [], hubs: 0 }
+  const protocol = overrides.tls === undefined ? 'http' : 'https'
+  const processes: Processes = { protocol, clouds: [], pools: [], printed: [], faults: [], hubs: 0 }
   const open = async (local: string[], remote: Map<string, string>) => {
     const pool = new Database({
       address: database.app,
@@ -437,7 +439,7 @@ async function openProcesses(database: TestDatabase, overrides: Overrides): Prom
     processes.clouds.push(cloud)
     return cloud
   }
-  if (arrangement === 'split') await openSplit(open, overrides.tls === undefined ? 'http' : 'https')
+  if (arrangement === 'split') await openSplit(open, protocol)
   else await open([], new Map())
   return processes
 }

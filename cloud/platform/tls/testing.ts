@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { type CertificateWithKey, createAuthority, createCertificate } from '@millwright/api/certificates.ts'
 
 /** Certificates for tests. */
@@ -39,4 +40,11 @@ export class PairFolder implements Disposable {
   [Symbol.dispose](): void {
     rmSync(this.path, { recursive: true })
   }
+}
+
+/** Accepts an authority in all TLS connections of this process, until it is disposed. */
+export function trustInProcess(authority: string): Disposable {
+  const before = getCACertificates('default')
+  setDefaultCACertificates([...before, authority])
+  return { [Symbol.dispose]: () => setDefaultCACertificates(before) }
 }
