@@ -9,7 +9,7 @@ export type CertificatePair = {
   certificate: X509Certificate
 }
 
-/** `CertificateError` says in one sentence without paths why a pair cannot be used. */
+/** `CertificateError` states in one sentence without paths why a pair cannot be used. */
 export class CertificateError extends Error {}
 
 const pemCertificate = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g

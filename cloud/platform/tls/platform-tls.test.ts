@@ -181,7 +181,7 @@ describe('the redirect from http to https', () => {
     return Object.assign(response, { body: await text(response) })
   }
 
-  test('sends pages to the base URL, whatever host the request names', async () => {
+  test('sends pages to the base URL, independent of the host in the request', async () => {
     const redirect = await startHttpRedirect({ host: '127.0.0.1', port: 0, baseUrl })
     try {
       const targets = [
