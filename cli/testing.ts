@@ -12,7 +12,7 @@ export type RunOptions = {
   /** The content of standard input. */
   input?: string
   /** The answers to prompts, in order. Without `answers`, the terminal is not interactive. */
-  answers?: string[]
+  answers?: (string | Promise<string>)[]
   columns?: number
   /** The screen, for commands that show the terminal of another machine. */
   screen?: Screen
@@ -102,12 +102,16 @@ export class TestPlatform {
     this.folder = mkdtempSync(join(tmpdir(), 'millwright-cli-'))
   }
 
-  static async open(options: Parameters<typeof testHub>[0] = {}): Promise<TestPlatform> {
+  /** Starts a platform. Passkeys need the host name `localhost`. */
+  static async open({
+    hostName = '127.0.0.1',
+    ...options
+  }: Parameters<typeof testHub>[0] & { hostName?: '127.0.0.1' | 'localhost' } = {}): Promise<TestPlatform> {
     const hub = await testHub({ ...options, arrangement: 'one process' })
     const [cloud] = hub.clouds
     if (cloud === undefined) throw new TypeError('A hub has at least one process')
     const port = await cloud.listen({ host: '127.0.0.1', port: 0 })
-    const url = `http://127.0.0.1:${port}`
+    const url = `http://${hostName}:${port}`
     cloud.setBaseUrl(url)
     return new TestPlatform(hub, url)
   }

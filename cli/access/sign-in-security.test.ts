@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { authenticatorCode, person } from '@millwright/cloud/services/identity/testing.ts'
+import { codeOf } from '@millwright/cloud/services/identity/factors/testing.ts'
+import { person } from '@millwright/cloud/services/identity/testing.ts'
 import { readProfile, signIn } from '../session/testing.ts'
 import { type RunOptions, TestPlatform } from '../testing.ts'
 
@@ -113,7 +114,7 @@ test('access users reset-second-factor removes the authenticator app, and access
   await signIn(platform, joan.signInName, '--profile', 'joan')
   const api = platform.hub.withToken(readProfile(platform, 'joan').accessToken).identity
   const { secret } = (await api.startTotp({})).data
-  await api.confirmTotp({ body: { data: { code: authenticatorCode(secret) } } })
+  await api.confirmTotp({ body: { data: { code: codeOf(secret) } } })
   const joanRow = async () => (await succeed(['access', 'users', 'list'], { token })).match(/^.* joan .*$/m)?.[0] ?? ''
   assert.match(await joanRow(), / joan +Somebody +yes +no /)
   const unsure = await platform.run(['access', 'users', 'reset-second-factor', 'joan'], { token })

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { identity } from '@millwright/api/identity.ts'
-import { authenticatorCode, person, rightPassword, wrongPassword } from '@millwright/cloud/services/identity/testing.ts'
+import { codeOf, readStep, SoftwareAuthenticator } from '@millwright/cloud/services/identity/factors/testing.ts'
+import { Browser, person, rightPassword, wrongPassword } from '@millwright/cloud/services/identity/testing.ts'
 import { TestPlatform, testTerminal } from '../testing.ts'
 import { connect } from './platform-command.ts'
 import { changeProfile, readProfile, signIn } from './testing.ts'
@@ -13,7 +14,7 @@ let user: { id: string; signInName: string }
 let users = 0
 
 before(async () => {
-  platform = await TestPlatform.open()
+  platform = await TestPlatform.open({ hostName: 'localhost' })
   const { identity: api } = await platform.as('administrator')
   await api.updateSignInPolicy({ body: { data: { stepUp: ['access'], stepUpMinutes: 5 } } })
 })
@@ -42,9 +43,42 @@ const dangerous = () => ['access', 'server-users', 'create', `program-${++accoun
 async function addAuthenticatorApp(): Promise<{ secret: string; recoveryCodes: string[] }> {
   const { identity: api } = platform.hub.withToken(readProfile(platform).accessToken)
   const { secret } = (await api.startTotp({})).data
-  const body = { data: { code: authenticatorCode(secret) } }
+  const body = { data: { code: codeOf(secret) } }
   const { recoveryCodes } = (await api.confirmTotp({ body })).data
   return { secret, recoveryCodes }
+}
+
+/** Adds a passkey to the user. */
+async function addPasskey(): Promise<SoftwareAuthenticator> {
+  const { identity: api } = platform.hub.withToken(readProfile(platform).accessToken)
+  const authenticator = new SoftwareAuthenticator(platform.url)
+  const response = authenticator.create((await api.startPasskey({})).data as Parameters<typeof authenticator.create>[0])
+  await api.addPasskey({ body: { data: { name: 'Key', response } } })
+  return authenticator
+}
+
+/** Runs a dangerous action, presses Enter, signs in with a browser, and pastes the address that the browser shows. */
+async function signInAgain(name: string, authenticator?: SoftwareAuthenticator) {
+  const { promise: address, resolve, reject } = Promise.withResolvers<string>()
+  const browser = new Browser(platform.hub)
+  const browse = async (line: string) => {
+    const printed = /http\S+\/oauth\/authorize\?\S+/.exec(line)?.[0]
+    if (printed === undefined) return
+    assert.match(printed, /[?&]prompt=login/)
+    const { pathname, search } = new URL(printed)
+    let page = await browser.signIn(`${pathname}${search}`, { name, password: rightPassword })
+    if (authenticator !== undefined) {
+      const { pending, options } = readStep(page)
+      const passkey = JSON.stringify(authenticator.use(options ?? assert.fail('there is no passkey button')))
+      page = await browser.post('/oauth/second-factor', { pending, passkey }, { origin: platform.url })
+    }
+    resolve(page.headers.get('location') ?? assert.fail(`the sign-in failed: ${page.status}`))
+  }
+  const { code, err } = await platform.run(dangerous(), {
+    answers: ['', address],
+    onNote: (line) => void browse(line).catch(reject),
+  })
+  return { exitCode: code, printed: err }
 }
 
 describe('step-up of the command line', () => {
@@ -121,13 +155,39 @@ describe('step-up of the command line', () => {
     const { secret, recoveryCodes } = await addAuthenticatorApp()
     await letConfirmationExpire()
     // The code of the current time step was used for the confirmation of the app.
-    const code = authenticatorCode(secret, Date.now() + 30_000)
+    const code = codeOf(secret, 1)
     const typed = await platform.run(dangerous(), { answers: [rightPassword, code] })
     assert.equal(typed.code, 0, typed.err)
     assert.match(typed.err, /^Code of your authenticator app or recovery code: Wrong code\. Try again\./m)
     await letConfirmationExpire()
     const recovered = await platform.run(dangerous(), { answers: [` ${recoveryCodes[0]} `] })
     assert.equal(recovered.code, 0, recovered.err)
+  })
+
+  test('a user with a passkey signs in again in the browser, and the old session ends', async () => {
+    const authenticator = await addPasskey()
+    await letConfirmationExpire()
+    const before = readProfile(platform)
+    const { exitCode, printed } = await signInAgain(user.signInName, authenticator)
+    assert.equal(exitCode, 0, printed)
+    assert.match(printed, /^Recovery code, or press Enter to use a passkey in the browser: /m)
+    const sessions = JSON.parse((await platform.run(['sessions', '--json'])).out).data
+    assert.deepEqual([sessions.length, sessions[0].methods.includes('hwk')], [1, true])
+    assert.notEqual(readProfile(platform).refreshToken, before.refreshToken)
+  })
+
+  test('refuses a confirmation by another user in the browser, and ends that session', async () => {
+    await addPasskey()
+    await letConfirmationExpire()
+    const other = await person(platform.hub, `other-${users}`, 'administrator')
+    const { exitCode, printed } = await signInAgain(other.signInName)
+    assert.equal(exitCode, 3)
+    assert.match(printed, /You signed in as another user\. Your identity is not confirmed\.$/m)
+    const { out } = await platform.run(['whoami'])
+    assert.match(out, new RegExp(`^name +${user.signInName}$`, 'm'), 'the profile still belongs to the user')
+    const { token } = await platform.as('administrator')
+    const sessions = await platform.run(['access', 'sessions', 'list', other.id, '--json'], { token })
+    assert.deepEqual(JSON.parse(sessions.out).data, [])
   })
 
   test('a service account needs no confirmation', async () => {

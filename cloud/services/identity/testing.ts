@@ -1,6 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { TestContext } from 'node:test'
-import { TOTP } from 'otpauth'
 import type { RawAnswer, TestHub } from '../../platform/testing/hub.ts'
 import { plantedWord } from '../../platform/testing/secrets-shown.ts'
 import { createUser } from './accounts/accounts.ts'
@@ -51,11 +50,6 @@ export async function person(hub: TestHub, name: string, role?: string) {
 /** Stops the clock for the rest of a test, so that a wait does not end early on a slow machine. */
 export function freezeClock(t: TestContext): void {
   t.mock.timers.enable({ apis: ['Date'], now: Date.now() })
-}
-
-/** Returns the code that an authenticator app shows for a secret in base32. */
-export function authenticatorCode(secret: string, timestamp = Date.now()): string {
-  return new TOTP({ secret }).generate({ timestamp })
 }
 
 export function proofKey(verifier = randomBytes(32).toString('base64url')) {
