@@ -144,15 +144,25 @@ export async function signedIn(hub: TestHub, signInName: string, parameters: Rec
   return { browser, ...tokens }
 }
 
+type BrowserSignIn = {
+  signInName: string
+  parameters?: Record<string, string>
+  /** The headers of the form, for example the `User-Agent` of the browser. */
+  headers?: Record<string, string>
+  /** The address of the browser. */
+  from?: string
+}
+
 export async function signInWith(
   hub: TestHub,
   browser: Browser,
-  { signInName, parameters = {} }: { signInName: string; parameters?: Record<string, string> },
+  { signInName, parameters = {}, headers = {}, from }: BrowserSignIn,
 ) {
   const { verifier, challenge } = proofKey()
   const path = authorizePath(hub, { ...parameters, code_challenge: challenge })
   const shown = await browser.open(path)
-  const back = shown.status === 200 ? await browser.submit(shown, { name: signInName, password: rightPassword }) : shown
+  const typed = { name: signInName, password: rightPassword, headers, ...(from === undefined ? {} : { from }) }
+  const back = shown.status === 200 ? await browser.submit(shown, typed) : shown
   const exchange = {
     grant_type: 'authorization_code',
     client_id: parameters.client_id ?? 'console',
