@@ -74,7 +74,9 @@ export async function useEverything(hub: TestHub): Promise<Reach[]> {
   await admin.identity.putPreference({ params: { name: 'theme' }, body: { data: { value: 'dark' } } })
   const { refreshToken } = await signedIn(hub, `jane@${hub.tenant.name}`)
   await postForm(hub, '/oauth/revoke', { form: { client_id: 'console', token: refreshToken } })
-  await signedIn(hub, `jane@${hub.tenant.name}`)
+  const { accessToken } = await signedIn(hub, `jane@${hub.tenant.name}`)
+  const [session] = (await hub.withToken(accessToken).identity.listSessions({})).data
+  await admin.identity.updateSignInPolicy({ body: { data: { idleMinutes: 60 } } })
   await useFactors(hub)
   await hub.context.database.transaction(hub.tenant, (tx) =>
     hub.context.tasks.schedule(tx, { kind: 'audit.seal', key: 'usage', cron: '0 0 1 1 *' }),
@@ -91,6 +93,9 @@ export async function useEverything(hub: TestHub): Promise<Reach[]> {
   await hub.settle()
   return [
     ...reaches(identity.prefix, `/users/${user.id}`, ['GET', 'PATCH', 'DELETE']),
+    ...reaches(identity.prefix, `/users/${user.id}/sessions`, ['GET', 'DELETE']),
+    ...reaches(identity.prefix, `/sessions/${session?.id}`, ['DELETE']),
+    ...reaches(identity.prefix, `/sessions/${session?.id}/confirm`, ['POST']),
     ...reaches(identity.prefix, `/server-users/${server.id}`, ['GET', 'PATCH', 'DELETE']),
     ...reaches(identity.prefix, `/server-users/${server.id}/secret`, ['POST']),
     ...reaches(authorization.prefix, `/access-groups/${group.id}`, ['GET', 'PATCH', 'DELETE']),

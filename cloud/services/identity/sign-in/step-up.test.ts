@@ -51,7 +51,7 @@ function createRole(hub: TestHub, token: string, name = 'fitter') {
 
 const codeIn = ({ body }: { body: unknown }) => (body as { code?: string }).code
 
-test('refuses a dangerous action of a user whose sign-in is too old, as RFC 9470 says', async () => {
+test('refuses a dangerous action of a user whose sign-in is too old, with the challenge of RFC 9470', async () => {
   await using hub = await testHub()
   await requireStepUp(hub, ['access'], 20)
   const refused = await createRole(hub, await agedToken(hub, { role: 'administrator', minutes: 21 }))
