@@ -9,7 +9,7 @@ const english = {
   codeHint: 'The 6-digit code of your authenticator app, or a recovery code',
   recoveryHint: 'A recovery code',
   confirm: 'Confirm',
-  usePasskey: 'Use a passkey',
+  usePasskey: 'Use passkey',
   passkeyFailed: 'The browser did not return a passkey. Try again, or enter a code.',
   otherAccount: 'Sign in with another account',
   enrol: 'Set up a second factor',
@@ -20,7 +20,7 @@ const english = {
   appCode: 'Code of the app',
   orPasskey: 'Passkey',
   passkeyReason: 'Use the screen lock of this device or a security key instead of an app.',
-  createPasskey: 'Create a passkey',
+  createPasskey: 'Create passkey',
   passkeyName: 'Passkey',
   codes: 'Save your recovery codes',
   codesReason:
