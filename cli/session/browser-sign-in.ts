@@ -13,6 +13,8 @@ const timeoutMs = 5 * 60_000
 type SignInOptions = {
   url: string
   opensBrowser: boolean
+  /** The tenant whose identity providers the sign-in page shows. */
+  tenant: string | undefined
   /** With `login`, an identity provider requests the sign-in again, even if the user is signed in there. */
   prompt?: 'login'
 }
@@ -23,7 +25,7 @@ type SignInOptions = {
  * and pastes the address that this browser shows at the end.
  */
 export async function signInWithBrowser(terminal: Terminal, options: SignInOptions): Promise<Tokens> {
-  const { url, opensBrowser, prompt } = options
+  const { url, opensBrowser, tenant, prompt } = options
   const verifier = randomBytes(32).toString('base64url')
   const state = randomBytes(16).toString('base64url')
   const server = createServer()
@@ -39,6 +41,7 @@ export async function signInWithBrowser(terminal: Terminal, options: SignInOptio
       state,
       code_challenge: createHash('sha256').update(verifier).digest('base64url'),
       code_challenge_method: 'S256',
+      ...(tenant === undefined ? {} : { tenant }),
       ...(prompt === undefined ? {} : { prompt }),
     })}`
     const opened = opensBrowser && openBrowser(terminal, address)

@@ -7,7 +7,7 @@ import { type Profile, Profiles } from './profiles.ts'
 import { readClientConfiguration } from './settings.ts'
 import { byClientSecret, requestToken, type Tokens } from './token-endpoint.ts'
 
-type Options = { profile?: string; clientId?: string; authority?: string; browser: boolean }
+type Options = { profile?: string; tenant?: string; clientId?: string; authority?: string; browser: boolean }
 
 const thisMachine = 'http://127.0.0.1:8080'
 
@@ -18,6 +18,10 @@ export function addCommands(login: Command, terminal: Terminal): void {
       `address of the platform (default: MILLWRIGHT_URL, the address in the profile, or ${thisMachine})`,
     )
     .option('--profile <name>', 'name of the profile to create or replace', 'default')
+    .option(
+      '--tenant <name>',
+      'tenant whose identity providers the sign-in page shows (default: the tenant of the profile, or default)',
+    )
     .option('--no-browser', 'print the address instead of opening it')
     .option(
       '--client-id <id>',
@@ -41,6 +45,7 @@ with MILLWRIGHT_TOKEN. On the machine of the platform, no sign-in is needed whil
 
 Examples:
   millwright login https://plant.example
+  millwright login https://plant.example --tenant plant-7
   millwright login https://plant.example --authority authority.pem
   millwright login https://plant.example --profile ci --client-id su_… < secret-file`,
     )
@@ -58,7 +63,7 @@ async function signIn(terminal: Terminal, address: string | undefined, options: 
   const clientId = options.clientId ?? configuration.clientId
   const profile =
     clientId === undefined
-      ? await signInUser(terminal, url, options)
+      ? await signInUser(terminal, url, { ...options, ...tenantOf(options.tenant, { url, stored }) })
       : await signInServiceAccount(url, {
           clientId,
           clientSecret: await secretOf(terminal, configuration.clientSecret),
@@ -77,10 +82,19 @@ async function authorityOf(
   return stored?.url === url ? stored.authority : undefined
 }
 
-async function signInUser(terminal: Terminal, url: string, { browser }: Options): Promise<Profile> {
+/** Returns the tenant of the sign-in page. A new sign-in at the same platform uses the tenant of the profile. */
+function tenantOf(
+  tenant: string | undefined,
+  { url, stored }: { url: string; stored: Profile | undefined },
+): { tenant?: string } {
+  if (tenant !== undefined) return { tenant }
+  return stored?.url === url ? { tenant: stored.tenant } : {}
+}
+
+async function signInUser(terminal: Terminal, url: string, { browser, tenant }: Options): Promise<Profile> {
   await requirePlatform(url)
   const { signInWithBrowser } = await import('./browser-sign-in.ts')
-  const tokens = await signInWithBrowser(terminal, { url, opensBrowser: browser })
+  const tokens = await signInWithBrowser(terminal, { url, opensBrowser: browser, tenant })
   const { refreshToken } = tokens
   if (refreshToken === undefined) throw new CommandError('The platform returned no refresh token.')
   return { url, ...(await userInfo(url, tokens)), kind: 'person', ...tokens, refreshToken }

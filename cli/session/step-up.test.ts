@@ -2,6 +2,12 @@ import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { identity } from '@millwright/api/identity.ts'
 import { codeOf, readStep, SoftwareAuthenticator } from '@millwright/cloud/services/identity/factors/testing.ts'
+import {
+  configure,
+  type FakeProvider,
+  ProviderBrowser,
+  startFakeProvider,
+} from '@millwright/cloud/services/identity/providers/testing.ts'
 import { Browser, person, rightPassword, wrongPassword } from '@millwright/cloud/services/identity/testing.ts'
 import { TestPlatform, testTerminal } from '../testing.ts'
 import { connect } from './platform-command.ts'
@@ -14,7 +20,7 @@ let user: { id: string; signInName: string }
 let users = 0
 
 before(async () => {
-  platform = await TestPlatform.open({ hostName: 'localhost' })
+  platform = await TestPlatform.open({ hostName: 'localhost', outboundAllow: ['127.0.0.1'] })
   const { identity: api } = await platform.as('administrator')
   await api.updateSignInPolicy({ body: { data: { stepUp: ['access'], stepUpMinutes: 5 } } })
 })
@@ -55,6 +61,20 @@ async function addPasskey(): Promise<SoftwareAuthenticator> {
   const response = authenticator.create((await api.startPasskey({})).data as Parameters<typeof authenticator.create>[0])
   await api.addPasskey({ body: { data: { name: 'Key', response } } })
   return authenticator
+}
+
+/** Signs in with an identity provider, and pastes the address that the browser shows. */
+async function signInWithProvider(args: string[], provider: FakeProvider, { id, sub }: { id: string; sub: string }) {
+  const { promise: address, resolve, reject } = Promise.withResolvers<string>()
+  const browse = async (line: string) => {
+    const printed = /http\S+\/oauth\/authorize\?\S+/.exec(line)?.[0]
+    if (printed === undefined) return
+    const parameters = Object.fromEntries(new URL(printed).searchParams)
+    const claims = { sub, preferred_username: sub, groups: ['operators'], auth_time: Math.floor(Date.now() / 1000) }
+    const page = await new ProviderBrowser(platform.hub).signInWith(provider, id, { parameters, ...claims })
+    resolve(page.headers.get('location') ?? assert.fail(`the sign-in failed: ${page.status} ${page.text}`))
+  }
+  return platform.run(args, { answers: [address], onNote: (line) => void browse(line).catch(reject) })
 }
 
 /** Runs a dangerous action, presses Enter, signs in with a browser, and pastes the address that the browser shows. */
@@ -188,6 +208,30 @@ describe('step-up of the command line', () => {
     const { token } = await platform.as('administrator')
     const sessions = await platform.run(['access', 'sessions', 'list', other.id, '--json'], { token })
     assert.deepEqual(JSON.parse(sessions.out).data, [])
+  })
+
+  test('a user of an identity provider signs in and confirms the identity at the provider', async () => {
+    const provider = await startFakeProvider()
+    try {
+      const admin = await platform.as('administrator')
+      const { id } = await configure(admin, provider.issuer, { mappings: [{ value: 'operators', role: 'operator' }] })
+      const login = ['login', platform.url, '--no-browser', '--tenant', platform.hub.tenant.name]
+      const { code, err } = await signInWithProvider(login, provider, { id, sub: 'jane' })
+      assert.equal(code, 0, err)
+      const before = readProfile(platform)
+      assert.equal(before.tenant, platform.hub.tenant.name)
+      const confirmed = await signInWithProvider(['step-up'], provider, { id, sub: 'jane' })
+      assert.deepEqual([confirmed.code, confirmed.out], [0, 'Your identity is confirmed for 5 minutes.\n'])
+      assert.match(confirmed.err, /[?&]tenant=\S+&prompt=login/)
+      assert.notEqual(readProfile(platform).refreshToken, before.refreshToken)
+      const other = await signInWithProvider(['step-up'], provider, { id, sub: 'john' })
+      assert.deepEqual([other.code, /You signed in as another user\./.test(other.err)], [3, true])
+      const { token } = await platform.as('administrator')
+      const grants = await platform.run(['access', 'grants', '--role', 'operator'], { token })
+      assert.match(grants.out, / jane +operator +all +\S+ +Company$/m)
+    } finally {
+      await provider.stop()
+    }
   })
 
   test('a service account needs no confirmation', async () => {

@@ -82,15 +82,15 @@ function notConfirmed(sentence: string): CommandError {
 
 /** Signs in with the browser again, as the same user, and replaces the tokens of the profile. */
 async function signInAgain({ terminal, bearer, transport }: StepUpOptions): Promise<void> {
-  const subject = await subjectOf(transport(await bearer.token()))
-  const tokens = await signInWithBrowser(terminal, { url: bearer.url, opensBrowser: true, prompt: 'login' })
-  if ((await subjectOf(transport(tokens.accessToken))) !== subject) {
+  const { sub, tenant_name: tenant } = await userInfo(transport(await bearer.token()))
+  const tokens = await signInWithBrowser(terminal, { url: bearer.url, opensBrowser: true, tenant, prompt: 'login' })
+  if ((await userInfo(transport(tokens.accessToken))).sub !== sub) {
     if (tokens.refreshToken !== undefined) await endSession(bearer.url, tokens.refreshToken)
     throw notConfirmed('You signed in as another user.')
   }
   await bearer.replaceTokens?.(tokens)
 }
 
-async function subjectOf(transport: Transport): Promise<string> {
-  return (await client(identity, transport).userInfo({})).sub
+function userInfo(transport: Transport) {
+  return client(identity, transport).userInfo({})
 }
