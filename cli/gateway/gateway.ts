@@ -8,6 +8,7 @@ import { table } from '../output/table.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { ignoreHangUp } from '../server/stop-signals.ts'
 import { addBudget } from './budget.ts'
+import { addCertificates } from './certificates.ts'
 import { addManagement } from './gateways.ts'
 import { addRemoteAccessSettings } from './remote-access-settings.ts'
 
@@ -23,6 +24,7 @@ export function addCommands(gateway: Command, terminal: Terminal): void {
   addManagement(gateway, terminal)
   addBudget(gateway, terminal)
   addRemoteAccessSettings(gateway, terminal)
+  addCertificates(gateway, terminal)
 }
 
 export function addRunCommand(gateway: Command): void {
@@ -49,7 +51,7 @@ Examples:
   millwright gateway --config gateway-config.json
   millwright gateway --home /var/lib/millwright-gateway
   MILLWRIGHT_GATEWAY_LINKS=ip-scan,snmp millwright gateway           with links to real networks
-  MILLWRIGHT_GATEWAY_REGISTRY_HOST=0.0.0.0 millwright gateway        links on other machines and in containers
+  MILLWRIGHT_GATEWAY_TLS_HOST=10.0.0.5 MILLWRIGHT_GATEWAY_TLS_PORT=50052 millwright gateway   links on other machines
   curl http://127.0.0.1:${gatewaySettings.proxyPort.fallback}/gateway/status                       links, their state, data that waits`,
     )
     .action((options: Options) => (options.settings ? printSettings() : run(options)))
@@ -111,14 +113,19 @@ function stopSignals(): Promise<void> {
   })
 }
 
-function welcome({ name, tenantName, cloudUrl, cloudTrust, registryPort, proxyPort }: RunningGateway): string {
+function welcome(gateway: RunningGateway): string {
+  const { name, tenantName, cloudUrl, cloudTrust, registryPort, proxyPort, tlsPort, agentTlsPort } = gateway
   const row = (label: string, value: string) => `  ${styleText('dim', label.padEnd(10))}${value}`
   return [
     `${styleText('bold', `Gateway ${name}`)} of ${tenantName} is ready.`,
     '',
     row('Platform', `${cloudUrl} (${cloudTrust})`),
     row('Registry', `port ${registryPort}, for links`),
+    ...(tlsPort === undefined ? [] : [row('', `port ${tlsPort}, with mutual TLS for links on other machines`)]),
     row('Agents', `http://127.0.0.1:${proxyPort}`),
+    ...(agentTlsPort === undefined
+      ? []
+      : [row('', `port ${agentTlsPort}, with mutual TLS for agents on other machines`)]),
     row('Status', `http://127.0.0.1:${proxyPort}/gateway/status`),
     '',
     'Ctrl-C stops it.',

@@ -70,7 +70,8 @@ export async function issueCertificate(home: string, request: CertificateRequest
   return { ...created, authority: authority.certificate, issued: stored }
 }
 
-function requireValid({ name, role, hosts, days }: CertificateRequest): void {
+/** Throws a `SetupError` if a certificate cannot be created for the request. */
+export function requireValid({ name, role, hosts, days }: CertificateRequest): void {
   const { days: limits, hosts: mostHosts, name: longest } = certificateLimits
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(name) || name.length > longest)
     throw new SetupError(
