@@ -21,7 +21,23 @@ describe('settings of the gateway', () => {
     assert.deepEqual(linkVendors, ['acme', 'siemens'])
   })
 
+  test('readSettings opens ports for other machines only with an explicit address', () => {
+    const ports = { MILLWRIGHT_GATEWAY_TLS_PORT: '50052', MILLWRIGHT_GATEWAY_AGENT_TLS_PORT: '8091' }
+    for (const [variable, port] of Object.entries(ports))
+      assert.throws(() => readSettings({ [variable]: port }), /MILLWRIGHT_GATEWAY_TLS_HOST is not: set it/)
+    const { tlsHost, tlsPort, agentTlsPort, tlsNames } = readSettings({
+      ...ports,
+      MILLWRIGHT_GATEWAY_TLS_HOST: '10.0.0.5',
+      MILLWRIGHT_GATEWAY_TLS_NAMES: 'gateway.plant.example, 192.168.0.5',
+    })
+    assert.deepEqual([tlsHost, tlsPort, agentTlsPort], ['10.0.0.5', 50_052, 8_091])
+    assert.deepEqual(tlsNames, ['gateway.plant.example', '192.168.0.5'])
+    assert.deepEqual([readSettings({}).tlsPort, readSettings({}).agentTlsPort], [undefined, undefined])
+  })
+
   const wrong: [string, string, RegExp][] = [
+    ['MILLWRIGHT_GATEWAY_TLS_PORT', '70000', /whole number from 0 to 65535/],
+    ['MILLWRIGHT_GATEWAY_TLS_NAMES', 'https://gateway', /list of DNS names and IP addresses/],
     ['MILLWRIGHT_GATEWAY_REGISTRY_PORT', '70000', /whole number from 0 to 65535, but is "70000"/],
     ['MILLWRIGHT_GATEWAY_PORT', '1', /Unknown setting MILLWRIGHT_GATEWAY_PORT/],
     ['MILLWRIGHT_LINK_VENDORS', 'Sie/mens', /package prefixes/],

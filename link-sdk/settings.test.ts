@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
-import { hostname } from 'node:os'
-import { resolve } from 'node:path'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { hostname, tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
 import { test } from 'node:test'
+import { createAuthority, createCertificate } from '@millwright/api/certificates.ts'
 import { defineLink } from './define-link.ts'
 import type { Manifest } from './manifest.ts'
 import { helpFor, readSettings, UsageError } from './settings.ts'
@@ -42,6 +44,49 @@ test('readSettings rejects invalid settings in one sentence', () => {
     ['--x'],
   ])
     assert.throws(() => readSettings(args, {}), UsageError)
+})
+
+test('readSettings reads the certificate of the link, and rejects files that do not belong together', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'link-tls-'))
+  try {
+    const to = new Date(Date.now() + 86_400_000)
+    const from = new Date(Date.now() - 5 * 86_400_000)
+    const newAuthority = () => createAuthority({ subject: { name: 'Gateway' }, validity: { from, to } })
+    const [authority, otherAuthority] = [newAuthority(), newAuthority()]
+    const create = (unit: string, end = to) =>
+      createCertificate({
+        ...{ authority, subject: { name: 'ovens', unit }, hosts: ['127.0.0.1'] },
+        ...{ usages: ['server', 'client'], validity: { from, to: end } },
+      })
+    const [link, other] = [create('link'), create('link')]
+    const read = (certificate: string, key: string, trusted: string) => {
+      const texts = { cert: certificate, key, authority: trusted }
+      const args = Object.entries(texts).flatMap(([name, text]) => {
+        writeFileSync(join(folder, name), text)
+        return [`--tls-${name}`, join(folder, name)]
+      })
+      return readSettings(args, {})
+    }
+    const tls = { certificate: link.certificate, key: link.key, authority: authority.certificate }
+    assert.partialDeepStrictEqual(read(link.certificate, link.key, authority.certificate), { tls })
+    const [agent, expired] = [create('agent'), create('link', new Date(Date.now() - 1_000))]
+    for (const [certificate, key, trusted, message] of [
+      [link.certificate, other.key, authority.certificate, /key does not belong/],
+      [link.certificate, link.key, otherAuthority.certificate, /authority did not sign/],
+      [agent.certificate, agent.key, authority.certificate, /not for a link/],
+      [expired.certificate, expired.key, authority.certificate, /expired at/],
+      ['nothing', link.key, authority.certificate, /cannot be used/],
+    ] as const)
+      assert.throws(
+        () => read(certificate, key, trusted),
+        (error) => error instanceof UsageError && message.test(error.message),
+      )
+    assert.throws(() => readSettings(['--tls-cert', join(folder, 'cert')], {}), /must be set together/)
+    const missing = ['--tls-cert', join(folder, 'none'), '--tls-key', join(folder, 'key')]
+    assert.throws(() => readSettings([...missing, '--tls-authority', folder], {}), /none cannot be read \(ENOENT\)/)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
 })
 
 test('helpFor lists every setting with its environment variable', () => {

@@ -8,7 +8,7 @@ import { SetupError } from '../setup-error.ts'
 /**
  * `PlatformTrust` decides which certificate of the platform the gateway accepts. With an authority, only certificates of
  * this authority are accepted. With a fingerprint, only the certificate with this SHA-256 is accepted, with any name and any
- * issuer. With both, both must match. Without any, the authorities of the operating system apply.
+ * issuer. With both, both must match. Without any, the authorities that Node contains apply.
  */
 export type PlatformTrust = {
   /** The certificates of the authority in PEM format. */
@@ -81,7 +81,7 @@ export function trustText(baseUrl: string, { authority, fingerprint }: PlatformT
     ...(authority === undefined ? [] : [`authority ${authorityNames(authority).join(', ')}`]),
     ...(fingerprint === undefined ? [] : [`certificate ${colons(fingerprint)}`]),
   ]
-  return parts.length === 0 ? 'authorities of the operating system' : parts.join(', ')
+  return parts.length === 0 ? 'authorities of Node' : parts.join(', ')
 }
 
 function authorityNames(pem: string): string[] {

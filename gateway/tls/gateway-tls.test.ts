@@ -162,6 +162,27 @@ describe('a link on another machine', () => {
     assert.match(error.details, /of robots was revoked or is unknown/)
   })
 
+  test('cannot continue a scan when its certificate is revoked', async () => {
+    const endless = defineLink({
+      manifest: { id: 'test.links.endless', name: 'Endless', vendor: 'Test', version: '1.0.0', sends: [] },
+      async *discover({ signal }) {
+        scanning = true
+        yield* []
+        await once(signal, 'abort')
+      },
+    })
+    let scanning = false
+    const tls = await certificateFrom(home, 'endless', 'link')
+    const registry = `127.0.0.1:${ports().tlsPort}`
+    await using _link = await startLink(endless, { registry, logLevel: 'error', tls })
+    await until(() => linkOf('endless')?.state === 'running')
+    const job = cloud.offer('discovery', { assetLinkId: 'endless' })
+    await until(() => scanning)
+    await revokeCertificates(home, 'endless')
+    const { state } = await until(() => cloud.endOf(job))
+    assert.notEqual(state, 'DONE')
+  })
+
   test('loses its permits when its certificate is revoked, and takes none with the id of another link', async () => {
     const tls = await certificateFrom(home, 'cranes', 'link')
     const client = tlsClient(`127.0.0.1:${ports().tlsPort}`, tls)
