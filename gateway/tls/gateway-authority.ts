@@ -1,4 +1,4 @@
-import { X509Certificate } from 'node:crypto'
+import { randomUUID, X509Certificate } from 'node:crypto'
 import { chown, link, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { hostname, networkInterfaces } from 'node:os'
 import { join } from 'node:path'
@@ -68,7 +68,7 @@ async function createFile(file: string): Promise<string> {
     subject: { name: `Millwright gateway on ${hostname()}`.slice(0, 64) },
     validity: { to },
   })
-  const temporary = `${file}.${process.pid}.new`
+  const temporary = `${file}.${randomUUID()}.new`
   await writeFile(temporary, `${authority.certificate}${authority.key}`, { mode: 0o600, flush: true })
   try {
     if (process.getuid?.() === 0) await giveToOwnerOf(join(file, '..'), temporary)
