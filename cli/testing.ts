@@ -111,7 +111,7 @@ export class TestPlatform {
     const [cloud] = hub.clouds
     if (cloud === undefined) throw new TypeError('A hub has at least one process')
     const port = await cloud.listen({ host: '127.0.0.1', port: 0 })
-    const url = `http://${hostName}:${port}`
+    const url = `${options.tls === undefined ? 'http' : 'https'}://${hostName}:${port}`
     cloud.setBaseUrl(url)
     return new TestPlatform(hub, url)
   }

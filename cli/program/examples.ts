@@ -350,6 +350,7 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   'keys rotate-master': ['keys rotate-master', 'keys rotate-master --transit'],
   'keys forget-master': ['keys forget-master --yes'],
   'keys status': ['keys status'],
+  tls: ['tls create', 'tls create --host plant.example.com'],
   database: ['database distribute'],
   'database distribute': ['DATABASE_URL=postgres://… millwright database distribute'],
 }

@@ -58,7 +58,9 @@ export async function createLocalCertificate({ home, hosts, days }: CreateOption
     usages: ['server'],
     validity: { to: validTo },
   })
-  await mkdir(folder, { recursive: true, mode: 0o711 })
+  await mkdir(folder, { recursive: true, mode: 0o711 }).catch((error: unknown) => {
+    throw notWritable(folder, error)
+  })
   if (existing === undefined) {
     await write(files.authorityKeyFile, authority.key, 0o600)
     await write(files.authorityFile, authority.certificate, 0o644)
@@ -163,8 +165,12 @@ async function write(file: string, text: string, mode: number): Promise<void> {
     await rename(draft, file)
   } catch (error) {
     await rm(draft, { force: true })
-    throw new CommandError(`${file} cannot be written (${(error as NodeJS.ErrnoException).code}).`, {
-      next: 'check the permissions of the folder',
-    })
+    throw notWritable(file, error)
   }
+}
+
+function notWritable(file: string, error: unknown): CommandError {
+  return new CommandError(`${file} cannot be written (${(error as NodeJS.ErrnoException).code}).`, {
+    next: 'check the permissions of the folder',
+  })
 }
