@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { signInLimits } from '@millwright/api/sign-in-security.ts'
+import fc from 'fast-check'
 import { type TestHub, testHub } from '../../../platform/testing/hub.ts'
 import { createUser } from '../accounts/accounts.ts'
 import { freezeClock, person, rightPassword } from '../testing.ts'
-import { findRelyingParty } from './passkeys.ts'
+import { findRelyingParty, verifyAuthentication, verifyRegistration } from './passkeys.ts'
 import { type PasskeyOptions, readStep, SoftwareAuthenticator, TwoStepSignIn } from './testing.ts'
 
 const baseUrl = 'https://millwright.test'
@@ -38,6 +39,41 @@ test('allows passkeys only at https and at localhost, with a host name', () => {
     ['https://[::1]', undefined],
   ] as const
   for (const [url, id] of ids) assert.equal(findRelyingParty(url)?.id, id, url)
+})
+
+test('refuses random and damaged responses of browsers with passkey_refused', async () => {
+  const party = { id: 'millwright.test', origin: baseUrl }
+  const authenticator = new SoftwareAuthenticator(baseUrl)
+  const challenge = Buffer.alloc(32, 7).toString('base64url')
+  const registration = authenticator.create({ challenge, rp: party })
+  const { credentialId, publicKey } = await verifyRegistration({ party, challenge, response: registration })
+  const passkey = {
+    id: '',
+    name: '',
+    credentialId,
+    publicKey,
+    signCount: 0,
+    transports: [],
+    createdAt: '',
+    lastUsedAt: null,
+  }
+  const use = authenticator.use({ challenge, rpId: party.id }, { id: registration.id })
+  const isRefused = async (response: Record<string, unknown>) => {
+    await assert.rejects(verifyRegistration({ party, challenge, response }), { code: 'passkey_refused' })
+    await assert.rejects(verifyAuthentication({ party, challenge, response }, [passkey]), { code: 'passkey_refused' })
+  }
+  await fc.assert(fc.asyncProperty(fc.dictionary(fc.string(), fc.jsonValue()), isRefused), { numRuns: 100 })
+  /** Changes one bit of the signed data of a valid response. */
+  const damaged = fc
+    .tuple(fc.constantFrom('clientDataJSON' as const, 'authenticatorData' as const), fc.nat(), fc.nat(7))
+    .map(([field, place, bit]) => {
+      const bytes = Buffer.from(use.response[field], 'base64url')
+      const index = place % bytes.length
+      bytes[index] = (bytes[index] ?? 0) ^ (1 << bit)
+      return { ...use, response: { ...use.response, [field]: bytes.toString('base64url') } }
+    })
+  await fc.assert(fc.asyncProperty(damaged, isRefused), { numRuns: 300 })
+  await verifyAuthentication({ party, challenge, response: use }, [passkey])
 })
 
 test('explains why browsers allow no passkeys at the base URL', async () => {

@@ -78,13 +78,13 @@ test('returns no 5xx status for random sign-in forms, cookies and sign-outs', as
     .oneof(fc.constant('millwright_session='), fc.constant('millwright_form='))
     .chain((name) => fc.string({ unit: 'grapheme-ascii', maxLength: 90 }).map((value) => name + value))
   const fields = fc.dictionary(
-    fc.constantFrom('name', 'proof', 'refresh_token', 'post_logout_redirect_uri', 'x'),
+    fc.constantFrom('name', 'proof', 'pending', 'code', 'passkey', 'refresh_token', 'post_logout_redirect_uri', 'x'),
     strange,
   )
   const path = authorizePath(hub)
   const property = fc.asyncProperty(fields, cookie, async (form, header) => {
     const body = query(Object.entries(form))
-    for (const place of [path, '/oauth/logout']) {
+    for (const place of [path, '/oauth/second-factor', '/oauth/logout']) {
       const headers = { 'content-type': formType, cookie: header }
       const answer = await hub.request({ method: 'POST', path: place, headers, body })
       assert.ok(answer.status < 500, `${answer.status} ${place}`)
