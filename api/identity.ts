@@ -88,6 +88,8 @@ const Introspection = closed({
   tenant: Type.Optional(Uuid),
   kind: Type.Optional(Type.String()),
   roles: Type.Optional(Type.Array(Type.String())),
+  auth_time: Type.Optional(Type.Integer()),
+  amr: Type.Optional(Type.Array(Type.String())),
 })
 
 /** Returns the schema of a form. Unknown parameters are allowed, because RFC 6749 requires that they are ignored. */

@@ -165,8 +165,10 @@ describe('token revocation', () => {
       [body.active, body.sub, body.client_id, body.token_type, body.tenant],
       [true, id, powerless.client_id, 'Bearer', hub.tenant.tenantId],
     )
-    const { refreshToken } = await signIn()
+    const { refreshToken, accessToken } = await signIn()
     assert.equal((await introspect(client, refreshToken)).body.active, true)
+    const { auth_time: time, amr } = (await introspect(client, accessToken)).body
+    assert.deepEqual([typeof time, amr], ['number', ['pwd']])
 
     assert.deepEqual((await introspect(powerless, token)).body, body, 'the own token needs no permission')
     const { token: another } = await serverUser()

@@ -2,6 +2,7 @@ import type { identity } from '@millwright/api/identity.ts'
 import { revocationIds, type TokenClaims, tokenAlgorithm, tokenAudience, tokenType } from '@millwright/api/token.ts'
 import { createLocalJWKSet, type JWK, jwtVerify } from 'jose'
 import { validate as isUuid } from 'uuid'
+import { getSignInPolicy } from '../../../platform/access/sign-in-policy-store.ts'
 import { changeAccess, findPrincipal } from '../../../platform/access/store.ts'
 import { revokeTokens } from '../../../platform/access/token-store.ts'
 import { record } from '../../../platform/audit/audit.ts'
@@ -9,6 +10,7 @@ import { limits } from '../../../platform/limits.ts'
 import { type AnonymousCaller, answer, type Handlers } from '../../../platform/service.ts'
 import { findTenantById } from '../../../platform/tenants/store.ts'
 import type { IdentityContext } from '../context.ts'
+import { isLive } from '../sign-in/session-limits.ts'
 import * as store from '../store.ts'
 import { findPublicClient } from './client.ts'
 import { hasAssertion } from './gateway-assertion.ts'
@@ -152,21 +154,25 @@ async function describeAccessToken({ context }: IdentityContext, claims: TokenCl
   const access = await context.access.of(tenantId, claims.sub)
   if (access === undefined || access.principal.disabled) return undefined
   if (revocationIds(claims).some((id) => access.revoked.has(id))) return undefined
-  const { client_id, exp, iat, sub, aud, iss, jti, tenant, kind, roles, scope } = claims
+  const { client_id, exp, iat, sub, aud, iss, jti, tenant, kind, roles, scope, auth_time, amr } = claims
   return {
     active: true,
     ...(scope === undefined ? {} : { scope }),
     ...{ client_id, username: access.principal.name, token_type: 'Bearer' },
     ...{ exp, iat, sub, aud, iss, jti, tenant, kind, roles },
+    ...(auth_time === undefined ? {} : { auth_time }),
+    ...(amr === undefined ? {} : { amr }),
   }
 }
 
 async function describeRefreshToken({ context }: IdentityContext, token: string, tenantId: string) {
   const opaque = readOpaqueToken(token)
   if (opaque === undefined || opaque.tenantId !== tenantId) return undefined
-  const refreshToken = await context.database.read({ tenantId }, (handle) =>
-    store.findRefreshToken(handle, opaque.hash),
-  )
+  const refreshToken = await context.database.read({ tenantId }, async (handle) => {
+    const token = await store.findRefreshToken(handle, opaque.hash)
+    const session = token && (await store.findSessionById(handle, token.sessionId))
+    return session && isLive(session, await getSignInPolicy(handle), Date.now()) ? token : undefined
+  })
   if (refreshToken === undefined) return undefined
   const access = await context.access.of(tenantId, refreshToken.principalId)
   if (access === undefined || access.principal.disabled) return undefined

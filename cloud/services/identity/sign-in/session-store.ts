@@ -1,7 +1,6 @@
 import type { Handle, Transaction } from '../../../platform/database/database.ts'
 import { statement } from '../../../platform/database/statement.ts'
 import type { OpaqueToken } from '../oauth/opaque-token.ts'
-import type { RowPage } from '../store.ts'
 
 export type SessionRow = {
   id: string
@@ -120,7 +119,7 @@ export async function listSessions(
   handle: Handle,
   principalId: string,
   { window: { now, createdAfter, usedAfter }, limit, offset }: SessionQuery,
-): Promise<RowPage<ListedSessionRow>> {
+): Promise<{ rows: ListedSessionRow[]; total: number }> {
   const window = [now, createdAfter, usedAfter]
   const rows = await handle.rows(sessionsPage, principalId, ...window, limit, offset)
   return { rows, total: (await handle.row(sessionCount, principalId, ...window))?.total ?? 0 }

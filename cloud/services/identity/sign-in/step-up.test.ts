@@ -6,8 +6,9 @@ import { contracts } from '@millwright/api/contracts.ts'
 import { type StepUpAction, stepUpActions } from '@millwright/api/sign-in-security.ts'
 import { decodeJwt } from 'jose'
 import { type TestHub, testHub } from '../../../platform/testing/hub.ts'
-import { codeOf, wrongCodeFor } from '../factors/testing.ts'
+import { codeOf, type PasskeyOptions, SoftwareAuthenticator, wrongCodeFor } from '../factors/testing.ts'
 import { claimsFor, signToken } from '../oauth/access-token.ts'
+import { configure, ProviderBrowser, startFakeProvider } from '../providers/testing.ts'
 import { freezeClock, person, refresh, requestToken, rightPassword, signedIn, wrongPassword } from '../testing.ts'
 
 async function requireStepUp(hub: TestHub, stepUp: StepUpAction[], stepUpMinutes = 15): Promise<void> {
@@ -190,6 +191,67 @@ test('requires the second factor of a user who has one, and refuses the password
   assert.equal((await createRole(hub, fresh)).status, 201)
   await stepUp({ code: codes.recoveryCodes[0] ?? '' })
   await assert.rejects(stepUp({ code: codes.recoveryCodes[0] ?? '' }), { code: 'wrong_code' })
+})
+
+test('confirms the identity with a passkey, and accepts each response once', async () => {
+  const baseUrl = 'https://millwright.test'
+  await using hub = await testHub({ baseUrl })
+  await requireStepUp(hub, ['access'])
+  const boss = await person(hub, 'boss', 'administrator')
+  const { accessToken, refreshToken } = await signedIn(hub, boss.signInName)
+  const caller = hub.withToken(accessToken)
+  const authenticator = new SoftwareAuthenticator(baseUrl)
+  const response = authenticator.create((await caller.identity.startPasskey({})).data as PasskeyOptions)
+  await caller.identity.addPasskey({ body: { data: { name: 'Key', response } } })
+  await ageSignIns(hub, 60)
+
+  const { data } = await caller.identity.startStepUp({})
+  assert.deepEqual(data.methods, ['passkey', 'recovery-code'])
+  const passkey = authenticator.use(data.passkeyOptions as PasskeyOptions)
+  await caller.identity.stepUp({ body: { data: { passkey } } })
+  await assert.rejects(caller.identity.stepUp({ body: { data: { passkey } } }), { code: 'passkey_refused' })
+  const fresh = (await refresh(hub, refreshToken)).body.access_token ?? ''
+  assert.deepEqual(decodeJwt(fresh).amr, ['pwd', 'hwk', 'mfa'])
+  assert.equal((await createRole(hub, fresh)).status, 201)
+})
+
+test('requires a new sign-in at the identity provider of its users', async () => {
+  const provider = await startFakeProvider()
+  try {
+    await using hub = await testHub({ outboundAllow: ['127.0.0.1'] })
+    const admin = await hub.as('administrator')
+    const mappings = [{ value: 'plant', role: 'credential-manager' }]
+    await admin.authorization.createRole({
+      body: { data: { name: 'credential-manager', permissions: ['glb_credential_write'] } },
+    })
+    const { id } = await configure(admin, provider.issuer, { mappings })
+    await requireStepUp(hub, ['credentials'])
+    const signIn = async (authTime: number, parameters: Record<string, string> = {}) => {
+      const browser = new ProviderBrowser(hub)
+      const claims = { sub: 'jane', preferred_username: 'jane', groups: ['plant'], auth_time: authTime, parameters }
+      return browser.tokens(await browser.signInWith(provider, id, claims))
+    }
+    const write = (token: string) =>
+      hub.request({
+        method: 'POST',
+        path: pathOf(contracts.credentials, contracts.credentials.operations.createInstance),
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        body: '{}',
+      })
+    const now = Math.floor(Date.now() / 1000)
+    const { accessToken } = await signIn(now - 3_600)
+    assert.equal(codeIn(await write(accessToken)), 'step_up_required', 'the time at the provider counts')
+    const caller = hub.withToken(accessToken)
+    assert.deepEqual((await caller.identity.startStepUp({})).data, { methods: ['provider'] })
+    await assert.rejects(caller.identity.stepUp({ body: { data: { password: rightPassword } } }), { code: 'conflict' })
+    const { data: sessions } = await caller.identity.listSessions({})
+    assert.deepEqual([sessions[0]?.provider, sessions[0]?.methods], ['Company', ['fed']])
+
+    const again = await signIn(now, { prompt: 'login' })
+    assert.equal(codeIn(await write(again.accessToken)), 'invalid_body', 'the front accepts the request')
+  } finally {
+    await provider.stop()
+  }
 })
 
 test('refuses a code of a user without a second factor', async () => {
