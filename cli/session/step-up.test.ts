@@ -184,6 +184,18 @@ describe('step-up of the command line', () => {
     assert.equal(recovered.code, 0, recovered.err)
   })
 
+  test('a policy that requires a second factor of the administrator needs a confirmation with it', async () => {
+    const policy = (choice: string) => ['access', 'policy', '--second-factor', choice]
+    const without = await platform.run(policy('administrators'))
+    assert.equal(without.code, 5)
+    assert.match(without.err, /\(second_factor_required\)\nNext: /)
+    const { secret } = await addAuthenticatorApp()
+    const { code, err } = await platform.run(policy('administrators'), { answers: [codeOf(secret, 1)] })
+    assert.equal(code, 0, err)
+    assert.match(err, /^Confirm your identity to continue\./)
+    assert.equal((await platform.run(policy('nobody'))).code, 0)
+  })
+
   test('a user with a passkey signs in again in the browser, and the old session ends', async () => {
     const authenticator = await addPasskey()
     await letConfirmationExpire()
