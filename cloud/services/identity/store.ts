@@ -19,23 +19,31 @@ export type UserRow = {
   modifiedAt: string
   lastSignInAt: string | null
   hasSecondFactor: boolean
+  /** The identity provider of the user. Null for a local account. */
+  provider: string | null
 }
 
 const confirmedTotp =
   'select from totp_secrets t where t.tenant_id = $1 and t.principal_id = p.id and t.confirmed_at is not null'
 const ownPasskey = 'select from passkeys k where k.tenant_id = $1 and k.principal_id = p.id'
 const userColumns = `p.id, p.name, p.display_name as "displayName", p.disabled, p.version,
-  p.created_at as "createdAt", p.modified_at as "modifiedAt", w.last_sign_in_at as "lastSignInAt",
+  p.created_at as "createdAt", p.modified_at as "modifiedAt",
+  coalesce(w.last_sign_in_at, a.last_sign_in_at) as "lastSignInAt",
+  case when p.kind = 'external' then coalesce(i.title, left(a.issuer, 128), 'deleted provider') end as provider,
   (exists (${confirmedTotp}) or exists (${ownPasskey})) as "hasSecondFactor"`
 const users = `from principals p left join user_passwords w on w.tenant_id = $1 and w.principal_id = p.id
-  where p.tenant_id = $1 and p.kind = 'user'`
+  left join external_accounts a on a.tenant_id = $1 and a.principal_id = p.id
+  left join identity_providers i on i.tenant_id = $1 and i.id = a.provider_id
+  where p.tenant_id = $1 and p.kind in ('user', 'external')`
 
 const userById = statement<UserRow>(`select ${userColumns} ${users} and p.id = $2`)
-const usersByName = statement<UserRow>(`select ${userColumns} ${users} and p.name = $2 limit $3 offset $4`)
-const usersPage = statement<UserRow>(`select ${userColumns} ${users} order by p.name limit $2 offset $3`)
-const countByKind = statement<Count>('select count(*) as total from principals where tenant_id = $1 and kind = $2')
+const usersByName = statement<UserRow>(`select ${userColumns} ${users} and p.name = $2 order by p.kind limit $3 offset $4`)
+const usersPage = statement<UserRow>(`select ${userColumns} ${users} order by p.name, p.kind limit $2 offset $3`)
+const countByKind = statement<Count>(
+  'select count(*) as total from principals where tenant_id = $1 and kind = any($2::text[])',
+)
 const countByName = statement<Count>(
-  'select count(*) as total from principals where tenant_id = $1 and kind = $2 and name = $3',
+  'select count(*) as total from principals where tenant_id = $1 and kind = any($2::text[]) and name = $3',
 )
 
 export function findUser(handle: Handle, id: string): Promise<UserRow | undefined> {
@@ -43,23 +51,23 @@ export function findUser(handle: Handle, id: string): Promise<UserRow | undefine
 }
 
 type Listing<Row> = {
-  kind: 'user' | 'server_user'
+  kinds: ('user' | 'external' | 'server_user')[]
   page: Statement<Row>
   named: Statement<Row>
 }
 
 async function list<Row>(
   handle: Handle,
-  { kind, page, named }: Listing<Row>,
+  { kinds, page, named }: Listing<Row>,
   { name, limit, offset }: Paging & { name?: string | undefined },
 ): Promise<RowPage<Row>> {
   const rows = await (name === undefined ? handle.rows(page, limit, offset) : handle.rows(named, name, limit, offset))
-  const count = await (name === undefined ? handle.row(countByKind, kind) : handle.row(countByName, kind, name))
+  const count = await (name === undefined ? handle.row(countByKind, kinds) : handle.row(countByName, kinds, name))
   return { rows, total: count?.total ?? 0 }
 }
 
 export function listUsers(handle: Handle, query: Paging & { name?: string | undefined }): Promise<RowPage<UserRow>> {
-  return list(handle, { kind: 'user', page: usersPage, named: usersByName }, query)
+  return list(handle, { kinds: ['user', 'external'], page: usersPage, named: usersByName }, query)
 }
 
 export type StoredPassword = { principalId: string; name: string; hash: string }
@@ -143,7 +151,7 @@ export function listServerUsers(
   handle: Handle,
   query: Paging & { name?: string | undefined },
 ): Promise<RowPage<ServerUserRow>> {
-  return list(handle, { kind: 'server_user', page: serverUsersPage, named: serverUsersByName }, query)
+  return list(handle, { kinds: ['server_user'], page: serverUsersPage, named: serverUsersByName }, query)
 }
 
 export function findSecret(handle: Handle, clientId: string) {
@@ -264,7 +272,7 @@ export const somethingExpired = statement(
      or exists (select from sign_in_failures ${expired}) or exists (select from known_networks ${expired})
      or exists (select from revoked_tokens ${expired}) or exists (select from used_proofs ${expired})
      or exists (select from pending_sign_ins ${expired}) or exists (select from passkey_challenges ${expired})
-     or exists (select from known_devices ${expired})`,
+     or exists (select from known_devices ${expired}) or exists (select from provider_sign_ins ${expired})`,
 )
 const prunings = [
   'sessions',
@@ -275,6 +283,7 @@ const prunings = [
   'pending_sign_ins',
   'passkey_challenges',
   'known_devices',
+  'provider_sign_ins',
 ].map((table) => statement(`delete from ${table} ${expired}`))
 
 export async function prune(tx: Transaction): Promise<void> {

@@ -10,7 +10,7 @@ export function userOf(row: UserRow): User {
     createdTimestamp: row.createdAt,
     lastModifiedTimestamp: row.modifiedAt,
     lastSignInTimestamp: row.lastSignInAt,
-    provider: null,
+    provider: row.provider,
     hasSecondFactor: row.hasSecondFactor,
   }
 }

@@ -51,7 +51,13 @@ export function userHandlers({ context: { database } }: IdentityContext): Pick<H
           'Change your own password with POST /iam/v1/password, which requires the current password',
         )
       }
-      const { name } = await database.read(caller, (handle) => getUser(handle, id))
+      const { name, provider } = await database.read(caller, (handle) => getUser(handle, id))
+      if (password !== undefined && provider !== null) {
+        throw new Problem(
+          'conflict',
+          `${name} signs in with ${provider} and has no password here. Change the password at the identity provider.`,
+        )
+      }
       if (password !== undefined) requireStrongPassword(password, name)
       const hash = password === undefined ? undefined : await hashPassword(password)
 

@@ -3,7 +3,7 @@ import { createRemoteJWKSet, type JWTVerifyGetKey, customFetch as keyFetch } fro
 import * as client from 'openid-client'
 import { LruMap } from 'toad-cache'
 import type { Outbound } from '../../../platform/outbound.ts'
-import { ProviderError } from './provider-error.ts'
+import { ProviderError, type ProviderErrorCode } from './provider-error.ts'
 import type { ProviderRow } from './provider-store.ts'
 
 /** The maximum difference between the clocks of the platform and of a provider. */
@@ -28,6 +28,9 @@ const limits = {
 
 /** The discovery document of a provider and its public keys. */
 export type Discovery = { metadata: client.ServerMetadata; keys: JWTVerifyGetKey }
+
+/** The result of a check. `code` is the error that prevented the check. */
+type ProviderCheck = { problems: string[]; endpoints: Record<string, string>; code?: ProviderErrorCode }
 
 type CachedDiscovery = { expiresAtMs: number; discovery: Promise<Discovery> }
 
@@ -78,7 +81,7 @@ export class ProviderClients {
   }
 
   /** Returns what is wrong with a provider and what to do. The list is empty for a usable provider. */
-  async check({ issuer, hasClientSecret }: { issuer: string; hasClientSecret: boolean }) {
+  async check({ issuer, hasClientSecret }: { issuer: string; hasClientSecret: boolean }): Promise<ProviderCheck> {
     this.forget(issuer)
     try {
       const { metadata } = await this.discover(issuer)
@@ -86,7 +89,8 @@ export class ProviderClients {
       if (problems.length === 0) problems.push(...(await this.#keyFaults(metadata)))
       return { problems, endpoints: endpointsOf(metadata) }
     } catch (error) {
-      return { problems: [providerErrorOf(error).message], endpoints: {} }
+      const { code, message } = providerErrorOf(error)
+      return { problems: [message], endpoints: {}, code }
     }
   }
 
@@ -175,12 +179,14 @@ function isEndpoint(url: unknown, issuer: string): url is string {
   return protocol === 'https:' || (protocol === 'http:' && isHttp(issuer))
 }
 
-/** Returns how the client authenticates at the token endpoint: with Basic if the provider supports it. */
+/**
+ * Returns how the client authenticates at the token endpoint: in the form if the provider supports it, else with Basic.
+ * Providers differ in how they decode the characters of a Basic header.
+ */
 function authenticationFor(metadata: client.ServerMetadata, secret: string | undefined): client.ClientAuth {
   if (secret === undefined) return client.None()
   const methods = metadata.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
-  const usesPost = !methods.includes('client_secret_basic') && methods.includes('client_secret_post')
-  return usesPost ? client.ClientSecretPost(secret) : client.ClientSecretBasic(secret)
+  return methods.includes('client_secret_post') ? client.ClientSecretPost(secret) : client.ClientSecretBasic(secret)
 }
 
 function faultsOf(metadata: client.ServerMetadata, hasClientSecret: boolean): string[] {

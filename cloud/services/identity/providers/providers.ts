@@ -213,8 +213,9 @@ async function requireUsable(
   provider: { issuer: string; hasClientSecret: boolean },
 ): Promise<void> {
   context.outbound.require(provider.issuer)
-  const { problems } = await providers.check(provider)
-  if (problems.length > 0) throw new Problem('provider_unusable', `${problems.join('. ')}.`)
+  const { problems, code } = await providers.check(provider)
+  if (problems.length === 0) return
+  throw new Problem(code === 'outbound_not_allowed' ? code : 'provider_unusable', `${problems.join('. ')}.`)
 }
 
 async function requireRoom(tx: Transaction, { name, issuer }: { name: string; issuer: string }): Promise<void> {
