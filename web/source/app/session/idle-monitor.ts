@@ -44,7 +44,7 @@ export class IdleMonitor {
   constructor(options: IdleMonitorOptions) {
     this.#options = options
     const listening = { capture: true, passive: true, signal: this.#stopped.signal }
-    for (const type of inputEvents) addEventListener(type, () => this.recordInput(), listening)
+    for (const type of inputEvents) addEventListener(type, () => this.#onInput(), listening)
     this.#channel.onmessage = () => {
       if (this.#state === 'expired') return
       this.#inputAt = Date.now()
@@ -77,12 +77,9 @@ export class IdleMonitor {
 
   /** Records an input of the user in this window. */
   recordInput(): void {
-    // Input after the limit does not extend the session, for example the first input after the computer slept.
-    this.#check()
-    if (this.#state === 'expired') return
     const now = Date.now()
     this.#inputAt = now
-    if (this.#state === 'warning') this.#check()
+    this.#check()
     if (now - this.#reportedAt < reportIntervalMs) return
     this.#reportedAt = now
     this.#channel.postMessage('input')
@@ -97,6 +94,15 @@ export class IdleMonitor {
     clearInterval(this.#timer)
     this.#stopped.abort()
     this.#channel.close()
+  }
+
+  /**
+   * Records an input while the user is active. After the warning, the user decides in the dialog, so that a click does
+   * not reach the page below. Input after the limit does not extend the session.
+   */
+  #onInput(): void {
+    this.#check()
+    if (this.#state === 'active') this.recordInput()
   }
 
   #check(): void {

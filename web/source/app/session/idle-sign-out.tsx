@@ -30,7 +30,7 @@ export function IdleSignOut() {
   return state === 'warning' && <IdleWarning />
 }
 
-/** `IdleWarning` counts down to the sign-out. Any input closes it, because any input is activity. */
+/** `IdleWarning` counts down to the sign-out, until the user stays signed in or uses another window of the console. */
 function IdleWarning() {
   const text = useText(stepUpMessages)
   const { idle } = useAppContext()

@@ -39,9 +39,8 @@ export const sessionMessages = messages({
     endUserText: 'The user is signed out everywhere within one second, and can sign in again.',
     userEnded: 'All sessions of the user have ended',
     pwd: 'Password',
-    otp: 'Authenticator app',
+    otp: 'Code',
     hwk: 'Passkey',
-    recovery: 'Recovery code',
   },
   de: {
     device: 'Gerät',
@@ -81,8 +80,7 @@ export const sessionMessages = messages({
     endUserText: 'Der Benutzer wird innerhalb einer Sekunde überall abgemeldet und kann sich wieder anmelden.',
     userEnded: 'Alle Sitzungen des Benutzers wurden beendet',
     pwd: 'Passwort',
-    otp: 'Authenticator-App',
+    otp: 'Code',
     hwk: 'Passkey',
-    recovery: 'Wiederherstellungscode',
   },
 })

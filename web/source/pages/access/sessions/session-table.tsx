@@ -37,12 +37,12 @@ export function SessionTable({ sessions, actions }: SessionTableProps) {
             <td>
               <Device session={session} />
             </td>
-            <td>{session.address ?? <span className="quiet">{text.unknownAddress}</span>}</td>
-            <td>{methodsOf(session, text)}</td>
-            <td>
+            <td data-label={text.address}>{session.address ?? <span className="quiet">{text.unknownAddress}</span>}</td>
+            <td data-label={text.method}>{methodsOf(session, text)}</td>
+            <td data-label={text.created}>
               <Time at={session.createdTimestamp} />
             </td>
-            <td>
+            <td data-label={text.lastUse}>
               <Time at={session.lastUseTimestamp} isRelative />
             </td>
             {actions !== undefined && <td>{actions(session)}</td>}
@@ -80,7 +80,6 @@ function methodsOf({ methods, provider }: Session, text: Text): string {
     pwd: text.pwd,
     otp: text.otp,
     hwk: text.hwk,
-    recovery: text.recovery,
   }
   return methods.flatMap((method) => names[method] ?? []).join(', ')
 }
