@@ -213,11 +213,13 @@ function requireSeparateHost({ baseUrl, remoteAccessHost }: CloudConfiguration):
   )
 }
 
-function requireCompleteTls({ tlsCert, tlsKey, baseUrl, httpRedirectPort }: CloudConfiguration): void {
+function requireCompleteTls({ tlsCert, tlsKey, httpRedirectPort, ...addresses }: CloudConfiguration): void {
+  const { baseUrl, internalUrl } = addresses
   if ((tlsCert === undefined) !== (tlsKey === undefined))
     throw new StartError('MILLWRIGHT_TLS_CERT and MILLWRIGHT_TLS_KEY belong together: set both, or none.')
-  if (tlsCert !== undefined && baseUrl?.startsWith('http:') === true)
-    throw new StartError(`MILLWRIGHT_BASE_URL is ${baseUrl}, but the platform uses TLS: use an address with https://.`)
+  for (const [variable, url] of Object.entries({ MILLWRIGHT_BASE_URL: baseUrl, MILLWRIGHT_INTERNAL_URL: internalUrl }))
+    if (tlsCert !== undefined && url?.startsWith('http:') === true)
+      throw new StartError(`${variable} is ${url}, but the platform uses TLS: use an address with https://.`)
   if (httpRedirectPort !== 0 && tlsCert === undefined && baseUrl?.startsWith('https:') !== true)
     throw new StartError('MILLWRIGHT_HTTP_REDIRECT_PORT needs TLS: set MILLWRIGHT_TLS_CERT and MILLWRIGHT_TLS_KEY.')
 }

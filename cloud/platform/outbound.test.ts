@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import type { LookupAddress } from 'node:dns'
 import { once } from 'node:events'
 import { createServer, type RequestListener, type Server } from 'node:http'
+import { createServer as createHttpsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
@@ -9,6 +10,7 @@ import { Problem } from '@millwright/api/problem.ts'
 import { artefactSettings, readCloudConfiguration } from '../settings.ts'
 import { Outbound } from './outbound.ts'
 import { canonicalAddress, outboundEntry } from './outbound-entry.ts'
+import { serverCertificate, testAuthority, trustInProcess } from './tls/testing.ts'
 
 const isRefused = (error: unknown) => error instanceof Problem && error.code === 'outbound_not_allowed'
 
@@ -271,6 +273,26 @@ describe('an outbound connection', () => {
       answer = (_, response) => response.end('hello')
     }
   })
+})
+
+test('checks the certificate of the name, not of the address', async () => {
+  const authority = testAuthority()
+  const { certificate: cert, key } = serverCertificate(authority, { hosts: ['login.example.com'] })
+  const server = createHttpsServer({ cert, key }, (_, response) => response.end('hello')).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const outbound = new Outbound({ allow: ['127.0.0.1'], lookup: resolvingTo('127.0.0.1') })
+  try {
+    const read = async (host: string) => (await outbound.fetch(`https://${host}:${port}/`)).text()
+    await assert.rejects(read('login.example.com'), { code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' })
+    using _trust = trustInProcess(authority.certificate)
+    assert.equal(await read('login.example.com'), 'hello')
+    await assert.rejects(read('other.example.com'), { code: 'ERR_TLS_CERT_ALTNAME_INVALID' })
+  } finally {
+    await outbound.close()
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  }
 })
 
 test('the start names the setting if the S3-compatible store is not in the list', () => {

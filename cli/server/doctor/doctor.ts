@@ -9,7 +9,7 @@ import { type ConnectionOptions, connect, withConnectionOptions } from '../../se
 import { readClientConfiguration } from '../../session/settings.ts'
 import { type Check, type Outcome, runCheck } from './checks.ts'
 import { checkDatabase } from './database.ts'
-import { checkHome, checkNode, checkPort } from './machine.ts'
+import { checkCertificate, checkHome, checkNode, checkPort } from './machine.ts'
 import { checkReachable, checkShopFloor } from './platform.ts'
 
 const marks: Readonly<Record<Outcome, string>> = { ok: '✓', warn: '!', fail: '✗', skip: '–' }
@@ -43,6 +43,7 @@ async function examine(terminal: Terminal, options: ConnectionOptions): Promise<
   const configuration = await configurationOf(terminal, report)
   if (configuration !== undefined) {
     await report(await runCheck('Home', () => checkHome(configuration)))
+    await report(await checkCertificate(configuration))
     await report(await checkDatabase(terminal.environment, configuration))
   }
   const reachable = await checkPlatform(terminal, { options, configuration, report })

@@ -1,6 +1,8 @@
-import { access, constants, stat, statfs } from 'node:fs/promises'
+import { access, constants, readFile, stat, statfs } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
+import { warnBeforeMs } from '@millwright/cloud/platform/tls/certificate-files.ts'
+import { checkedPair, dayOf } from '@millwright/cloud/platform/tls/certificate-pair.ts'
 import type { CloudConfiguration } from '@millwright/cloud/settings.ts'
 import { formatBytes } from '../../output/text.ts'
 import type { Check } from './checks.ts'
@@ -44,6 +46,23 @@ export async function checkHome({ home: configured }: CloudConfiguration): Promi
       }
   const files = ['master.key', 'first-run.json'].map((name) => checkMode(join(home, name), name))
   return [folder, await checkDisk(home), ...(await Promise.all(files)).flat()]
+}
+
+/** Checks the files of the TLS certificate. */
+export async function checkCertificate({ tlsCert, tlsKey }: CloudConfiguration): Promise<Check[]> {
+  if (tlsCert === undefined || tlsKey === undefined) return []
+  const name = 'TLS certificate'
+  const now = Date.now()
+  try {
+    const [cert, key] = await Promise.all([readFile(tlsCert, 'utf8'), readFile(tlsKey, 'utf8')])
+    const { validTo } = checkedPair({ cert, key, now }).certificate
+    const detail = `valid until ${dayOf(validTo)}`
+    if (Date.parse(validTo) - now > warnBeforeMs) return [{ name, outcome: 'ok', detail }]
+    return [{ name, outcome: 'warn', detail, next: 'replace the files; the platform needs no restart' }]
+  } catch (error) {
+    const next = 'check MILLWRIGHT_TLS_CERT and MILLWRIGHT_TLS_KEY'
+    return [{ name, outcome: 'fail', detail: (error as Error).message, next }]
+  }
 }
 
 async function checkDisk(home: string): Promise<Check> {

@@ -45,6 +45,7 @@ type Overrides = Partial<
     | 'remoteAccessHost'
     | 'artefacts'
     | 'outboundAllow'
+    | 'baseUrl'
     | 'tls'
     | 'peerAuthority'
   >

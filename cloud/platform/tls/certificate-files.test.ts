@@ -125,7 +125,11 @@ test('a setting of TLS without its counterpart prevents the start', () => {
   refuses({ MILLWRIGHT_TLS_KEY: 'a.pem' }, /belong together/)
   refuses({ MILLWRIGHT_HTTP_REDIRECT_PORT: '80' }, /needs TLS/)
   const pair = { MILLWRIGHT_TLS_CERT: 'a.pem', MILLWRIGHT_TLS_KEY: 'b.pem' }
-  refuses({ ...pair, MILLWRIGHT_BASE_URL: 'http://plant.example' }, /use an address with https/)
+  refuses({ ...pair, MILLWRIGHT_BASE_URL: 'http://plant.example' }, /MILLWRIGHT_BASE_URL.*use an address with https/)
+  refuses(
+    { ...pair, MILLWRIGHT_INTERNAL_URL: 'http://a.example' },
+    /MILLWRIGHT_INTERNAL_URL.*use an address with https/,
+  )
 })
 
 test('the name of a server without a base URL comes from its certificate', () => {

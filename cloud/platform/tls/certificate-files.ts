@@ -18,7 +18,7 @@ const defaultPollMs = 10_000
 const settleMs = 100
 const dayMs = 24 * 3_600_000
 /** How long before its end a certificate causes a warning. */
-const warnBeforeMs = 14 * dayMs
+export const warnBeforeMs = 14 * dayMs
 
 /**
  * `CertificateFiles` reads the certificate and the key of the platform, and reads them again when they change. It compares

@@ -22,15 +22,15 @@ async function openFiles(folder: PairFolder): Promise<CertificateFiles> {
   return CertificateFiles.open({ certFile: folder.certFile, keyFile: folder.keyFile, log, pollMs: 50 })
 }
 
-type ReceivedResponse = IncomingMessage & { body: string; fingerprint: string | undefined }
+type ReceivedResponse = IncomingMessage & { body: string; localPort: number | undefined }
 type GetOptions = { port: number; path: string; headers?: Record<string, string>; agent?: Agent }
 
-/** Sends a request. Returns the response with its body and the fingerprint of the certificate of the server. */
+/** Sends a request. Returns the response with its body and the port of its connection. */
 async function get({ port, path, ...options }: GetOptions): Promise<ReceivedResponse> {
   const sent = request({ host: '127.0.0.1', port, path, ca, servername: 'localhost', agent: false, ...options }).end()
   const [response] = (await once(sent, 'response')) as [IncomingMessage]
-  const fingerprint = (response.socket as TLSSocket).getPeerX509Certificate()?.fingerprint256
-  return Object.assign(response, { fingerprint, body: await text(response) })
+  const { localPort } = response.socket
+  return Object.assign(response, { localPort, body: await text(response) })
 }
 
 async function handshake(port: number, options: object = {}): Promise<TLSSocket> {
@@ -102,7 +102,8 @@ describe('a platform with TLS', () => {
 
   test('uses a new certificate for new connections, while open connections and requests continue', async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
-    const { fingerprint: former } = await get({ port, path: '/healthz', agent })
+    const { localPort } = await get({ port, path: '/healthz', agent })
+    const former = files.pair.certificate.fingerprint256
     const { token } = await hub.as('administrator')
     const stream = request({
       host: '127.0.0.1',
@@ -116,7 +117,7 @@ describe('a platform with TLS', () => {
     const [events] = (await once(stream, 'response')) as [IncomingMessage]
 
     folder.write(serverCertificate(authority))
-    let current = former
+    let current: string | undefined = former
     for (const deadline = performance.now() + 30_000; current === former; await sleep(20)) {
       assert.ok(performance.now() < deadline, 'the certificate did not change')
       const socket = await handshake(port)
@@ -124,7 +125,7 @@ describe('a platform with TLS', () => {
       socket.destroy()
     }
 
-    assert.equal((await get({ port, path: '/healthz', agent })).fingerprint, former)
+    assert.equal((await get({ port, path: '/healthz', agent })).localPort, localPort)
     const received = once(events, 'data')
     const admin = await hub.as('administrator')
     await admin.authorization.createAccessGroup({ body: { data: { name: 'after the change' } } })
@@ -170,6 +171,17 @@ test('processes of the platform call each other over TLS, and accept only their 
   const ready = await hub.request({ method: 'GET', path: '/readyz' })
   assert.equal(ready.status, 503)
   assert.match(ready.text, /Services not reachable/)
+})
+
+test('browsers use only https for the host of a base URL with https, except localhost', async () => {
+  const headerWith = async (baseUrl: string) => {
+    await using hub = await testHub({ baseUrl, arrangement: 'one process' })
+    const { headers } = await hub.request({ method: 'GET', path: '/healthz' })
+    return headers.get('strict-transport-security')
+  }
+  assert.equal(await headerWith('https://plant.example'), 'max-age=31536000')
+  assert.equal(await headerWith('http://plant.example'), null)
+  assert.equal(await headerWith('https://localhost:8443'), null)
 })
 
 describe('the redirect from http to https', () => {
