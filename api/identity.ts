@@ -112,6 +112,7 @@ const AuthorizationQuery = form({
   code_challenge: text(),
   code_challenge_method: text(),
   prompt: text(),
+  max_age: text(),
   tenant: text(),
 })
 

@@ -1,6 +1,7 @@
 import { Problem } from '@millwright/api/problem.ts'
 import { changeAccess, findPrincipalByName, insertGrant, insertPrincipal } from '../../../platform/access/store.ts'
 import { systemCaller } from '../../../platform/access/system.ts'
+import { revokeTokens } from '../../../platform/access/token-store.ts'
 import { record } from '../../../platform/audit/audit.ts'
 import type { Scope, Transaction } from '../../../platform/database/database.ts'
 import { emit } from '../../../platform/events/events.ts'
@@ -100,10 +101,12 @@ export async function resetPassword(
   requireStrongPassword(user.password, user.name)
   const hash = await hashPassword(user.password)
   await database.transaction(tenant, async (tx) => {
+    await changeAccess(tx)
     const principal = await findPrincipalByName(tx, { kind: 'user', name: user.name })
     if (principal === undefined) throw new Problem('not_found', `User ${user.name} does not exist`)
     await store.putPassword(tx, principal.id, hash)
-    await store.endSessionsOf(tx, principal.id)
+    const ids = await store.endSessionsOf(tx, principal.id)
+    await revokeTokens(tx, { principalId: principal.id, ids })
     const actor = systemCaller({ tenantId: tx.tenantId, tenantName: '' })
     const detail = { changed: ['password'] }
     await record(tx, actor, { action: 'identity.updateUser', target: `user/${principal.id}`, detail })

@@ -251,6 +251,9 @@ test('accepts prepared credentials only after the service account is created, an
   await resetPassword(hub.context, hub.tenant, { name: 'jane', password: rightPassword })
   const { accessToken } = await signedIn(hub, `jane@${hub.tenant.name}`)
   assert.equal(decodeJwt(accessToken).sub, jane.id)
+  await hub.withToken(accessToken).identity.readPreferences({})
+  await resetPassword(hub.context, hub.tenant, { name: 'jane', password: `new ${rightPassword}` })
+  await assert.rejects(hub.withToken(accessToken).identity.readPreferences({}), { code: 'unauthenticated' })
   await assert.rejects(resetPassword(hub.context, hub.tenant, { name: 'no-one', password: rightPassword }), {
     code: 'not_found',
   })

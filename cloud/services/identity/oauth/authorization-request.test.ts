@@ -14,7 +14,10 @@ const good = {
 }
 
 test('parses a valid authorization request, and parses its printed query as the same request', () => {
-  const reading = readAuthorizationRequest({ ...good, scope: 'viewer operator', prompt: 'login' }, baseUrl)
+  const reading = readAuthorizationRequest(
+    { ...good, scope: 'viewer operator', prompt: 'login', max_age: '900' },
+    baseUrl,
+  )
   assert.equal(reading.outcome, 'accepted')
   if (reading.outcome !== 'accepted') return
   const again = readAuthorizationRequest(Object.fromEntries(new URLSearchParams(queryOf(reading.request))), baseUrl)
@@ -32,6 +35,8 @@ const refused = [
   ['a repeated code challenge', { code_challenge: [good.code_challenge, good.code_challenge] }, 'invalid_request'],
   ['response_mode fragment', { response_mode: 'fragment' }, 'invalid_request'],
   ['prompt none together with another prompt', { prompt: 'none login' }, 'invalid_request'],
+  ['a negative max_age', { max_age: '-1' }, 'invalid_request'],
+  ['a max_age that is not a number', { max_age: 'soon' }, 'invalid_request'],
   ['a scope with invalid characters', { scope: 'viewer "operator"' }, 'invalid_scope'],
   ['a scope with two consecutive spaces', { scope: 'viewer  operator' }, 'invalid_scope'],
 ] as const

@@ -10,6 +10,8 @@ export type AuthorizationRequest = {
   scope: string[] | undefined
   challenge: string
   prompt: 'login' | 'none' | undefined
+  /** The maximum age of the user's last sign-in in seconds. An older session is not reused (RFC 9470). */
+  maxAgeSeconds: number | undefined
   /** The name of the tenant whose identity providers the sign-in page shows. */
   tenant: string
 }
@@ -53,7 +55,9 @@ function readRedirectTarget(query: Parameters, baseUrl: string): RedirectTarget 
   }
 }
 
-function readRest(query: Parameters): Pick<AuthorizationRequest, 'scope' | 'challenge' | 'prompt' | 'tenant'> {
+function readRest(
+  query: Parameters,
+): Pick<AuthorizationRequest, 'scope' | 'challenge' | 'prompt' | 'maxAgeSeconds' | 'tenant'> {
   if (required(query, 'response_type') !== 'code') {
     throw new Refusal('unsupported_response_type', 'response_type must be code')
   }
@@ -71,8 +75,15 @@ function readRest(query: Parameters): Pick<AuthorizationRequest, 'scope' | 'chal
     challenge,
     scope: readScope(optional(query, 'scope')),
     prompt: readPrompt(optional(query, 'prompt')),
+    maxAgeSeconds: readMaxAge(optional(query, 'max_age')),
     tenant,
   }
+}
+
+function readMaxAge(maxAge: string | undefined): number | undefined {
+  if (maxAge === undefined) return undefined
+  if (!/^\d{1,9}$/.test(maxAge)) throw new Refusal('invalid_request', 'max_age must be a number of seconds')
+  return Number(maxAge)
 }
 
 function readPrompt(prompt: string | undefined): AuthorizationRequest['prompt'] {
@@ -103,13 +114,15 @@ function withParameters(redirectUri: string, parameters: Record<string, string |
 }
 
 /** Writes the request as a query string, for the `action` attribute of the sign-in form. */
-export function queryOf({ client, redirectUri, state, scope, challenge, prompt, tenant }: AuthorizationRequest): string {
+export function queryOf(request: AuthorizationRequest): string {
+  const { client, redirectUri, state, scope, challenge, prompt, maxAgeSeconds, tenant } = request
   const query = new URLSearchParams({ response_type: 'code', client_id: client.id, redirect_uri: redirectUri })
   if (scope !== undefined) query.set('scope', scope.join(' '))
   if (state !== undefined) query.set('state', state)
   query.set('code_challenge', challenge)
   query.set('code_challenge_method', 'S256')
   if (prompt !== undefined) query.set('prompt', prompt)
+  if (maxAgeSeconds !== undefined) query.set('max_age', String(maxAgeSeconds))
   if (tenant !== defaultTenant) query.set('tenant', tenant)
   return query.toString()
 }

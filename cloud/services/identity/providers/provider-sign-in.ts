@@ -187,7 +187,7 @@ async function start(shared: IdentityContext, { tenant, provider, request, cooki
   const { baseUrl } = context.settings
   const discovery = await shared.providers.discover(provider.issuer)
   const state = createOpaqueToken(tenant.id)
-  const isLogin = request.prompt === 'login'
+  const isLogin = request.prompt === 'login' || request.maxAgeSeconds !== undefined
   const values: SignInValues = { nonce: client.randomNonce(), verifier: client.randomPKCECodeVerifier(), isLogin }
   const sent = readCookie(cookies, browserCookie)
   const browser = sent !== undefined && browserValue.test(sent) ? sent : randomBytes(32).toString('base64url')

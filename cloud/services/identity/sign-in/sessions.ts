@@ -26,7 +26,8 @@ export function sessionTokenOf(cookies: string | undefined): OpaqueToken | undef
   return readOpaqueToken(readCookie(cookies, sessionCookie))
 }
 
-export type Session = { id: string; tenant: Tenant; access: PrincipalAccess }
+/** `authenticatedAt` is the time when the user last proved their identity, in milliseconds since 1970. */
+export type Session = { id: string; tenant: Tenant; access: PrincipalAccess; authenticatedAt: number }
 
 /**
  * Returns the session of the browser that sent the cookies. Returns `undefined` when the session has ended or its user
@@ -44,7 +45,7 @@ export async function findSession(context: Context, cookies: string | undefined)
     const access = await findAccess(handle, session.principalId)
     if (access === undefined || access.principal.disabled || !isSignInSufficient(session, policy, access))
       return undefined
-    return { id: session.id, tenant, access }
+    return { id: session.id, tenant, access, authenticatedAt: Date.parse(session.authenticatedAt) }
   })
 }
 

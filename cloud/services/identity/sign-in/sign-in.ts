@@ -81,11 +81,14 @@ function textOf(value: unknown): string {
  */
 async function reusableSession(
   { context }: IdentityContext,
-  { client, prompt }: AuthorizationRequest,
+  { client, prompt, maxAgeSeconds }: AuthorizationRequest,
   cookies: string | undefined,
 ) {
   if (!client.silent || prompt === 'login') return undefined
-  return findSession(context, cookies)
+  const session = await findSession(context, cookies)
+  const isTooOld =
+    session !== undefined && maxAgeSeconds !== undefined && Date.now() - session.authenticatedAt >= maxAgeSeconds * 1000
+  return isTooOld ? undefined : session
 }
 
 async function returnWithCode(

@@ -9,7 +9,18 @@ import { type TestHub, testHub } from '../../../platform/testing/hub.ts'
 import { codeOf, type PasskeyOptions, SoftwareAuthenticator, wrongCodeFor } from '../factors/testing.ts'
 import { claimsFor, signToken } from '../oauth/access-token.ts'
 import { configure, ProviderBrowser, startFakeProvider } from '../providers/testing.ts'
-import { freezeClock, person, refresh, requestToken, rightPassword, signedIn, wrongPassword } from '../testing.ts'
+import {
+  authorizePath,
+  freezeClock,
+  locationOf,
+  person,
+  refresh,
+  requestToken,
+  rightPassword,
+  signedIn,
+  signInWith,
+  wrongPassword,
+} from '../testing.ts'
 
 async function requireStepUp(hub: TestHub, stepUp: StepUpAction[], stepUpMinutes = 15): Promise<void> {
   const admin = await hub.as('administrator')
@@ -144,6 +155,24 @@ test('accepts the action after the user confirmed their identity with the passwo
     data.map(({ target, outcome, detail }) => [target, outcome, detail.methods]),
     [[`user/${boss.id}`, 'done', ['pwd']]],
   )
+})
+
+test('shows the sign-in form when the session is older than max_age, and issues a token with the new time', async () => {
+  await using hub = await testHub()
+  const jane = await person(hub, 'jane', 'viewer')
+  const { browser } = await signedIn(hub, jane.signInName)
+  assert.equal((await browser.open(authorizePath(hub, { max_age: '900' }))).status, 302)
+  await ageSignIns(hub, 16)
+  assert.equal((await browser.open(authorizePath(hub))).status, 302)
+  assert.equal((await browser.open(authorizePath(hub, { max_age: '0' }))).status, 200)
+  const silent = await browser.open(authorizePath(hub, { max_age: '900', prompt: 'none' }))
+  assert.equal(locationOf(silent).searchParams.get('error'), 'login_required')
+  const { accessToken } = await signInWith(hub, browser, {
+    signInName: jane.signInName,
+    parameters: { max_age: '900' },
+  })
+  const { auth_time: time = 0 } = decodeJwt<{ auth_time: number }>(accessToken)
+  assert.ok(Date.now() / 1000 - time < 60)
 })
 
 test('refuses a wrong password, delays further guesses and records them', async (t) => {
