@@ -7,6 +7,7 @@ import { assertAccessibleEverywhere } from './accessibility.ts'
 import { openBrowser } from './browser.ts'
 import { assertAxeCleanEverywhere, type ConsoleBrowser, consoleOf, mainHeading, submitSignIn } from './console.ts'
 import { type Caller, callerOf, type Platform, startPlatform, temporaryFolder } from './platform.ts'
+import { millwright } from './program.ts'
 
 const password = `the ${plantedWord} of a user`
 
@@ -137,6 +138,32 @@ describe('second factor on the sign-in page', () => {
     await button(page, 'I saved the codes: continue').click()
     await page.waitForURL(/\/auth\/callback\?code=/)
     await context.close()
+  })
+
+  test('removes the second factor of a user on the server, who sets up a new one at the next sign-in', async () => {
+    await createUser('rosa')
+    const { page, context } = await consoleBrowser.open()
+    const setUp = async () => {
+      await startSignIn(page, 'rosa')
+      const secret = (await page.locator('#secret').textContent()) ?? ''
+      await page.getByLabel('Code of the app').fill(codeOf(secret))
+      await button(page, 'Confirm').click()
+      await button(page, 'I saved the codes: continue').click()
+      await mainHeading(page).waitFor()
+      return secret
+    }
+    const secret = await setUp()
+    const { code, stdout } = await millwright(['users', 'reset-second-factor', 'rosa'], { home: folder.path }).ended
+    assert.equal(code, 0)
+    assert.match(stdout, /rosa@default no longer has a second factor/)
+    await page.goto('/console/account')
+    await button(page, 'Sign in').waitFor()
+    assert.notEqual(await setUp(), secret)
+    await context.close()
+
+    const unknown = await millwright(['users', 'reset-second-factor', 'no-one'], { home: folder.path }).ended
+    assert.notEqual(unknown.code, 0)
+    assert.match(unknown.stderr, /User no-one does not exist/)
   })
 
   test('no page of the second step violates the content security policy', () => {

@@ -61,6 +61,19 @@ test('shows the page in German and with a strict content security policy', async
   assert.equal(page.headers.get('cache-control'), 'no-store')
 })
 
+test('returns to the command line after the second step, without a session in the browser', async (t) => {
+  await using hub = await testHub()
+  freezeClock(t)
+  const jane = await personWithApp(hub, 'jane')
+  const signIn = new TwoStepSignIn(hub)
+  const path = authorizePath(hub, { client_id: 'cli', redirect_uri: 'http://127.0.0.1:8123/callback' })
+  const page = await signIn.browser.signIn(path, { name: jane.signInName, password: rightPassword })
+  assert.match(page.headers.get('content-security-policy') ?? '', /form-action 'self' http:\/\/127\.0\.0\.1:8123;/)
+  const back = await signIn.submit(page, { code: codeOf(jane.secret) })
+  assert.equal(locationOf(back).origin, 'http://127.0.0.1:8123')
+  assert.equal(signIn.browser.cookies.has('millwright_session'), false)
+})
+
 test('refuses a code that was used before, in the same and in another sign-in, also for concurrent requests', async (t) => {
   await using hub = await testHub()
   freezeClock(t)
