@@ -25,6 +25,7 @@ export function secondFactorPage(
 ): Answer<string> {
   const messages = secondFactorMessages[options.language]
   const { passkeyOptions } = form
+  const field = form.hasTotp ? { label: messages.code, hint: messages.codeHint } : { label: messages.recoveryCode }
   const button =
     passkeyOptions === undefined
       ? ''
@@ -33,8 +34,8 @@ export function secondFactorPage(
     <h1>${messages.title}</h1>
     <p class="lead">${escaped(messages.as(form.account))}</p>
     ${alertOf(form.error)}${button}
-    ${codeForm(form, { label: messages.code, hint: form.hasTotp ? messages.codeHint : messages.recoveryHint, step: 'code', button: messages.confirm })}
-    <p class="hint"><a href="/oauth/authorize?${escaped(form.query)}">${messages.otherAccount}</a></p>`
+    ${codeForm(form, { ...field, step: 'code', button: messages.confirm })}
+    <p class="other"><a href="/oauth/authorize?${escaped(form.query)}">${messages.otherAccount}</a></p>`
   return show(form, { title: messages.title, content, script: passkeyOptions !== undefined }, options)
 }
 
@@ -58,11 +59,11 @@ export function enrolmentPage(
     ${alertOf(form.error)}
     <h2>${messages.app}</h2>
     <p class="hint">${messages.scan}</p>
-    <div class="qr">${setup.qrCode}</div>
+    <div class="qr" role="img" aria-label="${messages.qrCode}">${setup.qrCode}</div>
     <p class="hint">${messages.typeIn}</p>
     <p><code id="secret">${escaped(setup.secret)}</code></p>
     ${codeForm(form, { label: messages.appCode, step: 'totp', button: messages.confirm })}${passkey}
-    <p class="hint"><a href="/oauth/authorize?${escaped(form.query)}">${messages.otherAccount}</a></p>`
+    <p class="other"><a href="/oauth/authorize?${escaped(form.query)}">${messages.otherAccount}</a></p>`
   return show(form, { title: messages.enrol, content, script: passkeyOptions !== undefined }, options)
 }
 
@@ -178,6 +179,7 @@ async function usePasskey() {
     signature: toText(response.signature) } }
 }
 form.hidden = window.PublicKeyCredential === undefined
+if (form.dataset.ceremony === 'get') form.querySelector('button').focus()
 form.addEventListener('submit', (event) => {
   event.preventDefault()
   failed.hidden = true

@@ -147,6 +147,7 @@ a { color: var(--accent); }
 a.button { color: var(--accent-ink); }
 .qr svg { display: block; width: 12rem; height: 12rem; margin: 1rem auto; }
 code { font: 1rem/1.6 ui-monospace, monospace; overflow-wrap: anywhere; }
+.other { margin: 1.25rem 0 0; font-size: .875rem; }
 .codes { padding-left: 1.25rem; }
 [hidden] { display: none !important; }
 button:hover, .button:hover { filter: brightness(1.08); }
