@@ -280,7 +280,7 @@ export const identity = contract({
       summary: 'List users by name',
       access: 'glb_access_manage',
       sensitive: true,
-      query: closed({ name: Type.Optional(SignInName), ...pageQuery }),
+      query: closed({ name: Type.Optional(Name), ...pageQuery }),
       answers: { 200: page(User) },
     },
     createUser: {

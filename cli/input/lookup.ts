@@ -69,9 +69,8 @@ export async function groupId({ api }: Session, nameOrId: string): Promise<strin
 export async function principalId({ api }: Session, nameOrId: string): Promise<string> {
   if (isId(nameOrId)) return nameOrId
   const client = api(identity)
-  const isSignInName = /^[a-z0-9][a-z0-9._-]{0,62}$/.test(nameOrId)
   const [users, serviceAccounts] = await Promise.all([
-    isSignInName ? client.listUsers({ query: { name: nameOrId, limit: 2 } }) : { data: [] },
+    client.listUsers({ query: { name: nameOrId, limit: 2 } }),
     client.listServerUsers({ query: { name: nameOrId, limit: 2 } }),
   ])
   const matches = [...users.data, ...serviceAccounts.data]

@@ -70,7 +70,12 @@ async function signInWithProvider(args: string[], provider: FakeProvider, { id, 
     const printed = /http\S+\/oauth\/authorize\?\S+/.exec(line)?.[0]
     if (printed === undefined) return
     const parameters = Object.fromEntries(new URL(printed).searchParams)
-    const claims = { sub, preferred_username: sub, groups: ['operators'], auth_time: Math.floor(Date.now() / 1000) }
+    const claims = {
+      sub,
+      preferred_username: `${sub}@corp.example`,
+      groups: ['operators'],
+      auth_time: Math.floor(Date.now() / 1000),
+    }
     const page = await new ProviderBrowser(platform.hub).signInWith(provider, id, { parameters, ...claims })
     resolve(page.headers.get('location') ?? assert.fail(`the sign-in failed: ${page.status} ${page.text}`))
   }
@@ -239,8 +244,13 @@ describe('step-up of the command line', () => {
       const other = await signInWithProvider(['step-up'], provider, { id, sub: 'john' })
       assert.deepEqual([other.code, /You signed in as another user\./.test(other.err)], [3, true])
       const { token } = await platform.as('administrator')
-      const grants = await platform.run(['access', 'grants', '--role', 'operator'], { token })
-      assert.match(grants.out, / jane +operator +all +\S+ +Company$/m)
+      const grants = await platform.run(['access', 'grants', '--principal', 'jane@corp.example'], { token })
+      assert.match(grants.out, / jane@corp\.example +operator +all +\S+ +Company$/m)
+      const listed = await platform.run(['access', 'users', 'list'], { token })
+      assert.match(listed.out, / jane@corp\.example +.*Company +no +no /)
+      const ended = await platform.run(['access', 'sessions', 'end', 'jane@corp.example', '--yes'], { token })
+      assert.equal(ended.code, 0, ended.err)
+      assert.equal((await platform.run(['whoami'])).code, 3)
     } finally {
       await provider.stop()
     }
