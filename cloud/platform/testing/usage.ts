@@ -13,6 +13,7 @@ import { defaultRemotePolicy, remoteAccess } from '@millwright/api/remote-access
 import { updates } from '@millwright/api/updates.ts'
 import { workflows } from '@millwright/api/workflows.ts'
 import { useFactors } from '../../services/identity/factors/testing.ts'
+import { useProviders } from '../../services/identity/providers/testing.ts'
 import { postForm, rightPassword, signedIn } from '../../services/identity/testing.ts'
 import {
   connectGateway,
@@ -78,6 +79,7 @@ export async function useEverything(hub: TestHub): Promise<Reach[]> {
   const [session] = (await hub.withToken(accessToken).identity.listSessions({})).data
   await admin.identity.updateSignInPolicy({ body: { data: { idleMinutes: 60 } } })
   await useFactors(hub)
+  const provider = await useProviders(hub, admin)
   await hub.context.database.transaction(hub.tenant, (tx) =>
     hub.context.tasks.schedule(tx, { kind: 'audit.seal', key: 'usage', cron: '0 0 1 1 *' }),
   )
@@ -96,6 +98,8 @@ export async function useEverything(hub: TestHub): Promise<Reach[]> {
     ...reaches(identity.prefix, `/users/${user.id}/sessions`, ['GET', 'DELETE']),
     ...reaches(identity.prefix, `/sessions/${session?.id}`, ['DELETE']),
     ...reaches(identity.prefix, `/sessions/${session?.id}/confirm`, ['POST']),
+    ...reaches(identity.prefix, `/identity-providers/${provider}`, ['GET', 'DELETE']),
+    ...reaches(identity.prefix, `/identity-providers/${provider}/check`, ['POST']),
     ...reaches(identity.prefix, `/server-users/${server.id}`, ['GET', 'PATCH', 'DELETE']),
     ...reaches(identity.prefix, `/server-users/${server.id}/secret`, ['POST']),
     ...reaches(authorization.prefix, `/access-groups/${group.id}`, ['GET', 'PATCH', 'DELETE']),

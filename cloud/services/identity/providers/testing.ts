@@ -1,10 +1,13 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { exportJWK, generateKeyPair, type JWTHeaderParameters, SignJWT } from 'jose'
 import type { RawAnswer, TestCaller, TestHub } from '../../../platform/testing/hub.ts'
 import { plantedWord } from '../../../platform/testing/secrets-shown.ts'
+import { createOpaqueToken } from '../oauth/opaque-token.ts'
 import { authorizePath, Browser, locationOf, proofKey, requestToken } from '../testing.ts'
+import { applyClaims } from './external-account.ts'
+import { findProvider, insertSignIn, signInOwner } from './provider-store.ts'
 
 export const clientSecret = `client ${plantedWord} of the provider`
 export const clientId = 'millwright-console'
@@ -189,4 +192,27 @@ export class ProviderBrowser extends Browser {
     })
     return { accessToken: body.access_token ?? '', refreshToken: body.refresh_token ?? '' }
   }
+}
+
+/** Writes rows to all tables of identity providers, without a provider. Returns the id of the configured provider. */
+export async function useProviders(hub: TestHub, admin: TestCaller): Promise<string> {
+  const context = hub.contextOf('identity')
+  const { id } = await configure(admin, 'https://login.example.com', { name: 'usage', disabled: true })
+  const provider = await context.database.read(hub.tenant, (handle) => findProvider(handle, id))
+  if (provider === undefined) throw new TypeError('The provider exists')
+  const claims = { sub: 'usage', iat: Math.floor(Date.now() / 1000) }
+  const request = { id: randomUUID(), address: undefined }
+  await applyClaims(context, { tenantId: hub.tenant.tenantId, provider, claims, isSignIn: true, request })
+  await context.database.transaction(hub.tenant, async (tx) => {
+    const { hash } = createOpaqueToken(hub.tenant.tenantId)
+    await insertSignIn(tx, {
+      hash,
+      providerId: id,
+      browser: hash,
+      query: '',
+      sealed: await context.safe.seal(tx, `nonce ${plantedWord}`, signInOwner(hash.toString('hex'))),
+      expiresAt: new Date(Date.now() + 600_000).toISOString(),
+    })
+  })
+  return id
 }
