@@ -4,6 +4,8 @@ import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
+import { openBrowser } from './browser.ts'
+import { consoleOf } from './console.ts'
 import { callerOf, type Platform, startPlatformIn, temporaryFolder, until } from './platform.ts'
 import { millwright } from './program.ts'
 
@@ -72,6 +74,26 @@ describe('npm start with TLS', () => {
     const { code, stdout, stderr } = await command('whoami')
     assert.equal(code, 0, stderr)
     assert.ok(stdout.includes(platform.baseUrl), stdout)
+  })
+
+  test('users sign in to the console, and all cookies are sent over https only', async () => {
+    const { browser } = await openBrowser()
+    try {
+      const consoleBrowser = consoleOf(platform, browser)
+      // The browser of the test has no store in which a user could import the authority.
+      const { context, page } = await consoleBrowser.open({ ignoreHTTPSErrors: true })
+      await consoleBrowser.signIn(page)
+      assert.equal(new URL(page.url()).origin, platform.baseUrl)
+      const cookies = await context.cookies()
+      assert.ok(cookies.length > 0)
+      assert.deepEqual(
+        cookies.filter(({ secure }) => !secure).map(({ name }) => name),
+        [],
+      )
+      assert.deepEqual(consoleBrowser.violations, [])
+    } finally {
+      await browser.close()
+    }
   })
 
   test('uses a renewed certificate without a restart', async () => {
