@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type TestHub, testHub } from '../../../platform/testing/hub.ts'
-import { resetPassword } from '../accounts/accounts.ts'
-import { freezeClock, person, rightPassword, signedIn } from '../testing.ts'
+import { createServerUser, resetPassword } from '../accounts/accounts.ts'
+import { prune } from '../store.ts'
+import { freezeClock, person, requestToken, rightPassword, signedIn } from '../testing.ts'
+import { putChallenge } from './factor-store.ts'
+import { createChallenge } from './passkeys.ts'
 import { resetFactors } from './reset-factors.ts'
 import { codeOf, personWithApp, readStep, TwoStepSignIn, wrongCodeFor } from './testing.ts'
 
@@ -197,4 +200,43 @@ test('stores no secret and no recovery code in readable form, and seals the secr
     ),
   )
   for (const code of mallory.recoveryCodes) assert.ok(!stored.rows[0]?.text.includes(code.replaceAll('-', '')))
+})
+
+test('returns 409 when a service account manages second factors', async () => {
+  await using hub = await testHub()
+  const { clientId, clientSecret } = await createServerUser(hub.context, hub.tenant, {
+    name: 'program',
+    role: 'viewer',
+  })
+  const form = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret }
+  const program = hub.withToken((await requestToken(hub, form)).body.access_token ?? '')
+  await assert.rejects(program.identity.startTotp({}), { code: 'conflict' })
+  await assert.rejects(program.identity.createRecoveryCodes({}), { code: 'conflict' })
+  const { data } = await program.identity.readAccountSecurity({})
+  assert.deepEqual([data.hasPassword, data.totpTimestamp, data.passkeys], [false, null, []])
+})
+
+test('deletes expired pending sign-ins and challenges', async (t) => {
+  await using hub = await testHub()
+  freezeClock(t)
+  const jane = await personWithApp(hub, 'jane')
+  await new TwoStepSignIn(hub).password(jane.signInName)
+  const { database } = hub.contextOf('identity')
+  await database.transaction(hub.tenant, (tx) =>
+    putChallenge(tx, { principalId: jane.id, purpose: 'step-up', ...createChallenge(Date.now()) }),
+  )
+  const rows = () =>
+    hub.asOwner(async (owner) => {
+      const sql =
+        'select hash::text from pending_sign_ins where tenant_id = $1 union all select challenge from passkey_challenges where tenant_id = $1'
+      return (await owner.query(sql, [hub.tenant.tenantId])).rowCount
+    })
+  await database.transaction(hub.tenant, prune)
+  assert.equal(await rows(), 2)
+  await hub.asOwner(async (owner) => {
+    for (const table of ['pending_sign_ins', 'passkey_challenges'])
+      await owner.query(`update ${table} set expires_at = now() where tenant_id = $1`, [hub.tenant.tenantId])
+  })
+  await database.transaction(hub.tenant, prune)
+  assert.equal(await rows(), 0)
 })

@@ -2,9 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { signInLimits } from '@millwright/api/sign-in-security.ts'
 import fc from 'fast-check'
+import { v7 } from 'uuid'
 import { type TestHub, testHub } from '../../../platform/testing/hub.ts'
 import { createUser } from '../accounts/accounts.ts'
 import { freezeClock, person, rightPassword } from '../testing.ts'
+import { insertPasskey } from './factor-store.ts'
 import { findRelyingParty, verifyAuthentication, verifyRegistration } from './passkeys.ts'
 import { type PasskeyOptions, readStep, SoftwareAuthenticator, TwoStepSignIn } from './testing.ts'
 
@@ -251,4 +253,24 @@ test('enrols a passkey during the sign-in when the policy requires a second fact
 
   const next = await begin(hub, jane.signInName)
   assert.equal((await next.signIn.submit(next.page, { passkey: authenticator.use(next.options) })).status, 303)
+})
+
+test('renames and removes passkeys, and limits their number', async () => {
+  await using hub = await testHub({ baseUrl })
+  const jane = await personWithPasskey(hub, 'jane')
+  const params = { id: jane.passkey.id }
+  const { data: renamed } = await jane.self.identity.renamePasskey({ params, body: { data: { name: 'Blue key' } } })
+  assert.equal(renamed.name, 'Blue key')
+  await hub.context.database.transaction(hub.tenant, async (tx) => {
+    for (let count = 1; count < signInLimits.passkeys; count++) {
+      const key = { credentialId: Buffer.of(count), publicKey: Buffer.of(1), signCount: 0, transports: [] }
+      const passkey = { ...key, id: v7(), principalId: jane.id, name: `Key ${count}`, now: new Date().toISOString() }
+      await insertPasskey(tx, passkey)
+    }
+  })
+  await assert.rejects(jane.self.identity.startPasskey({}), { code: 'conflict', message: /at most 20 passkeys/ })
+  await jane.self.identity.deletePasskey({ params })
+  await jane.self.identity.startPasskey({})
+  const { data } = await jane.self.identity.readAccountSecurity({})
+  assert.equal(data.passkeys.length, signInLimits.passkeys - 1)
 })
