@@ -173,6 +173,9 @@ export class Session {
   #tokens: Tokens
   #renewAt = 0
   #renewing: Promise<void> | undefined
+  #confirming: Promise<boolean> | undefined
+  /** Whether the user signs in again in another window. The server then ends the session of the current tokens. */
+  #isReplaced = false
   /** Is called when the session has ended and the user must sign in again. */
   onEnded: () => void = () => {}
   /** Returns whether the user made no input for so long that the session must no longer be used. */
@@ -202,7 +205,7 @@ export class Session {
     try {
       return await request(path, this.#signed(init))
     } catch (error) {
-      if (!isFailure(error, 'step_up_required') || !(await this.confirmIdentity())) throw error
+      if (!isFailure(error, 'step_up_required') || !(await this.#confirm())) throw error
     }
     await this.renew()
     return request(path, this.#signed(init))
@@ -213,9 +216,7 @@ export class Session {
    * provider, if the user signed in with one.
    */
   async signOut(): Promise<string | undefined> {
-    const body = new URLSearchParams({ refresh_token: this.#tokens.refresh_token })
-    const path = new URL(this.#metadata.end_session_endpoint).pathname
-    const answer = await send<{ endSessionUrl: string } | undefined>(path, { method: 'POST', body })
+    const answer = await this.#endSession(this.#tokens)
     localStorage.removeItem(signedInKey)
     return answer?.endSessionUrl
   }
@@ -227,6 +228,7 @@ export class Session {
   async signInAgain({ userId, signal }: { userId: string; signal: AbortSignal }): Promise<void> {
     const attempt: SignInAttempt = { ...newAttempt(), channel: randomText() }
     const answer = nextMessage(String(attempt.channel), signal)
+    this.#isReplaced = true
     const url = await authorizationUrl(this.#metadata, attempt, 'login')
     // The new window gets a copy of the session storage.
     sessionStorage.setItem(attemptKey, JSON.stringify(attempt))
@@ -235,15 +237,23 @@ export class Session {
     const received = new URLSearchParams(await answer)
     const tokens = await exchangeCode(this.#metadata, checkAnswer(this.#metadata, attempt, received), received)
     const user = await send<{ sub: string }>('/oauth/userinfo', { headers: authorizationOf(tokens) })
-    const isSame = user.sub === userId
-    await this.#revoke(isSame ? this.#tokens : tokens)
-    if (!isSame) throw signInFailure('Another user signed in. Sign in with the account that you use here')
-    this.#setTokens(tokens)
+    if (user.sub === userId) return this.#setTokens(tokens)
+    await this.#endSession(tokens)
+    throw signInFailure('Another user signed in. Sign in with the account that you use here')
   }
 
-  #revoke({ refresh_token }: Tokens): Promise<unknown> {
-    const body = new URLSearchParams({ token: refresh_token, client_id: clientId })
-    return send('/oauth/revoke', { method: 'POST', body })
+  /** Requests the confirmation once for all calls that need it at the same time. */
+  #confirm(): Promise<boolean> {
+    this.#confirming ??= this.confirmIdentity().finally(() => {
+      this.#confirming = undefined
+      this.#isReplaced = false
+    })
+    return this.#confirming
+  }
+
+  #endSession({ refresh_token }: Tokens): Promise<{ endSessionUrl: string } | undefined> {
+    const body = new URLSearchParams({ refresh_token })
+    return send(new URL(this.#metadata.end_session_endpoint).pathname, { method: 'POST', body })
   }
 
   #signed(init: RequestInit): RequestInit {
@@ -262,6 +272,7 @@ export class Session {
 
   async #requestRenewal(): Promise<void> {
     const ended = new Failure({ title: 'Session ended', detail: 'Sign in again', code: 'unauthenticated' })
+    if (this.#isReplaced) await this.#confirming
     if (this.isIdle()) throw ended
     try {
       const grant = { grant_type: 'refresh_token', refresh_token: this.#tokens.refresh_token }
