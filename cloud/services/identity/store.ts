@@ -37,7 +37,9 @@ const users = `from principals p left join user_passwords w on w.tenant_id = $1 
   where p.tenant_id = $1 and p.kind in ('user', 'external')`
 
 const userById = statement<UserRow>(`select ${userColumns} ${users} and p.id = $2`)
-const usersByName = statement<UserRow>(`select ${userColumns} ${users} and p.name = $2 order by p.kind limit $3 offset $4`)
+const usersByName = statement<UserRow>(
+  `select ${userColumns} ${users} and p.name = $2 order by p.kind limit $3 offset $4`,
+)
 const usersPage = statement<UserRow>(`select ${userColumns} ${users} order by p.name, p.kind limit $2 offset $3`)
 const countByKind = statement<Count>(
   'select count(*) as total from principals where tenant_id = $1 and kind = any($2::text[])',
@@ -92,6 +94,18 @@ export function findPasswordByName(handle: Handle, name: string): Promise<Stored
 
 export function findPassword(handle: Handle, principalId: string): Promise<StoredPassword | undefined> {
   return handle.row(passwordById, principalId)
+}
+
+const heldPassword = statement<{ hash: string }>(
+  'select hash from user_passwords where tenant_id = $1 and principal_id = $2 for update',
+)
+
+/**
+ * Returns whether a user still has the password with this hash. A concurrent change of the password waits for the end of
+ * the transaction, so that it also ends the session that the transaction starts.
+ */
+export async function holdPassword(tx: Transaction, principalId: string, hash: string): Promise<boolean> {
+  return (await tx.row(heldPassword, principalId))?.hash === hash
 }
 
 export async function putPassword(tx: Transaction, principalId: string, hash: string): Promise<void> {

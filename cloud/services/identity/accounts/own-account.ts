@@ -58,6 +58,8 @@ export function ownAccountHandlers(
       await database.transaction(caller, async (tx) => {
         const target = `user/${principal.id}`
         await changeAccess(tx)
+        if (!(await store.holdPassword(tx, principal.id, password.hash)))
+          throw new Problem('conflict', 'Your password was changed in the meantime. Sign in again')
         await store.putPassword(tx, principal.id, hash)
         const ids = await store.endSessionsOf(tx, principal.id, { except: caller.token?.sessionId })
         await revokeTokens(tx, { principalId: principal.id, ids })

@@ -17,6 +17,8 @@ export type ProvenPerson = {
   name: string
   /** How the person proved their identity (RFC 8176). */
   methods: string[]
+  /** The hash of the password that the person entered. Absent if the person signed in with a provider. */
+  passwordHash?: string
   /** The proof of the identity provider, if the person signed in with a provider. */
   provider?: ProviderProof
   request: AuthorizationRequest
@@ -27,7 +29,7 @@ export type ProvenPerson = {
 
 /**
  * Starts a session, issues a code and redirects to the program. All ways to sign in end here. Returns `undefined` when the
- * user is disabled.
+ * user is disabled, or when the password was changed during the sign-in.
  */
 export async function completeSignIn(shared: IdentityContext, person: ProvenPerson) {
   const { tenant, principalId, name, request, headers, visitor } = person
@@ -36,6 +38,8 @@ export async function completeSignIn(shared: IdentityContext, person: ProvenPers
   const outcome = await context.database.transaction({ tenantId: tenant.id }, async (tx) => {
     const access = await findAccess(tx, principalId)
     if (access === undefined || access.principal.disabled) return undefined
+    const { passwordHash } = person
+    if (passwordHash !== undefined && !(await store.holdPassword(tx, principalId, passwordHash))) return undefined
     const session = await beginSession(tx, context, {
       ...{ principalId, methods: person.methods, clientId: request.client.id },
       ...{ userAgent: headers['user-agent'], address: visitor.request.address },

@@ -15,14 +15,18 @@ export type PendingSignIn = {
   sealedTotpSecret: Buffer | null
   /** The factors that the user has proved in addition to the password. */
   methods: string[]
+  /** The hash of the password that the user entered. */
+  passwordHash: string
 }
 
 /** The number of pending sign-ins that a user can have. The oldest ones are deleted. */
 const pendingPerUser = 20
 
 const columns = `s.principal_id as "principalId", p.name, p.display_name as "displayName", s.browser, s.query, s.challenge,
-  s.challenge_expires_at as "challengeExpiresAt", s.sealed_totp_secret as "sealedTotpSecret", s.methods`
+  s.challenge_expires_at as "challengeExpiresAt", s.sealed_totp_secret as "sealedTotpSecret", s.methods,
+  w.hash as "passwordHash"`
 const pending = `from pending_sign_ins s join principals p on p.tenant_id = $1 and p.id = s.principal_id
+  join user_passwords w on w.tenant_id = $1 and w.principal_id = s.principal_id
   where s.tenant_id = $1 and s.hash = $2 and s.expires_at > $3::timestamptz`
 
 const newPending = statement(

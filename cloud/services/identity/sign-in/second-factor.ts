@@ -24,6 +24,7 @@ import { createTotpSecret, totpOwner, totpSetup } from '../factors/totp.ts'
 import { checkFactor, findFactors, guardFactor, hasFactor } from '../factors/verify-factor.ts'
 import { type AuthorizationRequest, queryOf, readAuthorizationRequest } from '../oauth/authorization-request.ts'
 import { createOpaqueToken, hashOf, readOpaqueToken } from '../oauth/opaque-token.ts'
+import { holdPassword } from '../store.ts'
 import { completeSignIn, type ProvenPerson } from './complete-sign-in.ts'
 import { formCookie, readCookie } from './cookie.ts'
 import * as store from './pending-sign-in-store.ts'
@@ -87,9 +88,15 @@ export function secondFactorHandlers(shared: IdentityContext): Pick<Handlers<typ
   }
 }
 
-/** Completes the sign-in of a person with the correct password, or shows the page for the second factor. */
-export async function continueAfterPassword(shared: IdentityContext, person: ProvenPerson) {
-  const { tenant, principalId, request, headers, visitor } = person
+/**
+ * Completes the sign-in of a person with the correct password, or shows the page for the second factor. Returns
+ * `undefined` when the user is disabled, or when the password was changed during the sign-in.
+ */
+export async function continueAfterPassword(
+  shared: IdentityContext,
+  person: ProvenPerson & Required<Pick<ProvenPerson, 'passwordHash'>>,
+) {
+  const { tenant, principalId, passwordHash, request, headers, visitor } = person
   const scope = { tenantId: tenant.id }
   const { database } = shared.context
   const needsFactor = await database.read(scope, async (handle) => {
@@ -102,6 +109,7 @@ export async function continueAfterPassword(shared: IdentityContext, person: Pro
   const token = createOpaqueToken(tenant.id)
   const now = Date.now()
   const pending = await database.transaction(scope, async (tx) => {
+    if (!(await holdPassword(tx, principalId, passwordHash))) return undefined
     await store.insertPending(tx, {
       hash: token.hash,
       principalId,
@@ -265,8 +273,8 @@ function formOf({ tenant, token, pending, request }: Step) {
 }
 
 function personOf({ tenant, pending, request, headers, visitor }: Step, methods: string[]): ProvenPerson {
-  const { principalId, name } = pending
-  return { tenant, principalId, name, methods: ['pwd', ...methods], request, headers, visitor }
+  const { principalId, name, passwordHash } = pending
+  return { tenant, principalId, name, passwordHash, methods: ['pwd', ...methods], request, headers, visitor }
 }
 
 function textOf(value: unknown): string {

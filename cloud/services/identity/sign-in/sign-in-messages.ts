@@ -25,7 +25,8 @@ const english = {
   slowed: (seconds: number) =>
     `Too many failed attempts. Try again in ${seconds < 120 ? counted(seconds, 'second', 'seconds') : counted(Math.ceil(seconds / 60), 'minute', 'minutes')}.`,
   busy: 'The server is overloaded. Try again.',
-  disabled: 'This user is disabled. Ask an administrator of your tenant.',
+  disabled:
+    'This user is disabled, or the password was changed during the sign-in. Ask an administrator of your tenant.',
   closed: (tenant: Tenant) => `${unavailabilityReason(tenant, 'ui')}.`,
 }
 
@@ -49,7 +50,8 @@ const german: SignInMessages = {
   slowed: (seconds) =>
     `Zu viele Fehlversuche. Versuchen Sie es in ${seconds < 120 ? counted(seconds, 'Sekunde', 'Sekunden') : counted(Math.ceil(seconds / 60), 'Minute', 'Minuten')} erneut.`,
   busy: 'Der Server ist überlastet. Versuchen Sie es erneut.',
-  disabled: 'Dieser Benutzer ist gesperrt. Wenden Sie sich an einen Administrator Ihres Mandanten.',
+  disabled:
+    'Dieser Benutzer ist gesperrt, oder das Passwort wurde während der Anmeldung geändert. Wenden Sie sich an einen Administrator Ihres Mandanten.',
   closed: ({ name, state }) =>
     state === 'suspended'
       ? `Der Mandant ${name} ist gesperrt.`

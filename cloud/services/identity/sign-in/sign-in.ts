@@ -167,7 +167,7 @@ export function isOwnForm(
 }
 
 type Refused = { refused: (messages: SignInMessages) => string; status: number; more?: Record<string, string> }
-type Person = { tenant: Tenant; principalId: string; name: string }
+type Person = { tenant: Tenant; principalId: string; name: string; passwordHash: string }
 
 /**
  * Checks the name and the password. Other reasons for a refusal, such as a suspended tenant, are shown only after a
@@ -192,10 +192,11 @@ async function checkPerson(
     })
   if ('refused' in outcome) return outcome
   if ('wait' in outcome) return slowed(outcome.wait)
-  const { isCorrect, principal } = outcome
-  if (!isCorrect || !tenant || !principal) return { refused: ({ wrong }) => wrong, status: 401 }
+  const { isCorrect, principal, passwordHash } = outcome
+  if (!isCorrect || !tenant || !principal || passwordHash === undefined)
+    return { refused: ({ wrong }) => wrong, status: 401 }
   if (unavailabilityReason(tenant, 'ui') !== undefined) return { refused: ({ closed }) => closed(tenant), status: 403 }
-  return { tenant, principalId: principal.id, name: principal.name }
+  return { tenant, principalId: principal.id, name: principal.name, passwordHash }
 }
 
 type PasswordInput = { tenant: Tenant | undefined; name: string; password: string }
@@ -206,7 +207,7 @@ async function verifyPassword({ context: { database } }: IdentityContext, { tena
     tenant && (await database.read({ tenantId: tenant.id }, (handle) => store.findPasswordByName(handle, name)))
   const isCorrect = await isPassword(password, user?.hash)
   const principal = user && { id: user.principalId, kind: 'user' as const, name: user.name }
-  return { isCorrect, tenantId: tenant?.id, principal }
+  return { isCorrect, tenantId: tenant?.id, principal, passwordHash: user?.hash }
 }
 
 function slowed(seconds: number): Refused {
