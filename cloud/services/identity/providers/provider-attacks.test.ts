@@ -239,7 +239,11 @@ describe('attacks on the sign-in with an identity provider', () => {
   test('redirects only to the address of the program in the stored request', async () => {
     const browser = new ProviderBrowser(hub)
     const { redirectUri, parameters } = provider.authorize(await browser.start(id), person)
-    const tricks = { redirect_uri: 'https://evil.example', client_id: 'cli', post_logout_redirect_uri: 'https://evil.example' }
+    const tricks = {
+      redirect_uri: 'https://evil.example',
+      client_id: 'cli',
+      post_logout_redirect_uri: 'https://evil.example',
+    }
     const back = await browser.return(redirectUri, { ...parameters, ...tricks })
     assert.equal(new URL(back.headers.get('location') ?? '').origin, hub.context.settings.baseUrl)
   })

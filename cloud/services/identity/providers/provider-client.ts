@@ -105,7 +105,8 @@ export class ProviderClients {
       const found = await client.discovery(new URL(issuer), 'millwright', undefined, client.None(), options)
       const metadata = usableMetadata(structuredClone(found.serverMetadata()), issuer)
       const keys = createRemoteJWKSet(new URL(metadata.jwks_uri ?? ''), {
-        [keyFetch]: (url, init) => this.#outbound.fetch(url, init).catch((error) => Promise.reject(providerErrorOf(error))),
+        [keyFetch]: (url, init) =>
+          this.#outbound.fetch(url, init).catch((error) => Promise.reject(providerErrorOf(error))),
         timeoutDuration: limits.requestSeconds * 1000,
         cooldownDuration: limits.keysCooldownMs,
         cacheMaxAge: limits.cachedMs,

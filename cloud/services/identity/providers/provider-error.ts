@@ -13,7 +13,7 @@ export type ProviderErrorCode =
   | 'provider_disabled'
 
 /**
- * `ProviderError` ends a sign-in with an identity provider. The message is for administrators: it says what is wrong and
+ * `ProviderError` ends a sign-in with an identity provider. The message is for administrators: it states what is wrong and
  * what to do. It contains no tokens, codes or secrets.
  */
 export class ProviderError extends Error {

@@ -18,7 +18,8 @@ const english = {
     outbound_not_allowed: 'The platform is not allowed to connect to the identity provider. Ask your administrator.',
     provider_unreachable: 'The identity provider cannot be reached. Try again later, or sign in with a local account.',
     invalid_provider: 'The identity provider is not configured correctly. Ask your administrator.',
-    provider_refused: 'The identity provider refused the sign-in. Try again. If it fails again, ask your administrator.',
+    provider_refused:
+      'The identity provider refused the sign-in. Try again. If it fails again, ask your administrator.',
     invalid_response: 'The response of the identity provider is not valid. Try again, or ask your administrator.',
     sign_in_expired: 'This sign-in has expired, was already used or was started in another browser. Sign in again.',
     group_overage: 'You are in too many groups at the identity provider. Ask your administrator.',
@@ -38,7 +39,8 @@ const german: ProviderMessages = {
   tenant: 'Mandant',
   continue: 'Weiter',
   continueAt: (title) => `Weiter zu ${title}`,
-  leaving: (title) => `Die Anmeldung geht bei ${title} weiter. Wenn sich die Seite nicht öffnet, verwenden Sie den Link.`,
+  leaving: (title) =>
+    `Die Anmeldung geht bei ${title} weiter. Wenn sich die Seite nicht öffnet, verwenden Sie den Link.`,
   errorCode: (code) => `Fehlercode für Ihren Administrator: ${code}`,
   tooMany: 'Zu viele Anmeldungen aus Ihrem Netzwerk. Versuchen Sie es in einer Minute erneut.',
   unknownProvider:
@@ -48,8 +50,7 @@ const german: ProviderMessages = {
       'Die Plattform darf keine Verbindung zum Identitätsanbieter aufbauen. Wenden Sie sich an Ihren Administrator.',
     provider_unreachable:
       'Der Identitätsanbieter ist nicht erreichbar. Versuchen Sie es später erneut oder melden Sie sich mit einem lokalen Konto an.',
-    invalid_provider:
-      'Der Identitätsanbieter ist nicht richtig konfiguriert. Wenden Sie sich an Ihren Administrator.',
+    invalid_provider: 'Der Identitätsanbieter ist nicht richtig konfiguriert. Wenden Sie sich an Ihren Administrator.',
     provider_refused:
       'Der Identitätsanbieter hat die Anmeldung abgelehnt. Versuchen Sie es erneut oder wenden Sie sich an Ihren Administrator.',
     invalid_response:
@@ -58,8 +59,7 @@ const german: ProviderMessages = {
       'Diese Anmeldung ist abgelaufen, wurde bereits verwendet oder in einem anderen Browser begonnen. Melden Sie sich erneut an.',
     group_overage: 'Sie sind beim Identitätsanbieter in zu vielen Gruppen. Wenden Sie sich an Ihren Administrator.',
     too_many_groups: 'Sie sind beim Identitätsanbieter in zu vielen Gruppen. Wenden Sie sich an Ihren Administrator.',
-    invalid_subject:
-      'Der Identitätsanbieter hat kein gültiges Konto gesendet. Wenden Sie sich an Ihren Administrator.',
+    invalid_subject: 'Der Identitätsanbieter hat kein gültiges Konto gesendet. Wenden Sie sich an Ihren Administrator.',
     user_disabled: 'Dieser Benutzer ist gesperrt. Wenden Sie sich an einen Administrator Ihres Mandanten.',
     provider_disabled:
       'Dieser Identitätsanbieter ist deaktiviert. Melden Sie sich mit einem lokalen Konto an oder wenden Sie sich an Ihren Administrator.',

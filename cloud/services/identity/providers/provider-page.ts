@@ -61,7 +61,11 @@ export function continuePage({ title, url }: Continuation, options: PageOptions)
 }
 
 /** Returns the page of a failed sign-in: what to do, and the code for the administrator. */
-export function failurePage(message: string, code: ProviderErrorCode | undefined, options: PageOptions): Answer<string> {
+export function failurePage(
+  message: string,
+  code: ProviderErrorCode | undefined,
+  options: PageOptions,
+): Answer<string> {
   const { cannotContinue, startAgain, cannotContinueTitle } = signInMessages[options.language]
   const shownCode = code === undefined ? '' : providerMessages[options.language].errorCode(code)
   const content = `

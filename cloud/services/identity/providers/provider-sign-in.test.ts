@@ -48,7 +48,10 @@ describe('sign-in with an identity provider', () => {
       grants.map(({ role, accessGroup, provider: title, principalName }) => [role, accessGroup, title, principalName]),
       [['operator', group, 'Company', 'jane']],
     )
-    const refused = await hub.withToken(accessToken).identity.listUsers({}).catch((error) => error.code)
+    const refused = await hub
+      .withToken(accessToken)
+      .identity.listUsers({})
+      .catch((error) => error.code)
     assert.equal(refused, 'forbidden')
   })
 

@@ -211,7 +211,12 @@ async function start(shared: IdentityContext, { tenant, provider, request, cooki
     code_challenge_method: 'S256',
     ...(isLogin ? { prompt: 'login', max_age: '0' } : {}),
   })
-  const cookie = setCookie(browserCookie, browser, { seconds: limits.seconds, path: '/oauth', sameSite: 'Lax', baseUrl })
+  const cookie = setCookie(browserCookie, browser, {
+    seconds: limits.seconds,
+    path: '/oauth',
+    sameSite: 'Lax',
+    baseUrl,
+  })
   return { url: url.href, cookie }
 }
 

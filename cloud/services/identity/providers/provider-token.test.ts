@@ -66,10 +66,7 @@ describe('access tokens of an identity provider', () => {
       return data.permissions.find(({ permission }) => permission === 'inventory_write_asset_data')?.accessGroups ?? []
     }
     const now = Math.floor(Date.now() / 1000)
-    assert.deepEqual(
-      (await writable(['line-1', 'line-2'], now - 20)).toSorted(),
-      Object.values(groups).toSorted(),
-    )
+    assert.deepEqual((await writable(['line-1', 'line-2'], now - 20)).toSorted(), Object.values(groups).toSorted())
     assert.deepEqual(await writable(['line-2'], now - 10), [groups['line-2']])
     // An older token changes no grants. Its roles count only as far as the principal still has them.
     assert.deepEqual(await writable(['line-1'], now - 15), [])

@@ -49,7 +49,10 @@ describe('configuration of identity providers', () => {
       const { baseUrl } = hub.context.settings
       assert.equal(data.redirectUri, `${baseUrl}/oauth/callback/${data.id}`)
       assert.equal(data.backchannelLogoutUri, `${baseUrl}/oauth/backchannel-logout/${data.id}`)
-      assert.doesNotMatch(JSON.stringify((await admin.identity.listIdentityProviders({})).data), new RegExp(plantedWord))
+      assert.doesNotMatch(
+        JSON.stringify((await admin.identity.listIdentityProviders({})).data),
+        new RegExp(plantedWord),
+      )
       const publicClient = await update(created.id, { clientSecret: null })
       assert.equal(publicClient.data.hasClientSecret, false)
     })
