@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { readFileSync, statSync } from 'node:fs'
 import { request as httpRequest } from 'node:http'
-import { Agent, request as httpsRequest } from 'node:https'
+import { request as httpsRequest } from 'node:https'
 import { connect as connectTcp } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -328,12 +328,11 @@ describe('a link with a certificate refuses', () => {
   })
 })
 
-type Sent = { tls?: ClientTls; path?: string; headers?: Record<string, string>; agent?: Agent }
+type Sent = { tls?: ClientTls; path?: string; headers?: Record<string, string> }
 
-async function send({ tls, path = '/gatekeeper/v1/health', headers = {}, agent }: Sent) {
+async function send({ tls, path = '/gatekeeper/v1/health', headers = {} }: Sent) {
   const options = {
     ...{ host: '127.0.0.1', port: ports().agentTlsPort, path, headers },
-    ...(agent === undefined ? {} : { agent }),
     ...(tls === undefined ? {} : { cert: tls.certificate, key: tls.key, ca: tls.authority }),
   }
   const request = tls === undefined ? httpRequest(options) : httpsRequest(options)
@@ -368,17 +367,19 @@ describe('an agent on another machine', () => {
     assert.equal(cloud.requests.filter(({ url }) => url === '/gatekeeper/v1/health').length, requests)
   })
 
-  test('loses its open connection when its certificate is revoked', async () => {
+  test('loses its open event stream when its certificate is revoked', async () => {
     const tls = await certificateFrom(home, 'leaver', 'agent', [])
-    using agent = Object.assign(new Agent({ keepAlive: true, maxSockets: 1 }), {
-      [Symbol.dispose]: () => agent.destroy(),
-    })
-    await send({ tls, agent })
-    const [socket] = await until(() => Object.values(agent.freeSockets)[0])
-    assert.ok(socket !== undefined)
-    const closed = once(socket, 'close')
+    const path = '/gatekeeper/v1/jobs/events'
+    const place = { host: '127.0.0.1', port: ports().agentTlsPort, path }
+    const request = httpsRequest({ ...place, cert: tls.certificate, key: tls.key, ca: tls.authority, agent: false })
+    request.end()
+    const [response] = await once(request, 'response')
+    assert.equal(response.statusCode, 200)
+    response.resume()
+    // The stream has no end of its own, so only the revocation can close it.
+    const closed = once(response, 'error')
     await revokeCertificates(home, tls.issued.serial.toLowerCase())
-    await closed
+    assert.equal((await closed)[0].code, 'ECONNRESET')
     const again = await send({ tls })
     assert.equal(again.status, 403)
     assert.match(again.body, /revoked or is unknown/)
