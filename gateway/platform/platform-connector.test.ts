@@ -4,10 +4,20 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { type CertificateWithKey, createAuthority, createCertificate } from '@millwright/api/certificates.ts'
+import { Clock } from '../clock.ts'
+import { CloudConnection } from '../cloud-connection.ts'
 import { startGateway } from '../gateway.ts'
+import { enrolledIdentity } from '../identity/enrolment.ts'
+import { ownKey } from '../identity/key.ts'
+import { TokenSource } from '../identity/token.ts'
+import type { LeasedJob } from '../jobs/leased-job.ts'
+import { createLog } from '../log.ts'
 import { TestProxy } from '../remote-access/proxy-testing.ts'
 import { SetupError } from '../setup-error.ts'
 import { settingsFor, TestCloud, temporaryFolder, until } from '../testing.ts'
+import { artefactSource } from '../updates/artefact-source.ts'
+import { PlatformConnector } from './platform-connector.ts'
+import { fetchOver } from './platform-fetch.ts'
 
 const inDays = (days: number) => new Date(Date.now() + days * 86_400_000)
 const newAuthority = (name: string) => createAuthority({ subject: { name }, validity: { to: inDays(30) } })
@@ -205,5 +215,44 @@ test('an enrolled gateway does not connect when the certificate changes, until i
     await until(() => gateway.status().cloud.standing === 'online')
   } finally {
     await gateway.stop()
+  }
+})
+
+test('the download of an artefact uses the same rule, and does not continue with another certificate', async () => {
+  const home = temporaryFolder()
+  const certificate = certificateOf({})
+  const cloud = await TestCloud.start(0, certificate)
+  const content = Buffer.from('content of an artefact')
+  const serve = (one: TestCloud) => {
+    one.handling = (_request, response) => {
+      response.end(content)
+      return true
+    }
+  }
+  serve(cloud)
+  const port = Number(new URL(cloud.url).port)
+  cloud.configure(home, { tls: { fingerprint: fingerprintOf(certificate) } })
+  const [key, clock] = [await ownKey(join(home, 'gateway-key.pem')), new Clock()]
+  const identity = await enrolledIdentity({ home, configFile: join(home, 'gateway-config.json'), key, clock })
+  const platform = new PlatformConnector(identity)
+  try {
+    const { dispatcher } = platform
+    const log = createLog({ level: 'silent' })
+    const tokens = new TokenSource({ identity, key, clock, log, fetch: fetchOver(dispatcher) })
+    const connection = new CloudConnection({ baseUrl: identity.baseUrl, key, clock, tokens, dispatcher })
+    const { signal } = new AbortController()
+    const leased = { job: { id: crypto.randomUUID() }, lease: crypto.randomUUID() } as LeasedJob
+    const source = artefactSource({ cloud: connection, leased, signal, onProgress: () => undefined })
+    const download = await source.open(0, signal)
+    assert.deepEqual(Buffer.concat(await Array.fromAsync(download.content)), content)
+    await cloud.stop()
+    await using other = await TestCloud.start(port, certificateOf({}))
+    other.key = cloud.key
+    serve(other)
+    await assert.rejects(source.open(0, signal), /another fingerprint/)
+    assert.deepEqual(other.requests, [])
+  } finally {
+    await platform.close()
+    await cloud.stop()
   }
 })
