@@ -25,6 +25,8 @@ export function overlaysOf({ gatewayId }: { gatewayId: string }): Overlay[] {
   return [
     { path: '/account', clicks: [(page) => page.getByTitle('Account menu')] },
     { path: '/account', clicks: [button(/^Search/)] },
+    { path: '/account?view=security', clicks: [button('Add passkey')] },
+    { path: '/account?view=sessions', clicks: [button('Sign out everywhere')] },
     { path: '/assets', clicks: [button('Views')] },
     { path: '/assets', clicks: [button('Views'), entry('Save view…')] },
     { path: '/assets', clicks: [button('Columns')] },
@@ -59,6 +61,7 @@ export function overlaysOf({ gatewayId }: { gatewayId: string }): Overlay[] {
     { path: '/access?view=groups', clicks: [button('Add access group')] },
     { path: '/access?view=groups', clicks: [cell('default')] },
     { path: '/access?view=grants', clicks: [button('Assign role')] },
+    { path: '/access?view=providers', clicks: [button('Add identity provider')] },
     { path: '/audit', clicks: [firstCell] },
     { path: '/audit', clicks: [button('Verify integrity')] },
   ]

@@ -86,7 +86,7 @@ export const places: readonly Place[] = [
   { name: 'workflows', path: () => '/workflows' },
   { name: 'events', path: () => '/events' },
   { name: 'access', path: () => '/access' },
-  ...['programs', 'roles', 'groups', 'grants', 'why'].map((view) => ({
+  ...['programs', 'roles', 'groups', 'grants', 'providers', 'policy', 'why'].map((view) => ({
     name: `access-${view}`,
     path: () => `/access?view=${view}`,
   })),
@@ -94,5 +94,7 @@ export const places: readonly Place[] = [
   { name: 'model', path: () => '/model' },
   { name: 'model-schemas', path: () => '/model?view=schemas' },
   { name: 'account', path: () => '/account' },
+  { name: 'account-security', path: () => '/account?view=security' },
+  { name: 'account-sessions', path: () => '/account?view=sessions' },
   { name: 'command-palette', path: () => '/account', prepare: (page) => page.keyboard.press('Control+k') },
 ]

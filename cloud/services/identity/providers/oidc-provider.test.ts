@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { after, before, describe, test } from 'node:test'
-import { decodeJwt, exportJWK, generateKeyPair, SignJWT } from 'jose'
-import Provider, { type Configuration } from 'oidc-provider'
+import { decodeJwt, SignJWT } from 'jose'
 import { type TestCaller, type TestHub, testHub } from '../../../platform/testing/hub.ts'
 import { fetchFrom, locationOf, refresh } from '../testing.ts'
-import { clientId, clientSecret, configure, ProviderBrowser } from './testing.ts'
+import { startIndependentProvider } from './independent-provider.ts'
+import { configure, ProviderBrowser } from './testing.ts'
 
 const apiAudience = 'urn:millwright:api'
 const groups: Record<string, string[]> = { jane: ['operators'], omar: ['viewers'] }
@@ -103,62 +101,12 @@ describe('sign-in with the independent provider oidc-provider', () => {
   })
 })
 
-type Registration = {
-  redirectUri: string
-  logoutUri: string
-  backchannelLogoutUri: string
-  /** Sends the requests of the provider to the platform, which has no socket in this test. */
-  send: (url: string, init: object) => Promise<Response>
-}
-
-/** Starts the provider on a free port. Its client is registered later, when its redirect address is known. */
+/** Starts the provider, with functions to use its pages and its key. */
 async function startProvider() {
-  const { privateKey } = await generateKeyPair('RS256', { extractable: true })
-  const jwk = { ...(await exportJWK(privateKey)), use: 'sig', alg: 'RS256', kid: 'r1' }
-  let handle: (request: IncomingMessage, response: ServerResponse) => void = () => {}
-  const logouts: Promise<Response>[] = []
-  const server = createServer((request, response) => handle(request, response))
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-
-  const create = (registration?: Registration) => {
-    const configuration: Configuration = {
-      jwks: { keys: [jwk] },
-      clients:
-        registration === undefined
-          ? []
-          : [
-              {
-                client_id: clientId,
-                client_secret: clientSecret,
-                redirect_uris: [registration.redirectUri],
-                post_logout_redirect_uris: [registration.logoutUri],
-                grant_types: ['authorization_code'],
-                response_types: ['code'],
-                backchannel_logout_uri: registration.backchannelLogoutUri,
-                backchannel_logout_session_required: true,
-              },
-            ],
-      claims: { openid: ['sub'], profile: ['preferred_username'], groups: ['groups'] },
-      conformIdTokenClaims: false,
-      cookies: { keys: ['for tests'] },
-      findAccount: (_: unknown, sub: string) => ({ accountId: sub, claims: () => claimsOf(sub) }),
-      features: { backchannelLogout: { enabled: true }, devInteractions: { enabled: true } },
-      fetch: (url: string, init: object) => {
-        const sent = registration?.send(url, init) ?? Promise.reject(new Error('No client is registered'))
-        logouts.push(sent)
-        return sent
-      },
-    } as unknown as Configuration
-    handle = new Provider(issuer, configuration).callback()
-  }
-  create()
-
-  const claimsOf = (sub: string) => ({ sub, preferred_username: `${sub}@example.com`, groups: groups[sub] ?? [] })
+  const provider = await startIndependentProvider(groups)
+  const { issuer, privateKey, claimsOf } = provider
   return {
-    issuer,
-    register: create,
-    logouts: async () => (await Promise.all(logouts)).map(({ status }) => status),
+    ...provider,
     /** Signs in on the pages of the provider. Returns the redirect to the platform. */
     async signIn(web: WebClient, url: string, login: string): Promise<URL> {
       let page = await web.open(url)
@@ -184,11 +132,6 @@ async function startProvider() {
         .setExpirationTime('5m')
         .sign(privateKey)
     },
-    stop: () =>
-      new Promise<void>((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
   }
 }
 
