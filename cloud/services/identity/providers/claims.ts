@@ -11,6 +11,7 @@ export type MappedRole = { role: string; accessGroupId: string | null }
 
 const longestSubject = 255
 const longestName = 128
+const longestSession = 256
 
 /** Returns the subject. OpenID Connect limits it to 255 characters. */
 export function subjectOf({ sub }: Claims): string {
@@ -98,6 +99,11 @@ export function mappedRoles(claims: Claims, { groupsClaim, mappings }: MappingRu
 /** Returns a key that identifies a role in the tenant or in an access group. */
 export function keyOf({ role, accessGroupId }: MappedRole): string {
   return `${role} ${accessGroupId}`
+}
+
+/** Returns the id of the session at the provider, for back-channel logout. */
+export function sessionIn({ sid }: Claims): string | undefined {
+  return typeof sid === 'string' && sid !== '' && sid.length <= longestSession ? sid : undefined
 }
 
 /** Returns how the user proved their identity at the provider (RFC 8176). */

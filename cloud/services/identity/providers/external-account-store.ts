@@ -95,7 +95,7 @@ export type LinkedSession = {
   id: string
   providerId: string
   providerSession: string | null
-  sealedIdToken: Buffer
+  sealedIdToken: Buffer | null
   authenticatedAt: string
 }
 

@@ -2,8 +2,10 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import { decodeJwt, generateKeyPair } from 'jose'
+import { rotateDataKey } from '../../../platform/secrets/data-rotation.ts'
 import { type TestCaller, type TestHub, testHub } from '../../../platform/testing/hub.ts'
 import { authorizePath, postForm, refresh } from '../testing.ts'
+import { sealedProviderValues } from './provider-store.ts'
 import { clientId, configure, type FakeProvider, ProviderBrowser, startFakeProvider } from './testing.ts'
 
 const event = { 'http://schemas.openid.net/event/backchannel-logout': {} }
@@ -62,6 +64,25 @@ describe('sign-out with an identity provider', () => {
     const answer = await browser.post('/oauth/logout', { post_logout_redirect_uri: to })
     assert.equal(answer.status, 303)
     assert.ok(answer.headers.get('location')?.startsWith(`${provider.issuer}/logout?`))
+  })
+
+  test('signs in and out with values that were stored before a rotation of the data key', async () => {
+    const { browser, refreshToken } = await signIn({ sub: 'rotation', sid: 'r1' })
+    const pending = new ProviderBrowser(hub)
+    const started = provider.authorize(await pending.start(id), { sub: 'rotation' })
+    const { tenantId } = hub.tenant
+    const { safe } = hub.contextOf('identity')
+    const rotation = await hub.asOwner((owner) =>
+      rotateDataKey(owner, { tenantId, safe, columns: sealedProviderValues }),
+    )
+    assert.ok(rotation.resealed >= 3)
+    assert.equal((await pending.return(started.redirectUri, started.parameters)).status, 303)
+    assert.equal((await browser.post('/oauth/logout', { refresh_token: refreshToken })).status, 200)
+  })
+
+  test('does not store an ID token that is too long for a URL', async () => {
+    const { browser, refreshToken } = await signIn({ sub: 'long', more: 'x'.repeat(20_000) })
+    assert.equal((await browser.post('/oauth/logout', { refresh_token: refreshToken })).status, 204)
   })
 
   test('ends the session of a logout token with sid, and no other session of the user', async () => {

@@ -12,6 +12,7 @@ import type { IdentityContext } from '../context.ts'
 import { Refusal } from '../oauth/parameters.ts'
 import { answerRefusals, uncached } from '../oauth/tokens.ts'
 import { endSessions } from '../sign-in/session-end.ts'
+import { sessionIn } from './claims.ts'
 import { externalPrincipalId } from './external-account.ts'
 import { findIdToken, findProviderSessions } from './external-account-store.ts'
 import { clockToleranceSeconds, signatureAlgorithms } from './provider-client.ts'
@@ -58,13 +59,13 @@ async function verifyLogoutToken(
   const claims = await verifiedClaims().catch((error: Error) => {
     throw new Refusal('invalid_request', `The logout token is not valid: ${error.message.slice(0, 200)}`)
   })
-  const { events, nonce, sub, sid, jti } = claims
+  const { events, nonce, sub, jti } = claims
   if (typeof jti !== 'string' || jti === '' || jti.length > 256)
     throw new Refusal('invalid_request', 'The logout token has no valid claim jti')
   if (!isObject(events) || !isObject(events[logoutEvent]))
     throw new Refusal('invalid_request', 'The logout token has no logout event')
   if (nonce !== undefined) throw new Refusal('invalid_request', 'The logout token has a nonce, so it is an ID token')
-  if (![sub, sid].some((value) => typeof value === 'string' && value !== ''))
+  if (sessionIn(claims) === undefined && (typeof sub !== 'string' || sub === ''))
     throw new Refusal('invalid_request', 'The logout token has neither sub nor sid')
   return claims
 
@@ -91,7 +92,7 @@ async function endProviderSession({ context: { database } }: IdentityContext, lo
   const { tenantId, provider, claims, visitor } = logout
   const target = {
     providerId: provider.id,
-    session: typeof claims.sid === 'string' ? claims.sid : null,
+    session: sessionIn(claims) ?? null,
     principalId: typeof claims.sub === 'string' ? externalPrincipalId(provider.issuer, claims.sub) : null,
   }
   const found = await database.read({ tenantId }, (handle) => findProviderSessions(handle, target))

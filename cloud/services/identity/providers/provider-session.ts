@@ -4,6 +4,9 @@ import type { Context } from '../../../platform/service.ts'
 import { endSessionsOfProvider, linkSession } from './external-account-store.ts'
 import { holdEnabledProvider, idTokenOwner } from './provider-store.ts'
 
+/** A longer ID token is not stored. The user then signs out only of the platform, because the token is part of a URL. */
+const longestIdToken = 16 * 1024
+
 /** A verified sign-in at an identity provider. */
 export type ProviderProof = {
   id: string
@@ -32,7 +35,8 @@ export async function linkProvider(
     id: sessionId,
     providerId: provider.id,
     providerSession: provider.session ?? null,
-    sealedIdToken: await safe.seal(tx, provider.idToken, idTokenOwner(sessionId)),
+    sealedIdToken:
+      provider.idToken.length > longestIdToken ? null : await safe.seal(tx, provider.idToken, idTokenOwner(sessionId)),
     authenticatedAt: (provider.authenticatedAt ?? new Date(0)).toISOString(),
   })
   return true

@@ -17,7 +17,7 @@ import { readCookie, setCookie } from '../sign-in/cookie.ts'
 import { isOwnForm } from '../sign-in/sign-in.ts'
 import { languageFor, signInMessages } from '../sign-in/sign-in-messages.ts'
 import { errorPage } from '../sign-in/sign-in-page.ts'
-import { methodsIn } from './claims.ts'
+import { methodsIn, sessionIn } from './claims.ts'
 import { applyClaims } from './external-account.ts'
 import { providerErrorOf } from './provider-client.ts'
 import { ProviderError, type ProviderErrorCode } from './provider-error.ts'
@@ -139,7 +139,7 @@ export function providerSignInHandlers(shared: IdentityContext): Pick<Handlers<t
               methods: methodsIn(claims),
               provider: {
                 id: provider.id,
-                session: typeof claims.sid === 'string' ? claims.sid : undefined,
+                session: sessionIn(claims),
                 idToken: proof.idToken,
                 authenticatedAt: authenticationTime(claims.auth_time),
               },
