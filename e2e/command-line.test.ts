@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -164,9 +165,22 @@ describe('the command line next to a running platform', () => {
         ),
     )
 
+    const { tenant } = await inside.identity.userInfo({})
+    const content = Buffer.from('firmware')
+    const sha256 = createHash('sha256').update(content).digest('hex')
+    const artefact = { name: 'Firmware', manufacturer: 'Example', products: ['P1'], version: '1', size: content.length }
+    const { data } = await inside.updates.createArtefact({ body: { data: { ...artefact, kind: 'firmware', sha256 } } })
+    await inside.updates.putContent({
+      params: { id: data.id },
+      body: { mediaType: 'application/octet-stream', content: new Uint8Array(content) },
+    })
+    const folder = join(home, 'artefacts', tenant)
+    assert.equal(existsSync(folder), true)
+
     await succeed('tenants', 'suspend', 'plant-7')
     await refuse(/--yes$/, 'tenants', 'delete', 'plant-7')
     await succeed('tenants', 'delete', 'plant-7', '--yes')
+    assert.equal(existsSync(folder), false)
     assert.deepEqual(Object.keys(await tenants()), ['default'])
     assert.match(pageOf(await enter()), /Wrong user name or password/)
   })

@@ -1,4 +1,7 @@
+import { rm } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
 import { createAdministrator } from '@millwright/cloud/first-run.ts'
+import type { ArtefactSettings } from '@millwright/cloud/platform/service.ts'
 import {
   createTenant,
   deleteTenant,
@@ -10,10 +13,19 @@ import {
   suspendTenant,
   withdrawApplication,
 } from '@millwright/cloud/platform/tenants/tenants.ts'
+import { artefactSettings } from '@millwright/cloud/settings.ts'
 import { Argument, type Command } from 'commander'
 import { reportAndExit } from '../output/error-report.ts'
 import { table } from '../output/table.ts'
 import { recordForTenants, withDatabaseOwner } from './database-owner.ts'
+
+/** Deletes the contents of the artefacts of a deleted tenant in the home. Prints which objects of an S3 store remain. */
+async function deleteArtefacts({ folder, s3 }: ArtefactSettings, tenantId: string): Promise<void> {
+  await rm(join(folder, tenantId), { recursive: true, force: true })
+  if (s3 === undefined) return
+  const place = [`s3://${s3.bucket}`, s3.prefix, tenantId].filter((part) => part !== '').join('/')
+  console.log(`Delete the artefacts of the tenant in the S3-compatible store: ${place}/`)
+}
 
 export function addCommands(tenants: Command): void {
   tenants
@@ -63,7 +75,10 @@ export function addCommands(tenants: Command): void {
     .option('--yes', 'do not ask for confirmation')
     .action(async (name: string, { yes }: { yes?: boolean }) => {
       if (yes !== true) return reportAndExit(`This permanently deletes all data of ${name}. To confirm, pass --yes`)
-      await withDatabaseOwner((owner) => deleteTenant(owner, name))
+      await withDatabaseOwner(async (owner, { configuration }) => {
+        const id = await deleteTenant(owner, name)
+        await deleteArtefacts(artefactSettings(configuration, resolve(configuration.home)), id)
+      })
     })
 
   const application = () => new Argument('<application>', 'application').choices(['api', 'ui'] as const)

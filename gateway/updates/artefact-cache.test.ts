@@ -67,7 +67,8 @@ describe('the artefact cache', () => {
     const sources = Array.from({ length: 50 }, () => sourceOf(bytes))
     const used = await Promise.all(sources.map(({ source }) => cache.use(contentOf(bytes), source)))
     assert.equal(sources.flatMap(({ offsets }) => offsets).length, 1)
-    for (const one of used) assert.deepEqual(Buffer.concat(await Array.fromAsync(one.content())), bytes)
+    for (const one of used)
+      assert.deepEqual(Buffer.concat(await Array.fromAsync(one.content(), (chunk) => Buffer.from(chunk))), bytes)
     assert.deepEqual([...new Set(await Promise.all(used.map((one) => one.digest('sha512'))))].length, 1)
   })
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { mkdir, readdir, rm, stat, utimes } from 'node:fs/promises'
+import { mkdir, open, readdir, rm, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Log } from '../log.ts'
 import { cacheVariable } from '../settings.ts'
@@ -215,9 +215,18 @@ export class CachedArtefact implements Disposable {
     this.#release = release
   }
 
-  /** Yields the content in chunks. */
-  content(): AsyncIterable<Buffer> {
-    return createReadStream(this.path, { highWaterMark: chunkBytes })
+  /**
+   * Yields the content in chunks. All chunks share one buffer, so a chunk is valid until the next one is read. Many
+   * transfers at the same time then need less memory.
+   */
+  async *content(): AsyncGenerator<Buffer> {
+    await using file = await open(this.path)
+    const buffer = Buffer.allocUnsafeSlow(chunkBytes)
+    for (;;) {
+      const { bytesRead } = await file.read(buffer, 0, chunkBytes, null)
+      if (bytesRead === 0) return
+      yield buffer.subarray(0, bytesRead)
+    }
   }
 
   [Symbol.dispose](): void {

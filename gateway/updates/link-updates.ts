@@ -37,6 +37,7 @@ export type UpdateCall = {
   version: string
   device: UpdateDevice
   credential?: Credential | undefined
+  /** The chunks of `content` are valid until the next chunk is read. */
   artefact: { path: string; content: () => AsyncIterable<Uint8Array> }
   /** The maximum time between two messages of the link. */
   silenceMs: number
@@ -158,7 +159,8 @@ export class LinkUpdates implements Disposable {
       let sentBytes = 0
       for await (const chunk of call.artefact.content()) {
         if (isEnded) return
-        // Each chunk waits until the connection accepted the one before, so that memory does not grow.
+        // Each chunk waits until the connection accepted the one before, so that memory does not grow. `write` then
+        // encodes the chunk at once, before the next one is read into the same buffer.
         await new Promise<void>((resolve) => {
           release = resolve
           stream.write({ data: { case: 'fileContent', value: chunk } }, () => resolve())

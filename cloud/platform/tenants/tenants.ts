@@ -50,13 +50,17 @@ export async function resumeTenant(owner: Owner, name: string): Promise<void> {
   await change(owner, name, ({ id }) => store.updateState(owner, id, 'active'))
 }
 
-/** Deletes a tenant and all its data. The tenant must be suspended first, to prevent mistakes. */
-export async function deleteTenant(owner: Owner, name: string): Promise<void> {
-  await change(owner, name, async ({ id, state }) => {
+/**
+ * Deletes a tenant and all its data in the database. The tenant must be suspended first, to prevent mistakes. Returns the
+ * id of the tenant.
+ */
+export async function deleteTenant(owner: Owner, name: string): Promise<string> {
+  return change(owner, name, async ({ id, state }) => {
     if (state !== 'suspended') {
       throw new Problem('conflict', `The tenant ${name} is active: suspend it first, then delete it`)
     }
     await store.deleteRowsOf(owner, id)
+    return id
   })
 }
 
@@ -80,11 +84,12 @@ export async function withdrawApplication(owner: Owner, name: string, applicatio
   )
 }
 
-async function change(owner: Owner, name: string, work: (tenant: Tenant) => Promise<void>): Promise<void> {
-  await store.inTransaction(owner, async () => {
+async function change<Result>(owner: Owner, name: string, work: (tenant: Tenant) => Promise<Result>): Promise<Result> {
+  return store.inTransaction(owner, async () => {
     const tenant = await store.lockTenant(owner, name)
     if (tenant === undefined) throw new Problem('not_found', `Tenant ${name} does not exist`)
-    await work(tenant)
+    const result = await work(tenant)
     await store.announce(owner, tenant.id)
+    return result
   })
 }

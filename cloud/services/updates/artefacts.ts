@@ -179,13 +179,23 @@ export async function reportArtefact(
   { id, action, event }: ArtefactReport,
 ): Promise<Artefact> {
   const shown = await findShown(tx, id)
-  const { name, manufacturer, version, kind, sha256, size, signature, isUsable } = shown
+  const { name, manufacturer, version, kind, sha256, size, signature, isUsable, source } = shown
   const detail = { name, manufacturer, version, kind, sha256, size, signature: signature.state }
   await record(tx, caller, { action: `updates.${action}`, target: `artefact/${id}`, detail })
   await emit(tx, {
     type: `updates.artefact.${event}`,
     subject: `artefact/${id}`,
-    data: { artefactId: id, name, version, kind, signature: signature.state, isUsable, content: shown.content.state },
+    data: {
+      artefactId: id,
+      name,
+      version,
+      kind,
+      signature: signature.state,
+      isUsable,
+      content: shown.content.state,
+      // Readers who cannot read the device of the artefact do not get the event.
+      ...(source === undefined ? {} : { assetId: source.assetId }),
+    },
   })
   return shown
 }
@@ -206,12 +216,12 @@ export async function removeArtefact(
   await store.deleteArtefact(tx, row.id)
   await deleteUpload(tx, row.id, { now })
   if (content !== undefined) await deleteUnusedContent(tx, content, now)
-  const { name, version, kind, sha256 } = row
+  const { name, version, kind, sha256, sourceAssetId } = row
   const detail = { name, version, kind, sha256 }
   await record(tx, caller, { action: `updates.${action}`, target: `artefact/${row.id}`, detail })
   await emit(tx, {
     type: 'updates.artefact.deleted',
     subject: `artefact/${row.id}`,
-    data: { artefactId: row.id, name, version, kind },
+    data: { artefactId: row.id, name, version, kind, ...(sourceAssetId === null ? {} : { assetId: sourceAssetId }) },
   })
 }

@@ -173,10 +173,7 @@ function requireRetryable(retried: readonly { assetId: string }[], named: readon
       `${missing.length} of the assets are not failed, unknown or canceled devices of the campaign, for example ${missing[0]}. Remove these assets from \`assetIds\``,
     )
   if (retried.length === 0)
-    throw new Problem(
-      'conflict',
-      'No device has failed. To retry unknown and canceled devices, name them in `assetIds`',
-    )
+    throw new Problem('conflict', 'No device has failed. To retry unknown or canceled devices, select these devices')
 }
 
 /** Requires that the plan updates at least one device. */

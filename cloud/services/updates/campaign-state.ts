@@ -53,13 +53,12 @@ export function failuresByWave(counts: readonly WaveCount[]): Record<string, num
 export function stoppedWave(
   { stopOnFailurePercent, tolerated }: Pick<CampaignRow, 'stopOnFailurePercent' | 'tolerated'>,
   counts: readonly WaveCount[],
-): { wave: number; failures: number; devices: number } | undefined {
+): number | undefined {
   const failuresOf = failuresByWave(counts)
   for (const { wave, counts: ofWave } of countsByWave(counts)) {
     const failures = failuresOf[wave] ?? 0
     const devices = deviceStates.reduce((sum, state) => sum + (state === 'skipped' ? 0 : ofWave[state]), 0)
-    if (failures > (tolerated[wave] ?? 0) && failures * 100 > stopOnFailurePercent * devices)
-      return { wave, failures, devices }
+    if (failures > (tolerated[wave] ?? 0) && failures * 100 > stopOnFailurePercent * devices) return wave
   }
   return undefined
 }

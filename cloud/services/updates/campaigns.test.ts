@@ -272,7 +272,7 @@ describe('campaigns', () => {
     await advance(plant.gateway, activated, 'ACTIVATING')
     await advance(plant.gateway, activated, 'UNKNOWN', { message: 'No answer' })
     const stopped = await campaignIs(id, 'stopped')
-    assert.match(stopped.stateReason ?? '', /2 of 4 devices of wave 1/)
+    assert.match(stopped.stateReason ?? '', /^More than 25 % of the devices of wave 1 failed/)
     assert.deepEqual(stopped.actions, ['resume', 'cancel', 'retry'])
     await advance(plant.gateway, third, 'PREPARED')
     await advance(plant.gateway, fourth, 'PREPARED')

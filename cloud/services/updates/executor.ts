@@ -327,8 +327,8 @@ async function stop(run: CampaignRun): Promise<boolean> {
   const counts = await countsOf(run)
   const stopped = stoppedWave(run.row, counts)
   if (stopped === undefined || currentWave(counts) === undefined) return false
-  const { wave, failures, devices } = stopped
-  const stateReason = `${failures} of ${devices} devices of wave ${wave} failed or are unknown. The limit is ${run.row.stopOnFailurePercent} %`
+  // The reason contains no counts, because readers may not be able to read all devices.
+  const stateReason = `More than ${run.row.stopOnFailurePercent} % of the devices of wave ${stopped} failed or are unknown`
   await changeCampaign(run, { change: { state: 'stopped', stateReason }, action: 'stopCampaign', event: 'stopped' })
   return true
 }

@@ -59,6 +59,17 @@ describe('retrievals', () => {
     return data.find((one) => one.id === id)
   }
 
+  /** Returns whether the caller can read an event of the artefact. */
+  async function hasEvents(caller: TestCaller, artefactId: string): Promise<boolean> {
+    await hub.settle()
+    for (let after = 0; ; ) {
+      const { data, meta } = await caller.events.listEvents({ query: { after, limit: 100 } })
+      if (data.some(({ subject }) => subject === `artefact/${artefactId}`)) return true
+      if (data.length === 0 && meta.lastPosition >= meta.newestPosition) return false
+      after = meta.lastPosition
+    }
+  }
+
   test('stores the file that a gateway read from a device as an artefact', async () => {
     const { data: created } = await start('backup')
     assert.equal(created.state, 'waiting')
@@ -132,7 +143,7 @@ describe('retrievals', () => {
 
   test('requires the right to write the asset, and hides retrievals from users who cannot read it', async () => {
     await admin.authorization.createRole({
-      body: { data: { name: 'updater', permissions: ['glb_update_manage', 'glb_jobs_read'] } },
+      body: { data: { name: 'updater', permissions: ['glb_update_manage', 'glb_jobs_read', 'glb_audit_read'] } },
     })
     const updater = await hub.as('updater')
     assert.equal(await codeOf(start('backup', updater)), 'not_found')
@@ -143,6 +154,8 @@ describe('retrievals', () => {
     assert.deepEqual((await updater.updates.listArtefacts({ query: { kind: 'backup' } })).data, [])
     assert.equal(await codeOf(updater.updates.readArtefact({ params: { id: artefact.id } })), 'not_found')
     assert.equal((await readContent(hub, updater, { id: artefact.id })).status, 404)
+    assert.equal(await hasEvents(admin, artefact.id), true)
+    assert.equal(await hasEvents(updater, artefact.id), false)
     const copy = {
       ...{ name: 'Copy', manufacturer: 'Example', products: ['PUMP-1'], version: '1', kind: 'backup' as const },
       ...{ sha256: artefact.sha256, size: artefact.size },
