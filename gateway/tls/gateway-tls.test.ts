@@ -376,7 +376,7 @@ describe('an agent on another machine', () => {
     const [response] = await once(request, 'response')
     assert.equal(response.statusCode, 200)
     response.resume()
-    // The stream has no end of its own, so only the revocation can close it.
+    // The stream has no end, so only the revocation can close it.
     const closed = once(response, 'error')
     await revokeCertificates(home, tls.issued.serial.toLowerCase())
     assert.equal((await closed)[0].code, 'ECONNRESET')
