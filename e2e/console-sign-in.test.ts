@@ -31,6 +31,9 @@ describe('sign-in security in the console', () => {
   /** The page of a user who signs in first and does nothing until the sign-in is old. */
   let oldPage: Page
   let oldSignInAt: number
+  /** The page of a user with a passkey and an authenticator app, whose sign-in is as old. */
+  let factorPage: Page
+  let factorSecret: string
 
   before(async () => {
     // Browsers allow passkeys for a host name only.
@@ -39,7 +42,15 @@ describe('sign-in security in the console', () => {
     consoleBrowser = consoleOf(platform, browser)
     admin = await callerOf(platform)
     oldPage = await signedIn('carla', { roles: ['credential_manager'] })
+    factorPage = await signedIn('kim', { roles: ['credential_manager'] })
     oldSignInAt = Date.now()
+    factorSecret = await addApp(factorPage)
+    await addAuthenticator(factorPage)
+    await button(factorPage, 'Add passkey').click()
+    const dialog = factorPage.getByRole('dialog', { name: 'Add passkey' })
+    await dialog.getByLabel('Name').fill('Security key')
+    await dialog.getByRole('button', { name: 'Add passkey' }).click()
+    await factorPage.getByRole('cell', { name: 'Security key', exact: true }).waitFor()
   })
 
   after(async () => {
@@ -65,7 +76,7 @@ describe('sign-in security in the console', () => {
     await button(page, 'Sign in').click()
     await submitSignIn(page, { name, password })
   }
-  /** Adds the authenticator app on the page of the account. */
+  /** Adds the authenticator app on the page of the account, and returns its secret. */
   const addApp = async (page: Page) => {
     await follow(page, '/account?view=security')
     await button(page, 'Add authenticator app').click()
@@ -77,6 +88,7 @@ describe('sign-in security in the console', () => {
     await stored.getByLabel('I have stored the codes').check()
     await button(page, 'Done').click()
     await stored.waitFor({ state: 'hidden' })
+    return secret
   }
 
   /** Gives the browser of a page a security key that confirms every request. */
@@ -300,7 +312,15 @@ describe('sign-in security in the console', () => {
     await page.context().close()
   })
 
-  test('asks for the password before a credential is created, and then creates it', async () => {
+  /** Fills in and submits the form for new credentials. */
+  const createCredential = async (page: Page, name: string) => {
+    await follow(page, '/credentials?add=yes')
+    await page.getByRole('dialog').getByLabel('Name').fill(name)
+    await page.getByLabel('IP addresses').fill('192.0.2.0/24')
+    await button(page, 'Save').click()
+  }
+
+  test('requires the password before a credential is created, and then creates it', async () => {
     await admin.identity.updateSignInPolicy({ body: { data: { stepUp: ['credentials'], stepUpMinutes: 1 } } })
     await admin.credentials.createSchema({
       query: { resourceIdentifier: 'example.link', resourceVersion: '1.0.0' },
@@ -312,14 +332,8 @@ describe('sign-in security in the console', () => {
       },
     })
     await until('the sign-in is older than one minute', () => Date.now() - oldSignInAt > 61_000)
-    const create = async (name: string) => {
-      await follow(oldPage, '/credentials?add=yes')
-      await oldPage.getByRole('dialog').getByLabel('Name').fill(name)
-      await oldPage.getByLabel('IP addresses').fill('192.0.2.0/24')
-      await button(oldPage, 'Save').click()
-    }
     const stepUp = oldPage.getByRole('dialog', { name: 'Confirm your identity' })
-    await create('line 1')
+    await createCredential(oldPage, 'line 1')
     await stepUp.getByLabel('Password').waitFor()
     await assertAxeCleanEverywhere(oldPage, 'step-up dialog')
     await stepUp.getByRole('button', { name: 'Close' }).click()
@@ -332,10 +346,29 @@ describe('sign-in security in the console', () => {
     await stepUp.getByRole('button', { name: 'Confirm' }).click()
     await stepUp.waitFor({ state: 'hidden' })
     await oldPage.getByRole('heading', { name: 'line 1' }).waitFor()
-    await create('line 2')
+    await createCredential(oldPage, 'line 2')
     await oldPage.getByRole('heading', { name: 'line 2' }).waitFor()
     const { data } = await admin.credentials.listInstances({ query: {} })
     assert.deepEqual(data.map(({ name }) => name).toSorted(), ['line 1', 'line 2'])
+  })
+
+  test('requires a code or a passkey, and not the password, from a user with a second factor', async () => {
+    const stepUp = factorPage.getByRole('dialog', { name: 'Confirm your identity' })
+    await createCredential(factorPage, 'line 3')
+    await stepUp.getByLabel('Code').fill(wrongCodeFor(factorSecret))
+    assert.equal(await stepUp.getByLabel('Password').count(), 0)
+    await assertAxeCleanEverywhere(factorPage, 'step-up dialog with a second factor')
+    await stepUp.getByRole('button', { name: 'Confirm' }).click()
+    await stepUp.locator('.field-error').waitFor()
+    await stepUp.getByLabel('Code').fill(codeOf(factorSecret))
+    await stepUp.getByRole('button', { name: 'Confirm' }).click()
+    await factorPage.getByRole('heading', { name: 'line 3' }).waitFor()
+
+    const confirmedAt = Date.now()
+    await until('the confirmation is older than one minute', () => Date.now() - confirmedAt > 61_000)
+    await createCredential(factorPage, 'line 4')
+    await stepUp.getByRole('button', { name: 'Use passkey' }).click()
+    await factorPage.getByRole('heading', { name: 'line 4' }).waitFor()
     await admin.identity.updateSignInPolicy({ body: { data: { stepUp: [] } } })
   })
 

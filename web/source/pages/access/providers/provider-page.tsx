@@ -59,6 +59,10 @@ export function ProviderPage() {
                     value: <CopyableAddress value={data.redirectUri} label={text.redirectUri} />,
                   },
                   {
+                    name: text.afterSignOut,
+                    value: <CopyableAddress value={afterSignOutAddress(data)} label={text.afterSignOut} />,
+                  },
+                  {
                     name: text.logoutUri,
                     value: <CopyableAddress value={data.backchannelLogoutUri} label={text.logoutUri} />,
                   },
@@ -151,6 +155,11 @@ function SettingsCard({ provider }: { provider: IdentityProvider }) {
       />
     </Card>
   )
+}
+
+/** Returns the address to which the provider redirects after the sign-out: the address of the console. */
+function afterSignOutAddress({ redirectUri }: IdentityProvider): string {
+  return new URL('/', redirectUri).href
 }
 
 function CopyableAddress({ value, label }: { value: string; label: string }) {
