@@ -57,6 +57,7 @@ describe('attacks on the sign-in with an identity provider', () => {
     ['an expiry in the past', () => ({ exp: now() - 61 })],
     ['no expiry', () => ({ exp: undefined })],
     ['no issue time', () => ({ iat: undefined })],
+    ['an issue time in the future', () => ({ iat: now() + 600, exp: now() + 900 })],
     ['a time before which it is not valid', () => ({ nbf: now() + 600 })],
     ['no subject', () => ({ sub: undefined })],
     ['an empty subject', () => ({ sub: '' })],

@@ -19,7 +19,7 @@ import { languageFor, signInMessages } from '../sign-in/sign-in-messages.ts'
 import { errorPage } from '../sign-in/sign-in-page.ts'
 import { methodsIn, sessionIn } from './claims.ts'
 import { applyClaims } from './external-account.ts'
-import { providerErrorOf } from './provider-client.ts'
+import { clockToleranceSeconds, providerErrorOf } from './provider-client.ts'
 import { ProviderError, type ProviderErrorCode } from './provider-error.ts'
 import { providerMessages } from './provider-messages.ts'
 import { continuePage, failurePage } from './provider-page.ts'
@@ -52,8 +52,8 @@ export function providerSignInHandlers(shared: IdentityContext): Pick<Handlers<t
   const audited = new WindowLimit({ most: limits.auditedPerMinute, windowMs: 60_000 })
   /** Records a failed sign-in and returns its page. */
   const fail = async (error: unknown, { provider, tenantId, visitor, acceptLanguage }: Failure) => {
-    const known = providerErrorOf(error)
-    const { code, message } = known
+    if (!(error instanceof ProviderError)) throw error
+    const { code, message } = error
     const { id: requestId } = visitor.request
     context.log.warn({ requestId, provider: provider.name, reason: code, detail: message }, 'provider sign-in refused')
     if (audited.take(tenantId)) {
@@ -256,16 +256,22 @@ async function redeem(shared: IdentityContext, { tenant, provider, values, query
     url.searchParams.set(name, value)
   }
   const configuration = providers.configuration(provider, discovery, secret)
-  const tokens = await client.authorizationCodeGrant(configuration, url, {
+  const checks = {
     expectedState: String(query.state),
     expectedNonce: values.nonce,
     pkceCodeVerifier: values.verifier,
     idTokenExpected: true,
     ...(values.isLogin ? { maxAge: 0 } : {}),
+  }
+  const tokens = await client.authorizationCodeGrant(configuration, url, checks).catch((error: unknown) => {
+    throw providerErrorOf(error)
   })
   const claims = tokens.claims()
   if (claims === undefined || tokens.id_token === undefined)
     throw new ProviderError('invalid_response', 'The response contains no ID token. Request the scope openid')
+  // The library does not check this time. Claims from the future would prevent later changes of grants.
+  if (claims.iat > Date.now() / 1000 + clockToleranceSeconds)
+    throw new ProviderError('invalid_response', 'The ID token was issued in the future. Synchronize the clocks')
   return { claims, idToken: tokens.id_token }
 }
 
