@@ -8,7 +8,7 @@ import {
   ProviderBrowser,
   startFakeProvider,
 } from '@millwright/cloud/services/identity/providers/testing.ts'
-import { Browser, person, rightPassword, wrongPassword } from '@millwright/cloud/services/identity/testing.ts'
+import { Browser, person, rightPassword, signedIn, wrongPassword } from '@millwright/cloud/services/identity/testing.ts'
 import { TestPlatform, testTerminal } from '../testing.ts'
 import { connect } from './platform-command.ts'
 import { changeProfile, readProfile, signIn } from './testing.ts'
@@ -46,8 +46,10 @@ let accounts = 0
 const dangerous = () => ['access', 'server-users', 'create', `program-${++accounts}`]
 
 /** Adds an authenticator app to the user. Returns its secret and the recovery codes. */
-async function addAuthenticatorApp(): Promise<{ secret: string; recoveryCodes: string[] }> {
-  const { identity: api } = platform.hub.withToken(readProfile(platform).accessToken)
+async function addAuthenticatorApp(
+  accessToken = readProfile(platform).accessToken,
+): Promise<{ secret: string; recoveryCodes: string[] }> {
+  const { identity: api } = platform.hub.withToken(accessToken)
   const { secret } = (await api.startTotp({})).data
   const body = { data: { code: codeOf(secret) } }
   const { recoveryCodes } = (await api.confirmTotp({ body })).data
@@ -194,7 +196,8 @@ describe('step-up of the command line', () => {
     const without = await platform.run(policy('administrators'))
     assert.equal(without.code, 5)
     assert.match(without.err, /\(second_factor_required\)\nNext: /)
-    const { secret } = await addAuthenticatorApp()
+    const inBrowser = await signedIn(platform.hub, user.signInName)
+    const { secret } = await addAuthenticatorApp(inBrowser.accessToken)
     const { code, err } = await platform.run(policy('administrators'), { answers: [codeOf(secret, 1)] })
     assert.equal(code, 0, err)
     assert.match(err, /^Confirm your identity to continue\./)

@@ -93,6 +93,25 @@ test('changes factors only within 15 minutes after the user proved their identit
   assert.equal((await jane.self.identity.readAccountSecurity({})).data.recoveryCodes, 10)
 })
 
+test('changes the factors of a user with a factor only in a session with a second factor', async (t) => {
+  await using hub = await testHub()
+  freezeClock(t)
+  const jane = await person(hub, 'jane', 'viewer')
+  const thief = hub.withToken((await signedIn(hub, jane.signInName)).accessToken)
+  const self = hub.withToken((await signedIn(hub, jane.signInName)).accessToken)
+  const { data } = await self.identity.startTotp({})
+  await self.identity.confirmTotp({ body: { data: { code: codeOf(data.secret, -1) } } })
+
+  const stepUp = { code: 'step_up_required', status: 401 }
+  await assert.rejects(thief.identity.deleteTotp({}), stepUp)
+  await assert.rejects(thief.identity.createRecoveryCodes({}), stepUp)
+  await self.identity.createRecoveryCodes({})
+
+  // The same session can change the factors after a code.
+  await thief.identity.stepUp({ body: { data: { code: codeOf(data.secret) } } })
+  await thief.identity.createRecoveryCodes({})
+})
+
 test('removes the authenticator app with its recovery codes and ends the other sessions', async (t) => {
   await using hub = await testHub()
   freezeClock(t)

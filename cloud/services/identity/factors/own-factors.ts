@@ -4,7 +4,7 @@ import { type Passkey, signInLimits } from '@millwright/api/sign-in-security.ts'
 import { v7 } from 'uuid'
 import type { Caller } from '../../../platform/access/caller.ts'
 import { getSignInPolicy } from '../../../platform/access/sign-in-policy-store.ts'
-import { requireRecentSignIn } from '../../../platform/access/step-up.ts'
+import { requireRecentSignIn, stepUpRequired } from '../../../platform/access/step-up.ts'
 import { changeAccess, findAccess } from '../../../platform/access/store.ts'
 import { revokeTokens } from '../../../platform/access/token-store.ts'
 import { record } from '../../../platform/audit/audit.ts'
@@ -14,7 +14,7 @@ import { wipe } from '../../../platform/secrets/cipher.ts'
 import { answer, type Handlers } from '../../../platform/service.ts'
 import type { IdentityContext } from '../context.ts'
 import { isSecondFactorRequired } from '../sign-in/sign-in-policy.ts'
-import { endSessionsOf, findPassword } from '../store.ts'
+import { endSessionsOf, findPassword, findSessionById, setAuthenticated } from '../store.ts'
 import * as store from './factor-store.ts'
 import { createChallenge, getRelyingParty, registrationOptions, verifyRegistration } from './passkeys.ts'
 import { firstRecoveryCodes, renewRecoveryCodes } from './recovery-codes.ts'
@@ -79,6 +79,7 @@ export function ownFactorHandlers(shared: IdentityContext): Pick<Handlers<typeof
         const step = await confirmedStep(shared, tx, { principalId: id, code: body.data.code })
         if (step === undefined) return { isCorrect: false, recoveryCodes: [] }
         await store.confirmTotp(tx, { principalId: id, now: new Date().toISOString(), step })
+        await markProven(tx, caller, 'otp')
         await noteChange(tx, caller, { action })
         return { isCorrect: true, recoveryCodes: await firstRecoveryCodes(tx, id) }
       }
@@ -130,6 +131,7 @@ export function ownFactorHandlers(shared: IdentityContext): Pick<Handlers<typeof
       const added = await database.transaction(caller, async (tx) => {
         requireFewPasskeys(await beginChange(tx, caller))
         const passkey = await addCredential(tx, { principalId, name, ...credential })
+        await markProven(tx, caller, 'hwk')
         await noteChange(tx, caller, { action: 'identity.addPasskey', detail: { passkey: passkey.id, name } })
         return { passkey: passkeyOf(passkey), recoveryCodes: await firstRecoveryCodes(tx, principalId) }
       })
@@ -178,7 +180,8 @@ async function isRequired(handle: Handle, principalId: string): Promise<boolean>
 
 /**
  * Starts a change of the caller's factors and returns the factors. Only local accounts have factors. A caller with a
- * password or a factor must have proved their identity recently.
+ * password or a factor must have proved their identity recently. A caller with a factor must have used a factor in the
+ * session. Otherwise an attacker who signed in with the password before the user added the factor could remove it.
  */
 async function beginChange(tx: Transaction, caller: Caller): Promise<Factors> {
   const { id, kind } = caller.principal
@@ -190,7 +193,23 @@ async function beginChange(tx: Transaction, caller: Caller): Promise<Factors> {
   await store.lockFactors(tx, id)
   const factors = await findFactors(tx, id)
   if (hasFactor(factors) || (await findPassword(tx, id)) !== undefined) requireRecentSignIn(caller, changeMinutes)
+  if (hasFactor(factors)) await requireProven(tx, caller)
   return factors
+}
+
+async function requireProven(tx: Transaction, { token }: Caller): Promise<void> {
+  if (token?.sessionId === undefined) return
+  const session = await findSessionById(tx, token.sessionId)
+  if (session?.methods.includes('mfa') === true) return
+  throw stepUpRequired('You signed in without your second factor', 0)
+}
+
+/** Stores that the caller proved a new factor in the current session. */
+async function markProven(tx: Transaction, { token }: Caller, method: 'otp' | 'hwk'): Promise<void> {
+  const session = token?.sessionId === undefined ? undefined : await findSessionById(tx, token.sessionId)
+  if (session === undefined) return
+  const methods = [...new Set([...session.methods, method, 'mfa'])]
+  await setAuthenticated(tx, session.id, { now: session.authenticatedAt, methods })
 }
 
 async function beginRemoval(tx: Transaction, caller: Caller): Promise<Factors> {

@@ -95,7 +95,7 @@ test('requires that the administrator has a second factor and used it before the
     caller.identity.updateSignInPolicy({ body: { data: { secondFactor } } })
   await assert.rejects(requireOf('administrators'), { code: 'second_factor_required' })
 
-  const secret = await addApp(caller)
+  const secret = await addApp(hub.withToken((await signedIn(hub, boss.signInName)).accessToken))
   await assert.rejects(requireOf('administrators'), { code: 'step_up_required' })
   await caller.identity.stepUp({ body: { data: { code: codeOf(secret) } } })
   await requireOf('administrators')
