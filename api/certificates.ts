@@ -44,7 +44,7 @@ export type CertificateOptions = AuthorityOptions & {
 
 const usageIds: Record<CertificateUsage, string> = { server: '1.3.6.1.5.5.7.3.1', client: '1.3.6.1.5.5.7.3.2' }
 
-/** The begin of the validity lies in the past, because the clocks of machines differ. */
+/** A certificate is valid from this time before its creation, because the clocks of machines differ. */
 const startedBeforeMs = 24 * 60 * 60_000
 
 /** Creates an authority. It can sign certificates, but no other authorities. */

@@ -11,6 +11,6 @@ export const signInLimits = {
   absoluteHours: { minimum: 1, maximum: 8_760 },
 } as const
 
-/** The kinds of dangerous actions for which a policy can require that the user signs in again. */
+/** The kinds of dangerous actions for which the sign-in policy can require a recent confirmation of the identity. */
 export const stepUpActions = ['credentials', 'remote-access', 'updates', 'access'] as const
 export type StepUpAction = (typeof stepUpActions)[number]

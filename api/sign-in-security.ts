@@ -24,7 +24,10 @@ export const SignInPolicy = closed({
   }),
   stepUpMinutes: Type.Integer({ ...signInLimits.stepUpMinutes, description: 'How long a confirmation is valid' }),
   idleMinutes: Type.Integer({ ...signInLimits.idleMinutes, description: 'A session ends after this time without use' }),
-  absoluteHours: Type.Integer({ ...signInLimits.absoluteHours, description: 'A session ends after this time' }),
+  absoluteHours: Type.Integer({
+    ...signInLimits.absoluteHours,
+    description: 'A session ends after this time, even if it is used',
+  }),
 })
 export type SignInPolicy = Static<typeof SignInPolicy>
 
@@ -40,7 +43,7 @@ export const Session = closed({
   expiresTimestamp: Timestamp,
   isCurrent: Type.Boolean(),
   isUnfamiliar: Type.Boolean({
-    description: 'True for a sign-in with a device and network that are new for the user, until the user confirms it',
+    description: 'True for a sign-in with a device or network that is new for the user, until the user confirms it',
   }),
 })
 export type Session = Static<typeof Session>
@@ -191,7 +194,7 @@ export const signInSecurityOperations = {
   resetSecondFactor: {
     method: 'DELETE',
     path: '/users/{id}/second-factor',
-    summary: 'Remove all second factors of a user and end their sessions',
+    summary: 'Remove all second factors of a user and end the sessions of the user',
     access: 'glb_access_manage',
     stepUp: 'access',
     params: byId,
@@ -247,7 +250,7 @@ export const signInSecurityOperations = {
   confirmSession: {
     method: 'POST',
     path: '/sessions/{id}/confirm',
-    summary: 'Confirm that you know a new sign-in',
+    summary: 'Confirm that a sign-in with a new device was yours',
     access: 'signed-in',
     params: byId,
     answers: { 204: empty },

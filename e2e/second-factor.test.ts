@@ -56,7 +56,7 @@ describe('second factor on the sign-in page', () => {
     await createUser('tina')
     const { page, context } = await consoleBrowser.open()
     await startSignIn(page, 'tina')
-    await page.getByRole('heading', { name: 'Set up a second factor' }).waitFor()
+    await page.getByRole('heading', { name: 'Add a second factor' }).waitFor()
     await assertUsable(page, 'enrolment')
     const secret = (await page.locator('#secret').textContent()) ?? ''
     await page.getByLabel('Code of the app').fill(wrongCodeFor(secret))
@@ -70,7 +70,7 @@ describe('second factor on the sign-in page', () => {
     await assertUsable(page, 'recovery codes')
     const codes = await page.locator('li code').allTextContents()
     assert.equal(codes.length, 10)
-    await button(page, 'I saved the codes: continue').click()
+    await button(page, 'I have saved the codes').click()
     await mainHeading(page).waitFor()
     await context.close()
 
@@ -93,9 +93,9 @@ describe('second factor on the sign-in page', () => {
       options: { protocol: 'ctap2', transport: 'usb', hasUserVerification: true, isUserVerified: true },
     })
     await startSignIn(page, 'pia')
-    await button(page, 'Create passkey').click()
+    await button(page, 'Add passkey').click()
     await page.getByRole('heading', { name: 'Save your recovery codes' }).waitFor()
-    await button(page, 'I saved the codes: continue').click()
+    await button(page, 'I have saved the codes').click()
     await mainHeading(page).waitFor()
     const { credentials } = await cdp.send('WebAuthn.getCredentials', { authenticatorId })
     assert.equal(credentials.length, 1)
@@ -132,10 +132,10 @@ describe('second factor on the sign-in page', () => {
     await page.goto(`/oauth/authorize?${query}`)
     await submitSignIn(page, { name: 'nils', password })
     const secret = (await page.locator('#secret').textContent()) ?? ''
-    assert.equal(await button(page, 'Create passkey').isVisible(), false)
+    assert.equal(await button(page, 'Add passkey').isVisible(), false)
     await page.getByLabel('Code of the app').fill(codeOf(secret))
     await button(page, 'Confirm').click()
-    await button(page, 'I saved the codes: continue').click()
+    await button(page, 'I have saved the codes').click()
     await page.waitForURL(/\/auth\/callback\?code=/)
     await context.close()
   })
@@ -148,7 +148,7 @@ describe('second factor on the sign-in page', () => {
       const secret = (await page.locator('#secret').textContent()) ?? ''
       await page.getByLabel('Code of the app').fill(codeOf(secret))
       await button(page, 'Confirm').click()
-      await button(page, 'I saved the codes: continue').click()
+      await button(page, 'I have saved the codes').click()
       await mainHeading(page).waitFor()
       return secret
     }

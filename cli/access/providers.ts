@@ -253,7 +253,9 @@ function addMappings(providers: Command, terminal: Terminal): void {
         if (others.length < mappings.length) return others
         throw usageError(`${nameOrId} has no such mapping.`, `millwright access providers show ${nameOrId}`)
       })
-      await session.output.printText(`Mappings removed: ${removed}. Users lose the roles at their next sign-in.`)
+      await session.output.printText(
+        `Mappings removed: ${removed}. The roles are revoked. Users with another mapping to the same role get it again at their next sign-in.`,
+      )
     },
   )
 }

@@ -39,7 +39,7 @@ export function addSignInPolicy(access: Command, terminal: Terminal): void {
       )
       .option(
         '--absolute-hours <hours>',
-        'a session ends after this time',
+        'a session ends after this time, even if it is used',
         wholeNumber(absoluteHours.minimum, absoluteHours.maximum),
       ),
     terminal,

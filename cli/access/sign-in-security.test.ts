@@ -56,7 +56,7 @@ describe('access policy', () => {
 })
 
 describe('sessions', () => {
-  test('a user lists and ends the own sessions, one, all others, or all', async () => {
+  test('a user lists their own sessions, and ends one session, all other sessions, or all sessions', async () => {
     const jane = await person(platform.hub, 'jane', 'viewer')
     for (const name of ['first', 'second', 'third']) await signIn(platform, jane.signInName, '--profile', name)
     const here = ['--profile', 'third']

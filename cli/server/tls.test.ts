@@ -28,7 +28,7 @@ describe('millwright tls create', () => {
   const authority = () => new X509Certificate(read('authority.pem'))
   const daysLeft = ({ validTo }: X509Certificate) => Math.round((Date.parse(validTo) - Date.now()) / 86_400_000)
 
-  test('creates an authority and a certificate for this machine, and prints how to use them', async () => {
+  test('tls create creates an authority and a certificate for this machine, and prints how to use them', async () => {
     const { code, out, err } = await create()
     assert.deepEqual([code, err], [0, ''])
     assert.ok(certificate().checkIssued(authority()) && certificate().verify(authority().publicKey))
@@ -51,7 +51,7 @@ describe('millwright tls create', () => {
     assert.ok(!out.includes('PRIVATE KEY'))
   })
 
-  test('renews the certificate with the same authority and the same names', async () => {
+  test('tls create renews the certificate with the same authority and the same names', async () => {
     await create('--host', 'plant.example.com', '--host', '10.20.0.5', '--host', 'fd00::5', '--days', '30')
     const [former, formerAuthority] = [certificate(), read('authority.pem')]
     const { code, out } = await create('--days', '90')
@@ -69,7 +69,7 @@ describe('millwright tls create', () => {
     ])
   })
 
-  test('never replaces files of other programs', async () => {
+  test('tls create never replaces files of other programs', async () => {
     const foreign = testAuthority('Authority of the company')
     const pair = serverCertificate(foreign)
     const refuses = async (files: Record<string, string>, named: string) => {
@@ -89,7 +89,7 @@ describe('millwright tls create', () => {
     await refuses({ 'server.pem': 'text' }, 'server.pem')
   })
 
-  test('refuses invalid names and validities', async () => {
+  test('tls create refuses invalid names and validities', async () => {
     for (const args of [
       ['--host', 'not a name'],
       ['--host', 'https://plant.example.com'],
@@ -103,7 +103,7 @@ describe('millwright tls create', () => {
     assert.deepEqual(readdirSync(home), [])
   })
 
-  test('reports a folder that cannot be used', async () => {
+  test('tls create reports a folder that cannot be used', async () => {
     writeFileSync(join(home, 'tls'), 'a file')
     const { code, err } = await create()
     assert.equal(code, 1)

@@ -10,7 +10,7 @@ import { CertificateFiles } from '@millwright/cloud/platform/tls/certificate-fil
 import { PairFolder, serverCertificate, testAuthority } from '@millwright/cloud/platform/tls/testing.ts'
 import { TestPlatform } from '../testing.ts'
 
-describe('a platform with a certificate of a private authority', () => {
+describe('a certificate of a private authority', () => {
   const authority = testAuthority()
   const pair = new PairFolder(serverCertificate(authority, { hosts: ['127.0.0.1'] }))
   const authorityFile = join(pair.path, 'authority.pem')
@@ -52,20 +52,20 @@ describe('a platform with a certificate of a private authority', () => {
     return data
   }
 
-  test('is refused without the authority, with the next step', async () => {
+  test('refuses a platform whose authority is unknown, and prints the next step', async () => {
     const { code, err } = await run(['assets', 'list'], { token })
     assert.equal(code, 6)
     assert.match(err, /The certificate of https:\/\/127\.0\.0\.1:\d+ is not from an authority that this machine trusts/)
     assert.match(err, /millwright login https:\/\/127\.0\.0\.1:\d+ --authority authority\.pem, or set MILLWRIGHT_AUTH/)
   })
 
-  test('is accepted with the authority in the environment', async () => {
+  test('accepts a platform whose authority is in MILLWRIGHT_AUTHORITY', async () => {
     const environment = { MILLWRIGHT_AUTHORITY: authorityFile }
     const { code, err } = await run(['assets', 'list'], { token, environment })
     assert.equal(code, 0, err)
   })
 
-  test('is accepted by a profile that contains the authority, until the user signs out', async () => {
+  test('accepts a platform whose authority is in the profile, until the user signs out', async () => {
     const { clientId, clientSecret } = await program()
     const login = ['login', platform.url, '--client-id', clientId]
     const refused = await run(login, { input: clientSecret })
@@ -82,7 +82,7 @@ describe('a platform with a certificate of a private authority', () => {
     assert.deepEqual([signedOut.code, signedOut.err], [0, ''])
   })
 
-  test('is refused with another authority, and an invalid file is reported', async () => {
+  test('refuses a platform with another authority, and reports an invalid authority file', async () => {
     const other = join(pair.path, 'other.pem')
     writeFileSync(other, testAuthority('Another authority').certificate)
     const refused = await run(['assets', 'list'], { token, environment: { MILLWRIGHT_AUTHORITY: other } })
@@ -96,7 +96,7 @@ describe('a platform with a certificate of a private authority', () => {
     assert.match(missing.err, /cannot be read \(ENOENT\)/)
   })
 
-  test('is refused at a name that its certificate does not contain', async () => {
+  test('refuses a platform at a name that its certificate does not contain', async () => {
     const url = platform.url.replace('127.0.0.1', 'localhost')
     const environment = { MILLWRIGHT_AUTHORITY: authorityFile, MILLWRIGHT_URL: url }
     const { code, err } = await run(['assets', 'list'], { token, environment })

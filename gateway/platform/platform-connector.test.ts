@@ -63,14 +63,14 @@ async function gatewayWith({ platform = {}, tls, outgoingProxy, home = temporary
   }
 }
 
-describe('the gateway accepts the platform', () => {
-  test('with a certificate of the given authority, for requests and for the tunnel', async () => {
+describe('accepted certificates of the platform', () => {
+  test('accepts a platform with a certificate of the given authority, for requests and for the tunnel', async () => {
     await using started = await gatewayWith({ tls: { authority: authority.certificate } })
     await until(() => started.gateway.status().cloud.standing === 'online' && started.tunnels() === 1)
     assert.equal(started.gateway.status().cloud.trust, 'authority Plant authority')
   })
 
-  test('with an authority in a file next to the configuration file, and later without both files', async () => {
+  test('accepts a platform whose authority is in a file next to the configuration file, and later without both files', async () => {
     const home = temporaryFolder()
     writeFileSync(join(home, 'plant.pem'), authority.certificate)
     await using started = await gatewayWith({ home, tls: { authority: 'plant.pem' } })
@@ -89,13 +89,13 @@ describe('the gateway accepts the platform', () => {
     ['of an unknown authority', { issuer: otherAuthority }],
     ['with another name', { host: 'other.example' }],
   ] as const)
-    test(`with the given fingerprint, also if the certificate is ${name}`, async () => {
+    test(`accepts a platform with the given fingerprint, also if the certificate is ${name}`, async () => {
       await using started = await gatewayWith({ platform })
       await until(() => started.gateway.status().cloud.standing === 'online' && started.tunnels() === 1)
       assert.equal(started.gateway.status().cloud.trust, `certificate ${started.fingerprint}`)
     })
 
-  test('with a fingerprint in lower case without colons', async () => {
+  test('accepts a fingerprint in lower case without colons', async () => {
     const certificate = certificateOf({})
     await using cloud = await TestCloud.start(0, certificate)
     const home = temporaryFolder()
@@ -105,7 +105,7 @@ describe('the gateway accepts the platform', () => {
   })
 
   for (const tls of [{ authority: authority.certificate }, undefined])
-    test(`through an HTTP proxy with the ${tls === undefined ? 'fingerprint' : 'authority'}`, async () => {
+    test(`accepts a platform through an HTTP proxy with the ${tls === undefined ? 'fingerprint' : 'authority'}`, async () => {
       await using proxy = await TestProxy.start()
       const outgoingProxy = `http://127.0.0.1:${proxy.port}`
       await using started = await gatewayWith({ outgoingProxy, ...(tls === undefined ? {} : { tls }) })
@@ -115,7 +115,7 @@ describe('the gateway accepts the platform', () => {
     })
 })
 
-describe('the gateway does not enrol, and sends nothing,', () => {
+describe('refused certificates of the platform', () => {
   const trusted = { authority: authority.certificate }
   const pinned = { fingerprint: 'ab'.repeat(32) }
   const cases: [string, Case, RegExp][] = [
@@ -154,7 +154,7 @@ describe('the gateway does not enrol, and sends nothing,', () => {
   ]
   for (const [name, given, message] of cases)
     for (const way of ['directly', 'through an HTTP proxy'] as const)
-      test(`${name} (${way})`, async () => {
+      test(`does not enrol, and sends nothing, ${name} (${way})`, async () => {
         const certificate = certificateOf(given.platform ?? {})
         await using cloud = await TestCloud.start(0, certificate)
         await using proxy = await TestProxy.start()
@@ -169,7 +169,7 @@ describe('the gateway does not enrol, and sends nothing,', () => {
         assert.deepEqual(cloud.requests, [])
       })
 
-  test('if the platform has no TLS at an https address', async () => {
+  test('does not enrol if the platform has no TLS at an https address', async () => {
     await using cloud = await TestCloud.start()
     const home = temporaryFolder()
     cloud.configure(home, { baseUrl: cloud.url.replace('http:', 'https:'), tls: trusted })
@@ -187,7 +187,7 @@ describe('the gateway does not enrol, and sends nothing,', () => {
     ['a short fingerprint', { fingerprint: 'ab:cd' }, /64 hexadecimal digits/],
     ['an unknown field', { pin: 'ab' }, /not a valid gateway-config\.json/],
   ] as const)
-    test(`with ${name} in its configuration file`, async () => {
+    test(`does not enrol with ${name} in the configuration file`, async () => {
       await using cloud = await TestCloud.start()
       const home = temporaryFolder()
       const baseUrl = message.source.includes('http:') ? cloud.url : 'https://127.0.0.1:1'

@@ -63,7 +63,7 @@ const start = (tls: LinkSettings['tls'], more: LinkSettings = {}) =>
 const linkOf = (id: string, one = gateway) => one.status().links.find(({ appInstanceId }) => appInstanceId === id)
 
 describe('a link on another machine', () => {
-  test('registers, is called and takes permits with mutual TLS', async () => {
+  test('a link on another machine registers, is called and takes permits with mutual TLS', async () => {
     const tls = await certificateFrom(home, 'ovens', 'link')
     await using _link = await start(tls)
     const report = await until(() => linkOf('ovens')?.state === 'running' && linkOf('ovens'))
@@ -76,7 +76,7 @@ describe('a link on another machine', () => {
     )
   })
 
-  test('stays registered when the gateway restarts, unless its certificate was revoked in the meantime', async () => {
+  test('a link on another machine stays registered when the gateway restarts, unless its certificate was revoked in the meantime', async () => {
     const other = temporaryFolder()
     await using platform = await TestCloud.start()
     platform.configure(other)
@@ -96,7 +96,7 @@ describe('a link on another machine', () => {
     await third.stop()
   })
 
-  test('cannot register the id or the address of another link', async () => {
+  test('a link on another machine cannot register the id or the address of another link', async () => {
     const port = ports().tlsPort
     const tls = await certificateFrom(home, 'presses', 'link', ['127.0.0.1', 'fd00::7', 'presses.example'])
     const error = await registrationError({ port, id: 'ovens', tls })
@@ -108,7 +108,7 @@ describe('a link on another machine', () => {
       assert.equal(await registrationError({ port, id: 'presses', host, tls }), undefined, host)
   })
 
-  test('cannot be replaced by a program on the machine of the gateway', async () => {
+  test('a link on another machine cannot be replaced by a program on the machine of the gateway', async () => {
     await certificateFrom(home, 'mills', 'link')
     const { registryPort } = gateway
     const error = await until(() => registrationError({ port: registryPort, id: 'mills' }))
@@ -116,7 +116,7 @@ describe('a link on another machine', () => {
     assert.equal(await registrationError({ port: registryPort, id: 'saws' }), undefined)
   })
 
-  test('sees only its own registration', async () => {
+  test('a link on another machine sees only its own registration', async () => {
     const tls = await certificateFrom(home, 'drills', 'link')
     await registrationError({ port: ports().tlsPort, id: 'drills', tls })
     await registrationError({ port: gateway.registryPort, id: 'local' })
@@ -137,7 +137,7 @@ describe('a link on another machine', () => {
     )
   })
 
-  test('is not called if another certificate answers at its address', async () => {
+  test('a link on another machine is not called if another certificate answers at its address', async () => {
     const [own, impostor] = [
       await certificateFrom(home, 'lathes', 'link'),
       await certificateFrom(home, 'thief', 'link'),
@@ -151,7 +151,7 @@ describe('a link on another machine', () => {
     assert.match(report.problem ?? '', /did not present the certificate with which lathes registered/)
   })
 
-  test('is removed when its certificate is revoked, and cannot register again', async () => {
+  test('a link on another machine is removed when its certificate is revoked, and cannot register again', async () => {
     const tls = await certificateFrom(home, 'robots', 'link')
     await using _link = await start(tls)
     await until(() => linkOf('robots')?.state === 'running')
@@ -162,7 +162,7 @@ describe('a link on another machine', () => {
     assert.match(error.details, /of robots was revoked or is unknown/)
   })
 
-  test('cannot continue a scan when its certificate is revoked', async () => {
+  test('a link on another machine cannot continue a scan when its certificate is revoked', async () => {
     const endless = defineLink({
       manifest: { id: 'test.links.endless', name: 'Endless', vendor: 'Test', version: '1.0.0', sends: [] },
       async *discover({ signal }) {
@@ -183,7 +183,7 @@ describe('a link on another machine', () => {
     assert.notEqual(state, 'DONE')
   })
 
-  test('loses its permits when its certificate is revoked, and takes none with the id of another link', async () => {
+  test('a link on another machine loses its permits when its certificate is revoked, and takes none with the id of another link', async () => {
     const tls = await certificateFrom(home, 'cranes', 'link')
     const client = tlsClient(`127.0.0.1:${ports().tlsPort}`, tls)
     const open = (id: string) => {
@@ -208,7 +208,7 @@ describe('a link on another machine', () => {
   })
 })
 
-describe('the registry with TLS refuses', () => {
+describe('the registry with TLS', () => {
   const refusals: [string, () => Promise<ClientTls | undefined>, status, RegExp][] = [
     ['a client without TLS', async () => undefined, status.UNAVAILABLE, /./],
     [
@@ -252,13 +252,13 @@ describe('the registry with TLS refuses', () => {
     ],
   ]
   for (const [name, tlsOf, code, details] of refusals)
-    test(name, async () => {
+    test(`the registry with TLS refuses ${name}`, async () => {
       const error = await registrationError({ port: ports().tlsPort, id: 'ovens', tls: await tlsOf() })
       assert.equal(error?.code, code, error?.details)
       assert.match(error.details, details)
     })
 
-  test('TLS 1.1', async () => {
+  test('the registry with TLS refuses TLS 1.1', async () => {
     const { certificate: cert, key, authority: ca } = await certificateFrom(home, 'a', 'link')
     const options = { cert, key, ca, minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'ALL:@SECLEVEL=0' } as const
     for (const port of Object.values(ports())) {
@@ -274,7 +274,7 @@ test('the registry without TLS refuses a client with TLS', async () => {
   assert.equal(error?.code, status.UNAVAILABLE)
 })
 
-describe('a link with a certificate refuses', () => {
+describe('a link with a certificate', () => {
   const { getVersionInfo } = linkServices.driverInfo.method
   const callers: [string, () => Promise<ClientTls | undefined>, status][] = [
     ['a caller without TLS', async () => undefined, status.UNAVAILABLE],
@@ -291,7 +291,7 @@ describe('a link with a certificate refuses', () => {
     ],
   ]
   for (const [name, tlsOf, code] of callers)
-    test(name, async () => {
+    test(`a link with a certificate refuses ${name}`, async () => {
       const tls = await certificateFrom(home, 'ovens', 'link', ['127.0.0.1', 'millwright-gateway'])
       await using link = await startLink(ovens, { logLevel: 'error', tls })
       const method = wireMethod(getVersionInfo)
@@ -299,7 +299,7 @@ describe('a link with a certificate refuses', () => {
       assert.equal(error?.code, code, error?.details)
     })
 
-  test('no call of its gateway', async () => {
+  test('a link with a certificate accepts calls of its gateway', async () => {
     const tls = await certificateFrom(home, 'ovens', 'link', ['127.0.0.1', 'millwright-gateway'])
     await using link = await startLink(ovens, { logLevel: 'error', tls })
     const gatewayTls = forgedCertificate(home, { unit: 'gateway' })
@@ -307,7 +307,7 @@ describe('a link with a certificate refuses', () => {
     assert.equal(await unaryError({ target: link.endpoint, method, request: {}, tls: gatewayTls }), undefined)
   })
 
-  test('a registry that is not the gateway', async () => {
+  test('a link with a certificate refuses a registry that is not the gateway', async () => {
     const tls = await certificateFrom(home, 'ovens', 'link')
     await using impostor = await startLink(ovens, { logLevel: 'error', tls: await certificateFrom(home, 'b', 'link') })
     let registered = 0
@@ -342,7 +342,7 @@ async function send({ tls, path = '/gatekeeper/v1/health', headers = {} }: Sent)
 }
 
 describe('an agent on another machine', () => {
-  test('reaches the platform with its certificate, but not the status of the gateway', async () => {
+  test('an agent on another machine reaches the platform with its certificate, but not the status of the gateway', async () => {
     const tls = await certificateFrom(home, 'agent', 'agent', [])
     const before = cloud.requests.length
     await send({ tls })
@@ -352,7 +352,7 @@ describe('an agent on another machine', () => {
     assert.equal((await send({ tls, headers: { origin: 'https://page.example' } })).status, 403)
   })
 
-  test('cannot use the certificate of a link, or a certificate that the gateway did not create', async () => {
+  test('an agent on another machine cannot use the certificate of a link, or a certificate that the gateway did not create', async () => {
     const requests = cloud.requests.filter(({ url }) => url === '/gatekeeper/v1/health').length
     const link = await send({ tls: await certificateFrom(home, 'ovens', 'link') })
     assert.equal(link.status, 403)
@@ -367,7 +367,7 @@ describe('an agent on another machine', () => {
     assert.equal(cloud.requests.filter(({ url }) => url === '/gatekeeper/v1/health').length, requests)
   })
 
-  test('loses its open event stream when its certificate is revoked', async () => {
+  test('an agent on another machine loses its open event stream when its certificate is revoked', async () => {
     const tls = await certificateFrom(home, 'leaver', 'agent', [])
     const path = '/gatekeeper/v1/jobs/events'
     const place = { host: '127.0.0.1', port: ports().agentTlsPort, path }
@@ -385,7 +385,7 @@ describe('an agent on another machine', () => {
     assert.match(again.body, /revoked or is unknown/)
   })
 
-  test('is disconnected without TLS', async () => {
+  test('an agent on another machine is disconnected without TLS', async () => {
     const socket = connectTcp(ports().agentTlsPort, '127.0.0.1')
     await once(socket, 'connect')
     socket.write('GET / HTTP/1.1\r\n\r\n')

@@ -22,8 +22,8 @@ function recordedLog() {
   return { lines, log: createLog({ level: 'warn', to: { write: (line) => lines.push(line) } }) }
 }
 
-describe('the files of a certificate', () => {
-  test('are read again when they change', async () => {
+describe('CertificateFiles', () => {
+  test('reads the certificate files again when they change', async () => {
     using folder = new PairFolder(serverCertificate(authority))
     const { log } = recordedLog()
     const files = await CertificateFiles.open({ ...folder, certFile: folder.certFile, keyFile: folder.keyFile, log })
@@ -34,7 +34,7 @@ describe('the files of a certificate', () => {
     await files.close()
   })
 
-  test('are read again when a symbolic link is replaced, as Kubernetes and certbot do', async () => {
+  test('reads the certificate files again when a symbolic link is replaced, as Kubernetes and certbot do', async () => {
     using folder = new PairFolder(serverCertificate(authority))
     const version = (name: string) => {
       const pair = serverCertificate(authority)
@@ -56,7 +56,7 @@ describe('the files of a certificate', () => {
     await files.close()
   })
 
-  test('are also read in intervals', async () => {
+  test('reads the certificate files in intervals if no change is reported', async () => {
     using outer = new PairFolder(serverCertificate(authority))
     const target = join(outer.path, 'target')
     mkdirSync(target)
@@ -74,7 +74,7 @@ describe('the files of a certificate', () => {
     await files.close()
   })
 
-  test('stay in use if the new files are not usable, until usable files exist', async () => {
+  test('uses the former certificate while the new files are not usable', async () => {
     const first = serverCertificate(authority)
     using folder = new PairFolder(first)
     const { log, lines } = recordedLog()
@@ -99,7 +99,7 @@ describe('the files of a certificate', () => {
     await files.close()
   })
 
-  test('cause a warning before the certificate expires', async () => {
+  test('returns a warning before the certificate expires', async () => {
     using folder = new PairFolder(serverCertificate(authority, { days: 5 }))
     const { log, lines } = recordedLog()
     const files = await CertificateFiles.open({ certFile: folder.certFile, keyFile: folder.keyFile, log })
@@ -109,7 +109,7 @@ describe('the files of a certificate', () => {
     await files.close()
   })
 
-  test('prevent the start with the names of the settings if they are not usable', async () => {
+  test('prevents the start and names the settings if the certificate files are not usable', async () => {
     const { log } = recordedLog()
     using folder = new PairFolder(serverCertificate(authority, { days: -1 }))
     await assert.rejects(CertificateFiles.open({ certFile: folder.certFile, keyFile: folder.keyFile, log }), {

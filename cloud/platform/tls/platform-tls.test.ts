@@ -65,7 +65,7 @@ describe('a platform with TLS', () => {
     assert.equal(hub.context.settings.internalUrl, `https://localhost:${port}`)
   })
 
-  test('streams events', async () => {
+  test('streams events over TLS', async () => {
     const { token } = await hub.as('administrator')
     const headers = { authorization: `Bearer ${token}`, accept: 'text/event-stream' }
     const path = '/events/v1/stream'
@@ -193,7 +193,7 @@ describe('the redirect from http to https', () => {
     return Object.assign(response, { body: await text(response) })
   }
 
-  test('sends pages to the base URL, independent of the host in the request', async () => {
+  test('redirects pages from http to the base URL, independent of the host in the request', async () => {
     const redirect = await startHttpRedirect({ host: '127.0.0.1', port: 0, baseUrl })
     try {
       const targets = [
@@ -211,7 +211,7 @@ describe('the redirect from http to https', () => {
     }
   })
 
-  test('refuses requests with other methods and explains it', async () => {
+  test('returns 426 for requests with data without TLS', async () => {
     const redirect = await startHttpRedirect({ host: '127.0.0.1', port: 0, baseUrl })
     try {
       const response = await send(redirect.port, { path: '/oauth/token', method: 'POST' })

@@ -89,7 +89,7 @@ for (const { name, versionArguments, configure } of programs) {
   const isInstalled = spawnSync(name, versionArguments).status === 0
   const skip = isInstalled ? false : `${name} is not installed: apt-get install ${name}`
 
-  describe(`behind ${name}`, { skip }, () => {
+  describe(`a platform behind ${name}`, { skip }, () => {
     const authority = testAuthority()
     const hosts = ['localhost', '*.remote.localhost']
     const folder = new PairFolder(serverCertificate(authority, { hosts }))
@@ -170,7 +170,7 @@ for (const { name, versionArguments, configure } of programs) {
 
     const bearer = () => ({ authorization: `Bearer ${admin.token}` })
 
-    test('redirects from http to the address of the platform', async () => {
+    test(`${name} redirects from http to the address of the platform`, async () => {
       const headers = { host: 'localhost' }
       const sent = httpRequest({ host: '127.0.0.1', port: ports.http, path: '/console?x=1', headers, agent: false })
       const [response] = (await once(sent.end(), 'response')) as [IncomingMessage]
@@ -179,7 +179,7 @@ for (const { name, versionArguments, configure } of programs) {
       assert.match(response.headers.location ?? '', /^https:\/\/localhost(?::\d+)?\/console\?x=1$/)
     })
 
-    test('passes the address of the client, and ignores an address that the client sends', async () => {
+    test(`${name} passes the address of the client, and ignores an address that the client sends`, async () => {
       const { status, body } = await send({
         path: '/authorization/v1/access-groups',
         method: 'POST',
@@ -195,7 +195,7 @@ for (const { name, versionArguments, configure } of programs) {
       )
     })
 
-    test('passes events at once', async () => {
+    test(`${name} passes events without delay`, async () => {
       const headers = { ...bearer(), accept: 'text/event-stream' }
       const { response, close } = await open({ path: '/events/v1/stream', headers })
       assert.equal(response.statusCode, 200)
@@ -208,7 +208,7 @@ for (const { name, versionArguments, configure } of programs) {
       close()
     })
 
-    test('passes large uploads', async () => {
+    test(`${name} passes large uploads`, async () => {
       const bytes = randomBytes(20 * 1024 * 1024)
       const { data } = await admin.updates.createArtefact({
         body: {
@@ -232,7 +232,7 @@ for (const { name, versionArguments, configure } of programs) {
       assert.equal(status, 200, body)
     })
 
-    test('passes the tunnel of a gateway and the streams of remote sessions', async () => {
+    test(`${name} passes the tunnel of a gateway and the streams of remote sessions`, async () => {
       const { gateway, assetId } = await createPlant(hub, admin)
       await using _connected = await connectGateway(hub, gateway, { url })
       const { id } = await createSession(admin, { assetId })
@@ -242,7 +242,7 @@ for (const { name, versionArguments, configure } of programs) {
       await until(() => client.bytes.length === block.length)
     })
 
-    test('passes the host names of web pages of devices', async () => {
+    test(`${name} passes the host names of web pages of devices`, async () => {
       const path = '/healthz'
       const { status, body } = await send({ path, host: '0198f0c2-0000-7000-8000-000000000001.remote.localhost' })
       assert.notEqual(status, 200)

@@ -62,7 +62,7 @@ const german: ProviderMessages = {
     invalid_subject: 'Der Identitätsanbieter hat kein gültiges Konto gesendet. Wenden Sie sich an Ihren Administrator.',
     user_disabled: 'Dieser Benutzer ist gesperrt. Wenden Sie sich an einen Administrator Ihres Mandanten.',
     provider_disabled:
-      'Dieser Identitätsanbieter ist deaktiviert. Melden Sie sich mit einem lokalen Konto an oder wenden Sie sich an Ihren Administrator.',
+      'Dieser Identitätsanbieter ist gesperrt. Melden Sie sich mit einem lokalen Konto an oder wenden Sie sich an Ihren Administrator.',
   },
 }
 

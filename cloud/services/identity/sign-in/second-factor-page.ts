@@ -29,7 +29,12 @@ export function secondFactorPage(
   const button =
     passkeyOptions === undefined
       ? ''
-      : passkeyForm(form, { ceremony: 'get', options: passkeyOptions, label: messages.usePasskey })
+      : passkeyForm(form, {
+          ceremony: 'get',
+          options: passkeyOptions,
+          label: messages.usePasskey,
+          separator: messages.separator,
+        })
   const content = `
     <h1>${messages.title}</h1>
     <p class="lead">${escaped(messages.as(form.account))}</p>
@@ -138,14 +143,14 @@ function codeForm({ pending, error }: SecondFactorForm, { label, hint, step, but
     </form>`
 }
 
-type PasskeyButton = { ceremony: 'get' | 'create'; options: WebAuthnJson; label: string }
+type PasskeyButton = { ceremony: 'get' | 'create'; options: WebAuthnJson; label: string; separator?: string }
 
 /** The form of the passkey button. It is hidden until the script runs, because it does not work without the script. */
-function passkeyForm({ pending }: SecondFactorForm, { ceremony, options, label }: PasskeyButton): string {
+function passkeyForm({ pending }: SecondFactorForm, { ceremony, options, label, separator }: PasskeyButton): string {
   const data = `data-ceremony="${ceremony}" data-options="${escaped(JSON.stringify(options))}"`
   return `<form method="post" action="${action}" id="passkey-form" ${data} hidden>
       ${hidden('pending', pending)}${hidden('step', 'passkey')}${hidden('passkey', '')}
-      <button type="submit">${label}</button>
+      <button type="submit">${label}</button>${separator === undefined ? '' : `<p class="separator">${separator}</p>`}
     </form>`
 }
 
@@ -179,7 +184,7 @@ async function usePasskey() {
     signature: toText(response.signature) } }
 }
 form.hidden = window.PublicKeyCredential === undefined
-if (form.dataset.ceremony === 'get') form.querySelector('button').focus()
+if (form.dataset.ceremony === 'get' && document.getElementById('error') === null) form.querySelector('button').focus()
 form.addEventListener('submit', (event) => {
   event.preventDefault()
   failed.hidden = true

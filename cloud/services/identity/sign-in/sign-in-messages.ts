@@ -35,7 +35,7 @@ export type SignInMessages = typeof english
 const german: SignInMessages = {
   signIn: 'Anmelden',
   to: (program) => `und weiter zu: ${program}`,
-  programs: { console: 'Konsole', cli: 'Befehlszeile' },
+  programs: { console: 'Konsole', cli: 'Kommandozeile' },
   name: 'Benutzername',
   nameHint: 'Zum Beispiel jane oder jane@mandant',
   password: 'Passwort',

@@ -21,7 +21,8 @@ export const signedOutMessages = messages({
     firstElse: 'sets another folder. Change the password after sign-in and delete the file.',
     startupFailed: 'The console could not be opened',
     wrongAddress: 'Sign-in is not possible at this address',
-    needsHttps: 'Sign-in requires HTTPS. Use a reverse proxy with TLS and set MILLWRIGHT_BASE_URL.',
+    needsHttps:
+      'Sign-in requires HTTPS. Configure a certificate (MILLWRIGHT_TLS_CERT, MILLWRIGHT_TLS_KEY) or a reverse proxy with TLS, and set MILLWRIGHT_BASE_URL.',
     configuredAddress: 'Sign-in only works at the configured address of this server:',
     setBaseUrl: 'If this address is wrong, set MILLWRIGHT_BASE_URL and restart the server.',
   },
@@ -45,7 +46,7 @@ export const signedOutMessages = messages({
     startupFailed: 'Die Konsole konnte nicht geöffnet werden',
     wrongAddress: 'Anmeldung an dieser Adresse nicht möglich',
     needsHttps:
-      'Die Anmeldung erfordert HTTPS. Verwenden Sie einen Reverse-Proxy mit TLS und setzen Sie MILLWRIGHT_BASE_URL.',
+      'Die Anmeldung erfordert HTTPS. Konfigurieren Sie ein Zertifikat (MILLWRIGHT_TLS_CERT, MILLWRIGHT_TLS_KEY) oder einen Reverse-Proxy mit TLS, und setzen Sie MILLWRIGHT_BASE_URL.',
     configuredAddress: 'Die Anmeldung funktioniert nur unter der konfigurierten Adresse dieses Servers:',
     setBaseUrl: 'Ist die Adresse falsch, setzen Sie MILLWRIGHT_BASE_URL und starten Sie den Server neu.',
   },

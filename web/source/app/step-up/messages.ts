@@ -4,7 +4,7 @@ import { messages } from '../language/language.ts'
 export const stepUpMessages = messages({
   en: {
     title: 'Confirm your identity',
-    lead: 'This action requires that you confirm your identity. After the confirmation, it continues.',
+    lead: 'To continue with this action, confirm your identity.',
     password: 'Password',
     code: 'Code',
     codeFromApp: 'Enter the code from your authenticator app, or a recovery code.',
@@ -16,8 +16,8 @@ export const stepUpMessages = messages({
     passkeyWaits: 'Follow the instructions of your browser or security key.',
     passkeyCancelled: 'The passkey was not used. Try again, or use another method.',
     provider: 'Sign in again',
-    providerLead: 'You sign in with an identity provider. A new window opens, in which you sign in again.',
-    providerWaits: 'Continue in the new window. This page then continues.',
+    providerLead: 'You sign in with an identity provider. Sign in there again, in a new window.',
+    providerWaits: 'Continue in the new window. The action continues here after the sign-in.',
     noMethod: 'Your account has no method to confirm your identity here. Sign out and sign in again.',
     idleTitle: 'Are you still there?',
     idleLead: (seconds: string) => `You will be signed out in ${seconds} seconds, because there was no activity.`,
@@ -25,7 +25,7 @@ export const stepUpMessages = messages({
   },
   de: {
     title: 'Identität bestätigen',
-    lead: 'Für diese Aktion müssen Sie Ihre Identität bestätigen. Danach wird sie fortgesetzt.',
+    lead: 'Bestätigen Sie Ihre Identität, um diese Aktion fortzusetzen.',
     password: 'Passwort',
     code: 'Code',
     codeFromApp: 'Geben Sie den Code aus Ihrer Authenticator-App oder einen Wiederherstellungscode ein.',
@@ -39,8 +39,9 @@ export const stepUpMessages = messages({
     provider: 'Erneut anmelden',
     providerLead:
       'Sie melden sich über einen Identitätsanbieter an. In einem neuen Fenster melden Sie sich dort erneut an.',
-    providerWaits: 'Fahren Sie im neuen Fenster fort. Danach geht es auf dieser Seite weiter.',
-    noMethod: 'Ihr Konto kann die Identität hier nicht bestätigen. Melden Sie sich ab und wieder an.',
+    providerWaits: 'Fahren Sie im neuen Fenster fort. Nach der Anmeldung wird die Aktion hier fortgesetzt.',
+    noMethod:
+      'Für Ihr Konto gibt es hier kein Verfahren zur Bestätigung der Identität. Melden Sie sich ab und wieder an.',
     idleTitle: 'Sind Sie noch da?',
     idleLead: (seconds: string) => `Sie werden in ${seconds} Sekunden abgemeldet, weil keine Aktivität erkannt wurde.`,
     stay: 'Angemeldet bleiben',

@@ -33,7 +33,7 @@ export function MappingCard({ provider, onChange }: MappingCardProps) {
     >
       <p className="quiet card-lead">{text.mappingsText}</p>
       {provider.mappings.length === 0 ? (
-        <p>{text.noMappings}</p>
+        <p className="card-lead">{text.noMappings}</p>
       ) : (
         <MappingTable mappings={provider.mappings} onRemove={setRemoved} />
       )}

@@ -211,7 +211,7 @@ function CheckResultView({ result: { isUsable, problems, endpoints } }: { result
   const text = useText(providerMessages)
   return (
     <>
-      <p>
+      <p className="card-lead">
         <StatusChip tone={isUsable ? 'good' : 'bad'}>{isUsable ? text.usable : text.unusable}</StatusChip>
       </p>
       {problems.length > 0 && (
@@ -221,7 +221,20 @@ function CheckResultView({ result: { isUsable, problems, endpoints } }: { result
           ))}
         </ul>
       )}
-      <KeyValueList items={Object.entries(endpoints).map(([name, value]) => ({ name, value: <code>{value}</code> }))} />
+      <KeyValueList
+        items={Object.entries(endpoints).map(([name, value]) => ({
+          name: endpointName(name, text),
+          value: <code>{value}</code>,
+        }))}
+      />
     </>
   )
+}
+
+/** Returns the label of an endpoint. `name` is its name in the discovery document. */
+function endpointName(name: string, text: (typeof providerMessages)['en']): string {
+  if (name === 'authorization_endpoint') return text.authorizationEndpoint
+  if (name === 'token_endpoint') return text.tokenEndpoint
+  if (name === 'jwks_uri') return text.keysEndpoint
+  return name === 'end_session_endpoint' ? text.signOutEndpoint : name
 }

@@ -55,7 +55,7 @@ export function RecoveryCodeCard({ count, hasFactor }: { count: number; hasFacto
   )
 }
 
-/** `RecoveryCodeDialog` shows new recovery codes. They are shown only once, so the user confirms that they are stored. */
+/** `RecoveryCodeDialog` shows new recovery codes. They are shown only once, so the user confirms that they are saved. */
 export function RecoveryCodeDialog({ codes, onClose }: { codes: readonly string[]; onClose: () => void }) {
   const text = useText(securityMessages)
   const { user } = useAppContext()
