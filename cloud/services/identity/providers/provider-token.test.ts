@@ -86,6 +86,20 @@ describe('access tokens of an identity provider', () => {
     assert.deepEqual([answers.map(({ status }) => status).join(), ids.size], [Array(8).fill(200).join(), 1])
   })
 
+  test('refuses a token whose audiences belong to providers of two tenants', async () => {
+    const other = await hub.anotherTenant()
+    const mallory = await hub.as('administrator', { tenant: other })
+    // Keycloak adds the audience "account" to the tokens of most clients.
+    await configure(mallory, provider.issuer, {
+      apiAudience: 'account',
+      mappings: [{ value: 'admins', role: 'operator' }],
+    })
+    const answer = await rights({ aud: ['account', apiAudience], groups: ['admins'] })
+    assert.equal(answer.status, 401)
+    assert.match(answer.text, /several identity providers/)
+    assert.equal((await rights({ aud: ['elsewhere', apiAudience], groups: ['admins'] })).status, 200)
+  })
+
   const now = () => Math.floor(Date.now() / 1000)
   const refused: [string, () => object, object?][] = [
     ['for another audience', () => ({ aud: 'another' })],

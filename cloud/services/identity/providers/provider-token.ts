@@ -69,24 +69,29 @@ async function verified(shared: IdentityContext, token: string, request: Anonymo
   })
 }
 
-/** Returns the provider of the issuer and audience that a token claims. The token is not verified yet. */
+/**
+ * Returns the provider of the issuer and audience that a token claims. The token is not verified yet. A token for the
+ * audiences of several providers is refused. Otherwise a tenant could take over the requests of another tenant that uses
+ * the same issuer.
+ */
 async function providerOf({ context: { database } }: IdentityContext, { iss, aud }: JWTPayload) {
-  const audiences = [aud ?? []].flat().slice(0, mostAudiences)
-  for (const audience of audiences) {
-    const key = issuerKey(String(iss), String(audience))
-    const found = await database.reference(async (handle) => {
-      const entry = await findDirectoryEntry(handle, { kind: 'issuer', key })
-      return entry && { entry, tenant: await findTenantById(handle, entry.tenantId) }
-    })
-    if (found?.tenant === undefined) continue
-    const { entry, tenant } = found
-    if (unavailabilityReason(tenant, 'api') !== undefined)
-      throw new TokenRefusal('the application api is not available for its tenant')
-    const provider = await database.read({ tenantId: tenant.id }, (handle) => findProvider(handle, entry.principalId))
-    if (provider === undefined || provider.disabled) throw new TokenRefusal('its identity provider is disabled')
-    return { tenantId: tenant.id, provider }
-  }
-  throw new TokenRefusal('no identity provider is configured for its issuer and audience')
+  const keys = [aud ?? []].flat().map((audience) => issuerKey(String(iss), String(audience)))
+  if (keys.length > mostAudiences) throw new TokenRefusal('it has too many audiences')
+  const entries = await database.reference(async (handle) => {
+    const found = []
+    for (const key of new Set(keys)) found.push(await findDirectoryEntry(handle, { kind: 'issuer', key }))
+    return found.filter((entry) => entry !== undefined)
+  })
+  const [entry, ...more] = entries
+  if (more.length > 0) throw new TokenRefusal('its audiences belong to several identity providers')
+  const tenant = entry && (await database.reference((handle) => findTenantById(handle, entry.tenantId)))
+  if (entry === undefined || tenant === undefined)
+    throw new TokenRefusal('no identity provider is configured for its issuer and audience')
+  if (unavailabilityReason(tenant, 'api') !== undefined)
+    throw new TokenRefusal('the application api is not available for its tenant')
+  const provider = await database.read({ tenantId: tenant.id }, (handle) => findProvider(handle, entry.principalId))
+  if (provider === undefined || provider.disabled) throw new TokenRefusal('its identity provider is disabled')
+  return { tenantId: tenant.id, provider }
 }
 
 /** Refuses ID tokens, logout tokens and refresh tokens. They have the same issuer and are signed with the same keys. */
