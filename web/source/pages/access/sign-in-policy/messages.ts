@@ -15,9 +15,10 @@ export const policyMessages = messages({
     stepUpHint:
       'Before these actions, users must have confirmed their identity recently: with a code, a passkey, the password, or a new sign-in at the identity provider.',
     credentials: 'Credentials: create, change, assign and delete',
-    remoteAccess: 'Remote access: open, approve and extend sessions, read recordings, change policies',
-    updates: 'Updates: start and approve campaigns, change trust anchors',
-    access: 'Access: users, service accounts, roles, assignments, identity providers and this policy',
+    remoteAccess: 'Remote access: connect, extend and approve sessions, play recordings, change policies and host keys',
+    updates: 'Updates: start, approve, resume and retry campaigns, change trust anchors and settings',
+    access:
+      'Access: change users, service accounts, roles, access groups, assignments, identity providers and this policy',
     stepUpMinutes: 'A confirmation is valid for (minutes)',
     sessionTitle: 'Sessions',
     sessionHint: 'Shorter limits apply to existing sessions immediately.',
@@ -42,9 +43,12 @@ export const policyMessages = messages({
     stepUpHint:
       'Vor diesen Aktionen müssen Benutzer ihre Identität kürzlich bestätigt haben: mit Code, Passkey, Passwort oder einer neuen Anmeldung beim Identitätsanbieter.',
     credentials: 'Zugangsdaten: anlegen, ändern, zuweisen und löschen',
-    remoteAccess: 'Fernzugriff: Sitzungen öffnen, freigeben und verlängern, Aufzeichnungen lesen, Richtlinien ändern',
-    updates: 'Updates: Kampagnen starten und freigeben, Vertrauensanker ändern',
-    access: 'Zugriff: Benutzer, Dienstkonten, Rollen, Zuweisungen, Identitätsanbieter und diese Richtlinie',
+    remoteAccess:
+      'Fernzugriff: Sitzungen öffnen, verlängern und freigeben, Aufzeichnungen abspielen, Richtlinien und Host-Schlüssel ändern',
+    updates:
+      'Updates: Kampagnen starten, freigeben, fortsetzen und wiederholen, Vertrauensanker und Einstellungen ändern',
+    access:
+      'Zugriff: Benutzer, Dienstkonten, Rollen, Zugriffsgruppen, Zuweisungen, Identitätsanbieter und diese Richtlinie ändern',
     stepUpMinutes: 'Gültigkeit einer Bestätigung (Minuten)',
     sessionTitle: 'Sitzungen',
     sessionHint: 'Kürzere Grenzen gelten sofort auch für bestehende Sitzungen.',
