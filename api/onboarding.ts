@@ -109,6 +109,7 @@ export const onboarding = contract({
       summary: 'Create a new gateway-config.json; invalidates the previous one',
       description: `Valid for ${onboardingLimits.configMinutes} minutes and for one enrolment. Shown once. Also requires \`inventory_write_asset_data\` in the access group of the gateway.`,
       access: 'glb_gateway_manage',
+      stepUp: 'access',
       params: id,
       answers: { 201: GatewayConfig },
       answersSecret: true,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Contract, isInternal, pathOf } from '@millwright/api/contract.ts'
+import { type Contract, isInternal, type Operation, pathOf } from '@millwright/api/contract.ts'
 import { contracts } from '@millwright/api/contracts.ts'
 import { type StepUpAction, stepUpActions } from '@millwright/api/sign-in-security.ts'
 import { decodeJwt } from 'jose'
@@ -333,4 +333,18 @@ test('marks operations of every kind of dangerous action, and no public or inter
     ),
   )
   assert.deepEqual(wrong, [])
+})
+
+test('marks every operation of people that returns a secret', () => {
+  // The operations of the own account always require a recent sign-in. Gateways have no second factor. A ticket opens a
+  // stream of a session that its user has opened after a confirmation.
+  const exempt = ['signed-in', 'glb_gateway_work']
+  const tickets: Operation = contracts['remote-access'].operations.createTicket
+  const unmarked = Object.values(contracts as Record<string, Contract>).flatMap(({ operations }) =>
+    Object.entries(operations)
+      .filter(([, operation]) => operation.answersSecret === true && operation.stepUp === undefined)
+      .filter(([, operation]) => !isInternal(operation) && !exempt.includes(operation.access) && operation !== tickets)
+      .map(([name]) => name),
+  )
+  assert.deepEqual(unmarked, [])
 })
