@@ -229,7 +229,9 @@ function addMappings(providers: Command, terminal: Terminal): void {
           throw usageError(`${value} is already mapped to ${role}.`)
         return [...mappings, { value, role, accessGroup }]
       })
-      await session.output.printText(`Users with ${value} get role ${role} at their next sign-in.`)
+      await session.output.printText(
+        `Users with ${value} get role ${role}${group === undefined ? '' : ` in ${group}`} at their next sign-in.`,
+      )
     },
   )
 

@@ -41,14 +41,14 @@ export async function requireOutranks(handle: Handle, caller: Pick<Caller, 'righ
 }
 
 /**
- * Throws if the tenant has no administrator left. It must be the last step of every transaction that revokes grants of
+ * Throws if the tenant has no local administrator left. It must be the last step of every transaction that revokes grants of
  * administrators, or disables or deletes principals.
  */
 export async function requireAdministrator(handle: Handle): Promise<void> {
   if (await hasAdministrator(handle)) return
   throw new Problem(
     'last_administrator',
-    'This is the last administrator of the tenant. Make another user an administrator first',
+    'This is the last local administrator of the tenant. Make another local user an administrator first',
   )
 }
 

@@ -76,6 +76,10 @@ const principalById = statement<PrincipalRow>(
 const principalByName = statement<PrincipalRow>(
   `select ${principalColumns} from principals where tenant_id = $1 and kind = $2 and name = $3`,
 )
+const principalOfAnyKind = statement<{ id: string }>(
+  `select id from principals
+   where tenant_id = $1 and kind in ('user', 'server_user', 'gateway', 'external') and name = $2 limit 1`,
+)
 const principalsByKind = statement<PrincipalRow>(
   `select ${principalColumns} from principals where tenant_id = $1 and kind = $2 order by name limit $3 offset $4`,
 )
@@ -107,6 +111,11 @@ export async function findPrincipalByName(
   { kind, name }: { kind: StoredPrincipalKind; name: string },
 ): Promise<PrincipalRow | undefined> {
   return handle.row(principalByName, kind, name)
+}
+
+/** Returns whether a principal of any kind has the name. */
+export async function isPrincipalName(handle: Handle, name: string): Promise<boolean> {
+  return (await handle.row(principalOfAnyKind, name)) !== undefined
 }
 
 export async function listPrincipals(

@@ -33,8 +33,11 @@ export function ownAccountHandlers(
       const { currentPassword, newPassword } = body.data
       const { principal, request } = caller
       const password = await database.read(caller, (handle) => store.findPassword(handle, principal.id))
-      if (password === undefined)
-        throw new Problem('conflict', 'Your account has no password: it signs in with a client secret or a key')
+      if (password === undefined) {
+        const isExternal = principal.kind === 'external'
+        const signIn = isExternal ? 'an identity provider. Change the password there' : 'a client secret or a key'
+        throw new Problem('conflict', `Your account has no password: it signs in with ${signIn}`)
+      }
       const attempt = { subject: `user ${principal.name}@${caller.tenantName}`, address: request.address }
       const signIn = { attempt, action: 'identity.changePassword', requestId: request.id, tenantId: caller.tenantId }
       const actor = { id: principal.id, kind: 'user' as const, name: principal.name }

@@ -5,9 +5,9 @@ import {
   deleteGrant,
   findAccessGroup,
   findPrincipal,
-  findPrincipalByName,
   insertGrant,
   insertPrincipal,
+  isPrincipalName,
   listMappedGrants,
   updatePrincipal,
 } from '../../../platform/access/store.ts'
@@ -141,12 +141,12 @@ async function compare(handle: Handle, { principalId, provider }: Target, mapped
 }
 
 /**
- * Returns a name for a new principal. If another principal has the same name, the issuer or the subject is added, because
- * a name at a provider is not unique.
+ * Returns a name for a new principal. If another principal of any kind has the same name, the issuer or the subject is
+ * added, because a name at a provider is not unique, and must not look like a local user in lists and in the audit trail.
  */
 async function freeName(handle: Handle, { claims, provider, subject }: Target): Promise<string> {
   const name = nameOf(claims, provider.nameClaim)
   for (const candidate of [name, `${name} (${provider.issuer})`, `${name} (${subject})`])
-    if ((await findPrincipalByName(handle, { kind: 'external', name: candidate })) === undefined) return candidate
+    if (!(await isPrincipalName(handle, candidate))) return candidate
   return `${name} (${externalPrincipalId(provider.issuer, subject)})`
 }

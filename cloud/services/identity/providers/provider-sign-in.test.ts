@@ -138,8 +138,11 @@ describe('sign-in with an identity provider', () => {
   test('does not sign in to a local account with the same name', async () => {
     const local = await person(hub, 'local-jane', 'administrator')
     const { accessToken } = await signIn({ sub: 'x', preferred_username: 'local-jane', email: 'local-jane@plant' })
-    assert.notEqual(decodeJwt(accessToken).sub, local.id)
-    assert.deepEqual(decodeJwt(accessToken).roles, [])
+    const { sub, roles } = decodeJwt(accessToken)
+    assert.notEqual(sub, local.id)
+    assert.deepEqual(roles, [])
+    const { data } = await admin.identity.readUser({ params: { id: String(sub) } })
+    assert.equal(data.name, `local-jane (${provider.issuer})`)
   })
 
   test('creates one account for concurrent first sign-ins of a user', async () => {

@@ -243,7 +243,7 @@ async function requireMappings(
       throw invalid(
         'invalid_body',
         `mappings/${index}/role`,
-        `The role ${role} contains ${administrativePermission}. Set mayGrantAdministrator if the provider can grant this role.`,
+        `The role ${role} contains ${administrativePermission}. Set mayGrantAdministrator (--administrators allow) if the provider can grant this role, or remove the mapping.`,
       )
     }
     if (accessGroup !== null && (await findAccessGroup(handle, accessGroup)) === undefined) {
