@@ -141,8 +141,8 @@ async function compare(handle: Handle, { principalId, provider }: Target, mapped
 }
 
 /**
- * Returns a name for a new principal. If another principal of any kind has the same name, the issuer or the subject is
- * added, because a name at a provider is not unique, and must not look like a local user in lists and in the audit trail.
+ * Returns a name for a new principal. A name at a provider is not unique. If another principal of any kind has the same
+ * name, the issuer or the subject is added, so that lists and the audit trail do not show the name of another principal.
  */
 async function freeName(handle: Handle, { claims, provider, subject }: Target): Promise<string> {
   const name = nameOf(claims, provider.nameClaim)
