@@ -1,6 +1,7 @@
 import type { Handle, Transaction } from '../../../platform/database/database.ts'
 import { statement } from '../../../platform/database/statement.ts'
 import type { EndedSession } from '../store.ts'
+import type { MappedRole } from './claims.ts'
 
 /** Statements on the accounts of people at identity providers, and on their sessions. */
 
@@ -42,6 +43,17 @@ export type ExternalAccountInput = {
 export async function putExternalAccount(tx: Transaction, account: ExternalAccountInput): Promise<void> {
   const { principalId, providerId, issuer, subject, claimsAt, signInAt } = account
   await tx.run(putAccount, principalId, providerId, issuer, subject, claimsAt, signInAt)
+}
+
+const manualRoles = statement<MappedRole>(
+  `select distinct g.role, g.access_group_id as "accessGroupId" from grants g
+   join external_accounts a on a.tenant_id = $1 and a.principal_id = g.principal_id
+   where g.tenant_id = $1 and g.provider_id is null and a.issuer = $2`,
+)
+
+/** Returns the roles that people granted to the accounts of an issuer, each once. */
+export function listManualRoles(handle: Handle, issuer: string): Promise<MappedRole[]> {
+  return handle.rows(manualRoles, issuer)
 }
 
 const accounts = 'select a.principal_id from external_accounts a where a.tenant_id = $1 and a.provider_id = $2'

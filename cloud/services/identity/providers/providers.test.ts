@@ -173,6 +173,24 @@ describe('configuration of identity providers', () => {
     })
   })
 
+  test('does not let a caller take over accounts with manual grants that the caller does not hold', async () => {
+    const name = 'provider-manager'
+    await admin.authorization.createRole({ body: { data: { name, permissions: ['glb_access_manage'] } } })
+    const manager = await hub.as(name)
+    const { id } = await configure(admin, provider.issuer)
+    const { accessToken } = await signIn(id, { sub: 'boss' })
+    const principal = String(decodeJwt(accessToken).sub)
+    const grant = await admin.authorization.createGrant({ body: { data: { principal, role: 'administrator' } } })
+    for (const change of [{ clientId: 'mine' }, { clientSecret: 'x' }, { apiAudience: 'mine' }])
+      await assert.rejects(update(id, change, manager), { code: 'would_escalate' })
+    await admin.identity.deleteIdentityProvider({ params: { id } })
+    await assert.rejects(configure(manager, provider.issuer, { clientId: 'mine' }), { code: 'would_escalate' })
+
+    await admin.authorization.deleteGrant({ params: { id: grant.data.id } })
+    const again = await configure(manager, provider.issuer, { clientId: 'mine' })
+    await manager.identity.deleteIdentityProvider({ params: { id: again.id } })
+  })
+
   test('does not count administrators of a provider as the last administrator', async () => {
     const other = await hub.anotherTenant()
     const only = await hub.as('administrator', { tenant: other })

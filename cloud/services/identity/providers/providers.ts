@@ -21,6 +21,7 @@ import { putDirectoryEntry, removeDirectoryEntries } from '../../../platform/ten
 import type { IdentityContext } from '../context.ts'
 import { keyOf } from './claims.ts'
 import { administrativePermission } from './external-account.ts'
+import { listManualRoles } from './external-account-store.ts'
 import { endProviderSessions } from './provider-session.ts'
 import * as store from './provider-store.ts'
 
@@ -62,6 +63,7 @@ export function providerHandlers(shared: IdentityContext): Pick<Handlers<typeof 
       const created = await database.transaction(caller, async (tx) => {
         await changeAccess(tx)
         await requireRoom(tx, row)
+        await requireCoversAccounts(tx, caller, row.issuer)
         await requireMappings(tx, caller, row)
         const sealedClientSecret = await sealed(context, tx, { id, clientSecret })
         await store.insertProvider(tx, { ...row, sealedClientSecret })
@@ -95,6 +97,7 @@ export function providerHandlers(shared: IdentityContext): Pick<Handlers<typeof 
         const after = { ...before, ...fields }
         requireOwnAudience(after)
         await requireCoversMappings(tx, caller, before.mappings)
+        await requireCoversAccounts(tx, caller, before.issuer)
         await requireMappings(tx, caller, after)
         if (clientSecret !== undefined) after.sealedClientSecret = await sealed(context, tx, { id, clientSecret })
         await store.updateProvider(tx, after)
@@ -261,6 +264,15 @@ async function requireMappings(
 async function requireCoversMappings(handle: Handle, caller: Caller, mappings: readonly store.Mapping[]) {
   for (const { role, accessGroup = null } of mappings)
     requireCovers(caller, (await findPermissions(handle, role)) ?? [], accessGroup)
+}
+
+/**
+ * Requires that the caller holds all permissions that people granted to the accounts of an issuer. Without this rule, a
+ * caller with an own client at the issuer could sign in as these accounts.
+ */
+async function requireCoversAccounts(handle: Handle, caller: Caller, issuer: string): Promise<void> {
+  for (const { role, accessGroupId } of await listManualRoles(handle, issuer))
+    requireCovers(caller, (await findPermissions(handle, role)) ?? [], accessGroupId)
 }
 
 type Secret = { id: string; clientSecret: string | null }
