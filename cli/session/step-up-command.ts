@@ -7,7 +7,10 @@ export function addCommands(stepUp: Command, terminal: Terminal): void {
   platformCommand(stepUp, terminal, async (session) => {
     await session.confirmIdentity()
     const { stepUpMinutes } = (await session.api(identity).readSignInPolicy({})).data
-    await session.output.done(`Your identity is confirmed for ${stepUpMinutes} ${stepUpMinutes === 1 ? 'minute' : 'minutes'}.`, { data: { stepUpMinutes } })
+    await session.output.done(
+      `Your identity is confirmed for ${stepUpMinutes} ${stepUpMinutes === 1 ? 'minute' : 'minutes'}.`,
+      { data: { stepUpMinutes } },
+    )
   }).addHelpText(
     'after',
     `
