@@ -189,7 +189,7 @@ async function start(shared: IdentityContext, { tenant, provider, request, cooki
   const state = createOpaqueToken(tenant.id)
   const isLogin = request.prompt === 'login' || request.maxAgeSeconds !== undefined
   const values: SignInValues = { nonce: client.randomNonce(), verifier: client.randomPKCECodeVerifier(), isLogin }
-  const sent = readCookie(cookies, browserCookie)
+  const sent = readCookie(cookies, browserCookie, baseUrl)
   const browser = sent !== undefined && browserValue.test(sent) ? sent : randomBytes(32).toString('base64url')
   await context.database.transaction({ tenantId: tenant.id }, async (tx) => {
     const owner = store.signInOwner(state.hash.toString('hex'))
@@ -213,7 +213,6 @@ async function start(shared: IdentityContext, { tenant, provider, request, cooki
   })
   const cookie = setCookie(browserCookie, browser, {
     seconds: limits.seconds,
-    path: '/oauth',
     sameSite: 'Lax',
     baseUrl,
   })
@@ -225,7 +224,7 @@ type Returned = { state: unknown; cookies: string | undefined }
 /** Returns the sign-in of a state and a browser. A state counts once. */
 async function take({ context }: IdentityContext, { state, cookies }: Returned) {
   const token = readOpaqueToken(typeof state === 'string' ? state : undefined)
-  const browser = readCookie(cookies, browserCookie)
+  const browser = readCookie(cookies, browserCookie, context.settings.baseUrl)
   if (token === undefined || browser === undefined || !browserValue.test(browser)) return undefined
   const tenant = await context.database.reference((handle) => findTenantById(handle, token.tenantId))
   if (tenant === undefined) return undefined

@@ -113,7 +113,7 @@ export async function continueAfterPassword(
     await store.insertPending(tx, {
       hash: token.hash,
       principalId,
-      browser: browserOf(headers) ?? Buffer.alloc(0),
+      browser: browserOf(headers, shared.context.settings.baseUrl) ?? Buffer.alloc(0),
       query: queryOf(request),
       expiresAt: new Date(now + signInLimits.pendingSeconds * 1000).toISOString(),
     })
@@ -130,7 +130,7 @@ async function findStep(
 ): Promise<Step | undefined> {
   const { database, settings } = context
   const token = readOpaqueToken(text)
-  const browser = browserOf(headers)
+  const browser = browserOf(headers, settings.baseUrl)
   const isForeign = headers.origin !== undefined && headers.origin !== new URL(settings.baseUrl).origin
   if (token === undefined || browser === undefined || isForeign) return undefined
   const tenant = await database.reference((handle) => findTenantById(handle, token.tenantId))
@@ -143,8 +143,8 @@ async function findStep(
   return { tenant, token: { text, hash: token.hash }, pending, request: reading.request, headers, visitor }
 }
 
-function browserOf(headers: Headers): Buffer | undefined {
-  const cookie = readCookie(headers.cookie, formCookie)
+function browserOf(headers: Headers, baseUrl: string): Buffer | undefined {
+  const cookie = readCookie(headers.cookie, formCookie, baseUrl)
   return cookie === undefined ? undefined : hashOf(cookie)
 }
 

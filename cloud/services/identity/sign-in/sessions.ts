@@ -22,8 +22,8 @@ const sessionCookie = 'millwright_session'
 /** The lifetime of a code. One minute is enough, because the browser passes the code directly to the program. */
 const codeSeconds = 60
 
-export function sessionTokenOf(cookies: string | undefined): OpaqueToken | undefined {
-  return readOpaqueToken(readCookie(cookies, sessionCookie))
+export function sessionTokenOf(cookies: string | undefined, baseUrl: string): OpaqueToken | undefined {
+  return readOpaqueToken(readCookie(cookies, sessionCookie, baseUrl))
 }
 
 /** `authenticatedAt` is the time when the user last proved their identity, in milliseconds since 1970. */
@@ -34,7 +34,7 @@ export type Session = { id: string; tenant: Tenant; access: PrincipalAccess; aut
  * may no longer sign in.
  */
 export async function findSession(context: Context, cookies: string | undefined): Promise<Session | undefined> {
-  const token = sessionTokenOf(cookies)
+  const token = sessionTokenOf(cookies, context.settings.baseUrl)
   if (token === undefined) return undefined
   const tenant = await context.database.reference((handle) => findTenantById(handle, token.tenantId))
   if (tenant === undefined || unavailabilityReason(tenant, 'ui') !== undefined) return undefined
@@ -95,7 +95,7 @@ export async function useSession(tx: Transaction, id: string, address: string | 
 
 /** Ends the session that the browser had before the sign-in. */
 export async function endSessionBefore(context: Context, cookies: string | undefined): Promise<void> {
-  const token = sessionTokenOf(cookies)
+  const token = sessionTokenOf(cookies, context.settings.baseUrl)
   if (token === undefined) return
   await context.database.transaction({ tenantId: token.tenantId }, async (tx) => {
     const session = await store.findSession(tx, token.hash)
@@ -128,9 +128,9 @@ export async function issueCode(tx: Transaction, issuer: string, { sessionId, ac
 }
 
 export function keepSession({ token, cookieSeconds }: StartedSession, baseUrl: string): string {
-  return setCookie(sessionCookie, token, { seconds: cookieSeconds, path: '/oauth', sameSite: 'Lax', baseUrl })
+  return setCookie(sessionCookie, token, { seconds: cookieSeconds, sameSite: 'Lax', baseUrl })
 }
 
 export function forgetSession(baseUrl: string): string {
-  return setCookie(sessionCookie, '', { seconds: 0, path: '/oauth', sameSite: 'Lax', baseUrl })
+  return setCookie(sessionCookie, '', { seconds: 0, sameSite: 'Lax', baseUrl })
 }

@@ -176,6 +176,19 @@ test('sets a session cookie that scripts and other sites cannot read, and replac
   assert.equal((await old.open(authorizePath(hub))).status, 200, 'the old session has ended')
 })
 
+test('accepts with https only cookies that no page on another host of the domain can set', async () => {
+  await using hub = await testHub({ baseUrl: 'https://millwright.test' })
+  const jane = await person(hub, 'jane.doe')
+  const { browser } = await signedIn(hub, jane.signInName)
+  for (const [name, { attributes }] of browser.cookies) {
+    assert.match(name, /^__Host-millwright_/)
+    assert.match(attributes, /; Path=\/; HttpOnly; SameSite=(?:Lax|Strict); Secure$/)
+  }
+  assert.equal((await browser.open(authorizePath(hub))).status, 302)
+  const cookie = [...browser.cookies].map(([name, { value }]) => `${name.replace('__Host-', '')}=${value}`).join('; ')
+  assert.equal((await new Browser(hub).open(authorizePath(hub), { cookie })).status, 200, 'the form is shown')
+})
+
 test('redirects without a form when the user is signed in, unless the client requests prompt=login', async () => {
   await using hub = await testHub()
   const jane = await person(hub, 'jane.doe')

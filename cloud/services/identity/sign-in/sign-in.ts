@@ -122,10 +122,13 @@ async function showForm({ context }: IdentityContext, request: AuthorizationRequ
   const { baseUrl } = context.settings
   const query = queryOf(request)
   const language = languageFor(options.headers['accept-language'])
-  const { browser, proof } = createFormProof(context.secrets, query, readCookie(options.headers.cookie, formCookie))
+  const { browser, proof } = createFormProof(
+    context.secrets,
+    query,
+    readCookie(options.headers.cookie, formCookie, baseUrl),
+  )
   const cookie = setCookie(formCookie, browser, {
     seconds: formCookieSeconds,
-    path: '/oauth',
     sameSite: 'Strict',
     baseUrl,
   })
@@ -161,8 +164,9 @@ export function isOwnForm(
   request: AuthorizationRequest,
   { origin, cookies, proof }: Sender,
 ): boolean {
-  if (origin !== undefined && origin !== new URL(context.settings.baseUrl).origin) return false
-  const browser = readCookie(cookies, formCookie)
+  const { baseUrl } = context.settings
+  if (origin !== undefined && origin !== new URL(baseUrl).origin) return false
+  const browser = readCookie(cookies, formCookie, baseUrl)
   return isFormProof(context.secrets, { browser, proof, query: queryOf(request) })
 }
 

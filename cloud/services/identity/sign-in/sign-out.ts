@@ -19,7 +19,7 @@ export function signOutHandlers(shared: IdentityContext): Pick<Handlers<typeof i
     async signOut({ body, headers }, visitor) {
       const { baseUrl } = settings
       const foreign = headers.origin !== undefined && headers.origin !== new URL(baseUrl).origin
-      const session = foreign ? undefined : sessionTokenOf(headers.cookie)
+      const session = foreign ? undefined : sessionTokenOf(headers.cookie, baseUrl)
       const refresh = readOpaqueToken(typeof body.refresh_token === 'string' ? body.refresh_token : undefined)
       let provider: ProviderLogout | undefined
       if (session !== undefined) {
