@@ -83,7 +83,7 @@ async function profileBearer(profiles: Profiles, name: string, url: string | und
           async replaceTokens(tokens) {
             const old = await profiles.withLock(name, async () => {
               const stored = (await profiles.find(name)) ?? profile
-              current = withTokens(stored, tokens)
+              current = { ...stored, ...tokens }
               await profiles.put(name, current)
               return stored
             })
@@ -93,8 +93,8 @@ async function profileBearer(profiles: Profiles, name: string, url: string | und
   }
 }
 
-function isValid({ expires }: { expires: number }): boolean {
-  return Date.now() < expires - renewBeforeMs
+function isValid({ expires, renewAt = expires }: { expires: number; renewAt?: number }): boolean {
+  return Date.now() < Math.min(expires - renewBeforeMs, renewAt)
 }
 
 /** Renews the token of a profile, unless another command has already renewed it. */
@@ -108,7 +108,7 @@ async function renew(
   const tokens = await requestToken(profile.url, renewalForm(profile)).catch((error: unknown) => {
     throw error instanceof TokenRefusal ? signInAgain(name, error) : error
   })
-  const next = withTokens(profile, tokens)
+  const next: Profile = { ...profile, ...tokens }
   await profiles.put(name, next)
   return next
 }
@@ -116,11 +116,6 @@ async function renew(
 function renewalForm(profile: Profile): Record<string, string> {
   if (profile.kind === 'program') return byClientSecret(profile.clientId, profile.clientSecret)
   return { grant_type: 'refresh_token', client_id: 'cli', refresh_token: profile.refreshToken }
-}
-
-function withTokens(profile: Profile, { accessToken, expires, refreshToken }: Tokens): Profile {
-  if (profile.kind === 'program' || refreshToken === undefined) return { ...profile, accessToken, expires }
-  return { ...profile, accessToken, expires, refreshToken }
 }
 
 function signInAgain(name: string, cause?: TokenRefusal): CommandError {

@@ -15,7 +15,14 @@ export type Profile = {
   accessToken: string
   /** The time when the access token expires, in milliseconds since 1970. */
   expires: number
-} & ({ kind: 'person'; refreshToken: string } | { kind: 'program'; clientId: string; clientSecret: string })
+} & (Person | { kind: 'program'; clientId: string; clientSecret: string })
+
+type Person = {
+  kind: 'person'
+  refreshToken: string
+  /** The time from which commands renew the tokens, before they expire. A renewal counts as a use of the session. */
+  renewAt?: number
+}
 
 /** The age at which a lock is stale, for example because its process was killed. */
 const lockMs = 20_000

@@ -70,6 +70,19 @@ describe('users', () => {
     assert.equal(new Set(ends.map(({ out }) => out)).size, 1, 'one command renewed the token for all')
   })
 
+  test('commands renew the token long before it expires, because a renewal counts as a use of the session', async () => {
+    const june = await person(platform.hub, 'june', 'viewer')
+    await signIn(june.signInName)
+    const first = profile()
+    await platform.run(['whoami'])
+    assert.equal(profile().refreshToken, first.refreshToken, 'a new token is not renewed')
+    assert.ok(first.renewAt < Date.now() + (first.expires - Date.now()) / 9, 'much earlier than the expiry')
+    change({ renewAt: Date.now() })
+    assert.equal((await platform.run(['whoami'])).code, 0)
+    assert.notEqual(profile().refreshToken, first.refreshToken)
+    assert.ok(profile().renewAt > Date.now())
+  })
+
   test('exits with 3 and prints the next step when the session has ended', async () => {
     const joan = await person(platform.hub, 'joan', 'viewer')
     await signIn(joan.signInName, '--profile', 'plant')

@@ -1,7 +1,13 @@
 import { CommandError, exitCodes } from '../output/error-report.ts'
 import { notAPlatform, unreachable } from './address.ts'
 
-export type Tokens = { accessToken: string; expires: number; refreshToken?: string }
+export type Tokens = { accessToken: string; expires: number; refreshToken?: string; renewAt?: number }
+
+/**
+ * While commands use a session, they renew its token this many times within the lifetime of the token. The platform
+ * records a renewal as the use of the session, and a token expires with the idle limit of the session at the latest.
+ */
+const renewalsPerLifetime = 10
 
 type Answer = {
   access_token?: string
@@ -41,11 +47,10 @@ export async function requestToken(url: string, form: Record<string, string>): P
     if (answer.error === undefined) throw notAPlatform(url, response.status)
     throw new TokenRefusal(answer.error, `Sign-in failed: ${answer.error_description ?? answer.error}.`)
   }
-  return {
-    accessToken: answer.access_token,
-    expires: requestedAt + (answer.expires_in ?? 0) * 1000,
-    ...(answer.refresh_token === undefined ? {} : { refreshToken: answer.refresh_token }),
-  }
+  const { access_token: accessToken, expires_in: seconds = 0, refresh_token: refreshToken } = answer
+  const tokens = { accessToken, expires: requestedAt + seconds * 1000 }
+  if (refreshToken === undefined) return tokens
+  return { ...tokens, refreshToken, renewAt: requestedAt + (seconds * 1000) / renewalsPerLifetime }
 }
 
 export function byClientSecret(clientId: string, clientSecret: string): Record<string, string> {
