@@ -38,7 +38,7 @@ function channelCredentials({ certificate, key, authority }: ClientTls): Channel
   return credentials.createSsl(buffer(authority), buffer(key), buffer(certificate))
 }
 
-/** Returns a client with an own connection. */
+/** Returns a client with its own connection. */
 export function tlsClient(target: string, tls?: ClientTls): Client {
   const channel = tls === undefined ? credentials.createInsecure() : channelCredentials(tls)
   return new Client(target, channel, {

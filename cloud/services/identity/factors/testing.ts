@@ -45,7 +45,7 @@ export function readStep({ text }: RawAnswer) {
   const options = attribute(/data-options="([^"]*)"/)
   return {
     pending: attribute(/name="pending" value="([^"]*)"/),
-    secret: attribute(/<code id="secret">([^<]*)</),
+    secret: attribute(/<code id="secret">([^<]*)</).replaceAll(' ', ''),
     options: options === '' ? undefined : (JSON.parse(options) as PasskeyOptions),
     recoveryCodes: [...text.matchAll(/<li><code>([^<]*)</g)].map(([, code = '']) => code),
     error: attribute(/id="error" role="alert">([^<]*)</),

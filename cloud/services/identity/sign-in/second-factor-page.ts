@@ -66,7 +66,7 @@ export function enrolmentPage(
     <p class="hint">${messages.scan}</p>
     <div class="qr" role="img" aria-label="${messages.qrCode}">${setup.qrCode}</div>
     <p class="hint">${messages.typeIn}</p>
-    <p><code id="secret">${escaped(setup.secret)}</code></p>
+    <p><code id="secret">${escaped(inGroups(setup.secret))}</code></p>
     ${codeForm(form, { label: messages.appCode, step: 'totp', button: messages.confirm })}${passkey}
     <p class="other"><a href="/oauth/authorize?${escaped(form.query)}">${messages.otherAccount}</a></p>`
   return show(form, { title: messages.enrol, content, script: passkeyOptions !== undefined }, options)
@@ -118,6 +118,11 @@ function show(form: SecondFactorForm, { title, content, script }: Shown, options
       : { title: shownTitle, content, formAction },
     options,
   )
+}
+
+/** Separates a secret into groups of four characters, which are easier to type. */
+function inGroups(secret: string): string {
+  return secret.match(/.{1,4}/g)?.join(' ') ?? secret
 }
 
 function alertOf(error: string | undefined): string {

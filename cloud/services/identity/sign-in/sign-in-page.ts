@@ -132,7 +132,7 @@ main { width: 100%; max-width: 25rem; padding: 2.25rem 2rem; background: var(--c
   box-shadow: 0 1px 2px rgb(0 0 0 / .12), 0 12px 32px rgb(0 0 0 / .1); }
 .brand { display: flex; align-items: center; gap: .6rem; margin: 0 0 1.75rem; font-weight: 600; }
 .brand svg { color: #2bb3a8; }
-h1, h2 { margin: 0; font-size: 1.6rem; line-height: 1.2; font-weight: 600; }
+h1, h2 { margin: 0; font-size: 1.6rem; line-height: 1.2; font-weight: 600; overflow-wrap: anywhere; }
 h2 { margin-top: 1.75rem; font-size: 1.1rem; }
 .lead { margin: .35rem 0 1.5rem; color: var(--quiet); }
 label { display: block; margin: 1.1rem 0 .35rem; font-weight: 600; }

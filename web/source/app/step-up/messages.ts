@@ -10,6 +10,9 @@ export const stepUpMessages = messages({
     codeFromApp: 'Enter the code from your authenticator app, or a recovery code.',
     recoveryCode: 'Enter a recovery code.',
     enterPassword: 'Enter your password',
+    wrongPassword: 'The password is wrong.',
+    wrongCode:
+      'The code is wrong or was already used. Enter the current code of your authenticator app, or an unused recovery code.',
     enterCode: 'Enter a code',
     confirm: 'Confirm',
     passkey: 'Use passkey',
@@ -31,6 +34,9 @@ export const stepUpMessages = messages({
     codeFromApp: 'Geben Sie den Code aus Ihrer Authenticator-App oder einen Wiederherstellungscode ein.',
     recoveryCode: 'Geben Sie einen Wiederherstellungscode ein.',
     enterPassword: 'Passwort eingeben',
+    wrongPassword: 'Das Passwort ist falsch.',
+    wrongCode:
+      'Der Code ist falsch oder wurde bereits verwendet. Geben Sie den aktuellen Code Ihrer Authenticator-App oder einen unbenutzten Wiederherstellungscode ein.',
     enterCode: 'Code eingeben',
     confirm: 'Bestätigen',
     passkey: 'Passkey verwenden',

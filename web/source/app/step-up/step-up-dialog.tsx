@@ -94,7 +94,7 @@ function SecretForm({ kind, hint, onConfirm }: SecretFormProps) {
     } catch (failure) {
       if (!isFailure(failure, 'wrong_password') && !isFailure(failure, 'wrong_code')) throw failure
       setSecret('')
-      setError(`${failure.message}.`)
+      setError(kind === 'password' ? text.wrongPassword : text.wrongCode)
       input.current?.focus()
     }
   }

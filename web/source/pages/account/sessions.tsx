@@ -12,6 +12,7 @@ import { Loading } from '../../components/feedback/loading.tsx'
 import { ProblemMessage } from '../../components/feedback/problem-message.tsx'
 import { showError, showSuccess } from '../../components/feedback/toast.ts'
 import { Card } from '../../components/page/card.tsx'
+import { deviceName } from '../access/sessions/device-name.ts'
 import { sessionMessages } from '../access/sessions/messages.ts'
 import { SessionTable } from '../access/sessions/session-table.tsx'
 import { accountMessages } from './messages.ts'
@@ -76,14 +77,19 @@ function SessionActions({ session, onEnd }: { session: Session; onEnd: () => voi
         <button
           type="button"
           className="link-button"
-          aria-label={text.confirmOf(session.device)}
+          aria-label={text.confirmOf(deviceName(session, text))}
           onClick={() => confirm(session.id)}
         >
           {text.confirm}
         </button>
       )}{' '}
       {!session.isCurrent && (
-        <button type="button" className="link-button" aria-label={text.endOf(session.device)} onClick={onEnd}>
+        <button
+          type="button"
+          className="link-button"
+          aria-label={text.endOf(deviceName(session, text))}
+          onClick={onEnd}
+        >
           {text.end}
         </button>
       )}
@@ -91,7 +97,7 @@ function SessionActions({ session, onEnd }: { session: Session; onEnd: () => voi
   )
 }
 
-/** Returns a function that confirms that the user knows a new sign-in. */
+/** Returns a function that confirms a sign-in with a new device. */
 export function useConfirmSession(): (id: string) => Promise<void> {
   const text = useText(sessionMessages)
   const api = useApi()
@@ -119,7 +125,7 @@ export function EndDialog({ session, onClose }: { session: Session; onClose: () 
   }
   return (
     <ConfirmDialog title={text.endTitle} action={text.end} isDangerous onConfirm={end} onClose={onClose}>
-      <p>{text.endText(session.device)}</p>
+      <p>{text.endText(deviceName(session, text))}</p>
     </ConfirmDialog>
   )
 }

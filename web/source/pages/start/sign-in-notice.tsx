@@ -7,6 +7,8 @@ import { useState } from 'react'
 import { useOperationQuery } from '../../app/api/queries.ts'
 import { useFormats, useText } from '../../app/language/language-context.tsx'
 import { Icon } from '../../components/values/icon.tsx'
+import { deviceName } from '../access/sessions/device-name.ts'
+import { sessionMessages } from '../access/sessions/messages.ts'
 import { EndDialog, useConfirmSession } from '../account/sessions.tsx'
 import { startMessages } from './messages.ts'
 
@@ -24,10 +26,11 @@ export function SignInNotice() {
 
 function Notice({ session }: { session: Session }) {
   const text = useText(startMessages)
+  const device = deviceName(session, useText(sessionMessages))
   const formats = useFormats()
   const confirm = useConfirmSession()
   const [isEnding, setEnding] = useState(false)
-  const { device, address, createdTimestamp, isCurrent } = session
+  const { address, createdTimestamp, isCurrent } = session
   return (
     <section className="notice" data-tone="warning" aria-label={text.newSignIn}>
       <Icon name={iconWarning} />

@@ -101,7 +101,7 @@ function MappingTable({ mappings, onRemove }: MappingTableProps) {
   )
 }
 
-/** `AdministrationSwitch` allows after a confirmation that groups grant roles which manage access. */
+/** `AdministrationSwitch` allows after a confirmation that groups grant roles that can manage access. */
 function AdministrationSwitch({ provider, onChange }: MappingCardProps) {
   const text = useText(providerMessages)
   const [isAsking, setAsking] = useState(false)

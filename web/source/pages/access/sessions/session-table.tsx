@@ -3,6 +3,7 @@ import type { ReactNode } from 'react'
 import { useText } from '../../../app/language/language-context.tsx'
 import { StatusChip } from '../../../components/values/status-chip.tsx'
 import { Time } from '../../../components/values/time.tsx'
+import { deviceName } from './device-name.ts'
 import { sessionMessages } from './messages.ts'
 
 type SessionTableProps = {
@@ -53,11 +54,12 @@ export function SessionTable({ sessions, actions }: SessionTableProps) {
   )
 }
 
-function Device({ session: { device, client, isCurrent, isUnfamiliar } }: { session: Session }) {
+function Device({ session }: { session: Session }) {
+  const { client, isCurrent, isUnfamiliar } = session
   const text = useText(sessionMessages)
   return (
     <>
-      {device}
+      {deviceName(session, text)}
       <span className="where">
         {client === 'console' ? text.console : client === 'cli' ? text.commandLine : client}
       </span>

@@ -55,7 +55,7 @@ export const policyMessages = messages({
     idleMinutes: 'Abmelden bei Inaktivität nach (Minuten)',
     absoluteHours: 'Abmelden spätestens nach (Stunden)',
     range: (lowest: string, highest: string) => `Von ${lowest} bis ${highest}`,
-    equals: (duration: string) => `Entspricht ${duration}`,
+    equals: (duration: string) => `Dauer: ${duration}`,
     save: 'Richtlinie speichern',
     saved: 'Anmelderichtlinie gespeichert',
   },

@@ -95,7 +95,7 @@ function EnrolmentDialog({ secret: { secret, qrCode }, onConfirmed, onClose }: E
       await onConfirmed(data.recoveryCodes)
     } catch (failure) {
       if (!isFailure(failure, 'wrong_code')) throw failure
-      setError(`${failure.message}.`)
+      setError(text.codeWrong)
     }
   }
   const submit = () => {

@@ -27,6 +27,7 @@ export const securityMessages = messages({
     enterCode: 'Then enter the code that the app shows.',
     code: 'Code',
     codeMissing: 'Enter the code of the app',
+    codeWrong: 'The code is wrong. Check the time of your phone, and enter the current code of the app.',
     confirm: 'Confirm',
     passkeys: 'Passkeys',
     passkeysText:
@@ -96,6 +97,8 @@ export const securityMessages = messages({
     enterCode: 'Geben Sie danach den Code ein, den die App anzeigt.',
     code: 'Code',
     codeMissing: 'Code der App eingeben',
+    codeWrong:
+      'Der Code ist falsch. Prüfen Sie die Uhrzeit des Smartphones und geben Sie den aktuellen Code der App ein.',
     confirm: 'Bestätigen',
     passkeys: 'Passkeys',
     passkeysText:
