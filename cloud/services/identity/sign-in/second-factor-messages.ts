@@ -60,7 +60,7 @@ const german: SecondFactorMessages = {
   passkeyReason: 'Verwenden Sie statt einer App die Bildschirmsperre dieses Geräts oder einen Sicherheitsschlüssel.',
   createPasskey: 'Passkey hinzufügen',
   passkeyName: 'Passkey',
-  codes: 'Wiederherstellungs\u00adcodes sichern',
+  codes: 'Wieder\u00adherstellungs\u00adcodes sichern',
   codesReason:
     'Wenn Sie Ihren zweiten Faktor verlieren, melden Sie sich mit einem dieser Codes an. Jeder Code gilt einmal. Die Codes werden nur jetzt angezeigt. Speichern oder drucken Sie sie.',
   saved: 'Ich habe die Codes gesichert',

@@ -48,20 +48,20 @@ type Text = (typeof accessMessages)['en']
 
 function columnsOf(text: Text): Column<User>[] {
   return [
-    { id: 'name', header: text.signInName, width: 200, cell: ({ name }) => name },
-    { id: 'displayName', header: text.displayName, width: 170, cell: ({ displayName }) => displayName },
-    { id: 'state', header: text.state, width: 130, cell: ({ disabled }) => <ActiveState isDisabled={disabled} /> },
+    { id: 'name', header: text.signInName, width: 190, cell: ({ name }) => name },
+    { id: 'displayName', header: text.displayName, width: 160, cell: ({ displayName }) => displayName },
+    { id: 'state', header: text.state, width: 120, cell: ({ disabled }) => <ActiveState isDisabled={disabled} /> },
     {
       id: 'provider',
       header: text.signsInWith,
       width: 160,
       cell: ({ provider }) => provider ?? <span className="quiet">{text.local}</span>,
     },
-    { id: 'secondFactor', header: text.secondFactor, width: 140, cell: (user) => <FactorState user={user} /> },
+    { id: 'secondFactor', header: text.secondFactor, width: 150, cell: (user) => <FactorState user={user} /> },
     {
       id: 'lastSignIn',
       header: text.lastSignIn,
-      width: 160,
+      width: 180,
       cell: ({ lastSignInTimestamp }) => <Time at={lastSignInTimestamp} isRelative />,
     },
     { id: 'created', header: text.created, width: 180, cell: ({ createdTimestamp }) => <Time at={createdTimestamp} /> },
