@@ -15,7 +15,7 @@ export const policyMessages = messages({
     stepUpHint:
       'Before these actions, users must have confirmed their identity recently: with a code, a passkey, the password, or a new sign-in at the identity provider.',
     credentials: 'Credentials: create, change, assign and delete',
-    remoteAccess: 'Remote access: connect, extend and approve sessions, play recordings, change policies and host keys',
+    remoteAccess: 'Remote access: open, extend and approve sessions, play recordings, change policies and host keys',
     updates: 'Updates: start, approve, resume and retry campaigns, change trust anchors and settings',
     access:
       'Access: change users, service accounts, roles, access groups, assignments, identity providers and this policy',
