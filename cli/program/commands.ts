@@ -178,7 +178,7 @@ export const commandModules: Readonly<Record<string, CommandModule>> = {
   },
   users: {
     group: operation,
-    description: 'emergency password reset',
+    description: 'emergency reset of passwords and second factors',
     load: () => import('../server/users.ts'),
   },
   keys: {

@@ -45,7 +45,10 @@ export function profilesFolder({ folder }: TestPlatform): string {
   return join(folder, '.config/millwright/profiles')
 }
 
-export function readProfile(platform: TestPlatform, name = 'default'): Profile & { refreshToken: string; renewAt: number } {
+export function readProfile(
+  platform: TestPlatform,
+  name = 'default',
+): Profile & { refreshToken: string; renewAt: number } {
   return JSON.parse(readFileSync(join(profilesFolder(platform), `${name}.json`), 'utf8'))
 }
 
