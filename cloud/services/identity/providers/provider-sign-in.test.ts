@@ -199,6 +199,7 @@ describe('sign-in with an identity provider', () => {
     const { data } = await admin.audit.listEntries({ query: { action: 'identity.signIn', limit: 100 } })
     const entry = data.find(({ detail }) => detail.reason === 'group_overage')
     assert.equal(entry?.outcome, 'denied')
+    assert.equal(entry.detail.subject, 'many')
     assert.match(String(entry?.detail.message), /Groups assigned to the application/)
   })
 

@@ -17,7 +17,7 @@ import { readCookie, setCookie } from '../sign-in/cookie.ts'
 import { isOwnForm } from '../sign-in/sign-in.ts'
 import { languageFor, signInMessages } from '../sign-in/sign-in-messages.ts'
 import { errorPage } from '../sign-in/sign-in-page.ts'
-import { methodsIn, sessionIn } from './claims.ts'
+import { methodsIn, sessionIn, subjectOf } from './claims.ts'
 import { applyClaims } from './external-account.ts'
 import { clockToleranceSeconds, providerErrorOf } from './provider-client.ts'
 import { ProviderError, type ProviderErrorCode } from './provider-error.ts'
@@ -51,14 +51,15 @@ export function providerSignInHandlers(shared: IdentityContext): Pick<Handlers<t
   const starts = new WindowLimit({ most: limits.startsPerMinute, windowMs: 60_000 })
   const audited = new WindowLimit({ most: limits.auditedPerMinute, windowMs: 60_000 })
   /** Records a failed sign-in and returns its page. */
-  const fail = async (error: unknown, { provider, tenantId, visitor, acceptLanguage }: Failure) => {
+  const fail = async (error: unknown, { provider, subject, tenantId, visitor, acceptLanguage }: Failure) => {
     if (!(error instanceof ProviderError)) throw error
     const { code, message } = error
     const { id: requestId } = visitor.request
     context.log.warn({ requestId, provider: provider.name, reason: code, detail: message }, 'provider sign-in refused')
     if (audited.take(tenantId)) {
       const actor = { principal: { id: null, kind: 'external' as const, name: 'unknown' }, request: visitor.request }
-      const detail = { provider: provider.name, reason: code, message }
+      const user = subject === undefined ? {} : { subject }
+      const detail = { provider: provider.name, ...user, reason: code, message }
       const entry = { action: 'identity.signIn', target: `identity-provider/${provider.id}`, detail }
       await recordOutside(context.database, { tenantId }, actor, { ...entry, outcome: 'denied' })
     }
@@ -110,6 +111,7 @@ export function providerSignInHandlers(shared: IdentityContext): Pick<Handlers<t
         context.settings.baseUrl,
       )
       if (reading.outcome !== 'accepted') return expired()
+      let subject: string | undefined
       try {
         if (provider === undefined)
           throw new ProviderError('provider_disabled', 'The identity provider is disabled or deleted. Enable it again')
@@ -123,6 +125,7 @@ export function providerSignInHandlers(shared: IdentityContext): Pick<Handlers<t
           return failurePage(signInMessages[language].closed(tenant), undefined, { status: 403, language })
         const proof = await redeem(shared, { tenant, provider, values, query })
         const claims = { ...proof.claims }
+        subject = subjectOf(claims)
         const principal = await applyClaims(context, {
           tenantId: tenant.id,
           provider,
@@ -150,7 +153,7 @@ export function providerSignInHandlers(shared: IdentityContext): Pick<Handlers<t
         if (response === undefined) throw new ProviderError('user_disabled', `The user ${principal.name} is disabled`)
         return response
       } catch (error) {
-        return fail(error, { ...failure, provider: shown })
+        return fail(error, { ...failure, provider: shown, subject })
       }
     },
   }
@@ -158,6 +161,8 @@ export function providerSignInHandlers(shared: IdentityContext): Pick<Handlers<t
 
 type Failure = {
   provider: { id: string; name: string }
+  /** The subject of the verified ID token, so that an administrator can find the user. */
+  subject?: string | undefined
   tenantId: string
   visitor: AnonymousCaller
   acceptLanguage: string | undefined
