@@ -13,7 +13,7 @@ const english = {
   leaving: (title: string) => `You continue at ${title}. If the page does not open, use the link.`,
   errorCode: (code: string) => `Error code for your administrator: ${code}`,
   tooMany: 'Too many sign-ins from your network. Wait a minute and try again.',
-  unknownProvider: 'This identity provider is not available. Return to the application and start the sign-in again.',
+  unknownProvider: 'This identity provider is not available.',
   errors: {
     outbound_not_allowed: 'The platform is not allowed to connect to the identity provider. Ask your administrator.',
     provider_unreachable: 'The identity provider cannot be reached. Try again later, or sign in with a local account.',
@@ -21,7 +21,7 @@ const english = {
     provider_refused:
       'The identity provider refused the sign-in. Try again. If it fails again, ask your administrator.',
     invalid_response: 'The response of the identity provider is not valid. Try again, or ask your administrator.',
-    sign_in_expired: 'This sign-in has expired, was already used or was started in another browser. Sign in again.',
+    sign_in_expired: 'This sign-in has expired, was already used or was started in another browser.',
     group_overage: 'You are in too many groups at the identity provider. Ask your administrator.',
     too_many_groups: 'You are in too many groups at the identity provider. Ask your administrator.',
     invalid_subject: 'The identity provider sent no valid account. Ask your administrator.',
@@ -43,8 +43,7 @@ const german: ProviderMessages = {
     `Die Anmeldung geht bei ${title} weiter. Wenn sich die Seite nicht öffnet, verwenden Sie den Link.`,
   errorCode: (code) => `Fehlercode für Ihren Administrator: ${code}`,
   tooMany: 'Zu viele Anmeldungen aus Ihrem Netzwerk. Versuchen Sie es in einer Minute erneut.',
-  unknownProvider:
-    'Dieser Identitätsanbieter ist nicht verfügbar. Kehren Sie zur Anwendung zurück und starten Sie die Anmeldung erneut.',
+  unknownProvider: 'Dieser Identitätsanbieter ist nicht verfügbar.',
   errors: {
     outbound_not_allowed:
       'Die Plattform darf keine Verbindung zum Identitätsanbieter aufbauen. Wenden Sie sich an Ihren Administrator.',
@@ -55,8 +54,7 @@ const german: ProviderMessages = {
       'Der Identitätsanbieter hat die Anmeldung abgelehnt. Versuchen Sie es erneut oder wenden Sie sich an Ihren Administrator.',
     invalid_response:
       'Die Antwort des Identitätsanbieters ist ungültig. Versuchen Sie es erneut oder wenden Sie sich an Ihren Administrator.',
-    sign_in_expired:
-      'Diese Anmeldung ist abgelaufen, wurde bereits verwendet oder in einem anderen Browser begonnen. Melden Sie sich erneut an.',
+    sign_in_expired: 'Diese Anmeldung ist abgelaufen, wurde bereits verwendet oder in einem anderen Browser begonnen.',
     group_overage: 'Sie sind beim Identitätsanbieter in zu vielen Gruppen. Wenden Sie sich an Ihren Administrator.',
     too_many_groups: 'Sie sind beim Identitätsanbieter in zu vielen Gruppen. Wenden Sie sich an Ihren Administrator.',
     invalid_subject: 'Der Identitätsanbieter hat kein gültiges Konto gesendet. Wenden Sie sich an Ihren Administrator.',

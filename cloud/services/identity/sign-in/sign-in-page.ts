@@ -135,6 +135,7 @@ main { width: 100%; max-width: 25rem; padding: 2.25rem 2rem; background: var(--c
 h1, h2 { margin: 0; font-size: 1.6rem; line-height: 1.2; font-weight: 600; overflow-wrap: anywhere; }
 h2 { margin-top: 1.75rem; font-size: 1.1rem; }
 .lead { margin: .35rem 0 1.5rem; color: var(--quiet); }
+.error + .lead { margin-top: 1.25rem; }
 label { display: block; margin: 1.1rem 0 .35rem; font-weight: 600; }
 input { width: 100%; padding: .55rem .7rem; border: 1px solid var(--line); border-radius: 2px; background: transparent;
   color: inherit; font: inherit; }
