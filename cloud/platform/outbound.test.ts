@@ -31,7 +31,7 @@ describe('the list of outbound connections', () => {
     assert.throws(() => new Outbound({ allow: [] }).require('https://login.example.com/realm'), {
       code: 'outbound_not_allowed',
       message:
-        'The installation does not allow connections to login.example.com:443. Plant IT can allow it: MILLWRIGHT_OUTBOUND_ALLOW=login.example.com:443',
+        'The installation does not allow connections to login.example.com:443. Plant IT can add login.example.com:443 to the list in MILLWRIGHT_OUTBOUND_ALLOW',
     })
   })
 

@@ -212,20 +212,20 @@ function shown({ hostname, port }: Target): string {
 function notAllowed(target: Target): Problem {
   return new Problem(
     'outbound_not_allowed',
-    `The installation does not allow connections to ${shown(target)}. Plant IT can allow it: MILLWRIGHT_OUTBOUND_ALLOW=${shown(target)}`,
+    `The installation does not allow connections to ${shown(target)}. Plant IT can add ${shown(target)} to the list in MILLWRIGHT_OUTBOUND_ALLOW`,
   )
 }
 
 function addressNotAllowed(target: Target): Problem {
   return new Problem(
     'outbound_not_allowed',
-    `${shown(target)} has a loopback, link-local, multicast or reserved address. Plant IT can allow the address itself, for example MILLWRIGHT_OUTBOUND_ALLOW=127.0.0.1`,
+    `${shown(target)} has a loopback, link-local, multicast or reserved address. Plant IT can add the address itself, such as 127.0.0.1, to the list in MILLWRIGHT_OUTBOUND_ALLOW`,
   )
 }
 
 function httpNotAllowed(target: Target): Problem {
   return new Problem(
     'outbound_not_allowed',
-    `The installation allows only https for ${shown(target)}. Use https, or plant IT names the exact host: MILLWRIGHT_OUTBOUND_ALLOW=${shown(target)}`,
+    `The installation allows only https for ${shown(target)}. Use https, or plant IT adds the exact host ${shown(target)} to the list in MILLWRIGHT_OUTBOUND_ALLOW`,
   )
 }
