@@ -466,6 +466,14 @@ export const remoteAccess = contract({
       params: gateway,
       answers: { 200: data(closed({ ended: Type.Integer({ minimum: 0 }) })) },
     },
+    endUserSessions: {
+      method: 'POST',
+      path: '/users/{principalId}/end-sessions',
+      summary: 'End the sessions of a user whose sign-in sessions were ended',
+      access: 'peer',
+      params: closed({ principalId: Uuid }),
+      answers: { 200: data(closed({ ended: Type.Integer({ minimum: 0 }) })) },
+    },
     resolveCredential: {
       method: 'GET',
       path: '/gateways/{gatewayId}/sessions/{id}/credential',

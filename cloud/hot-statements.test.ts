@@ -111,7 +111,7 @@ describe('indexes of frequent statements', () => {
         await listUnclosed(tx)
         await countUnended(tx, ids.asset)
         await listUnreported(tx, 10)
-        await listUnended(tx, ids.asset)
+        await listUnended(tx, { gatewayId: ids.asset })
         await nextExpiredRecording(tx, '2020-01-01T00:00:00Z')
       }),
     'reading a campaign and its devices': async () => {

@@ -329,14 +329,16 @@ export function listUnclosed(handle: Handle): Promise<SessionRow[]> {
   return handle.rows(unclosedStatement)
 }
 
-const unendedOfGatewayStatement = statement<{ id: string }>(
+const unendedStatement = statement<{ id: string }>(
   `select s.id from remote_sessions s where s.tenant_id = $1 and s.state in ('pending-approval', 'connecting', 'open')
-     and ($2::uuid is null or s.gateway_id = $2) order by s.id`,
+     and ($2::uuid is null or s.gateway_id = $2) and ($3::uuid is null or s.principal_id = $3) order by s.id`,
 )
 
-/** Returns the sessions of a gateway that have not ended. Without a gateway, it returns those of the tenant. */
-export async function listUnended(handle: Handle, gatewayId?: string): Promise<string[]> {
-  return (await handle.rows(unendedOfGatewayStatement, gatewayId ?? null)).map(({ id }) => id)
+export type SessionOwner = { gatewayId?: string | undefined; principalId?: string | undefined }
+
+/** Returns the sessions of a gateway or of a user that have not ended. Without an owner, it returns those of the tenant. */
+export async function listUnended(handle: Handle, { gatewayId, principalId }: SessionOwner): Promise<string[]> {
+  return (await handle.rows(unendedStatement, gatewayId ?? null, principalId ?? null)).map(({ id }) => id)
 }
 
 const endedAmongStatement = statement<{ id: string }>(

@@ -10,11 +10,17 @@ import { emit } from '../../platform/events/events.ts'
 import type { Context, Handlers } from '../../platform/service.ts'
 import { endSession, type SessionEnd } from './session-end.ts'
 import { tryReportJob } from './session-report.ts'
-import { countByGateway, countUnended, listUnended, type SessionRow } from './session-store.ts'
+import { countByGateway, countUnended, listUnended, type SessionOwner, type SessionRow } from './session-store.ts'
 import { deleteSwitch, isTenantEnabled, putSwitch, switchStates } from './switch-store.ts'
 import { listTunnels } from './tunnel-store.ts'
 
-type Operations = 'readSwitch' | 'putSwitch' | 'listGateways' | 'putGatewaySwitch' | 'endGatewaySessions'
+type Operations =
+  | 'readSwitch'
+  | 'putSwitch'
+  | 'listGateways'
+  | 'putGatewaySwitch'
+  | 'endGatewaySessions'
+  | 'endUserSessions'
 
 /** A topic with this prefix and the id of a gateway is signalled when the tunnel of the gateway must be closed. */
 export const tunnelTopic = 'remote-access.tunnel/'
@@ -80,6 +86,14 @@ export function switchHandlers(context: Context): Pick<Handlers<typeof remoteAcc
       await reportAll(context, caller, ended)
       return { data: { ended: ended.length } }
     },
+
+    async endUserSessions({ params: { principalId } }, caller) {
+      const detail = 'All sign-in sessions of the user were ended'
+      const end = { principalId, ending: 'permission-lost', detail } as const
+      const ended = await database.transaction(caller, (tx) => endAll(tx, caller, end))
+      await reportAll(context, caller, ended)
+      return { data: { ended: ended.length } }
+    },
   }
 }
 
@@ -108,14 +122,14 @@ async function requireGateway(context: Context, caller: Caller, id: string): Pro
     })
 }
 
-/** Ends all sessions of the tenant, or those of a gateway. */
+/** Ends all sessions of the tenant, or those of a gateway or of a user. */
 async function endAll(
   tx: Transaction,
   caller: Caller,
-  { gatewayId, ...end }: SessionEnd & { gatewayId?: string },
+  { gatewayId, principalId, ...end }: SessionEnd & SessionOwner,
 ): Promise<SessionRow[]> {
   const ended: SessionRow[] = []
-  for (const id of await listUnended(tx, gatewayId)) {
+  for (const id of await listUnended(tx, { gatewayId, principalId })) {
     const row = await endSession(tx, caller, { ...end, id })
     if (row !== undefined) ended.push(row)
   }

@@ -154,7 +154,7 @@ export class Tunnels {
   async #revoke(owner: TunnelOwner): Promise<void> {
     const { tenantId, gatewayId } = owner
     try {
-      const ids = await this.#context.database.read({ tenantId }, (handle) => listUnended(handle, gatewayId))
+      const ids = await this.#context.database.read({ tenantId }, (handle) => listUnended(handle, { gatewayId }))
       for (const id of ids)
         await endByPlatform(this.#context, tenantId, { id, ending: 'gateway-offline', detail: revokedDetail })
     } finally {

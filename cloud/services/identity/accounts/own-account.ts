@@ -6,6 +6,7 @@ import { record } from '../../../platform/audit/audit.ts'
 import { emit } from '../../../platform/events/events.ts'
 import { answer, type Handlers } from '../../../platform/service.ts'
 import type { IdentityContext } from '../context.ts'
+import { endRemoteSessions } from '../sign-in/session-end.ts'
 import * as store from '../store.ts'
 import { requireStrongPassword } from './password.ts'
 import { hashPassword, isPassword } from './password-hash.ts'
@@ -70,6 +71,7 @@ export function ownAccountHandlers(
         const data = { name: principal.name, changed: ['password'] }
         await emit(tx, { type: 'identity.user.updated', subject: target, data })
       })
+      await endRemoteSessions(shared.context, caller, principal.id)
       return answer(204)
     },
   }

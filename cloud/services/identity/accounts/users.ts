@@ -9,6 +9,7 @@ import { emit } from '../../../platform/events/events.ts'
 import { etagOf, requireMatch } from '../../../platform/http/etag.ts'
 import { answer, type Handlers } from '../../../platform/service.ts'
 import type { IdentityContext } from '../context.ts'
+import { endRemoteSessions } from '../sign-in/session-end.ts'
 import * as store from '../store.ts'
 import { addUser } from './accounts.ts'
 import { requireStrongPassword } from './password.ts'
@@ -17,7 +18,8 @@ import { userOf } from './user.ts'
 
 type Operations = 'listUsers' | 'createUser' | 'readUser' | 'updateUser' | 'deleteUser'
 
-export function userHandlers({ context: { database } }: IdentityContext): Pick<Handlers<typeof identity>, Operations> {
+export function userHandlers({ context }: IdentityContext): Pick<Handlers<typeof identity>, Operations> {
+  const { database } = context
   return {
     async listUsers({ query }, caller) {
       const { name, limit = 50, offset = 0 } = query
@@ -79,6 +81,7 @@ export function userHandlers({ context: { database } }: IdentityContext): Pick<H
         await emit(tx, { type: 'identity.user.updated', subject: `user/${id}`, data: { name, changed } })
         return getUser(tx, id)
       })
+      if (hash !== undefined) await endRemoteSessions(context, caller, id)
       return answer(200, { data: userOf(user) }, { etag: etagOf(user.version) })
     },
 

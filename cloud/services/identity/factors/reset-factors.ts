@@ -9,13 +9,15 @@ import type { Scope, Transaction } from '../../../platform/database/database.ts'
 import { emit } from '../../../platform/events/events.ts'
 import { answer, type Context, type Handlers } from '../../../platform/service.ts'
 import type { IdentityContext } from '../context.ts'
+import { endRemoteSessions } from '../sign-in/session-end.ts'
 import { endSessionsOf, findUser } from '../store.ts'
 import * as store from './factor-store.ts'
 
 /** Handlers with which administrators help users who lost their second factor. */
 export function factorResetHandlers({
-  context: { database },
+  context,
 }: IdentityContext): Pick<Handlers<typeof identity>, 'resetSecondFactor'> {
+  const { database } = context
   return {
     async resetSecondFactor({ params: { id } }, caller) {
       if (id === caller.principal.id)
@@ -30,6 +32,7 @@ export function factorResetHandlers({
         await requireOutranks(tx, caller, id)
         await removeFactors(tx, caller, user)
       })
+      await endRemoteSessions(context, caller, id)
       return answer(204)
     },
   }

@@ -13,7 +13,7 @@ import type { IdentityContext } from '../context.ts'
 import * as store from '../store.ts'
 import { deviceOf } from './device.ts'
 import { rememberDevice } from './familiar-device.ts'
-import { endSessions } from './session-end.ts'
+import { endRemoteSessions, endSessions } from './session-end.ts'
 import { absoluteEnd, isLive, sessionWindow } from './session-limits.ts'
 
 type Operations =
@@ -62,6 +62,7 @@ export function sessionHandlers({ context }: IdentityContext): Pick<Handlers<typ
       await database.transaction(caller, (tx) =>
         endAll(tx, caller, { action: 'identity.deleteSessions', principal: caller.principal, except }),
       )
+      await endRemoteSessions(context, caller, caller.principal.id)
       return answer(204)
     },
 
@@ -78,6 +79,7 @@ export function sessionHandlers({ context }: IdentityContext): Pick<Handlers<typ
         await requireOutranks(tx, caller, id)
         await endAll(tx, caller, { action: 'identity.deleteUserSessions', principal })
       })
+      await endRemoteSessions(context, caller, id)
       return answer(204)
     },
   }
