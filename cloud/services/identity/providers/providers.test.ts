@@ -173,6 +173,16 @@ describe('configuration of identity providers', () => {
     })
   })
 
+  test('disables a provider whose mapping names a deleted access group', async () => {
+    const group = await admin.authorization.createAccessGroup({ body: { data: { name: 'old-line' } } })
+    const mappings = [{ value: 'fitters', role: 'operator', accessGroup: group.data.id }]
+    await withProvider({ mappings }, async ({ id }) => {
+      await admin.authorization.deleteAccessGroup({ params: { id: group.data.id } })
+      assert.equal((await update(id, { disabled: true })).data.disabled, true)
+      await assert.rejects(update(id, { mappings }), { code: 'access_group_not_found' })
+    })
+  })
+
   test('does not let a caller take over accounts with manual grants that the caller does not hold', async () => {
     const name = 'provider-manager'
     await admin.authorization.createRole({ body: { data: { name, permissions: ['glb_access_manage'] } } })

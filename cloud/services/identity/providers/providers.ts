@@ -98,7 +98,9 @@ export function providerHandlers(shared: IdentityContext): Pick<Handlers<typeof 
         requireOwnAudience(after)
         await requireCoversMappings(tx, caller, before.mappings)
         await requireCoversAccounts(tx, caller, before.issuer)
-        await requireMappings(tx, caller, after)
+        // A mapping can name a deleted access group. It must not prevent that the provider is disabled.
+        if (fields.mappings !== undefined || fields.mayGrantAdministrator !== undefined)
+          await requireMappings(tx, caller, after)
         if (clientSecret !== undefined) after.sealedClientSecret = await sealed(context, tx, { id, clientSecret })
         await store.updateProvider(tx, after)
         if (after.apiAudience !== before.apiAudience) {
