@@ -343,7 +343,7 @@ export const identity = contract({
       access: 'signed-in',
       body: data(closed({ currentPassword: Type.String({ maxLength: 256, writeOnly: true }), newPassword: Password })),
       answers: { 204: empty },
-      errors: ['wrong_password', 'weak_password', 'conflict', 'too_many_requests'],
+      errors: ['wrong_password', 'weak_password', 'conflict', 'step_up_required', 'too_many_requests'],
     },
     readPreferences: {
       method: 'GET',

@@ -6,6 +6,8 @@ import { record } from '../../../platform/audit/audit.ts'
 import { emit } from '../../../platform/events/events.ts'
 import { answer, type Handlers } from '../../../platform/service.ts'
 import type { IdentityContext } from '../context.ts'
+import { requireProven } from '../factors/own-factors.ts'
+import { findFactors } from '../factors/verify-factor.ts'
 import { endRemoteSessions } from '../sign-in/session-end.ts'
 import * as store from '../store.ts'
 import { requireStrongPassword } from './password.ts'
@@ -62,6 +64,7 @@ export function ownAccountHandlers(
       await database.transaction(caller, async (tx) => {
         const target = `user/${principal.id}`
         await changeAccess(tx)
+        await requireProven(tx, caller, await findFactors(tx, principal.id))
         if (!(await store.holdPassword(tx, principal.id, password.hash)))
           throw new Problem('conflict', 'Your password was changed in the meantime. Sign in again')
         await store.putPassword(tx, principal.id, hash)

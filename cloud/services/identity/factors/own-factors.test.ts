@@ -93,7 +93,7 @@ test('changes factors only within 15 minutes after the user proved their identit
   assert.equal((await jane.self.identity.readAccountSecurity({})).data.recoveryCodes, 10)
 })
 
-test('changes the factors of a user with a factor only in a session with a second factor', async (t) => {
+test('changes the factors and the password of a user with a factor only in a session with a second factor', async (t) => {
   await using hub = await testHub()
   freezeClock(t)
   const jane = await person(hub, 'jane', 'viewer')
@@ -105,11 +105,14 @@ test('changes the factors of a user with a factor only in a session with a secon
   const stepUp = { code: 'step_up_required', status: 401 }
   await assert.rejects(thief.identity.deleteTotp({}), stepUp)
   await assert.rejects(thief.identity.createRecoveryCodes({}), stepUp)
+  const passwords = { currentPassword: rightPassword, newPassword: `a new ${rightPassword}` }
+  await assert.rejects(thief.identity.changePassword({ body: { data: passwords } }), stepUp)
   await self.identity.createRecoveryCodes({})
 
   // The same session can change the factors after a code.
   await thief.identity.stepUp({ body: { data: { code: codeOf(data.secret) } } })
   await thief.identity.createRecoveryCodes({})
+  await thief.identity.changePassword({ body: { data: passwords } })
 })
 
 test('removes the authenticator app with its recovery codes and ends the other sessions', async (t) => {

@@ -193,12 +193,13 @@ async function beginChange(tx: Transaction, caller: Caller): Promise<Factors> {
   await store.lockFactors(tx, id)
   const factors = await findFactors(tx, id)
   if (hasFactor(factors) || (await findPassword(tx, id)) !== undefined) requireRecentSignIn(caller, changeMinutes)
-  if (hasFactor(factors)) await requireProven(tx, caller)
+  await requireProven(tx, caller, factors)
   return factors
 }
 
-async function requireProven(tx: Transaction, { token }: Caller): Promise<void> {
-  if (token?.sessionId === undefined) return
+/** Requires that a caller with a factor has used a factor in the session. */
+export async function requireProven(tx: Transaction, { token }: Caller, factors: Factors): Promise<void> {
+  if (token?.sessionId === undefined || !hasFactor(factors)) return
   const session = await findSessionById(tx, token.sessionId)
   if (session?.methods.includes('mfa') === true) return
   throw stepUpRequired('You signed in without your second factor', 0)
