@@ -11,7 +11,10 @@ export function requireRecentSignIn({ principal, token }: Pick<Caller, 'principa
   // A token without the time of the sign-in counts as old.
   const authenticatedAt = token?.authenticatedAt ?? 0
   if (Date.now() - authenticatedAt <= maxAgeSeconds * 1000) return
-  const description = `Your last sign-in is more than ${minutes} ${minutes === 1 ? 'minute' : 'minutes'} ago`
+  const description =
+    authenticatedAt === 0
+      ? 'The time of your last sign-in is not known'
+      : `Your last sign-in is more than ${minutes} ${minutes === 1 ? 'minute' : 'minutes'} ago`
   throw stepUpRequired(description, maxAgeSeconds)
 }
 

@@ -226,6 +226,22 @@ describe('sign-in with an identity provider', () => {
     assert.equal(decodeJwt(unknown.accessToken).auth_time, 0)
   })
 
+  test('requires a confirmation for dangerous actions when the time of the authentication is not known', async () => {
+    const principal = String(decodeJwt((await signIn({ sub: 'no-time' })).accessToken).sub)
+    await admin.authorization.createGrant({ body: { data: { principal, role: 'administrator' } } })
+    await admin.identity.updateSignInPolicy({ body: { data: { stepUp: ['access'] } } })
+    try {
+      const user = hub.withToken((await signIn({ sub: 'no-time' })).accessToken)
+      const create = user.authorization.createAccessGroup({ body: { data: { name: 'dangerous' } } })
+      await assert.rejects(create, {
+        code: 'step_up_required',
+        message: /The time of your last sign-in is not known\. /,
+      })
+    } finally {
+      await admin.identity.updateSignInPolicy({ body: { data: { stepUp: [] } } })
+    }
+  })
+
   test('accepts local sign-ins while the provider is down, and explains the failure of the provider', async () => {
     const local = await person(hub, 'local', 'viewer')
     const down = await startFakeProvider()
