@@ -378,7 +378,8 @@ describe('indexes of frequent statements', () => {
 
   for (const [what, work] of Object.entries(paths)) {
     test(`uses an index for ${what}`, async () => {
-      const sent = await hub.statements(work)
+      // Background tasks of the other tenant can send statements at the same time.
+      const sent = (await hub.statements(work)).filter(({ values }) => values[0] !== ids.neighbour)
       assert.ok(sent.length > 0, 'nothing was looked at')
       // A path that sends a statement many times, for example per task, sends it with similar values.
       for (const statements of Map.groupBy(sent, ({ text }) => text).values()) {
@@ -555,7 +556,7 @@ describe('indexes of frequent statements', () => {
         clientSecret: made.data.clientSecret,
       }
     })
-    return { ...ids, gateway: (await enrolledGateway(hub, admin)).id }
+    return { ...ids, neighbour: neighbour.tenantId, gateway: (await enrolledGateway(hub, admin)).id }
   }
 })
 
