@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { BrowserContext, Locator, Page } from 'playwright-core'
 
 /**
@@ -38,11 +39,19 @@ export function overlayOf(page: Page): Locator {
   return page.locator('dialog[open], .menu:popover-open').last()
 }
 
+/** The time in which a menu or dialog moves after the size of the window changed. */
+const moveMs = 5_000
+
 /** Checks the open menu or dialog, and every control in it that can be clicked. */
 export async function assertOverlayReachable(page: Page, where: string): Promise<void> {
   const overlay = overlayOf(page)
   await overlay.waitFor()
-  assert.deepEqual(await overlay.evaluate(faultsIn), [], where)
+  let faults = await overlay.evaluate(faultsIn)
+  for (const deadline = performance.now() + moveMs; faults.length > 0 && performance.now() < deadline; ) {
+    await delay(50)
+    faults = await overlay.evaluate(faultsIn)
+  }
+  assert.deepEqual(faults, [], where)
 }
 
 const faultOf = (element: Element) =>

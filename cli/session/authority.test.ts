@@ -5,6 +5,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, afterEach, before, describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { createLog } from '@millwright/cloud/platform/log.ts'
 import { CertificateFiles } from '@millwright/cloud/platform/tls/certificate-files.ts'
 import { PairFolder, serverCertificate, testAuthority } from '@millwright/cloud/platform/tls/testing.ts'
@@ -37,7 +38,7 @@ describe('a certificate of a private authority', () => {
   /** Runs a command in its own process, because accepted authorities and open connections apply to a process. */
   async function run(args: string[], { token, environment, input = '' }: Options = {}) {
     const identity = token === undefined ? {} : { MILLWRIGHT_URL: platform.url, MILLWRIGHT_TOKEN: token }
-    const program = new URL('../millwright.mjs', import.meta.url).pathname
+    const program = fileURLToPath(new URL('../millwright.mjs', import.meta.url))
     const child = spawn(process.execPath, [program, ...args], {
       env: { PATH: process.env.PATH, ...platform.environment, ...identity, ...environment },
     })

@@ -118,6 +118,9 @@ export async function testHub({ own = false, ownProcesses = false, ...overrides 
 
 let shared: { arrangement: Arrangement; processes: Promise<Processes> } | undefined
 
+/** The number of hubs that this process has created. */
+let createdHubs = 0
+
 /** Returns the processes that hubs with the default settings share. */
 async function sharedProcesses(database: TestDatabase): Promise<Processes> {
   const arrangement = arrangementOfRun()
@@ -166,6 +169,11 @@ export class TestHub {
   readonly #keys: KeyRing
   /** The names of all tenants that this hub has created. */
   readonly #tenants: string[]
+  /**
+   * The address from which requests come by default. Each hub has another one, because failed sign-ins of one address are
+   * counted for all hubs that share the processes.
+   */
+  readonly #address: string
 
   private constructor(parts: {
     database: TestDatabase
@@ -186,6 +194,8 @@ export class TestHub {
     parts.processes.hubs += 1
     this.#before = { printed: parts.processes.printed.length, faults: parts.processes.faults.length }
     this.#tenants = [parts.tenant.name]
+    createdHubs += 1
+    this.#address = `127.1.${createdHubs >> 8}.${createdHubs & 255}`
     this.#keys = new KeyRing({ database: front.context.database, secrets: front.context.secrets })
   }
 
@@ -294,13 +304,13 @@ export class TestHub {
     return { ...Object.fromEntries(clients), principalId, token, exchange: transport } as TestCaller
   }
 
-  async request({ method, path, headers = {}, body, from }: RawRequest): Promise<RawAnswer> {
+  async request({ method, path, headers = {}, body, from = this.#address }: RawRequest): Promise<RawAnswer> {
     const response = await this.#front.inject({
       method: method as 'GET',
       url: path,
       headers,
       ...(body === undefined ? {} : { payload: await sentBody(body) }),
-      ...(from === undefined ? {} : { remoteAddress: from }),
+      remoteAddress: from,
     })
     const text = response.payload
     const type = String(response.headers['content-type'] ?? '')
