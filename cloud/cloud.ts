@@ -1,4 +1,4 @@
-import { createServer as createTcpServer } from 'node:net'
+import { createServer as createTcpServer, isIP } from 'node:net'
 import { identity } from '@millwright/api/identity.ts'
 import type { JWK } from 'jose'
 import { clientVoucher } from './front/client-voucher.ts'
@@ -25,13 +25,13 @@ import { peerTokens as createPeerTokens } from './platform/peer-token.ts'
 import type { MasterKeys } from './platform/secrets/master-keys.ts'
 import { Safe } from './platform/secrets/safe.ts'
 import type { Secrets } from './platform/secrets/secrets.ts'
-import type { ArtefactSettings, Context, Service } from './platform/service.ts'
+import type { ArtefactSettings, Context, Service, Settings } from './platform/service.ts'
 import { StartError } from './platform/start-error.ts'
 import { pruningTasks } from './platform/tasks/pruning.ts'
 import { Tasks } from './platform/tasks/tasks.ts'
 import { TenantDirectory } from './platform/tenants/tenants.ts'
 import type { CertificateFiles } from './platform/tls/certificate-files.ts'
-import { hostOf } from './platform/tls/certificate-pair.ts'
+import { hostOf, rootsIn } from './platform/tls/certificate-pair.ts'
 import { PeerConnections } from './platform/tls/peer-connections.ts'
 import type { Tracing } from './platform/tracing.ts'
 import { Readiness } from './readiness.ts'
@@ -93,12 +93,13 @@ export async function openCloud(options: CloudOptions): Promise<Cloud> {
   const { database, secrets, masterKeys, log } = options
   const keys = secrets.follow({ database, log })
   const { baseUrl, tokenLifetimeSeconds, remoteAccessHost, artefacts } = options
-  const settings = {
+  const settings: Settings = {
     baseUrl,
     tokenLifetimeSeconds,
     remoteAccessHost,
     artefacts,
     internalUrl: options.internalUrl ?? '',
+    gatewayAuthority: () => gatewayAuthority(options, settings.baseUrl),
   }
   const tenants = new TenantDirectory({ database })
   const access = new AccessCache({
@@ -219,6 +220,18 @@ export async function openCloud(options: CloudOptions): Promise<Cloud> {
       await database.close()
     },
   }
+}
+
+/**
+ * Returns the root certificates in the certificate file, if gateways see this certificate. Behind a proxy, gateways see the
+ * certificate of the proxy.
+ */
+function gatewayAuthority({ tls, trustedProxies }: CloudOptions, baseUrl: string): string | undefined {
+  if (tls === undefined || trustedProxies.length > 0) return undefined
+  const { cert, certificate } = tls.pair
+  const host = new URL(baseUrl).hostname.replace(/^\[|\]$/g, '')
+  const isOwn = isIP(host) === 0 ? certificate.checkHost(host) : certificate.checkIP(host)
+  return isOwn === undefined ? undefined : rootsIn(cert)
 }
 
 type Placement = Pick<CloudOptions, 'local' | 'remote'>

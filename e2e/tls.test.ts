@@ -60,6 +60,14 @@ describe('npm start with TLS', () => {
     await until('the local gateway is online', isGatewayOnline)
   })
 
+  test('the configuration file of a new gateway contains the authority', async () => {
+    const { onboarding } = await callerOf(platform)
+    const { data } = await onboarding.createGateway({ body: { data: { name: 'hall' } } })
+    const { tls } = await onboarding.createGatewayConfig({ params: { id: data.id } })
+    await onboarding.deleteGateway({ params: { id: data.id } })
+    assert.equal(tls?.authority?.trim(), readFileSync(file('authority.pem'), 'utf8').trim())
+  })
+
   test('redirects from http', async () => {
     const response = await fetch(`http://127.0.0.1:${redirectPort}/console?x=1`, { redirect: 'manual' })
     assert.deepEqual([response.status, response.headers.get('location')], [308, `${platform.baseUrl}/console?x=1`])

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { connect } from 'node:tls'
 import { type GatewayConfig, onboarding } from '@millwright/api/onboarding.ts'
 import { systemCaller } from '@millwright/cloud/platform/access/system.ts'
-import { certificatesIn } from '@millwright/cloud/platform/tls/certificate-pair.ts'
+import { rootsIn } from '@millwright/cloud/platform/tls/certificate-pair.ts'
 import type { RunningCloud } from '@millwright/cloud/start.ts'
 import type { RunningGateway } from '@millwright/gateway/gateway.ts'
 import { isProcessAlive } from '@millwright/gateway/process-state.ts'
@@ -146,8 +146,8 @@ async function platformTrust({
   if (tls === undefined) return undefined
   if (tlsAuthority !== undefined) return { authority: tlsAuthority }
   const { cert, certificate } = tls.pair
-  const roots = certificatesIn(cert).filter((one) => one.ca && one.checkIssued(one))
-  if (roots.length > 0) return { authority: roots.join('') }
+  const roots = rootsIn(cert)
+  if (roots !== undefined) return { authority: roots }
   return (await isPubliclyTrusted(new URL(baseUrl))) ? undefined : { fingerprint: certificate.fingerprint256 }
 }
 

@@ -66,6 +66,11 @@ export type Settings = {
   remoteAccessHost: string | undefined
   /** Where the contents of artefacts are stored. */
   readonly artefacts: ArtefactSettings
+  /**
+   * Returns the private authority of the certificate that gateways see at the base URL, as PEM text. Undefined if the
+   * platform does not know it, for example behind a proxy.
+   */
+  readonly gatewayAuthority: () => string | undefined
 }
 
 export type ArtefactSettings = {

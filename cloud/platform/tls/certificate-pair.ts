@@ -19,6 +19,12 @@ export function certificatesIn(pem: string): X509Certificate[] {
   return (pem.match(pemCertificate) ?? []).map((text) => new X509Certificate(text))
 }
 
+/** Returns the root certificates that a certificate file contains after the chain, as PEM text. Returns undefined without one. */
+export function rootsIn(pem: string): string | undefined {
+  const roots = certificatesIn(pem).filter((one) => one.ca && one.checkIssued(one))
+  return roots.length === 0 ? undefined : roots.join('')
+}
+
 /** Returns the pair if key and certificate match and the certificate is valid now. */
 export function checkedPair({ cert, key, now }: { cert: string; key: string; now: number }): CertificatePair {
   const certificate = firstCertificate(cert)

@@ -80,6 +80,7 @@ export function gatewayHandlers(context: Context): Pick<Handlers<typeof onboardi
         await emit(tx, { type: 'onboarding.gateway.config-created', subject: `gateway/${id}`, data: {} })
         return after ?? before
       })
+      const authority = settings.gatewayAuthority()
       return answer(
         201,
         {
@@ -89,6 +90,7 @@ export function gatewayHandlers(context: Context): Pick<Handlers<typeof onboardi
           name: row.name,
           enrolmentToken,
           expiresTimestamp: row.configExpiresAt ?? new Date().toISOString(),
+          ...(authority === undefined ? {} : { tls: { authority } }),
         },
         { 'content-disposition': 'attachment; filename="gateway-config.json"', 'cache-control': 'no-store' },
       )
