@@ -20,7 +20,15 @@ import ssh2 from 'ssh2'
 
 const { STATUS_CODE, OPEN_MODE, flagsToString } = ssh2.utils.sftp
 
-export const hostKey = ssh2.utils.generateKeyPairSync('ed25519')
+/** Creates a key. One in 200 keys of the library is malformed, so the function repeats until the key can be read. */
+export function newSshKey(): { public: string; private: string } {
+  for (;;) {
+    const pair = ssh2.utils.generateKeyPairSync('ed25519')
+    if (!(ssh2.utils.parseKey(pair.private) instanceof Error)) return pair
+  }
+}
+
+export const hostKey = newSshKey()
 
 type ShellInfo = { columns: number; rows: number; term: string }
 

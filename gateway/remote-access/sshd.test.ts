@@ -9,8 +9,8 @@ import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { after, before, describe, test } from 'node:test'
-import ssh2 from 'ssh2'
 import { until } from '../testing.ts'
+import { newSshKey } from './ssh-testing.ts'
 import { TestPlatform } from './testing.ts'
 
 /** These tests use the server of OpenSSH as an independent peer. It accepts the key of the user that runs the tests. */
@@ -33,7 +33,7 @@ Subsystem sftp internal-sftp
 
 describe('the server of OpenSSH', () => {
   const folder = mkdtempSync(join(tmpdir(), 'millwright-sshd-'))
-  const pair = ssh2.utils.generateKeyPairSync('ed25519')
+  const pair = newSshKey()
   const { username } = userInfo()
   let server: ChildProcess | undefined
   let port = 0
@@ -41,7 +41,7 @@ describe('the server of OpenSSH', () => {
   before(async () => {
     if (sshd === undefined) return
     port = await freePort()
-    writeFileSync(join(folder, 'host-key'), `${ssh2.utils.generateKeyPairSync('ed25519').private}\n`)
+    writeFileSync(join(folder, 'host-key'), `${newSshKey().private}\n`)
     chmodSync(join(folder, 'host-key'), 0o600)
     writeFileSync(join(folder, 'authorized-keys'), `${pair.public}\n`)
     writeFileSync(join(folder, 'sshd.conf'), configuration(folder, port))
