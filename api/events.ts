@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { contract, eventStreamType, media } from './contract.ts'
 import { closed, pageLimits, Timestamp, Uuid } from './envelope.ts'
+import { subscriptionOperations } from './event-subscriptions.ts'
 
 /** The prefix of all event types: a reversed domain, as CloudEvents recommends. */
 export const eventTypePrefix = 'io.millwright.'
@@ -101,5 +102,6 @@ export const events = contract({
       answers: { 200: media(eventStreamType) },
       errors: ['events_gone', 'invalid_cursor', 'invalid_header'],
     },
+    ...subscriptionOperations,
   },
 })

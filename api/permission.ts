@@ -32,6 +32,7 @@ export const permissions = {
   glb_hierarchy_write: { scope: 'global', title: 'Change hierarchies' },
   glb_update_manage: { scope: 'global', title: 'Manage artefacts and update campaigns' },
   glb_schema_write: { scope: 'global', title: 'Add asset schemas and custom properties' },
+  glb_webhook_manage: { scope: 'global', title: 'Manage webhooks and MQTT publishers' },
   glb_audit_read: { scope: 'global', title: 'Read the audit trail' },
   glb_access_manage: { scope: 'global', title: 'Manage users, service accounts, roles, access groups and grants' },
   glb_credential_read: { scope: 'global', title: 'Read credentials (never their secrets)' },
