@@ -14,6 +14,7 @@ const permissions: Readonly<Record<Permission, string>> = {
   glb_workflow_manage: 'Abläufe verwalten',
   glb_hierarchy_read: 'Hierarchien lesen',
   glb_hierarchy_write: 'Hierarchien ändern',
+  glb_webhook_manage: 'Webhooks und MQTT-Publisher verwalten',
   glb_update_manage: 'Firmware-Updates verwalten',
   glb_schema_write: 'Asset-Schemas und benutzerdefinierte Eigenschaften hinzufügen',
   glb_audit_read: 'Audit-Protokoll lesen',
