@@ -3,8 +3,9 @@ import type { LookupAddress } from 'node:dns'
 import { once } from 'node:events'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net'
 import { after, before, describe, test } from 'node:test'
+import { createServer as createTlsServer } from 'node:tls'
 import { gzipSync } from 'node:zlib'
 import { Problem } from '@millwright/api/problem.ts'
 import { artefactSettings, readCloudConfiguration } from '../settings.ts'
@@ -293,6 +294,121 @@ test('checks the certificate of the name, not of the address', async () => {
     server.closeAllConnections()
     await new Promise((resolve) => server.close(resolve))
   }
+})
+
+describe('a connection to an MQTT broker', () => {
+  const limit = () => AbortSignal.timeout(10_000)
+
+  test('follows the rules of the list, with the default ports of MQTT', () => {
+    const refusal = (allow: string[], url: string) => {
+      try {
+        new Outbound({ allow }).requireBroker(url)
+        return undefined
+      } catch (error) {
+        assert.ok(isRefused(error), String(error))
+        return (error as Problem).message
+      }
+    }
+    assert.equal(refusal(['broker.example.com:8883'], 'mqtts://Broker.Example.com'), undefined)
+    assert.equal(refusal(['broker.example.com:1883'], 'mqtt://broker.example.com'), undefined)
+    assert.equal(refusal(['broker.example.com:443'], 'mqtts://broker.example.com:443/'), undefined)
+    assert.equal(refusal(['127.0.0.1'], 'mqtt://2130706433'), undefined)
+    assert.equal(refusal(['xn--mnchen-3ya.example'], 'mqtts://münchen.example'), undefined)
+    assert.match(refusal(['broker.example.com:443'], 'mqtts://broker.example.com') ?? '', /broker\.example\.com:8883/)
+    assert.match(refusal(['*.example.com'], 'mqtt://broker.example.com') ?? '', /allows only mqtts .* Use mqtts/)
+    assert.match(refusal(['10.0.0.0/8'], 'mqtt://10.1.2.3') ?? '', /allows only mqtts/)
+    for (const url of ['mqtt://0x7f.1', 'mqtts://[::ffff:127.0.0.1]', 'mqtts://localhost'])
+      assert.match(refusal(['broker.example.com'], url) ?? '', /MILLWRIGHT_OUTBOUND_ALLOW/)
+    assert.match(refusal(['broker.example.com'], 'https://broker.example.com') ?? '', /starts with mqtts/)
+    assert.match(
+      refusal(['broker.example.com'], 'mqtts://user:secret@broker.example.com') ?? '',
+      /^(?!.*secret).*userName/,
+    )
+    for (const url of [
+      'mqtts://broker.example.com/path',
+      'mqtts://broker.example.com?a=b',
+      'mqtts://broker.example.com#c',
+    ])
+      assert.match(refusal(['broker.example.com'], url) ?? '', /only the host and the port/)
+    for (const url of [
+      'mqtts:broker.example.com',
+      'mqtts:///broker.example.com',
+      'mqtts://a%2Fb',
+      'mqtts://a b',
+      'mqtts://',
+    ])
+      assert.match(refusal(['broker.example.com'], url) ?? '', /no valid host/, url)
+  })
+
+  test('uses the checked addresses, and no second answer of the name server', async () => {
+    const server = createTcpServer((socket) => socket.end('hello')).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const answers = ['127.0.0.1', '127.0.0.2']
+    const lookup = async () => [{ address: answers.shift() ?? '', family: 4 }]
+    const outbound = new Outbound({ allow: ['127.0.0.1'], lookup })
+    const options = { certificateAuthority: null, signal: limit() }
+    try {
+      const socket = await outbound.connectBroker(`mqtt://rebind.example:${port}`, options)
+      assert.equal(Buffer.concat(await Array.fromAsync(socket)).toString(), 'hello')
+      await assert.rejects(outbound.connectBroker(`mqtt://rebind.example:${port}`, options), isRefused)
+    } finally {
+      await outbound.close()
+      await new Promise((resolve) => server.close(resolve))
+    }
+  })
+
+  test('checks the name in the certificate, with the private authority instead of the public ones', async () => {
+    const authority = testAuthority()
+    const { certificate: cert, key } = serverCertificate(authority, { hosts: ['broker.example.com'] })
+    const names: (string | false | null)[] = []
+    const server = createTlsServer({ cert, key }, (socket) => {
+      names.push(socket.servername)
+      socket.end('hello')
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const outbound = new Outbound({ allow: ['127.0.0.1'], lookup: resolvingTo('127.0.0.1') })
+    const read = async (host: string, certificateAuthority: string | null) => {
+      const options = { certificateAuthority, signal: limit() }
+      const socket = await outbound.connectBroker(`mqtts://${host}:${port}`, options)
+      return Buffer.concat(await Array.fromAsync(socket)).toString()
+    }
+    try {
+      assert.equal(await read('broker.example.com', authority.certificate), 'hello')
+      assert.deepEqual(names, ['broker.example.com'])
+      const unknown = { code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' }
+      await assert.rejects(read('broker.example.com', null), unknown)
+      const otherName = { code: 'ERR_TLS_CERT_ALTNAME_INVALID' }
+      await assert.rejects(read('other.example.com', authority.certificate), otherName)
+      await assert.rejects(read('127.0.0.1', authority.certificate), otherName)
+      using _trust = trustInProcess(authority.certificate)
+      assert.equal(await read('broker.example.com', null), 'hello')
+      await assert.rejects(read('broker.example.com', testAuthority('Other authority').certificate), unknown)
+    } finally {
+      await outbound.close()
+      await new Promise((resolve) => server.close(resolve))
+    }
+  })
+
+  test('ends when the signal aborts during the TLS handshake', async () => {
+    const opened: Socket[] = []
+    const server = createTcpServer((socket) => opened.push(socket.on('error', () => {}))).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const outbound = new Outbound({ allow: ['127.0.0.1'] })
+    const connecting = outbound.connectBroker(`mqtts://127.0.0.1:${port}`, {
+      certificateAuthority: null,
+      signal: AbortSignal.timeout(200),
+    })
+    try {
+      await assert.rejects(connecting, { name: 'AbortError' })
+    } finally {
+      for (const socket of opened) socket.destroy()
+      await outbound.close()
+      await new Promise((resolve) => server.close(resolve))
+    }
+  })
 })
 
 test('the start names the setting if the S3-compatible store is not in the list', () => {

@@ -1,6 +1,8 @@
 import type { LookupAddress } from 'node:dns'
 import { lookup as lookupName } from 'node:dns/promises'
-import { isIP, type LookupFunction } from 'node:net'
+import { once } from 'node:events'
+import { connect, isIP, type LookupFunction, type Socket } from 'node:net'
+import { connect as connectTls } from 'node:tls'
 import { Problem } from '@millwright/api/problem.ts'
 import { Agent, buildConnector, fetch } from 'undici'
 import {
@@ -34,13 +36,20 @@ type Options = {
   lookup?: (hostname: string) => Promise<readonly LookupAddress[]>
 }
 
-type Target = { hostname: string; port: number; isEncrypted: boolean }
+/** `secureScheme` is the scheme with TLS: https, unless the target is an MQTT broker. */
+type Target = { hostname: string; port: number; isEncrypted: boolean; secureScheme?: 'mqtts' }
+
+export type BrokerOptions = {
+  /** PEM certificates that replace the public authorities. */
+  certificateAuthority: string | null
+  signal: AbortSignal
+}
 
 /**
- * `Outbound` makes the connections of the platform to other systems: identity providers and object stores. The list
- * MILLWRIGHT_OUTBOUND_ALLOW of the installation names the permitted hosts and networks. The addresses of a host are
- * checked when a connection opens, and the connection uses the checked addresses. Redirects are not followed. Proxies of
- * the environment are not used.
+ * `Outbound` makes the connections of the platform to other systems: identity providers, object stores and MQTT brokers.
+ * The list MILLWRIGHT_OUTBOUND_ALLOW of the installation names the permitted hosts and networks. The addresses of a host
+ * are checked when a connection opens, and the connection uses the checked addresses. Redirects are not followed. Proxies
+ * of the environment are not used.
  */
 export class Outbound {
   readonly #entries: readonly OutboundEntry[]
@@ -66,7 +75,15 @@ export class Outbound {
    * addresses are checked when the connection opens.
    */
   require(url: string | URL): void {
-    const target = targetOf(url)
+    this.#require(targetOf(url))
+  }
+
+  /** Throws a problem if the list does not permit the MQTT broker at the URL. The rules are those of `require`. */
+  requireBroker(url: string | URL): void {
+    this.#require(brokerOf(url))
+  }
+
+  #require(target: Target): void {
     if (isIP(target.hostname) !== 0) {
       this.#requireAddresses(target, [target.hostname])
       return
@@ -104,7 +121,35 @@ export class Outbound {
     }
   }
 
-  /** Closes all connections. */
+  /**
+   * Opens a connection to a permitted MQTT broker: TCP for mqtt, TLS for mqtts. The caller ends the connection. The
+   * socket has a listener for errors, so that an error before the caller adds its own does not end the process.
+   */
+  async connectBroker(url: string | URL, { certificateAuthority, signal }: BrokerOptions): Promise<Socket> {
+    const target = brokerOf(url)
+    this.#require(target)
+    const { hostname: host, port, isEncrypted } = target
+    const family = isIP(host)
+    const addresses = family === 0 ? await this.#lookup(host) : [{ address: host, family }]
+    this.#requireAddresses(
+      target,
+      addresses.map(({ address }) => address),
+    )
+    signal.throwIfAborted()
+    const options = { host, port, lookup: fixedLookup(addresses), noDelay: true }
+    const tls = { ...(family === 0 ? { servername: host } : {}), ca: certificateAuthority ?? undefined }
+    const socket = isEncrypted ? connectTls({ ...options, ...tls }) : connect(options)
+    socket.on('error', () => {})
+    try {
+      await once(socket, isEncrypted ? 'secureConnect' : 'connect', { signal })
+      return socket
+    } catch (error) {
+      socket.destroy()
+      throw error
+    }
+  }
+
+  /** Closes the connections of requests. */
   async close(): Promise<void> {
     await this.#agent.destroy()
   }
@@ -180,6 +225,34 @@ function targetOf(url: string | URL): Target {
   return { hostname: canonicalHost(hostname), port: port === '' ? defaultPort : Number(port), isEncrypted }
 }
 
+/**
+ * Returns the target of the URL of an MQTT broker. The URL parser converts upper case, IDN and the numeric forms of IPv4
+ * only for schemes that it knows, so the host is read as part of an https URL.
+ */
+function brokerOf(url: string | URL): Target {
+  const { protocol, port, host, href } = URL.canParse(url) ? new URL(url) : new URL('mqtt:')
+  const isEncrypted = protocol === 'mqtts:'
+  if (!isEncrypted && protocol !== 'mqtt:')
+    throw new Problem('outbound_not_allowed', 'The URL of a broker starts with mqtts:// or mqtt://')
+  const known = `https:${href.slice(protocol.length)}`
+  if (host === '' || !URL.canParse(known)) throw new Problem('outbound_not_allowed', 'The URL names no valid host')
+  const { hostname, username, password, pathname, search, hash } = new URL(known)
+  if (username !== '' || password !== '')
+    throw new Problem('outbound_not_allowed', 'The URL contains a user name or password: use userName and password')
+  if (pathname !== '/' || search !== '' || hash !== '')
+    throw new Problem(
+      'outbound_not_allowed',
+      'The URL of a broker contains only the host and the port: remove the rest',
+    )
+  const defaultPort = isEncrypted ? 8883 : 1883
+  return {
+    hostname: canonicalHost(hostname),
+    port: port === '' ? defaultPort : Number(port),
+    isEncrypted,
+    secureScheme: 'mqtts',
+  }
+}
+
 function canonicalHost(hostname: string): string {
   const plain = hostname.replace(/^\[|\]$/g, '')
   return isIP(plain) === 0 ? plain.toLowerCase().replace(/\.$/, '') : canonicalAddress(plain)
@@ -224,8 +297,9 @@ function addressNotAllowed(target: Target): Problem {
 }
 
 function httpNotAllowed(target: Target): Problem {
+  const scheme = target.secureScheme ?? 'https'
   return new Problem(
     'outbound_not_allowed',
-    `The installation allows only https for ${shown(target)}. Use https, or plant IT adds the exact host ${shown(target)} to the list in MILLWRIGHT_OUTBOUND_ALLOW`,
+    `The installation allows only ${scheme} for ${shown(target)}. Use ${scheme}, or plant IT adds the exact host ${shown(target)} to the list in MILLWRIGHT_OUTBOUND_ALLOW`,
   )
 }
