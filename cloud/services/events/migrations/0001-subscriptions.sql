@@ -50,7 +50,7 @@ create table event_subscription_progress (
 grant select, insert, update, delete on event_subscription_progress to :app_role;
 
 -- The log of a subscription, and the events that wait for a retry. An event with next_at is sent again at that time. An
--- event in the state waiting is sent after the earlier event with the same subject. The rows of a deleted subscription are
+-- event in the state waiting is sent after the earlier event with the same subject. A test event has no position. The rows of a deleted subscription are
 -- deleted later, in parts.
 create table event_deliveries (
   tenant_id uuid not null references tenants (id),
@@ -72,6 +72,7 @@ create table event_deliveries (
 );
 create index event_deliveries_log on event_deliveries (tenant_id, subscription_id, id);
 create index event_deliveries_open on event_deliveries (tenant_id, subscription_id, position)
-  where state in ('waiting', 'failed') and not is_dead_letter;
+  where state in ('waiting', 'failed') and not is_dead_letter and position is not null;
 create index event_deliveries_dead on event_deliveries (tenant_id, subscription_id, id) where is_dead_letter;
+create index event_deliveries_unsent on event_deliveries (tenant_id, subscription_id, id) where state <> 'succeeded';
 grant select, insert, update, delete on event_deliveries to :app_role;
