@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { connect, isIP, type LookupFunction, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { Problem } from '@millwright/api/problem.ts'
-import { Agent, buildConnector, fetch } from 'undici'
+import { Agent, buildConnector, fetch, Pool } from 'undici'
 import {
   canonicalAddress,
   isIn,
@@ -29,6 +29,13 @@ export type OutboundInit = Omit<RequestInit, 'redirect' | 'body'> & {
   isStream?: boolean
 }
 
+export type PoolOptions = {
+  /** PEM certificates that replace the public authorities. */
+  certificateAuthority: string | null
+  /** The maximum number of connections. */
+  connections: number
+}
+
 type Options = {
   /** The values of MILLWRIGHT_OUTBOUND_ALLOW. */
   allow: readonly string[]
@@ -46,10 +53,10 @@ export type BrokerOptions = {
 }
 
 /**
- * `Outbound` makes the connections of the platform to other systems: identity providers, object stores and MQTT brokers.
- * The list MILLWRIGHT_OUTBOUND_ALLOW of the installation names the permitted hosts and networks. The addresses of a host
- * are checked when a connection opens, and the connection uses the checked addresses. Redirects are not followed. Proxies
- * of the environment are not used.
+ * `Outbound` makes the connections of the platform to other systems: identity providers, object stores, receivers of
+ * webhooks and MQTT brokers. The list MILLWRIGHT_OUTBOUND_ALLOW of the installation names the permitted hosts and networks.
+ * The addresses of a host are checked when a connection opens, and the connection uses the checked addresses. Redirects are
+ * not followed. Proxies of the environment are not used.
  */
 export class Outbound {
   readonly #entries: readonly OutboundEntry[]
@@ -122,6 +129,22 @@ export class Outbound {
   }
 
   /**
+   * Returns a pool of connections to the origin of a URL. The list is checked for every connection. The pool has no time
+   * limits for responses: the caller sets them and closes the pool.
+   */
+  pool(url: string | URL, { certificateAuthority, connections }: PoolOptions): Pool {
+    const tls = certificateAuthority === null ? {} : { ca: certificateAuthority }
+    return new Pool(new URL(url).origin, {
+      connect: (options, callback) => void this.#connect(options, callback, tls),
+      connections,
+      pipelining: 1,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      allowH2: false,
+    })
+  }
+
+  /**
    * Opens a connection to a permitted MQTT broker: TCP for mqtt, TLS for mqtts. The caller ends the connection. The
    * socket has a listener for errors, so that an error before the caller adds its own does not end the process.
    */
@@ -149,12 +172,16 @@ export class Outbound {
     }
   }
 
-  /** Closes the connections of requests. */
+  /** Closes the connections of `fetch`. */
   async close(): Promise<void> {
     await this.#agent.destroy()
   }
 
-  async #connect(options: buildConnector.Options, callback: buildConnector.Callback): Promise<void> {
+  async #connect(
+    options: buildConnector.Options,
+    callback: buildConnector.Callback,
+    tls: { ca?: string } = {},
+  ): Promise<void> {
     const isEncrypted = options.protocol === 'https:'
     const hostname = canonicalHost(options.hostname)
     const target = { hostname, port: Number(options.port || (isEncrypted ? 443 : 80)), isEncrypted }
@@ -165,7 +192,12 @@ export class Outbound {
         target,
         addresses.map(({ address }) => address),
       )
-      const connect = buildConnector({ allowH2: false, timeout: limits.requestMs, lookup: fixedLookup(addresses) })
+      const connect = buildConnector({
+        ...tls,
+        allowH2: false,
+        timeout: limits.requestMs,
+        lookup: fixedLookup(addresses),
+      })
       connect(options, callback)
     } catch (error) {
       callback(error as Error, null)

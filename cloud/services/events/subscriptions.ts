@@ -1,0 +1,504 @@
+import { X509Certificate } from 'node:crypto'
+import { createSecureContext } from 'node:tls'
+import { type Delivery, subscriptionLimits } from '@millwright/api/event-subscriptions.ts'
+import { eventTypePrefix } from '@millwright/api/events.ts'
+import { Problem, type ProblemCode } from '@millwright/api/problem.ts'
+import type { Caller } from '../../platform/access/caller.ts'
+import { storedPrincipal } from '../../platform/access/current-caller.ts'
+import { mayIn } from '../../platform/access/rights.ts'
+import { findAccessGroup } from '../../platform/access/store.ts'
+import { record } from '../../platform/audit/audit.ts'
+import type { Handle, Transaction } from '../../platform/database/database.ts'
+import { isId, newId } from '../../platform/database/id.ts'
+import { emit } from '../../platform/events/events.ts'
+import { etagOf, requireMatch } from '../../platform/http/etag.ts'
+import { answer, type Context } from '../../platform/service.ts'
+import { WindowLimit } from '../../platform/window-limit.ts'
+import type { Channel, Message } from './delivery/channel.ts'
+import * as deliveries from './delivery/delivery-store.ts'
+import { deliveryRequest, isLogReader } from './delivery-log.ts'
+import { cloudEvent } from './message.ts'
+import { requireFilter } from './selection.ts'
+import * as store from './subscription-store.ts'
+import type { SubscriptionRow } from './subscription-store.ts'
+
+/** How many test events a subscription can send. */
+const testLimit = { most: 10, windowMs: 60_000 } as const
+
+/** The fields of a request that webhooks and MQTT publishers have in common. A missing field keeps its value. */
+export type SubscriptionInput = {
+  name?: string
+  url?: string
+  types?: string[]
+  accessGroup?: string | null
+  filter?: string | null
+  active?: boolean
+  certificateAuthority?: string | null
+}
+
+/** A change of a subscription, or its creation if there is no row. */
+export type SubscriptionChange<Input> = { id: string; input: Input; before: SubscriptionRow | undefined }
+
+/** The request of a delivery, as the log shows it. It contains no signature and no password. */
+export type ShownRequest = { target: string; headers: Record<string, string>; body: string }
+
+/**
+ * `SubscriptionKind` describes what differs between webhooks and MQTT publishers. The handlers of both kinds are created
+ * from it.
+ */
+export type SubscriptionKind<Input extends SubscriptionInput, View> = {
+  readonly kind: store.SubscriptionKindName
+  /** The noun in event types and subjects. */
+  readonly noun: 'webhook' | 'mqtt-publisher'
+  /** The start of error messages. */
+  readonly title: 'Webhook' | 'MQTT publisher'
+  /** The path of the list, with the prefix of the contract. */
+  readonly path: string
+  /** The names of the operations in the audit trail. */
+  readonly actions: Readonly<Record<SubscriptionAction, string>>
+  /** The name of the field with the id in events of this kind. */
+  readonly idField: 'webhookId' | 'mqttPublisherId'
+  /** Throws a problem if the installation does not permit the target. */
+  requireTarget(context: Pick<Context, 'outbound'>, url: string): void
+  /** Returns the fields of this kind after a change. Throws a problem if they are not valid. */
+  detailsOf(change: SubscriptionChange<Input>): SubscriptionRow['details']
+  /** Returns the secret to store, or null to remove it. Undefined: the secret does not change. */
+  secretOf(change: SubscriptionChange<Input>): string | null | undefined
+  /** Returns the fields of a response that are specific to this kind. */
+  viewOf(row: SubscriptionRow): Omit<View, keyof CommonView>
+  isBatch(row: SubscriptionRow): boolean
+  requestOf(row: SubscriptionRow, tenantName: string, message: Message): ShownRequest
+  /** Opens a channel for one test event, next to the channel of the runner. */
+  openTestChannel(context: Context, caller: Caller, row: SubscriptionRow): Promise<Channel>
+}
+
+export type SubscriptionAction =
+  | 'create'
+  | 'update'
+  | 'delete'
+  | 'test'
+  | 'retryDelivery'
+  | 'retryDeadLetters'
+  | 'replay'
+
+type CommonView = ReturnType<typeof commonView>
+
+type ById = { params: { id: string } }
+type ByDelivery = { params: { id: string; deliveryId: string } }
+
+/** Creates the handlers of a kind. Their names are those of `SubscriptionAction`. */
+export function subscriptionHandlers<Input extends SubscriptionInput, View extends CommonView>(
+  context: Context,
+  kind: SubscriptionKind<Input, View>,
+) {
+  const { database } = context
+  const tests = new WindowLimit(testLimit)
+  const show = (row: SubscriptionRow, status: deliveries.SubscriptionStatus): View =>
+    ({ ...commonView(row, status), ...kind.viewOf(row) }) as View
+  const subjectOf = (id: string) => `${kind.noun}/${id}`
+  const key = (id: string) => ({ id, kind: kind.kind })
+  const missing = (id: string) => new Problem('not_found', `${kind.title} ${id} does not exist`)
+
+  const get = async (handle: Handle, id: string) => {
+    const row = await store.findSubscription(handle, key(id))
+    if (row === undefined) throw missing(id)
+    return row
+  }
+  const getLocked = async (tx: Transaction, id: string) => {
+    const row = await store.lockSubscription(tx, key(id))
+    if (row === undefined) throw missing(id)
+    return row
+  }
+  const getShown = async (handle: Handle, id: string) => {
+    const row = await get(handle, id)
+    const [status] = await deliveries.readStatus(handle, [id])
+    if (status === undefined) throw missing(id)
+    return { version: row.version, view: show(row, status) }
+  }
+  const audit = (tx: Transaction, caller: Caller, action: SubscriptionAction, target: AuditTarget) =>
+    record(tx, caller, { action: `events.${kind.actions[action]}`, target: subjectOf(target.id), detail: target.detail })
+  const announce = (tx: Transaction, verb: 'created' | 'updated' | 'deleted', { id, name, changed }: Announcement) =>
+    emit(tx, {
+      type: `events.${kind.noun}.${verb}`,
+      subject: subjectOf(id),
+      data: { [kind.idField]: id, name, ...(changed === undefined ? {} : { changed }) },
+    })
+  const sealed = (tx: Transaction, id: string, secret: string | null) =>
+    secret === null ? null : context.safe.seal(tx, secret, store.secretOwner(id))
+
+  return {
+    /** Returns a subscription, for operations that only one kind has. */
+    get,
+    getLocked,
+    getShown,
+
+    async list({ query: { limit = 50, offset = 0 } }: { query: { limit?: number; offset?: number } }, caller: Caller) {
+      const { rows, total, statuses } = await database.read(caller, async (handle) => {
+        const listed = await store.listSubscriptions(handle, { kind: kind.kind, limit, offset })
+        const ids = listed.rows.map(({ id }) => id)
+        return { ...listed, statuses: ids.length === 0 ? [] : await deliveries.readStatus(handle, ids) }
+      })
+      const byId = new Map(statuses.map((status) => [status.subscriptionId, status]))
+      // A subscription that was deleted between the two statements has no progress any more.
+      const data = rows.flatMap((row) => {
+        const status = byId.get(row.id)
+        return status === undefined ? [] : [show(row, status)]
+      })
+      return { data, meta: { totalElements: total, elements: data.length, offset } }
+    },
+
+    /** Creates a subscription. Returns it with its secret, which only webhooks show to the caller. */
+    async create(input: Input & { url: string; types: string[] }, caller: Caller) {
+      const id = newId()
+      const change = { id, input, before: undefined }
+      requireUrl(input.url)
+      requireTarget(context, kind, input.url)
+      requireAuthority(input.certificateAuthority)
+      const details = kind.detailsOf(change)
+      const secret = kind.secretOf(change) ?? null
+      if (input.filter != null) await requireFilter(context, caller, input.filter)
+      const shown = await database.transaction(caller, async (tx) => {
+        await requireRoom(tx)
+        await requireAccessGroup(tx, caller, input.accessGroup ?? null)
+        const { name = nameOf(input.url), url, types, accessGroup = null, filter = null, active = true } = input
+        await store.insertSubscription(tx, {
+          ...storedPrincipal(caller),
+          id,
+          kind: kind.kind,
+          name,
+          url,
+          types,
+          accessGroupId: accessGroup,
+          filter,
+          active,
+          certificateAuthority: input.certificateAuthority ?? null,
+          details,
+          sealedSecret: await sealed(tx, id, secret),
+          createdAt: new Date().toISOString(),
+        })
+        await deliveries.createProgress(tx, id)
+        const detail = { name, host: new URL(url).host, types, accessGroup, filter }
+        await audit(tx, caller, 'create', { id, detail })
+        await announce(tx, 'created', { id, name })
+        return getShown(tx, id)
+      })
+      const headers = { location: `${kind.path}/${id}`, etag: etagOf(shown.version) }
+      return { view: shown.view, secret, headers }
+    },
+
+    async read({ params: { id } }: ById, caller: Caller) {
+      const { version, view } = await database.read(caller, (handle) => getShown(handle, id))
+      return answer(200, { data: view }, { etag: etagOf(version) })
+    },
+
+    async update(
+      { params: { id }, headers, body }: ById & { headers: { 'if-match'?: string }; body: { data: Input } },
+      caller: Caller,
+    ) {
+      const input = body.data
+      const stored = await database.read(caller, (handle) => get(handle, id))
+      if (input.url !== undefined) {
+        requireUrl(input.url)
+        if (input.url !== stored.url) requireTarget(context, kind, input.url)
+      }
+      requireAuthority(input.certificateAuthority)
+      if (input.filter != null) await requireFilter(context, caller, input.filter)
+      const { version, view } = await database.transaction(caller, async (tx) => {
+        const before = await getLocked(tx, id)
+        requireMatch(headers['if-match'], before.version)
+        const change = { id, input, before }
+        const owner = changesOwner(input) ? storedPrincipal(caller) : {}
+        const after: SubscriptionRow = { ...before, ...ownFields(input), ...owner, details: kind.detailsOf(change) }
+        after.modifiedAt = new Date().toISOString()
+        if (changesOwner(input)) await requireAccessGroup(tx, caller, after.accessGroupId)
+        const secret = kind.secretOf(change)
+        if (secret !== undefined) after.sealedSecret = await sealed(tx, id, secret)
+        await store.updateSubscription(tx, after)
+        if (input.active === true) await deliveries.clearStop(tx, id)
+        else await deliveries.interruptRunner(tx, id)
+        const changed = Object.keys(input)
+        const detail = { changed, ...auditDetail(before, after) }
+        await audit(tx, caller, 'update', { id, detail })
+        await announce(tx, 'updated', { id, name: after.name, changed })
+        return getShown(tx, id)
+      })
+      return answer(200, { data: view }, { etag: etagOf(version) })
+    },
+
+    async delete({ params: { id }, headers }: ById & { headers: { 'if-match'?: string } }, caller: Caller) {
+      await database.transaction(caller, async (tx) => {
+        const { name, version } = await getLocked(tx, id)
+        requireMatch(headers['if-match'], version)
+        // The lock of the progress comes before its deletion, so that a runner that stores results waits.
+        await deliveries.interruptRunner(tx, id)
+        await store.deleteSubscription(tx, id)
+        await audit(tx, caller, 'delete', { id, detail: { name } })
+        await announce(tx, 'deleted', { id, name })
+      })
+      return answer(204)
+    },
+
+    /** Sends a test event at once, also if the subscription is paused. The event is not sent again. */
+    async test({ params: { id } }: ById, caller: Caller) {
+      const row = await database.read(caller, (handle) => get(handle, id))
+      if (!tests.take(`${caller.tenantId}/${id}`))
+        throw new Problem(
+          'too_many_requests',
+          `A ${kind.title.replace(/^W/, 'w')} can send ${testLimit.most} test events per minute. Retry later`,
+          { retryAfter: testLimit.windowMs / 1_000 },
+        )
+      const event = testEvent(kind, row, caller)
+      const message: Message = {
+        id: event.id,
+        events: [event],
+        body: JSON.stringify(kind.isBatch(row) ? [event] : event),
+      }
+      const channel = await kind.openTestChannel(context, caller, row)
+      const { isDelivered, attempt } = await channel
+        .send(message, context.stopping)
+        .finally(() => channel.close().catch(() => {}))
+      const delivery = await database.transaction(caller, async (tx) => {
+        await getLocked(tx, id)
+        await audit(tx, caller, 'test', { id, detail: { name: row.name, isDelivered } })
+        return deliveries.insertTestDelivery(tx, id, {
+          id: newId(),
+          eventId: event.id,
+          type: event.type.slice(eventTypePrefix.length),
+          subject: event.subject,
+          state: isDelivered ? 'succeeded' : 'failed',
+          messageId: message.id,
+          attempt,
+          createdAt: attempt.time,
+        })
+      })
+      return { data: deliveryView(delivery, true) }
+    },
+
+    async listDeliveries({ params: { id }, query }: ById & { query: DeliveryQuery }, caller: Caller) {
+      const { limit = 50, offset = 0, cursor, state, deadLetters } = query
+      if (offset > 0)
+        throw invalid('invalid_query', 'offset', 'Deliveries have no offset. Use cursor with meta.nextCursor')
+      if (cursor !== undefined && !isId(cursor))
+        throw new Problem('invalid_cursor', 'The cursor is not valid. Use meta.nextCursor of the previous page')
+      const { row, rows } = await database.read(caller, async (handle) => ({
+        row: await get(handle, id),
+        rows: await deliveries.listDeliveries(handle, {
+          subscriptionId: id,
+          limit: limit + 1,
+          state,
+          deadLetters,
+          before: cursor,
+        }),
+      }))
+      const data = rows.slice(0, limit).map((delivery) => deliveryView(delivery, isLogReader(caller, row, delivery)))
+      const next = rows.length > limit ? data.at(-1)?.id : undefined
+      return { data, meta: { elements: data.length, offset: 0, ...(next === undefined ? {} : { nextCursor: next }) } }
+    },
+
+    async readDelivery({ params: { id, deliveryId } }: ByDelivery, caller: Caller) {
+      const { row, delivery } = await database.read(caller, async (handle) => ({
+        row: await get(handle, id),
+        delivery: await deliveries.findDelivery(handle, { subscriptionId: id, deliveryId }),
+      }))
+      if (delivery === undefined) throw new Problem('not_found', `Delivery ${deliveryId} does not exist`)
+      const isReader = isLogReader(caller, row, delivery)
+      const request = isReader ? await deliveryRequest(context, caller, { kind, row, delivery }) : null
+      return { data: { ...deliveryView(delivery, isReader), request } }
+    },
+
+    async retryDelivery({ params: { id, deliveryId } }: ByDelivery, caller: Caller) {
+      const { row, delivery } = await database.transaction(caller, async (tx) => {
+        const row = await getLocked(tx, id)
+        const delivery = await deliveries.retryDelivery(tx, { subscriptionId: id, deliveryId })
+        const detail = { deliveryId, eventId: delivery.eventId }
+        await audit(tx, caller, 'retryDelivery', { id, detail })
+        return { row, delivery }
+      })
+      return { data: deliveryView(delivery, isLogReader(caller, row, delivery)) }
+    },
+
+    async retryDeadLetters({ params: { id } }: ById, caller: Caller) {
+      const retried = await database.transaction(caller, async (tx) => {
+        await getLocked(tx, id)
+        const count = await deliveries.retryDeadLetters(tx, id)
+        await audit(tx, caller, 'retryDeadLetters', { id, detail: { retried: count } })
+        return count
+      })
+      return { data: { retried } }
+    },
+
+    async replay(
+      { params: { id }, body }: ById & { body: { data: { fromPosition: number } } },
+      caller: Caller,
+    ): Promise<{ data: View }> {
+      const { fromPosition } = body.data
+      const { view } = await database.transaction(caller, async (tx) => {
+        await getLocked(tx, id)
+        await deliveries.replay(tx, { subscriptionId: id, fromPosition })
+        await audit(tx, caller, 'replay', { id, detail: { fromPosition } })
+        return getShown(tx, id)
+      })
+      return { data: view }
+    },
+  }
+}
+
+type AuditTarget = { id: string; detail: Record<string, unknown> }
+type Announcement = { id: string; name: string; changed?: string[] }
+type DeliveryQuery = {
+  limit?: number
+  offset?: number
+  cursor?: string
+  state?: Delivery['state']
+  deadLetters?: boolean
+}
+
+function commonView(row: SubscriptionRow, status: deliveries.SubscriptionStatus) {
+  return {
+    id: row.id,
+    name: row.name,
+    url: row.url,
+    types: row.types,
+    accessGroup: row.accessGroupId,
+    filter: row.filter,
+    active: row.active,
+    certificateAuthority: row.certificateAuthority,
+    ...stateOf(row, status),
+    owner: { id: row.principalId, name: row.principalName },
+    position: status.position,
+    newestPosition: status.newestPosition,
+    waiting: status.waiting,
+    deadLetters: status.deadLetters,
+    circuit: status.openedAt === null ? ('closed' as const) : ('open' as const),
+    nextAttemptTimestamp: status.blockedUntil ?? status.wakeAt,
+    lastSuccessTimestamp: status.lastSuccessAt,
+    lastFailureTimestamp: status.lastFailureAt,
+    lastError: status.lastError,
+    createdTimestamp: row.createdAt,
+    lastModifiedTimestamp: row.modifiedAt,
+  }
+}
+
+function stateOf({ active }: SubscriptionRow, { stoppedReason }: deliveries.SubscriptionStatus) {
+  if (stoppedReason === 'receiver_gone' || stoppedReason === 'events_gone')
+    return { state: 'disabled' as const, reason: stoppedReason }
+  if (!active) return { state: 'paused' as const, reason: 'user' as const }
+  if (stoppedReason !== null) return { state: 'paused' as const, reason: stoppedReason }
+  return { state: 'active' as const, reason: null }
+}
+
+function deliveryView(row: deliveries.DeliveryRow, isReader: boolean): Delivery {
+  const { nextAt, createdAt, type, subject, ...fields } = row
+  return {
+    ...fields,
+    type: eventTypePrefix + type,
+    subject: isReader ? subject : null,
+    nextAttemptTimestamp: nextAt,
+    createdTimestamp: createdAt,
+  }
+}
+
+/** Returns the fields of a row that a request sets. */
+function ownFields(input: SubscriptionInput): Partial<SubscriptionRow> {
+  const { name, url, types, accessGroup, filter, active, certificateAuthority } = input
+  const fields = { name, url, types, accessGroupId: accessGroup, filter, active, certificateAuthority }
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+}
+
+/**
+ * Returns whether the request sets what is sent or where. The principal that sets it becomes the owner. Otherwise a
+ * caller could receive events that only the former owner can read.
+ */
+function changesOwner(input: SubscriptionInput): boolean {
+  return Object.keys(input).some((field) => field !== 'name' && field !== 'active')
+}
+
+/** Returns the changes for the audit trail. A URL can contain a secret, so only its host is recorded. */
+function auditDetail(before: SubscriptionRow, after: SubscriptionRow): Record<string, unknown> {
+  const { host } = new URL(after.url)
+  return {
+    name: after.name,
+    ...(before.url === after.url ? {} : { hostBefore: new URL(before.url).host, host }),
+    ...(before.active === after.active ? {} : { active: after.active }),
+    ...(before.principalId === after.principalId ? {} : { ownerBefore: before.principalId, owner: after.principalId }),
+  }
+}
+
+function testEvent<Input extends SubscriptionInput, View>(
+  { noun, idField }: SubscriptionKind<Input, View>,
+  { id, name }: SubscriptionRow,
+  { tenantName }: Caller,
+) {
+  return cloudEvent(
+    {
+      id: newId(),
+      position: 0,
+      type: `events.${noun}.tested`,
+      subject: `${noun}/${id}`,
+      time: new Date().toISOString(),
+      data: { [idField]: id, name },
+    },
+    tenantName,
+  )
+}
+
+/** Returns the default name of a subscription: the host of its URL. */
+function nameOf(url: string): string {
+  return new URL(url).hostname.slice(0, 128)
+}
+
+export function invalid(code: ProblemCode, field: string, detail: string): Problem {
+  return new Problem(code, detail, { errors: [{ pointer: `/data/${field}`, code, detail }] })
+}
+
+function requireUrl(url: string): void {
+  if (!URL.canParse(url) || new URL(url).host === '')
+    throw invalid('invalid_body', 'url', 'The URL is not valid. Example: https://cmms.example.com/millwright')
+}
+
+/** Adds the place of the URL in the request to the problem of a target that is not permitted. */
+function requireTarget<Input extends SubscriptionInput, View>(
+  context: Context,
+  kind: SubscriptionKind<Input, View>,
+  url: string,
+): void {
+  try {
+    kind.requireTarget(context, url)
+  } catch (error) {
+    if (!(error instanceof Problem) || error.code !== 'outbound_not_allowed') throw error
+    throw invalid('target_not_allowed', 'url', error.message)
+  }
+}
+
+const pemCertificates = /^(?:\s*-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----)+\s*$/
+
+function requireAuthority(pem: string | null | undefined): void {
+  if (pem == null) return
+  try {
+    if (!pemCertificates.test(pem)) throw new TypeError('not PEM')
+    for (const text of pem.split(/(?<=-----END CERTIFICATE-----)/)) if (text.trim() !== '') new X509Certificate(text)
+    createSecureContext({ ca: pem })
+  } catch {
+    throw invalid(
+      'invalid_certificate',
+      'certificateAuthority',
+      'The certificate authority must be one or more certificates in PEM format, without keys and other text',
+    )
+  }
+}
+
+async function requireRoom(tx: Transaction): Promise<void> {
+  if ((await store.countSubscriptions(tx)) < subscriptionLimits.subscriptions) return
+  throw new Problem(
+    'too_many_subscriptions',
+    `A tenant can have ${subscriptionLimits.subscriptions} webhooks and MQTT publishers. Delete one first`,
+  )
+}
+
+/** Requires an access group whose assets the owner can read. */
+async function requireAccessGroup(handle: Handle, owner: Caller, accessGroupId: string | null): Promise<void> {
+  if (accessGroupId === null) return
+  const isReadable = mayIn(owner, 'inventory_read_asset_data', accessGroupId)
+  if (isReadable && (await findAccessGroup(handle, accessGroupId)) !== undefined) return
+  throw invalid('access_group_not_found', 'accessGroup', `Access group ${accessGroupId} does not exist`)
+}
