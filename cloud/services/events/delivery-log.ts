@@ -3,8 +3,8 @@ import { currentCaller } from '../../platform/access/current-caller.ts'
 import { readsAllAssets } from '../../platform/asset-visibility.ts'
 import { list } from '../../platform/events/store.ts'
 import type { Context } from '../../platform/service.ts'
-import type { Message } from './delivery/channel.ts'
 import type { DeliveryRow } from './delivery/delivery-store.ts'
+import { messageOf } from './delivery/message.ts'
 import { cloudEvent } from './message.ts'
 import type { SubscriptionRow } from './subscription-store.ts'
 import type { ShownRequest, SubscriptionInput, SubscriptionKind } from './subscriptions.ts'
@@ -19,8 +19,8 @@ export function isLogReader(caller: Caller, { principalId }: SubscriptionRow, { 
   return readsAllAssets(caller) && maySee(caller, { type, data: {} })
 }
 
-type LoggedDelivery<Input extends SubscriptionInput, View> = {
-  kind: SubscriptionKind<Input, View>
+type LoggedDelivery<Input extends SubscriptionInput, OwnView> = {
+  kind: SubscriptionKind<Input, OwnView>
   row: SubscriptionRow
   delivery: DeliveryRow
 }
@@ -29,10 +29,10 @@ type LoggedDelivery<Input extends SubscriptionInput, View> = {
  * Builds the request of a delivery again, with the content that the owner can read now. Returns null for a test event, for
  * a deleted event, and for an event that the owner or the caller can no longer read.
  */
-export async function deliveryRequest<Input extends SubscriptionInput, View>(
+export async function deliveryRequest<Input extends SubscriptionInput, OwnView>(
   context: Context,
   caller: Caller,
-  { kind, row, delivery: { position, messageId } }: LoggedDelivery<Input, View>,
+  { kind, row, delivery: { position, messageId } }: LoggedDelivery<Input, OwnView>,
 ): Promise<ShownRequest | null> {
   if (position === null) return null
   const [event] = await context.database.read(caller, (handle) => list(handle, { after: position - 1, limit: 1 }))
@@ -44,10 +44,6 @@ export async function deliveryRequest<Input extends SubscriptionInput, View>(
   const [readable] = shown
   if (readable === undefined) return null
   const sent = cloudEvent(readable, caller.tenantName)
-  const message: Message = {
-    id: messageId,
-    events: [sent],
-    body: JSON.stringify(kind.isBatch(row) ? [sent] : sent),
-  }
+  const message = { ...messageOf([sent], { isBatch: kind.isBatch(row) }), id: messageId }
   return kind.requestOf(row, caller.tenantName, message)
 }

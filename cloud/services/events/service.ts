@@ -8,7 +8,9 @@ import { openStream } from '../../platform/events/stream.ts'
 import { answer, type Handlers, service } from '../../platform/service.ts'
 import { cloudEvent, eventMessage } from './message.ts'
 import { selectionOf } from './selection.ts'
+import { sealedSubscriptionSecrets } from './subscription-store.ts'
 import { maySee, readableEvents } from './visibility.ts'
+import { webhookHandlers } from './webhooks/webhooks.ts'
 
 /**
  * The service for the events of a tenant. It lists and streams all changes of the tenant in the order of their
@@ -17,10 +19,12 @@ import { maySee, readableEvents } from './visibility.ts'
 export const eventsService = service({
   contract: events,
   migrations: { module: 'subscriptions', folder: new URL('./migrations/', import.meta.url) },
+  sealed: sealedSubscriptionSecrets,
   handlers: (context) => {
     const { database, feed } = context
     return {
       ...unavailable(),
+      ...webhookHandlers(context),
       async listEvents({ query: { after = 0, limit = 50 } }, caller) {
         const { rows, oldest, newest } = await database.read(caller, async (handle) => {
           // The position of the newest event is read before the page. Events that are committed in between can only be

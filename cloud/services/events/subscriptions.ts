@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto'
 import { createSecureContext } from 'node:tls'
-import { type Delivery, subscriptionLimits } from '@millwright/api/event-subscriptions.ts'
+import { type Delivery, subscriptionLimits, type Webhook } from '@millwright/api/event-subscriptions.ts'
 import { eventTypePrefix } from '@millwright/api/events.ts'
 import { Problem, type ProblemCode } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
@@ -16,9 +16,9 @@ import { answer, type Context } from '../../platform/service.ts'
 import { WindowLimit } from '../../platform/window-limit.ts'
 import type { Channel, Message } from './delivery/channel.ts'
 import * as deliveries from './delivery/delivery-store.ts'
+import { messageOf } from './delivery/message.ts'
 import { deliveryRequest, isLogReader } from './delivery-log.ts'
 import { cloudEvent } from './message.ts'
-import { requireFilter } from './selection.ts'
 import * as store from './subscription-store.ts'
 import type { SubscriptionRow } from './subscription-store.ts'
 
@@ -46,7 +46,7 @@ export type ShownRequest = { target: string; headers: Record<string, string>; bo
  * `SubscriptionKind` describes what differs between webhooks and MQTT publishers. The handlers of both kinds are created
  * from it.
  */
-export type SubscriptionKind<Input extends SubscriptionInput, View> = {
+export type SubscriptionKind<Input extends SubscriptionInput, OwnView> = {
   readonly kind: store.SubscriptionKindName
   /** The noun in event types and subjects. */
   readonly noun: 'webhook' | 'mqtt-publisher'
@@ -65,7 +65,7 @@ export type SubscriptionKind<Input extends SubscriptionInput, View> = {
   /** Returns the secret to store, or null to remove it. Undefined: the secret does not change. */
   secretOf(change: SubscriptionChange<Input>): string | null | undefined
   /** Returns the fields of a response that are specific to this kind. */
-  viewOf(row: SubscriptionRow): Omit<View, keyof CommonView>
+  viewOf(row: SubscriptionRow): OwnView
   isBatch(row: SubscriptionRow): boolean
   requestOf(row: SubscriptionRow, tenantName: string, message: Message): ShownRequest
   /** Opens a channel for one test event, next to the channel of the runner. */
@@ -81,20 +81,22 @@ export type SubscriptionAction =
   | 'retryDeadLetters'
   | 'replay'
 
-type CommonView = ReturnType<typeof commonView>
+/** The fields of a response that webhooks and MQTT publishers have in common. */
+type CommonView = Omit<Webhook, 'batchSize' | 'previousSecretExpiresTimestamp'>
 
 type ById = { params: { id: string } }
 type ByDelivery = { params: { id: string; deliveryId: string } }
 
 /** Creates the handlers of a kind. Their names are those of `SubscriptionAction`. */
-export function subscriptionHandlers<Input extends SubscriptionInput, View extends CommonView>(
+export function subscriptionHandlers<Input extends SubscriptionInput, OwnView>(
   context: Context,
-  kind: SubscriptionKind<Input, View>,
+  kind: SubscriptionKind<Input, OwnView>,
 ) {
+  type View = CommonView & OwnView
   const { database } = context
   const tests = new WindowLimit(testLimit)
   const show = (row: SubscriptionRow, status: deliveries.SubscriptionStatus): View =>
-    ({ ...commonView(row, status), ...kind.viewOf(row) }) as View
+    ({ ...commonView(row, status), ...kind.viewOf(row) })
   const subjectOf = (id: string) => `${kind.noun}/${id}`
   const key = (id: string) => ({ id, kind: kind.kind })
   const missing = (id: string) => new Problem('not_found', `${kind.title} ${id} does not exist`)
@@ -156,7 +158,6 @@ export function subscriptionHandlers<Input extends SubscriptionInput, View exten
       requireAuthority(input.certificateAuthority)
       const details = kind.detailsOf(change)
       const secret = kind.secretOf(change) ?? null
-      if (input.filter != null) await requireFilter(context, caller, input.filter)
       const shown = await database.transaction(caller, async (tx) => {
         await requireRoom(tx)
         await requireAccessGroup(tx, caller, input.accessGroup ?? null)
@@ -202,7 +203,6 @@ export function subscriptionHandlers<Input extends SubscriptionInput, View exten
         if (input.url !== stored.url) requireTarget(context, kind, input.url)
       }
       requireAuthority(input.certificateAuthority)
-      if (input.filter != null) await requireFilter(context, caller, input.filter)
       const { version, view } = await database.transaction(caller, async (tx) => {
         const before = await getLocked(tx, id)
         requireMatch(headers['if-match'], before.version)
@@ -248,11 +248,7 @@ export function subscriptionHandlers<Input extends SubscriptionInput, View exten
           { retryAfter: testLimit.windowMs / 1_000 },
         )
       const event = testEvent(kind, row, caller)
-      const message: Message = {
-        id: event.id,
-        events: [event],
-        body: JSON.stringify(kind.isBatch(row) ? [event] : event),
-      }
+      const message = messageOf([event], { isBatch: kind.isBatch(row) })
       const channel = await kind.openTestChannel(context, caller, row)
       const { isDelivered, attempt } = await channel
         .send(message, context.stopping)
@@ -353,7 +349,7 @@ type DeliveryQuery = {
   deadLetters?: boolean
 }
 
-function commonView(row: SubscriptionRow, status: deliveries.SubscriptionStatus) {
+function commonView(row: SubscriptionRow, status: deliveries.SubscriptionStatus): CommonView {
   return {
     id: row.id,
     name: row.name,
@@ -424,8 +420,8 @@ function auditDetail(before: SubscriptionRow, after: SubscriptionRow): Record<st
   }
 }
 
-function testEvent<Input extends SubscriptionInput, View>(
-  { noun, idField }: SubscriptionKind<Input, View>,
+function testEvent<Input extends SubscriptionInput, OwnView>(
+  { noun, idField }: SubscriptionKind<Input, OwnView>,
   { id, name }: SubscriptionRow,
   { tenantName }: Caller,
 ) {
@@ -457,9 +453,9 @@ function requireUrl(url: string): void {
 }
 
 /** Adds the place of the URL in the request to the problem of a target that is not permitted. */
-function requireTarget<Input extends SubscriptionInput, View>(
+function requireTarget<Input extends SubscriptionInput, OwnView>(
   context: Context,
-  kind: SubscriptionKind<Input, View>,
+  kind: SubscriptionKind<Input, OwnView>,
   url: string,
 ): void {
   try {

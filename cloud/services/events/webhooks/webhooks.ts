@@ -26,9 +26,10 @@ type WebhookOperations =
 
 const hourMs = 3_600_000
 
+type OwnView = Pick<Webhook, 'batchSize' | 'previousSecretExpiresTimestamp'>
 type WebhookInput = SubscriptionInput & { batchSize?: number }
 
-const webhookKind: SubscriptionKind<WebhookInput, Webhook> = {
+const webhookKind: SubscriptionKind<WebhookInput, OwnView> = {
   kind: 'webhook',
   noun: 'webhook',
   title: 'Webhook',
