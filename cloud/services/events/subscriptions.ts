@@ -366,13 +366,19 @@ function commonView(row: SubscriptionRow, status: deliveries.SubscriptionStatus)
     waiting: status.waiting,
     deadLetters: status.deadLetters,
     circuit: status.openedAt === null ? ('closed' as const) : ('open' as const),
-    nextAttemptTimestamp: status.blockedUntil ?? status.wakeAt,
+    nextAttemptTimestamp: nextAttempt(status),
     lastSuccessTimestamp: status.lastSuccessAt,
     lastFailureTimestamp: status.lastFailureAt,
     lastError: status.lastError,
     createdTimestamp: row.createdAt,
     lastModifiedTimestamp: row.modifiedAt,
   }
+}
+
+/** Returns the time of the next retry. The time is also stored for subscriptions in which no event waits. */
+function nextAttempt({ openedAt, blockedUntil, waiting, wakeAt }: deliveries.SubscriptionStatus): string | null {
+  if (openedAt !== null) return blockedUntil
+  return waiting > 0 ? wakeAt : null
 }
 
 function stateOf({ active }: SubscriptionRow, { stoppedReason }: deliveries.SubscriptionStatus) {

@@ -1,5 +1,6 @@
 import type { Context } from '../../../platform/service.ts'
 import type { SubscriptionKindName, SubscriptionRow } from '../subscription-store.ts'
+import { openWebhookChannel } from '../webhooks/channel.ts'
 import type { Channel } from './channel.ts'
 
 /** Creates the channel of a subscription. It opens no connection before the first message. */
@@ -10,7 +11,7 @@ export type CreateChannel = (
 ) => Promise<Channel>
 
 /** The channels of each kind of subscription. */
-const kinds: Partial<Record<SubscriptionKindName, CreateChannel>> = {}
+const kinds: Partial<Record<SubscriptionKindName, CreateChannel>> = { webhook: openWebhookChannel }
 
 export const createChannel: CreateChannel = async (context, tenant, row) => {
   const create = kinds[row.kind]
