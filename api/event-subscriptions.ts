@@ -234,7 +234,13 @@ const PublisherChange = Type.Object(
 )
 
 const access = 'glb_webhook_manage' as const
-const targetErrors = ['target_not_allowed', 'access_group_not_found', 'invalid_filter', 'invalid_certificate'] as const
+const targetErrors = [
+  'target_not_allowed',
+  'access_group_not_found',
+  'invalid_filter',
+  'unknown_property',
+  'invalid_certificate',
+] as const
 
 /** The operations that webhooks and MQTT publishers have in common. */
 const shared = {

@@ -169,6 +169,16 @@ describe('indexes of frequent statements', () => {
       const viewer = await hub.as('viewer', { accessGroupId: ids.group })
       await viewer.inventory.listAssets({ query: { limit: 10 } })
     },
+    'comparing the assets of events with a filter': async () => {
+      const viewer = await hub.as('viewer', { accessGroupId: ids.group })
+      for (const { principalId } of [admin, viewer]) {
+        const rights = (await hub.context.access.of(hub.tenant.tenantId, principalId))?.rights ?? noRights
+        const caller = { ...systemCaller({ tenantId: hub.tenant.tenantId, tenantName: '' }), rights }
+        const filter = "functional_object_type eq 'Device' and access_group ne 'other'"
+        const assets = { ids: [ids.asset, ids.otherAsset, v7()], filter }
+        await hub.context.peers(inventory, caller).filterAssets({ body: { data: assets } })
+      }
+    },
     'listing relations': () => admin.inventory.listRelations({ query: { limit: 10 } }),
     'listing relations by predicate': () =>
       admin.inventory.listRelations({ query: { limit: 10, filter: `predicate eq 'found_by_gateway'` } }),

@@ -61,4 +61,14 @@ export const visibilityOperations = {
       ),
     },
   },
+  filterAssets: {
+    method: 'POST',
+    path: '/visibility/filter',
+    summary: 'Find the readable assets among these ids that match a filter; without ids, the filter is only checked',
+    access: 'on-behalf',
+    readOnly: true,
+    body: data(closed({ ids: Type.Array(Uuid, { maxItems: inventoryLimits.classified }), filter: Type.String() })),
+    answers: { 200: data(Type.Array(Uuid)) },
+    errors: ['invalid_filter', 'unknown_property'],
+  },
 } as const

@@ -1,6 +1,8 @@
 import { inventory, inventoryLimits } from '@millwright/api/inventory/inventory.ts'
+import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from './access/caller.ts'
 import { may } from './access/rights.ts'
+import { storableText } from './database/json.ts'
 import type { Context } from './service.ts'
 
 /**
@@ -55,16 +57,64 @@ export async function hiddenAssets(
 }
 
 async function classify({ peers }: VisibilityContext, caller: Caller, ids: readonly string[]) {
-  const once = [...new Set(ids)]
   const readable = new Set<string>()
   const hidden = new Set<string>()
-  for (let start = 0; start < once.length; start += inventoryLimits.classified) {
-    const part = once.slice(start, start + inventoryLimits.classified)
+  for (const part of parts(ids)) {
     const { data } = await peers(inventory, caller).classifyAssets({ body: { data: { ids: part } } })
     for (const id of data.readable) readable.add(id)
     for (const id of data.hidden) hidden.add(id)
   }
   return { readable, hidden }
+}
+
+/** Returns those of the ids whose assets match a filter of the asset list now, and are readable for the caller. */
+export async function matchingAssets(
+  { peers }: VisibilityContext,
+  caller: Caller,
+  { filter, ids }: { filter: string; ids: readonly string[] },
+): Promise<Set<string>> {
+  const matching = new Set<string>()
+  for (const part of parts(ids)) {
+    const { data } = await peers(inventory, caller).filterAssets({ body: { data: { ids: part, filter } } })
+    for (const id of data) matching.add(id)
+  }
+  return matching
+}
+
+/** Throws the problem of a filter of the asset list that is not valid. `pointer` is its place in the request. */
+export async function requireAssetFilter(
+  { peers }: VisibilityContext,
+  caller: Caller,
+  { filter, pointer }: { filter: string; pointer: string },
+): Promise<void> {
+  try {
+    requireStorableFilter(filter)
+    await peers(inventory, caller).filterAssets({ body: { data: { ids: [], filter } } })
+  } catch (error) {
+    throw withFilterPointer(error, pointer)
+  }
+}
+
+/** Throws for a filter that the database cannot store. */
+export function requireStorableFilter(filter: string): void {
+  if (storableText(filter) !== filter)
+    throw new Problem('invalid_filter', 'The filter contains a NUL character or invalid Unicode')
+}
+
+/** Adds the place of the filter in the request to a problem of the filter. Returns other errors unchanged. */
+export function withFilterPointer(error: unknown, pointer: string): unknown {
+  if (!(error instanceof Problem) || (error.code !== 'invalid_filter' && error.code !== 'unknown_property'))
+    return error
+  const errors = [{ pointer, code: error.code, detail: error.message }]
+  return new Problem(error.code, error.message, { errors, cause: error })
+}
+
+/** Returns each id once, in lists that one request can contain. */
+function parts(ids: readonly string[]): string[][] {
+  const once = [...new Set(ids)]
+  return Array.from({ length: Math.ceil(once.length / inventoryLimits.classified) }, (_, index) =>
+    once.slice(index * inventoryLimits.classified, (index + 1) * inventoryLimits.classified),
+  )
 }
 
 const uuid = /[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}/gi

@@ -24,6 +24,8 @@ const needed: [string, Permission[]][] = [
   ['identity.user.updated', ['glb_access_manage', 'glb_audit_read']],
   ['credentials.instance.delivered', ['glb_credential_read', 'glb_audit_read']],
   ['hierarchy.node.moved', ['glb_hierarchy_read', 'glb_audit_read']],
+  ['events.webhook.disabled', ['glb_webhook_manage', 'glb_audit_read']],
+  ['events.mqtt-publisher.created', ['glb_webhook_manage', 'glb_audit_read']],
   ['workflows.job.updated', ['glb_jobs_read']],
   ['workflows.workflow.created', ['glb_jobs_read']],
   ['discovery.run.finished', ['glb_jobs_read', 'glb_audit_read']],

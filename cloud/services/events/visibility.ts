@@ -26,6 +26,7 @@ const rules: Readonly<Record<string, Rule>> = {
   credentials: anyOf('glb_credential_read', 'glb_audit_read'),
   hierarchy: anyOf('glb_hierarchy_read', 'glb_audit_read'),
   workflows: anyOf('glb_jobs_read'),
+  events: anyOf('glb_webhook_manage', 'glb_audit_read'),
   exports: anyOf('glb_file_export', 'glb_audit_read'),
   imports: anyOf('glb_file_import', 'glb_audit_read'),
   discovery: anyOf('glb_jobs_read', 'glb_audit_read'),

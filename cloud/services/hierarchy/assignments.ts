@@ -4,7 +4,12 @@ import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import { permissionDenied, requirePermission } from '../../platform/access/permission-denied.ts'
 import { groupsWith, may } from '../../platform/access/rights.ts'
-import { readableAssets, readsAllAssets } from '../../platform/asset-visibility.ts'
+import {
+  readableAssets,
+  readsAllAssets,
+  requireStorableFilter,
+  withFilterPointer,
+} from '../../platform/asset-visibility.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { newId } from '../../platform/database/id.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
@@ -35,7 +40,7 @@ type Names =
   | 'undoAssignment'
 
 export function assignmentHandlers(context: Context): Pick<Handlers<typeof hierarchy>, Names> {
-  const { database, peers } = context
+  const { database } = context
   return {
     async assignAssets({ params: { id: nodeId }, body: { data } }, caller) {
       const { assetIds, filter } = data
@@ -58,15 +63,10 @@ export function assignmentHandlers(context: Context): Pick<Handlers<typeof hiera
           }),
         }
       }
-      if (filter?.includes('\0'))
-        throw invalidFilter(new Problem('invalid_filter', 'The filter contains a NUL character'))
       // The first page checks the filter before the assignment is accepted, and gives the total.
-      const query = { filter: filter ?? '', limit: 1, fields: 'id' }
-      const { meta } = await peers(inventory, caller)
-        .listAssets({ query })
-        .catch((error: unknown) => {
-          throw invalidFilter(error)
-        })
+      const { meta } = await firstPage(context, caller, filter ?? '').catch((error: unknown) => {
+        throw withFilterPointer(error, '/data/filter')
+      })
       const total = meta.totalElements ?? 0
       if (total > hierarchyLimits.assetsPerAssignment)
         throw new Problem(
@@ -78,7 +78,7 @@ export function assignmentHandlers(context: Context): Pick<Handlers<typeof hiera
         kind: 'filter' as const,
         hierarchyId: node.hierarchyId,
         nodeId,
-        filter: query.filter,
+        filter: filter ?? '',
         total,
       }
       return database.transaction(caller, (tx) => enqueue(context, caller, { tx, assignment, action: 'assignAssets' }))
@@ -178,12 +178,9 @@ export function assignmentHandlers(context: Context): Pick<Handlers<typeof hiera
   }
 }
 
-/** Adds the pointer to the filter of the body to a problem of the filter. */
-function invalidFilter(error: unknown): unknown {
-  if (!(error instanceof Problem) || (error.code !== 'invalid_filter' && error.code !== 'unknown_property'))
-    return error
-  const errors = [{ pointer: '/data/filter', code: error.code, detail: error.message }]
-  return new Problem(error.code, error.message, { errors, cause: error })
+async function firstPage({ peers }: Context, caller: Caller, filter: string) {
+  requireStorableFilter(filter)
+  return peers(inventory, caller).listAssets({ query: { filter, limit: 1, fields: 'id' } })
 }
 
 /** Returns the nodes of assets that are below a node or are the node itself, by the id of the asset. */

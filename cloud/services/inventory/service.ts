@@ -3,7 +3,9 @@ import type { Caller } from '../../platform/access/caller.ts'
 import { type Context, type Handlers, service } from '../../platform/service.ts'
 import { deviceHandlers } from './assets/devices.ts'
 import { assetHandlers } from './assets/handlers.ts'
+import { listMatching } from './assets/list-store.ts'
 import { propertyHandlers } from './assets/property-handlers.ts'
+import { selectionOf } from './assets/selection.ts'
 import { inventoryContext } from './context.ts'
 import { graphHandlers } from './graph/handlers.ts'
 import { retentionTasks } from './history/retention.ts'
@@ -99,7 +101,7 @@ function visibilityHandlers({
   database,
 }: Context): Pick<
   Handlers<typeof inventory>,
-  'listReadableGateways' | 'describeGateways' | 'describeAssets' | 'classifyAssets'
+  'listReadableGateways' | 'describeGateways' | 'describeAssets' | 'classifyAssets' | 'filterAssets'
 > {
   return {
     async listReadableGateways(_request, caller) {
@@ -117,6 +119,15 @@ function visibilityHandlers({
     async classifyAssets({ body: { data } }, caller) {
       return {
         data: await database.read(caller, (handle) => classifyAssets(handle, data.ids, readableGroups(caller))),
+      }
+    },
+
+    async filterAssets({ body: { data } }, caller) {
+      const { ids, filter } = data
+      return {
+        data: await database.read(caller, async (handle) =>
+          listMatching(handle, await selectionOf(handle, { filter }, caller), ids),
+        ),
       }
     },
   }

@@ -353,6 +353,20 @@ export async function listIds(
   return rows.map(({ id }) => id)
 }
 
+/** Returns those of the ids whose assets are selected. */
+export async function listMatching(handle: Handle, selection: Selection, ids: readonly string[]): Promise<string[]> {
+  if (ids.length === 0) return []
+  const rows = await handle.rows(
+    dynamicStatement<{ id: string }>(
+      `select a.id from ${fromFor(selection.where)}
+       where a.id = any($${selection.values.length + 2}::uuid[]) and ${matching(selection)}`,
+    ),
+    ...selection.values,
+    ids,
+  )
+  return rows.map(({ id }) => id)
+}
+
 function matching({ where, sets }: Pick<Selection, 'where' | 'sets'>): string {
   return ['a.tenant_id = $1', where, ...sets.map(({ ids }) => `a.id in (${ids})`)].join(' and ')
 }
