@@ -173,6 +173,8 @@ export type Contract<Operations extends Record<string, Operation> = Record<strin
   alsoAt?: readonly string[]
   /** The error format, if clients expect the format of another API. The default is RFC 9457. */
   errorFormat?: ErrorFormat
+  /** The HTTP statuses of errors of this contract that differ from the usual status of their code. */
+  errorStatuses?: Readonly<Partial<Record<ProblemCode, number>>>
   /** Deprecated prefixes. They offer the same operations, with deprecation headers. */
   formerPrefixes?: readonly Deprecated[]
   /** The prefix of the successor and the dates of the deprecation, if the whole contract is deprecated. */

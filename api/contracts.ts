@@ -1,5 +1,6 @@
 import { audit } from './audit.ts'
 import { authorization } from './authorization.ts'
+import type { Contract } from './contract.ts'
 import { credentials } from './credentials.ts'
 import { discovery } from './discovery.ts'
 import { events } from './events.ts'
@@ -13,6 +14,7 @@ import { inventoryV1 } from './inventory-v1.ts'
 import { jobs } from './jobs.ts'
 import { onboarding } from './onboarding.ts'
 import { type Permission, permissionNames, permissions } from './permission.ts'
+import { type ProblemCode, problemCodes } from './problem.ts'
 import { remoteAccess } from './remote-access.ts'
 import { updates } from './updates.ts'
 import { workflows } from './workflows.ts'
@@ -37,6 +39,14 @@ export const contracts = {
   'remote-access': remoteAccess,
   updates,
 } as const
+
+/** Returns the HTTP statuses of a problem code, such as `409, in the contract events 400`. */
+export function statusText(code: ProblemCode): string {
+  const others = Object.values<Contract>(contracts).flatMap(({ name, errorStatuses = {} }) =>
+    errorStatuses[code] === undefined ? [] : [`in the contract ${name} ${errorStatuses[code]}`],
+  )
+  return [String(problemCodes[code].status), ...others].join(', ')
+}
 
 const requiredPermissions = new Set<string>(
   Object.values(contracts).flatMap(({ operations }) => Object.values(operations).map(({ access }) => access)),

@@ -31,6 +31,8 @@ export const events = contract({
   description: 'Every change as a CloudEvent, in one order per tenant, kept for 30 days.',
   version: '1.0.0',
   prefix: '/events/v1',
+  // The target is part of the request. In remote access, it is the current state of a device.
+  errorStatuses: { target_not_allowed: 400 },
   operations: {
     listEvents: {
       method: 'GET',

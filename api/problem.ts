@@ -97,7 +97,7 @@ export const problemCodes = {
   too_many_subscriptions: { status: 409, title: 'Too many webhooks and MQTT publishers' },
   too_many_relations: { status: 409, title: 'Too many relations' },
   gateway_offline: { status: 409, title: 'Gateway not connected' },
-  target_not_allowed: { status: 409, title: 'Target not allowed for remote access' },
+  target_not_allowed: { status: 409, title: 'Target not allowed' },
   no_address: { status: 409, title: 'Asset without a known address' },
   remote_access_off: { status: 409, title: 'Remote access switched off' },
   web_access_off: { status: 409, title: 'Web sessions not configured' },

@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import type { Contract } from '@millwright/api/contract.ts'
-import { problemCodes } from '@millwright/api/problem.ts'
+import { statusText } from '@millwright/api/contracts.ts'
+import { type ProblemCode, problemCodes } from '@millwright/api/problem.ts'
 import { consolePages } from './console.ts'
 import { openApi } from './platform/http/openapi.ts'
 import type { Page } from './platform/http/pages.ts'
@@ -135,8 +136,8 @@ openapi-explorer { min-height: 100vh }
 
 function problemsPage(): string {
   const rows = Object.entries(problemCodes).map(
-    ([code, { status, title }]) =>
-      `<tr id="${code}"><th scope="row"><code>${code.replaceAll('_', '_<wbr>')}</code><td>${status}<td>${title}`,
+    ([code, { title }]) =>
+      `<tr id="${code}"><th scope="row"><code>${code.replaceAll('_', '_<wbr>')}</code><td>${statusText(code as ProblemCode)}<td>${title}`,
   )
   return `<!doctype html>
 <html lang="en">

@@ -99,7 +99,7 @@ const nextSteps: Partial<Record<ProblemCode, string>> = {
     'see the state of the gateway with millwright gateway show; start the gateway with millwright gateway',
   gateway_offline: 'see the gateways with millwright remote status; start the gateway with millwright gateway',
   target_not_allowed:
-    'see the allowed ports with millwright remote target <asset>; the gateway decides with remote-access.json in its home',
+    'for a device: see the allowed ports with millwright remote target <asset>; for a webhook: plant IT adds the host to MILLWRIGHT_OUTBOUND_ALLOW',
   no_address: 'find the asset with a scan of its gateway: millwright discover',
   remote_access_off: 'see the switches with millwright remote status; switch it on with millwright remote on',
   web_access_off: 'open a local port instead: millwright connect <asset> 80',

@@ -1,6 +1,6 @@
-import { contracts, offeredPermissions } from '@millwright/api/contracts.ts'
+import { contracts, offeredPermissions, statusText } from '@millwright/api/contracts.ts'
 import { builtInRoles, permissions } from '@millwright/api/permission.ts'
-import { problemCodes } from '@millwright/api/problem.ts'
+import { type ProblemCode, problemCodes } from '@millwright/api/problem.ts'
 import { exitCodeHelp } from '@millwright/cli/output/error-report.ts'
 import { processTerminal } from '@millwright/cli/output/terminal.ts'
 import { commandModules } from '@millwright/cli/program/commands.ts'
@@ -167,6 +167,6 @@ function listed(names: readonly string[]): string[] {
 function problemTable(): string {
   return table(
     ['Code', 'Status', 'Meaning'],
-    Object.entries(problemCodes).map(([name, { status, title }]) => [code(name), String(status), title]),
+    Object.entries(problemCodes).map(([name, { title }]) => [code(name), statusText(name as ProblemCode), title]),
   )
 }

@@ -71,7 +71,7 @@ export async function forwardRoutes(app: FastifyInstance, options: ForwardOption
       for (const { contract, operation } of forward.operations) {
         const route = {
           method: operation.method,
-          config: { errorFormat: contract.errorFormat },
+          config: { errorFormat: contract.errorFormat, errorStatuses: contract.errorStatuses },
           onRequest: async (request: FastifyRequest, reply: FastifyReply) => {
             const authorized = await (operation.socket === undefined
               ? options.authorize(incomingRequestOf(request), operation, contract)

@@ -221,10 +221,11 @@ function shapeOf(mediaType: string) {
  * Returns one response for each error status, with its codes. A status that the operation itself defines keeps its
  * description.
  */
-function errors({ errorFormat }: Contract, operation: Operation) {
+function errors({ errorFormat, errorStatuses = {} }: Contract, operation: Operation) {
   const byStatus = new Map<number, ProblemCode[]>()
   for (const code of errorsOf(operation)) {
-    const { status } = errorFormat?.fromProblem(new Problem(code, '').toDocument()) ?? problemCodes[code]
+    const { status: usual } = errorFormat?.fromProblem(new Problem(code, '').toDocument()) ?? problemCodes[code]
+    const status = errorStatuses[code] ?? usual
     if (status in operation.answers) continue
     byStatus.set(status, [...(byStatus.get(status) ?? []), code])
   }

@@ -57,11 +57,12 @@ function placeOf(error: unknown): string {
 }
 
 export function send(reply: FastifyReply, problem: Problem, request: FastifyRequest): void {
+  const { errorFormat, errorStatuses = {} } = request.routeOptions.config
   const document = problem.toDocument({ instance: request.url.split('?')[0] ?? '', traceId: request.id })
-  const { errorFormat } = request.routeOptions.config
+  document.status = errorStatuses[problem.code] ?? problem.status
   // Other services of the platform expect a problem, even if the contract defines another error format for clients.
   const inContractFormat = isPeer(request) ? undefined : errorFormat?.fromProblem(document)
-  const { status, body } = inContractFormat ?? { status: problem.status, body: document }
+  const { status, body } = inContractFormat ?? { status: document.status, body: document }
   const type = inContractFormat === undefined ? 'application/problem+json' : 'application/json'
   reply
     .code(status)

@@ -75,6 +75,7 @@ declare module 'fastify' {
   }
   interface FastifyContextConfig {
     errorFormat?: Contract['errorFormat']
+    errorStatuses?: Contract['errorStatuses']
   }
 }
 
@@ -369,7 +370,7 @@ function operationRoute(
   const route = {
     method: operation.method,
     bodyLimit: bodyBytesOf(operation),
-    config: { errorFormat: contract.errorFormat },
+    config: { errorFormat: contract.errorFormat, errorStatuses: contract.errorStatuses },
     onRequest: async (request: FastifyRequest, reply: FastifyReply) => {
       const authorized = await (operation.socket === undefined
         ? authorize(incomingRequestOf(request), operation, contract)

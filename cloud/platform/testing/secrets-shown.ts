@@ -6,6 +6,7 @@ export const plantedWord = 'planted-secret'
 
 const patterns = [
   /mws_[\w-]{16,}/,
+  /whsec_[\w+/=]{16,}/,
   /eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]+/,
   new RegExp(plantedWord),
   /\$argon2id\$/,

@@ -40,7 +40,13 @@ export async function deliveryRequest<Input extends SubscriptionInput, OwnView>(
   const owner = await currentCaller(context, caller.tenantId, row)
   let shown = [event]
   for (const reader of new Set([owner, caller]))
-    shown = [...(await readableEvents(context, reader, shown.filter((one) => maySee(reader, one))))]
+    shown = [
+      ...(await readableEvents(
+        context,
+        reader,
+        shown.filter((one) => maySee(reader, one)),
+      )),
+    ]
   const [readable] = shown
   if (readable === undefined) return null
   const sent = cloudEvent(readable, caller.tenantName)

@@ -19,8 +19,8 @@ import * as deliveries from './delivery/delivery-store.ts'
 import { messageOf } from './delivery/message.ts'
 import { deliveryRequest, isLogReader } from './delivery-log.ts'
 import { cloudEvent } from './message.ts'
-import * as store from './subscription-store.ts'
 import type { SubscriptionRow } from './subscription-store.ts'
+import * as store from './subscription-store.ts'
 
 /** How many test events a subscription can send. */
 const testLimit = { most: 10, windowMs: 60_000 } as const
@@ -95,8 +95,10 @@ export function subscriptionHandlers<Input extends SubscriptionInput, OwnView>(
   type View = CommonView & OwnView
   const { database } = context
   const tests = new WindowLimit(testLimit)
-  const show = (row: SubscriptionRow, status: deliveries.SubscriptionStatus): View =>
-    ({ ...commonView(row, status), ...kind.viewOf(row) })
+  const show = (row: SubscriptionRow, status: deliveries.SubscriptionStatus): View => ({
+    ...commonView(row, status),
+    ...kind.viewOf(row),
+  })
   const subjectOf = (id: string) => `${kind.noun}/${id}`
   const key = (id: string) => ({ id, kind: kind.kind })
   const missing = (id: string) => new Problem('not_found', `${kind.title} ${id} does not exist`)
@@ -118,7 +120,11 @@ export function subscriptionHandlers<Input extends SubscriptionInput, OwnView>(
     return { version: row.version, view: show(row, status) }
   }
   const audit = (tx: Transaction, caller: Caller, action: SubscriptionAction, target: AuditTarget) =>
-    record(tx, caller, { action: `events.${kind.actions[action]}`, target: subjectOf(target.id), detail: target.detail })
+    record(tx, caller, {
+      action: `events.${kind.actions[action]}`,
+      target: subjectOf(target.id),
+      detail: target.detail,
+    })
   const announce = (tx: Transaction, verb: 'created' | 'updated' | 'deleted', { id, name, changed }: Announcement) =>
     emit(tx, {
       type: `events.${kind.noun}.${verb}`,

@@ -76,7 +76,8 @@ async function openKeys({ safe }: Pick<Context, 'safe'>, scope: Scope, row: Subs
   }
   const { sealedSecret, sealedPreviousSecret: former, previousSecretUntil: until } = row
   if (sealedSecret === null) throw new Error(`The webhook ${row.id} has no secret`)
-  const previous = former === null || until === null ? undefined : { key: await open(former), expiresAt: Date.parse(until) }
+  const previous =
+    former === null || until === null ? undefined : { key: await open(former), expiresAt: Date.parse(until) }
   return { current: await open(sealedSecret), previous }
 }
 

@@ -98,7 +98,7 @@ const german: Readonly<Record<ProblemCode, string>> = {
   too_many_relations: 'Zu viele Beziehungen',
   too_many_subscriptions: 'Zu viele Webhooks und MQTT-Publisher',
   gateway_offline: 'Gateway nicht verbunden',
-  target_not_allowed: 'Ziel für Fernzugriff nicht erlaubt',
+  target_not_allowed: 'Ziel nicht erlaubt',
   no_address: 'Asset ohne bekannte Adresse',
   remote_access_off: 'Fernzugriff ausgeschaltet',
   web_access_off: 'Web-Sitzungen nicht eingerichtet',
