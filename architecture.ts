@@ -23,6 +23,7 @@ export const modules: Readonly<Record<string, Module>> = {
       'api',
       'cloud',
       'cloud/platform',
+      'cloud/services/events',
       'cloud/services/identity',
       'cloud/services/remote-access',
       'cloud/services/updates',

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { authorization } from '@millwright/api/authorization.ts'
 import { credentials } from '@millwright/api/credentials.ts'
 import { discovery } from '@millwright/api/discovery.ts'
+import { events } from '@millwright/api/events.ts'
 import { exports } from '@millwright/api/exports.ts'
 import { hierarchy } from '@millwright/api/hierarchy.ts'
 import { identity } from '@millwright/api/identity.ts'
@@ -12,6 +13,7 @@ import { onboarding } from '@millwright/api/onboarding.ts'
 import { defaultRemotePolicy, remoteAccess } from '@millwright/api/remote-access.ts'
 import { updates } from '@millwright/api/updates.ts'
 import { workflows } from '@millwright/api/workflows.ts'
+import { useSubscriptions } from '../../services/events/testing.ts'
 import { useFactors } from '../../services/identity/factors/testing.ts'
 import { useProviders } from '../../services/identity/providers/testing.ts'
 import { postForm, rightPassword, signedIn } from '../../services/identity/testing.ts'
@@ -92,6 +94,7 @@ export async function useEverything(hub: TestHub): Promise<Reach[]> {
   const imported = await useImports(admin)
   const remote = await useRemoteAccess(hub, admin)
   const update = await useUpdates(hub, admin, tree.nodeId)
+  const subscription = await useSubscriptions(hub, admin)
   await hub.settle()
   return [
     ...reaches(identity.prefix, `/users/${user.id}`, ['GET', 'PATCH', 'DELETE']),
@@ -158,6 +161,15 @@ export async function useEverything(hub: TestHub): Promise<Reach[]> {
     ...reaches(updates.prefix, `/assets/${update.assetId}`, ['GET']),
     ...reaches(updates.prefix, `/assets/${update.assetId}/impact`, ['GET']),
     ...reaches(updates.prefix, `/assets/${update.assetId}/retrievals`, ['GET', 'POST']),
+    ...[`/webhooks/${subscription.webhookId}`, `/mqtt-publishers/${subscription.publisherId}`].flatMap((path) => [
+      ...reaches(events.prefix, path, ['GET', 'PATCH', 'DELETE']),
+      ...reaches(events.prefix, `${path}/test`, ['POST']),
+      ...reaches(events.prefix, `${path}/retry-dead-letters`, ['POST']),
+      ...reaches(events.prefix, `${path}/deliveries`, ['GET']),
+      ...reaches(events.prefix, `${path}/deliveries/${subscription.deliveryId}`, ['GET']),
+      ...reaches(events.prefix, `${path}/deliveries/${subscription.deliveryId}/retry`, ['POST']),
+    ]),
+    ...reaches(events.prefix, `/webhooks/${subscription.webhookId}/rotate-secret`, ['POST']),
     ...reaches(workflows.prefix, `/jobs/${job}`, ['GET', 'DELETE']),
     ...reaches(workflows.prefix, `/jobs/${job}/status`, ['GET']),
     ...reaches(workflows.prefix, `/jobs/${job}/definition`, ['GET']),

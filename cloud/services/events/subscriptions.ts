@@ -19,6 +19,7 @@ import * as deliveries from './delivery/delivery-store.ts'
 import { messageOf } from './delivery/message.ts'
 import { deliveryRequest, isLogReader } from './delivery-log.ts'
 import { cloudEvent } from './message.ts'
+import { requireFilter } from './selection.ts'
 import type { SubscriptionRow } from './subscription-store.ts'
 import * as store from './subscription-store.ts'
 
@@ -164,6 +165,7 @@ export function subscriptionHandlers<Input extends SubscriptionInput, OwnView>(
       requireAuthority(input.certificateAuthority)
       const details = kind.detailsOf(change)
       const secret = kind.secretOf(change) ?? null
+      if (input.filter != null) await requireFilter(context, caller, input.filter)
       const shown = await database.transaction(caller, async (tx) => {
         await requireRoom(tx)
         await requireAccessGroup(tx, caller, input.accessGroup ?? null)
@@ -209,6 +211,7 @@ export function subscriptionHandlers<Input extends SubscriptionInput, OwnView>(
         if (input.url !== stored.url) requireTarget(context, kind, input.url)
       }
       requireAuthority(input.certificateAuthority)
+      if (input.filter != null) await requireFilter(context, caller, input.filter)
       const { version, view } = await database.transaction(caller, async (tx) => {
         const before = await getLocked(tx, id)
         requireMatch(headers['if-match'], before.version)
