@@ -20,6 +20,13 @@ export type PagedList<Row> = {
   retry: () => void
 }
 
+type PagedListOptions = {
+  live?: readonly string[]
+  isEnabled?: boolean
+  /** The polling interval, for lists whose entries change without an event. */
+  refetchIntervalMs?: number
+}
+
 /**
  * Loads a list of the API page by page while the user scrolls. An event refreshes the list if its type has one of the
  * prefixes in `live`.
@@ -27,7 +34,7 @@ export type PagedList<Row> = {
 export function usePagedList<Name extends ContractName, Operation extends OperationName<Name>>(
   [contract, operation]: readonly [Name, Operation],
   input: Omit<Input<Name, Operation>, 'query'> & { query?: Omit<QueryOf<Input<Name, Operation>>, 'limit' | 'offset'> },
-  { live, isEnabled = true }: { live?: readonly string[]; isEnabled?: boolean } = {},
+  { live, isEnabled = true, refetchIntervalMs }: PagedListOptions = {},
 ): PagedList<RowOf<Output<Name, Operation>>> {
   const api = useApi()
   type Row = RowOf<Output<Name, Operation>>
@@ -41,6 +48,7 @@ export function usePagedList<Name extends ContractName, Operation extends Operat
     getNextPageParam: ({ meta: { totalElements, elements, offset } }) =>
       offset + elements < totalElements && elements > 0 ? offset + elements : undefined,
     ...(live && { meta: { live } }),
+    ...(refetchIntervalMs !== undefined && { refetchInterval: refetchIntervalMs }),
   })
   return {
     rows: result.data?.pages.flatMap(({ data }) => data) ?? [],

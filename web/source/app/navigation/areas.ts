@@ -14,6 +14,7 @@ import { area as remoteAccess } from '../../pages/remote-access/area.ts'
 import { area as start } from '../../pages/start/area.ts'
 import { area as topology } from '../../pages/topology/area.ts'
 import { area as updates } from '../../pages/updates/area.ts'
+import { area as webhooks } from '../../pages/webhooks/area.ts'
 import { area as workflows } from '../../pages/workflows/area.ts'
 import type { Area } from './area.ts'
 
@@ -34,6 +35,7 @@ export const areas: readonly Area[] = [
   model,
   access,
   events,
+  webhooks,
   audit,
   account,
 ]

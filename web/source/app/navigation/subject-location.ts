@@ -13,6 +13,8 @@ const locations: Readonly<Record<string, (id: string) => SubjectLocation>> = {
   artefact: (id) => ({ to: `/updates/artefacts/${id}` }),
   'update-campaign': (id) => ({ to: `/updates/campaigns/${id}` }),
   'credential-instance': (id) => ({ to: `/credentials/${id}` }),
+  webhook: (id) => ({ to: `/webhooks/${id}` }),
+  'mqtt-publisher': (id) => ({ to: `/webhooks/mqtt/${id}` }),
   user: (id) => ({ to: `/access/people/${id}` }),
   'server-user': (id) => ({ to: `/access/programs/${id}` }),
   hierarchy: (id) => ({ to: '/hierarchy', search: { hierarchy: id } }),

@@ -15,6 +15,7 @@ import { NextCard } from './next-card.tsx'
 import { PlantFigures } from './plant-figures.tsx'
 import { useTotalQuery } from './plant-queries.ts'
 import { SignInNotice } from './sign-in-notice.tsx'
+import { SubscriptionNotice } from './subscription-notice.tsx'
 import './start.css'
 
 /**
@@ -33,6 +34,7 @@ export function StartPage() {
     <>
       <PageHeader title={text.title} subtitle={text.tenant(user.tenant_name)} />
       <SignInNotice />
+      <SubscriptionNotice />
       {canReadAssets ? (
         <Plant canReadJobs={canReadJobs} />
       ) : canReadJobs ? (

@@ -17,7 +17,6 @@ type FilterPanelProps = { filter: string; properties: readonly AssetProperty[]; 
 export function FilterPanel({ filter, properties, onApply }: FilterPanelProps) {
   const text = useText(assetsMessages)
   const [draft, setDraft] = useState(filter)
-  const list = conditionsOf(draft)
   return (
     <form
       className="filter-panel"
@@ -27,12 +26,7 @@ export function FilterPanel({ filter, properties, onApply }: FilterPanelProps) {
         onApply(draft.trim())
       }}
     >
-      {list === undefined ? (
-        <p className="quiet">{text.tooComplex}</p>
-      ) : (
-        <Conditions list={list} properties={properties} onChange={(next) => setDraft(filterOf(next))} />
-      )}
-      <TextAreaField label={text.asText} value={draft} onChange={setDraft} rows={2} isCode />
+      <FilterFields filter={draft} properties={properties} onChange={setDraft} />
       <div className="form-actions">
         <IxButton type="submit">{text.apply}</IxButton>
         <IxButton variant="secondary" type="button" onClick={() => onApply('')}>
@@ -40,6 +34,24 @@ export function FilterPanel({ filter, properties, onApply }: FilterPanelProps) {
         </IxButton>
       </div>
     </form>
+  )
+}
+
+type FilterFieldsProps = { filter: string; properties: readonly AssetProperty[]; onChange: (filter: string) => void }
+
+/** `FilterFields` contains the fields of a filter without a form, for forms that contain a filter. */
+export function FilterFields({ filter, properties, onChange }: FilterFieldsProps) {
+  const text = useText(assetsMessages)
+  const list = conditionsOf(filter)
+  return (
+    <>
+      {list === undefined ? (
+        <p className="quiet">{text.tooComplex}</p>
+      ) : (
+        <Conditions list={list} properties={properties} onChange={(next) => onChange(filterOf(next))} />
+      )}
+      <TextAreaField label={text.asText} value={filter} onChange={onChange} rows={2} isCode />
+    </>
   )
 }
 

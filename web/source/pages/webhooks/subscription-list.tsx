@@ -1,0 +1,113 @@
+import { iconSendTopRight } from '@siemens/ix-icons/icons'
+import { IxButton } from '@siemens/ix-react'
+import { useNavigate } from '@tanstack/react-router'
+import { type PagedList, usePagedList } from '../../app/api/paged-list.ts'
+import type { Formats } from '../../app/language/formats.ts'
+import { useFormats, useText } from '../../app/language/language-context.tsx'
+import { EmptyState } from '../../components/page/empty-state.tsx'
+import type { Column } from '../../components/tables/data-table.tsx'
+import { PagedTable } from '../../components/tables/paged-table.tsx'
+import { Toolbar } from '../../components/tables/toolbar.tsx'
+import { Time } from '../../components/values/time.tsx'
+import { webhookMessages } from './messages.ts'
+import { eventsBehind, pathOf, type Subscription, type SubscriptionKind } from './subscription.ts'
+import { pollMs, subscriptionEvents } from './subscription-data.ts'
+import { SubscriptionState } from './subscription-state.tsx'
+
+const listOptions = { ...subscriptionEvents, refetchIntervalMs: pollMs }
+
+/** `WebhookList` lists the webhooks of the tenant. */
+export function WebhookList() {
+  return <SubscriptionTable kind="webhook" pagedList={usePagedList(['events', 'listWebhooks'], {}, listOptions)} />
+}
+
+/** `PublisherList` lists the MQTT publishers of the tenant. */
+export function PublisherList() {
+  return <SubscriptionTable kind="mqtt" pagedList={usePagedList(['events', 'listMqttPublishers'], {}, listOptions)} />
+}
+
+type SubscriptionTableProps = { kind: SubscriptionKind; pagedList: PagedList<Subscription> }
+
+function SubscriptionTable({ kind, pagedList }: SubscriptionTableProps) {
+  const text = useText(webhookMessages)
+  const formats = useFormats()
+  const navigate = useNavigate()
+  const isWebhook = kind === 'webhook'
+  const create = (
+    <IxButton onClick={() => navigate({ to: `${pathOf[kind]}/new` })}>
+      {isWebhook ? text.createWebhook : text.createPublisher}
+    </IxButton>
+  )
+  return (
+    <>
+      <Toolbar count={text.count(formats.number(pagedList.total))}>{create}</Toolbar>
+      <PagedTable
+        label={isWebhook ? text.webhooks : text.publishers}
+        pagedList={pagedList}
+        columns={columnsOf(text, formats)}
+        idOf={({ id }) => id}
+        onOpen={({ id }) => navigate({ to: `${pathOf[kind]}/${id}` })}
+        empty={
+          <EmptyState icon={iconSendTopRight} title={isWebhook ? text.noWebhooks : text.noPublishers}>
+            <p>{isWebhook ? text.webhookMeaning : text.publisherMeaning}</p>
+            <p>
+              {text.outboundSetting} <code>MILLWRIGHT_OUTBOUND_ALLOW</code>
+            </p>
+            <p className="quiet">
+              {text.outboundExample}{' '}
+              <code>MILLWRIGHT_OUTBOUND_ALLOW={isWebhook ? 'cmms.example.com' : 'broker.example.com'}</code>
+            </p>
+          </EmptyState>
+        }
+      />
+    </>
+  )
+}
+
+type Text = (typeof webhookMessages)['en']
+
+function columnsOf(text: Text, formats: Formats): Column<Subscription>[] {
+  return [
+    { id: 'name', header: text.name, width: 200, cell: ({ name }) => name },
+    {
+      id: 'state',
+      header: text.state,
+      width: 150,
+      cell: (subscription) => <SubscriptionState subscription={subscription} />,
+    },
+    { id: 'target', header: text.target, width: 320, cell: ({ url }) => url },
+    {
+      id: 'behind',
+      header: text.behind,
+      width: 110,
+      isNumber: true,
+      cell: (subscription) => formats.number(eventsBehind(subscription)),
+    },
+    { id: 'waiting', header: text.waiting, width: 110, isNumber: true, cell: ({ waiting }) => formats.number(waiting) },
+    {
+      id: 'dead',
+      header: text.deadLetters,
+      width: 130,
+      isNumber: true,
+      cell: ({ deadLetters }) => formats.number(deadLetters),
+    },
+    {
+      id: 'success',
+      header: text.lastSuccess,
+      width: 150,
+      cell: ({ lastSuccessTimestamp }) => <Time at={lastSuccessTimestamp} isRelative />,
+    },
+    {
+      id: 'failure',
+      header: text.lastFailure,
+      width: 150,
+      cell: ({ lastFailureTimestamp }) => <Time at={lastFailureTimestamp} isRelative />,
+    },
+    {
+      id: 'error',
+      header: text.lastError,
+      width: 320,
+      cell: ({ lastError }) => lastError !== null && <span lang="en">{lastError}</span>,
+    },
+  ]
+}
