@@ -71,7 +71,7 @@ function NoticeOf({ subscription, kind, onReplay }: NoticeOfProps) {
   const text = useText(detailMessages)
   const api = useApi()
   const refresh = useRefreshSubscriptions()
-  const change = async (data: { active: true } | { types: string[] }, done: string) => {
+  const change = async (data: { active: true; types?: string[] }, done: string) => {
     await operationsOf(api, kind).update({ params: { id: subscription.id }, body: { data } })
     showSuccess(done)
     await refresh()
@@ -80,7 +80,7 @@ function NoticeOf({ subscription, kind, onReplay }: NoticeOfProps) {
     <StateNotice
       subscription={subscription}
       onActivate={() => change({ active: true }, text.resumed)}
-      onTakeOver={() => change({ types: subscription.types }, text.takenOver)}
+      onTakeOver={() => change({ active: true, types: subscription.types }, text.takenOver)}
       onReplay={onReplay}
     />
   )
