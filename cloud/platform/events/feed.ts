@@ -68,7 +68,7 @@ export class Feed {
    * Returns the tail of the caller's tenant. All streams of the tenant read from it. The tail is created for the first
    * stream and removed after the last stream.
    */
-  join({ tenantId }: Caller, newest: number): { tail: Tail; leave: () => void } {
+  join({ tenantId }: Pick<Caller, 'tenantId'>, newest: number): { tail: Tail; leave: () => void } {
     const joined = this.#tails.get(tenantId) ?? {
       tail: new Tail({ ...this.#options, reads: this.#reads, tenantId, newest }),
       streams: 0,

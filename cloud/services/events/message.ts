@@ -17,15 +17,19 @@ export function cloudEvent({ id, position, type, subject, time, data }: EventRow
   }
 }
 
-/** Caches the text of each event, because many streams send the same event. */
-const written = new WeakMap<EventRow, string>()
+/** Caches the text of each event, because many streams and subscriptions send the same event. */
+const texts = new WeakMap<EventRow, string>()
+
+/** Returns an event as JSON text. */
+export function eventText(row: EventRow, tenantName: string): string {
+  const before = texts.get(row)
+  if (before !== undefined) return before
+  const text = JSON.stringify(cloudEvent(row, tenantName))
+  texts.set(row, text)
+  return text
+}
 
 /** Formats an event as a server-sent event. The JSON text contains no line breaks, so the data is one line. */
 export function eventMessage(row: EventRow, tenantName: string): string {
-  const before = written.get(row)
-  if (before !== undefined) return before
-  const event = cloudEvent(row, tenantName)
-  const text = `id: ${row.position}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
-  written.set(row, text)
-  return text
+  return `id: ${row.position}\nevent: ${eventTypePrefix + row.type}\ndata: ${eventText(row, tenantName)}\n\n`
 }

@@ -50,8 +50,8 @@ create table event_subscription_progress (
 grant select, insert, update, delete on event_subscription_progress to :app_role;
 
 -- The log of a subscription, and the events that wait for a retry. An event with next_at is sent again at that time. An
--- event in the state waiting is sent after the earlier event with the same subject. A test event has no position. The rows of a deleted subscription are
--- deleted later, in parts.
+-- event in the state waiting is sent after the earlier event with the same subject. A test event has no position. The rows
+-- of a deleted subscription are deleted later, in parts.
 create table event_deliveries (
   tenant_id uuid not null references tenants (id),
   id uuid not null,

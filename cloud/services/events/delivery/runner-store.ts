@@ -1,0 +1,251 @@
+import type { DeliveryState, SubscriptionReason } from '@millwright/api/event-subscriptions.ts'
+import type { Handle, Transaction } from '../../../platform/database/database.ts'
+import { rowset } from '../../../platform/database/rowset.ts'
+import { statement } from '../../../platform/database/statement.ts'
+import type { EventRow } from '../../../platform/events/store.ts'
+import type { ProgressRow, SubscriptionKindName } from '../subscription-store.ts'
+import { unsent } from './delivery-store.ts'
+
+/**
+ * The statements of runners. A runner has the lease of one subscription. Leases use the clock of the database, so that
+ * processes with different clocks agree. Retries use the clock of the process.
+ */
+
+const isRunnable = (now: string) => `p.tenant_id = $1 and s.tenant_id = $1 and s.active and p.stopped_reason is null
+     and (p.runner_until is null or p.runner_until < now())
+     and case when p.blocked_until is not null then p.blocked_until <= ${now}
+         else p.wake_at <= ${now} or p.position < (select last from event_positions where tenant_id = $1) end`
+const subscriptionsOfProgress = `event_subscription_progress as p
+   join event_subscriptions as s on s.tenant_id = p.tenant_id and s.id = p.subscription_id`
+
+/** A statement that returns a row if a subscription needs a runner. */
+export const anyRunnable = statement(
+  `select p.subscription_id from ${subscriptionsOfProgress} where ${isRunnable('now()')} limit 1`,
+)
+
+export type Runnable = { subscriptionId: string; kind: SubscriptionKindName }
+
+const runnableStatement = statement<Runnable>(
+  `select p.subscription_id as "subscriptionId", s.kind from ${subscriptionsOfProgress}
+   where ${isRunnable('$2::timestamptz')} order by p.subscription_id limit $3`,
+)
+
+/** Lists the subscriptions that have something to send and no runner. */
+export function listRunnable(handle: Handle, { now, limit }: { now: Date; limit: number }): Promise<Runnable[]> {
+  return handle.rows(runnableStatement, now, limit)
+}
+
+export type Lease = { subscriptionId: string; runnerId: string }
+export type ClaimedProgress = ProgressRow & Lease
+
+const leases = rowset<Lease>({ subscriptionId: 'uuid', runnerId: 'uuid' })
+const claimStatement = statement<ClaimedProgress>(
+  `update event_subscription_progress as p
+   set runner_id = r."runnerId", runner_until = now() + $4::integer * interval '1 millisecond'
+   from ${leases.rows}
+   where p.tenant_id = $1 and p.subscription_id = r."subscriptionId" and p.stopped_reason is null
+     and (p.runner_until is null or p.runner_until < now())
+   returning p.subscription_id as "subscriptionId", p.runner_id as "runnerId", p.position,
+     p.stopped_reason as "stoppedReason", p.stopped_at as "stoppedAt", p.failures, p.opened_at as "openedAt",
+     p.blocked_until as "blockedUntil", p.wake_at as "wakeAt", p.last_success_at as "lastSuccessAt",
+     p.last_failure_at as "lastFailureAt", p.last_error as "lastError"`,
+)
+
+/** Claims the leases that no other runner has. */
+export function claim(tx: Transaction, wanted: readonly Lease[], leaseMs: number): Promise<ClaimedProgress[]> {
+  return tx.rows(claimStatement, ...leases.values(wanted), leaseMs)
+}
+
+const renewStatement = statement<Lease>(
+  `update event_subscription_progress as p set runner_until = now() + $4::integer * interval '1 millisecond'
+   from ${leases.rows}
+   where p.tenant_id = $1 and p.subscription_id = r."subscriptionId" and p.runner_id = r."runnerId"
+   returning p.subscription_id as "subscriptionId", p.runner_id as "runnerId"`,
+)
+
+/** Renews leases. Returns those that their runners still have. */
+export function renew(tx: Transaction, held: readonly Lease[], leaseMs: number): Promise<Lease[]> {
+  return tx.rows(renewStatement, ...leases.values(held), leaseMs)
+}
+
+/** What a runner stores about its subscription. Times are in milliseconds. */
+export type ProgressWrite = {
+  position: number
+  failures: number
+  openedAt: number | null
+  blockedUntil: number | null
+  wakeAt: number | null
+  lastSuccessAt: number | null
+  lastFailureAt: number | null
+  lastError: string | null
+  stoppedReason: Exclude<SubscriptionReason, 'user'> | null
+  /** True at the end of the runner. */
+  releases: boolean
+}
+
+const saveStatement = statement(
+  `update event_subscription_progress set position = $4, failures = $5, opened_at = $6, blocked_until = $7, wake_at = $8,
+     last_success_at = $9, last_failure_at = $10, last_error = $11, stopped_reason = $12, stopped_at = $13,
+     runner_id = case when $14::boolean then null else runner_id end,
+     runner_until = case when $14::boolean then null else runner_until end
+   where tenant_id = $1 and subscription_id = $2 and runner_id = $3`,
+)
+
+/** Stores the progress of a subscription. Returns false if the runner no longer has the lease. */
+export async function saveProgress(
+  tx: Transaction,
+  { subscriptionId, runnerId }: Lease,
+  { progress, now }: { progress: ProgressWrite; now: number },
+): Promise<boolean> {
+  const { position, failures, openedAt, blockedUntil, wakeAt, lastSuccessAt, lastFailureAt, lastError } = progress
+  const { stoppedReason, releases } = progress
+  const times = [openedAt, blockedUntil, wakeAt, lastSuccessAt, lastFailureAt].map(dateOf)
+  const values = [position, failures, ...times, lastError, stoppedReason, dateOf(stoppedReason === null ? null : now)]
+  return (await tx.run(saveStatement, subscriptionId, runnerId, ...values, releases)) > 0
+}
+
+/** The result of a delivery. `attempts` is JSON text of a list: the new attempts, at most one. */
+export type DeliveryWrite = {
+  id: string
+  eventId: string
+  position: number
+  type: string
+  subject: string
+  state: DeliveryState
+  isDeadLetter: boolean
+  messageId: string
+  attemptCount: number
+  attempts: string
+  firstFailedAt: number | null
+  nextAt: number | null
+}
+
+type NewDelivery = Omit<DeliveryWrite, 'isDeadLetter' | 'firstFailedAt' | 'nextAt'> & {
+  deadLetter: number
+  firstFailedAt: string | null
+  nextAt: string | null
+}
+
+const newDeliveries = rowset<NewDelivery>({
+  id: 'uuid',
+  eventId: 'uuid',
+  position: 'bigint',
+  type: 'text',
+  subject: 'text',
+  state: 'text',
+  deadLetter: 'integer',
+  messageId: 'text',
+  attemptCount: 'integer',
+  attempts: 'json',
+  firstFailedAt: 'timestamptz',
+  nextAt: 'timestamptz',
+})
+const insertStatement = statement(
+  `insert into event_deliveries (tenant_id, subscription_id, created_at, id, event_id, position, type, subject, state,
+     is_dead_letter, message_id, attempt_count, attempts, first_failed_at, next_at)
+   select $1, $14, $15::timestamptz, id, "eventId", position, type, subject, state, "deadLetter" = 1, "messageId",
+     "attemptCount", attempts, "firstFailedAt", "nextAt" from ${newDeliveries.rows}
+   returning 1`,
+)
+
+export async function insertDeliveries(
+  tx: Transaction,
+  subscriptionId: string,
+  { rows, now }: { rows: readonly DeliveryWrite[]; now: number },
+): Promise<void> {
+  if (rows.length > 0)
+    await tx.run(insertStatement, ...newDeliveries.values(rows.map(rowOf)), subscriptionId, new Date(now))
+}
+
+type ChangedDelivery = Omit<NewDelivery, 'eventId' | 'position' | 'type' | 'subject'>
+
+const changedDeliveries = rowset<ChangedDelivery>({
+  id: 'uuid',
+  state: 'text',
+  deadLetter: 'integer',
+  messageId: 'text',
+  attemptCount: 'integer',
+  attempts: 'json',
+  firstFailedAt: 'timestamptz',
+  nextAt: 'timestamptz',
+})
+/** The stored attempts and the new one, without the oldest one above the limit. */
+const attempts = `d.attempts::jsonb || r.attempts::jsonb`
+const updateStatement = statement(
+  `update event_deliveries as d
+   set state = r.state, is_dead_letter = r."deadLetter" = 1, message_id = r."messageId",
+     attempt_count = r."attemptCount", first_failed_at = r."firstFailedAt", next_at = r."nextAt",
+     attempts = (case when jsonb_array_length(${attempts}) > $11::integer then (${attempts}) - 0 else ${attempts} end)::json
+   from ${changedDeliveries.rows}
+   where d.tenant_id = $1 and d.subscription_id = $10 and d.id = r.id`,
+)
+
+/** Stores the results of events that were already in the log, and adds the new attempts. */
+export async function updateDeliveries(
+  tx: Transaction,
+  subscriptionId: string,
+  { rows, keptAttempts }: { rows: readonly DeliveryWrite[]; keptAttempts: number },
+): Promise<void> {
+  if (rows.length > 0)
+    await tx.run(updateStatement, ...changedDeliveries.values(rows.map(rowOf)), subscriptionId, keptAttempts)
+}
+
+const dueNowStatement = statement(
+  `update event_deliveries set next_at = $3
+   where tenant_id = $1 and subscription_id = $2 and next_at > $3::timestamptz and state = 'failed' and ${unsent}`,
+)
+
+/** Makes all events of a subscription that wait for a retry due now. */
+export async function makeDue(tx: Transaction, subscriptionId: string, now: number): Promise<void> {
+  await tx.run(dueNowStatement, subscriptionId, new Date(now))
+}
+
+/** An event that waits for a retry, or behind an earlier event of its subject. */
+export type UnsentRow = {
+  id: string
+  eventId: string
+  position: number
+  type: string
+  subject: string
+  messageId: string
+  attemptCount: number
+  firstFailedAt: string | null
+  nextAt: string | null
+}
+
+const unsentStatement = statement<UnsentRow>(
+  `select id, event_id as "eventId", position, type, subject, message_id as "messageId", attempt_count as "attemptCount",
+     first_failed_at as "firstFailedAt", next_at as "nextAt"
+   from event_deliveries where tenant_id = $1 and subscription_id = $2 and ${unsent} order by position`,
+)
+
+/** Lists the events that are sent later, in order. Their number is limited. */
+export function listUnsent(handle: Handle, subscriptionId: string): Promise<UnsentRow[]> {
+  return handle.rows(unsentStatement, subscriptionId)
+}
+
+const eventsStatement = statement<EventRow>(
+  `select id, position, type, subject, time, data from events where tenant_id = $1 and position = any($2::bigint[])`,
+)
+
+/** Returns the events at these positions that are still stored. */
+export function listEventsAt(handle: Handle, positions: readonly number[]): Promise<EventRow[]> {
+  return handle.rows(eventsStatement, positions)
+}
+
+function rowOf({ isDeadLetter, firstFailedAt, nextAt, ...row }: DeliveryWrite): NewDelivery {
+  return {
+    ...row,
+    deadLetter: isDeadLetter ? 1 : 0,
+    firstFailedAt: textOf(firstFailedAt),
+    nextAt: textOf(nextAt),
+  }
+}
+
+function textOf(timeMs: number | null): string | null {
+  return timeMs === null ? null : new Date(timeMs).toISOString()
+}
+
+function dateOf(timeMs: number | null): Date | null {
+  return timeMs === null ? null : new Date(timeMs)
+}
