@@ -42,6 +42,11 @@ export class Tail {
     this.#newest = options.newest
   }
 
+  /** The position of the newest event that was read. */
+  get newest(): number {
+    return this.#newest
+  }
+
   /** Returns the events after a position, without gaps. The list is empty if there are none. */
   async after(position: number): Promise<readonly Message[]> {
     const remembered = this.#cached(position)

@@ -57,6 +57,7 @@ export class Worker {
   readonly #routine = new Set<string>()
   readonly #starved = new Set<string>()
   readonly #runs = new Map<string, Run>()
+  readonly #beforeStop: (() => Promise<void>)[] = []
   #stopped: AbortController | undefined
   #pumping: Promise<void> | undefined
   #sweepTimer: NodeJS.Timeout | undefined
@@ -90,6 +91,10 @@ export class Worker {
     void this.#sweep()
   }
 
+  beforeStop(work: () => Promise<void>): void {
+    this.#beforeStop.push(work)
+  }
+
   /** Stops claiming tasks, waits for running tasks up to the grace period, then aborts them. */
   async stop(): Promise<void> {
     this.#stopped?.abort()
@@ -100,7 +105,7 @@ export class Worker {
     }
     await this.#pumping
     const ended = () => Promise.all([...this.#tenants.values()].flatMap((tenant) => [...tenant.runs.values()]))
-    await within(this.#options.graceMs, ended())
+    await within(this.#options.graceMs, Promise.all([ended(), ...this.#beforeStop.map((work) => work())]))
     if (this.#runs.size === 0) return
     for (const run of this.#runs.values()) run.stop()
     await within(this.#options.graceMs / 10, ended())

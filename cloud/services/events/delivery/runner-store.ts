@@ -35,6 +35,46 @@ export function listRunnable(handle: Handle, { now, limit }: { now: Date; limit:
   return handle.rows(runnableStatement, now, limit)
 }
 
+const activeStatement = statement<{ id: string }>(
+  `select s.id from ${subscriptionsOfProgress}
+   where p.tenant_id = $1 and s.tenant_id = $1 and s.active and p.stopped_reason is null`,
+)
+
+/** Lists the subscriptions that send new events. */
+export async function listActive(handle: Handle): Promise<string[]> {
+  return (await handle.rows(activeStatement)).map(({ id }) => id)
+}
+
+const ownerDisabled = `p.tenant_id = $1 and s.tenant_id = $1 and p.stopped_reason = 'owner_disabled'`
+
+/** A statement that returns a row if the owner of a subscription was disabled. */
+export const anyOwnerDisabled = statement(
+  `select p.subscription_id from ${subscriptionsOfProgress} where ${ownerDisabled} limit 1`,
+)
+
+const ownerDisabledStatement = statement<{ subscriptionId: string; principalId: string }>(
+  `select p.subscription_id as "subscriptionId", s.principal_id as "principalId" from ${subscriptionsOfProgress}
+   where ${ownerDisabled}`,
+)
+
+/** Lists the subscriptions that were paused because their owners were disabled. */
+export function listOwnerDisabled(handle: Handle) {
+  return handle.rows(ownerDisabledStatement)
+}
+
+const enableStatement = statement(
+  `update event_subscription_progress set stopped_reason = null, stopped_at = null, wake_at = $3
+   where tenant_id = $1 and subscription_id = any($2::uuid[]) and stopped_reason = 'owner_disabled'`,
+)
+
+/** Continues subscriptions whose owners are enabled again. */
+export function continueSubscriptions(
+  tx: Transaction,
+  { ids, now }: { ids: readonly string[]; now: Date },
+): Promise<number> {
+  return tx.run(enableStatement, ids, now)
+}
+
 export type Lease = { subscriptionId: string; runnerId: string }
 export type ClaimedProgress = ProgressRow & Lease
 

@@ -1,0 +1,210 @@
+import { isTransient } from '../../../platform/database/transient.ts'
+import { newId } from '../../../platform/database/id.ts'
+import { placedTopic } from '../../../platform/events/relay.ts'
+import type { Context } from '../../../platform/service.ts'
+import { findSubscription } from '../subscription-store.ts'
+import { type CreateChannel, createChannel } from './channels.ts'
+import { type Clock, systemClock } from './clock.ts'
+import { subscriptionsTopic } from './delivery-store.ts'
+import { Runner, type RunnerEnd } from './runner.ts'
+import * as store from './runner-store.ts'
+
+/** The name of the task that starts runners. */
+export const deliverTask = 'events.deliver'
+/** After this time without a renewal, another process continues with the subscription. */
+const leaseMs = 10_000
+const renewMs = 3_000
+/** The maximum number of runners in one process. Other subscriptions wait until a runner ends. */
+const runnersAtOnce = 500
+/** How long the process remembers whether a tenant has subscriptions. */
+const knownMs = 10_000
+/** The maximum number of tenants that the process remembers. */
+const knownTenants = 10_000
+
+type Running = { runner: Runner; renewedAtMs: number; ended: Promise<void> }
+type Parts = { clock: Clock; createChannel: CreateChannel }
+
+const deliverers = new WeakMap<Context, Deliverer>()
+
+/**
+ * `Deliverer` holds the runners of this process. The task `events.deliver` calls `start`, which claims subscriptions that
+ * have something to send and starts their runners. The deliverer renews the leases of all runners together.
+ */
+export class Deliverer {
+  /** The clock and the channels. Tests replace them before the first runner starts. */
+  readonly parts: Parts = { clock: systemClock, createChannel }
+  readonly #context: Context
+  readonly #running = new Map<string, Running>()
+  /** The active subscriptions of each tenant with events, as they were read last. */
+  readonly #known = new Map<string, { ids: readonly string[]; readAtMs: number }>()
+  /** The time at which the task of a tenant is woken for a retry. */
+  readonly #wakes = new Map<string, { at: number; end: AbortController }>()
+  #timer: NodeJS.Timeout | undefined
+  #isStopping = false
+
+  constructor(context: Context) {
+    this.#context = context
+    deliverers.set(context, this)
+    context.stopping.addEventListener('abort', () => void this.stop(), { once: true })
+    context.tasks.beforeStop(() => this.stop())
+    context.database.onCommit(({ tenantId, topics }) => {
+      if (topics.has(subscriptionsTopic)) void this.#onChange(tenantId)
+      else if (topics.has(placedTopic)) void this.#onEvents(tenantId)
+    })
+  }
+
+  /** Returns the deliverer of a process. */
+  static of(context: Context): Deliverer {
+    const deliverer = deliverers.get(context)
+    if (deliverer === undefined) throw new TypeError('The process does not run the service for events')
+    return deliverer
+  }
+
+  get runners(): number {
+    return this.#running.size
+  }
+
+  /** Claims the subscriptions of a tenant that have something to send, and starts their runners. */
+  async start(tenantId: string): Promise<void> {
+    if (this.#isStopping) return
+    const { database, tenants } = this.#context
+    const limit = runnersAtOnce - this.#running.size
+    if (limit <= 0) return
+    const tenant = await tenants.byId(tenantId)
+    if (tenant?.state !== 'active') return
+    const now = new Date(this.parts.clock.now())
+    const runnable = await database.read({ tenantId }, (handle) => store.listRunnable(handle, { now, limit }))
+    const free = runnable.filter(({ subscriptionId }) => !this.#running.has(subscriptionId))
+    if (free.length === 0) return
+    const leases = free.map(({ subscriptionId }) => ({ subscriptionId, runnerId: newId() }))
+    const claimedAtMs = performance.now()
+    const claimed = await database.transaction({ tenantId }, (tx) => store.claim(tx, leases, leaseMs))
+    const kinds = new Map(free.map(({ subscriptionId, kind }) => [subscriptionId, kind]))
+    for (const progress of claimed) {
+      const kind = kinds.get(progress.subscriptionId) ?? 'webhook'
+      const subscription = await database.read({ tenantId }, (handle) =>
+        findSubscription(handle, { id: progress.subscriptionId, kind }),
+      )
+      if (subscription === undefined || this.#isStopping) continue
+      const runner = new Runner({
+        context: this.#context,
+        tenant: { tenantId, tenantName: tenant.name },
+        subscription,
+        progress,
+        ...this.parts,
+      })
+      this.#run(runner, claimedAtMs)
+    }
+  }
+
+  /** Ends all runners. Returns when they have stored what is known. */
+  async stop(): Promise<void> {
+    this.#isStopping = true
+    for (const { end } of this.#wakes.values()) end.abort()
+    for (const { runner } of this.#running.values()) runner.stop()
+    await Promise.all([...this.#running.values()].map(({ ended }) => ended))
+    clearInterval(this.#timer)
+    this.#timer = undefined
+  }
+
+  #run(runner: Runner, renewedAtMs: number): void {
+    const { subscriptionId } = runner.lease
+    const ended = runner
+      .run()
+      .then((end) => this.#onEnd(runner, end))
+      .catch((error: unknown) => {
+        // The lease expires. Then another runner starts, in this process or in another one.
+        this.#context.log.error({ error, subscription: subscriptionId }, 'The runner of a subscription failed')
+      })
+      .finally(() => {
+        this.#running.delete(subscriptionId)
+        if (this.#running.size > 0) return
+        clearInterval(this.#timer)
+        this.#timer = undefined
+      })
+    this.#running.set(subscriptionId, { runner, renewedAtMs, ended })
+    this.#timer ??= setInterval(() => void this.#renewAll(), renewMs).unref()
+  }
+
+  #onEnd({ tenantId, lease }: Runner, { wakeAt, hasMore }: RunnerEnd): void {
+    this.#running.delete(lease.subscriptionId)
+    if (this.#isStopping) return
+    if (hasMore) this.#wake(tenantId)
+    else if (wakeAt !== null) this.#wakeAt(tenantId, wakeAt)
+  }
+
+  async #renewAll(): Promise<void> {
+    const tenants = new Set([...this.#running.values()].map(({ runner }) => runner.tenantId))
+    for (const tenantId of tenants) await this.#renew(tenantId)
+  }
+
+  /** Renews the leases of a tenant. Runners without a lease end. */
+  async #renew(tenantId: string): Promise<void> {
+    const own = [...this.#running.values()].filter(({ runner }) => runner.tenantId === tenantId)
+    if (own.length === 0) return
+    const requestedAtMs = performance.now()
+    try {
+      const leases = own.map(({ runner }) => runner.lease)
+      const { database } = this.#context
+      const renewed = await database.transaction({ tenantId }, (tx) => store.renew(tx, leases, leaseMs))
+      const runnerIds = new Set(renewed.map(({ runnerId }) => runnerId))
+      for (const one of own) {
+        if (runnerIds.has(one.runner.lease.runnerId)) one.renewedAtMs = requestedAtMs
+        else one.runner.abandon()
+      }
+    } catch (error) {
+      if (!isTransient(error)) this.#context.log.error({ error }, 'The leases of subscriptions cannot be renewed')
+      for (const { runner, renewedAtMs } of own) if (performance.now() - renewedAtMs > leaseMs) runner.abandon()
+    }
+  }
+
+  /** Ends runners whose subscription was changed, and starts new ones. */
+  async #onChange(tenantId: string): Promise<void> {
+    this.#known.delete(tenantId)
+    await this.#renew(tenantId)
+    const own = [...this.#running.values()].filter(({ runner }) => runner.tenantId === tenantId && runner.isEnding)
+    await Promise.all(own.map(({ ended }) => ended))
+    this.#wake(tenantId)
+  }
+
+  /** Wakes the task of a tenant with new events, unless this process runs all its subscriptions. */
+  async #onEvents(tenantId: string): Promise<void> {
+    if (this.#isStopping) return
+    const ids = await this.#subscriptionsOf(tenantId)
+    if (ids.some((id) => !this.#running.has(id))) this.#wake(tenantId)
+  }
+
+  async #subscriptionsOf(tenantId: string): Promise<readonly string[]> {
+    const known = this.#known.get(tenantId)
+    if (known !== undefined && performance.now() - known.readAtMs < knownMs) return known.ids
+    // Further calls use the former list during the read.
+    const before = known?.ids ?? []
+    if (this.#known.size >= knownTenants) this.#known.clear()
+    this.#known.set(tenantId, { ids: before, readAtMs: performance.now() })
+    const ids = await this.#context.database
+      .read({ tenantId }, (handle) => store.listActive(handle))
+      .catch(() => undefined)
+    if (ids === undefined) this.#known.delete(tenantId)
+    else this.#known.set(tenantId, { ids, readAtMs: performance.now() })
+    return ids ?? before
+  }
+
+  #wake(tenantId: string): void {
+    if (!this.#isStopping) this.#context.tasks.wake(tenantId, deliverTask)
+  }
+
+  /** Wakes the task of a tenant at the time of a retry. */
+  #wakeAt(tenantId: string, at: number): void {
+    const before = this.#wakes.get(tenantId)
+    if (before !== undefined && before.at <= at) return
+    before?.end.abort()
+    const end = new AbortController()
+    const wake = { at, end }
+    this.#wakes.set(tenantId, wake)
+    const { clock } = this.parts
+    void clock.wait(at - clock.now(), end.signal).then(() => {
+      if (this.#wakes.get(tenantId) === wake) this.#wakes.delete(tenantId)
+      if (!end.signal.aborted) this.#wake(tenantId)
+    })
+  }
+}

@@ -1,0 +1,697 @@
+import { type Attempt, type SubscriptionReason, subscriptionLimits } from '@millwright/api/event-subscriptions.ts'
+import type { CloudEvent } from '@millwright/api/events.ts'
+import { Problem } from '@millwright/api/problem.ts'
+import type { Caller } from '../../../platform/access/caller.ts'
+import { currentCaller } from '../../../platform/access/current-caller.ts'
+import { newId, timeOfId } from '../../../platform/database/id.ts'
+import { jsonText } from '../../../platform/database/json.ts'
+import { isTransient } from '../../../platform/database/transient.ts'
+import { type EventRow, extent } from '../../../platform/events/store.ts'
+import type { Message as TailMessage, Tail } from '../../../platform/events/tail.ts'
+import type { Context } from '../../../platform/service.ts'
+import { cloudEvent, eventText } from '../message.ts'
+import { selectEvents } from '../selection.ts'
+import type { SubscriptionRow, WebhookDetails } from '../subscription-store.ts'
+import type { Channel, Outcome } from './channel.ts'
+import type { CreateChannel } from './channels.ts'
+import type { Clock } from './clock.ts'
+import { messageOf } from './message.ts'
+import { type CheckedEvent, DeliveryQueue, type Item, type Line, type StoredDelivery } from './queue.ts'
+import { failuresBeforeOpen, nextAttemptAt, retryDelayMs, retryMs } from './retry.ts'
+import * as store from './runner-store.ts'
+import { reportStopped } from './stop-report.ts'
+
+/** The maximum number of requests of one subscription at the same time. A request with a batch contains many events. */
+const requestsAtOnce = 32
+const batchesAtOnce = 4
+/** A page is read while fewer events and characters than this are in memory. */
+const readAhead = { events: 300, characters: 2 * 1024 * 1024 } as const
+/** The maximum number of events whose content is read or checked again at a time, and of one subject. */
+const reload = { events: 100, perSubject: 20 } as const
+/** After this time, the rights of the owner are checked again before an event is sent. */
+const freshMs = 5_000
+/** How often the owner is read from the cache of access rights. */
+const ownerMs = 200
+/** Results are stored together after this time, or when there are this many. */
+const groups = { ms: 100, results: 500 } as const
+/** No request starts while this many results are not stored, or while storing takes longer than this time. */
+const unstored = { results: 2_000, ms: 2_000 } as const
+/** How often the position is stored if all events were skipped. */
+const skippedMs = 1_000
+const idleMs = 5_000
+/** The pause after an error of the database. */
+const pauseMs = 500
+/** The longest pause of the loop. */
+const tickMs = 1_000
+/** How long running requests may take after the process has begun to stop. */
+const graceMs = 1_000
+
+type StopReason = Exclude<SubscriptionReason, 'user'>
+
+export type RunnerOptions = {
+  context: Context
+  tenant: { tenantId: string; tenantName: string }
+  subscription: SubscriptionRow
+  progress: store.ClaimedProgress
+  clock: Clock
+  createChannel: CreateChannel
+}
+
+/** What remains to do at the end of a runner. Times are in milliseconds. */
+export type RunnerEnd = {
+  /** The time of the next attempt, if the runner knows one. */
+  wakeAt: number | null
+  /** True if there are newer events. */
+  hasMore: boolean
+}
+
+/** One request: the first events of some lines. */
+type Parcel = { parts: { line: Line; count: number }[]; isProbe: boolean; messageId: string }
+
+/**
+ * `Runner` sends the events of one subscription while it has the lease. It reads events after the position, selects those
+ * that the owner may read, and sends them. Events of one subject are sent in order, one request at a time. Events of
+ * other subjects are sent at the same time.
+ *
+ * An event that fails is stored in the log, and later events of its subject are stored behind it, so that the position
+ * can move. Results are stored in groups, in one transaction with the position. A crash repeats at most these events.
+ *
+ * The circuit breaker opens after several failed attempts without a success. While it is open, one event is tried at a
+ * time. A success closes it.
+ */
+export class Runner {
+  readonly lease: store.Lease
+  readonly tenantId: string
+  readonly #options: RunnerOptions
+  readonly #queue: DeliveryQueue
+  readonly #batchSize: number
+  readonly #parcelsAtOnce: number
+  /** Aborted when the runner must not send anything. */
+  readonly #abort = new AbortController()
+  #channel: Channel | undefined
+  #tail: Tail | undefined
+  #owner: Caller | undefined
+  #ownerAtMs = Number.NEGATIVE_INFINITY
+  #wakeup = Promise.withResolvers<void>()
+  #clockWait: { at: number; end: AbortController } | undefined
+  /** `lost`: another runner may have the lease, so nothing is written. */
+  #ending: 'lost' | 'stopping' | undefined
+  #failure: unknown
+  #stopReason: StopReason | undefined
+  #running = 0
+  #reading = false
+  #loading = false
+  /** True if all events were read. */
+  #atEnd = false
+  /** While the circuit breaker is open for long: true if all events that are too old were read. */
+  #expiredAll = false
+  #stale: Line[] = []
+  #pausedUntilMs = 0
+  /** True if results could not be stored. Nothing is sent until they are stored. */
+  #flushFailed = false
+  #lastWorkAtMs = performance.now()
+
+  #inserts: store.DeliveryWrite[] = []
+  #updates: store.DeliveryWrite[] = []
+  #dueNow = false
+  #firstResultAtMs: number | undefined
+  #flushing: Promise<void> | undefined
+  #flushAtMs = performance.now()
+  #savedPosition: number
+
+  #failures: number
+  #openedAt: number | null
+  #blockedUntil: number | null
+  #last: Pick<store.ProgressWrite, 'lastSuccessAt' | 'lastFailureAt' | 'lastError'>
+
+  constructor(options: RunnerOptions) {
+    const { progress, subscription, tenant } = options
+    this.#options = options
+    this.lease = { subscriptionId: progress.subscriptionId, runnerId: progress.runnerId }
+    this.tenantId = tenant.tenantId
+    this.#queue = new DeliveryQueue(progress.position)
+    this.#savedPosition = progress.position
+    this.#batchSize = subscription.kind === 'webhook' ? (subscription.details as WebhookDetails).batchSize : 1
+    this.#parcelsAtOnce = this.#batchSize > 1 ? batchesAtOnce : requestsAtOnce
+    this.#failures = progress.failures
+    this.#openedAt = timeOf(progress.openedAt)
+    this.#blockedUntil = timeOf(progress.blockedUntil)
+    this.#last = {
+      lastSuccessAt: timeOf(progress.lastSuccessAt),
+      lastFailureAt: timeOf(progress.lastFailureAt),
+      lastError: progress.lastError,
+    }
+  }
+
+  get isEnding(): boolean {
+    return this.#ending !== undefined
+  }
+
+  /** Called when another process may have the lease. Nothing more is sent or written. */
+  abandon(): void {
+    this.#ending = 'lost'
+    this.#abort.abort()
+    this.#wake()
+  }
+
+  /** Called when the process stops. Running requests can end in a short time. What is known is stored. */
+  stop(): void {
+    this.#ending ??= 'stopping'
+    this.#wake()
+  }
+
+  /** Sends events until there are none for some time, or until the runner must end. */
+  async run(): Promise<RunnerEnd> {
+    const { context, tenant, subscription, createChannel } = this.#options
+    const { newest } = await context.database.read(tenant, extent)
+    const { tail, leave } = context.feed.join(tenant, newest)
+    this.#tail = tail
+    try {
+      this.#channel = await createChannel(context, tenant, subscription)
+      const rows = await context.database.read(tenant, (handle) =>
+        store.listUnsent(handle, this.lease.subscriptionId),
+      )
+      this.#queue.addStored(rows)
+      while (this.#ending === undefined && !(await this.#step())) await this.#pause()
+      await this.#end()
+      return { wakeAt: this.#wakeAt(), hasMore: tail.newest > this.#queue.read }
+    } finally {
+      this.#abort.abort()
+      this.#clockWait?.end.abort()
+      leave()
+      await this.#channel?.close()
+    }
+  }
+
+  /** Starts everything that can start now. Returns true at the end of the runner. */
+  async #step(): Promise<boolean> {
+    if (this.#failure !== undefined) throw this.#failure
+    await this.#checkOwner()
+    if (this.#stopReason !== undefined) return true
+    const now = this.#now()
+    if (this.#openedAt === null) this.#queue.makeReady(now)
+    else if (now >= this.#openedAt + retryMs) this.#expireStored(now)
+    if (performance.now() >= this.#pausedUntilMs) {
+      if (this.#mayRead(now)) void this.#guard(() => this.#readPage())
+      this.#startSending(now)
+      if (this.#stale.length > 0 && !this.#loading) void this.#guard(() => this.#loadStale())
+      if (this.#mustFlush()) void this.#flush()
+    }
+    return this.#isIdle()
+  }
+
+  get #unstored(): number {
+    return this.#inserts.length + this.#updates.length
+  }
+
+  #isIdle(): boolean {
+    const isBusy =
+      this.#running > 0 ||
+      this.#reading ||
+      this.#loading ||
+      this.#flushing !== undefined ||
+      this.#unstored > 0 ||
+      (this.#openedAt === null && (this.#queue.hasReady || !this.#atEnd))
+    if (isBusy) {
+      this.#lastWorkAtMs = performance.now()
+      return false
+    }
+    return performance.now() - this.#lastWorkAtMs >= (this.#channel?.idleMs ?? idleMs)
+  }
+
+  /** Waits until something happens. */
+  async #pause(): Promise<void> {
+    const { clock } = this.#options
+    const dueAt = this.#openedAt === null ? this.#queue.nextDueAt : (this.#blockedUntil ?? 0)
+    if (Number.isFinite(dueAt) && dueAt > clock.now() && this.#clockWait?.at !== dueAt) {
+      this.#clockWait?.end.abort()
+      const end = new AbortController()
+      this.#clockWait = { at: dueAt, end }
+      void clock.wait(dueAt - clock.now(), end.signal).then(() => this.#wake())
+    }
+    const timer = setTimeout(() => this.#wake(), this.#tickMs())
+    await this.#wakeup.promise
+    clearTimeout(timer)
+    this.#wakeup = Promise.withResolvers()
+  }
+
+  /** Returns the time until results must be stored, or until the owner is checked again. */
+  #tickMs(): number {
+    if (this.#firstResultAtMs === undefined || this.#flushing !== undefined) return tickMs
+    return Math.max(1, groups.ms - (performance.now() - this.#firstResultAtMs))
+  }
+
+  #wake(): void {
+    this.#wakeup.resolve()
+  }
+
+  #now(): number {
+    return this.#options.clock.now()
+  }
+
+  /** Runs work of the loop. During an outage of the database, the work is repeated after a pause. */
+  async #guard(work: () => Promise<void>): Promise<void> {
+    try {
+      await work()
+    } catch (error) {
+      if (error instanceof Problem && error.code === 'events_gone') this.#stopReason = 'events_gone'
+      else if (isTransient(error)) this.#pauseWork(error)
+      else this.#failure = error
+    }
+    this.#wake()
+  }
+
+  #pauseWork(error: unknown): void {
+    const { context, subscription } = this.#options
+    context.log.warn({ error, subscription: subscription.id }, 'The events of a subscription wait for the database')
+    this.#pausedUntilMs = performance.now() + pauseMs
+  }
+
+  /** Reads the owner and the tenant from the caches. A disabled owner stops the subscription. */
+  async #checkOwner(): Promise<void> {
+    if (performance.now() - this.#ownerAtMs < ownerMs) return
+    const { context, subscription } = this.#options
+    try {
+      const held = await context.access.of(this.tenantId, subscription.principalId)
+      if (held === undefined || held.principal.disabled) this.#stopReason ??= 'owner_disabled'
+      this.#owner = await currentCaller(context, this.tenantId, subscription)
+      if ((await context.tenants.byId(this.tenantId))?.state !== 'active') this.#ending ??= 'stopping'
+      this.#ownerAtMs = performance.now()
+    } catch (error) {
+      if (!isTransient(error)) throw error
+      this.#pauseWork(error)
+    }
+  }
+
+  #mayRead(now: number): boolean {
+    const { inMemory, characters, stored } = this.#queue
+    if (this.#reading || this.#atEnd || inMemory >= readAhead.events || characters >= readAhead.characters) return false
+    if (this.#openedAt === null) return stored < subscriptionLimits.waiting
+    // While the circuit breaker is open, events are read only if there is none to try, or if they are too old.
+    const isProbeDue = now >= (this.#blockedUntil ?? 0) && this.#running === 0 && this.#queue.isEmpty
+    return isProbeDue || (now >= this.#openedAt + retryMs && !this.#expiredAll)
+  }
+
+  async #readPage(): Promise<void> {
+    this.#reading = true
+    try {
+      const tail = this.#tail as Tail
+      const messages = await tail.after(this.#queue.read)
+      if (messages.length === 0) {
+        this.#atEnd = true
+        void this.#awaitEvents(tail)
+        return
+      }
+      const checked = await this.#select(messages)
+      if (!this.#abort.signal.aborted) this.#addPage(messages, checked)
+    } finally {
+      this.#reading = false
+    }
+  }
+
+  async #awaitEvents(tail: Tail): Promise<void> {
+    while (!this.#abort.signal.aborted && tail.newest <= this.#queue.read)
+      await tail.wait(this.#queue.read, { signal: this.#abort.signal, ms: 60_000 })
+    this.#atEnd = false
+    this.#wake()
+  }
+
+  /** Adds the selected events of a page, in order. */
+  #addPage(messages: readonly TailMessage[], checked: readonly CheckedEvent[]): void {
+    const now = this.#now()
+    const isExpiring = this.#openedAt !== null && now >= this.#openedAt + retryMs
+    const selected = new Map(checked.map((event) => [event.row.position, event]))
+    for (const { id, position } of messages) {
+      if (isExpiring && timeOfId(id) + retryMs > now) {
+        this.#expiredAll = true
+        return
+      }
+      this.#queue.moveTo(position)
+      const event = selected.get(position)
+      if (event === undefined) continue
+      const waiting = this.#queue.add(event)
+      if (waiting !== undefined) this.#storeWaiting(waiting)
+    }
+    if (isExpiring) this.#expireStored(now)
+  }
+
+  /** Returns the events that the owner may read and the subscription selects, in order. */
+  async #select(events: readonly (EventRow & { characters?: number })[]): Promise<CheckedEvent[]> {
+    const { context, subscription } = this.#options
+    await this.#checkOwner()
+    const owner = this.#owner
+    if (owner === undefined || this.#stopReason !== undefined) throw new Problem('unavailable', 'The owner is unknown')
+    const checkedAtMs = performance.now()
+    const selected = await selectEvents(context, owner, subscription, events)
+    return selected.map((row) => ({ row, characters: row.characters ?? 0, rights: owner.rights, checkedAtMs }))
+  }
+
+  #isFresh({ event }: Item): boolean {
+    return (
+      event !== undefined &&
+      event.rights === this.#owner?.rights &&
+      performance.now() - event.checkedAtMs < freshMs
+    )
+  }
+
+  #startSending(now: number): void {
+    const isStalled =
+      this.#flushFailed ||
+      this.#unstored >= unstored.results ||
+      (this.#flushing !== undefined && performance.now() - this.#flushAtMs > unstored.ms)
+    if (isStalled || this.#stopReason !== undefined) return
+    if (this.#openedAt !== null) {
+      if (this.#running === 0 && this.#stale.length === 0 && !this.#loading && now >= (this.#blockedUntil ?? 0))
+        this.#probe()
+      return
+    }
+    while (this.#running < this.#parcelsAtOnce) {
+      const parts = this.#takeParts()
+      if (parts.length === 0) return
+      void this.#send(parts, false)
+    }
+  }
+
+  /** Tries the oldest event while the circuit breaker is open. */
+  #probe(): void {
+    const line = this.#queue.takeOldest()
+    if (line === undefined) return
+    if (this.#isFresh(line.items[0] as Item)) void this.#send([{ line, count: 1 }], true)
+    else this.#stale.push(line)
+  }
+
+  /** Takes the first events of ready lines, up to the size of a batch. */
+  #takeParts(): Parcel['parts'] {
+    const parts: Parcel['parts'] = []
+    let room = this.#batchSize
+    while (room > 0 && this.#stale.length < requestsAtOnce) {
+      const line = this.#queue.take()
+      if (line === undefined) break
+      let count = 0
+      while (count < Math.min(room, line.items.length) && this.#isFresh(line.items[count] as Item)) count++
+      if (count === 0) this.#stale.push(line)
+      else parts.push({ line, count })
+      room -= count
+    }
+    return parts
+  }
+
+  /**
+   * Reads the content of the first events of stale lines again, and checks again whether the owner may read them. Events
+   * that are no longer selected are skipped.
+   */
+  async #loadStale(): Promise<void> {
+    const { context, tenant } = this.#options
+    const lines = this.#stale
+    this.#stale = []
+    this.#loading = true
+    try {
+      const items: Item[] = []
+      for (const line of lines) {
+        const room = Math.min(reload.events - items.length, Math.max(reload.perSubject, this.#batchSize))
+        items.push(...line.items.slice(0, Math.max(1, room)))
+      }
+      const positions = items.map(({ position }) => position)
+      const rows = await context.database.read(tenant, (handle) => store.listEventsAt(handle, positions))
+      const checked = await this.#select(rows.toSorted((a, b) => a.position - b.position))
+      if (this.#abort.signal.aborted) return
+      const byPosition = new Map(checked.map((event) => [event.row.position, event]))
+      const skipped = new Set<Item>()
+      for (const item of items) {
+        const event = byPosition.get(item.position)
+        if (event === undefined) skipped.add(item)
+        else this.#queue.setEvent(item, event)
+      }
+      for (const line of lines) this.#skip(line, skipped)
+    } finally {
+      this.#loading = false
+      for (const line of lines) this.#queue.release(line, { isPrepared: true })
+    }
+  }
+
+  #skip(line: Line, skipped: ReadonlySet<Item>): void {
+    for (const item of line.items.filter((one) => skipped.has(one))) {
+      line.items.splice(line.items.indexOf(item), 1)
+      if (item.stored !== undefined) this.#record(item, { state: 'skipped', nextAt: null })
+      this.#queue.drop(item)
+    }
+  }
+
+  async #send(parts: Parcel['parts'], isProbe: boolean): Promise<void> {
+    const { tenant, clock } = this.#options
+    this.#running++
+    const items = parts.flatMap(({ line, count }) => line.items.slice(0, count))
+    if (parts.length > 1) items.sort((a, b) => a.position - b.position)
+    const rows = items.map((item) => (item.event as CheckedEvent).row)
+    const events = rows.map((row) => cloudEvent(row, tenant.tenantName)) as [CloudEvent, ...CloudEvent[]]
+    const texts = rows.map((row) => eventText(row, tenant.tenantName))
+    const message = messageOf(events, { isBatch: this.#batchSize > 1, texts })
+    const startedAt = clock.now()
+    let outcome: Outcome
+    try {
+      outcome = await (this.#channel as Channel).send(message, this.#abort.signal)
+    } catch (error) {
+      this.#options.context.log.error({ error, subscription: this.lease.subscriptionId }, 'A delivery failed')
+      const time = new Date(startedAt).toISOString()
+      const attempt = { time, durationMs: clock.now() - startedAt, status: null, error: 'Internal error of the platform' }
+      outcome = { isDelivered: false, isGone: false, attempt }
+    }
+    this.#running--
+    // A request that was aborted at the end of the runner has no result. The event is sent again by the next runner.
+    if (this.#ending !== 'lost' && (outcome.isDelivered || !this.#abort.signal.aborted))
+      this.#settle({ parts, isProbe, messageId: message.id }, outcome)
+    this.#wake()
+  }
+
+  #settle(parcel: Parcel, outcome: Outcome): void {
+    const now = this.#now()
+    this.#firstResultAtMs ??= performance.now()
+    const attempts = jsonText([outcome.attempt])
+    if (outcome.isDelivered) this.#settleSuccess(parcel, { attempts, now })
+    else this.#settleFailure(parcel, { attempts, now, attempt: outcome.attempt, isGone: outcome.isGone })
+  }
+
+  #settleSuccess({ parts, messageId }: Parcel, { attempts, now }: { attempts: string; now: number }): void {
+    this.#last.lastSuccessAt = now
+    this.#failures = 0
+    if (this.#openedAt !== null) {
+      this.#openedAt = null
+      this.#blockedUntil = null
+      this.#expiredAll = false
+      this.#dueNow = true
+      this.#queue.makeReady(Number.POSITIVE_INFINITY)
+    }
+    for (const { line, count } of parts) {
+      for (const item of line.items.slice(0, count)) {
+        const attemptCount = (item.stored?.attemptCount ?? 0) + 1
+        this.#record(item, { state: 'succeeded', attemptCount, attempts, messageId, nextAt: null })
+      }
+      this.#queue.remove(line, count)
+      this.#queue.release(line)
+    }
+  }
+
+  #settleFailure(
+    { parts, isProbe, messageId }: Parcel,
+    { attempts, now, attempt, isGone }: { attempts: string; now: number; attempt: Attempt; isGone: boolean },
+  ): void {
+    this.#last.lastFailureAt = now
+    this.#last.lastError = attempt.error
+    this.#countFailure(now, isProbe)
+    if (isGone) this.#stopReason ??= 'receiver_gone'
+    for (const { line, count } of parts) {
+      let dueAt: number | undefined
+      for (const item of line.items.slice(0, count)) {
+        const attemptCount = (item.stored?.attemptCount ?? 0) + 1
+        const firstFailedAt = item.stored?.firstFailedAt ?? now
+        const isExpired = nextAttemptAt({ now, firstFailedAt, failedAttempts: attemptCount }) === undefined
+        if (!isExpired) dueAt ??= nextAttemptAt({ now, firstFailedAt, failedAttempts: attemptCount })
+        const failed = { state: 'failed' as const, attemptCount, firstFailedAt, messageId, attempts }
+        if (isExpired) {
+          this.#record(item, { ...failed, isDeadLetter: true, nextAt: null })
+          line.items.splice(line.items.indexOf(item), 1)
+          this.#queue.drop(item)
+        } else this.#store(item, { ...failed, nextAt: dueAt ?? now })
+      }
+      if (dueAt !== undefined) for (const item of line.items) if (item.stored === undefined) this.#storeWaiting(item)
+      if (dueAt === undefined) this.#queue.release(line)
+      else this.#queue.block(line, dueAt)
+    }
+  }
+
+  /** Counts a failed attempt, and opens the circuit breaker. Requests that started before it opened do not count. */
+  #countFailure(now: number, isProbe: boolean): void {
+    if (this.#openedAt !== null && !isProbe) return
+    this.#failures++
+    if (this.#failures < failuresBeforeOpen) return
+    this.#openedAt ??= now
+    this.#blockedUntil = now + retryDelayMs(this.#failures - failuresBeforeOpen + 1)
+  }
+
+  /** Stores an event that waits behind an earlier event of its subject. */
+  #storeWaiting(item: Item): void {
+    this.#store(item, { state: 'waiting', attemptCount: 0, firstFailedAt: null, nextAt: null })
+  }
+
+  #store(item: Item, result: ResultOf): void {
+    const before = item.stored
+    const stored = this.#record(item, result)
+    if (before === undefined) this.#queue.store(item, stored)
+    else {
+      item.stored = stored
+      item.event = undefined
+    }
+  }
+
+  /** Adds a result to the results that are stored next. Returns the row of the event in the log. */
+  #record(item: Item, result: ResultOf): StoredDelivery {
+    const { eventId, position, type, subject, stored } = item
+    const { state, isDeadLetter = false, nextAt, attempts = '[]' } = result
+    const row: StoredDelivery = {
+      id: stored?.id ?? newId(),
+      messageId: result.messageId ?? stored?.messageId ?? eventId,
+      attemptCount: result.attemptCount ?? stored?.attemptCount ?? 0,
+      firstFailedAt: result.firstFailedAt ?? stored?.firstFailedAt ?? null,
+    }
+    const write = { ...row, eventId, position, type, subject, state, isDeadLetter, nextAt, attempts }
+    if (stored === undefined) this.#inserts.push(write)
+    else this.#updates.push(write)
+    this.#firstResultAtMs ??= performance.now()
+    return row
+  }
+
+  /**
+   * Makes events dead letters that are too old, while the circuit breaker is open for longer than the time for retries.
+   * Without this, the events could be deleted before they are dead letters.
+   */
+  #expireStored(now: number): void {
+    const isExpired = ({ eventId, stored }: Item) =>
+      Math.max(timeOfId(eventId), this.#openedAt ?? 0, stored?.firstFailedAt ?? 0) + retryMs <= now
+    for (const line of this.#queue.lines()) {
+      if (line.state === 'busy' || !line.items.some(isExpired)) continue
+      const { state, dueAt } = line
+      this.#queue.takeLine(line)
+      for (const item of line.items.filter(isExpired)) {
+        this.#record(item, { state: 'failed', isDeadLetter: true, nextAt: null })
+        line.items.splice(line.items.indexOf(item), 1)
+        this.#queue.drop(item)
+      }
+      if (state === 'blocked' && line.items.length > 0) this.#queue.block(line, dueAt)
+      else this.#queue.release(line)
+    }
+  }
+
+  #mustFlush(): boolean {
+    if (this.#flushing !== undefined) return false
+    if (this.#unstored >= groups.results) return true
+    if (this.#firstResultAtMs !== undefined) return performance.now() - this.#firstResultAtMs >= groups.ms
+    return this.#queue.position > this.#savedPosition && performance.now() - this.#flushAtMs >= skippedMs
+  }
+
+  /** Stores results until they are stored or the lease is lost. */
+  #flush(): Promise<void> {
+    const inserts = this.#inserts
+    const updates = this.#updates
+    const dueNow = this.#dueNow
+    this.#inserts = []
+    this.#updates = []
+    this.#dueNow = false
+    this.#firstResultAtMs = undefined
+    this.#flushAtMs = performance.now()
+    this.#flushing = this.#save({ inserts, updates, dueNow, releases: false })
+      .then(() => {
+        this.#flushFailed = false
+      })
+      .catch((error: unknown) => {
+        if (!isTransient(error)) {
+          this.#failure = error
+          return
+        }
+        this.#inserts = [...inserts, ...this.#inserts]
+        this.#updates = [...updates, ...this.#updates]
+        this.#dueNow ||= dueNow
+        this.#flushFailed = true
+        this.#firstResultAtMs = performance.now()
+        this.#pauseWork(error)
+      })
+      .finally(() => {
+        this.#flushing = undefined
+        this.#wake()
+      })
+    return this.#flushing
+  }
+
+  /** Stores results and the position in one transaction. If the lease is lost, nothing is stored and the runner ends. */
+  async #save({ inserts, updates, dueNow, releases }: Results): Promise<void> {
+    const { context, tenant, subscription } = this.#options
+    const now = this.#now()
+    const { subscriptionId } = this.lease
+    const position = this.#queue.position
+    const progress: store.ProgressWrite = {
+      position,
+      failures: this.#failures,
+      openedAt: this.#openedAt,
+      blockedUntil: this.#blockedUntil,
+      wakeAt: this.#wakeAt(),
+      ...this.#last,
+      stoppedReason: releases ? (this.#stopReason ?? null) : null,
+      releases,
+    }
+    const isSaved = await context.database.transaction(tenant, async (tx) => {
+      const saving = store.saveProgress(tx, this.lease, { progress, now })
+      const writing = Promise.all([
+        store.insertDeliveries(tx, subscriptionId, { rows: inserts, now }),
+        store.updateDeliveries(tx, subscriptionId, { rows: updates, keptAttempts: subscriptionLimits.attempts }),
+        ...(dueNow ? [store.makeDue(tx, subscriptionId, now)] : []),
+      ])
+      const [saved] = await Promise.all([saving, writing])
+      if (!saved) throw new LeaseLost()
+      if (progress.stoppedReason !== null) await reportStopped(tx, { tenantName: tenant.tenantName, subscription, reason: progress.stoppedReason })
+      return true
+    }).catch((error: unknown) => {
+      if (error instanceof LeaseLost) return false
+      throw error
+    })
+    if (isSaved) this.#savedPosition = position
+    else this.abandon()
+  }
+
+  /** Returns the time of the next attempt. */
+  #wakeAt(): number | null {
+    if (this.#openedAt !== null) return this.#blockedUntil
+    if (this.#queue.hasReady || this.#running > 0 || this.#stale.length > 0) return this.#now()
+    const next = this.#queue.nextDueAt
+    return Number.isFinite(next) ? next : null
+  }
+
+  /** Waits for running requests for a short time, stores what is known, and releases the lease. */
+  async #end(): Promise<void> {
+    const deadline = performance.now() + graceMs
+    while (this.#ending !== 'lost' && this.#running > 0 && performance.now() < deadline) {
+      const timer = setTimeout(() => this.#wake(), deadline - performance.now())
+      await this.#wakeup.promise
+      clearTimeout(timer)
+      this.#wakeup = Promise.withResolvers()
+    }
+    this.#abort.abort()
+    await this.#flushing
+    if (this.#ending === 'lost') return
+    await this.#save({ inserts: this.#inserts, updates: this.#updates, dueNow: this.#dueNow, releases: true })
+  }
+}
+
+class LeaseLost extends Error {}
+
+type Results = {
+  inserts: readonly store.DeliveryWrite[]
+  updates: readonly store.DeliveryWrite[]
+  dueNow: boolean
+  releases: boolean
+}
+
+type ResultOf = Pick<store.DeliveryWrite, 'state' | 'nextAt'> &
+  Partial<Pick<store.DeliveryWrite, 'isDeadLetter' | 'attempts' | 'attemptCount' | 'firstFailedAt' | 'messageId'>>
+
+function timeOf(text: string | null): number | null {
+  return text === null ? null : Date.parse(text)
+}
