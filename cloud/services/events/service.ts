@@ -6,6 +6,7 @@ import { startOf } from '../../platform/events/position.ts'
 import { extent, list } from '../../platform/events/store.ts'
 import { openStream } from '../../platform/events/stream.ts'
 import { answer, type Handlers, service } from '../../platform/service.ts'
+import { deliveryTasks } from './delivery/tasks.ts'
 import { cloudEvent, eventMessage } from './message.ts'
 import { selectionOf } from './selection.ts'
 import { sealedSubscriptionSecrets } from './subscription-store.ts'
@@ -20,6 +21,7 @@ export const eventsService = service({
   contract: events,
   migrations: { module: 'subscriptions', folder: new URL('./migrations/', import.meta.url) },
   sealed: sealedSubscriptionSecrets,
+  tasks: deliveryTasks,
   handlers: (context) => {
     const { database, feed } = context
     return {

@@ -1,5 +1,5 @@
-import { isTransient } from '../../../platform/database/transient.ts'
 import { newId } from '../../../platform/database/id.ts'
+import { isTransient } from '../../../platform/database/transient.ts'
 import { placedTopic } from '../../../platform/events/relay.ts'
 import type { Context } from '../../../platform/service.ts'
 import { findSubscription } from '../subscription-store.ts'

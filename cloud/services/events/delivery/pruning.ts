@@ -37,10 +37,6 @@ export async function pruneDeliveries({ database }: Pick<Context, 'database'>, t
     )
     const old = lowestIdAt(Date.now() - subscriptionLimits.logDays * dayMs)
     await removeAll(subscriptionId, 'ended', above !== undefined && above > old ? above : old)
-    await removeAll(
-      subscriptionId,
-      'dead letters',
-      lowestIdAt(Date.now() - subscriptionLimits.deadLetterDays * dayMs),
-    )
+    await removeAll(subscriptionId, 'dead letters', lowestIdAt(Date.now() - subscriptionLimits.deadLetterDays * dayMs))
   }
 }

@@ -7,7 +7,7 @@ import { newId, timeOfId } from '../../../platform/database/id.ts'
 import { jsonText } from '../../../platform/database/json.ts'
 import { isTransient } from '../../../platform/database/transient.ts'
 import { type EventRow, extent } from '../../../platform/events/store.ts'
-import type { Message as TailMessage, Tail } from '../../../platform/events/tail.ts'
+import type { Tail, Message as TailMessage } from '../../../platform/events/tail.ts'
 import type { Context } from '../../../platform/service.ts'
 import { cloudEvent, eventText } from '../message.ts'
 import { selectEvents } from '../selection.ts'
@@ -168,9 +168,7 @@ export class Runner {
     this.#tail = tail
     try {
       this.#channel = await createChannel(context, tenant, subscription)
-      const rows = await context.database.read(tenant, (handle) =>
-        store.listUnsent(handle, this.lease.subscriptionId),
-      )
+      const rows = await context.database.read(tenant, (handle) => store.listUnsent(handle, this.lease.subscriptionId))
       this.#queue.addStored(rows)
       while (this.#ending === undefined && !(await this.#step())) await this.#pause()
       await this.#end()
@@ -348,9 +346,7 @@ export class Runner {
 
   #isFresh({ event }: Item): boolean {
     return (
-      event !== undefined &&
-      event.rights === this.#owner?.rights &&
-      performance.now() - event.checkedAtMs < freshMs
+      event !== undefined && event.rights === this.#owner?.rights && performance.now() - event.checkedAtMs < freshMs
     )
   }
 
@@ -453,7 +449,12 @@ export class Runner {
     } catch (error) {
       this.#options.context.log.error({ error, subscription: this.lease.subscriptionId }, 'A delivery failed')
       const time = new Date(startedAt).toISOString()
-      const attempt = { time, durationMs: clock.now() - startedAt, status: null, error: 'Internal error of the platform' }
+      const attempt = {
+        time,
+        durationMs: clock.now() - startedAt,
+        status: null,
+        error: 'Internal error of the platform',
+      }
       outcome = { isDelivered: false, isGone: false, attempt }
     }
     this.#running--
@@ -637,21 +638,24 @@ export class Runner {
       stoppedReason: releases ? (this.#stopReason ?? null) : null,
       releases,
     }
-    const isSaved = await context.database.transaction(tenant, async (tx) => {
-      const saving = store.saveProgress(tx, this.lease, { progress, now })
-      const writing = Promise.all([
-        store.insertDeliveries(tx, subscriptionId, { rows: inserts, now }),
-        store.updateDeliveries(tx, subscriptionId, { rows: updates, keptAttempts: subscriptionLimits.attempts }),
-        ...(dueNow ? [store.makeDue(tx, subscriptionId, now)] : []),
-      ])
-      const [saved] = await Promise.all([saving, writing])
-      if (!saved) throw new LeaseLost()
-      if (progress.stoppedReason !== null) await reportStopped(tx, { tenantName: tenant.tenantName, subscription, reason: progress.stoppedReason })
-      return true
-    }).catch((error: unknown) => {
-      if (error instanceof LeaseLost) return false
-      throw error
-    })
+    const isSaved = await context.database
+      .transaction(tenant, async (tx) => {
+        const saving = store.saveProgress(tx, this.lease, { progress, now })
+        const writing = Promise.all([
+          store.insertDeliveries(tx, subscriptionId, { rows: inserts, now }),
+          store.updateDeliveries(tx, subscriptionId, { rows: updates, keptAttempts: subscriptionLimits.attempts }),
+          ...(dueNow ? [store.makeDue(tx, subscriptionId, now)] : []),
+        ])
+        const [saved] = await Promise.all([saving, writing])
+        if (!saved) throw new LeaseLost()
+        if (progress.stoppedReason !== null)
+          await reportStopped(tx, { tenantName: tenant.tenantName, subscription, reason: progress.stoppedReason })
+        return true
+      })
+      .catch((error: unknown) => {
+        if (error instanceof LeaseLost) return false
+        throw error
+      })
     if (isSaved) this.#savedPosition = position
     else this.abandon()
   }

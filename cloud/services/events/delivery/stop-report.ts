@@ -30,5 +30,9 @@ export async function reportStopped(
   const subject = `${noun}/${id}`
   const caller = systemCaller({ tenantId: tx.tenantId, tenantName })
   await record(tx, caller, { action: `events.${action}`, target: subject, detail: { name, reason } })
-  await emit(tx, { type: `events.${noun}.disabled`, subject, data: { [idField]: id, name, reason, ownerId: principalId } })
+  await emit(tx, {
+    type: `events.${noun}.disabled`,
+    subject,
+    data: { [idField]: id, name, reason, ownerId: principalId },
+  })
 }
