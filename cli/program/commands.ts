@@ -120,6 +120,16 @@ export const commandModules: Readonly<Record<string, CommandModule>> = {
   },
   jobs: { group: work, description: 'jobs of all workflows', load: () => import('../discovery/jobs.ts') },
   events: { group: work, description: 'stored and live events', load: () => import('../events/events.ts') },
+  webhooks: {
+    group: work,
+    description: 'events sent to other systems over HTTP, and their log',
+    load: () => import('../webhooks/webhooks.ts'),
+  },
+  mqtt: {
+    group: work,
+    description: 'events published on an MQTT broker, and their log',
+    load: () => import('../webhooks/mqtt.ts'),
+  },
   properties: {
     group: work,
     description: 'custom properties',

@@ -1,0 +1,133 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { type Delivery, type DeliveryState, deliveryStates } from '@millwright/api/event-subscriptions.ts'
+import { events, eventTypePrefix } from '@millwright/api/events.ts'
+import { type Command, Option } from 'commander'
+import { pagesOf, wholeNumber } from '../output/paging.ts'
+import { type Columns, Table } from '../output/table.ts'
+import type { Terminal } from '../output/terminal.ts'
+import { formatCount } from '../output/text.ts'
+import { platformCommand } from '../session/platform-command.ts'
+import type { Session } from '../session/session.ts'
+import { type SubscriptionKind, subscriptionId } from './subscription.ts'
+
+/** This file adds the commands for the log of deliveries. */
+
+type LogFilter = { state?: DeliveryState; deadLetters?: boolean }
+type ListOptions = LogFilter & { limit: number; all?: boolean; follow?: boolean }
+type Log = { kind: SubscriptionKind; id: string; filter: LogFilter }
+
+const columns: Columns = {
+  time: 'createdTimestamp',
+  state: (row) => (row.isDeadLetter === true ? 'dead letter' : row.state),
+  type: ({ type }) => String(type).replace(eventTypePrefix, ''),
+  subject: 'subject',
+  attempts: 'attemptCount',
+  status: ({ attempts }) => (attempts as Delivery['attempts']).at(-1)?.status,
+  'next attempt': 'nextAttemptTimestamp',
+  error: ({ attempts }) => (attempts as Delivery['attempts']).at(-1)?.error,
+  id: 'id',
+}
+
+const pollMs = 1_000
+const pageSize = 100
+/** The maximum number of pages that are read at once while the log is followed. */
+const followedPages = 10
+
+export function addDeliveries(parent: Command, terminal: Terminal, kind: SubscriptionKind): void {
+  platformCommand(
+    parent
+      .command('deliveries')
+      .description('list deliveries, newest first')
+      .argument(kind.argument, 'id or name')
+      .addOption(new Option('--state <state>', 'deliveries in this state').choices(deliveryStates))
+      .option('--dead-letters', 'only events that are not sent again unless you retry them')
+      .option('--follow', 'print new deliveries and changes until Ctrl-C, instead of a list')
+      .option('--limit <count>', 'maximum number of entries, up to 100', wholeNumber(1, pageSize), 50)
+      .option('--all', 'read all pages'),
+    terminal,
+    (session, nameOrId: string, options: ListOptions) => list(session, kind, { nameOrId, ...options }),
+  )
+
+  platformCommand(
+    parent
+      .command('delivery')
+      .description('show a delivery: its request, and the responses')
+      .argument(kind.argument, 'id or name')
+      .argument('<delivery>', 'id of the delivery'),
+    terminal,
+    async (session, nameOrId: string, deliveryId: string) => {
+      const id = await subscriptionId(session, kind, nameOrId)
+      await session.output.show(await session.api(events)[kind.operations.delivery]({ params: { id, deliveryId } }))
+    },
+  )
+}
+
+async function list(
+  session: Session,
+  kind: SubscriptionKind,
+  { nameOrId, state, deadLetters, follow, limit, all = false }: ListOptions & { nameOrId: string },
+): Promise<void> {
+  const id = await subscriptionId(session, kind, nameOrId)
+  const filter = {
+    ...(state === undefined ? {} : { state }),
+    ...(deadLetters === undefined ? {} : { deadLetters }),
+  }
+  const log = { kind, id, filter }
+  if (follow === true) return followLog(session, log)
+  const pages = pagesOf({ limit, offset: 0, all }, ({ limit: size, cursor }) => readPage(session, log, size, cursor))
+  await session.output.list(await pages, { columns, nothing: 'No delivery matches.' })
+}
+
+function readPage({ api }: Session, { kind, id, filter }: Log, limit: number, cursor?: string) {
+  const query = { ...filter, limit, ...(cursor === undefined ? {} : { cursor }) }
+  return api(events)[kind.operations.deliveries]({ params: { id }, query })
+}
+
+/**
+ * Prints the newest deliveries, and then every new delivery and every change of the deliveries on the newest page, oldest
+ * first. Ctrl-C ends the command.
+ */
+async function followLog(session: Session, log: Log): Promise<void> {
+  const { terminal, output } = session
+  const interruption = new AbortController()
+  const release = terminal.onInterrupt(() => interruption.abort())
+  const table = new Table(columns, terminal)
+  try {
+    for (let shown: Shown | undefined; !interruption.signal.aborted; ) {
+      const { deliveries, isComplete } = await newest(session, log, shown)
+      if (!isComplete)
+        terminal.note(
+          `More than ${formatCount(deliveries.length, 'new delivery', 'new deliveries')}. The older ones are not shown.`,
+        )
+      const changed = deliveries.filter((delivery) => shown?.get(delivery.id) !== versionOf(delivery)).toReversed()
+      if (changed.length > 0)
+        for (const line of output.isText ? table.lines(changed) : changed.map((one) => JSON.stringify(one)))
+          await terminal.print(line)
+      shown = new Map(deliveries.map((delivery) => [delivery.id, versionOf(delivery)]))
+      await delay(pollMs, undefined, { signal: interruption.signal }).catch(() => {})
+    }
+  } finally {
+    release()
+  }
+}
+
+/** The versions of the deliveries that were printed, by id. */
+type Shown = ReadonlyMap<string, string>
+
+function versionOf({ state, attemptCount, isDeadLetter }: Delivery): string {
+  return `${state} ${attemptCount} ${isDeadLetter}`
+}
+
+/** Reads the newest deliveries. Reads further pages until one contains a delivery that was shown before. */
+async function newest(session: Session, log: Log, shown: Shown | undefined) {
+  const deliveries: Delivery[] = []
+  let cursor: string | undefined
+  for (let page = 0; page < followedPages; page++) {
+    const { data, meta } = await readPage(session, log, shown === undefined ? 10 : pageSize, cursor)
+    deliveries.push(...data)
+    cursor = meta.nextCursor
+    const isReached = shown === undefined || shown.size === 0 || data.some(({ id }) => shown.has(id))
+    if (isReached || cursor === undefined) return { deliveries, isComplete: true }
+  }
+  return { deliveries, isComplete: false }
+}
