@@ -68,46 +68,46 @@ type Text = (typeof webhookMessages)['en']
 
 function columnsOf(text: Text, formats: Formats): Column<Subscription>[] {
   return [
-    { id: 'name', header: text.name, width: 200, cell: ({ name }) => name },
+    { id: 'name', header: text.name, width: 180, cell: ({ name }) => name },
     {
       id: 'state',
       header: text.state,
-      width: 150,
+      width: 140,
       cell: (subscription) => <SubscriptionState subscription={subscription} />,
     },
-    { id: 'target', header: text.target, width: 320, cell: ({ url }) => url },
+    { id: 'target', header: text.target, width: 240, cell: ({ url }) => url },
     {
       id: 'behind',
       header: text.behind,
-      width: 110,
+      width: 100,
       isNumber: true,
       cell: (subscription) => formats.number(eventsBehind(subscription)),
     },
-    { id: 'waiting', header: text.waiting, width: 110, isNumber: true, cell: ({ waiting }) => formats.number(waiting) },
+    { id: 'waiting', header: text.waiting, width: 90, isNumber: true, cell: ({ waiting }) => formats.number(waiting) },
     {
       id: 'dead',
       header: text.deadLetters,
-      width: 130,
+      width: 120,
       isNumber: true,
       cell: ({ deadLetters }) => formats.number(deadLetters),
     },
     {
       id: 'success',
       header: text.lastSuccess,
-      width: 150,
+      width: 130,
       cell: ({ lastSuccessTimestamp }) => <Time at={lastSuccessTimestamp} isRelative />,
-    },
-    {
-      id: 'failure',
-      header: text.lastFailure,
-      width: 150,
-      cell: ({ lastFailureTimestamp }) => <Time at={lastFailureTimestamp} isRelative />,
     },
     {
       id: 'error',
       header: text.lastError,
-      width: 320,
-      cell: ({ lastError }) => lastError !== null && <span lang="en">{lastError}</span>,
+      width: 360,
+      cell: ({ lastFailureTimestamp, lastError }) =>
+        lastFailureTimestamp !== null && (
+          <>
+            <Time at={lastFailureTimestamp} isRelative />
+            {lastError !== null && <span lang="en">: {lastError}</span>}
+          </>
+        ),
     },
   ]
 }

@@ -38,7 +38,7 @@ export const detailMessages = messages({
       'The platform sends only one event at a time until the broker accepts it. Then all waiting events are sent. Check the broker and the last error below.',
     receiverGone: 'Disabled: the receiver responded with 410 Gone',
     receiverGoneText:
-      'The receiver does not want events any more, so nothing is sent. If it exists again, activate the sending. Otherwise, change the URL or delete the webhook.',
+      'The receiver no longer accepts events, so nothing is sent. If it accepts events again, activate the sending. Otherwise, change the URL or delete the webhook.',
     eventsGone: 'Stopped: events were deleted before they were sent',
     eventsGoneText:
       'Events are kept for 30 days. Some events were not sent in this time and are lost. Replay the events that are still stored to continue.',
@@ -135,7 +135,7 @@ export const detailMessages = messages({
       'Die Plattform sendet nur noch einzelne Ereignisse, bis der Broker eines annimmt (Circuit Breaker). Danach werden alle wartenden Ereignisse gesendet. Prüfen Sie den Broker und den letzten Fehler unten.',
     receiverGone: 'Deaktiviert: Der Empfänger hat mit 410 Gone geantwortet',
     receiverGoneText:
-      'Der Empfänger möchte keine Ereignisse mehr, deshalb wird nichts gesendet. Gibt es ihn wieder, aktivieren Sie das Senden. Andernfalls ändern Sie die URL oder löschen Sie den Webhook.',
+      'Der Empfänger nimmt keine Ereignisse mehr an, deshalb wird nichts gesendet. Nimmt er wieder Ereignisse an, aktivieren Sie das Senden. Andernfalls ändern Sie die URL oder löschen Sie den Webhook.',
     eventsGone: 'Angehalten: Ereignisse wurden vor dem Senden gelöscht',
     eventsGoneText:
       'Ereignisse werden 30 Tage aufbewahrt. Einige Ereignisse wurden in dieser Zeit nicht gesendet und sind verloren. Senden Sie die noch gespeicherten Ereignisse erneut, um fortzufahren.',

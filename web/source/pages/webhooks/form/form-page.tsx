@@ -196,7 +196,7 @@ function SubscriptionFields({
   const errors = errorsOf(form, kind)
   const errorOf = (field: keyof SubscriptionForm) => {
     const error = isSubmitted ? errors[field] : undefined
-    return error === undefined || error === 'unknownPlaceholder' ? undefined : text[error]
+    return error === undefined ? undefined : text[error]
   }
   const submit = () => {
     setSubmitted(true)
@@ -247,7 +247,9 @@ function SubscriptionFields({
             onChange={(certificateAuthority) => change({ certificateAuthority })}
           />
         </fieldset>
-        {!isWebhook && <TopicFields form={form} error={errorOf('topic')} onChange={change} />}
+        {!isWebhook && (
+          <TopicFields form={form} error={errorOf('topic')} statusError={errorOf('statusTopic')} onChange={change} />
+        )}
         <SelectionFields form={form} typesError={errorOf('types')} onChange={change} />
         {isWebhook && (
           <fieldset className="group">

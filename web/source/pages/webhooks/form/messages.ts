@@ -38,7 +38,7 @@ export const formMessages = messages({
       'New subscribers of the broker receive the last event at once. The deletion of an asset removes its retained event.',
     statusTopic: 'Status topic',
     statusTopicHint:
-      'The publisher publishes online and offline (last will) on this topic, retained. Leave it empty for no status.',
+      'The publisher publishes online and offline (last will) on this topic, retained. Placeholder: {tenant}. Leave it empty for no status.',
     statusPreview: 'The status is published on:',
     events: 'Events',
     types: 'Event types',
@@ -84,6 +84,9 @@ export const formMessages = messages({
     invalidUrl: 'Enter a URL that starts with https:// or http://.',
     invalidBroker: 'Enter an address that starts with mqtts:// or mqtt://.',
     invalidBatch: 'Enter a whole number from 1 to 100.',
+    unknownPlaceholder: 'Remove or correct the placeholders.',
+    retainWithType:
+      'A retained topic cannot contain {type}, because the deletion of an asset removes its event from one topic. Remove {type}, or do not retain events.',
   },
   de: {
     create: 'Anlegen',
@@ -125,7 +128,7 @@ export const formMessages = messages({
       'Neue Abonnenten des Brokers erhalten das letzte Ereignis sofort. Wird ein Asset gelöscht, wird sein aufbewahrtes Ereignis entfernt.',
     statusTopic: 'Status-Topic',
     statusTopicHint:
-      'Der Publisher veröffentlicht hier online und offline (Last Will), mit retain. Leer lassen, wenn kein Status gewünscht ist.',
+      'Der Publisher veröffentlicht hier online und offline (Last Will), mit retain. Platzhalter: {tenant}. Leer lassen, wenn kein Status gewünscht ist.',
     statusPreview: 'Der Status wird veröffentlicht unter:',
     events: 'Ereignisse',
     types: 'Ereignistypen',
@@ -172,5 +175,8 @@ export const formMessages = messages({
     invalidUrl: 'Geben Sie eine URL ein, die mit https:// oder http:// beginnt.',
     invalidBroker: 'Geben Sie eine Adresse ein, die mit mqtts:// oder mqtt:// beginnt.',
     invalidBatch: 'Geben Sie eine ganze Zahl von 1 bis 100 ein.',
+    unknownPlaceholder: 'Entfernen oder korrigieren Sie die Platzhalter.',
+    retainWithType:
+      'Mit retain darf das Topic {type} nicht enthalten, weil das Löschen eines Assets sein Ereignis nur aus einem Topic entfernt. Entfernen Sie {type}, oder bewahren Sie keine Ereignisse auf.',
   },
 })

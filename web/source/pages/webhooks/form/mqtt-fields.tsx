@@ -51,11 +51,14 @@ export function SignInFields({ form, hasPassword, onChange }: MqttFieldsProps & 
   )
 }
 
+type TopicFieldsProps = MqttFieldsProps & { error: string | undefined; statusError: string | undefined }
+
 /** `TopicFields` contains the topic template with a preview, and what the broker keeps. */
-export function TopicFields({ form, error, onChange }: MqttFieldsProps & { error: string | undefined }) {
+export function TopicFields({ form, error, statusError, onChange }: TopicFieldsProps) {
   const text = useText(formMessages)
   const { user } = useAppContext()
   const unknown = unknownPlaceholders(form.topic)
+  const unknownOfStatus = unknownPlaceholders(form.statusTopic, { isStatus: true })
   return (
     <fieldset className="group">
       <legend>{text.topics}</legend>
@@ -83,13 +86,14 @@ export function TopicFields({ form, error, onChange }: MqttFieldsProps & { error
       <TextField
         label={text.statusTopic}
         hint={text.statusTopicHint}
+        error={unknownOfStatus.length > 0 ? text.unknownPlaceholders(unknownOfStatus.join(', ')) : statusError}
         maxLength={512}
         isCode
         placeholder="millwright/{tenant}/status"
         value={form.statusTopic}
         onChange={(statusTopic) => onChange({ statusTopic })}
       />
-      {form.statusTopic.trim() !== '' && (
+      {form.statusTopic.trim() !== '' && unknownOfStatus.length === 0 && (
         <p className="topic-preview">
           <span className="quiet">{text.statusPreview}</span>{' '}
           <code>{topicPreview(form.statusTopic, user.tenant_name)}</code>

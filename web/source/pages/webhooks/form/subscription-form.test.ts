@@ -106,4 +106,6 @@ test('errorsOf names the fields that are missing or invalid', () => {
     url: 'invalidBroker',
     topic: 'unknownPlaceholder',
   })
+  const topics = { ...formOf(publisher), topic: 'a/{type}', statusTopic: 'a/{id}' }
+  assert.deepEqual(errorsOf(topics, 'mqtt'), { topic: 'retainWithType', statusTopic: 'unknownPlaceholder' })
 })

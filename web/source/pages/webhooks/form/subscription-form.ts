@@ -61,8 +61,17 @@ export function formOf(subscription: Subscription): SubscriptionForm {
 }
 
 /** `FormError` names what is wrong with a field. The texts of the form contain a message for each of them. */
-export type FormError = 'required' | 'typesRequired' | 'invalidPrefix' | 'tooManyTypes' | 'invalidUrl' | 'invalidBroker'
-type FieldErrors = Partial<Record<keyof SubscriptionForm, FormError | 'invalidBatch' | 'unknownPlaceholder'>>
+type FormError =
+  | 'required'
+  | 'typesRequired'
+  | 'invalidPrefix'
+  | 'tooManyTypes'
+  | 'invalidUrl'
+  | 'invalidBroker'
+  | 'invalidBatch'
+  | 'unknownPlaceholder'
+  | 'retainWithType'
+type FieldErrors = Partial<Record<keyof SubscriptionForm, FormError>>
 
 /** Returns the errors that the form finds before the request. The server checks all fields again. */
 export function errorsOf(form: SubscriptionForm, kind: 'webhook' | 'mqtt'): FieldErrors {
@@ -78,8 +87,15 @@ export function errorsOf(form: SubscriptionForm, kind: 'webhook' | 'mqtt'): Fiel
   if (kind === 'webhook' && integerOf(form.batchSize, subscriptionLimits.batch) === undefined) {
     errors.batchSize = 'invalidBatch'
   }
-  if (kind === 'mqtt' && form.topic.trim() === '') errors.topic = 'required'
-  else if (kind === 'mqtt' && unknownPlaceholders(form.topic).length > 0) errors.topic = 'unknownPlaceholder'
+  return kind === 'mqtt' ? { ...errors, ...topicErrors(form) } : errors
+}
+
+function topicErrors({ topic, statusTopic, retain }: SubscriptionForm): FieldErrors {
+  const errors: FieldErrors = {}
+  if (topic.trim() === '') errors.topic = 'required'
+  else if (unknownPlaceholders(topic).length > 0) errors.topic = 'unknownPlaceholder'
+  else if (retain && topic.includes('{type}')) errors.topic = 'retainWithType'
+  if (unknownPlaceholders(statusTopic, { isStatus: true }).length > 0) errors.statusTopic = 'unknownPlaceholder'
   return errors
 }
 

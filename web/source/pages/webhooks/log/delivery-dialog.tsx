@@ -88,7 +88,7 @@ function DeliveryFacts({ kind, delivery }: { kind: SubscriptionKind; delivery: D
   const formats = useFormats()
   const { attempts, attemptCount, nextAttemptTimestamp, position, request, subject } = delivery
   return (
-    <>
+    <div className="delivery-facts">
       <KeyValueList
         items={[
           { name: text.state, value: <DeliveryState delivery={delivery} /> },
@@ -109,7 +109,7 @@ function DeliveryFacts({ kind, delivery }: { kind: SubscriptionKind; delivery: D
       />
       <h3 className="delivery-part">{kind === 'webhook' ? text.request : text.message}</h3>
       {request === null ? (
-        <p className="quiet">{text.noRequest}</p>
+        <p className="quiet">{position === null ? text.noTestRequest : text.noRequest}</p>
       ) : (
         <>
           <KeyValueList
@@ -137,7 +137,7 @@ function DeliveryFacts({ kind, delivery }: { kind: SubscriptionKind; delivery: D
           </li>
         ))}
       </ol>
-    </>
+    </div>
   )
 }
 
