@@ -59,7 +59,7 @@ export function TestDialog({ kind, id, onClose }: TestDialogProps) {
     >
       <p className="quiet card-lead">{kind === 'webhook' ? text.testText : text.testTextMqtt}</p>
       {isBusy && <Loading label={text.testWaiting} />}
-      <div role="status">
+      <div className="delivery-facts" role="status">
         {delivery !== undefined && (
           <p className="card-lead">
             <StatusChip tone={isSuccess ? 'good' : 'bad'}>
