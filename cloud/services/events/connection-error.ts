@@ -23,17 +23,17 @@ const certificateCode = /CERT|^UNABLE_TO|_SIGNATURE$|_ISSUER$|^INVALID_(?:CA|PUR
  */
 export function connectionError(error: unknown, receiver: string): string {
   if (error instanceof Problem) return error.message
-  const { code = '', message } = rootOf(error)
+  const { code = '', name, message } = rootOf(error)
   const known = texts[code]
   if (known !== undefined) return `${receiver} ${known}`
   if (certificateCode.test(code)) return `${receiver} has a certificate that is not trusted: ${message} (${code})`
   if (code.startsWith('ERR_SSL_') || code === 'EPROTO') return `${receiver} does not accept TLS on this port (${code})`
-  if (code.startsWith('HPE_')) return `${receiver} sent a response that is not valid HTTP (${code})`
+  if (name === 'HTTPParserError') return `${receiver} sent a response that is not valid HTTP: ${message}`
   return `The connection to ${lowerFirst(receiver)} failed: ${message}`
 }
 
 /** Returns the error of one address, if the connection to each address of a host failed. */
-function rootOf(error: unknown): { code?: string; message: string } {
+function rootOf(error: unknown): { code?: string; name?: string; message: string } {
   if (error instanceof AggregateError && error.errors.length > 0) return rootOf(error.errors[0])
   return error instanceof Error ? error : { message: String(error) }
 }

@@ -223,7 +223,7 @@ export function subscriptionHandlers<Input extends SubscriptionInput, OwnView>(
         const secret = kind.secretOf(change)
         if (secret !== undefined) after.sealedSecret = await sealed(tx, id, secret)
         await store.updateSubscription(tx, after)
-        if (input.active === true) await deliveries.clearStop(tx, id)
+        if (input.active === true || (await isRetried(tx, before, after))) await deliveries.clearStop(tx, id)
         else await deliveries.interruptRunner(tx, id)
         const changed = Object.keys(input)
         const detail = { changed, ...auditDetail(before, after) }
@@ -422,6 +422,16 @@ function ownFields(input: SubscriptionInput): Partial<SubscriptionRow> {
  */
 function changesOwner(input: SubscriptionInput): boolean {
   return Object.keys(input).some((field) => field !== 'name' && field !== 'active')
+}
+
+/**
+ * Returns whether the events that wait for a retry are due at once, because the receiver can be another one now. A
+ * subscription that the platform has stopped does not continue until a user activates it.
+ */
+async function isRetried(tx: Transaction, before: SubscriptionRow, after: SubscriptionRow): Promise<boolean> {
+  if (before.url === after.url && before.certificateAuthority === after.certificateAuthority) return false
+  const [status] = await deliveries.readStatus(tx, [after.id])
+  return status?.stoppedReason === null
 }
 
 /** Returns the changes for the audit trail. A URL can contain a secret, so only its host is recorded. */
