@@ -398,10 +398,12 @@ function stateOf({ active }: SubscriptionRow, { stoppedReason }: deliveries.Subs
   return { state: 'active' as const, reason: null }
 }
 
+/** Returns a delivery for a response. A receiver can repeat the event in its response, so only readers get it. */
 function deliveryView(row: deliveries.DeliveryRow, isReader: boolean): Delivery {
-  const { nextAt, createdAt, type, subject, ...fields } = row
+  const { nextAt, createdAt, type, subject, attempts, ...fields } = row
   return {
     ...fields,
+    attempts: isReader ? attempts : attempts.map(({ responseBody: _, ...attempt }) => attempt),
     type: eventTypePrefix + type,
     subject: isReader ? subject : null,
     nextAttemptTimestamp: nextAt,
