@@ -169,7 +169,9 @@ const Attempt = closed({
   status: nullable(Type.Integer(), { description: 'The HTTP status, or the reason code of the broker' }),
   error: nullable(Type.String(), { description: 'Why the attempt failed. null after a success' }),
   responseHeaders: Type.Optional(Type.Record(Type.String(), Type.String())),
-  responseBody: Type.Optional(Type.String({ description: 'The start of the response. Missing if the caller may not read the event' })),
+  responseBody: Type.Optional(
+    Type.String({ description: 'The start of the response. Missing if the caller may not read the event' }),
+  ),
 })
 export type Attempt = Static<typeof Attempt>
 

@@ -54,10 +54,7 @@ describe('requests of webhooks', () => {
     const event = JSON.parse(body)
     assert.deepEqual(event.data, { webhookId: id, name })
     assert.deepEqual([event.id, event.sequence], [delivery.messageId, '0000000000000000'])
-    assert.deepEqual(
-      [event.type, event.subject],
-      ['io.millwright.events.webhook.tested', `webhook/${id}`],
-    )
+    assert.deepEqual([event.type, event.subject], ['io.millwright.events.webhook.tested', `webhook/${id}`])
     assert.equal(headers['webhook-id'], event.id)
     assert.deepEqual([delivery.state, delivery.position, delivery.attempts[0]?.status], ['succeeded', null, 204])
   })
