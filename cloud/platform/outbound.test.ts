@@ -391,6 +391,13 @@ describe('a connection to an MQTT broker', () => {
     }
   })
 
+  test('ends when the signal aborts and the name server has not responded', async () => {
+    const outbound = new Outbound({ allow: ['broker.example.com'], lookup: () => new Promise(() => {}) })
+    const options = { certificateAuthority: null, signal: AbortSignal.timeout(50) }
+    await assert.rejects(outbound.connectBroker('mqtts://broker.example.com', options), { name: 'TimeoutError' })
+    await outbound.close()
+  })
+
   test('ends when the signal aborts during the TLS handshake', async () => {
     const opened: Socket[] = []
     const server = createTcpServer((socket) => opened.push(socket.on('error', () => {}))).listen(0, '127.0.0.1')

@@ -153,12 +153,11 @@ export class Outbound {
     this.#require(target)
     const { hostname: host, port, isEncrypted } = target
     const family = isIP(host)
-    const addresses = family === 0 ? await this.#lookup(host) : [{ address: host, family }]
+    const addresses = family === 0 ? await untilAborted(this.#lookup(host), signal) : [{ address: host, family }]
     this.#requireAddresses(
       target,
       addresses.map(({ address }) => address),
     )
-    signal.throwIfAborted()
     const options = { host, port, lookup: fixedLookup(addresses), noDelay: true }
     const tls = { ...(family === 0 ? { servername: host } : {}), ca: certificateAuthority ?? undefined }
     const socket = isEncrypted ? connectTls({ ...options, ...tls }) : connect(options)
@@ -297,6 +296,16 @@ function fixedLookup(addresses: readonly LookupAddress[]): LookupFunction {
     if (options.all === true) callback(null, [...addresses])
     else callback(null, first?.address ?? '', first?.family)
   }
+}
+
+/** Returns the result of work that cannot be canceled. Rejects when the signal aborts. */
+function untilAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  const { promise, resolve, reject } = Promise.withResolvers<Result>()
+  const abort = () => reject(signal.reason)
+  signal.addEventListener('abort', abort)
+  if (signal.aborted) abort()
+  work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+  return promise
 }
 
 async function boundedBody(source: ReadableStream<Uint8Array>, maxBytes: number): Promise<Uint8Array<ArrayBuffer>> {
