@@ -22,6 +22,8 @@ const maximumTopicBytes = 65_535
 const propertyBytes = 2_048
 /** How long the end of a connection waits for the broker. */
 const farewellMs = 2_000
+/** The errors of a connection that the broker closed while data was on the way. */
+const resets: readonly string[] = ['ECONNRESET', 'EPIPE']
 const maximumReasonCharacters = 1_024
 
 export type Publication = Pick<IPublishPacket, 'topic' | 'retain' | 'properties'> & { payload: string }
@@ -79,7 +81,9 @@ export class Connection {
     this.#socket = socket
     this.#accepted.promise.catch(() => {})
     socket.on('data', (chunk: Buffer) => this.#read(chunk))
-    socket.on('error', (error) => this.#fail(error))
+    socket.on('error', (error: NodeJS.ErrnoException) =>
+      this.#fail(resets.includes(error.code ?? '') ? new BrokerError(this.#closedText()) : error),
+    )
     socket.on('close', () => this.#fail(new BrokerError(this.#closedText())))
   }
 
