@@ -1,13 +1,12 @@
-import { subscriptionOperations } from '@millwright/api/event-subscriptions.ts'
 import { events } from '@millwright/api/events.ts'
-import { Problem } from '@millwright/api/problem.ts'
 import { streamHeaders } from '../../platform/events/message.ts'
 import { startOf } from '../../platform/events/position.ts'
 import { extent, list } from '../../platform/events/store.ts'
 import { openStream } from '../../platform/events/stream.ts'
-import { answer, type Handlers, service } from '../../platform/service.ts'
+import { answer, service } from '../../platform/service.ts'
 import { deliveryTasks } from './delivery/tasks.ts'
 import { cloudEvent, eventMessage } from './message.ts'
+import { publisherHandlers } from './mqtt/publishers.ts'
 import { selectionOf } from './selection.ts'
 import { sealedSubscriptionSecrets } from './subscription-store.ts'
 import { maySee, readableEvents } from './visibility.ts'
@@ -25,8 +24,8 @@ export const eventsService = service({
   handlers: (context) => {
     const { database, feed } = context
     return {
-      ...unavailable(),
       ...webhookHandlers(context),
+      ...publisherHandlers(context),
       async listEvents({ query: { after = 0, limit = 50 } }, caller) {
         const { rows, oldest, newest } = await database.read(caller, async (handle) => {
           // The position of the newest event is read before the page. Events that are committed in between can only be
@@ -64,12 +63,3 @@ export const eventsService = service({
     }
   },
 })
-
-type SubscriptionHandlers = Pick<Handlers<typeof events>, keyof typeof subscriptionOperations>
-
-function unavailable(): SubscriptionHandlers {
-  const refuse = async () => {
-    throw new Problem('internal', 'Not available yet')
-  }
-  return Object.fromEntries(Object.keys(subscriptionOperations).map((name) => [name, refuse])) as never
-}

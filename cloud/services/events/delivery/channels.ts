@@ -1,4 +1,5 @@
 import type { Context } from '../../../platform/service.ts'
+import { openMqttChannel } from '../mqtt/channel.ts'
 import type { SubscriptionKindName, SubscriptionRow } from '../subscription-store.ts'
 import { openWebhookChannel } from '../webhooks/channel.ts'
 import type { Channel } from './channel.ts'
@@ -11,10 +12,6 @@ export type CreateChannel = (
 ) => Promise<Channel>
 
 /** The channels of each kind of subscription. */
-const kinds: Partial<Record<SubscriptionKindName, CreateChannel>> = { webhook: openWebhookChannel }
+const kinds: Record<SubscriptionKindName, CreateChannel> = { webhook: openWebhookChannel, mqtt: openMqttChannel }
 
-export const createChannel: CreateChannel = async (context, tenant, row) => {
-  const create = kinds[row.kind]
-  if (create === undefined) throw new TypeError(`There is no channel for subscriptions of the kind ${row.kind}`)
-  return create(context, tenant, row)
-}
+export const createChannel: CreateChannel = (context, tenant, row) => kinds[row.kind](context, tenant, row)

@@ -1,9 +1,10 @@
 import { type Attempt, subscriptionLimits } from '@millwright/api/event-subscriptions.ts'
 import type { CloudEvent } from '@millwright/api/events.ts'
 import type { Outbound } from '../../../platform/outbound.ts'
+import type { Context } from '../../../platform/service.ts'
 import { connectionError } from '../connection-error.ts'
 import type { Channel, Message, Outcome } from '../delivery/channel.ts'
-import type { PublisherDetails } from '../subscription-store.ts'
+import { type PublisherDetails, type SubscriptionRow, secretOwner } from '../subscription-store.ts'
 import { BrokerError, Connection, type Publication } from './connection.ts'
 import { ProtocolError } from './packet-reader.ts'
 import { isTopicPerObject, statusTopicOf, topicOf } from './topic.ts'
@@ -56,6 +57,24 @@ export function publicationsOf(
 
 function propertiesOf({ id, type }: CloudEvent) {
   return { payloadFormatIndicator: true, contentType, userProperties: { id, type } }
+}
+
+/** Opens the channel of an MQTT publisher. */
+export async function openMqttChannel(
+  { outbound, safe }: Pick<Context, 'outbound' | 'safe'>,
+  tenant: { tenantId: string; tenantName: string },
+  row: SubscriptionRow,
+): Promise<MqttChannel> {
+  const { id, url, certificateAuthority, sealedSecret } = row
+  const password = sealedSecret === null ? null : await safe.open(tenant, sealedSecret, secretOwner(id))
+  return new MqttChannel({
+    ...(row.details as PublisherDetails),
+    outbound,
+    url,
+    certificateAuthority,
+    password: password === null ? null : password.toString(),
+    tenantName: tenant.tenantName,
+  })
 }
 
 export class MqttChannel implements Channel {

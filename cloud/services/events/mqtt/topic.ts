@@ -1,5 +1,4 @@
 import type { CloudEvent } from '@millwright/api/events.ts'
-import { Problem } from '@millwright/api/problem.ts'
 
 /**
  * Topics of MQTT publishers. A template contains placeholders in braces. `{type}` is the event type with slashes instead
@@ -12,28 +11,33 @@ const statusPlaceholders = ['tenant'] as const
 
 type Topics = { topic: string; statusTopic: string | null; retain: boolean }
 
-/** Throws a problem if one of the templates is not valid. */
-export function requireTopics({ topic, statusTopic, retain }: Topics): void {
-  requireTemplate(topic, eventPlaceholders, 'topic')
-  if (retain && topic.includes('{type}'))
-    throw new Problem(
-      'invalid_topic',
-      'topic: {type} is not possible with retain, because the deletion of an object removes its retained event from one topic. Remove {type}, or set retain to false',
-    )
-  if (statusTopic === null) return
-  requireTemplate(statusTopic, statusPlaceholders, 'statusTopic')
-  if (statusTopic === topic) throw new Problem('invalid_topic', 'statusTopic: must differ from the topic of the events')
+export type TopicError = { field: 'topic' | 'statusTopic'; detail: string }
+
+/** Returns why one of the templates is not valid, or undefined if both are valid. */
+export function findTopicError({ topic, statusTopic, retain }: Topics): TopicError | undefined {
+  const error = templateError(topic, eventPlaceholders)
+  if (error !== undefined) return { field: 'topic', detail: error }
+  if (retain && topic.includes('{type}')) {
+    const detail =
+      'The topic cannot contain {type} together with retain: the deletion of an object removes its retained event from one topic. Remove {type}, or set retain to false'
+    return { field: 'topic', detail }
+  }
+  if (statusTopic === null) return undefined
+  const detail = templateError(statusTopic, statusPlaceholders)
+  if (detail !== undefined) return { field: 'statusTopic', detail }
+  if (statusTopic !== topic) return undefined
+  return { field: 'statusTopic', detail: 'The status topic must differ from the topic of the events' }
 }
 
-function requireTemplate(template: string, placeholders: readonly string[], field: string): void {
+function templateError(template: string, placeholders: readonly string[]): string | undefined {
   const names = placeholders.map((name) => `{${name}}`)
   const rest = names.reduce((text, name) => text.replaceAll(name, ''), template)
   const [unknown] = /\{[^{}]*\}|[{}]/.exec(rest) ?? []
-  if (unknown !== undefined)
-    throw new Problem('invalid_topic', `${field}: ${unknown} is not a placeholder. Use ${names.join(', ')}`)
-  if (!template.isWellFormed()) throw new Problem('invalid_topic', `${field}: contains invalid Unicode characters`)
+  if (unknown !== undefined) return `${unknown} is not a placeholder. Use ${names.join(', ')}`
+  if (!template.isWellFormed()) return 'The topic contains invalid Unicode characters'
   if (/[+#]|^\$|\p{Cc}/u.test(template))
-    throw new Problem('invalid_topic', `${field}: must not contain +, # or control characters, or start with $`)
+    return 'The topic must not contain +, # or control characters, and must not start with $'
+  return undefined
 }
 
 /** Returns the topic of an event. */
