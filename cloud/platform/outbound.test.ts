@@ -196,6 +196,18 @@ describe('an outbound connection', () => {
     }
   })
 
+  test('resolves a name that is not in the list before it is stored', async () => {
+    const check = (allow: string[], address?: string) => {
+      const lookup = address === undefined ? async () => Promise.reject(new Error('unknown')) : resolvingTo(address)
+      return new Outbound({ allow, lookup }).check('https://cmms.example.com/')
+    }
+    await check(['10.0.0.0/8'], '10.1.2.3')
+    await assert.rejects(check(['10.0.0.0/8'], '11.1.2.3'), isRefused)
+    await assert.rejects(check(['10.0.0.0/8']), isRefused)
+    await assert.rejects(check([], '10.1.2.3'), isRefused)
+    await check(['cmms.example.com'])
+  })
+
   test('does not follow redirects', async () => {
     answer = (_, response) => response.writeHead(302, { location: '/elsewhere' }).end()
     const outbound = new Outbound({ allow: ['127.0.0.1'] })
@@ -299,29 +311,35 @@ test('checks the certificate of the name, not of the address', async () => {
 describe('a connection to an MQTT broker', () => {
   const limit = () => AbortSignal.timeout(10_000)
 
-  test('follows the rules of the list, with the default ports of MQTT', () => {
-    const refusal = (allow: string[], url: string) => {
+  test('follows the rules of the list, with the default ports of MQTT', async () => {
+    const refusal = async (allow: string[], url: string) => {
       try {
-        new Outbound({ allow }).requireBroker(url)
+        await new Outbound({ allow }).checkBroker(url)
         return undefined
       } catch (error) {
         assert.ok(isRefused(error), String(error))
         return (error as Problem).message
       }
     }
-    assert.equal(refusal(['broker.example.com:8883'], 'mqtts://Broker.Example.com'), undefined)
-    assert.equal(refusal(['broker.example.com:1883'], 'mqtt://broker.example.com'), undefined)
-    assert.equal(refusal(['broker.example.com:443'], 'mqtts://broker.example.com:443/'), undefined)
-    assert.equal(refusal(['127.0.0.1'], 'mqtt://2130706433'), undefined)
-    assert.equal(refusal(['xn--mnchen-3ya.example'], 'mqtts://münchen.example'), undefined)
-    assert.match(refusal(['broker.example.com:443'], 'mqtts://broker.example.com') ?? '', /broker\.example\.com:8883/)
-    assert.match(refusal(['*.example.com'], 'mqtt://broker.example.com') ?? '', /allows only mqtts .* Use mqtts/)
-    assert.match(refusal(['10.0.0.0/8'], 'mqtt://10.1.2.3') ?? '', /allows only mqtts/)
-    for (const url of ['mqtt://0x7f.1', 'mqtts://[::ffff:127.0.0.1]', 'mqtts://localhost'])
-      assert.match(refusal(['broker.example.com'], url) ?? '', /MILLWRIGHT_OUTBOUND_ALLOW/)
-    assert.match(refusal(['broker.example.com'], 'https://broker.example.com') ?? '', /starts with mqtts/)
+    assert.equal(await refusal(['broker.example.com:8883'], 'mqtts://Broker.Example.com'), undefined)
+    assert.equal(await refusal(['broker.example.com:1883'], 'mqtt://broker.example.com'), undefined)
+    assert.equal(await refusal(['broker.example.com:443'], 'mqtts://broker.example.com:443/'), undefined)
+    assert.equal(await refusal(['127.0.0.1'], 'mqtt://2130706433'), undefined)
+    assert.equal(await refusal(['xn--mnchen-3ya.example'], 'mqtts://münchen.example'), undefined)
     assert.match(
-      refusal(['broker.example.com'], 'mqtts://user:secret@broker.example.com') ?? '',
+      (await refusal(['broker.example.com:443'], 'mqtts://broker.example.com')) ?? '',
+      /broker\.example\.com:8883/,
+    )
+    assert.match(
+      (await refusal(['*.example.com'], 'mqtt://broker.example.com')) ?? '',
+      /allows only mqtts .* Use mqtts/,
+    )
+    assert.match((await refusal(['10.0.0.0/8'], 'mqtt://10.1.2.3')) ?? '', /allows only mqtts/)
+    for (const url of ['mqtt://0x7f.1', 'mqtts://[::ffff:127.0.0.1]', 'mqtts://localhost'])
+      assert.match((await refusal(['broker.example.com'], url)) ?? '', /MILLWRIGHT_OUTBOUND_ALLOW/)
+    assert.match((await refusal(['broker.example.com'], 'https://broker.example.com')) ?? '', /starts with mqtts/)
+    assert.match(
+      (await refusal(['broker.example.com'], 'mqtts://user:secret@broker.example.com')) ?? '',
       /^(?!.*secret).*userName/,
     )
     for (const url of [
@@ -329,7 +347,7 @@ describe('a connection to an MQTT broker', () => {
       'mqtts://broker.example.com?a=b',
       'mqtts://broker.example.com#c',
     ])
-      assert.match(refusal(['broker.example.com'], url) ?? '', /only the host and the port/)
+      assert.match((await refusal(['broker.example.com'], url)) ?? '', /only the host and the port/)
     for (const url of [
       'mqtts:broker.example.com',
       'mqtts:///broker.example.com',
@@ -337,7 +355,7 @@ describe('a connection to an MQTT broker', () => {
       'mqtts://a b',
       'mqtts://',
     ])
-      assert.match(refusal(['broker.example.com'], url) ?? '', /no valid host/, url)
+      assert.match((await refusal(['broker.example.com'], url)) ?? '', /no valid host/, url)
   })
 
   test('uses the checked addresses, and no second answer of the name server', async () => {

@@ -85,9 +85,27 @@ export class Outbound {
     this.#require(targetOf(url))
   }
 
-  /** Throws a problem if the list does not permit the MQTT broker at the URL. The rules are those of `require`. */
-  requireBroker(url: string | URL): void {
-    this.#require(brokerOf(url))
+  /**
+   * Throws a problem if the list does not permit the URL now. A name that is not in the list is resolved, because only its
+   * addresses can be permitted.
+   */
+  async check(url: string | URL): Promise<void> {
+    await this.#check(targetOf(url))
+  }
+
+  /** Throws a problem if the list does not permit the MQTT broker at the URL now. The rules are those of `check`. */
+  async checkBroker(url: string | URL): Promise<void> {
+    await this.#check(brokerOf(url))
+  }
+
+  async #check(target: Target): Promise<void> {
+    this.#require(target)
+    if (isIP(target.hostname) !== 0 || this.#isNamed(target)) return
+    const addresses = await this.#lookup(target.hostname).catch(() => [])
+    this.#requireAddresses(
+      target,
+      addresses.map(({ address }) => address),
+    )
   }
 
   #require(target: Target): void {

@@ -60,7 +60,7 @@ export type SubscriptionKind<Input extends SubscriptionInput, OwnView> = {
   /** The name of the field with the id in events of this kind. */
   readonly idField: 'webhookId' | 'mqttPublisherId'
   /** Throws a problem if the installation does not permit the target. */
-  requireTarget(context: Pick<Context, 'outbound'>, url: string): void
+  requireTarget(context: Pick<Context, 'outbound'>, url: string): Promise<void>
   /** Returns the fields of this kind after a change. Throws a problem if they are not valid. */
   detailsOf(change: SubscriptionChange<Input>): SubscriptionRow['details']
   /** Returns the secret to store, or null to remove it. Undefined: the secret does not change. */
@@ -161,7 +161,7 @@ export function subscriptionHandlers<Input extends SubscriptionInput, OwnView>(
       const id = newId()
       const change = { id, input, before: undefined }
       requireUrl(input.url)
-      requireTarget(context, kind, input.url)
+      await requireTarget(context, kind, input.url)
       requireAuthority(input.certificateAuthority)
       const details = kind.detailsOf(change)
       const secret = kind.secretOf(change) ?? null
@@ -208,7 +208,7 @@ export function subscriptionHandlers<Input extends SubscriptionInput, OwnView>(
       const stored = await database.read(caller, (handle) => get(handle, id))
       if (input.url !== undefined) {
         requireUrl(input.url)
-        if (input.url !== stored.url) requireTarget(context, kind, input.url)
+        if (input.url !== stored.url) await requireTarget(context, kind, input.url)
       }
       requireAuthority(input.certificateAuthority)
       if (input.filter != null) await requireFilter(context, caller, input.filter)
@@ -480,13 +480,13 @@ function requireUrl(url: string): void {
 }
 
 /** Adds the place of the URL in the request to the problem of a target that is not permitted. */
-function requireTarget<Input extends SubscriptionInput, OwnView>(
+async function requireTarget<Input extends SubscriptionInput, OwnView>(
   context: Context,
   kind: SubscriptionKind<Input, OwnView>,
   url: string,
-): void {
+): Promise<void> {
   try {
-    kind.requireTarget(context, url)
+    await kind.requireTarget(context, url)
   } catch (error) {
     if (!(error instanceof Problem) || error.code !== 'outbound_not_allowed') throw error
     throw invalid('target_not_allowed', 'url', error.message)

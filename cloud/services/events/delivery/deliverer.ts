@@ -130,7 +130,7 @@ export class Deliverer {
     this.#running.delete(lease.subscriptionId)
     if (this.#isStopping) return
     if (hasMore) this.#wake(tenantId)
-    if (wakeAt !== null) this.#wakeAt(tenantId, wakeAt)
+    else if (wakeAt !== null) this.#wakeAt(tenantId, wakeAt)
   }
 
   async #renewAll(): Promise<void> {

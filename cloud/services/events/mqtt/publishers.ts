@@ -41,7 +41,7 @@ const publisherKind: SubscriptionKind<PublisherInput, PublisherDetails & { hasPa
     retryDeadLetters: 'retryMqttDeadLetters',
     replay: 'replayMqttPublisher',
   },
-  requireTarget: ({ outbound }, url) => outbound.requireBroker(url),
+  requireTarget: ({ outbound }, url) => outbound.checkBroker(url),
   detailsOf,
   secretOf(change) {
     requirePassword(change)

@@ -44,7 +44,7 @@ const webhookKind: SubscriptionKind<WebhookInput, OwnView> = {
     retryDeadLetters: 'retryWebhookDeadLetters',
     replay: 'replayWebhook',
   },
-  requireTarget: ({ outbound }, url) => outbound.require(url),
+  requireTarget: ({ outbound }, url) => outbound.check(url),
   detailsOf({ input, before }) {
     const { batchSize = 1 } = (before?.details ?? {}) as Partial<WebhookDetails>
     return { batchSize: input.batchSize ?? batchSize }
