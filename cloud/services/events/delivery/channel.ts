@@ -18,7 +18,10 @@ export type Outcome = { isDelivered: boolean; isGone: boolean; attempt: Attempt 
  * throws for an error of the receiver, and ends within the time limit of a response.
  */
 export type Channel = {
-  /** How long the channel stays open without messages. The default is a few seconds. */
+  /**
+   * How long the channel stays open without messages. The default is a few seconds. Infinity: the channel stays open while
+   * the subscription is active.
+   */
   readonly idleMs?: number
   send(message: Message, signal: AbortSignal): Promise<Outcome>
   close(): Promise<void>

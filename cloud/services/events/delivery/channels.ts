@@ -4,7 +4,10 @@ import type { SubscriptionKindName, SubscriptionRow } from '../subscription-stor
 import { openWebhookChannel } from '../webhooks/channel.ts'
 import type { Channel } from './channel.ts'
 
-/** Creates the channel of a subscription. It opens no connection before the first message. */
+/**
+ * Creates the channel of a subscription. It opens no connection before the first message, unless the connection shows that
+ * the subscription is active.
+ */
 export type CreateChannel = (
   context: Context,
   tenant: { tenantId: string; tenantName: string },

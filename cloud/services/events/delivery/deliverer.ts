@@ -16,6 +16,8 @@ const leaseMs = 10_000
 const renewMs = 3_000
 /** The maximum number of runners in one process. Other subscriptions wait until a runner ends. */
 const runnersAtOnce = 500
+/** Above this number of runners, those that only stay connected without events end, so that others can start. */
+const keptOpenAtOnce = 250
 /** How long the process remembers whether a tenant has subscriptions. */
 const knownMs = 10_000
 /** The maximum number of tenants that the process remembers. */
@@ -73,7 +75,8 @@ export class Deliverer {
     const tenant = await tenants.byId(tenantId)
     if (tenant?.state !== 'active') return
     const now = new Date(this.parts.clock.now())
-    const runnable = await database.read({ tenantId }, (handle) => store.listRunnable(handle, { now, limit }))
+    const options = { now, limit, keepsOpen: this.#mayStayOpen() }
+    const runnable = await database.read({ tenantId }, (handle) => store.listRunnable(handle, options))
     const free = runnable.filter(({ subscriptionId }) => !this.#running.has(subscriptionId))
     if (free.length === 0) return
     const leases = free.map(({ subscriptionId }) => ({ subscriptionId, runnerId: newId() }))
@@ -91,6 +94,7 @@ export class Deliverer {
         tenant: { tenantId, tenantName: tenant.name },
         subscription,
         progress,
+        mayStayOpen: () => this.#mayStayOpen(),
         ...this.parts,
       })
       this.#run(runner, claimedAtMs)
@@ -105,6 +109,10 @@ export class Deliverer {
     await Promise.all([...this.#running.values()].map(({ ended }) => ended))
     clearInterval(this.#timer)
     this.#timer = undefined
+  }
+
+  #mayStayOpen(): boolean {
+    return this.#running.size <= keptOpenAtOnce
   }
 
   #run(runner: Runner, renewedAtMs: number): void {

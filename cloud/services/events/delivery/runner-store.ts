@@ -11,28 +11,36 @@ import { unsent } from './delivery-store.ts'
  * processes with different clocks agree. Retries use the clock of the process.
  */
 
-const isRunnable = (now: string) => `p.tenant_id = $1 and s.tenant_id = $1 and s.active and p.stopped_reason is null
+/** `keepsOpen`: also publishers with a status topic, which stay connected without events. */
+const isRunnable = (
+  now: string,
+  keepsOpen: string,
+) => `p.tenant_id = $1 and s.tenant_id = $1 and s.active and p.stopped_reason is null
      and (p.runner_until is null or p.runner_until < now())
      and case when p.blocked_until is not null then p.blocked_until <= ${now}
-         else p.wake_at <= ${now} or p.position < (select last from event_positions where tenant_id = $1) end`
+         else p.wake_at <= ${now} or p.position < (select last from event_positions where tenant_id = $1)
+           or (${keepsOpen} and s.details ->> 'statusTopic' is not null) end`
 const subscriptionsOfProgress = `event_subscription_progress as p
    join event_subscriptions as s on s.tenant_id = p.tenant_id and s.id = p.subscription_id`
 
 /** A statement that returns a row if a subscription needs a runner. */
 export const anyRunnable = statement(
-  `select p.subscription_id from ${subscriptionsOfProgress} where ${isRunnable('now()')} limit 1`,
+  `select p.subscription_id from ${subscriptionsOfProgress} where ${isRunnable('now()', 'true')} limit 1`,
 )
 
 export type Runnable = { subscriptionId: string; kind: SubscriptionKindName }
 
 const runnableStatement = statement<Runnable>(
   `select p.subscription_id as "subscriptionId", s.kind from ${subscriptionsOfProgress}
-   where ${isRunnable('$2::timestamptz')} order by p.subscription_id limit $3`,
+   where ${isRunnable('$2::timestamptz', '$4::boolean')} order by p.subscription_id limit $3`,
 )
 
-/** Lists the subscriptions that have something to send and no runner. */
-export function listRunnable(handle: Handle, { now, limit }: { now: Date; limit: number }): Promise<Runnable[]> {
-  return handle.rows(runnableStatement, now, limit)
+/** Lists the subscriptions that need a runner and have none. */
+export function listRunnable(
+  handle: Handle,
+  { now, limit, keepsOpen }: { now: Date; limit: number; keepsOpen: boolean },
+): Promise<Runnable[]> {
+  return handle.rows(runnableStatement, now, limit, keepsOpen)
 }
 
 const activeStatement = statement<{ id: string }>(

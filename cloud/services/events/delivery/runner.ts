@@ -39,6 +39,7 @@ const unstored = { results: 2_000, ms: 2_000 } as const
 /** How often the position is stored if all events were skipped. */
 const skippedMs = 1_000
 const idleMs = 5_000
+const maximumIdleMs = 60_000
 /** The pause after an error of the database. */
 const pauseMs = 500
 /** The longest pause of the loop. */
@@ -55,6 +56,8 @@ export type RunnerOptions = {
   progress: store.ClaimedProgress
   clock: Clock
   createChannel: CreateChannel
+  /** Returns whether a channel may stay open without messages for longer than a minute. */
+  mayStayOpen: () => boolean
 }
 
 /** What remains to do at the end of a runner. Times are in milliseconds. */
@@ -214,7 +217,9 @@ export class Runner {
       this.#lastWorkAtMs = performance.now()
       return false
     }
-    return performance.now() - this.#lastWorkAtMs >= (this.#channel?.idleMs ?? idleMs)
+    const openMs = this.#channel?.idleMs ?? idleMs
+    const mostMs = this.#options.mayStayOpen() ? openMs : Math.min(openMs, maximumIdleMs)
+    return performance.now() - this.#lastWorkAtMs >= mostMs
   }
 
   /** Waits until something happens. */

@@ -13,9 +13,9 @@ import { isTopicPerObject, statusTopicOf, topicOf } from './topic.ts'
  * The channel of an MQTT publisher. It has one connection to the broker, opens it for the first event and shares it
  * between all events. An event is delivered when the broker has confirmed it (PUBACK with a reason code below 128).
  *
- * Without a status topic, the connection closes after a minute without events. With a status topic, the channel stays
- * connected until it is closed, so that `online` and `offline` show the state of the publisher and not the pauses between
- * events. After a loss of the connection it connects again with growing pauses.
+ * Without a status topic, the runner closes the channel after a minute without events. With a status topic, the channel
+ * connects at once and stays connected while the publisher is active, so that `online` and `offline` show the state of the
+ * publisher and not the pauses between events. After a loss of the connection it connects again with growing pauses.
  */
 
 const limits = {
@@ -35,8 +35,6 @@ export type MqttChannelOptions = PublisherDetails & {
   certificateAuthority: string | null
   password: string | null
   tenantName: string
-  /** How long a connection without a status topic stays open. Tests use a shorter time. */
-  idleMs?: number
   /** The time in which the broker must confirm an event, with the connection. Tests use a shorter time. */
   responseMs?: number
   /** The first pause before a new connection of a channel with a status topic. Tests use a shorter time. */
@@ -78,16 +76,15 @@ export async function openMqttChannel(
 }
 
 export class MqttChannel implements Channel {
+  readonly idleMs: number
   readonly #options: MqttChannelOptions
   readonly #statusTopic: string | null
   readonly #responseMs: number
   readonly #firstReconnectMs: number
   readonly #closing = new AbortController()
   #connection: Promise<Connection> | undefined
-  #idle: NodeJS.Timeout | undefined
   #reconnect: NodeJS.Timeout | undefined
   #reconnectMs: number
-  #active = 0
 
   constructor(options: MqttChannelOptions) {
     const { statusTopic, tenantName, responseMs, reconnectMs } = options
@@ -96,12 +93,8 @@ export class MqttChannel implements Channel {
     this.#responseMs = responseMs ?? subscriptionLimits.responseMs
     this.#firstReconnectMs = reconnectMs ?? limits.firstReconnectMs
     this.#reconnectMs = this.#firstReconnectMs
-    if (this.staysOpen) this.#connect().catch(() => {})
-  }
-
-  /** True if the channel must stay open while the publisher is active, also without events. */
-  get staysOpen(): boolean {
-    return this.#statusTopic !== null
+    this.idleMs = statusTopic === null ? limits.idleMs : Number.POSITIVE_INFINITY
+    if (statusTopic !== null) this.#connect().catch(() => {})
   }
 
   async send(message: Message, signal: AbortSignal): Promise<Outcome> {
@@ -112,8 +105,6 @@ export class MqttChannel implements Channel {
       durationMs: Math.round(performance.now() - startedAt),
       ...rest,
     })
-    this.#active += 1
-    clearTimeout(this.#idle)
     const canceled = Promise.withResolvers<never>()
     const cancel = () => canceled.reject(new BrokerError('The attempt was canceled'))
     signal.addEventListener('abort', cancel)
@@ -131,17 +122,18 @@ export class MqttChannel implements Channel {
       }
     } finally {
       signal.removeEventListener('abort', cancel)
-      this.#active -= 1
-      if (this.#active === 0) this.#startIdle()
     }
   }
 
   /** Publishes `offline`, if there is a status topic, and ends the connection. */
   async close(): Promise<void> {
     this.#closing.abort(new BrokerError('The publisher was stopped'))
-    clearTimeout(this.#idle)
     clearTimeout(this.#reconnect)
-    await this.#end()
+    const opening = this.#connection
+    this.#connection = undefined
+    const connection = await opening?.catch(() => undefined)
+    const topic = this.#statusTopic
+    await connection?.end(topic === null ? undefined : { topic, payload: 'offline', retain: true })
   }
 
   /** Publishes an event. Returns the reason code of the last confirmation. */
@@ -202,24 +194,11 @@ export class MqttChannel implements Channel {
   }
 
   #reconnectLater(): void {
-    if (!this.staysOpen || this.#closing.signal.aborted) return
+    if (this.#statusTopic === null || this.#closing.signal.aborted) return
     clearTimeout(this.#reconnect)
     const jitter = 0.8 + 0.4 * Math.random()
     this.#reconnect = setTimeout(() => this.#connect().catch(() => {}), this.#reconnectMs * jitter)
     this.#reconnectMs = Math.min(this.#reconnectMs * 2, limits.maximumReconnectMs)
-  }
-
-  #startIdle(): void {
-    if (this.staysOpen || this.#closing.signal.aborted) return
-    this.#idle = setTimeout(() => void this.#end(), this.#options.idleMs ?? limits.idleMs)
-  }
-
-  async #end(): Promise<void> {
-    const ending = this.#connection
-    this.#connection = undefined
-    const connection = await ending?.catch(() => undefined)
-    const topic = this.#statusTopic
-    await connection?.end(topic === null ? undefined : { topic, payload: 'offline', retain: true })
   }
 
   #textOf(error: unknown): string {
