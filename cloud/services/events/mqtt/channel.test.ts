@@ -7,19 +7,11 @@ import { v7 as uuid } from 'uuid'
 import { Outbound } from '../../../platform/outbound.ts'
 import { serverCertificate, testAuthority } from '../../../platform/tls/testing.ts'
 import type { Message, Outcome } from '../delivery/channel.ts'
+import { until } from '../delivery/testing.ts'
 import { MqttChannel, type MqttChannelOptions } from './channel.ts'
 import { brokerKinds, type TestBroker } from './testing.ts'
 
 const never = new AbortController().signal
-
-/** Waits until a condition holds. */
-async function until(condition: () => boolean, what: string): Promise<void> {
-  const deadline = Date.now() + 20_000
-  while (!condition()) {
-    if (Date.now() > deadline) assert.fail(`timed out: ${what}`)
-    await pause(10)
-  }
-}
 
 function message(subject: string, data: Record<string, unknown> = {}, type = 'inventory.asset.updated'): Message {
   const event: CloudEvent = {
