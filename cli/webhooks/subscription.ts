@@ -136,7 +136,7 @@ export function addActions(parent: Command, terminal: Terminal, kind: Subscripti
     terminal,
     async (session, nameOrId: string, options: { yes?: boolean }) => {
       const id = await subscriptionId(session, kind, nameOrId)
-      await confirm(session, `Events that were not sent yet are not sent any more. Delete ${nameOrId}?`, options)
+      await confirm(session, `Events that were not sent yet are lost. Delete ${nameOrId}?`, options)
       await session.api(events)[operations.delete]({ params: { id } })
       await session.output.done(`${nameOrId} deleted`, { data: { id } })
     },
