@@ -150,7 +150,7 @@ export const cloudSettings = {
     default: [],
     part: (text) => (outboundEntry(text) === undefined ? undefined : text),
     like: 'login.example.com, *.example.com, 10.20.0.0/16 or [::1]:8443',
-    help: 'Hosts and networks to which the platform can connect (identity providers, object stores), separated by commas; empty for none',
+    help: 'Hosts and networks to which the platform can connect (identity providers, object stores, receivers of webhooks, MQTT brokers), separated by commas; empty for none',
   }),
   metricsToken: text('MILLWRIGHT_METRICS_TOKEN', {
     default: undefined,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync, globSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, test } from 'node:test'
+import { subscriptionLimits } from '@millwright/api/event-subscriptions.ts'
 import { hierarchyLimits } from '@millwright/api/hierarchy.ts'
 import { root } from './checks.ts'
 
@@ -86,9 +87,12 @@ describe('the documentation', () => {
   })
 
   test('the troubleshooting tables quote messages exactly as the programs print them', () => {
-    const rows = ['docs/how-to/onboard-a-gateway.md', 'docs/how-to/operate-the-platform.md'].flatMap((page) =>
-      (read(page).split('## Troubleshooting')[1] ?? '').split('\n').filter((line) => /^\| [`"]/.test(line)),
-    )
+    const guidesWithMessages = ['onboard-a-gateway', 'operate-the-platform', 'receive-events']
+    const rows = guidesWithMessages
+      .map((name) => `docs/how-to/${name}.md`)
+      .flatMap((page) =>
+        (read(page).split('## Troubleshooting')[1] ?? '').split('\n').filter((line) => /^\| [`"]/.test(line)),
+      )
     const messages = rows.flatMap((row) =>
       [...(row.split(' | ')[0] ?? '').matchAll(/["`]([^"`]*\s[^"`]*)["`]/g)].map(([, text = '']) => text),
     )
@@ -121,6 +125,14 @@ describe('the documentation', () => {
     for (const value of [...Object.values(counts), ...mebibytes]) assert.ok(stated.includes(value), `${value}`)
     assert.equal(lagSeconds, 2)
     assert.match(page, /at most two seconds/)
+  })
+
+  test('the guide of webhooks states every limit of the contract', () => {
+    const { responseMs, ...limits } = subscriptionLimits
+    const rows = (read('docs/how-to/receive-events.md').split('## Limits')[1] ?? '').split('\n')
+    const values = rows.map((row) => row.split(' | ')[1] ?? '').join(' ')
+    const stated = [...values.matchAll(/[\d,]+\d|\d/g)].map(([text]) => Number(text.replaceAll(',', '')))
+    for (const value of [...Object.values(limits), responseMs / 1_000]) assert.ok(stated.includes(value), `${value}`)
   })
 
   test('every documentation page that the code refers to exists', () => {
