@@ -30,8 +30,8 @@ const readAhead = { events: 300, characters: 2 * 1024 * 1024 } as const
 const reload = { events: 100, perSubject: 20 } as const
 /** After this time, the rights of the owner are checked again before an event is sent. */
 const freshMs = 5_000
-/** How often the owner is read from the cache of access rights. */
-const ownerMs = 200
+/** How often the owner is read from the cache of access rights while events that were already checked are sent. */
+const ownerMs = 50
 /** Results are stored together after this time, or when there are this many. */
 const groups = { ms: 100, results: 500 } as const
 /** No request starts while this many results are not stored, or while storing takes longer than this time. */
@@ -187,7 +187,7 @@ export class Runner {
   /** Starts everything that can start now. Returns true at the end of the runner. */
   async #step(): Promise<boolean> {
     if (this.#failure !== undefined) throw this.#failure
-    await this.#checkOwner()
+    if (performance.now() - this.#ownerAtMs >= ownerMs) await this.#checkOwner()
     if (this.#stopReason !== undefined) return true
     const now = this.#now()
     if (this.#openedAt === null) this.#queue.makeReady(now)
@@ -272,7 +272,6 @@ export class Runner {
 
   /** Reads the owner and the tenant from the caches. A disabled owner stops the subscription. */
   async #checkOwner(): Promise<void> {
-    if (performance.now() - this.#ownerAtMs < ownerMs) return
     const { context, subscription } = this.#options
     try {
       const held = await context.access.of(this.tenantId, subscription.principalId)
