@@ -6,8 +6,8 @@ import type { Context } from '../../platform/service.ts'
 import type { DeliveryRow } from './delivery/delivery-store.ts'
 import { messageOf } from './delivery/message.ts'
 import { cloudEvent } from './message.ts'
+import type { ShownRequest, SubscriptionInput, SubscriptionKind } from './subscription-kind.ts'
 import type { SubscriptionRow } from './subscription-store.ts'
-import type { ShownRequest, SubscriptionInput, SubscriptionKind } from './subscriptions.ts'
 import { maySee, readableEvents } from './visibility.ts'
 
 /**

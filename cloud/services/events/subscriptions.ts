@@ -1,12 +1,8 @@
-import { X509Certificate } from 'node:crypto'
-import { createSecureContext } from 'node:tls'
-import { type Delivery, subscriptionLimits, type Webhook } from '@millwright/api/event-subscriptions.ts'
+import type { Delivery } from '@millwright/api/event-subscriptions.ts'
 import { eventTypePrefix } from '@millwright/api/events.ts'
-import { Problem, type ProblemCode } from '@millwright/api/problem.ts'
+import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import { storedPrincipal } from '../../platform/access/current-caller.ts'
-import { mayIn } from '../../platform/access/rights.ts'
-import { findAccessGroup } from '../../platform/access/store.ts'
 import { record } from '../../platform/audit/audit.ts'
 import type { Handle, Transaction } from '../../platform/database/database.ts'
 import { isId, newId } from '../../platform/database/id.ts'
@@ -14,76 +10,26 @@ import { emit } from '../../platform/events/events.ts'
 import { etagOf, requireMatch } from '../../platform/http/etag.ts'
 import { answer, type Context } from '../../platform/service.ts'
 import { WindowLimit } from '../../platform/window-limit.ts'
-import type { Channel, Message } from './delivery/channel.ts'
 import * as deliveries from './delivery/delivery-store.ts'
 import { messageOf } from './delivery/message.ts'
 import { deliveryRequest, isLogReader } from './delivery-log.ts'
 import { cloudEvent } from './message.ts'
 import { requireFilter } from './selection.ts'
+import {
+  invalid,
+  requireAccessGroup,
+  requireAuthority,
+  requireRoom,
+  requireTarget,
+  requireUrl,
+} from './subscription-checks.ts'
+import type { SubscriptionAction, SubscriptionInput, SubscriptionKind } from './subscription-kind.ts'
 import type { SubscriptionRow } from './subscription-store.ts'
 import * as store from './subscription-store.ts'
+import { type CommonView, commonView, deliveryView } from './subscription-view.ts'
 
 /** How many test events a subscription can send. */
 const testLimit = { most: 10, windowMs: 60_000 } as const
-
-/** The fields of a request that webhooks and MQTT publishers have in common. A missing field keeps its value. */
-export type SubscriptionInput = {
-  name?: string
-  url?: string
-  types?: string[]
-  accessGroup?: string | null
-  filter?: string | null
-  active?: boolean
-  certificateAuthority?: string | null
-}
-
-/** A change of a subscription, or its creation if there is no row. */
-export type SubscriptionChange<Input> = { id: string; input: Input; before: SubscriptionRow | undefined }
-
-/** The request of a delivery, as the log shows it. It contains no signature and no password. */
-export type ShownRequest = { target: string; headers: Record<string, string>; body: string }
-
-/**
- * `SubscriptionKind` describes what differs between webhooks and MQTT publishers. The handlers of both kinds are created
- * from it.
- */
-export type SubscriptionKind<Input extends SubscriptionInput, OwnView> = {
-  readonly kind: store.SubscriptionKindName
-  /** The noun in event types and subjects. */
-  readonly noun: 'webhook' | 'mqtt-publisher'
-  /** The start of error messages. */
-  readonly title: 'Webhook' | 'MQTT publisher'
-  /** The path of the list, with the prefix of the contract. */
-  readonly path: string
-  /** The names of the operations in the audit trail. */
-  readonly actions: Readonly<Record<SubscriptionAction, string>>
-  /** The name of the field with the id in events of this kind. */
-  readonly idField: 'webhookId' | 'mqttPublisherId'
-  /** Throws a problem if the installation does not permit the target. */
-  requireTarget(context: Pick<Context, 'outbound'>, url: string): Promise<void>
-  /** Returns the fields of this kind after a change. Throws a problem if they are not valid. */
-  detailsOf(change: SubscriptionChange<Input>): SubscriptionRow['details']
-  /** Returns the secret to store, or null to remove it. Undefined: the secret does not change. */
-  secretOf(change: SubscriptionChange<Input>): string | null | undefined
-  /** Returns the fields of a response that are specific to this kind. */
-  viewOf(row: SubscriptionRow): OwnView
-  isBatch(row: SubscriptionRow): boolean
-  requestOf(row: SubscriptionRow, tenantName: string, message: Message): ShownRequest
-  /** Opens a channel for one test event, next to the channel of the runner. */
-  openTestChannel(context: Context, caller: Caller, row: SubscriptionRow): Promise<Channel>
-}
-
-export type SubscriptionAction =
-  | 'create'
-  | 'update'
-  | 'delete'
-  | 'test'
-  | 'retryDelivery'
-  | 'retryDeadLetters'
-  | 'replay'
-
-/** The fields of a response that webhooks and MQTT publishers have in common. */
-type CommonView = Omit<Webhook, 'batchSize' | 'previousSecretExpiresTimestamp'>
 
 type ById = { params: { id: string } }
 type ByDelivery = { params: { id: string; deliveryId: string } }
@@ -148,7 +94,7 @@ export function subscriptionHandlers<Input extends SubscriptionInput, OwnView>(
         return { ...listed, statuses: ids.length === 0 ? [] : await deliveries.readStatus(handle, ids) }
       })
       const byId = new Map(statuses.map((status) => [status.subscriptionId, status]))
-      // A subscription that was deleted between the two statements has no progress any more.
+      // A subscription that was deleted between the two statements has no progress.
       const data = rows.flatMap((row) => {
         const status = byId.get(row.id)
         return status === undefined ? [] : [show(row, status)]
@@ -251,11 +197,9 @@ export function subscriptionHandlers<Input extends SubscriptionInput, OwnView>(
     async test({ params: { id } }: ById, caller: Caller) {
       const row = await database.read(caller, (handle) => get(handle, id))
       if (!tests.take(`${caller.tenantId}/${id}`))
-        throw new Problem(
-          'too_many_requests',
-          `A ${kind.title.replace(/^W/, 'w')} can send ${testLimit.most} test events per minute. Retry later`,
-          { retryAfter: testLimit.windowMs / 1_000 },
-        )
+        throw new Problem('too_many_requests', `The limit is ${testLimit.most} test events per minute. Retry later`, {
+          retryAfter: testLimit.windowMs / 1_000,
+        })
       const event = testEvent(kind, row, caller)
       const message = messageOf([event], { isBatch: kind.isBatch(row) })
       const channel = await kind.openTestChannel(context, caller, row)
@@ -358,59 +302,6 @@ type DeliveryQuery = {
   deadLetters?: boolean
 }
 
-function commonView(row: SubscriptionRow, status: deliveries.SubscriptionStatus): CommonView {
-  return {
-    id: row.id,
-    name: row.name,
-    url: row.url,
-    types: row.types,
-    accessGroup: row.accessGroupId,
-    filter: row.filter,
-    active: row.active,
-    certificateAuthority: row.certificateAuthority,
-    ...stateOf(row, status),
-    owner: { id: row.principalId, name: row.principalName },
-    position: status.position,
-    newestPosition: status.newestPosition,
-    waiting: status.waiting,
-    deadLetters: status.deadLetters,
-    circuit: status.openedAt === null ? ('closed' as const) : ('open' as const),
-    nextAttemptTimestamp: nextAttempt(status),
-    lastSuccessTimestamp: status.lastSuccessAt,
-    lastFailureTimestamp: status.lastFailureAt,
-    lastError: status.lastError,
-    createdTimestamp: row.createdAt,
-    lastModifiedTimestamp: row.modifiedAt,
-  }
-}
-
-/** Returns the time of the next retry. The time is also stored for subscriptions in which no event waits. */
-function nextAttempt({ openedAt, blockedUntil, waiting, wakeAt }: deliveries.SubscriptionStatus): string | null {
-  if (openedAt !== null) return blockedUntil
-  return waiting > 0 ? wakeAt : null
-}
-
-function stateOf({ active }: SubscriptionRow, { stoppedReason }: deliveries.SubscriptionStatus) {
-  if (stoppedReason === 'receiver_gone' || stoppedReason === 'events_gone')
-    return { state: 'disabled' as const, reason: stoppedReason }
-  if (!active) return { state: 'paused' as const, reason: 'user' as const }
-  if (stoppedReason !== null) return { state: 'paused' as const, reason: stoppedReason }
-  return { state: 'active' as const, reason: null }
-}
-
-/** Returns a delivery for a response. A receiver can repeat the event in its response, so only readers get it. */
-function deliveryView(row: deliveries.DeliveryRow, isReader: boolean): Delivery {
-  const { nextAt, createdAt, type, subject, attempts, ...fields } = row
-  return {
-    ...fields,
-    attempts: isReader ? attempts : attempts.map(({ responseBody: _, ...attempt }) => attempt),
-    type: eventTypePrefix + type,
-    subject: isReader ? subject : null,
-    nextAttemptTimestamp: nextAt,
-    createdTimestamp: createdAt,
-  }
-}
-
 /** Returns the fields of a row that a request sets. */
 function ownFields(input: SubscriptionInput): Partial<SubscriptionRow> {
   const { name, url, types, accessGroup, filter, active, certificateAuthority } = input
@@ -468,60 +359,4 @@ function testEvent<Input extends SubscriptionInput, OwnView>(
 /** Returns the default name of a subscription: the host of its URL. */
 function nameOf(url: string): string {
   return new URL(url).hostname.slice(0, 128)
-}
-
-export function invalid(code: ProblemCode, field: string, detail: string): Problem {
-  return new Problem(code, detail, { errors: [{ pointer: `/data/${field}`, code, detail }] })
-}
-
-function requireUrl(url: string): void {
-  if (!URL.canParse(url) || new URL(url).host === '')
-    throw invalid('invalid_body', 'url', 'The URL is not valid. Example: https://cmms.example.com/millwright')
-}
-
-/** Adds the place of the URL in the request to the problem of a target that is not permitted. */
-async function requireTarget<Input extends SubscriptionInput, OwnView>(
-  context: Context,
-  kind: SubscriptionKind<Input, OwnView>,
-  url: string,
-): Promise<void> {
-  try {
-    await kind.requireTarget(context, url)
-  } catch (error) {
-    if (!(error instanceof Problem) || error.code !== 'outbound_not_allowed') throw error
-    throw invalid('target_not_allowed', 'url', error.message)
-  }
-}
-
-const pemCertificates = /^(?:\s*-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----)+\s*$/
-
-function requireAuthority(pem: string | null | undefined): void {
-  if (pem == null) return
-  try {
-    if (!pemCertificates.test(pem)) throw new TypeError('not PEM')
-    for (const text of pem.split(/(?<=-----END CERTIFICATE-----)/)) if (text.trim() !== '') new X509Certificate(text)
-    createSecureContext({ ca: pem })
-  } catch {
-    throw invalid(
-      'invalid_certificate',
-      'certificateAuthority',
-      'The certificate authority must be one or more certificates in PEM format, without keys and other text',
-    )
-  }
-}
-
-async function requireRoom(tx: Transaction): Promise<void> {
-  if ((await store.countSubscriptions(tx)) < subscriptionLimits.subscriptions) return
-  throw new Problem(
-    'too_many_subscriptions',
-    `A tenant can have ${subscriptionLimits.subscriptions} webhooks and MQTT publishers. Delete one first`,
-  )
-}
-
-/** Requires an access group whose assets the owner can read. */
-async function requireAccessGroup(handle: Handle, owner: Caller, accessGroupId: string | null): Promise<void> {
-  if (accessGroupId === null) return
-  const isReadable = mayIn(owner, 'inventory_read_asset_data', accessGroupId)
-  if (isReadable && (await findAccessGroup(handle, accessGroupId)) !== undefined) return
-  throw invalid('access_group_not_found', 'accessGroup', `Access group ${accessGroupId} does not exist`)
 }

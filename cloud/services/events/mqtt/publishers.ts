@@ -1,13 +1,9 @@
 import { events } from '@millwright/api/events.ts'
 import { answer, type Context, type Handlers } from '../../../platform/service.ts'
+import { invalid } from '../subscription-checks.ts'
+import type { SubscriptionChange, SubscriptionInput, SubscriptionKind } from '../subscription-kind.ts'
 import type { PublisherDetails, SubscriptionRow } from '../subscription-store.ts'
-import {
-  invalid,
-  type SubscriptionChange,
-  type SubscriptionInput,
-  type SubscriptionKind,
-  subscriptionHandlers,
-} from '../subscriptions.ts'
+import { subscriptionHandlers } from '../subscriptions.ts'
 import { openMqttChannel, publicationsOf } from './channel.ts'
 import { findTopicError } from './topic.ts'
 
