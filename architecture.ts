@@ -162,6 +162,10 @@ export const modules: Readonly<Record<string, Module>> = {
     purpose: 'End-to-end tests of the complete product',
     mayImport: ['api', 'cloud', 'cloud/platform', 'gateway'],
   },
+  'docs/examples': {
+    purpose: 'Programs of the guides, without dependencies',
+    mayImport: [],
+  },
   tools: {
     purpose: 'Development tools: checks, test runner, generators',
     mayImport: [

@@ -8,7 +8,7 @@ import type { Terminal } from '../output/terminal.ts'
 import { formatCount } from '../output/text.ts'
 import { platformCommand } from '../session/platform-command.ts'
 import type { Session } from '../session/session.ts'
-import { type SubscriptionKind, subscriptionId } from './subscription.ts'
+import { type SubscriptionKind, subscriptionId } from './subscription-kind.ts'
 
 /** This file adds the commands for the log of deliveries. */
 

@@ -5,7 +5,8 @@ import { wholeNumber } from '../output/paging.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { platformCommand } from '../session/platform-command.ts'
 import type { Session } from '../session/session.ts'
-import { addActions, addQueries, subscriptionId, subscriptionKinds } from './subscription.ts'
+import { addActions, addQueries } from './subscription-commands.ts'
+import { subscriptionId, subscriptionKinds } from './subscription-kind.ts'
 import { type FieldOptions, fieldsOf, requireChange, requireTypes, withFieldOptions } from './subscription-options.ts'
 
 /** This file adds `millwright webhooks`, which manages webhooks: events that are sent to another system over HTTP. */

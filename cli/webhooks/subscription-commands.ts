@@ -1,8 +1,6 @@
-import type { MqttPublisher, Webhook } from '@millwright/api/event-subscriptions.ts'
 import { events } from '@millwright/api/events.ts'
 import type { Command } from 'commander'
 import { confirm } from '../input/confirmation.ts'
-import { isId, requireSingle } from '../input/lookup.ts'
 import { CommandError, usageError } from '../output/error-report.ts'
 import { type PagingOptions, pagesOf, wholeNumber, withPagingOptions } from '../output/paging.ts'
 import type { Terminal } from '../output/terminal.ts'
@@ -10,52 +8,10 @@ import { displayText, formatCount, sanitize } from '../output/text.ts'
 import { platformCommand } from '../session/platform-command.ts'
 import type { Session } from '../session/session.ts'
 import { addDeliveries } from './deliveries.ts'
+import { type Subscription, type SubscriptionKind, subscriptionId } from './subscription-kind.ts'
 
 /** This file adds the commands that webhooks and MQTT publishers have in common. */
 
-/** What differs between the commands of webhooks and of MQTT publishers. `operations` are names of API operations. */
-export type SubscriptionKind = (typeof subscriptionKinds)[keyof typeof subscriptionKinds]
-
-export const subscriptionKinds = {
-  webhook: {
-    command: 'millwright webhooks',
-    argument: '<webhook>',
-    noun: 'webhook',
-    title: 'Webhook',
-    operations: {
-      list: 'listWebhooks',
-      read: 'readWebhook',
-      update: 'updateWebhook',
-      delete: 'deleteWebhook',
-      test: 'testWebhook',
-      deliveries: 'listWebhookDeliveries',
-      delivery: 'readWebhookDelivery',
-      retry: 'retryWebhookDelivery',
-      retryDeadLetters: 'retryWebhookDeadLetters',
-      replay: 'replayWebhook',
-    },
-  },
-  publisher: {
-    command: 'millwright mqtt',
-    argument: '<publisher>',
-    noun: 'MQTT publisher',
-    title: 'MQTT publisher',
-    operations: {
-      list: 'listMqttPublishers',
-      read: 'readMqttPublisher',
-      update: 'updateMqttPublisher',
-      delete: 'deleteMqttPublisher',
-      test: 'testMqttPublisher',
-      deliveries: 'listMqttDeliveries',
-      delivery: 'readMqttDelivery',
-      retry: 'retryMqttDelivery',
-      retryDeadLetters: 'retryMqttDeadLetters',
-      replay: 'replayMqttPublisher',
-    },
-  },
-} as const
-
-type Subscription = Webhook | MqttPublisher
 type SubscriptionPage = {
   data: Subscription[]
   meta: { elements: number; totalElements?: number; nextCursor?: string }
@@ -212,16 +168,4 @@ function stateText({ state, reason, circuit, nextAttemptTimestamp }: Subscriptio
 /** Returns how many events of the tenant are newer than the last event that was handled. */
 function behind({ position, newestPosition }: Subscription): number {
   return Math.max(0, newestPosition - position)
-}
-
-/** Returns the id of a webhook or an MQTT publisher. */
-export async function subscriptionId(
-  { api }: Session,
-  { operations, title, command }: SubscriptionKind,
-  nameOrId: string,
-): Promise<string> {
-  if (isId(nameOrId)) return nameOrId
-  const { data } = await api(events)[operations.list]({ query: { limit: 100 } })
-  const matches = (data as Subscription[]).filter(({ name }) => name === nameOrId)
-  return requireSingle(title, nameOrId, { matches, list: `${command} list` })
 }
