@@ -138,7 +138,7 @@ export class Deliverer {
     this.#running.delete(lease.subscriptionId)
     if (this.#isStopping) return
     if (hasMore) this.#wake(tenantId)
-    else if (wakeAt !== null) this.#wakeAt(tenantId, wakeAt)
+    if (wakeAt !== null) this.#wakeAt(tenantId, wakeAt)
   }
 
   async #renewAll(): Promise<void> {

@@ -94,6 +94,18 @@ export async function interruptRunner(tx: Transaction, subscriptionId: string, n
   tx.signal(subscriptionsTopic)
 }
 
+const resetCircuitStatement = statement(
+  `update event_subscription_progress set runner_id = null, runner_until = null, wake_at = $3, failures = 0,
+     opened_at = null, blocked_until = null
+   where tenant_id = $1 and subscription_id = $2`,
+)
+
+/** Stops the runner of a subscription and closes its circuit breaker, so that events are sent at once. */
+async function closeCircuit(tx: Transaction, subscriptionId: string, now: Date): Promise<void> {
+  await tx.run(resetCircuitStatement, subscriptionId, now)
+  tx.signal(subscriptionsTopic)
+}
+
 const lockStatement = statement<{ stoppedReason: SubscriptionReason | null; position: number }>(
   `select stopped_reason as "stoppedReason", position from event_subscription_progress
    where tenant_id = $1 and subscription_id = $2 for update`,
@@ -220,7 +232,7 @@ const eventKeptStatement = statement<{ id: string }>(`select id from events wher
 export async function retryDelivery(tx: Transaction, key: DeliveryKey, now = new Date()): Promise<DeliveryRow> {
   const { subscriptionId, deliveryId } = key
   // The lock of the progress comes first, as in all other changes, so that a runner and a user do not block each other.
-  await interruptRunner(tx, subscriptionId, now)
+  await closeCircuit(tx, subscriptionId, now)
   const delivery = await findDelivery(tx, key)
   if (delivery === undefined) throw new Problem('not_found', `There is no delivery with the id ${deliveryId}`)
   if (delivery.state !== 'failed' || delivery.position === null)
@@ -251,7 +263,7 @@ const countOpenStatement = statement<{ count: number }>(
  * that can wait for a retry.
  */
 export async function retryDeadLetters(tx: Transaction, subscriptionId: string, now = new Date()): Promise<number> {
-  await interruptRunner(tx, subscriptionId, now)
+  await closeCircuit(tx, subscriptionId, now)
   const open = (await tx.row(countOpenStatement, subscriptionId))?.count ?? 0
   const limit = Math.max(0, subscriptionLimits.waiting - open)
   return tx.run(retryDeadStatement, subscriptionId, now, limit)

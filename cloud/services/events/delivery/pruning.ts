@@ -15,14 +15,14 @@ const dayMs = 24 * 60 * 60 * 1_000
 export async function pruneDeliveries({ database }: Pick<Context, 'database'>, task: Task): Promise<void> {
   const { tenantId, signal } = task
   const removeAll = async (subscriptionId: string, rows: PrunedRows, before: string) => {
-    for (let after = lowestId; !signal.aborted; ) {
+    for (let after: string = lowestId; !signal.aborted; ) {
       const range = { subscriptionId, after, before, limit: batch }
       const deleted = await database.transaction({ tenantId }, (tx) => prune(tx, rows, range))
       if (deleted.length < batch) return
-      after = deleted.reduce((highest, id) => (id > highest ? id : highest))
+      after = deleted.toSorted().at(-1) ?? before
     }
   }
-  for (let after = lowestId; !signal.aborted; ) {
+  for (let after: string = lowestId; !signal.aborted; ) {
     const from = after
     const log = await database.read({ tenantId }, (handle) => nextLog(handle, from))
     if (log === undefined) return

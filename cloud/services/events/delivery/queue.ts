@@ -181,13 +181,22 @@ export class DeliveryQueue {
     return line
   }
 
-  /** Takes the line with the oldest event, also if it is not due. */
-  takeOldest(): Line | undefined {
-    let oldest: Line | undefined
+  /** Returns whether there is a line whose first event was never tried. */
+  get hasUntried(): boolean {
+    for (const line of this.#lines.values()) if (attemptsOf(line) === 0) return true
+    return false
+  }
+
+  /**
+   * Takes a line to find out whether the receiver works, also if it is not due: the line with the fewest attempts, and
+   * the oldest of these. So an event that the receiver always refuses does not delay the others.
+   */
+  takeForProbe(): Line | undefined {
+    let best: Line | undefined
     for (const line of this.#lines.values())
-      if (line.state !== 'busy' && (oldest === undefined || positionOf(line) < positionOf(oldest))) oldest = line
-    if (oldest !== undefined) this.takeLine(oldest)
-    return oldest
+      if (line.state !== 'busy' && (best === undefined || isTriedBefore(line, best))) best = line
+    if (best !== undefined) this.takeLine(best)
+    return best
   }
 
   /** Takes a line that is not busy. */
@@ -243,6 +252,15 @@ export class DeliveryQueue {
     this.#inMemory--
     this.#characters -= item.event?.characters ?? 0
   }
+}
+
+function attemptsOf(line: Line): number {
+  return line.items[0]?.stored?.attemptCount ?? 0
+}
+
+function isTriedBefore(line: Line, other: Line): boolean {
+  const difference = attemptsOf(line) - attemptsOf(other)
+  return difference === 0 ? positionOf(line) < positionOf(other) : difference < 0
 }
 
 function positionOf(line: Line): number {

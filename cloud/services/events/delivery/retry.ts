@@ -20,20 +20,14 @@ export function retryDelayMs(failedAttempts: number, random: () => number = Math
   return Math.round(pause * (1 - jitter + 2 * jitter * random()))
 }
 
+type FailedEvent = { now: number; firstFailedAt: number; failedAttempts: number; random: () => number }
+
 /**
  * Returns the time of the next attempt, or undefined if the event becomes a dead letter. The last attempt is at the end of
  * the time for retries.
  */
-export function nextAttemptAt({
-  now,
-  firstFailedAt,
-  failedAttempts,
-}: {
-  now: number
-  firstFailedAt: number
-  failedAttempts: number
-}): number | undefined {
+export function nextAttemptAt({ now, firstFailedAt, failedAttempts, random }: FailedEvent): number | undefined {
   const endsAt = firstFailedAt + retryMs
   if (now >= endsAt) return undefined
-  return Math.min(now + retryDelayMs(failedAttempts), endsAt)
+  return Math.min(now + retryDelayMs(failedAttempts, random), endsAt)
 }

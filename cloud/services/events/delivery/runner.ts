@@ -3,7 +3,7 @@ import type { CloudEvent } from '@millwright/api/events.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../../platform/access/caller.ts'
 import { currentCaller } from '../../../platform/access/current-caller.ts'
-import { newId, timeOfId } from '../../../platform/database/id.ts'
+import { timeOfId } from '../../../platform/database/id.ts'
 import { jsonText } from '../../../platform/database/json.ts'
 import { isTransient } from '../../../platform/database/transient.ts'
 import { type EventRow, extent } from '../../../platform/events/store.ts'
@@ -14,10 +14,12 @@ import { selectEvents } from '../selection.ts'
 import type { SubscriptionRow, WebhookDetails } from '../subscription-store.ts'
 import type { Channel, Outcome } from './channel.ts'
 import type { CreateChannel } from './channels.ts'
+import { CircuitBreaker } from './circuit-breaker.ts'
 import type { Clock } from './clock.ts'
 import { messageOf } from './message.ts'
-import { type CheckedEvent, DeliveryQueue, type Item, type Line, type StoredDelivery } from './queue.ts'
-import { failuresBeforeOpen, nextAttemptAt, retryDelayMs, retryMs } from './retry.ts'
+import { type CheckedEvent, DeliveryQueue, type Item, type Line } from './queue.ts'
+import { type DeliveryResult, Results } from './results.ts'
+import { nextAttemptAt, retryMs } from './retry.ts'
 import * as store from './runner-store.ts'
 import { reportStopped } from './stop-report.ts'
 
@@ -87,6 +89,7 @@ export class Runner {
   readonly tenantId: string
   readonly #options: RunnerOptions
   readonly #queue: DeliveryQueue
+  readonly #circuit: CircuitBreaker
   readonly #batchSize: number
   readonly #parcelsAtOnce: number
   /** Aborted when the runner must not send anything. */
@@ -114,17 +117,11 @@ export class Runner {
   #flushFailed = false
   #lastWorkAtMs = performance.now()
 
-  #inserts: store.DeliveryWrite[] = []
-  #updates: store.DeliveryWrite[] = []
-  #dueNow = false
-  #firstResultAtMs: number | undefined
+  #results = new Results()
   #flushing: Promise<void> | undefined
   #flushAtMs = performance.now()
   #savedPosition: number
 
-  #failures: number
-  #openedAt: number | null
-  #blockedUntil: number | null
   #last: Pick<store.ProgressWrite, 'lastSuccessAt' | 'lastFailureAt' | 'lastError'>
 
   constructor(options: RunnerOptions) {
@@ -136,9 +133,7 @@ export class Runner {
     this.#savedPosition = progress.position
     this.#batchSize = subscription.kind === 'webhook' ? (subscription.details as WebhookDetails).batchSize : 1
     this.#parcelsAtOnce = this.#batchSize > 1 ? batchesAtOnce : requestsAtOnce
-    this.#failures = progress.failures
-    this.#openedAt = timeOf(progress.openedAt)
-    this.#blockedUntil = timeOf(progress.blockedUntil)
+    this.#circuit = new CircuitBreaker(progress)
     this.#last = {
       lastSuccessAt: timeOf(progress.lastSuccessAt),
       lastFailureAt: timeOf(progress.lastFailureAt),
@@ -175,7 +170,7 @@ export class Runner {
       this.#queue.addStored(rows)
       while (this.#ending === undefined && !(await this.#step())) await this.#pause()
       await this.#end()
-      return { wakeAt: this.#wakeAt(), hasMore: tail.newest > this.#queue.read }
+      return this.#remaining(tail)
     } finally {
       this.#abort.abort()
       this.#clockWait?.end.abort()
@@ -190,8 +185,8 @@ export class Runner {
     if (performance.now() - this.#ownerAtMs >= ownerMs) await this.#checkOwner()
     if (this.#stopReason !== undefined) return true
     const now = this.#now()
-    if (this.#openedAt === null) this.#queue.makeReady(now)
-    else if (now >= this.#openedAt + retryMs) this.#expireStored(now)
+    if (!this.#circuit.isOpen) this.#queue.makeReady(now)
+    else if (this.#circuit.isExpired(now)) this.#expireStored(now)
     if (performance.now() >= this.#pausedUntilMs) {
       if (this.#mayRead(now)) void this.#guard(() => this.#readPage())
       this.#startSending(now)
@@ -201,18 +196,14 @@ export class Runner {
     return this.#isIdle()
   }
 
-  get #unstored(): number {
-    return this.#inserts.length + this.#updates.length
-  }
-
   #isIdle(): boolean {
     const isBusy =
       this.#running > 0 ||
       this.#reading ||
       this.#loading ||
       this.#flushing !== undefined ||
-      this.#unstored > 0 ||
-      (this.#openedAt === null && (this.#queue.hasReady || !this.#atEnd))
+      this.#results.size > 0 ||
+      (!this.#circuit.isOpen && (this.#queue.hasReady || !this.#atEnd))
     if (isBusy) {
       this.#lastWorkAtMs = performance.now()
       return false
@@ -225,7 +216,7 @@ export class Runner {
   /** Waits until something happens. */
   async #pause(): Promise<void> {
     const { clock } = this.#options
-    const dueAt = this.#openedAt === null ? this.#queue.nextDueAt : (this.#blockedUntil ?? 0)
+    const dueAt = this.#circuit.isOpen ? (this.#circuit.blockedUntil ?? 0) : this.#queue.nextDueAt
     if (Number.isFinite(dueAt) && dueAt > clock.now() && this.#clockWait?.at !== dueAt) {
       this.#clockWait?.end.abort()
       const end = new AbortController()
@@ -240,8 +231,8 @@ export class Runner {
 
   /** Returns the time until results must be stored, or until the owner is checked again. */
   #tickMs(): number {
-    if (this.#firstResultAtMs === undefined || this.#flushing !== undefined) return tickMs
-    return Math.max(1, groups.ms - (performance.now() - this.#firstResultAtMs))
+    if (this.#results.firstAtMs === undefined || this.#flushing !== undefined) return tickMs
+    return Math.max(1, groups.ms - (performance.now() - this.#results.firstAtMs))
   }
 
   #wake(): void {
@@ -288,10 +279,11 @@ export class Runner {
   #mayRead(now: number): boolean {
     const { inMemory, characters, stored } = this.#queue
     if (this.#reading || this.#atEnd || inMemory >= readAhead.events || characters >= readAhead.characters) return false
-    if (this.#openedAt === null) return stored < subscriptionLimits.waiting
-    // While the circuit breaker is open, events are read only if there is none to try, or if they are too old.
-    const isProbeDue = now >= (this.#blockedUntil ?? 0) && this.#running === 0 && this.#queue.isEmpty
-    return isProbeDue || (now >= this.#openedAt + retryMs && !this.#expiredAll)
+    if (!this.#circuit.isOpen) return stored < subscriptionLimits.waiting
+    // While the circuit breaker is open, events are read only if there is none that was not tried before, or if they are
+    // too old.
+    const isProbeDue = this.#circuit.isProbeDue(now) && this.#running === 0 && !this.#queue.hasUntried
+    return isProbeDue || (this.#circuit.isExpired(now) && !this.#expiredAll)
   }
 
   async #readPage(): Promise<void> {
@@ -321,7 +313,7 @@ export class Runner {
   /** Adds the selected events of a page, in order. */
   #addPage(messages: readonly TailMessage[], checked: readonly CheckedEvent[]): void {
     const now = this.#now()
-    const isExpiring = this.#openedAt !== null && now >= this.#openedAt + retryMs
+    const isExpiring = this.#circuit.isExpired(now)
     const selected = new Map(checked.map((event) => [event.row.position, event]))
     for (const { id, position } of messages) {
       if (isExpiring && timeOfId(id) + retryMs > now) {
@@ -357,12 +349,12 @@ export class Runner {
   #startSending(now: number): void {
     const isStalled =
       this.#flushFailed ||
-      this.#unstored >= unstored.results ||
+      this.#results.size >= unstored.results ||
       (this.#flushing !== undefined && performance.now() - this.#flushAtMs > unstored.ms)
     if (isStalled || this.#stopReason !== undefined) return
-    if (this.#openedAt !== null) {
-      if (this.#running === 0 && this.#stale.length === 0 && !this.#loading && now >= (this.#blockedUntil ?? 0))
-        this.#probe()
+    if (this.#circuit.isOpen) {
+      const isBusy = this.#running > 0 || this.#stale.length > 0 || this.#loading || this.#reading
+      if (!isBusy && this.#circuit.isProbeDue(now)) this.#probe()
       return
     }
     while (this.#running < this.#parcelsAtOnce) {
@@ -372,9 +364,9 @@ export class Runner {
     }
   }
 
-  /** Tries the oldest event while the circuit breaker is open. */
+  /** Tries one event while the circuit breaker is open. */
   #probe(): void {
-    const line = this.#queue.takeOldest()
+    const line = this.#queue.takeForProbe()
     if (line === undefined) return
     if (this.#isFresh(line.items[0] as Item)) void this.#send([{ line, count: 1 }], true)
     else this.#stale.push(line)
@@ -432,7 +424,7 @@ export class Runner {
   #skip(line: Line, skipped: ReadonlySet<Item>): void {
     for (const item of line.items.filter((one) => skipped.has(one))) {
       line.items.splice(line.items.indexOf(item), 1)
-      if (item.stored !== undefined) this.#record(item, { state: 'skipped', nextAt: null })
+      if (item.stored !== undefined) this.#results.add(item, { state: 'skipped', nextAt: null })
       this.#queue.drop(item)
     }
   }
@@ -470,7 +462,6 @@ export class Runner {
 
   #settle(parcel: Parcel, outcome: Outcome): void {
     const now = this.#now()
-    this.#firstResultAtMs ??= performance.now()
     const attempts = jsonText([outcome.attempt])
     if (outcome.isDelivered) this.#settleSuccess(parcel, { attempts, now })
     else this.#settleFailure(parcel, { attempts, now, attempt: outcome.attempt, isGone: outcome.isGone })
@@ -478,18 +469,15 @@ export class Runner {
 
   #settleSuccess({ parts, messageId }: Parcel, { attempts, now }: { attempts: string; now: number }): void {
     this.#last.lastSuccessAt = now
-    this.#failures = 0
-    if (this.#openedAt !== null) {
-      this.#openedAt = null
-      this.#blockedUntil = null
+    if (this.#circuit.succeed()) {
       this.#expiredAll = false
-      this.#dueNow = true
+      this.#results.dueNow = true
       this.#queue.makeReady(Number.POSITIVE_INFINITY)
     }
     for (const { line, count } of parts) {
       for (const item of line.items.slice(0, count)) {
         const attemptCount = (item.stored?.attemptCount ?? 0) + 1
-        this.#record(item, { state: 'succeeded', attemptCount, attempts, messageId, nextAt: null })
+        this.#results.add(item, { state: 'succeeded', attemptCount, attempts, messageId, nextAt: null })
       }
       this.#queue.remove(line, count)
       this.#queue.release(line)
@@ -502,35 +490,39 @@ export class Runner {
   ): void {
     this.#last.lastFailureAt = now
     this.#last.lastError = attempt.error
-    this.#countFailure(now, isProbe)
     if (isGone) this.#stopReason ??= 'receiver_gone'
+    // All events of a batch get the same jitter, so that they are due together.
+    const jitter = Math.random()
     for (const { line, count } of parts) {
+      this.#circuit.fail(line.subject, { now, isProbe })
       let dueAt: number | undefined
       for (const item of line.items.slice(0, count)) {
         const attemptCount = (item.stored?.attemptCount ?? 0) + 1
         const firstFailedAt = item.stored?.firstFailedAt ?? now
-        const isExpired = nextAttemptAt({ now, firstFailedAt, failedAttempts: attemptCount }) === undefined
-        if (!isExpired) dueAt ??= nextAttemptAt({ now, firstFailedAt, failedAttempts: attemptCount })
         const failed = { state: 'failed' as const, attemptCount, firstFailedAt, messageId, attempts }
-        if (isExpired) {
-          this.#record(item, { ...failed, isDeadLetter: true, nextAt: null })
-          line.items.splice(line.items.indexOf(item), 1)
-          this.#queue.drop(item)
-        } else this.#store(item, { ...failed, nextAt: dueAt ?? now })
+        const nextAt = nextAttemptAt({ now, firstFailedAt, failedAttempts: attemptCount, random: () => jitter })
+        dueAt ??= nextAt
+        if (nextAt === undefined) this.#makeDeadLetter(line, item, failed)
+        else this.#store(item, { ...failed, nextAt: dueAt ?? nextAt })
       }
-      if (dueAt !== undefined) for (const item of line.items) if (item.stored === undefined) this.#storeWaiting(item)
       if (dueAt === undefined) this.#queue.release(line)
-      else this.#queue.block(line, dueAt)
+      else this.#block(line, dueAt)
     }
   }
 
-  /** Counts a failed attempt, and opens the circuit breaker. Requests that started before it opened do not count. */
-  #countFailure(now: number, isProbe: boolean): void {
-    if (this.#openedAt !== null && !isProbe) return
-    this.#failures++
-    if (this.#failures < failuresBeforeOpen) return
-    this.#openedAt ??= now
-    this.#blockedUntil = now + retryDelayMs(this.#failures - failuresBeforeOpen + 1)
+  /** Blocks a line. The other events of the line are stored, and their content leaves the memory. */
+  #block(line: Line, dueAt: number): void {
+    for (const item of line.items) {
+      if (item.stored === undefined) this.#storeWaiting(item)
+      item.event = undefined
+    }
+    this.#queue.block(line, dueAt)
+  }
+
+  #makeDeadLetter(line: Line, item: Item, result: Omit<DeliveryResult, 'nextAt'>): void {
+    this.#results.add(item, { ...result, isDeadLetter: true, nextAt: null })
+    line.items.splice(line.items.indexOf(item), 1)
+    this.#queue.drop(item)
   }
 
   /** Stores an event that waits behind an earlier event of its subject. */
@@ -538,31 +530,14 @@ export class Runner {
     this.#store(item, { state: 'waiting', attemptCount: 0, firstFailedAt: null, nextAt: null })
   }
 
-  #store(item: Item, result: ResultOf): void {
+  #store(item: Item, result: DeliveryResult): void {
     const before = item.stored
-    const stored = this.#record(item, result)
+    const stored = this.#results.add(item, result)
     if (before === undefined) this.#queue.store(item, stored)
     else {
       item.stored = stored
       item.event = undefined
     }
-  }
-
-  /** Adds a result to the results that are stored next. Returns the row of the event in the log. */
-  #record(item: Item, result: ResultOf): StoredDelivery {
-    const { eventId, position, type, subject, stored } = item
-    const { state, isDeadLetter = false, nextAt, attempts = '[]' } = result
-    const row: StoredDelivery = {
-      id: stored?.id ?? newId(),
-      messageId: result.messageId ?? stored?.messageId ?? eventId,
-      attemptCount: result.attemptCount ?? stored?.attemptCount ?? 0,
-      firstFailedAt: result.firstFailedAt ?? stored?.firstFailedAt ?? null,
-    }
-    const write = { ...row, eventId, position, type, subject, state, isDeadLetter, nextAt, attempts }
-    if (stored === undefined) this.#inserts.push(write)
-    else this.#updates.push(write)
-    this.#firstResultAtMs ??= performance.now()
-    return row
   }
 
   /**
@@ -571,15 +546,13 @@ export class Runner {
    */
   #expireStored(now: number): void {
     const isExpired = ({ eventId, stored }: Item) =>
-      Math.max(timeOfId(eventId), this.#openedAt ?? 0, stored?.firstFailedAt ?? 0) + retryMs <= now
+      Math.max(timeOfId(eventId), this.#circuit.openedAt ?? 0, stored?.firstFailedAt ?? 0) + retryMs <= now
     for (const line of this.#queue.lines()) {
       if (line.state === 'busy' || !line.items.some(isExpired)) continue
       const { state, dueAt } = line
       this.#queue.takeLine(line)
       for (const item of line.items.filter(isExpired)) {
-        this.#record(item, { state: 'failed', isDeadLetter: true, nextAt: null })
-        line.items.splice(line.items.indexOf(item), 1)
-        this.#queue.drop(item)
+        this.#makeDeadLetter(line, item, { state: 'failed' })
       }
       if (state === 'blocked' && line.items.length > 0) this.#queue.block(line, dueAt)
       else this.#queue.release(line)
@@ -588,22 +561,17 @@ export class Runner {
 
   #mustFlush(): boolean {
     if (this.#flushing !== undefined) return false
-    if (this.#unstored >= groups.results) return true
-    if (this.#firstResultAtMs !== undefined) return performance.now() - this.#firstResultAtMs >= groups.ms
+    if (this.#results.size >= groups.results) return true
+    if (this.#results.firstAtMs !== undefined) return performance.now() - this.#results.firstAtMs >= groups.ms
     return this.#queue.position > this.#savedPosition && performance.now() - this.#flushAtMs >= skippedMs
   }
 
   /** Stores results until they are stored or the lease is lost. */
   #flush(): Promise<void> {
-    const inserts = this.#inserts
-    const updates = this.#updates
-    const dueNow = this.#dueNow
-    this.#inserts = []
-    this.#updates = []
-    this.#dueNow = false
-    this.#firstResultAtMs = undefined
+    const results = this.#results
+    this.#results = new Results()
     this.#flushAtMs = performance.now()
-    this.#flushing = this.#save({ inserts, updates, dueNow, releases: false })
+    this.#flushing = this.#save(results)
       .then(() => {
         this.#flushFailed = false
       })
@@ -612,11 +580,8 @@ export class Runner {
           this.#failure = error
           return
         }
-        this.#inserts = [...inserts, ...this.#inserts]
-        this.#updates = [...updates, ...this.#updates]
-        this.#dueNow ||= dueNow
+        this.#results = new Results(results, this.#results)
         this.#flushFailed = true
-        this.#firstResultAtMs = performance.now()
         this.#pauseWork(error)
       })
       .finally(() => {
@@ -627,16 +592,14 @@ export class Runner {
   }
 
   /** Stores results and the position in one transaction. If the lease is lost, nothing is stored and the runner ends. */
-  async #save({ inserts, updates, dueNow, releases }: Results): Promise<void> {
+  async #save({ inserts, updates, dueNow }: Results, { releases = false } = {}): Promise<void> {
     const { context, tenant, subscription } = this.#options
     const now = this.#now()
     const { subscriptionId } = this.lease
     const position = this.#queue.position
     const progress: store.ProgressWrite = {
       position,
-      failures: this.#failures,
-      openedAt: this.#openedAt,
-      blockedUntil: this.#blockedUntil,
+      ...this.#circuit.state,
       wakeAt: this.#wakeAt(),
       ...this.#last,
       stoppedReason: releases ? (this.#stopReason ?? null) : null,
@@ -664,9 +627,14 @@ export class Runner {
     else this.abandon()
   }
 
+  #remaining(tail: Tail): RunnerEnd {
+    if (this.#ending !== undefined || this.#stopReason !== undefined) return { wakeAt: null, hasMore: false }
+    return { wakeAt: this.#wakeAt(), hasMore: !this.#circuit.isOpen && tail.newest > this.#queue.read }
+  }
+
   /** Returns the time of the next attempt. */
   #wakeAt(): number | null {
-    if (this.#openedAt !== null) return this.#blockedUntil
+    if (this.#circuit.isOpen) return this.#circuit.blockedUntil
     if (this.#queue.hasReady || this.#running > 0 || this.#stale.length > 0) return this.#now()
     const next = this.#queue.nextDueAt
     return Number.isFinite(next) ? next : null
@@ -684,21 +652,11 @@ export class Runner {
     this.#abort.abort()
     await this.#flushing
     if (this.#ending === 'lost') return
-    await this.#save({ inserts: this.#inserts, updates: this.#updates, dueNow: this.#dueNow, releases: true })
+    await this.#save(this.#results, { releases: true })
   }
 }
 
 class LeaseLost extends Error {}
-
-type Results = {
-  inserts: readonly store.DeliveryWrite[]
-  updates: readonly store.DeliveryWrite[]
-  dueNow: boolean
-  releases: boolean
-}
-
-type ResultOf = Pick<store.DeliveryWrite, 'state' | 'nextAt'> &
-  Partial<Pick<store.DeliveryWrite, 'isDeadLetter' | 'attempts' | 'attemptCount' | 'firstFailedAt' | 'messageId'>>
 
 function timeOf(text: string | null): number | null {
   return text === null ? null : Date.parse(text)

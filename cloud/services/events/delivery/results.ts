@@ -1,0 +1,45 @@
+import { newId } from '../../../platform/database/id.ts'
+import type { Item, StoredDelivery } from './queue.ts'
+import type { DeliveryWrite } from './runner-store.ts'
+
+/** The result of an attempt, or a new state. Fields that are not set keep their values. */
+export type DeliveryResult = Pick<DeliveryWrite, 'state' | 'nextAt'> &
+  Partial<Pick<DeliveryWrite, 'isDeadLetter' | 'attempts' | 'attemptCount' | 'firstFailedAt' | 'messageId'>>
+
+/** `Results` are stored together, in one transaction. */
+export class Results {
+  readonly inserts: DeliveryWrite[]
+  readonly updates: DeliveryWrite[]
+  /** True if all stored events become due. */
+  dueNow: boolean
+  /** When the first result was added. Undefined if there are no results. */
+  firstAtMs: number | undefined
+
+  constructor(...parts: readonly Results[]) {
+    this.inserts = parts.flatMap(({ inserts }) => inserts)
+    this.updates = parts.flatMap(({ updates }) => updates)
+    this.dueNow = parts.some(({ dueNow }) => dueNow)
+    this.firstAtMs = parts.find(({ firstAtMs }) => firstAtMs !== undefined)?.firstAtMs
+  }
+
+  get size(): number {
+    return this.inserts.length + this.updates.length
+  }
+
+  /** Adds a result. Returns the row of the event in the log. */
+  add(item: Item, result: DeliveryResult): StoredDelivery {
+    const { eventId, position, type, subject, stored } = item
+    const { state, isDeadLetter = false, nextAt, attempts = '[]' } = result
+    const row: StoredDelivery = {
+      id: stored?.id ?? newId(),
+      messageId: result.messageId ?? stored?.messageId ?? eventId,
+      attemptCount: result.attemptCount ?? stored?.attemptCount ?? 0,
+      firstFailedAt: result.firstFailedAt ?? stored?.firstFailedAt ?? null,
+    }
+    const write = { ...row, eventId, position, type, subject, state, isDeadLetter, nextAt, attempts }
+    if (stored === undefined) this.inserts.push(write)
+    else this.updates.push(write)
+    this.firstAtMs ??= performance.now()
+    return row
+  }
+}
