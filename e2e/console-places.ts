@@ -85,6 +85,10 @@ export const places: readonly Place[] = [
   { name: 'credentials-templates', path: () => '/credentials?view=templates' },
   { name: 'workflows', path: () => '/workflows' },
   { name: 'events', path: () => '/events' },
+  { name: 'webhooks', path: () => '/webhooks' },
+  { name: 'webhooks-create', path: () => '/webhooks/new' },
+  { name: 'webhooks-mqtt', path: () => '/webhooks?view=mqtt' },
+  { name: 'webhooks-mqtt-create', path: () => '/webhooks/mqtt/new' },
   { name: 'access', path: () => '/access' },
   ...['programs', 'roles', 'groups', 'grants', 'providers', 'policy', 'why'].map((view) => ({
     name: `access-${view}`,

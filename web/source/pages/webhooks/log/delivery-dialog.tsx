@@ -73,7 +73,7 @@ export function DeliveryDialog({ kind, id, deliveryId, onClose }: DeliveryDialog
   )
 }
 
-/** Returns whether a delivery does not change any more, unless a user retries it. */
+/** Returns whether a delivery no longer changes unless a user retries it. */
 function isEnded({ state, isDeadLetter }: DeliveryDetail): boolean {
   return state === 'succeeded' || state === 'skipped' || isDeadLetter
 }
