@@ -81,13 +81,15 @@ export function readStatus(handle: Handle, subscriptionIds: readonly string[]): 
 }
 
 const interruptStatement = statement(
-  `update event_subscription_progress set runner_id = null, runner_until = null, wake_at = $3
+  `update event_subscription_progress set runner_id = null, runner_until = null, wake_at = $3,
+     blocked_until = case when blocked_until > $3 then $3 else blocked_until end
    where tenant_id = $1 and subscription_id = $2`,
 )
 
 /**
  * Stops the runner of a subscription when the transaction commits. Call this function in the transaction of each change of
- * the subscription: pause, new target, new owner. If the subscription is active, a new runner starts soon.
+ * the subscription: pause, new target, new owner. If the subscription is active, a new runner starts soon, and an open circuit
+ * breaker tries one event at once.
  */
 export async function interruptRunner(tx: Transaction, subscriptionId: string, now = new Date()): Promise<void> {
   await tx.run(interruptStatement, subscriptionId, now)
