@@ -20,6 +20,7 @@ import { scan } from './scan.ts'
 import { start } from './start.ts'
 import { topology } from './topology.ts'
 import { updateDevices } from './updates.ts'
+import { webhooks } from './webhooks.ts'
 
 /**
  * Runs benchmarks. Examples:
@@ -48,6 +49,7 @@ const benchmarks: Record<string, (options: BenchOptions) => Promise<Report>> = {
   remote,
   scan,
   updates: updateDevices,
+  webhooks,
 }
 
 const { values, positionals } = parseArgs({
