@@ -12,8 +12,8 @@ import * as store from './runner-store.ts'
 /** The name of the task that starts runners. */
 export const deliverTask = 'events.deliver'
 /** After this time without a renewal, another process continues with the subscription. */
-const leaseMs = 10_000
-const renewMs = 3_000
+const leaseMs = 5_000
+const renewMs = 1_500
 /** The maximum number of runners in one process. Other subscriptions wait until a runner ends. */
 const runnersAtOnce = 500
 /** Above this number of runners, those that only stay connected without events end, so that others can start. */
