@@ -4,19 +4,30 @@ import { ensureTemplate, startTestServer } from '@millwright/cloud/platform/test
 import { askAll } from '@millwright/cloud/platform/testing/visibility-model.ts'
 import { temporaryFolder } from '@millwright/e2e/platform.ts'
 import { updateFleet } from '@millwright/e2e/update-fleet.ts'
+import { deliverEvents } from '@millwright/e2e/webhook-delivery.ts'
 
 /**
+ * `npm run soak` compares the results of random reads with a simple model of visibility. `--questions` sets the number of
+ * reads. `--seed` repeats the run with this seed. Each round has a new plant and uses the next seed.
+ *
  * `npm run soak -- --updates 1000` updates this number of simulated devices, 5 % of them with faults, while the gateway and the
- * platform are killed, and compares the result with each device. `npm run soak` compares the results of random reads with a simple model of visibility. `--questions` sets the number
- * of reads. `--seed` repeats the run with this seed. Each round has a new plant and uses the next seed.
+ * platform are killed, and compares the result with each device.
+ *
+ * `npm run soak -- --webhooks` delivers 100,000 events, or the number that follows, while the platform and the receiver are killed 20 times,
+ * and compares the log of the receiver with the events. `--kills` sets the number of kills.
  */
 
 const questionsPerRound = 5_000
+/** The events of a run with `--webhooks` change this number of assets. One of `failEvery` requests fails. */
+const webhookRun = { assets: 500, failEvery: 200 }
 
-const { values } = parseArgs({
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
   options: {
     questions: { type: 'string', default: '100000' },
     updates: { type: 'string' },
+    webhooks: { type: 'boolean', default: false },
+    kills: { type: 'string', default: '20' },
     seed: { type: 'string', default: String(Date.now() % 1e6) },
   },
 })
@@ -39,6 +50,24 @@ if (values.updates !== undefined) {
   const { states, activations, ms } = await updateFleet({ ...options, log: console.log })
   console.log(
     `${devices} devices, seed ${options.seed}, ${kills} kills, ${Math.round(ms / 1000)} s: ${JSON.stringify(states)}, ${activations} activations, each state is true`,
+  )
+  process.exit(0)
+}
+
+if (values.webhooks) {
+  const events = Number(positionals[0] ?? 100_000)
+  const kills = Number(values.kills)
+  if (!Number.isInteger(events) || events < 1_000 || !Number.isInteger(kills)) {
+    console.error(
+      'Events and kills must be whole numbers, with at least 1000 events: npm run soak -- --webhooks 100000',
+    )
+    process.exit(1)
+  }
+  using folder = temporaryFolder('soak')
+  const options = { home: folder.path, events, kills, ...webhookRun }
+  const { duplicates, ms } = await deliverEvents({ ...options, log: console.log })
+  console.log(
+    `${events} events, ${kills} kills, ${Math.round(ms / 1000)} s: none is lost, each asset is in order, duplicates with the same id: ${JSON.stringify(duplicates)}`,
   )
   process.exit(0)
 }
