@@ -5,7 +5,6 @@ import { type Command, Option } from 'commander'
 import { pagesOf, wholeNumber } from '../output/paging.ts'
 import { type Columns, Table } from '../output/table.ts'
 import type { Terminal } from '../output/terminal.ts'
-import { formatCount } from '../output/text.ts'
 import { platformCommand } from '../session/platform-command.ts'
 import type { Session } from '../session/session.ts'
 import { type SubscriptionKind, subscriptionId } from './subscription-kind.ts'
@@ -29,6 +28,8 @@ const columns: Columns = {
 }
 
 const pollMs = 1_000
+/** How many deliveries are printed when the log is followed, before the new ones. */
+const firstShown = 10
 const pageSize = 100
 /** The maximum number of pages that are read at once while the log is followed. */
 const followedPages = 10
@@ -93,17 +94,14 @@ async function followLog(session: Session, log: Log): Promise<void> {
   const release = terminal.onInterrupt(() => interruption.abort())
   const table = new Table(columns, terminal)
   try {
-    for (let shown: Shown | undefined; !interruption.signal.aborted; ) {
-      const { deliveries, isComplete } = await newest(session, log, shown)
-      if (!isComplete)
-        terminal.note(
-          `More than ${formatCount(deliveries.length, 'new delivery', 'new deliveries')}. The older ones are not shown.`,
-        )
-      const changed = deliveries.filter((delivery) => shown?.get(delivery.id) !== versionOf(delivery)).toReversed()
+    for (let known: Known | undefined; !interruption.signal.aborted; ) {
+      const { deliveries, isComplete } = await newest(session, log, known)
+      if (!isComplete) terminal.note(`More than ${deliveries.length} new deliveries. The older ones are not shown.`)
+      const changed = changedSince(known, deliveries).toReversed()
       if (changed.length > 0)
         for (const line of output.isText ? table.lines(changed) : changed.map((one) => JSON.stringify(one)))
           await terminal.print(line)
-      shown = new Map(deliveries.map((delivery) => [delivery.id, versionOf(delivery)]))
+      known = knownOf(deliveries)
       await delay(pollMs, undefined, { signal: interruption.signal }).catch(() => {})
     }
   } finally {
@@ -111,22 +109,36 @@ async function followLog(session: Session, log: Log): Promise<void> {
   }
 }
 
-/** The versions of the deliveries that were printed, by id. */
-type Shown = ReadonlyMap<string, string>
+/** The versions of the deliveries that were read before, by id. Ids increase with the time. `oldest` is empty for all. */
+type Known = { versions: ReadonlyMap<string, string>; oldest: string }
+
+function knownOf(deliveries: readonly Delivery[]): Known {
+  const oldest = deliveries.length < pageSize ? '' : (deliveries.at(-1)?.id ?? '')
+  return { versions: new Map(deliveries.map((delivery) => [delivery.id, versionOf(delivery)])), oldest }
+}
 
 function versionOf({ state, attemptCount, isDeadLetter }: Delivery): string {
   return `${state} ${attemptCount} ${isDeadLetter}`
 }
 
-/** Reads the newest deliveries. Reads further pages until one contains a delivery that was shown before. */
-async function newest(session: Session, log: Log, shown: Shown | undefined) {
+/** Returns the new and the changed deliveries, newest first. At the start, these are the newest ones. */
+function changedSince(known: Known | undefined, deliveries: readonly Delivery[]): Delivery[] {
+  if (known === undefined) return deliveries.slice(0, firstShown)
+  return deliveries.filter((delivery) => {
+    const version = known.versions.get(delivery.id)
+    return version === undefined ? delivery.id > known.oldest : version !== versionOf(delivery)
+  })
+}
+
+/** Reads the newest deliveries. Reads further pages until one contains a delivery that was read before. */
+async function newest(session: Session, log: Log, known: Known | undefined) {
   const deliveries: Delivery[] = []
   let cursor: string | undefined
   for (let page = 0; page < followedPages; page++) {
-    const { data, meta } = await readPage(session, log, shown === undefined ? 10 : pageSize, cursor)
+    const { data, meta } = await readPage(session, log, pageSize, cursor)
     deliveries.push(...data)
     cursor = meta.nextCursor
-    const isReached = shown === undefined || shown.size === 0 || data.some(({ id }) => shown.has(id))
+    const isReached = known === undefined || data.some(({ id }) => known.versions.has(id))
     if (isReached || cursor === undefined) return { deliveries, isComplete: true }
   }
   return { deliveries, isComplete: false }

@@ -53,6 +53,18 @@ async function fail(args: string[], code: number): Promise<string> {
   return result.err
 }
 
+function environment(): Record<string, string> {
+  return { ...platform.environment, MILLWRIGHT_URL: platform.url, MILLWRIGHT_TOKEN: token }
+}
+
+async function untilTrue(condition: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + 60_000
+  while (!(await condition())) {
+    assert.ok(performance.now() < deadline, 'the condition is not true in time')
+    await delay(20)
+  }
+}
+
 describe('webhooks', () => {
   test('create prints the secret once, and list and show print the state without it', async () => {
     const { code, out, err } = await webhooks(['create', url, '--type', 'inventory.asset', '--name', 'cmms'])
@@ -128,22 +140,37 @@ describe('webhooks', () => {
   })
 
   test('deliveries --follow prints new deliveries until Ctrl-C', async () => {
-    const environment = { ...platform.environment, MILLWRIGHT_URL: platform.url, MILLWRIGHT_TOKEN: token }
-    const { terminal, printed, interrupt } = testTerminal({ environment })
+    const { terminal, printed, interrupt } = testTerminal({ environment: environment() })
     const following = run(['webhooks', 'deliveries', 'cmms', '--follow'], terminal)
-    const until = async (count: number) => {
-      const deadline = performance.now() + 30_000
-      while (printed.out.split('events.webhook.tested').length - 1 < count) {
-        assert.ok(performance.now() < deadline, printed.out + printed.err)
-        await delay(20)
-      }
-    }
-    await until(2)
+    const count = () => printed.out.split('events.webhook.tested').length - 1
+    await untilTrue(() => count() === 2)
     await succeed(['test', 'cmms'])
-    await until(3)
+    await untilTrue(() => count() === 3)
     interrupt()
     assert.equal(await following, 0)
-    assert.equal(printed.out.split('events.webhook.tested').length - 1, 3)
+    assert.equal(count(), 3)
+  })
+
+  test('deliveries --follow starts with the newest deliveries of a long log, and prints each new one once', async () => {
+    const admin = await platform.as('administrator')
+    await succeed(['create', url, '--type', 'authorization.access-group', '--name', 'groups'])
+    const createGroups = async (prefix: string, count: number) => {
+      for (let index = 0; index < count; index++)
+        await admin.authorization.createAccessGroup({ body: { data: { name: `${prefix}-${index}` } } })
+    }
+    await createGroups('old', 120)
+    const { terminal, printed, interrupt } = testTerminal({ environment: environment() })
+    await untilTrue(async () => (await succeed(['deliveries', 'groups', '--all', '--ndjson'])).split('\n').length > 120)
+    const following = run(['webhooks', 'deliveries', 'groups', '--follow', '--ndjson'], terminal)
+    const lines = () => printed.out.trim().split('\n')
+    await untilTrue(() => lines().length === 10)
+    await createGroups('new', 120)
+    await untilTrue(() => lines().length >= 130)
+    interrupt()
+    assert.equal(await following, 0)
+    const ids = lines().map((line) => JSON.parse(line).id)
+    assert.equal(new Set(ids).size, 130)
+    await succeed(['delete', 'groups', '--yes'])
   })
 
   test('rotate-secret prints a new secret and the time until which the previous one is valid', async () => {

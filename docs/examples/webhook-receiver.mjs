@@ -11,7 +11,7 @@ import { createServer } from 'node:http'
 
 const secrets = (process.env.WEBHOOK_SECRETS ?? '').split(',').filter((secret) => secret.startsWith('whsec_'))
 const host = process.env.HOST ?? '127.0.0.1'
-const port = Number(process.env.PORT ?? 8090)
+const port = Number(process.env.PORT ?? 8095)
 
 /** A request with an older time is refused, so that an attacker cannot repeat a recorded request later. */
 const toleranceSeconds = 5 * 60
