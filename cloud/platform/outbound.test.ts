@@ -5,6 +5,7 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net'
 import { after, before, describe, test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
 import { createServer as createTlsServer } from 'node:tls'
 import { gzipSync } from 'node:zlib'
 import { Problem } from '@millwright/api/problem.ts'
@@ -179,6 +180,23 @@ describe('an outbound connection', () => {
     const lookup = async () => [{ address: answers[lookups++] ?? '', family: 4 }]
     assert.equal(await read({ allow: ['127.0.0.1'], lookup }, { url: `http://rebind.example:${port}/` }), 'hello')
     assert.equal(lookups, 1)
+  })
+
+  test('resolves a name once for connections that open at the same time', async () => {
+    let lookups = 0
+    const lookup = async () => {
+      lookups += 1
+      await turn()
+      return [{ address: '127.0.0.1', family: 4 }]
+    }
+    const outbound = new Outbound({ allow: ['127.0.0.1'], lookup })
+    try {
+      const texts = Array.from({ length: 8 }, async () => (await outbound.fetch(`http://cmms.example:${port}/`)).text())
+      assert.deepEqual(await Promise.all(texts), Array(8).fill('hello'))
+      assert.equal(lookups, 1)
+    } finally {
+      await outbound.close()
+    }
   })
 
   test('checks the addresses again for each connection', async () => {

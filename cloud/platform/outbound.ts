@@ -61,6 +61,8 @@ export type BrokerOptions = {
 export class Outbound {
   readonly #entries: readonly OutboundEntry[]
   readonly #lookup: (hostname: string) => Promise<readonly LookupAddress[]>
+  /** The lookups that are in progress, by name. */
+  readonly #lookups = new Map<string, Promise<readonly LookupAddress[]>>()
   readonly #agent: Agent
 
   constructor({ allow, lookup = (hostname) => lookupName(hostname, { all: true }) }: Options) {
@@ -101,7 +103,7 @@ export class Outbound {
   async #check(target: Target): Promise<void> {
     this.#require(target)
     if (isIP(target.hostname) !== 0 || this.#isNamed(target)) return
-    const addresses = await this.#lookup(target.hostname).catch(() => [])
+    const addresses = await this.#resolve(target.hostname).catch(() => [])
     this.#requireAddresses(
       target,
       addresses.map(({ address }) => address),
@@ -170,14 +172,13 @@ export class Outbound {
     const target = brokerOf(url)
     this.#require(target)
     const { hostname: host, port, isEncrypted } = target
-    const family = isIP(host)
-    const addresses = family === 0 ? await untilAborted(this.#lookup(host), signal) : [{ address: host, family }]
+    const addresses = await untilAborted(this.#resolve(host), signal)
     this.#requireAddresses(
       target,
       addresses.map(({ address }) => address),
     )
     const options = { host, port, lookup: fixedLookup(addresses), noDelay: true }
-    const tls = { ...(family === 0 ? { servername: host } : {}), ca: certificateAuthority ?? undefined }
+    const tls = { ...(isIP(host) === 0 ? { servername: host } : {}), ca: certificateAuthority ?? undefined }
     const socket = isEncrypted ? connectTls({ ...options, ...tls }) : connect(options)
     socket.on('error', () => {})
     try {
@@ -203,8 +204,7 @@ export class Outbound {
     const hostname = canonicalHost(options.hostname)
     const target = { hostname, port: Number(options.port || (isEncrypted ? 443 : 80)), isEncrypted }
     try {
-      const family = isIP(hostname)
-      const addresses = family === 0 ? await this.#lookup(hostname) : [{ address: hostname, family }]
+      const addresses = await this.#resolve(hostname)
       this.#requireAddresses(
         target,
         addresses.map(({ address }) => address),
@@ -219,6 +219,20 @@ export class Outbound {
     } catch (error) {
       callback(error as Error, null)
     }
+  }
+
+  /**
+   * Returns the addresses of a host. Connections that open at the same time share one lookup. The process runs only a few
+   * lookups at a time, so a name server that does not respond would delay the connections to other hosts.
+   */
+  async #resolve(hostname: string): Promise<readonly LookupAddress[]> {
+    const family = isIP(hostname)
+    if (family !== 0) return [{ address: hostname, family }]
+    const running = this.#lookups.get(hostname)
+    if (running !== undefined) return running
+    const lookup = this.#lookup(hostname).finally(() => this.#lookups.delete(hostname))
+    this.#lookups.set(hostname, lookup)
+    return lookup
   }
 
   /** Throws a problem unless the list permits all addresses. */
