@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import { baseSchemaUrl } from '@millwright/api/asset-schema.ts'
 import type { CloudEvent } from '@millwright/api/events.ts'
+import { brokerKinds } from '@millwright/cloud/services/events/mqtt/testing.ts'
 import type { Browser, Page } from 'playwright-core'
 import { openBrowser } from './browser.ts'
 import {
@@ -229,6 +230,7 @@ describe('webhooks in the console', () => {
   })
 
   test('pauses and resumes a webhook', async () => {
+    await openWebhook()
     await clickAsPerson(button('Pause'))
     await notice('Paused').waitFor()
     const before = receiver.received.length
@@ -245,7 +247,7 @@ describe('webhooks in the console', () => {
   test('edits a webhook: warns about a new owner, and does not overwrite a concurrent change', async () => {
     const change = { params: { id: webhookId }, headers: {} }
     await caller.events.updateWebhook({ ...change, body: { data: { batchSize: 2 } } })
-    await page.getByText('Events per request').waitFor()
+    await openWebhook()
     await clickAsPerson(button('Edit'))
     await heading('Edit Maintenance')
     await page.getByLabel('Name').fill('Maintenance 2')
@@ -271,6 +273,7 @@ describe('webhooks in the console', () => {
   })
 
   test('rotates the secret, and signs with both secrets until the previous one expires', async () => {
+    await openWebhook()
     await openMenu('Rotate secret…')
     await dialog().getByLabel('Hours until the previous secret expires').fill('200')
     await clickAsPerson(inDialog('Create new secret'))
@@ -293,6 +296,7 @@ describe('webhooks in the console', () => {
   })
 
   test('replays events from the oldest one, from a time and from a position, and shows how many', async () => {
+    await openWebhook()
     await openMenu('Replay events…')
     await dialog()
       .getByText(/^\d+ events$/)
@@ -320,6 +324,7 @@ describe('webhooks in the console', () => {
       const { data } = await caller.events.readWebhook({ params: { id: webhookId } })
       return data.position >= data.newestPosition && data.waiting === 0
     })
+    await openWebhook()
     receiver.status = 410
     await createAsset()
     await notice('Disabled: the receiver responded with 410 Gone').waitFor()
@@ -356,6 +361,67 @@ describe('webhooks in the console', () => {
     await page.getByText('A retained topic cannot contain {type}').waitFor()
     await page.getByText('Enter an address that starts with mqtts:// or mqtt://.').waitFor()
     await assertAxeCleanEverywhere(page, 'new MQTT publisher')
+  })
+
+  test('creates an MQTT publisher, and sends a test event to its broker', async () => {
+    await using broker = (await brokerKinds.find(({ name }) => name === 'aedes')?.start()) ?? assert.fail()
+    await using subscriber = await broker.subscribe('plant/#')
+    await follow(page, '/webhooks')
+    await follow(page, '/webhooks/mqtt/new')
+    await heading('Create MQTT publisher')
+    await page.getByLabel('Broker address').fill(`mqtt://127.0.0.1:${broker.port}`)
+    await page.getByLabel('Name').first().fill('Plant broker')
+    await page.getByLabel('Topic template').fill('plant/{kind}')
+    await clickAsPerson(button('Create'))
+    await heading('Plant broker')
+    await clickAsPerson(button('Send test event'))
+    await dialog().getByText('Delivered', { exact: true }).waitFor()
+    assert.deepEqual(
+      subscriber.messages.map(({ topic }) => topic),
+      ['plant/mqtt-publisher'],
+    )
+    await page.keyboard.press('Escape')
+    await createAsset()
+    await logRow('inventory.asset.created').getByText('Delivered').waitFor()
+    await clickAsPerson(logRow('inventory.asset.created').getByText('Delivered'))
+    await dialog().getByText('plant/asset', { exact: true }).waitFor()
+    await assertDialogUsable('delivery to a broker')
+    await page.keyboard.press('Escape')
+    await assertAxeCleanEverywhere(page, 'MQTT publisher')
+    await openMenu('Delete…')
+    await clickAsPerson(inDialog('Delete'))
+    await page.getByText('No MQTT publishers yet').waitFor()
+  })
+
+  test('lists events that could not be delivered for 72 hours as dead letters, and sends them again', async () => {
+    receiver.status = 503
+    await createAsset()
+    await until('the event has failed', async () => {
+      const { data } = await caller.events.readWebhook({ params: { id: webhookId } })
+      return data.waiting > 0
+    })
+    await platform.stop()
+    const clock = new URL('./skewed-clock.mjs', import.meta.url).href
+    const skewed = { ...environment, NODE_OPTIONS: `--import=${clock}`, SKEWED_HOURS: '73' }
+    platform = await startPlatform({ home: folder.path, environment: skewed })
+    caller = await callerOf(platform)
+    const { violations } = consoleBrowser
+    consoleBrowser = consoleOf(platform, browser)
+    ;({ page } = await consoleBrowser.open())
+    await consoleBrowser.signIn(page, { path: `/webhooks/${webhookId}` })
+    await heading('Maintenance')
+    await clickAsPerson(log().getByText('Dead letters', { exact: true }).first())
+    await logRow('inventory.asset.created').getByText('Dead letter').waitFor()
+    await assertAxeCleanEverywhere(page, 'dead letters')
+    receiver.status = 200
+    await clickAsPerson(button('Retry dead letters'))
+    await dialog().getByText('The event is sent again now').waitFor()
+    await assertOverlayReachable(page, 'retry dead letters')
+    const before = receiver.received.length
+    await clickAsPerson(inDialog('Retry dead letters'))
+    await until('the dead letter is sent', () => receiver.received.length > before)
+    await log().getByText('No deliveries in this part of the log').waitFor()
+    assert.deepEqual(violations, [])
   })
 
   test('shows the pages of webhooks in German, also in a narrow window, and deletes a webhook', async () => {

@@ -56,6 +56,7 @@ export function useSubscription(kind: SubscriptionKind, id: string) {
       return { subscription: data, etag: response.headers.get('etag') ?? undefined }
     },
     meta: subscriptionEvents,
+    staleTime: 0,
     refetchInterval: pollMs,
   })
 }

@@ -6,6 +6,7 @@ import { useState } from 'react'
 import { isFailure } from '../../../app/api/failure.ts'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
 import { useApi, useAppContext } from '../../../app/session/app-context.tsx'
+import { Loading } from '../../../components/feedback/loading.tsx'
 import { QueryState } from '../../../components/feedback/query-state.tsx'
 import { showSuccess } from '../../../components/feedback/toast.ts'
 import { CheckField, TextField } from '../../../components/forms/fields.tsx'
@@ -104,9 +105,14 @@ function EditPage({ kind }: { kind: SubscriptionKind }) {
   return (
     <>
       <PageHeader title={title} above={<Link to={`${pathOf[kind]}/${id}`}>{text.backToPage}</Link>} />
-      <QueryState query={loaded}>
-        {(data) => <EditForm key={generation} kind={kind} loaded={data} onReload={reload} />}
-      </QueryState>
+      {/* The form starts with the current settings, and not with those that another page loaded earlier. */}
+      {loaded.isFetchedAfterMount ? (
+        <QueryState query={loaded}>
+          {(data) => <EditForm key={generation} kind={kind} loaded={data} onReload={reload} />}
+        </QueryState>
+      ) : (
+        <Loading />
+      )}
     </>
   )
 }
