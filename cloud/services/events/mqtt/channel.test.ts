@@ -2,65 +2,12 @@ import assert from 'node:assert/strict'
 import type { Socket } from 'node:net'
 import { describe, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { CloudEvent } from '@millwright/api/events.ts'
-import { v7 as uuid } from 'uuid'
-import { Outbound } from '../../../platform/outbound.ts'
 import { serverCertificate, testAuthority } from '../../../platform/tls/testing.ts'
-import type { Message, Outcome } from '../delivery/channel.ts'
 import { until } from '../delivery/testing.ts'
-import { MqttChannel, type MqttChannelOptions } from './channel.ts'
-import { brokerKinds, type TestBroker } from './testing.ts'
+import type { MqttChannel, MqttChannelOptions } from './channel.ts'
+import { brokerKinds, errorOf, message, openChannel } from './testing.ts'
 
 const never = new AbortController().signal
-
-function message(subject: string, data: Record<string, unknown> = {}, type = 'inventory.asset.updated'): Message {
-  const event: CloudEvent = {
-    specversion: '1.0',
-    id: uuid(),
-    source: '/tenants/plant',
-    type: `io.millwright.${type}`,
-    subject,
-    time: '2026-01-31T12:00:00.000Z',
-    datacontenttype: 'application/json',
-    sequence: '0000000000000001',
-    data,
-  }
-  return { id: event.id, events: [event], body: JSON.stringify(event) }
-}
-
-type TestChannel = MqttChannel & AsyncDisposable & { sockets: Socket[] }
-
-/** Opens a channel whose sockets a test can destroy. */
-function openChannel({ port }: Pick<TestBroker, 'port'>, options: Partial<MqttChannelOptions> = {}): TestChannel {
-  const outbound = new Outbound({ allow: ['127.0.0.1', 'localhost'] })
-  const sockets: Socket[] = []
-  const channel = new MqttChannel({
-    outbound: {
-      async connectBroker(url, details) {
-        const socket = await outbound.connectBroker(url, details)
-        sockets.push(socket)
-        return socket
-      },
-    },
-    url: `mqtt://127.0.0.1:${port}`,
-    certificateAuthority: null,
-    clientId: `millwright-${uuid()}`,
-    userName: null,
-    password: null,
-    topic: 'millwright/{tenant}/{kind}/{id}',
-    retain: false,
-    statusTopic: null,
-    tenantName: 'plant',
-    reconnectMs: 20,
-    ...options,
-  })
-  return Object.assign(channel, { sockets, [Symbol.asyncDispose]: () => channel.close() })
-}
-
-function errorOf({ isDelivered, attempt }: Outcome): string | null {
-  assert.equal(isDelivered, attempt.error === null)
-  return attempt.error
-}
 
 for (const { name, skip, hasProperties, start } of brokerKinds) {
   describe(`an MQTT publisher with the broker ${name}`, { skip }, () => {

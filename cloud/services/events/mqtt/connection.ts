@@ -17,6 +17,8 @@ const keepAliveSeconds = 30
 /** The maximum number of publications without confirmation, also if the receive maximum of the broker is higher. */
 const maximumInFlight = 256
 const maximumPacketId = 65_535
+/** The length of a response without properties: the flags, the reason code and the length of the properties. */
+const shortestConnack = 3
 const maximumTopicBytes = 65_535
 /** An upper limit for the size of the header and the properties of a publication. */
 const propertyBytes = 2_048
@@ -284,9 +286,10 @@ export class Connection {
 }
 
 /** Returns what the broker permits. Throws if it refused the connection, or if its response is not valid. */
-function limitsOf({ reasonCode = 0, properties = {} }: IConnackPacket): BrokerLimits {
+function limitsOf({ length = 0, reasonCode = 0, properties = {} }: IConnackPacket): BrokerLimits {
   const { receiveMaximum, maximumPacketSize, maximumQoS, retainAvailable, serverKeepAlive, reasonString } = properties
   if (reasonCode !== 0) throw new BrokerError(refusedConnection(reasonCode), { reasonCode, reason: reasonString })
+  if (length < shortestConnack) throw new ProtocolError('The broker sent a response that is not valid MQTT 5')
   if (maximumQoS === 0) throw new BrokerError('The broker does not support QoS 1. Use a broker that does')
   return {
     inFlight: Math.min(numberOf(receiveMaximum, maximumPacketId), maximumInFlight),

@@ -19,35 +19,38 @@ export class ProtocolError extends Error {}
  */
 export class PacketReader {
   readonly #parser: Parser = parser({ protocolVersion: 5 })
-  readonly #packets: Packet[] = []
+  #packet: Packet | undefined
   #rest: Buffer = Buffer.alloc(0)
 
   constructor() {
-    this.#parser.on('packet', (packet) => this.#packets.push(packet))
+    this.#parser.on('packet', (packet) => {
+      this.#packet = packet
+    })
     this.#parser.on('error', (error: Error) => {
       throw new ProtocolError(`The broker sent a packet that is not valid MQTT 5: ${error.message}`)
     })
   }
 
-  /** Returns the complete packets. Throws a `ProtocolError` if the bytes are not valid. */
-  read(chunk: Buffer): Packet[] {
+  /** Returns the complete packets one after the other. Throws a `ProtocolError` if the bytes are not valid. */
+  *read(chunk: Buffer): Generator<Packet> {
     this.#rest = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk])
     for (let bytes = packetBytes(this.#rest); bytes !== undefined; bytes = packetBytes(this.#rest)) {
-      this.#parse(this.#rest.subarray(0, bytes))
+      const first = this.#rest.subarray(0, bytes)
       this.#rest = this.#rest.subarray(bytes)
+      yield this.#parse(first)
     }
-    return this.#packets.splice(0)
   }
 
-  #parse(bytes: Buffer): void {
-    const before = this.#packets.length
+  #parse(bytes: Buffer): Packet {
+    this.#packet = undefined
     try {
       this.#parser.parse(bytes)
     } catch (error) {
       if (error instanceof ProtocolError) throw error
       throw new ProtocolError('The broker sent a packet that is not valid MQTT 5', { cause: error })
     }
-    if (this.#packets.length !== before + 1) throw new ProtocolError('The broker sent a packet that is not complete')
+    if (this.#packet === undefined) throw new ProtocolError('The broker sent a packet that is not complete')
+    return this.#packet
   }
 }
 

@@ -51,7 +51,7 @@ describe('configuration of MQTT publishers', () => {
     assert.deepEqual([clientId, userName, statusTopic, retain], ['line-3', null, 'status/{tenant}', false])
     assert.equal(changed.topic, topic)
     assert.equal((await update(id, { statusTopic: null })).statusTopic, null)
-    assert.equal((await update(id, { password: `${plantedWord} new` })).hasPassword, true)
+    assert.equal((await update(id, { userName: 'b', password: `${plantedWord} new` })).hasPassword, true)
     assert.equal((await update(id, { password: null })).hasPassword, false)
   })
 
@@ -86,8 +86,17 @@ describe('configuration of MQTT publishers', () => {
     await assert.rejects(update(id, { topic: 'a/{unknown}' }), { code: 'invalid_topic' })
   })
 
+  test('refuses a password without a user name', async () => {
+    const refusal = { code: 'invalid_body', message: /needs a user name/ }
+    await assert.rejects(create({ password: plantedWord }), refusal)
+    const { id } = await create({ userName: 'millwright', password: plantedWord })
+    await assert.rejects(update(id, { userName: null }), refusal)
+    assert.equal((await update(id, { userName: null, password: null })).hasPassword, false)
+    await assert.rejects(update(id, { password: plantedWord }), refusal)
+  })
+
   test('needs the password again when the broker or its authority changes', async () => {
-    const { id } = await create({ password: `${plantedWord} first` })
+    const { id } = await create({ userName: 'millwright', password: `${plantedWord} first` })
     const message = /needs the password again/
     await assert.rejects(update(id, { url: 'mqtts://other.example.com' }), { code: 'invalid_body', message })
     const { certificate } = testAuthority()

@@ -40,6 +40,7 @@ const publisherKind: SubscriptionKind<PublisherInput, PublisherDetails & { hasPa
   requireTarget: ({ outbound }, url) => outbound.checkBroker(url),
   detailsOf,
   secretOf(change) {
+    requireUserName(change)
     requirePassword(change)
     return change.input.password
   },
@@ -67,6 +68,14 @@ function detailsOf({ id, input, before }: SubscriptionChange<PublisherInput>): P
   const error = findTopicError(details)
   if (error !== undefined) throw invalid('invalid_topic', error.field, error.detail)
   return details
+}
+
+/** Throws a problem if there is a password without a user name after the change. MQTT clients send them together. */
+function requireUserName(change: SubscriptionChange<PublisherInput>): void {
+  const { input, before } = change
+  const hasPassword = input.password === undefined ? (before?.sealedSecret ?? null) !== null : input.password !== null
+  if (!hasPassword || detailsOf(change).userName !== null) return
+  throw invalid('invalid_body', 'userName', 'A password needs a user name. Add userName, or set password to null')
 }
 
 /**

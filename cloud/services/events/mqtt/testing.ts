@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -7,9 +8,14 @@ import { join } from 'node:path'
 import { duplexPair } from 'node:stream'
 import { createServer as createTlsServer } from 'node:tls'
 import type { CertificateWithKey } from '@millwright/api/certificates.ts'
+import type { CloudEvent } from '@millwright/api/events.ts'
 import { Aedes } from 'aedes'
 import { connectAsync, type IPublishPacket, type MqttClient } from 'mqtt'
 import { generate, type IConnackPacket, type Packet, parser } from 'mqtt-packet'
+import { v7 as uuid } from 'uuid'
+import { Outbound } from '../../../platform/outbound.ts'
+import type { Message, Outcome } from '../delivery/channel.ts'
+import { MqttChannel, type MqttChannelOptions } from './channel.ts'
 
 /**
  * Brokers for tests. Debian's mosquitto is a broker with MQTT 5; the tests skip it when it is not installed. Aedes is an
@@ -202,6 +208,51 @@ async function startAedes(options: BrokerOptions = {}): Promise<TestBroker & Asy
   }
 }
 
+/** `FakeBroker` is a server whose responses a test chooses. */
+export class FakeBroker {
+  /** The packets that the broker received. */
+  readonly packets: Packet[] = []
+  readonly sockets: Socket[] = []
+  readonly #server: Server
+  #port = 0
+
+  private constructor(onConnection: (socket: Socket) => void, onPacket: (packet: Packet, socket: Socket) => void) {
+    this.#server = createServer((socket) => {
+      this.sockets.push(socket.on('error', () => {}))
+      const received = parser({ protocolVersion: 5 })
+      received.on('packet', (packet) => {
+        this.packets.push(packet)
+        onPacket(packet, socket)
+      })
+      received.on('error', () => socket.destroy())
+      socket.on('data', (chunk) => received.parse(chunk))
+      onConnection(socket)
+    })
+  }
+
+  /** Starts a broker that calls a function for each connection, and one for each packet. */
+  static async start({
+    onConnection = () => {},
+    onPacket = () => {},
+  }: {
+    onConnection?: (socket: Socket) => void
+    onPacket?: (packet: Packet, socket: Socket) => void
+  }): Promise<FakeBroker> {
+    const broker = new FakeBroker(onConnection, onPacket)
+    broker.#port = await listen(broker.#server)
+    return broker
+  }
+
+  get port(): number {
+    return this.#port
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const socket of this.sockets) socket.destroy()
+    await new Promise((resolve) => this.#server.close(resolve))
+  }
+}
+
 export async function listen(server: Server, port = 0): Promise<number> {
   server.listen(port, '127.0.0.1')
   await once(server, 'listening')
@@ -246,4 +297,62 @@ function newerConnack({ returnCode = 0 }: IConnackPacket, options: BrokerOptions
       ...(maximumPacketSize === undefined ? {} : { maximumPacketSize }),
     },
   }
+}
+
+/** Creates a message with one event. */
+export function message(
+  subject: string,
+  data: Record<string, unknown> = {},
+  type = 'inventory.asset.updated',
+): Message {
+  const event: CloudEvent = {
+    specversion: '1.0',
+    id: uuid(),
+    source: '/tenants/plant',
+    type: `io.millwright.${type}`,
+    subject,
+    time: '2026-01-31T12:00:00.000Z',
+    datacontenttype: 'application/json',
+    sequence: '0000000000000001',
+    data,
+  }
+  return { id: event.id, events: [event], body: JSON.stringify(event) }
+}
+
+export type TestChannel = MqttChannel & AsyncDisposable & { sockets: Socket[] }
+
+/** Opens a channel whose sockets a test can destroy. */
+export function openChannel(
+  { port }: Pick<TestBroker, 'port'>,
+  options: Partial<MqttChannelOptions> = {},
+): TestChannel {
+  const outbound = new Outbound({ allow: ['127.0.0.1', 'localhost'] })
+  const sockets: Socket[] = []
+  const channel = new MqttChannel({
+    outbound: {
+      async connectBroker(url, details) {
+        const socket = await outbound.connectBroker(url, details)
+        sockets.push(socket)
+        return socket
+      },
+    },
+    url: `mqtt://127.0.0.1:${port}`,
+    certificateAuthority: null,
+    clientId: `millwright-${uuid()}`,
+    userName: null,
+    password: null,
+    topic: 'millwright/{tenant}/{kind}/{id}',
+    retain: false,
+    statusTopic: null,
+    tenantName: 'plant',
+    reconnectMs: 20,
+    ...options,
+  })
+  return Object.assign(channel, { sockets, [Symbol.asyncDispose]: () => channel.close() })
+}
+
+/** Returns the error of an attempt. */
+export function errorOf({ isDelivered, attempt }: Outcome): string | null {
+  assert.equal(isDelivered, attempt.error === null)
+  return attempt.error
 }
