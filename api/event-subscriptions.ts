@@ -130,7 +130,7 @@ export const Webhook = closed({
 export type Webhook = Static<typeof Webhook>
 
 const topicDescription =
-  'Placeholders: `{tenant}`, `{type}` (dots become slashes), `{kind}` and `{id}` of the subject. Example: `millwright/{tenant}/{kind}/{id}`'
+  'Placeholders: `{tenant}`, `{type}` (dots become slashes; not with `retain`), `{kind}` and `{id}` of the subject. The characters / + # $ % in values become `%2F` and so on. Example: `millwright/{tenant}/{kind}/{id}`'
 const Topic = Type.String({
   minLength: 1,
   maxLength: 512,
@@ -146,21 +146,32 @@ const publisherFields = {
     examples: ['mqtts://broker.example.com:8883'],
   }),
   ...selection,
-  clientId: Type.String({ minLength: 1, maxLength: 128, pattern: '^[A-Za-z0-9_.:-]+$' }),
+  clientId: Type.String({
+    minLength: 1,
+    maxLength: 128,
+    pattern: '^[A-Za-z0-9_.:-]+$',
+    description:
+      'Default: `millwright-` and the id of the publisher. A broker permits one connection per client id. Test events use this id with `-test`',
+  }),
   userName: nullable(Type.String({ minLength: 1, maxLength: 256 })),
   topic: Type.Unsafe<string>({ ...Topic, description: topicDescription }),
   retain: Type.Boolean({
-    description: 'The broker keeps the last event of each topic. The deletion of an asset removes its retained event',
+    description:
+      'The broker keeps the last event of each topic. If the topic contains `{id}`, the deletion of an object removes its retained event',
   }),
   statusTopic: nullable(Topic, {
-    description: 'Retained `online` and `offline` (last will) of the publisher. Placeholder: `{tenant}`. null: none',
+    description:
+      'Retained `online` and `offline` (last will) of the publisher, which then stays connected without events. Placeholder: `{tenant}`. null: none',
   }),
 }
 
 export const MqttPublisher = closed({ id: Uuid, ...publisherFields, hasPassword: Type.Boolean(), ...status })
 export type MqttPublisher = Static<typeof MqttPublisher>
 
-const password = nullable(Type.String({ minLength: 1, maxLength: 1_024, writeOnly: true, format: 'password' }))
+const password = nullable(Type.String({ minLength: 1, maxLength: 1_024, writeOnly: true, format: 'password' }), {
+  description:
+    'Needs `userName`. A change of `url` or `certificateAuthority` needs the password again. null: no password',
+})
 const secret = Type.String({ description: 'The signing secret `whsec_…`. It is shown only once' })
 
 const Attempt = closed({

@@ -11,12 +11,10 @@ import { unsent } from './delivery-store.ts'
  * processes with different clocks agree. Retries use the clock of the process.
  */
 
+const isFree = `p.tenant_id = $1 and s.tenant_id = $1 and s.active and p.stopped_reason is null
+     and (p.runner_until is null or p.runner_until < now())`
 /** `keepsOpen`: also publishers with a status topic, which stay connected without events. */
-const isRunnable = (
-  now: string,
-  keepsOpen: string,
-) => `p.tenant_id = $1 and s.tenant_id = $1 and s.active and p.stopped_reason is null
-     and (p.runner_until is null or p.runner_until < now())
+const isRunnable = (now: string, keepsOpen: string) => `${isFree}
      and case when p.blocked_until is not null then p.blocked_until <= ${now}
          else p.wake_at <= ${now} or p.position < (select last from event_positions where tenant_id = $1)
            or (${keepsOpen} and s.details ->> 'statusTopic' is not null) end`
