@@ -12,10 +12,15 @@ import { maySee, readableEvents } from './visibility.ts'
 
 /**
  * Returns whether the caller may see which object a delivery is about. The log contains events that the owner of the
- * subscription can read. Another caller must be able to read all assets and all events of the type.
+ * subscription could read. Another caller must be able to read all assets and all events of the type. That includes an
+ * owner for the deliveries of the previous owner.
  */
-export function isLogReader(caller: Caller, { principalId }: SubscriptionRow, { type }: DeliveryRow): boolean {
-  if (caller.principal.id === principalId) return true
+export function isLogReader(
+  caller: Caller,
+  { principalId, ownerSince }: SubscriptionRow,
+  { type, createdAt }: DeliveryRow,
+): boolean {
+  if (caller.principal.id === principalId && createdAt >= ownerSince) return true
   return readsAllAssets(caller) && maySee(caller, { type, data: {} })
 }
 

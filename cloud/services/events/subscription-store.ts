@@ -33,6 +33,8 @@ export type SubscriptionRow = StoredPrincipal & {
   sealedSecret: Buffer | null
   sealedPreviousSecret: Buffer | null
   previousSecretUntil: string | null
+  /** When the current owner became the owner. */
+  ownerSince: string
   version: number
   createdAt: string
   modifiedAt: string
@@ -55,6 +57,7 @@ const columns = `s.id, s.kind, s.name, s.url, s.types, s.access_group_id as "acc
   s.certificate_authority as "certificateAuthority", s.details, s.sealed_secret as "sealedSecret",
   s.sealed_previous_secret as "sealedPreviousSecret", s.previous_secret_until as "previousSecretUntil",
   s.principal_id as "principalId", s.principal_kind as "principalKind", s.principal_name as "principalName", s.roles,
+  s.owner_since as "ownerSince",
   s.version, s.created_at as "createdAt", s.modified_at as "modifiedAt"`
 
 const byId = statement<SubscriptionRow>(
@@ -73,16 +76,16 @@ const countOfKind = statement<{ total: number }>(
 const countAll = statement<{ total: number }>('select count(*) as total from event_subscriptions where tenant_id = $1')
 const insert = statement(
   `insert into event_subscriptions (tenant_id, id, kind, name, url, types, access_group_id, filter, active,
-     certificate_authority, details, sealed_secret, principal_id, principal_kind, principal_name, roles, created_at,
-     modified_at)
+     certificate_authority, details, sealed_secret, principal_id, principal_kind, principal_name, roles, owner_since,
+     created_at, modified_at)
    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11::text::jsonb, $12, $13, $14, $15, $16::text::jsonb,
-     $17::timestamptz, $17::timestamptz)`,
+     $17::timestamptz, $17::timestamptz, $17::timestamptz)`,
 )
 const update = statement(
   `update event_subscriptions set name = $3, url = $4, types = $5, access_group_id = $6, filter = $7, active = $8,
      certificate_authority = $9, details = $10::text::jsonb, sealed_secret = $11, principal_id = $12,
-     principal_kind = $13, principal_name = $14, roles = $15::text::jsonb, version = version + 1,
-     modified_at = $16::timestamptz
+     principal_kind = $13, principal_name = $14, roles = $15::text::jsonb,
+     owner_since = $16::timestamptz, version = version + 1, modified_at = $17::timestamptz
    where tenant_id = $1 and id = $2`,
 )
 const replaceSecret = statement(
@@ -118,7 +121,7 @@ export async function countSubscriptions(handle: Handle): Promise<number> {
 
 export type NewSubscription = Omit<
   SubscriptionRow,
-  'version' | 'sealedPreviousSecret' | 'previousSecretUntil' | 'modifiedAt'
+  'version' | 'sealedPreviousSecret' | 'previousSecretUntil' | 'ownerSince' | 'modifiedAt'
 >
 
 export async function insertSubscription(tx: Transaction, row: NewSubscription): Promise<void> {
@@ -130,7 +133,7 @@ export async function insertSubscription(tx: Transaction, row: NewSubscription):
 /** Stores the fields and the owner of a subscription, and its secret. Does not change the previous secret. */
 export async function updateSubscription(tx: Transaction, row: SubscriptionRow): Promise<void> {
   const owner = [row.principalId, row.principalKind, row.principalName, JSON.stringify(row.roles)]
-  await tx.run(update, row.id, ...fieldsOf(row), row.sealedSecret, ...owner, row.modifiedAt)
+  await tx.run(update, row.id, ...fieldsOf(row), row.sealedSecret, ...owner, row.ownerSince, row.modifiedAt)
 }
 
 function fieldsOf(row: NewSubscription): unknown[] {

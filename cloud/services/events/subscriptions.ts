@@ -165,6 +165,7 @@ export function subscriptionHandlers<Input extends SubscriptionInput, OwnView>(
         const owner = changesOwner(input) ? storedPrincipal(caller) : {}
         const after: SubscriptionRow = { ...before, ...ownFields(input), ...owner, details: kind.detailsOf(change) }
         after.modifiedAt = new Date().toISOString()
+        if (after.principalId !== before.principalId) after.ownerSince = after.modifiedAt
         if (changesOwner(input)) await requireAccessGroup(tx, caller, after.accessGroupId)
         const secret = kind.secretOf(change)
         if (secret !== undefined) after.sealedSecret = await sealed(tx, id, secret)
