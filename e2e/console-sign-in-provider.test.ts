@@ -14,6 +14,7 @@ import {
   signOut,
 } from './console.ts'
 import { type Caller, callerOf, type Platform, startPlatform, temporaryFolder, until } from './platform.ts'
+import { createCredential, requireStepUpForCredentials } from './step-up.ts'
 
 describe('sign-in with an identity provider in the console', () => {
   const folder = temporaryFolder()
@@ -126,21 +127,9 @@ describe('sign-in with an identity provider in the console', () => {
   })
 
   test('confirms the identity at the provider in another window, and continues on the same page', async () => {
-    await admin.identity.updateSignInPolicy({ body: { data: { stepUp: ['credentials'], stepUpMinutes: 1 } } })
-    await admin.credentials.createSchema({
-      query: { resourceIdentifier: 'example.link', resourceVersion: '1.0.0' },
-      body: {
-        data: {
-          uri: 'https://plant.example/credentials/any',
-          schema: { type: 'object', properties: { user: { type: 'string', title: 'User' } } },
-        },
-      },
-    })
+    await requireStepUpForCredentials(admin)
     await until('the sign-in is older than one minute', () => Date.now() - janeSignInAt > 61_000)
-    await follow(janePage, '/credentials?add=yes')
-    await janePage.getByRole('dialog').getByLabel('Name').fill('line 1')
-    await janePage.getByLabel('IP addresses').fill('192.0.2.0/24')
-    await button(janePage, 'Save').click()
+    await createCredential(janePage, 'line 1')
     const stepUp = janePage.getByRole('dialog', { name: 'Confirm your identity' })
     await stepUp.getByText('You sign in with an identity provider.').waitFor()
     await assertAxeCleanEverywhere(janePage, 'step-up dialog with an identity provider')
