@@ -100,6 +100,37 @@ describe('sign-in with an identity provider in the console', () => {
     provider.register({ ...created, logoutUri: `${platform.baseUrl}/` })
   })
 
+  test('keeps a mapping that another administrator adds at the same time', async () => {
+    const [{ id, mappings } = assert.fail('no provider')] = (await admin.identity.listIdentityProviders({ query: {} }))
+      .data
+    const values = async () =>
+      (await admin.identity.readIdentityProvider({ params: { id } })).data.mappings.map(({ value }) => value)
+    const path = '**/identity-providers/*'
+    let others = 0
+    await adminPage.route(path, async (route) => {
+      if (route.request().method() === 'PATCH' && others++ === 0) {
+        const data = { mappings: [...mappings, { value: 'night-shift', role: 'viewer' }] }
+        await admin.identity.updateIdentityProvider({ params: { id }, body: { data } })
+      }
+      await route.continue()
+    })
+    await button(adminPage, 'Add mapping').click()
+    const dialog = adminPage.getByRole('dialog', { name: 'Add mapping' })
+    await dialog.getByLabel('Value of the groups claim').fill('early-shift')
+    await dialog.getByRole('button', { name: 'Add mapping' }).click()
+    await dialog.getByRole('alert').getByText('precondition_failed').waitFor()
+    assert.deepEqual(await values(), ['key-holders', 'night-shift'])
+    await dialog.getByRole('button', { name: 'Add mapping' }).click()
+    await adminPage.getByRole('cell', { name: 'early-shift', exact: true }).waitFor()
+    assert.deepEqual(await values(), ['key-holders', 'night-shift', 'early-shift'])
+
+    await adminPage.unroute(path)
+    await button(adminPage, 'Remove the mapping of early-shift to viewer').click()
+    await adminPage.getByRole('dialog').getByRole('button', { name: 'Remove' }).click()
+    await adminPage.getByRole('cell', { name: 'early-shift', exact: true }).waitFor({ state: 'hidden' })
+    assert.deepEqual(await values(), ['key-holders', 'night-shift'])
+  })
+
   test('signs in with the identity provider, and shows it in the account and in the list of users', async () => {
     await janePage.goto('/console/account')
     await button(janePage, 'Sign in').click()
