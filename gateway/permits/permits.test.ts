@@ -5,6 +5,7 @@ import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'no
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, before, beforeEach, describe, test } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
 import { Server, ServerCredentials } from '@grpc/grpc-js'
 import type { SignedReceipt } from '@millwright/api/receipt.ts'
 import { verifyReceipt } from '@millwright/api/receipt-signature.ts'
@@ -19,6 +20,7 @@ import { type RunningGateway, startGateway } from '../gateway.ts'
 import { createLog } from '../log.ts'
 import { Registry } from '../registry/registry.ts'
 import { settingsFor, TestCloud, temporaryFolder, until } from '../testing.ts'
+import { readBudget } from './budget-file.ts'
 import { GatewayPermits } from './gateway-permits.ts'
 import { permitService } from './permit-service.ts'
 
@@ -130,6 +132,7 @@ describe('permits', () => {
   beforeEach(() => setBudget({}))
 
   async function run(id: string, device: { port: number }, rounds: number) {
+    const reported = cloud.callsOf('reportLinks').length
     const link = await startLink(knockingLink(id, { port: device.port, rounds }), {
       registry: `127.0.0.1:${gateway.registryPort}`,
       logLevel: 'silent',
@@ -137,6 +140,7 @@ describe('permits', () => {
     const isListed = () =>
       cloud
         .callsOf('reportLinks')
+        .slice(reported)
         .some(({ body }) =>
           body.data.links.some(
             (one: { appInstanceId: string; state: string }) => one.appInstanceId === id && one.state === 'running',
@@ -148,9 +152,8 @@ describe('permits', () => {
   /** Changes the budget and waits until the gateway uses it. */
   async function applyBudget(budget: object) {
     setBudget(budget)
-    using device = await udpDevice()
-    await using _link = await run('reloading', device, 1)
-    await endOf(scan('reloading', '10.1.9.1'))
+    const expected = await readBudget(join(home, 'budget.json'))
+    await until(() => isDeepStrictEqual(gateway.status().budget, expected))
   }
   const scan = (id: string, range: string) =>
     cloud.offer('discovery', {
