@@ -209,7 +209,7 @@ test('ends the event stream of a disabled user within about a second, with the r
 })
 
 test('ends an event stream when its token expires, with the reason as the last message', async () => {
-  await using hub = await testHub({ tokenLifetimeSeconds: 4 })
+  await using hub = await testHub({ tokenLifetimeSeconds: 8 })
   const base = await hub.listen()
   const { token } = await hub.as('administrator')
   using reader = await EventReader.open(base, { token, query: { types: 'none' } })

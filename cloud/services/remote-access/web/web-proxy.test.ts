@@ -233,7 +233,7 @@ describe('requests', () => {
     request.destroy()
   })
 
-  test('a download of 200 MB needs little memory, also with a slow reader', { timeout: 120_000 }, async () => {
+  test('a download of 200 MB needs little memory, also with a slow reader', { timeout: 300_000 }, async () => {
     const block = Buffer.alloc(1024 * 1024, 'x')
     let sent = 0
     await using device = await startDevice((_request, response) => {
@@ -270,7 +270,7 @@ describe('requests', () => {
     assert.ok(highest < 150 * 1024 * 1024, `memory grew by ${highest} bytes`)
   })
 
-  test('an upload waits for a device that reads slowly', { timeout: 60_000 }, async () => {
+  test('an upload waits for a device that reads slowly', { timeout: 300_000 }, async () => {
     const { promise: mayRead, resolve: startReading } = Promise.withResolvers<void>()
     let received = 0
     await using device = await startDevice(async (request, response) => {
