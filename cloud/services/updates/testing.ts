@@ -209,8 +209,16 @@ export async function until<Value>(
   }
 }
 
-/** Makes the executor continue all campaigns now, as it does after some seconds. */
+/**
+ * Makes the executor continue all campaigns now, as it does after some seconds. The first round can end with a run that
+ * started before this call and does not use the latest changes. The second round ends with a later run.
+ */
 export async function tick(hub: TestHub): Promise<void> {
+  await continueCampaigns(hub)
+  await continueCampaigns(hub)
+}
+
+async function continueCampaigns(hub: TestHub): Promise<void> {
   const { tasks, database } = hub.contextOf('updates')
   await database.transaction(hub.tenant, async (tx) => {
     const page = { limit: updateLimits.openCampaigns, offset: 0 }
