@@ -119,10 +119,10 @@ describe('CMS signatures', () => {
     const others = Array.from({ length: 13 }, () => createCertificate('Loop', options))
     const own = createCertificate('Own', { issuer: loop })
     const signature = signCms(content, { signer: own, certificates: [loop, ...others] })
-    const started = performance.now()
+    const before = process.cpuUsage()
     assert.equal(check(signature, { anchors: [anchorOf(root)] }).state, 'untrusted')
     assert.equal(check(signature, { anchors: [anchorOf(loop)] }).state, 'valid')
-    assert.ok(performance.now() - started < 5_000)
+    assert.ok(process.cpuUsage(before).user < 5_000_000)
   })
 
   test('refuses a trust anchor with a large RSA exponent', () => {

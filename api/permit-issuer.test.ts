@@ -50,11 +50,16 @@ function mostPerSecond(timesMs: readonly number[]): number {
 }
 
 describe('rates', () => {
-  test('one device gets at most its rate in any second, in equal intervals', async () => {
+  test('one device gets at most its rate in any second, in equal intervals', async (t) => {
+    // The times are those that the issuer reads from the clock. A clock that is read later, in the callback, also measures
+    // how long the operating system stops a process of a busy machine.
+    let readMs = 0
+    const now = performance.now.bind(performance)
+    t.mock.method(performance, 'now', () => (readMs = now()))
     const issuer = new PermitIssuer(budgetOf({ perDevice: { datagramsPerSecond: 40 } }))
     const times: number[] = []
     const take = async () => {
-      await issuer.take(requestOf('10.0.0.1'), { signal: open(), onGranted: () => times.push(performance.now()) })
+      await issuer.take(requestOf('10.0.0.1'), { signal: open(), onGranted: () => times.push(readMs) })
     }
     await Promise.all(Array.from({ length: 48 }, take))
     assert.ok(mostPerSecond(times) <= 40, `${mostPerSecond(times)}`)

@@ -209,6 +209,8 @@ export const gatewayTunnelProtocol = 'millwright.gateway-tunnel.v1'
 const params = closed({ id: Uuid })
 const group = closed({ accessGroup: Type.String({ minLength: 1, maxLength: 128 }) })
 const gateway = closed({ gatewayId: Uuid })
+/** Only switching on requires a confirmation, so that a user can stop remote access without delay. */
+const switchedOn = 'The sign-in policy can require a recent sign-in of users to switch it on (`remote-access`).'
 const Switch = closed({ isEnabled: Type.Boolean() })
 const sessionErrors = ['not_found', 'conflict', 'forbidden'] as const
 
@@ -415,10 +417,11 @@ export const remoteAccess = contract({
       method: 'PUT',
       path: '/switch',
       summary: 'Switch remote access on or off for the tenant',
-      description: 'When it is switched off, all sessions end immediately.',
+      description: `When it is switched off, all sessions end immediately. ${switchedOn}`,
       access: 'glb_access_manage',
       body: data(Switch),
       answers: { 200: data(Switch) },
+      errors: ['step_up_required'],
     },
     listGateways: {
       method: 'GET',
@@ -432,12 +435,12 @@ export const remoteAccess = contract({
       method: 'PUT',
       path: '/gateways/{gatewayId}/switch',
       summary: 'Switch remote access through a gateway on or off',
-      description: 'When it is switched off, all sessions of the gateway end immediately.',
+      description: `When it is switched off, all sessions of the gateway end immediately. ${switchedOn}`,
       access: 'glb_gateway_manage',
       params: gateway,
       body: data(Switch),
       answers: { 200: data(RemoteGateway) },
-      errors: ['not_found'],
+      errors: ['not_found', 'step_up_required'],
     },
     listHostKeys: {
       method: 'GET',

@@ -388,8 +388,7 @@ describe('indexes of frequent statements', () => {
 
   for (const [what, work] of Object.entries(paths)) {
     test(`uses an index for ${what}`, async () => {
-      // Background tasks of the other tenant can send statements at the same time.
-      const sent = (await hub.statements(work)).filter(({ values }) => values[0] !== ids.neighbour)
+      const sent = await hub.statements(work)
       assert.ok(sent.length > 0, 'nothing was looked at')
       // A path that sends a statement many times, for example per task, sends it with similar values.
       for (const statements of Map.groupBy(sent, ({ text }) => text).values()) {
@@ -566,7 +565,7 @@ describe('indexes of frequent statements', () => {
         clientSecret: made.data.clientSecret,
       }
     })
-    return { ...ids, neighbour: neighbour.tenantId, gateway: (await enrolledGateway(hub, admin)).id }
+    return { ...ids, gateway: (await enrolledGateway(hub, admin)).id }
   }
 })
 

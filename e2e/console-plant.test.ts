@@ -26,7 +26,7 @@ const environment = {
   MILLWRIGHT_GATEWAY_PROXY_PORT: '0',
 }
 /** The time limit for a scan of the simulated plant on a busy machine. */
-const scanMs = 90_000
+const scanMs = 240_000
 
 describe('start page, inbox and assets in the console', () => {
   const folder = temporaryFolder()

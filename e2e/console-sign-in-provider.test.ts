@@ -14,6 +14,7 @@ import {
   signOut,
 } from './console.ts'
 import { type Caller, callerOf, type Platform, startPlatform, temporaryFolder, until } from './platform.ts'
+import { createCredential, requireStepUpForCredentials } from './step-up.ts'
 
 describe('sign-in with an identity provider in the console', () => {
   const folder = temporaryFolder()
@@ -99,6 +100,37 @@ describe('sign-in with an identity provider in the console', () => {
     provider.register({ ...created, logoutUri: `${platform.baseUrl}/` })
   })
 
+  test('keeps a mapping that another administrator adds at the same time', async () => {
+    const [{ id, mappings } = assert.fail('no provider')] = (await admin.identity.listIdentityProviders({ query: {} }))
+      .data
+    const values = async () =>
+      (await admin.identity.readIdentityProvider({ params: { id } })).data.mappings.map(({ value }) => value)
+    const path = '**/identity-providers/*'
+    let others = 0
+    await adminPage.route(path, async (route) => {
+      if (route.request().method() === 'PATCH' && others++ === 0) {
+        const data = { mappings: [...mappings, { value: 'night-shift', role: 'viewer' }] }
+        await admin.identity.updateIdentityProvider({ params: { id }, body: { data } })
+      }
+      await route.continue()
+    })
+    await button(adminPage, 'Add mapping').click()
+    const dialog = adminPage.getByRole('dialog', { name: 'Add mapping' })
+    await dialog.getByLabel('Value of the groups claim').fill('early-shift')
+    await dialog.getByRole('button', { name: 'Add mapping' }).click()
+    await dialog.getByRole('alert').getByText('precondition_failed').waitFor()
+    assert.deepEqual(await values(), ['key-holders', 'night-shift'])
+    await dialog.getByRole('button', { name: 'Add mapping' }).click()
+    await adminPage.getByRole('cell', { name: 'early-shift', exact: true }).waitFor()
+    assert.deepEqual(await values(), ['key-holders', 'night-shift', 'early-shift'])
+
+    await adminPage.unroute(path)
+    await button(adminPage, 'Remove the mapping of early-shift to viewer').click()
+    await adminPage.getByRole('dialog').getByRole('button', { name: 'Remove' }).click()
+    await adminPage.getByRole('cell', { name: 'early-shift', exact: true }).waitFor({ state: 'hidden' })
+    assert.deepEqual(await values(), ['key-holders', 'night-shift'])
+  })
+
   test('signs in with the identity provider, and shows it in the account and in the list of users', async () => {
     await janePage.goto('/console/account')
     await button(janePage, 'Sign in').click()
@@ -126,21 +158,9 @@ describe('sign-in with an identity provider in the console', () => {
   })
 
   test('confirms the identity at the provider in another window, and continues on the same page', async () => {
-    await admin.identity.updateSignInPolicy({ body: { data: { stepUp: ['credentials'], stepUpMinutes: 1 } } })
-    await admin.credentials.createSchema({
-      query: { resourceIdentifier: 'example.link', resourceVersion: '1.0.0' },
-      body: {
-        data: {
-          uri: 'https://plant.example/credentials/any',
-          schema: { type: 'object', properties: { user: { type: 'string', title: 'User' } } },
-        },
-      },
-    })
+    await requireStepUpForCredentials(admin)
     await until('the sign-in is older than one minute', () => Date.now() - janeSignInAt > 61_000)
-    await follow(janePage, '/credentials?add=yes')
-    await janePage.getByRole('dialog').getByLabel('Name').fill('line 1')
-    await janePage.getByLabel('IP addresses').fill('192.0.2.0/24')
-    await button(janePage, 'Save').click()
+    await createCredential(janePage, 'line 1')
     const stepUp = janePage.getByRole('dialog', { name: 'Confirm your identity' })
     await stepUp.getByText('You sign in with an identity provider.').waitFor()
     await assertAxeCleanEverywhere(janePage, 'step-up dialog with an identity provider')

@@ -15,6 +15,7 @@ import {
   submitSignIn,
 } from './console.ts'
 import { type Caller, callerOf, type Platform, startPlatform, temporaryFolder, until } from './platform.ts'
+import { createCredential, requireStepUpForCredentials } from './step-up.ts'
 
 const password = `the ${plantedWord} of a user`
 /** The time step of an authenticator app. */
@@ -312,25 +313,8 @@ describe('sign-in security in the console', () => {
     await page.context().close()
   })
 
-  /** Fills in and submits the form for new credentials. */
-  const createCredential = async (page: Page, name: string) => {
-    await follow(page, '/credentials?add=yes')
-    await page.getByRole('dialog').getByLabel('Name').fill(name)
-    await page.getByLabel('IP addresses').fill('192.0.2.0/24')
-    await button(page, 'Save').click()
-  }
-
   test('requires the password before a credential is created, and then creates it', async () => {
-    await admin.identity.updateSignInPolicy({ body: { data: { stepUp: ['credentials'], stepUpMinutes: 1 } } })
-    await admin.credentials.createSchema({
-      query: { resourceIdentifier: 'example.link', resourceVersion: '1.0.0' },
-      body: {
-        data: {
-          uri: 'https://plant.example/credentials/any',
-          schema: { type: 'object', properties: { user: { type: 'string', title: 'User' } } },
-        },
-      },
-    })
+    await requireStepUpForCredentials(admin)
     await until('the sign-in is older than one minute', () => Date.now() - oldSignInAt > 61_000)
     const stepUp = oldPage.getByRole('dialog', { name: 'Confirm your identity' })
     await createCredential(oldPage, 'line 1')

@@ -22,12 +22,23 @@ export async function watchReachability(context: BrowserContext): Promise<void> 
   await context.addInitScript(installReachability)
 }
 
-/** Clicks with the mouse at the centre of the element, as a person does. */
+/** The time in which a control, menu or dialog moves, for example after the size of the window changed. */
+const moveMs = 30_000
+
+/**
+ * Clicks with the mouse at the centre of the element, as a person does. The element can still move, for example after the
+ * size of the window changed or a list was loaded again. Playwright clicks when the element does not move, and clicks again
+ * if another element got the click.
+ */
 export async function clickAsPerson(target: Locator): Promise<void> {
   await target.waitFor()
-  assert.equal(await target.evaluate(faultOf), undefined)
-  const box = (await target.boundingBox()) ?? assert.fail('the element has no box')
-  await target.page().mouse.click(box.x + box.width / 2, box.y + box.height / 2)
+  let fault = await target.evaluate(faultOf)
+  for (const deadline = performance.now() + moveMs; fault !== undefined && performance.now() < deadline; ) {
+    await delay(50)
+    fault = await target.evaluate(faultOf)
+  }
+  assert.equal(fault, undefined)
+  await target.click()
 }
 
 export async function isReachable(target: Locator): Promise<boolean> {
@@ -38,9 +49,6 @@ export async function isReachable(target: Locator): Promise<boolean> {
 export function overlayOf(page: Page): Locator {
   return page.locator('dialog[open], .menu:popover-open').last()
 }
-
-/** The time in which a menu or dialog moves after the size of the window changed. */
-const moveMs = 5_000
 
 /** Checks the open menu or dialog, and every control in it that can be clicked. */
 export async function assertOverlayReachable(page: Page, where: string): Promise<void> {

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { once } from 'node:events'
 import { chownSync, existsSync, statSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { freePort } from '@millwright/api/port-testing.ts'
 import { isRoot, nobody } from '@millwright/cloud/platform/postgres/testing.ts'
 import { secretIn } from '@millwright/cloud/platform/testing/secrets-shown.ts'
 import {
@@ -167,15 +166,6 @@ test('the platform is ready only after the first run is committed and the local 
   assert.notEqual(data[0]?.state, 'created')
   await until('the platform prints that it is ready', () => program.stdout().includes('is ready after'))
 })
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
-}
 
 /** The Node binary of this machine, which may be older than the Node version of the product. */
 const node = nodeOfMachine()

@@ -24,6 +24,16 @@ describe('the time limit of a step in the browser', () => {
     assert.equal(await link.evaluate((element, suffix) => element.textContent + suffix, '!'), 'Download!')
   })
 
+  test('the error of a step that waits for an element contains the address and the headings of the page', async () => {
+    const other = await page.context().newPage()
+    await other.setContent('<h1>Updates</h1><div role="alert">Connection lost</div>')
+    const waiting = other.getByText('New campaign').waitFor({ timeout: 100 })
+    const error = await waiting.catch((thrown: Error) => thrown)
+    for (const text of [error?.message, error?.stack])
+      assert.match(text ?? '', /Timeout 100ms exceeded.*Page: about:blank \["Updates","Connection lost"\]/s)
+    await other.close()
+  })
+
   test('a downloaded file has its content, and its steps have the limit', async () => {
     const [file] = await Promise.all([page.waitForEvent('download'), page.locator('a').click()])
     assert.ok(Object.hasOwn(file, 'path'))

@@ -3,7 +3,8 @@ import type { Browser, BrowserContext, Locator, Page } from 'playwright-core'
 /**
  * This file gives each step of a browser test a time limit. Playwright limits the steps that wait for an element, but not
  * those that run a function in the page, send a key, or read a downloaded file. If the browser does not respond, such a step
- * would block the test run without a message.
+ * would block the test run without a message. The error of a step that waits for an element also describes the page, because
+ * the cause of a rare failure cannot be found without it.
  */
 
 /** The time limit for one step. It is long, because a busy machine needs much more time than an idle one. */
@@ -75,6 +76,7 @@ function limitContext(context: BrowserContext, limitMs: number): void {
     // Each call creates a new locator, so the functions of their class are limited.
     const locators = Object.getPrototypeOf(page.locator('html'))
     limit(locators, 'locator', (locator) => limits.get((locator as Locator).page()) ?? stepTimeoutMs)
+    describePage(locators)
   })
 }
 
@@ -89,6 +91,43 @@ function limit(target: object, kind: keyof typeof unlimited, limitOf: (object: u
       return withinLimit(`${object}.${name}${functionText(input[0])}`, original.apply(this, input), limitOf(this))
     }
   }
+}
+
+/** The functions of a locator that wait for an element. */
+const waiting = ['waitFor', 'click', 'fill', 'check', 'press', 'selectOption'] as const
+
+/** The classes of locators whose errors describe the page already. */
+const describing = new WeakSet<object>()
+
+function describePage(locators: object): void {
+  if (describing.has(locators)) return
+  describing.add(locators)
+  for (const name of waiting) {
+    const original = (locators as Steps)[name]
+    if (original === undefined) throw new TypeError(`Playwright has no function locator.${name}`)
+    ;(locators as Steps)[name] = async function (this: unknown, ...input) {
+      try {
+        return await original.apply(this, input)
+      } catch (error) {
+        if (!(error instanceof Error)) throw error
+        // The stack contains the message, and is printed instead of it.
+        const { message, stack = message } = error
+        error.message += `\nPage: ${await pageState((this as Locator).page())}`
+        error.stack = stack.replace(message, () => error.message)
+        throw error
+      }
+    }
+  }
+}
+
+/** Returns the address of a page, and the start of its headings, messages and dialogs. */
+async function pageState(page: Page): Promise<string> {
+  const shown = () =>
+    [...document.querySelectorAll('h1, h2, [role=alert], [role=status], dialog[open]')]
+      .map((element) => (element.textContent ?? '').replaceAll(/\s+/g, ' ').trim().slice(0, 200))
+      .filter((text) => text !== '')
+  const texts = await withinLimit('the state of the page', page.evaluate(shown), 10_000).catch(String)
+  return `${page.url()} ${JSON.stringify(texts)}`
 }
 
 /** Returns the start of a function that runs in the page, so that the error names it. */

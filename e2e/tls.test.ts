@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
+import { freePort } from '@millwright/api/port-testing.ts'
 import { openBrowser } from './browser.ts'
 import { consoleOf } from './console.ts'
 import { callerOf, type Platform, startPlatformIn, temporaryFolder, until } from './platform.ts'
@@ -124,11 +124,3 @@ describe('npm start with TLS', () => {
     assert.match(tls.fingerprint, /^[0-9A-F:]{95}$/)
   })
 })
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}

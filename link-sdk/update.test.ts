@@ -175,7 +175,7 @@ describe('a link with updates and a client of another library', () => {
     assert.equal((await client.prepare({ ...other, device: Buffer.from('press 8') })).code, status.OK)
     canceling.abort()
     assert.equal((await first).code, status.CANCELLED)
-    const givenUpAt = performance.now() + 30_000
+    const givenUpAt = performance.now() + 120_000
     while (observed.transfers.length < 2) {
       assert.ok(performance.now() < givenUpAt)
       await delay(10)

@@ -22,7 +22,8 @@ type Handle = {
 
 /**
  * The maximum time between the last test and the end of the process. If handles are still open then, the process prints
- * them and ends. The results of the tests decide the exit code.
+ * them and ends. It also prints the resources of Node, because timers have no handle. The results of the tests decide the
+ * exit code.
  */
 const endMs = 30_000
 
@@ -42,7 +43,9 @@ process.on('message', ({ file, arrangement }: Assignment) => {
 
 process.on('disconnect', () => {
   setTimeout(() => {
-    console.error(`Handles are still open after the tests:\n${openHandles().map(described).join('\n')}`)
+    const resources = `  resources of Node: ${process.getActiveResourcesInfo().join(', ')}`
+    const handles = [...openHandles().map(described), resources]
+    console.error(`Handles are still open after the tests:\n${handles.join('\n')}`)
     process.exit()
   }, endMs).unref()
 })

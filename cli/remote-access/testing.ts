@@ -132,7 +132,7 @@ export class RemotePeer {
 
 /** Waits until a condition is true. */
 export async function until(what: string, condition: () => boolean): Promise<void> {
-  const deadline = performance.now() + 20_000
+  const deadline = performance.now() + 120_000
   while (!condition()) {
     assert.ok(performance.now() < deadline, `${what}: not in time`)
     await delay(5)

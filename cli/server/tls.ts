@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
-import { usageError } from '../output/error-report.ts'
+import { wholeNumber } from '../output/paging.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { collect } from '../session/platform-command.ts'
 
-type CreateOptions = { host?: string[]; days: string }
+type CreateOptions = { host?: string[]; days: number }
 
 const daysRule = { minimum: 1, maximum: 825, default: 397 }
 
@@ -16,7 +16,12 @@ export function addCommands(tls: Command, terminal: Terminal): void {
       'DNS name or IP address of the platform; repeatable (default: the names of the existing certificate, or localhost and this machine)',
       collect,
     )
-    .option('--days <number>', `validity in days, at most ${daysRule.maximum}`, String(daysRule.default))
+    .option(
+      '--days <number>',
+      `validity in days, at most ${daysRule.maximum}`,
+      wholeNumber(daysRule.minimum, daysRule.maximum),
+      daysRule.default,
+    )
     .addHelpText(
       'after',
       `
@@ -34,8 +39,6 @@ Examples:
 }
 
 async function create(terminal: Terminal, { host, days }: CreateOptions): Promise<void> {
-  if (!/^\d{1,4}$/.test(days) || Number(days) < daysRule.minimum || Number(days) > daysRule.maximum)
-    throw usageError(`--days must be a number from ${daysRule.minimum} to ${daysRule.maximum}, but is "${days}".`)
   const [{ readCloudConfiguration }, { createHome }, { createLocalCertificate }] = await Promise.all([
     import('@millwright/cloud/settings.ts'),
     import('@millwright/cloud/start.ts'),
@@ -43,7 +46,7 @@ async function create(terminal: Terminal, { host, days }: CreateOptions): Promis
   ])
   const configuration = readCloudConfiguration({ ...terminal.environment })
   const home = await createHome(configuration.home)
-  const created = await createLocalCertificate({ home, hosts: host, days: Number(days) })
+  const created = await createLocalCertificate({ home, hosts: host, days })
   const firstName = created.hosts.find((name) => !name.startsWith('*.')) ?? 'localhost'
   const address = configuration.baseUrl ?? `https://${firstName}:${configuration.port}`
   await terminal.print(

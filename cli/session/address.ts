@@ -1,3 +1,4 @@
+import { unknownAuthorityCodes } from '@millwright/api/certificate-authority.ts'
 import { CommandError, exitCodes, usageError } from '../output/error-report.ts'
 
 const loopback = /^(localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
@@ -26,13 +27,8 @@ const unknownAuthority = {
   next: 'name the file of its authority: millwright login <url> --authority authority.pem, or set MILLWRIGHT_AUTHORITY',
 }
 
-/** The errors of a certificate, with the next step. */
+/** The other errors of a certificate, with the next step. */
 const certificateErrors: Readonly<Record<string, { reason: string; next: string }>> = {
-  SELF_SIGNED_CERT_IN_CHAIN: unknownAuthority,
-  DEPTH_ZERO_SELF_SIGNED_CERT: unknownAuthority,
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: unknownAuthority,
-  UNABLE_TO_GET_ISSUER_CERT: unknownAuthority,
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: unknownAuthority,
   CERT_HAS_EXPIRED: { reason: 'has expired', next: 'renew the certificate, or correct the clock of this machine' },
   CERT_NOT_YET_VALID: { reason: 'is not valid yet', next: 'correct the clock of this machine' },
   ERR_TLS_CERT_ALTNAME_INVALID: {
@@ -44,8 +40,8 @@ const certificateErrors: Readonly<Record<string, { reason: string; next: string 
 /** Returns the error for a failed connection. */
 export function unreachable(url: string, error: unknown): CommandError {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
-  const { code, message } = cause as NodeJS.ErrnoException
-  const untrusted = certificateErrors[code ?? '']
+  const { code = '', message } = cause as NodeJS.ErrnoException
+  const untrusted = unknownAuthorityCodes.has(code) ? unknownAuthority : certificateErrors[code]
   if (untrusted !== undefined) {
     const { reason, next } = untrusted
     return new CommandError(`The certificate of ${url} ${reason} (${code}).`, {
@@ -54,7 +50,7 @@ export function unreachable(url: string, error: unknown): CommandError {
       cause: error,
     })
   }
-  return new CommandError(`The platform at ${url} is not reachable (${code ?? message}).`, {
+  return new CommandError(`The platform at ${url} is not reachable (${code || message}).`, {
     exitCode: exitCodes.unreachable,
     next: 'check the address and that the platform is running, or run millwright doctor',
     cause: error,

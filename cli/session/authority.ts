@@ -1,18 +1,16 @@
-import { X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
+import { authorityIn, pemCertificatesIn } from '@millwright/api/certificate-authority.ts'
 import { usageError } from '../output/error-report.ts'
-
-const pemCertificate = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g
 
 /** Reads the certificates of an authority from a PEM file. */
 export async function readAuthority(file: string): Promise<string> {
   const text = await readFile(file, 'utf8').catch(({ code }: NodeJS.ErrnoException) => {
     throw usageError(`The authority ${file} cannot be read (${code}).`, 'check the path of the file')
   })
-  const certificates = text.match(pemCertificate) ?? []
-  if (certificates.length > 0 && certificates.every(isCertificate)) return `${certificates.join('\n')}\n`
+  const authority = authorityIn(text)
+  if (authority !== undefined) return authority
   throw usageError(
     `${file} is not a certificate in PEM format.`,
     'use the file authority.pem of millwright tls create, or the certificate of the authority of your company',
@@ -28,14 +26,6 @@ export async function authorityOfHome(home: string): Promise<string | undefined>
 export function trustAuthority(pem: string | undefined): void {
   if (pem === undefined) return
   const trusted = getCACertificates('default')
-  const missing = (pem.match(pemCertificate) ?? []).filter((certificate) => !trusted.includes(certificate))
+  const missing = pemCertificatesIn(pem).filter((certificate) => !trusted.includes(certificate))
   if (missing.length > 0) setDefaultCACertificates([...trusted, ...missing])
-}
-
-function isCertificate(pem: string): boolean {
-  try {
-    return new X509Certificate(pem).subject !== undefined
-  } catch {
-    return false
-  }
 }

@@ -36,7 +36,7 @@ export class Attempts {
   readonly #entries = new LruMap<Entry>(mostRemembered)
   readonly #now: () => number
 
-  constructor(now: () => number = Date.now) {
+  constructor(now: () => number = () => Date.now()) {
     this.#now = now
   }
 

@@ -74,6 +74,8 @@ export const limits = {
   streamBytes: 64 * 1024,
   /** How long a shutdown waits for readers of streams to read the last data. */
   streamDrainMs: 2_000,
+  /** How long a shutdown waits for the first request of a connection. */
+  firstRequestMs: 500,
   /** How long a shutdown waits for accepted requests. */
   drainMs: 5_000,
 } as const

@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import type { TLSSocket } from 'node:tls'
+import { authorityIn, pemCertificatesIn, unknownAuthorityCodes } from '@millwright/api/certificate-authority.ts'
 import type { GatewayConfig } from '@millwright/api/onboarding.ts'
 import { SetupError } from '../setup-error.ts'
 
@@ -21,8 +22,6 @@ export type PlatformTrust = {
 export class UntrustedPlatformError extends Error {
   override readonly name = 'UntrustedPlatformError'
 }
-
-const certificatePattern = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g
 
 /** Reads `tls` of a configuration file. The authority is a PEM text, or a path relative to the file. */
 export async function readTrust(
@@ -51,19 +50,11 @@ async function authorityOf(given: string, configFile: string): Promise<string> {
           `${path} cannot be read (${code}): tls.authority in ${configFile} must be the path of a PEM file, relative to this file, or the PEM text.`,
         )
       })
-  const certificates = text.match(certificatePattern) ?? []
-  if (certificates.length > 0 && certificates.every(isCertificate)) return `${certificates.join('\n')}\n`
+  const authority = authorityIn(text)
+  if (authority !== undefined) return authority
   throw new SetupError(
     `${isText ? `tls.authority in ${configFile}` : path} is not a certificate in PEM format: copy the certificate of the authority of the platform there.`,
   )
-}
-
-function isCertificate(pem: string): boolean {
-  try {
-    return new X509Certificate(pem).subject !== undefined
-  } catch {
-    return false
-  }
 }
 
 function fingerprintOf(given: string, configFile: string): string {
@@ -85,7 +76,7 @@ export function trustText(baseUrl: string, { authority, fingerprint }: PlatformT
 }
 
 function authorityNames(pem: string): string[] {
-  return (pem.match(certificatePattern) ?? []).map((one) => {
+  return pemCertificatesIn(pem).map((one) => {
     const { subject, fingerprint256 } = new X509Certificate(one)
     return /^CN=(.+)$/m.exec(subject)?.[1] ?? fingerprint256
   })
@@ -122,18 +113,6 @@ function colons(fingerprint: string): string {
   return fingerprint.toUpperCase().replace(/([0-9A-F]{2})(?=[0-9A-F])/g, '$1:')
 }
 
-const unknownAuthority = new Set([
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-  'UNABLE_TO_GET_ISSUER_CERT',
-  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'CERT_SIGNATURE_FAILURE',
-  'INVALID_CA',
-  'CERT_UNTRUSTED',
-  'CERT_REJECTED',
-])
-
 /** Returns the error of a connection attempt. For an error of the certificate, it explains what to do. */
 export function connectionError(error: unknown, host: string, { authority }: PlatformTrust = {}): unknown {
   const { code, cert } = error as NodeJS.ErrnoException & { cert?: { subjectaltname?: string } }
@@ -143,9 +122,9 @@ export function connectionError(error: unknown, host: string, { authority }: Pla
     if (code === 'CERT_NOT_YET_VALID') return early(host)
     if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
       return `The certificate of ${host} is for other names (${cert?.subjectaltname ?? 'none'}). Use one of these names in baseUrl of gateway-config.json, or create a certificate for this name.`
-    if (unknownAuthority.has(code) && authority !== undefined)
+    if (unknownAuthorityCodes.has(code) && authority !== undefined)
       return `The certificate of ${host} is not from the authority in gateway-config.json (${code}). Check the address, or write the authority of the platform to tls.authority.`
-    if (unknownAuthority.has(code))
+    if (unknownAuthorityCodes.has(code))
       return `The certificate of ${host} is not from an authority that this machine trusts (${code}). Write the authority or the fingerprint of the platform to tls in gateway-config.json.`
     if (code === 'ERR_SSL_WRONG_VERSION_NUMBER' || code === 'ERR_SSL_PACKET_LENGTH_TOO_LONG' || code === 'EPROTO')
       return `${host} does not answer with TLS (${code}). Check the protocol and the port of baseUrl in gateway-config.json.`

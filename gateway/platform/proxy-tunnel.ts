@@ -2,7 +2,7 @@ import { type ClientRequest, request as httpRequest } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { isIPv6, type Socket } from 'node:net'
 
-/** The time limit of the connection through the proxy. */
+/** The time limit of the connection to the proxy and of its response. */
 const connectMs = 10_000
 
 type Target = { protocol: string; hostname: string; port?: string | null | undefined }
@@ -28,15 +28,17 @@ export async function openProxyTunnel(proxy: URL, target: Target): Promise<Socke
     },
   })
   return new Promise((resolve, reject) => {
-    request.setTimeout(connectMs, () => request.destroy(new Error('The HTTP proxy does not answer')))
+    // The timeout of the socket would start after the connection to the proxy, and again with each part of the response.
+    const timer = setTimeout(() => request.destroy(new Error('The HTTP proxy does not answer')), connectMs)
+    request.on('close', () => clearTimeout(timer))
     request.on('error', reject)
     request.on('response', ({ statusCode }) => {
       request.destroy()
       reject(new Error(`The HTTP proxy responded with HTTP status ${statusCode}`))
     })
     request.on('connect', ({ statusCode }, socket: Socket, head) => {
+      clearTimeout(timer)
       if (statusCode === 200) {
-        socket.setTimeout(0)
         if (head.length > 0) socket.unshift(head)
         resolve(socket)
       } else {

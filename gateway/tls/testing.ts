@@ -69,7 +69,7 @@ export async function unaryError({ target, method, request, tls }: Unary): Promi
   const { path, requestSerialize, responseDeserialize } = method
   try {
     return await new Promise((resolve) => {
-      const deadline = Date.now() + 20_000
+      const deadline = Date.now() + 60_000
       client.makeUnaryRequest(path, requestSerialize, responseDeserialize, request as never, { deadline }, (error) =>
         resolve(error ?? undefined),
       )

@@ -67,7 +67,7 @@ class TestPlant implements AsyncDisposable {
 
   /** Waits until a device responds, and returns its report. */
   async reportAfterRestart(device: object) {
-    const givenUpAt = performance.now() + 30_000
+    const givenUpAt = performance.now() + 120_000
     for (;;) {
       const report = await this.report(device)
       if (!('code' in report)) return report

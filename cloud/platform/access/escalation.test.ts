@@ -6,7 +6,7 @@ import { type Rights, rightsOf } from './rights.ts'
 import { changeAccess, deletePrincipal, insertAccessGroup, insertGrant, updatePrincipal } from './store.ts'
 import { givenUser, revoke, testSite } from './testing.ts'
 
-const limits = { timeout: 30_000 }
+const limits = { timeout: 300_000 }
 
 function holding(role: keyof typeof builtInRoles, accessGroupId: string | null = null): { rights: Rights } {
   return { rights: rightsOf([{ accessGroupId, permissions: builtInRoles[role].permissions }]) }

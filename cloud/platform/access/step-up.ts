@@ -1,5 +1,8 @@
 import { Problem } from '@millwright/api/problem.ts'
+import type { StepUpAction } from '@millwright/api/sign-in-limits.ts'
+import type { Handle } from '../database/database.ts'
 import type { Caller } from './caller.ts'
+import { getSignInPolicy } from './sign-in-policy-store.ts'
 
 /**
  * Throws `step_up_required` unless the person signed in or confirmed their identity in the last minutes (RFC 9470).
@@ -16,6 +19,15 @@ export function requireRecentSignIn({ principal, token }: Pick<Caller, 'principa
       ? 'The time of your last sign-in is not known'
       : `Your last sign-in is more than ${minutes} ${minutes === 1 ? 'minute' : 'minutes'} ago`
   throw stepUpRequired(description, maxAgeSeconds)
+}
+
+/**
+ * Applies the sign-in policy to an operation that is dangerous only with some bodies, and is therefore not marked in its
+ * contract. The front applies the policy to marked operations.
+ */
+export async function requireStepUp(handle: Handle, caller: Caller, action: StepUpAction): Promise<void> {
+  const { stepUp, stepUpMinutes } = await getSignInPolicy(handle)
+  if (stepUp.includes(action)) requireRecentSignIn(caller, stepUpMinutes)
 }
 
 /** Creates the problem that asks the person to prove their identity again. */

@@ -295,7 +295,12 @@ test('closes despite a connection that is still in use, and closes that connecti
   await using hub = await testHub()
   const database = new Database({ address: hub.database.app, server: hub.database.server, connections: 2, waitMs: 100 })
   const { promise, resolve } = Promise.withResolvers<void>()
-  const forgotten = database.transaction(hub.tenant, () => promise)
+  const begun = Promise.withResolvers<void>()
+  const forgotten = database.transaction(hub.tenant, () => {
+    begun.resolve()
+    return promise
+  })
+  await begun.promise
   await database.close()
   assert.equal(database.inUse, 1)
   resolve()

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { accessSync, constants } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { freePort } from '@millwright/api/port-testing.ts'
 import { type TestHub, testHub } from '../testing/hub.ts'
 import { inspectServer } from './binding.ts'
 import { Database } from './database.ts'
@@ -90,15 +90,6 @@ async function startPooler(path: string, hub: TestHub) {
       await rm(folder, { recursive: true })
     },
   }
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number }
-      server.close(() => resolve(port))
-    })
-  })
 }
 
 function isExecutable(path: string): boolean {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { connect } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import type { Contract } from '@millwright/api/contract.ts'
@@ -361,6 +362,18 @@ test('sends deprecation headers for a deprecated prefix of a service in another 
   assert.equal(answer.status, 200)
   assert.match(answer.headers.get('deprecation') ?? '', /^@\d{10}$/)
   assert.equal(answer.headers.get('link'), '</inventory/v2/assets>; rel="successor-version"')
+})
+
+test('closes a connection on which no request has arrived when the platform stops', { timeout: 120_000 }, async () => {
+  await using hub = await testHub({ ownProcesses: true })
+  const base = await hub.listen()
+  const unused = connect({ port: Number(new URL(base).port), host: '127.0.0.1' })
+  await once(unused, 'connect')
+  // The server accepts connections in order, so it has accepted the unused connection before this request.
+  assert.equal((await fetch(`${base}/healthz`)).status, 200)
+  const closed = once(unused.resume(), 'close')
+  await hub.clouds.at(-1)?.close()
+  await closed
 })
 
 /** Sends these lines as a request and returns all received bytes. */

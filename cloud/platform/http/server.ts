@@ -134,6 +134,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   })
   answerUnrouted(app, new PathTable(served, options.pages), options.limitUnrouted)
   closeAnsweredConnections(app)
+  closeUnusedConnections(app, options.tls === undefined ? 'connection' : 'secureConnection')
   const complete = (request: FastifyRequest, status: number) => {
     const answered = {
       requestId: request.id,
@@ -228,6 +229,26 @@ function closeAnsweredConnections(app: FastifyInstance): void {
   app.addHook('onSend', (_request, reply, _payload, done) => {
     if (stops) reply.header('connection', 'close')
     done()
+  })
+}
+
+/**
+ * Closes connections on which no request has arrived a short time after the server stops. Browsers open such connections in
+ * advance. The HTTP library closes only connections that have answered a request, so the others would delay the stop.
+ */
+function closeUnusedConnections(app: FastifyInstance, opened: 'connection' | 'secureConnection'): void {
+  const unused = new Set<TcpSocket>()
+  const use = ({ socket }: IncomingMessage) => unused.delete(socket)
+  app.server.on(opened, (connection: TcpSocket) => {
+    unused.add(connection)
+    connection.once('close', () => unused.delete(connection))
+  })
+  app.server.on('request', use)
+  app.server.on('upgrade', use)
+  app.addHook('preClose', async () => {
+    setTimeout(() => {
+      for (const connection of unused) connection.destroy()
+    }, limits.firstRequestMs).unref()
   })
 }
 

@@ -466,7 +466,7 @@ test('runs a periodic task once after its pause for all signals during the pause
     hub,
     {
       tidy: {
-        periodic: { everyMs: 10 * minuteMs, wakeOn: 'dirt', minPauseMs: 200 },
+        periodic: { everyMs: 10 * minuteMs, wakeOn: 'dirt', minPauseMs: 2_000 },
         run: async () => void seen.push(dirt),
       },
     },

@@ -15,7 +15,7 @@ import {
   withdrawApplication,
 } from './tenants.ts'
 
-const limits = { timeout: 30_000 }
+const limits = { timeout: 300_000 }
 
 function uniqueName(): string {
   return `t${v7()}`

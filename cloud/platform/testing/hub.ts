@@ -14,6 +14,7 @@ import {
 import type { Contract } from '@millwright/api/contract.ts'
 import { contracts } from '@millwright/api/contracts.ts'
 import type { BuiltInRoleName } from '@millwright/api/permission.ts'
+import { validate as isUuid } from 'uuid'
 import { type Cloud, type CloudOptions, openCloud } from '../../cloud.ts'
 import { claimsFor, signToken } from '../../services/identity/oauth/access-token.ts'
 import { KeyRing } from '../../services/identity/signing-keys/signing-keys.ts'
@@ -327,16 +328,28 @@ export class TestHub {
     }
   }
 
-  /** Returns the statements that the work sends. */
+  /**
+   * Returns the statements that the work sends. Background tasks of other tenants can send statements at the same time, so
+   * these do not count.
+   */
   async statements(work: () => Promise<unknown>): Promise<{ text: string; values: readonly unknown[] }[]> {
     const sent: { text: string; values: readonly unknown[] }[] = []
-    const stops = this.#processes.pools.map((pool) => pool.observe(({ text, values }) => sent.push({ text, values })))
+    const stops = this.#processes.pools.map((pool) =>
+      pool.observe(({ text, values }) => {
+        if (!this.#isOfOtherTenant(text, values)) sent.push({ text, values })
+      }),
+    )
     try {
       await work()
     } finally {
       for (const stop of stops) stop()
     }
     return sent
+  }
+
+  /** Returns whether a statement is of another tenant. The tenant is the first parameter of a statement. */
+  #isOfOtherTenant(text: string, [tenantId]: readonly unknown[]): boolean {
+    return text.includes('tenant_id') && isUuid(tenantId) && tenantId !== this.tenant.tenantId
   }
 
   /** The lines of the log. Each line is one JSON object. */

@@ -1,5 +1,6 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { createSecureContext } from 'node:tls'
+import { pemCertificatesIn } from '@millwright/api/certificate-authority.ts'
 
 /** `CertificatePair` is a certificate chain and its key in PEM format, both checked. */
 export type CertificatePair = {
@@ -12,11 +13,9 @@ export type CertificatePair = {
 /** `CertificateError` states in one sentence without paths why a pair cannot be used. */
 export class CertificateError extends Error {}
 
-const pemCertificate = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g
-
 /** Returns the certificates in a PEM text. */
 export function certificatesIn(pem: string): X509Certificate[] {
-  return (pem.match(pemCertificate) ?? []).map((text) => new X509Certificate(text))
+  return pemCertificatesIn(pem).map((text) => new X509Certificate(text))
 }
 
 /** Returns the root certificates that a certificate file contains after the chain, as PEM text. Returns undefined without one. */

@@ -209,7 +209,7 @@ test('ends the event stream of a disabled user within about a second, with the r
 })
 
 test('ends an event stream when its token expires, with the reason as the last message', async () => {
-  await using hub = await testHub({ tokenLifetimeSeconds: 4 })
+  await using hub = await testHub({ tokenLifetimeSeconds: 8 })
   const base = await hub.listen()
   const { token } = await hub.as('administrator')
   using reader = await EventReader.open(base, { token, query: { types: 'none' } })
@@ -250,8 +250,11 @@ test('sends every event once and in order to every reader, with many concurrent 
   await using sibling = await hub.sibling()
   const bases = [await hub.listen(), await sibling.listen()]
   const { token } = await hub.as('administrator')
+  using open = new DisposableStack()
   const readers = await Promise.all(
-    Array.from({ length: 6 }, (_, index) => EventReader.open(bases[index % 2] ?? '', { token, query: { after: '0' } })),
+    Array.from({ length: 6 }, async (_, index) =>
+      open.use(await EventReader.open(bases[index % 2] ?? '', { token, query: { after: '0' } })),
+    ),
   )
   const writing = Array.from({ length: 60 }, async (_, index) => {
     for (const step of 'abcde') await emitEvents(index % 2 === 0 ? hub : sibling, [`${index}${step}`])
@@ -267,7 +270,6 @@ test('sends every event once and in order to every reader, with many concurrent 
       ['7a', '7b', '7c', '7d', '7e'],
     )
   }
-  for (const reader of readers) reader.close()
 })
 
 test('refuses to stream from a position whose events are deleted or from a position that does not exist', async () => {
@@ -380,16 +382,16 @@ test('limits the event streams of a principal, and accepts a new one after one i
   const base = await hub.listen()
   const admin = await hub.as('administrator')
   const other = await hub.as('administrator')
-  const open = () => EventReader.open(base, admin)
-  const readers = await Promise.all(Array.from({ length: limits.streamsPerPrincipal }, open))
+  using readers = new DisposableStack()
+  const open = async () => readers.use(await EventReader.open(base, admin))
+  const [first] = await Promise.all(Array.from({ length: limits.streamsPerPrincipal }, open))
   const refused = await open()
   assert.equal(refused.response.status, 429)
   assert.equal((await problemOf(refused)).code, 'too_many_requests')
   using another = await EventReader.open(base, other)
   assert.equal(another.response.status, 200)
-  readers.pop()?.close()
-  readers.push(await openWhenAllowed(base, admin.token))
-  for (const reader of readers) reader.close()
+  first?.close()
+  readers.use(await openWhenAllowed(base, admin.token))
 })
 
 test('closes the stream when a reader disconnects before the response or sends a HEAD request', async () => {
@@ -405,10 +407,9 @@ test('closes the stream when a reader disconnects before the response or sends a
     const head = await fetch(`${base}/events/v1/stream`, { method: 'HEAD', headers })
     assert.ok([200, 429].includes(head.status), `${head.status}`)
   }
-  const readers: EventReader[] = []
+  using readers = new DisposableStack()
   // The server notices a disconnected reader only after a short time.
-  while (readers.length < limits.streamsPerPrincipal) readers.push(await openWhenAllowed(base, token))
-  for (const reader of readers) reader.close()
+  for (let index = 0; index < limits.streamsPerPrincipal; index++) readers.use(await openWhenAllowed(base, token))
 })
 
 test('polls for events of other processes only while streams are open', async (t) => {

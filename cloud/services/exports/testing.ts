@@ -49,7 +49,7 @@ export async function fetchContent(hub: TestHub, caller: TestCaller, exportId: s
 
 /** Waits until an export has ended. */
 export async function endedExport(caller: TestCaller, exportId: string): Promise<ExportFile> {
-  for (const deadline = Date.now() + 60_000; Date.now() < deadline; await sleep(20)) {
+  for (const deadline = Date.now() + 120_000; Date.now() < deadline; await sleep(20)) {
     const file = await readExport(caller, exportId)
     if (!unfinishedExportStates.includes(file.state)) return file
   }

@@ -58,7 +58,7 @@ export async function exportedNodes(caller: TestCaller, hierarchyId: string): Pr
   return (body as { data: { nodes: PathRow[] } }).data.nodes
 }
 
-const deadlineMs = 60_000
+const deadlineMs = 120_000
 
 /** Waits until the counts contain all changes so far. */
 export async function projectAll({ context, tenant }: TestHub): Promise<void> {

@@ -97,7 +97,7 @@ test('a gateway that floods a stream with messages loses the stream', async () =
 test('a host name of many dots does not delay the process', async () => {
   await using hub = await testHub()
   const { hostname, port } = new URL(await hub.listen())
-  const startedAt = performance.now()
+  const before = process.cpuUsage()
   const { promise, resolve, reject } = Promise.withResolvers<number | undefined>()
   const host = `${'.'.repeat(100_000)}x`
   request({ host: hostname, port, path: '/', headers: { host } }, (response) => {
@@ -107,5 +107,5 @@ test('a host name of many dots does not delay the process', async () => {
     .on('error', reject)
     .end()
   assert.equal(await promise, 431)
-  assert.ok(performance.now() - startedAt < 2_000)
+  assert.ok(process.cpuUsage(before).user < 2_000_000)
 })

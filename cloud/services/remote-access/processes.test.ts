@@ -74,7 +74,7 @@ describe('several processes', () => {
     const from = performance.now()
     await adminAtSecond['remote-access'].endSession({ params: { id } })
     assert.equal((await client.end()).code, 4001)
-    assert.ok(performance.now() - from < 5_000)
+    assert.ok(performance.now() - from < 15_000)
   })
 
   test('a gateway resumes its tunnel through another process, without loss', async () => {
@@ -127,7 +127,7 @@ describe('several processes', () => {
     await Promise.all([third[Symbol.asyncDispose](), client.end()])
     assert.equal(client.closed?.code, 1012)
     await until(() => former.tunnel.state === 'closed')
-    assert.ok(performance.now() - from < 5_000)
+    assert.ok(performance.now() - from < 15_000)
     await using _ = await connectGateway(first, gateway, { url: urls.second })
     assert.deepEqual([(await readSession(admin, id)).state, (await readSession(admin, id)).streams], ['open', 0])
     using again = await openStream(id, { url: urls.first, token: admin.token })

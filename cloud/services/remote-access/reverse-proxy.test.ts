@@ -5,10 +5,10 @@ import { once } from 'node:events'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
-import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, before, describe, test } from 'node:test'
+import { freePort } from '@millwright/api/port-testing.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
 import { PairFolder, serverCertificate, testAuthority, trustInProcess } from '../../platform/tls/testing.ts'
 import { connectGateway, createPlant, createSession, openStream, until } from './testing.ts'
@@ -249,13 +249,4 @@ for (const { name, versionArguments, configure } of programs) {
       assert.match(body, /<html/)
     })
   })
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }

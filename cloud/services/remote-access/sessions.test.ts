@@ -434,7 +434,7 @@ describe('sessions', () => {
     const startedAt = performance.now()
     first.socket.terminate()
     assert.equal((await client.end()).code, 4000)
-    assert.ok(performance.now() - startedAt < 5_000)
+    assert.ok(performance.now() - startedAt < 15_000)
     await until(async () => (await readSession(admin, id)).streams === 0)
     await assert.rejects(openStream(id, { url, token: admin.token }), { code: 'gateway_offline' })
     await using _ = await connectGateway(hub, lost.gateway)

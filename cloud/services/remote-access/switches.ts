@@ -2,6 +2,7 @@ import { onboarding } from '@millwright/api/onboarding.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { RemoteGateway, remoteAccess } from '@millwright/api/remote-access.ts'
 import type { Caller } from '../../platform/access/caller.ts'
+import { requireStepUp } from '../../platform/access/step-up.ts'
 import { systemCaller } from '../../platform/access/system.ts'
 import { isReadableGateway } from '../../platform/asset-visibility.ts'
 import { record } from '../../platform/audit/audit.ts'
@@ -39,6 +40,7 @@ export function switchHandlers(context: Context): Pick<Handlers<typeof remoteAcc
     async putSwitch({ body: { data } }, caller) {
       const ended = await database.transaction(caller, async (tx) => {
         const { isEnabled } = data
+        if (isEnabled) await requireStepUp(tx, caller, 'remote-access')
         // New sessions are counted with the same lock, so none is created between the two steps.
         await countUnended(tx, noGateway)
         await putSwitch(tx, { isEnabled, now: new Date().toISOString() })
@@ -62,6 +64,7 @@ export function switchHandlers(context: Context): Pick<Handlers<typeof remoteAcc
       await requireGateway(context, caller, gatewayId)
       const { isEnabled } = data
       const ended = await database.transaction(caller, async (tx) => {
+        if (isEnabled) await requireStepUp(tx, caller, 'remote-access')
         await countUnended(tx, gatewayId)
         await putSwitch(tx, { gatewayId, isEnabled, now: new Date().toISOString() })
         const target = `gateway/${gatewayId}`

@@ -138,7 +138,7 @@ export async function connectGateway(
 }
 
 /** Waits until a condition holds. */
-export async function until(condition: () => boolean | Promise<boolean>, ms = 20_000): Promise<void> {
+export async function until(condition: () => boolean | Promise<boolean>, ms = 120_000): Promise<void> {
   const deadline = performance.now() + ms
   while (!(await condition())) {
     if (performance.now() > deadline) throw new Error(`The condition does not hold after ${ms} ms: ${condition}`)

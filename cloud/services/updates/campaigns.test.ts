@@ -547,9 +547,12 @@ describe('campaigns', () => {
       await assign(opened, first)
       await assign(closed, second)
       await admin.updates.putWindow({ params: { nodeId: opened }, body: { data: closedWindow() } })
-      const { id } = await startCampaign(admin, { artefactId, assetIds: plant.assetIds, concurrentDevices: 1 })
+      const input = { artefactId, assetIds: plant.assetIds, concurrentDevices: 1 }
+      // The window of the campaign is closed until the windows of the nodes have changed, so that no device starts before.
+      const { id } = await startCampaign(admin, { ...input, window: closedWindow() })
       await admin.updates.putWindow({ params: { nodeId: closed }, body: { data: closedWindow() } })
       await admin.updates.deleteWindow({ params: { nodeId: opened } })
+      await setWindow(id, openWindow)
       await tick(hub)
       await workUntil(plant, id, ({ counts }) => counts.succeeded === 2)
       const states = (await listDevices(admin, id)).map(({ assetId, state }) => [assetId, state])

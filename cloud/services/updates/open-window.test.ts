@@ -85,9 +85,9 @@ test('limits the time of the search if there are many windows', () => {
   const open = Array.from({ length: 400 }, (_, index) => ({ cron: '* * * * *', minutes: 60 + index, timezone: 'UTC' }))
   const [morning, evening] = ['0 6 * * *', '0 18 * * *'].map((cron) => ({ cron, minutes: 60, timezone: 'UTC' }))
   assert.ok(morning !== undefined && evening !== undefined)
-  const started = performance.now()
+  const before = process.cpuUsage()
   assert.equal(nextOpening([...open, morning, evening], new Date('2026-01-01T00:00:00.000Z')), undefined)
-  assert.ok(performance.now() - started < 1_500)
+  assert.ok(process.cpuUsage(before).user < 1_500_000)
 })
 
 test('refuses a window with an invalid schedule or time zone and names the field', () => {

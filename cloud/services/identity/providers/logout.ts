@@ -11,6 +11,7 @@ import { findDirectoryEntry } from '../../../platform/tenants/store.ts'
 import type { IdentityContext } from '../context.ts'
 import { Refusal } from '../oauth/parameters.ts'
 import { answerRefusals, uncached } from '../oauth/tokens.ts'
+import { fieldText } from '../sign-in/form.ts'
 import { endSessions } from '../sign-in/session-end.ts'
 import { sessionIn } from './claims.ts'
 import { externalPrincipalId } from './external-account.ts'
@@ -28,7 +29,7 @@ export function providerLogoutHandlers(shared: IdentityContext): Pick<Handlers<t
   return {
     backchannelLogout: ({ params: { id }, body }, visitor) =>
       answerRefusals(async () => {
-        const token = typeof body.logout_token === 'string' ? body.logout_token : ''
+        const token = fieldText(body.logout_token)
         if (token === '' || token.length > limits.tokenBytes)
           throw new Refusal('invalid_request', 'logout_token is missing, too long or sent more than once')
         const entry = await database.reference((handle) => findDirectoryEntry(handle, { kind: 'provider', key: id }))

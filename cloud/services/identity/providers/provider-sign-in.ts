@@ -14,7 +14,7 @@ import { createOpaqueToken, hashOf, readOpaqueToken } from '../oauth/opaque-toke
 import type { Parameters } from '../oauth/parameters.ts'
 import { completeSignIn, redirect } from '../sign-in/complete-sign-in.ts'
 import { readCookie, setCookie } from '../sign-in/cookie.ts'
-import { isOwnForm } from '../sign-in/sign-in.ts'
+import { fieldText, isOwnForm } from '../sign-in/form.ts'
 import { languageFor, signInMessages } from '../sign-in/sign-in-messages.ts'
 import { errorPage } from '../sign-in/sign-in-page.ts'
 import { methodsIn, sessionIn, subjectOf } from './claims.ts'
@@ -75,7 +75,7 @@ export function providerSignInHandlers(shared: IdentityContext): Pick<Handlers<t
       if (reading.outcome === 'unsafe') return errorPage(reading.detail, { status: 400, language })
       if (reading.outcome === 'refused') return redirect(303, reading.location)
       const { request } = reading
-      const proof = typeof body.proof === 'string' ? body.proof : ''
+      const proof = fieldText(body.proof)
       if (!isOwnForm(shared, request, { origin: headers.origin, cookies: headers.cookie, proof }))
         return failurePage(signInMessages[language].staleForm, undefined, { status: 400, language })
       if (!starts.take(String(visitor.request.address)))
@@ -228,7 +228,7 @@ type Returned = { state: unknown; cookies: string | undefined }
 
 /** Returns the sign-in of a state and a browser. A state counts once. */
 async function take({ context }: IdentityContext, { state, cookies }: Returned) {
-  const token = readOpaqueToken(typeof state === 'string' ? state : undefined)
+  const token = readOpaqueToken(fieldText(state))
   const browser = readCookie(cookies, browserCookie, context.settings.baseUrl)
   if (token === undefined || browser === undefined || !browserValue.test(browser)) return undefined
   const tenant = await context.database.reference((handle) => findTenantById(handle, token.tenantId))

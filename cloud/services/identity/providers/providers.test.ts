@@ -261,6 +261,26 @@ describe('configuration of identity providers', () => {
     })
   })
 
+  test('accepts one of two changes of the mappings that are based on the same version', async () => {
+    await withProvider({}, async ({ id }) => {
+      let etag: string | undefined
+      await admin.identity.readIdentityProvider({ params: { id } }, ({ headers }) => {
+        etag = headers.get('etag') ?? undefined
+      })
+      const add = (value: string) => {
+        const data = { mappings: [{ value, role: 'viewer' }] }
+        return admin.identity.updateIdentityProvider({ params: { id }, headers: { 'if-match': etag }, body: { data } })
+      }
+      await add('first')
+      await assert.rejects(add('second'), { code: 'precondition_failed' })
+      const { mappings } = (await admin.identity.readIdentityProvider({ params: { id } })).data
+      assert.deepEqual(
+        mappings.map(({ value }) => value),
+        ['first'],
+      )
+    })
+  })
+
   test('does not show providers of a tenant to another tenant', async () => {
     await withProvider({}, async ({ id }) => {
       const stranger = await hub.as('administrator', { tenant: await hub.anotherTenant() })

@@ -27,6 +27,7 @@ import { createOpaqueToken, hashOf, readOpaqueToken } from '../oauth/opaque-toke
 import { holdPassword } from '../store.ts'
 import { completeSignIn, type ProvenPerson } from './complete-sign-in.ts'
 import { formCookie, readCookie } from './cookie.ts'
+import { fieldText, isForeignOrigin } from './form.ts'
 import * as store from './pending-sign-in-store.ts'
 import { type SecondFactorMessages, secondFactorMessages } from './second-factor-messages.ts'
 import { enrolmentPage, recoveryCodesPage, restartPage, secondFactorPage } from './second-factor-page.ts'
@@ -62,7 +63,7 @@ export function secondFactorHandlers(shared: IdentityContext): Pick<Handlers<typ
       const restart = (status: number, message: string, query?: string) =>
         restartPage({ message, query }, { status, language })
 
-      const step = await findStep(shared, { token: textOf(body.pending), headers, visitor })
+      const step = await findStep(shared, { token: fieldText(body.pending), headers, visitor })
       if (step === undefined) return restart(400, messages.stale)
       const { tenant, pending } = step
       if (unavailabilityReason(tenant, 'ui') !== undefined)
@@ -71,7 +72,11 @@ export function secondFactorHandlers(shared: IdentityContext): Pick<Handlers<typ
         (await completeSignIn(shared, personOf(step, methods))) ??
         restart(403, signInMessages[language].disabled, pending.query)
 
-      const input = { isDone: body.step === 'done', code: textOf(body.code), passkey: jsonOf(textOf(body.passkey)) }
+      const input = {
+        isDone: body.step === 'done',
+        code: fieldText(body.code),
+        passkey: jsonOf(fieldText(body.passkey)),
+      }
       const result = await answerStep(shared, step, input)
       if (result.next === 'complete') return complete(result.methods)
       if (result.next === 'codes') {
@@ -131,7 +136,7 @@ async function findStep(
   const { database, settings } = context
   const token = readOpaqueToken(text)
   const browser = browserOf(headers, settings.baseUrl)
-  const isForeign = headers.origin !== undefined && headers.origin !== new URL(settings.baseUrl).origin
+  const isForeign = isForeignOrigin(headers.origin, settings.baseUrl)
   if (token === undefined || browser === undefined || isForeign) return undefined
   const tenant = await database.reference((handle) => findTenantById(handle, token.tenantId))
   if (tenant === undefined) return undefined
@@ -275,10 +280,6 @@ function formOf({ tenant, token, pending, request }: Step) {
 function personOf({ tenant, pending, request, headers, visitor }: Step, methods: string[]): ProvenPerson {
   const { principalId, name, passwordHash } = pending
   return { tenant, principalId, name, passwordHash, methods: ['pwd', ...methods], request, headers, visitor }
-}
-
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : ''
 }
 
 /** Parses the response of a passkey. Returns `undefined` for an empty text, and an empty object for invalid JSON. */

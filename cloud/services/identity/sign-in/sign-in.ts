@@ -13,13 +13,14 @@ import {
   readAuthorizationRequest,
   refusalLocation,
 } from '../oauth/authorization-request.ts'
-import { createFormProof, isFormProof } from '../oauth/form-proof.ts'
+import { createFormProof } from '../oauth/form-proof.ts'
 import { Refusal } from '../oauth/parameters.ts'
 import { alternativesOf } from '../providers/provider-page.ts'
 import { listSignInProviders } from '../providers/provider-store.ts'
 import * as store from '../store.ts'
 import { redirect } from './complete-sign-in.ts'
 import { formCookie, readCookie, setCookie } from './cookie.ts'
+import { fieldText, isOwnForm } from './form.ts'
 import { continueAfterPassword } from './second-factor.ts'
 import { findSession, issueCode, type Session, useSession } from './sessions.ts'
 import { languageFor, type SignInMessages, signInMessages } from './sign-in-messages.ts'
@@ -54,25 +55,21 @@ export function signInHandlers(shared: IdentityContext): Pick<Handlers<typeof id
       if (reading.outcome === 'refused') return redirect(303, reading.location)
       const { request } = reading
       const cookies = headers.cookie
-      const name = textOf(body.name)
+      const name = fieldText(body.name)
       const messages = signInMessages[language]
       const again = ({ status, refused, more = {} }: Refused) =>
         showForm(shared, request, { status, error: refused(messages), name, headers, more })
 
-      if (!isOwnForm(shared, request, { origin: headers.origin, cookies, proof: textOf(body.proof) })) {
+      if (!isOwnForm(shared, request, { origin: headers.origin, cookies, proof: fieldText(body.proof) })) {
         return again({ status: 400, refused: ({ staleForm }) => staleForm })
       }
-      const outcome = await checkPerson(shared, { name, password: textOf(body.password), visitor })
+      const outcome = await checkPerson(shared, { name, password: fieldText(body.password), visitor })
       if ('refused' in outcome) return again(outcome)
       const person = { ...outcome, methods: ['pwd'], request, headers, visitor }
       const response = await continueAfterPassword(shared, person)
       return response ?? again({ status: 403, refused: ({ disabled }) => disabled })
     },
   }
-}
-
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : ''
 }
 
 /**
@@ -154,20 +151,6 @@ async function findAlternatives({ database }: Context, tenantName: string) {
   const providers =
     tenant && (await database.read({ tenantId: tenant.id }, (handle) => listSignInProviders(handle, limit)))
   return { providers: providers ?? [], hasOtherTenants }
-}
-
-type Sender = { origin: string | undefined; cookies: string | undefined; proof: string }
-
-/** Returns whether the form comes from the sign-in page, in the same browser, for the same request. */
-export function isOwnForm(
-  { context }: IdentityContext,
-  request: AuthorizationRequest,
-  { origin, cookies, proof }: Sender,
-): boolean {
-  const { baseUrl } = context.settings
-  if (origin !== undefined && origin !== new URL(baseUrl).origin) return false
-  const browser = readCookie(cookies, formCookie, baseUrl)
-  return isFormProof(context.secrets, { browser, proof, query: queryOf(request) })
 }
 
 type Refused = { refused: (messages: SignInMessages) => string; status: number; more?: Record<string, string> }

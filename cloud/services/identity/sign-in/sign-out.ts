@@ -7,6 +7,7 @@ import type { IdentityContext } from '../context.ts'
 import { readOpaqueToken } from '../oauth/opaque-token.ts'
 import { endSessionUrl, findProviderLogout, type ProviderLogout } from '../providers/logout.ts'
 import * as store from '../store.ts'
+import { fieldText, isForeignOrigin } from './form.ts'
 import { endSessions } from './session-end.ts'
 import { forgetSession, sessionTokenOf } from './sessions.ts'
 
@@ -18,9 +19,9 @@ export function signOutHandlers(shared: IdentityContext): Pick<Handlers<typeof i
      */
     async signOut({ body, headers }, visitor) {
       const { baseUrl } = settings
-      const foreign = headers.origin !== undefined && headers.origin !== new URL(baseUrl).origin
-      const session = foreign ? undefined : sessionTokenOf(headers.cookie, baseUrl)
-      const refresh = readOpaqueToken(typeof body.refresh_token === 'string' ? body.refresh_token : undefined)
+      const isForeign = isForeignOrigin(headers.origin, baseUrl)
+      const session = isForeign ? undefined : sessionTokenOf(headers.cookie, baseUrl)
+      const refresh = readOpaqueToken(fieldText(body.refresh_token))
       let provider: ProviderLogout | undefined
       if (session !== undefined) {
         await database.transaction({ tenantId: session.tenantId }, async (tx) => {
@@ -38,7 +39,7 @@ export function signOutHandlers(shared: IdentityContext): Pick<Handlers<typeof i
           await end(tx, { ...refreshToken, visitor })
         })
       }
-      const forget = foreign ? {} : { 'set-cookie': forgetSession(baseUrl) }
+      const forget = isForeign ? {} : { 'set-cookie': forgetSession(baseUrl) }
       const providerUrl = provider === undefined ? undefined : await endSessionUrl(shared, provider)
       // The service redirects only to its own address and to the provider of the session. A redirect to any other
       // address would make it an open redirector.

@@ -237,7 +237,7 @@ describe('the applier of inventory writes', () => {
     const [id = ''] = await createAssets(hub, [{ name: 'pump' }])
     const status = await accepted('setName', { params: { id }, body: { data: { name: 'renamed' } } })
     const { app: address, server } = hub.database
-    await using database = new Database({ address, server, connections: 1, waitMs: 200 })
+    await using database = new Database({ address, server, connections: 1, waitMs: 10_000 })
     const access = new AccessCache({ database, log: hub.context.log })
     await apply({ database, access })
     assert.equal((await stateOf(status)).state, 'finished')

@@ -256,7 +256,7 @@ export async function startProxy({ scheme = 'http' }: { scheme?: 'http' | 'https
       new Promise<string>((resolve, reject) => {
         const socket = connect(port, '127.0.0.1', () => socket.write(text, 'latin1'))
         let received = ''
-        socket.setTimeout(10_000, () => socket.destroy(new Error('No response')))
+        socket.setTimeout(60_000, () => socket.destroy(new Error('No response')))
         socket.on('data', (chunk) => {
           received += chunk.toString('latin1')
         })

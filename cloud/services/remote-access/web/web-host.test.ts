@@ -38,8 +38,8 @@ describe('WebHost', () => {
 
   test('a name of many dots takes little time', () => {
     const host = new WebHost({ baseUrl: 'http://127.0.0.1:8080', remoteAccessHost: '*.remote.example' })
-    const startedAt = performance.now()
+    const before = process.cpuUsage()
     assert.ok(!host.owns(`${'.'.repeat(250_000)}x`))
-    assert.ok(performance.now() - startedAt < 1_000)
+    assert.ok(process.cpuUsage(before).user < 1_000_000)
   })
 })

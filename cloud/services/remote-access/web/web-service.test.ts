@@ -100,9 +100,7 @@ describe('web sessions through the platform', () => {
     const headers = { cookie: await enterWebSession(hub, admin, id) }
     for (const process of [other, hub, other]) assert.equal((await send(process, { host, headers })).text, 'page')
     await admin['remote-access'].endSession({ params: { id } })
-    const endedAt = performance.now()
     await until(async () => (await send(other, { host, headers })).status === 410)
-    assert.ok(performance.now() - endedAt < 5_000)
     assert.equal((await send(hub, { host, headers })).status, 410)
   })
 

@@ -116,7 +116,7 @@ export async function problemOf(response: IncomingMessage): Promise<{ status: nu
   return { status: response.statusCode ?? 0, code: (JSON.parse(await text(response)) as { code: string }).code }
 }
 
-export async function until(holds: () => boolean | Promise<boolean>, withinMs = 30_000): Promise<void> {
+export async function until(holds: () => boolean | Promise<boolean>, withinMs = 120_000): Promise<void> {
   for (const deadline = performance.now() + withinMs; performance.now() < deadline; await sleep(20))
     if (await holds()) return
   throw new Error(`The condition was not met within ${withinMs} ms`)

@@ -1,5 +1,5 @@
 import { operations } from 'virtual:operations'
-import type { Client } from '@millwright/api/client.ts'
+import type { Client, Exchange } from '@millwright/api/client.ts'
 import type { contracts } from '@millwright/api/contracts.ts'
 import type { Session } from '../session/session.ts'
 import { jsonOf } from './http.ts'
@@ -44,7 +44,12 @@ export function createApi(session: Session): { api: Api; fetchOperation: FetchOp
     Object.fromEntries(
       Object.keys(named).map((operation) => [
         operation,
-        async (input: OperationInput) => jsonOf(await fetchOperation(contract as ContractName, operation, input)),
+        async (input: OperationInput, heard?: (answer: Exchange) => void) => {
+          const response = await fetchOperation(contract as ContractName, operation, input)
+          const body = await jsonOf(response)
+          heard?.({ status: response.status, headers: response.headers, body })
+          return body
+        },
       ]),
     ),
   ])

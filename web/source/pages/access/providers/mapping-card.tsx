@@ -3,6 +3,7 @@ import { IxButton } from '@siemens/ix-react'
 import { useState } from 'react'
 import { useGroupNames } from '../../../app/api/access-groups.ts'
 import { useText } from '../../../app/language/language-context.tsx'
+import { useApi } from '../../../app/session/app-context.tsx'
 import { ConfirmDialog } from '../../../components/dialogs/confirm-dialog.tsx'
 import { Dialog } from '../../../components/dialogs/dialog.tsx'
 import { showError, showSuccess } from '../../../components/feedback/toast.ts'
@@ -11,20 +12,29 @@ import { Form } from '../../../components/forms/form.tsx'
 import { Card } from '../../../components/page/card.tsx'
 import { useRoleChoices } from '../choices.ts'
 import { providerMessages } from './messages.ts'
-import { isSameMapping, type Mapping, type ProviderChange } from './provider-form.ts'
+import { type ChangeProvider, isSameMapping, type Mapping } from './provider-form.ts'
 
-type MappingCardProps = { provider: IdentityProvider; onChange: (data: ProviderChange) => Promise<void> }
+type MappingCardProps = { provider: IdentityProvider; onChange: ChangeProvider }
 
 /** `MappingCard` shows and changes which roles the groups of a provider grant. */
 export function MappingCard({ provider, onChange }: MappingCardProps) {
   const text = useText(providerMessages)
   const [isAdding, setAdding] = useState(false)
   const [removed, setRemoved] = useState<Mapping>()
-  const replace = async (mappings: Mapping[]) => {
-    await onChange({ mappings })
+  const api = useApi()
+  /**
+   * Removes a mapping, and adds it again if it is the new one. The page can be outdated, so the change applies to the
+   * current mappings. The ETag prevents that a concurrent change is lost.
+   */
+  const replace = async (mapping: Mapping, { isAdded }: { isAdded: boolean }) => {
+    let etag: string | undefined
+    const { data } = await api.identity.readIdentityProvider({ params: { id: provider.id } }, ({ headers }) => {
+      etag = headers.get('etag') ?? undefined
+    })
+    const others = data.mappings.filter((each) => !isSameMapping(each, mapping))
+    await onChange({ mappings: isAdded ? [...others, mapping] : others }, etag)
     showSuccess(text.saved)
   }
-  const others = (mapping: Mapping) => provider.mappings.filter((each) => !isSameMapping(each, mapping))
   return (
     <Card
       title={text.mappings}
@@ -39,14 +49,14 @@ export function MappingCard({ provider, onChange }: MappingCardProps) {
       )}
       <AdministrationSwitch provider={provider} onChange={onChange} />
       {isAdding && (
-        <MappingDialog onAdd={(mapping) => replace([...others(mapping), mapping])} onClose={() => setAdding(false)} />
+        <MappingDialog onAdd={(mapping) => replace(mapping, { isAdded: true })} onClose={() => setAdding(false)} />
       )}
       {removed !== undefined && (
         <ConfirmDialog
           title={text.removeMappingTitle}
           action={text.removeMapping}
           isDangerous
-          onConfirm={() => replace(others(removed))}
+          onConfirm={() => replace(removed, { isAdded: false })}
           onClose={() => setRemoved(undefined)}
         >
           <p>{text.removeMappingText(removed.value, removed.role)}</p>

@@ -6,11 +6,11 @@ import { showSuccess } from '../../../components/feedback/toast.ts'
 import { CheckField, TextField } from '../../../components/forms/fields.tsx'
 import { Form } from '../../../components/forms/form.tsx'
 import { providerMessages } from './messages.ts'
-import { changesOf, formOf, type ProviderChange, type ProviderForm } from './provider-form.ts'
+import { type ChangeProvider, changesOf, formOf, type ProviderForm } from './provider-form.ts'
 
 type ProviderDialogProps = {
   provider: IdentityProvider
-  onChange: (data: ProviderChange) => Promise<void>
+  onChange: ChangeProvider
   onClose: () => void
 }
 

@@ -2,6 +2,8 @@ import type { IdentityProvider } from '@millwright/api/identity-providers.ts'
 import type { Input } from '../../../app/api/client.ts'
 
 export type ProviderChange = Input<'identity', 'updateIdentityProvider'>['body']['data']
+/** Changes a provider. With an ETag, a change of another request since the ETag was read is not overwritten. */
+export type ChangeProvider = (data: ProviderChange, etag?: string) => Promise<void>
 export type NewProvider = Input<'identity', 'createIdentityProvider'>['body']['data']
 export type Mapping = IdentityProvider['mappings'][number]
 

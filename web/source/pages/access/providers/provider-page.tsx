@@ -23,7 +23,7 @@ import { ActiveState } from '../principal-actions.tsx'
 import { MappingCard } from './mapping-card.tsx'
 import { providerMessages } from './messages.ts'
 import { ProviderDialog } from './provider-dialog.tsx'
-import type { ProviderChange } from './provider-form.ts'
+import type { ChangeProvider } from './provider-form.ts'
 
 /** `ProviderPage` shows an identity provider, and which roles its groups grant. */
 export function ProviderPage() {
@@ -79,16 +79,16 @@ export function ProviderPage() {
 }
 
 /** Returns a function that changes the provider and refreshes the pages that show it. */
-function useProviderChange(id: string): (data: ProviderChange) => Promise<void> {
+function useProviderChange(id: string): ChangeProvider {
   const api = useApi()
   const queryClient = useQueryClient()
-  return async (data) => {
-    await api.identity.updateIdentityProvider({ params: { id }, body: { data } })
+  return async (data, etag) => {
+    await api.identity.updateIdentityProvider({ params: { id }, body: { data }, headers: { 'if-match': etag } })
     await queryClient.invalidateQueries({ queryKey: keyOf('identity') })
   }
 }
 
-type ActionsProps = { provider: IdentityProvider; onChange: (data: ProviderChange) => Promise<void> }
+type ActionsProps = { provider: IdentityProvider; onChange: ChangeProvider }
 
 function Actions({ provider, onChange }: ActionsProps) {
   const text = useText(providerMessages)

@@ -15,7 +15,8 @@ export const policyMessages = messages({
     stepUpHint:
       'Before these actions, users must have confirmed their identity recently: with a code, a passkey, the password, or a new sign-in at the identity provider.',
     credentials: 'Credentials: create, change, assign and delete',
-    remoteAccess: 'Remote access: open, extend and approve sessions, play recordings, change policies and host keys',
+    remoteAccess:
+      'Remote access: switch on, open, extend and approve sessions, play recordings, change policies and host keys',
     updates: 'Updates: start, approve, resume and retry campaigns, change trust anchors and settings',
     access:
       'Access: change users, service accounts, roles, access groups, assignments, identity providers and this policy',
@@ -44,7 +45,7 @@ export const policyMessages = messages({
       'Vor diesen Aktionen müssen Benutzer ihre Identität kürzlich bestätigt haben: mit Code, Passkey, Passwort oder einer neuen Anmeldung beim Identitätsanbieter.',
     credentials: 'Zugangsdaten: anlegen, ändern, zuweisen und löschen',
     remoteAccess:
-      'Fernzugriff: Sitzungen öffnen, verlängern und freigeben, Aufzeichnungen abspielen, Richtlinien und Host-Schlüssel ändern',
+      'Fernzugriff: einschalten, Sitzungen öffnen, verlängern und freigeben, Aufzeichnungen abspielen, Richtlinien und Host-Schlüssel ändern',
     updates:
       'Updates: Kampagnen starten, freigeben, fortsetzen und wiederholen, Vertrauensanker und Einstellungen ändern',
     access:
