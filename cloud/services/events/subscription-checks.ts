@@ -18,7 +18,11 @@ export function invalid(code: ProblemCode, field: string, detail: string): Probl
 
 export function requireUrl(url: string): void {
   if (!URL.canParse(url) || new URL(url).host === '')
-    throw invalid('invalid_body', 'url', 'The URL is not valid. Example: https://cmms.example.com/millwright')
+    throw invalid(
+      'invalid_body',
+      'url',
+      'The URL is not valid: it names no host. Add the host of the receiver, for example cmms.example.com',
+    )
 }
 
 /** Adds the place of the URL in the request to the problem of a target that is not permitted. */
