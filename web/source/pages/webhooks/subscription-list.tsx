@@ -68,33 +68,33 @@ type Text = (typeof webhookMessages)['en']
 
 function columnsOf(text: Text, formats: Formats): Column<Subscription>[] {
   return [
-    { id: 'name', header: text.name, width: 180, cell: ({ name }) => name },
+    { id: 'name', header: text.name, width: 165, cell: ({ name }) => name },
     {
       id: 'state',
       header: text.state,
-      width: 140,
+      width: 155,
       cell: (subscription) => <SubscriptionState subscription={subscription} />,
     },
-    { id: 'target', header: text.target, width: 240, cell: ({ url }) => url },
+    { id: 'target', header: text.target, width: 200, cell: ({ url }) => url },
     {
       id: 'behind',
       header: text.behind,
-      width: 100,
+      width: 110,
       isNumber: true,
       cell: (subscription) => formats.number(eventsBehind(subscription)),
     },
-    { id: 'waiting', header: text.waiting, width: 90, isNumber: true, cell: ({ waiting }) => formats.number(waiting) },
+    { id: 'waiting', header: text.waiting, width: 100, isNumber: true, cell: ({ waiting }) => formats.number(waiting) },
     {
       id: 'dead',
       header: text.deadLetters,
-      width: 120,
+      width: 135,
       isNumber: true,
       cell: ({ deadLetters }) => formats.number(deadLetters),
     },
     {
       id: 'success',
       header: text.lastSuccess,
-      width: 130,
+      width: 150,
       cell: ({ lastSuccessTimestamp }) => <Time at={lastSuccessTimestamp} isRelative />,
     },
     {

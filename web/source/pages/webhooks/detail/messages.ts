@@ -175,9 +175,9 @@ export const detailMessages = messages({
     replayText:
       'Alle Ereignisse ab dieser Position werden erneut gesendet, in derselben Reihenfolge und mit denselben IDs. Der Empfänger erhält auch Ereignisse, die er schon kennt.',
     replayStart: 'Erstes Ereignis',
-    oldest: 'Ältestes gespeichertes Ereignis',
-    time: 'Ab einem Zeitpunkt',
-    position: 'Ab einer Position',
+    oldest: 'Ältestes Ereignis',
+    time: 'Ab Zeitpunkt',
+    position: 'Ab Position',
     replayTime: 'Zeitpunkt des ersten Ereignisses',
     positionHint: (newest: string) => `Neuestes Ereignis: ${newest}`,
     positionRange: (oldest: string, newest: string) => `Gespeicherte Ereignisse: ${oldest} bis ${newest}`,

@@ -71,7 +71,7 @@ export function DeliveryLog({ subscription }: { subscription: Subscription }) {
       ) : (
         <DataTable
           label={text.title}
-          columns={columnsOf(text, formats)}
+          columns={columnsOf(text, formats, subscription.circuit === 'open')}
           rows={rows}
           idOf={(delivery) => delivery.id}
           onOpen={(delivery) => setSearch({ delivery: delivery.id })}
@@ -141,36 +141,46 @@ function RetryAllDialog({ kind, subscription: { id, deadLetters }, onClose }: Re
 
 type Text = (typeof logMessages)['en']
 
-function columnsOf(text: Text, formats: Formats): Column<Delivery>[] {
+/**
+ * `NextAttempt` shows when an event is sent again. While the circuit is open, an event whose time has passed waits for the
+ * first success of another event.
+ */
+function NextAttempt({ at, isBlocked }: { at: string | null; isBlocked: boolean }) {
+  const text = useText(logMessages)
+  if (at === null) return null
+  if (Date.parse(at) > Date.now()) return <Time at={at} isRelative />
+  return isBlocked ? text.afterSuccess : text.now
+}
+
+function columnsOf(text: Text, formats: Formats, isBlocked: boolean): Column<Delivery>[] {
   return [
     {
       id: 'time',
       header: text.time,
-      width: 180,
+      width: 190,
       cell: ({ createdTimestamp }) => <Time at={createdTimestamp} isExact />,
     },
-    { id: 'state', header: text.state, width: 130, cell: (delivery) => <DeliveryState delivery={delivery} /> },
-    { id: 'type', header: text.type, width: 210, cell: ({ type }) => shortened(type) },
+    { id: 'state', header: text.state, width: 155, cell: (delivery) => <DeliveryState delivery={delivery} /> },
+    { id: 'type', header: text.type, width: 200, cell: ({ type }) => shortened(type) },
     {
       id: 'subject',
       header: text.subject,
-      width: 210,
+      width: 180,
       cell: ({ subject }) => (subject === null ? text.hidden : <SubjectLink subject={subject} />),
     },
-    { id: 'result', header: text.result, width: 200, cell: (delivery) => resultOf(delivery, text, formats) },
+    { id: 'result', header: text.result, width: 150, cell: (delivery) => resultOf(delivery, text, formats) },
     {
       id: 'attempts',
       header: text.attemptCount,
-      width: 90,
+      width: 105,
       isNumber: true,
       cell: ({ attemptCount }) => formats.number(attemptCount),
     },
     {
       id: 'next',
       header: text.nextAttempt,
-      width: 150,
-      cell: ({ nextAttemptTimestamp }) =>
-        nextAttemptTimestamp !== null && <Time at={nextAttemptTimestamp} isRelative />,
+      width: 165,
+      cell: ({ nextAttemptTimestamp }) => <NextAttempt at={nextAttemptTimestamp} isBlocked={isBlocked} />,
     },
   ]
 }
