@@ -94,14 +94,14 @@ async function followLog(session: Session, log: Log): Promise<void> {
   const release = terminal.onInterrupt(() => interruption.abort())
   const table = new Table(columns, terminal)
   try {
-    for (let known: Known | undefined; !interruption.signal.aborted; ) {
+    for (let known: LogSnapshot | undefined; !interruption.signal.aborted; ) {
       const { deliveries, isComplete } = await newest(session, log, known)
       if (!isComplete) terminal.note(`More than ${deliveries.length} new deliveries. The older ones are not shown.`)
       const changed = changedSince(known, deliveries).toReversed()
       if (changed.length > 0)
         for (const line of output.isText ? table.lines(changed) : changed.map((one) => JSON.stringify(one)))
           await terminal.print(line)
-      known = knownOf(deliveries)
+      known = snapshotOf(deliveries)
       await delay(pollMs, undefined, { signal: interruption.signal }).catch(() => {})
     }
   } finally {
@@ -110,9 +110,9 @@ async function followLog(session: Session, log: Log): Promise<void> {
 }
 
 /** The versions of the deliveries that were read before, by id. Ids increase with the time. `oldest` is empty for all. */
-type Known = { versions: ReadonlyMap<string, string>; oldest: string }
+type LogSnapshot = { versions: ReadonlyMap<string, string>; oldest: string }
 
-function knownOf(deliveries: readonly Delivery[]): Known {
+function snapshotOf(deliveries: readonly Delivery[]): LogSnapshot {
   const oldest = deliveries.length < pageSize ? '' : (deliveries.at(-1)?.id ?? '')
   return { versions: new Map(deliveries.map((delivery) => [delivery.id, versionOf(delivery)])), oldest }
 }
@@ -122,7 +122,7 @@ function versionOf({ state, attemptCount, isDeadLetter }: Delivery): string {
 }
 
 /** Returns the new and the changed deliveries, newest first. At the start, these are the newest ones. */
-function changedSince(known: Known | undefined, deliveries: readonly Delivery[]): Delivery[] {
+function changedSince(known: LogSnapshot | undefined, deliveries: readonly Delivery[]): Delivery[] {
   if (known === undefined) return deliveries.slice(0, firstShown)
   return deliveries.filter((delivery) => {
     const version = known.versions.get(delivery.id)
@@ -131,7 +131,7 @@ function changedSince(known: Known | undefined, deliveries: readonly Delivery[])
 }
 
 /** Reads the newest deliveries. Reads further pages until one contains a delivery that was read before. */
-async function newest(session: Session, log: Log, known: Known | undefined) {
+async function newest(session: Session, log: Log, known: LogSnapshot | undefined) {
   const deliveries: Delivery[] = []
   let cursor: string | undefined
   for (let page = 0; page < followedPages; page++) {
