@@ -68,7 +68,10 @@ export const modules: Readonly<Record<string, Module>> = {
     purpose: 'Discoveries, their runs and reports, the links of gateways',
     mayImport: ['api', 'cloud/platform'],
   },
-  'cloud/services/events': { purpose: 'The list and the stream of events', mayImport: ['api', 'cloud/platform'] },
+  'cloud/services/events': {
+    purpose: 'The list and the stream of events, webhooks and MQTT publishers',
+    mayImport: ['api', 'cloud/platform'],
+  },
   'cloud/services/exports': {
     purpose: 'Exports of assets, relations, hierarchies and the audit trail as files',
     mayImport: ['api', 'cloud/platform'],

@@ -99,7 +99,12 @@ describe('mqtt', () => {
     const changed = JSON.parse(await succeed(['show', 'broker', '--json'])).data
     assert.deepEqual([changed.statusTopic, changed.retain, changed.topic], [null, false, 'test/{kind}'])
     assert.match(await succeed(['set-password', 'broker'], { input: password }), /^Password of broker changed\n$/)
+    const move = ['update', 'broker', '--to', `${url}0`]
+    assert.match(await fail(move, 2, { input: '' }), /password is empty/)
+    await succeed(['update', 'broker', '--to', url, '--user', 'other'], { answers: [password] })
     assert.match(await succeed(['set-password', 'broker', '--remove']), /^Password of broker removed\n$/)
+    await succeed(['set-password', 'broker'], { input: password })
+    await succeed(['update', 'broker', '--user', 'none'])
     assert.equal(JSON.parse(await succeed(['show', 'broker', '--json'])).data.hasPassword, false)
   })
 

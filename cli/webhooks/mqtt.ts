@@ -68,7 +68,9 @@ function addChanges(mqtt: Command, terminal: Terminal): void {
     withPublisherOptions(
       mqtt
         .command('update')
-        .description('change a publisher; a change of anything but the name makes you its owner')
+        .description(
+          'change a publisher; a change of anything but the name makes you its owner; another broker or authority needs the password again',
+        )
         .argument('<publisher>', 'id or name')
         .option('--to <url>', 'new address of the broker')
         .option('--topic <template>', 'topic of the events'),
@@ -76,9 +78,11 @@ function addChanges(mqtt: Command, terminal: Terminal): void {
     terminal,
     async (session, nameOrId: string, options: PublisherOptions) => {
       const { to } = options
-      const data = { ...(await dataOf(session, options)), ...(to === undefined ? {} : { url: to }) }
-      requireChange(data)
+      const fields = { ...(await dataOf(session, options)), ...(to === undefined ? {} : { url: to }) }
+      requireChange(fields)
       const id = await subscriptionId(session, kind, nameOrId)
+      const { hasPassword } = (await session.api(events).readMqttPublisher({ params: { id } })).data
+      const data = { ...fields, ...(hasPassword ? await passwordFor(session.terminal, options) : {}) }
       const answer = await session.api(events).updateMqttPublisher({ params: { id }, body: { data } })
       await session.output.done(`${nameOrId} changed. Its owner is ${answer.data.owner.name}`, answer)
     },
@@ -125,6 +129,15 @@ async function dataOf(session: Session, options: PublisherOptions) {
     ...(retain === undefined ? {} : { retain: retain === 'yes' }),
     ...(statusTopic === undefined ? {} : { statusTopic: statusTopic === 'none' ? null : statusTopic }),
   }
+}
+
+/**
+ * Returns the password that a change needs. A user that is removed has none. The platform does not send the stored password
+ * to another broker or with another authority, so the user must enter it again.
+ */
+async function passwordFor(terminal: Terminal, { to, authority, user }: PublisherOptions) {
+  if (user === 'none') return { password: null }
+  return to === undefined && authority === undefined ? {} : { password: await passwordFrom(terminal) }
 }
 
 /** Reads the password from a prompt or standard input, because other users of the machine can see arguments. */
