@@ -2,8 +2,9 @@ import type { LookupAddress } from 'node:dns'
 import { lookup as lookupName } from 'node:dns/promises'
 import { once } from 'node:events'
 import { connect, isIP, type LookupFunction, type Socket } from 'node:net'
-import { connect as connectTls } from 'node:tls'
+import { connect as connectTls, createSecureContext, type SecureContext } from 'node:tls'
 import { Problem } from '@millwright/api/problem.ts'
+import { LruMap } from 'toad-cache'
 import { Agent, buildConnector, fetch, Pool } from 'undici'
 import {
   canonicalAddress,
@@ -16,6 +17,9 @@ import {
 
 /** The limits of one request to another system, unless the caller sets others. */
 const limits = { bodyBytes: 1024 * 1024, requestMs: 10_000, connectionsPerHost: 32 }
+
+/** The maximum number of private authorities whose parsed certificates stay in memory. */
+const parsedAuthorities = 100
 
 export type OutboundInit = Omit<RequestInit, 'redirect' | 'body'> & {
   body?: string | URLSearchParams | Uint8Array<ArrayBuffer> | null
@@ -64,6 +68,8 @@ export class Outbound {
   /** The lookups that are in progress, by name. */
   readonly #lookups = new Map<string, Promise<readonly LookupAddress[]>>()
   readonly #agent: Agent
+  /** The parsed certificates of private authorities. Parsing them for each connection would block the process. */
+  readonly #authorities = new LruMap<SecureContext>(parsedAuthorities)
 
   constructor({ allow, lookup = (hostname) => lookupName(hostname, { all: true }) }: Options) {
     this.#entries = allow.map((text) => {
@@ -153,7 +159,7 @@ export class Outbound {
    * limits for responses: the caller sets them and closes the pool.
    */
   pool(url: string | URL, { certificateAuthority, connections }: PoolOptions): Pool {
-    const tls = certificateAuthority === null ? {} : { ca: certificateAuthority }
+    const tls = this.#trust(certificateAuthority)
     return new Pool(new URL(url).origin, {
       connect: (options, callback) => void this.#connect(options, callback, tls),
       connections,
@@ -178,7 +184,7 @@ export class Outbound {
       addresses.map(({ address }) => address),
     )
     const options = { host, port, lookup: fixedLookup(addresses), noDelay: true }
-    const tls = { ...(isIP(host) === 0 ? { servername: host } : {}), ca: certificateAuthority ?? undefined }
+    const tls = { ...(isIP(host) === 0 ? { servername: host } : {}), ...this.#trust(certificateAuthority) }
     const socket = isEncrypted ? connectTls({ ...options, ...tls }) : connect(options)
     socket.on('error', () => {})
     try {
@@ -195,10 +201,19 @@ export class Outbound {
     await this.#agent.destroy()
   }
 
+  /** Returns the TLS options with which only a private authority is trusted. Null: the public authorities. */
+  #trust(certificateAuthority: string | null): { secureContext?: SecureContext } {
+    if (certificateAuthority === null) return {}
+    const before = this.#authorities.get(certificateAuthority)
+    const secureContext = before ?? createSecureContext({ ca: certificateAuthority })
+    if (before === undefined) this.#authorities.set(certificateAuthority, secureContext)
+    return { secureContext }
+  }
+
   async #connect(
     options: buildConnector.Options,
     callback: buildConnector.Callback,
-    tls: { ca?: string } = {},
+    tls: { secureContext?: SecureContext } = {},
   ): Promise<void> {
     const isEncrypted = options.protocol === 'https:'
     const hostname = canonicalHost(options.hostname)

@@ -1,4 +1,5 @@
 import { Problem } from '@millwright/api/problem.ts'
+import { storableText } from '../../platform/database/json.ts'
 
 const texts: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'refused the connection. Check the host and the port',
@@ -17,11 +18,18 @@ const texts: Readonly<Record<string, string>> = {
 /** The error codes of Node.js for certificates that are not trusted. */
 const certificateCode = /CERT|^UNABLE_TO|_SIGNATURE$|_ISSUER$|^INVALID_(?:CA|PURPOSE)$|^PATH_LENGTH/
 
+/** The maximum length of the sentence. A receiver can make a message long, for example with many names in its certificate. */
+const maximumCharacters = 500
+
 /**
  * Returns one sentence for the log of a subscription that says why a connection to its receiver failed. `receiver` is
  * the subject of the sentence, such as "The receiver" or "The broker".
  */
 export function connectionError(error: unknown, receiver: string): string {
+  return storableText(sentenceOf(error, receiver).slice(0, maximumCharacters))
+}
+
+function sentenceOf(error: unknown, receiver: string): string {
   if (error instanceof Problem) return error.message
   const { code = '', name, message } = rootOf(error)
   const known = texts[code]

@@ -1,27 +1,35 @@
 import type { Caller } from '../../platform/access/caller.ts'
 import { currentCaller } from '../../platform/access/current-caller.ts'
-import { readsAllAssets } from '../../platform/asset-visibility.ts'
 import { list } from '../../platform/events/store.ts'
 import type { Context } from '../../platform/service.ts'
 import type { DeliveryRow } from './delivery/delivery-store.ts'
 import { messageOf } from './delivery/message.ts'
+import { listEventsAt } from './delivery/runner-store.ts'
 import { cloudEvent } from './message.ts'
 import type { ShownRequest, SubscriptionInput, SubscriptionKind } from './subscription-kind.ts'
 import type { SubscriptionRow } from './subscription-store.ts'
 import { maySee, readableEvents } from './visibility.ts'
 
 /**
- * Returns whether the caller may see which object a delivery is about. The log contains events that the owner of the
- * subscription could read. Another caller must be able to read all assets and all events of the type. That includes an
- * owner for the deliveries of the previous owner.
+ * Returns the ids of the deliveries whose events the caller can read now. The owner of the subscription has no other rule:
+ * earlier events can be those of another owner, or the rights of the owner or of its token can be smaller now. For a deleted
+ * event, only its type and subject are known. Test events contain nothing that a manager of subscriptions cannot read.
  */
-export function isLogReader(
+export async function readableDeliveries(
+  context: Context,
   caller: Caller,
-  { principalId, ownerSince }: SubscriptionRow,
-  { type, createdAt }: DeliveryRow,
-): boolean {
-  if (caller.principal.id === principalId && createdAt >= ownerSince) return true
-  return readsAllAssets(caller) && maySee(caller, { type, data: {} })
+  deliveries: readonly DeliveryRow[],
+): Promise<ReadonlySet<string>> {
+  const positions = deliveries.flatMap(({ position }) => position ?? [])
+  const kept = await context.database.read(caller, (handle) => listEventsAt(handle, positions))
+  const dataOf = new Map(kept.map(({ id, data }) => [id, data]))
+  const events = deliveries
+    .filter(({ position }) => position !== null)
+    .map(({ id, eventId, type, subject }) => ({ deliveryId: id, type, subject, data: dataOf.get(eventId) ?? {} }))
+    .filter((event) => maySee(caller, event))
+  const readable = events.length === 0 ? [] : await readableEvents(context, caller, events)
+  const tests = deliveries.filter(({ position }) => position === null)
+  return new Set([...readable.map(({ deliveryId }) => deliveryId), ...tests.map(({ id }) => id)])
 }
 
 type LoggedDelivery<Input extends SubscriptionInput, OwnView> = {

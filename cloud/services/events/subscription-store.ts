@@ -33,8 +33,6 @@ export type SubscriptionRow = StoredPrincipal & {
   sealedSecret: Buffer | null
   sealedPreviousSecret: Buffer | null
   previousSecretUntil: string | null
-  /** When the current owner became the owner. */
-  ownerSince: string
   version: number
   createdAt: string
   modifiedAt: string
@@ -57,7 +55,6 @@ const columns = `s.id, s.kind, s.name, s.url, s.types, s.access_group_id as "acc
   s.certificate_authority as "certificateAuthority", s.details, s.sealed_secret as "sealedSecret",
   s.sealed_previous_secret as "sealedPreviousSecret", s.previous_secret_until as "previousSecretUntil",
   s.principal_id as "principalId", s.principal_kind as "principalKind", s.principal_name as "principalName", s.roles,
-  s.owner_since as "ownerSince",
   s.version, s.created_at as "createdAt", s.modified_at as "modifiedAt"`
 
 const byId = statement<SubscriptionRow>(
@@ -74,18 +71,19 @@ const countOfKind = statement<{ total: number }>(
   'select count(*) as total from event_subscriptions where tenant_id = $1 and kind = $2',
 )
 const countAll = statement<{ total: number }>('select count(*) as total from event_subscriptions where tenant_id = $1')
+const countLock = statement(`select pg_advisory_xact_lock(hashtextextended($1::text, 7274))`)
 const insert = statement(
   `insert into event_subscriptions (tenant_id, id, kind, name, url, types, access_group_id, filter, active,
-     certificate_authority, details, sealed_secret, principal_id, principal_kind, principal_name, roles, owner_since,
-     created_at, modified_at)
+     certificate_authority, details, sealed_secret, principal_id, principal_kind, principal_name, roles, created_at,
+     modified_at)
    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11::text::jsonb, $12, $13, $14, $15, $16::text::jsonb,
-     $17::timestamptz, $17::timestamptz, $17::timestamptz)`,
+     $17::timestamptz, $17::timestamptz)`,
 )
 const update = statement(
   `update event_subscriptions set name = $3, url = $4, types = $5, access_group_id = $6, filter = $7, active = $8,
      certificate_authority = $9, details = $10::text::jsonb, sealed_secret = $11, principal_id = $12,
-     principal_kind = $13, principal_name = $14, roles = $15::text::jsonb,
-     owner_since = $16::timestamptz, version = version + 1, modified_at = $17::timestamptz
+     principal_kind = $13, principal_name = $14, roles = $15::text::jsonb, version = version + 1,
+     modified_at = $16::timestamptz
    where tenant_id = $1 and id = $2`,
 )
 const replaceSecret = statement(
@@ -114,14 +112,18 @@ export async function listSubscriptions(
   return { rows, total: (await handle.row(countOfKind, kind))?.total ?? 0 }
 }
 
-/** Counts the subscriptions of both kinds. */
-export async function countSubscriptions(handle: Handle): Promise<number> {
-  return (await handle.row(countAll))?.total ?? 0
+/**
+ * Counts the subscriptions of both kinds. Other transactions that count them wait until the end of this one, so that none
+ * exceeds the limit.
+ */
+export async function countSubscriptions(tx: Transaction): Promise<number> {
+  await tx.run(countLock)
+  return (await tx.row(countAll))?.total ?? 0
 }
 
 export type NewSubscription = Omit<
   SubscriptionRow,
-  'version' | 'sealedPreviousSecret' | 'previousSecretUntil' | 'ownerSince' | 'modifiedAt'
+  'version' | 'sealedPreviousSecret' | 'previousSecretUntil' | 'modifiedAt'
 >
 
 export async function insertSubscription(tx: Transaction, row: NewSubscription): Promise<void> {
@@ -133,7 +135,7 @@ export async function insertSubscription(tx: Transaction, row: NewSubscription):
 /** Stores the fields and the owner of a subscription, and its secret. Does not change the previous secret. */
 export async function updateSubscription(tx: Transaction, row: SubscriptionRow): Promise<void> {
   const owner = [row.principalId, row.principalKind, row.principalName, JSON.stringify(row.roles)]
-  await tx.run(update, row.id, ...fieldsOf(row), row.sealedSecret, ...owner, row.ownerSince, row.modifiedAt)
+  await tx.run(update, row.id, ...fieldsOf(row), row.sealedSecret, ...owner, row.modifiedAt)
 }
 
 function fieldsOf(row: NewSubscription): unknown[] {

@@ -88,6 +88,50 @@ describe('deliveries of a webhook', () => {
     await remove(id)
   })
 
+  test('hides the earlier deliveries from a manager that becomes the owner', async () => {
+    answerWith(200)
+    const { data: hall } = await admin.authorization.createAccessGroup({ body: { data: { name: 'hall-8' } } })
+    const { id } = await create({ types: ['io.millwright.inventory.'] })
+    await emitAssetEvent(hub, `asset/${newId()}`, hall.id)
+    const [delivery] = await logged(id, 'succeeded')
+    const body = { data: { name: 'taking-over', permissions: ['glb_webhook_manage' as const] } }
+    await admin.authorization.createRole({ body })
+    const manager = await hub.as('taking-over')
+    assert.equal((await update(id, { batchSize: 2 }, manager)).owner.id, manager.principalId)
+    const seen = [await list(id, {}, manager), await readDelivery(id, delivery?.id ?? '', manager)]
+    assert.doesNotMatch(JSON.stringify(seen), /asset\/|response of the receiver/)
+    assert.match(JSON.stringify(await list(id)), /asset\//)
+    await remove(id)
+  })
+
+  test('hides deliveries from the owner when the owner can no longer read the events', async () => {
+    answerWith(500)
+    const { data: hall } = await admin.authorization.createAccessGroup({ body: { data: { name: 'hall-10' } } })
+    const body = {
+      data: { name: 'hall-hooks', permissions: ['glb_webhook_manage' as const, 'inventory_read_asset_data' as const] },
+    }
+    await admin.authorization.createRole({ body })
+    const keeps = { data: { name: 'hooks-only', permissions: ['glb_webhook_manage' as const] } }
+    await admin.authorization.createRole({ body: keeps })
+    const owner = await hub.as('hall-hooks')
+    const { id } = await create({ types: ['io.millwright.inventory.'] }, owner)
+    await emitAssetEvent(hub, `asset/${newId()}`, hall.id)
+    const [delivery] = await logged(id, 'failed')
+    const deliveryId = delivery?.id ?? ''
+    assert.match((await readDelivery(id, deliveryId, owner)).subject ?? '', /^asset\//)
+    const { data: grants } = await admin.authorization.listGrants({ query: { principal: owner.principalId } })
+    for (const grant of grants) await admin.authorization.deleteGrant({ params: { id: grant.id } })
+    const grant = { data: { principal: owner.principalId, role: 'hooks-only' } }
+    await admin.authorization.createGrant({ body: grant })
+    const smaller = hub.withToken(await hub.tokenFor(owner.principalId, { roles: ['hooks-only'] }))
+    const retried = await smaller.events.retryWebhookDelivery({ params: { id, deliveryId } })
+    const seen = [retried.data, await list(id, {}, smaller), await readDelivery(id, deliveryId, smaller)]
+    assert.doesNotMatch(JSON.stringify(seen), /asset\/|response of the receiver/)
+    const [skipped] = await logged(id, 'skipped')
+    assert.deepEqual([skipped?.id, skipped?.attemptCount], [deliveryId, 1])
+    await remove(id)
+  })
+
   test('lists deliveries by state, in pages, newest first', async () => {
     answerWith(200)
     const { id } = await create()

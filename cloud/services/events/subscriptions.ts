@@ -12,7 +12,7 @@ import { answer, type Context } from '../../platform/service.ts'
 import { WindowLimit } from '../../platform/window-limit.ts'
 import * as deliveries from './delivery/delivery-store.ts'
 import { messageOf } from './delivery/message.ts'
-import { deliveryRequest, isLogReader } from './delivery-log.ts'
+import { deliveryRequest, readableDeliveries } from './delivery-log.ts'
 import { cloudEvent } from './message.ts'
 import { requireFilter } from './selection.ts'
 import {
@@ -165,7 +165,6 @@ export function subscriptionHandlers<Input extends SubscriptionInput, OwnView>(
         const owner = changesOwner(input) ? storedPrincipal(caller) : {}
         const after: SubscriptionRow = { ...before, ...ownFields(input), ...owner, details: kind.detailsOf(change) }
         after.modifiedAt = new Date().toISOString()
-        if (after.principalId !== before.principalId) after.ownerSince = after.modifiedAt
         if (changesOwner(input)) await requireAccessGroup(tx, caller, after.accessGroupId)
         const secret = kind.secretOf(change)
         if (secret !== undefined) after.sealedSecret = await sealed(tx, id, secret)
@@ -230,17 +229,14 @@ export function subscriptionHandlers<Input extends SubscriptionInput, OwnView>(
         throw invalid('invalid_query', 'offset', 'Deliveries have no offset. Use cursor with meta.nextCursor')
       if (cursor !== undefined && !isId(cursor))
         throw new Problem('invalid_cursor', 'The cursor is not valid. Use meta.nextCursor of the previous page')
-      const { row, rows } = await database.read(caller, async (handle) => ({
-        row: await get(handle, id),
-        rows: await deliveries.listDeliveries(handle, {
-          subscriptionId: id,
-          limit: limit + 1,
-          state,
-          deadLetters,
-          before: cursor,
-        }),
-      }))
-      const data = rows.slice(0, limit).map((delivery) => deliveryView(delivery, isLogReader(caller, row, delivery)))
+      const rows = await database.read(caller, async (handle) => {
+        await get(handle, id)
+        const page = { subscriptionId: id, limit: limit + 1, state, deadLetters, before: cursor }
+        return deliveries.listDeliveries(handle, page)
+      })
+      const shown = rows.slice(0, limit)
+      const readable = await readableDeliveries(context, caller, shown)
+      const data = shown.map((delivery) => deliveryView(delivery, readable.has(delivery.id)))
       const next = rows.length > limit ? data.at(-1)?.id : undefined
       return { data, meta: { elements: data.length, offset: 0, ...(next === undefined ? {} : { nextCursor: next }) } }
     },
@@ -251,20 +247,21 @@ export function subscriptionHandlers<Input extends SubscriptionInput, OwnView>(
         delivery: await deliveries.findDelivery(handle, { subscriptionId: id, deliveryId }),
       }))
       if (delivery === undefined) throw new Problem('not_found', `Delivery ${deliveryId} does not exist`)
-      const isReader = isLogReader(caller, row, delivery)
+      const isReader = (await readableDeliveries(context, caller, [delivery])).has(delivery.id)
       const request = isReader ? await deliveryRequest(context, caller, { kind, row, delivery }) : null
       return { data: { ...deliveryView(delivery, isReader), request } }
     },
 
     async retryDelivery({ params: { id, deliveryId } }: ByDelivery, caller: Caller) {
-      const { row, delivery } = await database.transaction(caller, async (tx) => {
-        const row = await getLocked(tx, id)
-        const delivery = await deliveries.retryDelivery(tx, { subscriptionId: id, deliveryId })
-        const detail = { deliveryId, eventId: delivery.eventId }
+      const delivery = await database.transaction(caller, async (tx) => {
+        await getLocked(tx, id)
+        const retried = await deliveries.retryDelivery(tx, { subscriptionId: id, deliveryId })
+        const detail = { deliveryId, eventId: retried.eventId }
         await audit(tx, caller, 'retryDelivery', { id, detail })
-        return { row, delivery }
+        return retried
       })
-      return { data: deliveryView(delivery, isLogReader(caller, row, delivery)) }
+      const readable = await readableDeliveries(context, caller, [delivery])
+      return { data: deliveryView(delivery, readable.has(deliveryId)) }
     },
 
     async retryDeadLetters({ params: { id } }: ById, caller: Caller) {

@@ -1,5 +1,5 @@
 -- Webhooks and MQTT publishers. roles contains the roles and grants of the token with which the owner last changed the
--- subscription. owner_since is the time when this principal became the owner. details contains the fields of one kind. previous_secret is valid until previous_secret_until.
+-- subscription. details contains the fields of one kind. previous_secret is valid until previous_secret_until.
 create table event_subscriptions (
   tenant_id uuid not null references tenants (id),
   id uuid not null,
@@ -19,7 +19,6 @@ create table event_subscriptions (
   principal_kind text collate "C" not null,
   principal_name text not null,
   roles jsonb not null,
-  owner_since timestamptz(3) not null,
   version bigint not null default 1,
   created_at timestamptz(3) not null,
   modified_at timestamptz(3) not null,

@@ -221,7 +221,7 @@ export class Connection {
     clearTimeout(pending.timer)
     if (reasonCode < firstErrorCode) pending.resolve({ reasonCode })
     else {
-      const text = refusedPublication(reasonCode, pending.publication.topic)
+      const text = refusedPublication(reasonCode)
       pending.reject(new BrokerError(text, { reasonCode, reason: properties?.reasonString }))
     }
     this.#sendWaiting()

@@ -57,9 +57,10 @@ export function refusedConnection(code: number): string {
   return sentence('The broker refused the connection', code, more)
 }
 
-/** Returns the sentence for the log when the broker refused a publication. */
-export function refusedPublication(code: number, topic: string): string {
-  const more = code === notAuthorized ? `Allow the user on the broker to publish to the topic ${topic}` : advice[code]
+/** Returns the sentence for the log when the broker refused a publication. It does not contain the topic, which can name an asset. */
+export function refusedPublication(code: number): string {
+  const more =
+    code === notAuthorized ? 'Allow the user on the broker to publish to the topics of this publisher' : advice[code]
   return sentence('The broker refused the event', code, more)
 }
 

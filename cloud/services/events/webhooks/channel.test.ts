@@ -19,7 +19,7 @@ describe('requests of webhooks', () => {
   let receiver: HttpReceiver
 
   before(async () => {
-    hub = await testHub({ outboundAllow: ['127.0.0.1'] })
+    hub = await testHub({ outboundAllow: ['127.0.0.1', 'localhost'] })
     admin = await hub.as('administrator')
     receiver = await HttpReceiver.open()
   })
@@ -215,6 +215,18 @@ describe('requests of webhooks', () => {
     assert.equal(secure.requests.length, 1)
     secure.replaceCertificate(serverCertificate(authority))
     assert.equal((await sendTest(admin, id)).state, 'succeeded')
+  })
+
+  test('limits the text of an error that the receiver makes long', async () => {
+    const authority = testAuthority()
+    const hosts = Array.from({ length: 500 }, (_, index) => `name-${index}.example.com`)
+    await using secure = await HttpReceiver.open(serverCertificate(authority, { hosts }))
+    const url = `https://localhost:${secure.port}`
+    const { id } = await createWebhook(admin, { url, certificateAuthority: authority.certificate })
+    const { attempts } = await sendTest(admin, id)
+    assert.match(attempts[0]?.error ?? '', /altnames: DNS:name-0\.example\.com, /)
+    assert.equal(attempts[0]?.error?.length, 500)
+    await admin.events.deleteWebhook({ params: { id } })
   })
 
   test('reports a receiver without TLS at a port with https, and the other way round', async () => {

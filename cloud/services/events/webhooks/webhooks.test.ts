@@ -106,12 +106,16 @@ describe('webhooks', () => {
     await hub.asOwner((owner) =>
       owner.query(
         `insert into event_subscriptions (tenant_id, id, kind, name, url, types, active, details, principal_id,
-           principal_kind, principal_name, roles, owner_since, created_at, modified_at)
+           principal_kind, principal_name, roles, created_at, modified_at)
          select $1, gen_random_uuid(), 'webhook', 'w', 'https://a.example', '{a}', false, '{"batchSize":1}', $2, 'user',
-           'u', '{"roles":[]}', now(), now(), now() from generate_series(1, $3)`,
-        [tenant.tenantId, other.principalId, subscriptionLimits.subscriptions],
+           'u', '{"roles":[]}', now(), now() from generate_series(1, $3)`,
+        [tenant.tenantId, other.principalId, subscriptionLimits.subscriptions - 2],
       ),
     )
+    const created = await Promise.allSettled(
+      Array.from({ length: 8 }, () => createWebhook(other, { url: receiver.url })),
+    )
+    assert.equal(created.filter(({ status }) => status === 'fulfilled').length, 2)
     await assert.rejects(createWebhook(other, { url: receiver.url }), { code: 'too_many_subscriptions' })
   })
 
