@@ -9,7 +9,8 @@ export type DeliveryResult = Pick<DeliveryWrite, 'state' | 'nextAt'> &
 /** `Results` are stored together, in one transaction. */
 export class Results {
   readonly inserts: DeliveryWrite[]
-  readonly updates: DeliveryWrite[]
+  /** The rows by their ids. A row is in one update only, because a statement changes each row once. */
+  readonly #updates = new Map<string, DeliveryWrite>()
   /** True if all stored events become due. */
   dueNow: boolean
   /** When the first result was added. Undefined if there are no results. */
@@ -17,13 +18,17 @@ export class Results {
 
   constructor(...parts: readonly Results[]) {
     this.inserts = parts.flatMap(({ inserts }) => inserts)
-    this.updates = parts.flatMap(({ updates }) => updates)
+    for (const { updates } of parts) for (const update of updates) this.#update(update)
     this.dueNow = parts.some(({ dueNow }) => dueNow)
     this.firstAtMs = parts.find(({ firstAtMs }) => firstAtMs !== undefined)?.firstAtMs
   }
 
   get size(): number {
-    return this.inserts.length + this.updates.length
+    return this.inserts.length + this.#updates.size
+  }
+
+  get updates(): DeliveryWrite[] {
+    return [...this.#updates.values()]
   }
 
   /** Adds a result. Returns the row of the event in the log. */
@@ -38,8 +43,19 @@ export class Results {
     }
     const write = { ...row, eventId, position, type, subject, state, isDeadLetter, nextAt, attempts }
     if (stored === undefined) this.inserts.push(write)
-    else this.updates.push(write)
+    else this.#update(write)
     this.firstAtMs ??= performance.now()
     return row
   }
+  #update(write: DeliveryWrite): void {
+    const before = this.#updates.get(write.id)
+    const attempts = before === undefined ? write.attempts : joinLists(before.attempts, write.attempts)
+    this.#updates.set(write.id, { ...write, attempts })
+  }
+}
+
+/** Joins two lists in JSON text. */
+function joinLists(first: string, second: string): string {
+  if (first === '[]') return second
+  return second === '[]' ? first : `${first.slice(0, -1)},${second.slice(1)}`
 }

@@ -98,6 +98,10 @@ describe('retries of failed deliveries', () => {
     const subjects = Array.from({ length: 200 }, (_, index) => `thing/${index % 50}`)
     await emitEvents(hub, subjects)
     await until(async () => (await read(id)).circuit === 'open', 'the circuit breaker is open')
+    await until(
+      async () => (await deliveries(id, { state: 'failed' })).length === receiver.requests.length,
+      'all requests have ended',
+    )
     const refused = receiver.requests.length
     assert.ok(refused <= 40, `${refused} requests`)
     clock.advance(7_000)

@@ -1,4 +1,4 @@
-import type { DeliveryState, SubscriptionReason } from '@millwright/api/event-subscriptions.ts'
+import { type DeliveryState, type SubscriptionReason, subscriptionLimits } from '@millwright/api/event-subscriptions.ts'
 import type { Handle, Transaction } from '../../../platform/database/database.ts'
 import { rowset } from '../../../platform/database/rowset.ts'
 import { statement } from '../../../platform/database/statement.ts'
@@ -150,7 +150,7 @@ export async function saveProgress(
   return (await tx.run(saveStatement, subscriptionId, runnerId, ...values, releases)) > 0
 }
 
-/** The result of a delivery. `attempts` is JSON text of a list: the new attempts, at most one. */
+/** The result of a delivery. `attempts` is JSON text of a list: the new attempts. */
 export type DeliveryWrite = {
   id: string
   eventId: string
@@ -215,13 +215,13 @@ const changedDeliveries = rowset<ChangedDelivery>({
   firstFailedAt: 'timestamptz',
   nextAt: 'timestamptz',
 })
-/** The stored attempts and the new one, without the oldest one above the limit. */
-const attempts = `d.attempts::jsonb || r.attempts::jsonb`
+/** The newest attempts: the stored ones and the new ones. */
+const attempts = `jsonb_path_query_array(d.attempts::jsonb || r.attempts::jsonb,
+     '$[last - ${subscriptionLimits.attempts - 1} to last]')::json`
 const updateStatement = statement(
   `update event_deliveries as d
    set state = r.state, is_dead_letter = r."deadLetter" = 1, message_id = r."messageId",
-     attempt_count = r."attemptCount", first_failed_at = r."firstFailedAt", next_at = r."nextAt",
-     attempts = (case when jsonb_array_length(${attempts}) > $11::integer then (${attempts}) - 0 else ${attempts} end)::json
+     attempt_count = r."attemptCount", first_failed_at = r."firstFailedAt", next_at = r."nextAt", attempts = ${attempts}
    from ${changedDeliveries.rows}
    where d.tenant_id = $1 and d.subscription_id = $10 and d.id = r.id`,
 )
@@ -230,10 +230,9 @@ const updateStatement = statement(
 export async function updateDeliveries(
   tx: Transaction,
   subscriptionId: string,
-  { rows, keptAttempts }: { rows: readonly DeliveryWrite[]; keptAttempts: number },
+  rows: readonly DeliveryWrite[],
 ): Promise<void> {
-  if (rows.length > 0)
-    await tx.run(updateStatement, ...changedDeliveries.values(rows.map(rowOf)), subscriptionId, keptAttempts)
+  if (rows.length > 0) await tx.run(updateStatement, ...changedDeliveries.values(rows.map(rowOf)), subscriptionId)
 }
 
 const dueNowStatement = statement(

@@ -609,9 +609,9 @@ export class Runner {
       .transaction(tenant, async (tx) => {
         const saving = store.saveProgress(tx, this.lease, { progress, now })
         const writing = Promise.all([
-          store.insertDeliveries(tx, subscriptionId, { rows: inserts, now }),
-          store.updateDeliveries(tx, subscriptionId, { rows: updates, keptAttempts: subscriptionLimits.attempts }),
           ...(dueNow ? [store.makeDue(tx, subscriptionId, now)] : []),
+          store.insertDeliveries(tx, subscriptionId, { rows: inserts, now }),
+          store.updateDeliveries(tx, subscriptionId, updates),
         ])
         const [saved] = await Promise.all([saving, writing])
         if (!saved) throw new LeaseLost()
