@@ -22,7 +22,7 @@ const certificateCode = /CERT|^UNABLE_TO|_SIGNATURE$|_ISSUER$|^INVALID_(?:CA|PUR
 const maximumCharacters = 500
 
 /**
- * Returns one sentence for the log of a subscription that says why a connection to its receiver failed. `receiver` is
+ * Returns one sentence for the log of a subscription that states why a connection to its receiver failed. `receiver` is
  * the subject of the sentence, such as "The receiver" or "The broker".
  */
 export function connectionError(error: unknown, receiver: string): string {

@@ -51,10 +51,12 @@ export type ProgressRow = {
   lastError: string | null
 }
 
+const ownerColumns = `s.principal_id as "principalId", s.principal_kind as "principalKind",
+  s.principal_name as "principalName", s.roles`
+const secretColumns = `s.sealed_secret as "sealedSecret", s.sealed_previous_secret as "sealedPreviousSecret",
+  s.previous_secret_until as "previousSecretUntil"`
 const columns = `s.id, s.kind, s.name, s.url, s.types, s.access_group_id as "accessGroupId", s.filter, s.active,
-  s.certificate_authority as "certificateAuthority", s.details, s.sealed_secret as "sealedSecret",
-  s.sealed_previous_secret as "sealedPreviousSecret", s.previous_secret_until as "previousSecretUntil",
-  s.principal_id as "principalId", s.principal_kind as "principalKind", s.principal_name as "principalName", s.roles,
+  s.certificate_authority as "certificateAuthority", s.details, ${secretColumns}, ${ownerColumns},
   s.version, s.created_at as "createdAt", s.modified_at as "modifiedAt"`
 
 const byId = statement<SubscriptionRow>(
