@@ -10,7 +10,7 @@ export type Message = {
   body: string
 }
 
-/** `Outcome` is the result of one attempt. `isGone`: the receiver wants no more events (HTTP status 410). */
+/** `Outcome` is the result of one attempt. `isGone`: the receiver refuses all further events (HTTP status 410). */
 export type Outcome = { isDelivered: boolean; isGone: boolean; attempt: Attempt }
 
 /**

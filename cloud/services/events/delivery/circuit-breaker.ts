@@ -57,7 +57,7 @@ export class CircuitBreaker {
     return wasOpen
   }
 
-  /** Counts a failed attempt. Attempts that started before the circuit breaker opened do not count any more. */
+  /** Counts a failed attempt. Attempts that started before the circuit breaker opened no longer count. */
   fail(subject: string, { now, isProbe }: { now: number; isProbe: boolean }): void {
     if (this.isOpen ? !isProbe : this.#failed.has(subject)) return
     if (!this.isOpen) this.#failed.add(subject)

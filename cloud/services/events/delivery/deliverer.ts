@@ -101,7 +101,7 @@ export class Deliverer {
     }
   }
 
-  /** Ends all runners. Returns when they have stored what is known. */
+  /** Ends all runners. Returns when they have stored all known results. */
   async stop(): Promise<void> {
     this.#isStopping = true
     for (const { end } of this.#wakes.values()) end.abort()

@@ -14,7 +14,7 @@ type Reaction = 'accept' | 'refuse' | 'hang' | 'lost'
 const hangMs = 15_000
 const minuteMs = 60_000
 
-/** `RandomReceiver` reacts to requests as a plan says. After the plan it accepts everything. */
+/** `RandomReceiver` reacts to requests by a plan. After the plan it accepts everything. */
 class RandomReceiver {
   /** The events in the order in which the receiver got them, with repetitions. */
   readonly received: { id: string; subject: string; sequence: string; messageId: string }[] = []

@@ -152,7 +152,7 @@ export class Runner {
     this.#wake()
   }
 
-  /** Called when the process stops. Running requests can end in a short time. What is known is stored. */
+  /** Called when the process stops. Running requests can end in a short time. All known results are stored. */
   stop(): void {
     this.#ending ??= 'stopping'
     this.#wake()
@@ -640,7 +640,7 @@ export class Runner {
     return Number.isFinite(next) ? next : null
   }
 
-  /** Waits for running requests for a short time, stores what is known, and releases the lease. */
+  /** Waits for running requests for a short time, stores all known results, and releases the lease. */
   async #end(): Promise<void> {
     const deadline = performance.now() + graceMs
     while (this.#ending !== 'lost' && this.#running > 0 && performance.now() < deadline) {
