@@ -18,7 +18,7 @@ import {
   navigationTo,
   wide,
 } from './console.ts'
-import { type Caller, callerOf, type Platform, startPlatform, temporaryFolder, until } from './platform.ts'
+import { type Caller, callerOf, type Platform, signIn, startPlatform, temporaryFolder, until } from './platform.ts'
 import { assertOverlayReachable, clickAsPerson } from './reachability.ts'
 
 type ReceivedRequest = { headers: IncomingHttpHeaders; body: string; event: CloudEvent }
@@ -270,6 +270,38 @@ describe('webhooks in the console', () => {
     const { data } = await caller.events.readWebhook({ params: { id: webhookId } })
     assert.equal(data.batchSize, 1)
     assert.equal(data.owner.name, platform.access.adminUser)
+  })
+
+  test('explains that the owner is disabled, and sends again after another user became the owner', async () => {
+    const jane = { name: 'jane', password: 'a long enough passphrase for pumps' }
+    const { data: user } = await caller.identity.createUser({ body: { data: jane } })
+    await caller.authorization.createGrant({ body: { data: { principal: user.id, role: 'administrator' } } })
+    const session = await signIn(platform.baseUrl, jane)
+    const janeCaller = await callerOf(platform, 'token' in session ? session.token : assert.fail())
+    const types = ['io.millwright.inventory.asset.']
+    await janeCaller.events.updateWebhook({ params: { id: webhookId }, headers: {}, body: { data: { types } } })
+    await caller.identity.updateUser({ params: { id: user.id }, body: { data: { disabled: true } } })
+    const before = receiver.received.length
+    await createAsset()
+    await openWebhook()
+    const paused = notice('Paused: the owner is disabled or deleted')
+    await paused.getByText('jane can no longer read events').waitFor()
+    assert.equal(receiver.received.length, before)
+    await assertAxeClean(page, 'webhook of a disabled owner')
+    await clickAsPerson(paused.getByRole('button', { name: 'Become the owner' }))
+    await until('the event is sent', () => receiver.received.length > before)
+    await paused.waitFor({ state: 'detached' })
+  })
+
+  test('does not show webhooks to a user without the permission', async () => {
+    const viewer = { name: 'viewer', password: 'a long enough passphrase for valves' }
+    const { data: user } = await caller.identity.createUser({ body: { data: viewer } })
+    await caller.authorization.createGrant({ body: { data: { principal: user.id, role: 'viewer' } } })
+    const { context, page: viewerPage } = await consoleBrowser.open()
+    await consoleBrowser.signIn(viewerPage, { user: viewer, path: '/webhooks' })
+    await viewerPage.getByText('glb_webhook_manage').waitFor()
+    assert.equal(await navigationTo(viewerPage, 'Webhooks').count(), 0)
+    await context.close()
   })
 
   test('rotates the secret, and signs with both secrets until the previous one expires', async () => {
