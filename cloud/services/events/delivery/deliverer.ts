@@ -16,6 +16,8 @@ const leaseMs = 5_000
 const renewMs = 1_500
 /** The maximum number of runners in one process. Other subscriptions wait until a runner ends. */
 const runnersAtOnce = 500
+/** How many tenants renew their leases at the same time. A tenant whose rows are locked does not delay the others. */
+const renewalsAtOnce = 4
 /** Above this number of runners, those that only stay connected without events end, so that others can start. */
 const keptOpenAtOnce = 250
 /** How long the process remembers whether a tenant has subscriptions. */
@@ -24,7 +26,7 @@ const knownMs = 10_000
 const knownTenants = 10_000
 
 type Running = { runner: Runner; renewedAtMs: number; ended: Promise<void> }
-type Parts = { clock: Clock; createChannel: CreateChannel }
+type Parts = { clock: Clock; createChannel: CreateChannel; runnersAtOnce: number }
 
 const deliverers = new WeakMap<Context, Deliverer>()
 
@@ -33,14 +35,16 @@ const deliverers = new WeakMap<Context, Deliverer>()
  * have something to send and starts their runners. The deliverer renews the leases of all runners together.
  */
 export class Deliverer {
-  /** The clock and the channels. Tests replace them before the first runner starts. */
-  readonly parts: Parts = { clock: systemClock, createChannel }
+  /** The clock, the channels and the maximum number of runners. Tests replace them before the first runner starts. */
+  readonly parts: Parts = { clock: systemClock, createChannel, runnersAtOnce }
   readonly #context: Context
   readonly #running = new Map<string, Running>()
   /** The active subscriptions of each tenant with events, as they were read last. */
   readonly #known = new Map<string, { ids: readonly string[]; readAtMs: number }>()
   /** The time at which the task of a tenant is woken for a retry. */
   readonly #wakes = new Map<string, { at: number; end: AbortController }>()
+  /** The tenants whose leases are being renewed by the timer. */
+  readonly #renewing = new Set<string>()
   #timer: NodeJS.Timeout | undefined
   #isStopping = false
 
@@ -70,7 +74,7 @@ export class Deliverer {
   async start(tenantId: string): Promise<void> {
     if (this.#isStopping) return
     const { database, tenants } = this.#context
-    const limit = runnersAtOnce - this.#running.size
+    const limit = this.#placesFor(tenantId)
     if (limit <= 0) return
     const tenant = await tenants.byId(tenantId)
     if (tenant?.state !== 'active') return
@@ -82,6 +86,7 @@ export class Deliverer {
     const leases = free.map(({ subscriptionId }) => ({ subscriptionId, runnerId: newId() }))
     const claimedAtMs = performance.now()
     const claimed = await database.transaction({ tenantId }, (tx) => store.claim(tx, leases, leaseMs))
+    const { clock, createChannel: openChannel } = this.parts
     const kinds = new Map(free.map(({ subscriptionId, kind }) => [subscriptionId, kind]))
     for (const progress of claimed) {
       const kind = kinds.get(progress.subscriptionId) ?? 'webhook'
@@ -94,8 +99,10 @@ export class Deliverer {
         tenant: { tenantId, tenantName: tenant.name },
         subscription,
         progress,
+        clock,
+        createChannel: openChannel,
+        leaseEndsAtMs: claimedAtMs + leaseMs,
         mayStayOpen: () => this.#mayStayOpen(),
-        ...this.parts,
       })
       this.#run(runner, claimedAtMs)
     }
@@ -109,6 +116,17 @@ export class Deliverer {
     await Promise.all([...this.#running.values()].map(({ ended }) => ended))
     clearInterval(this.#timer)
     this.#timer = undefined
+  }
+
+  /**
+   * Returns how many more runners a tenant can start. A tenant has at most half of the places that the other tenants do not
+   * use, so that slow receivers of one tenant do not stop the deliveries of the others.
+   */
+  #placesFor(tenantId: string): number {
+    const own = [...this.#running.values()].filter(({ runner }) => runner.tenantId === tenantId).length
+    const free = this.parts.runnersAtOnce - this.#running.size
+    const share = Math.max(1, Math.floor((free + own) / 2))
+    return Math.min(free, share - own)
   }
 
   #mayStayOpen(): boolean {
@@ -143,7 +161,14 @@ export class Deliverer {
 
   async #renewAll(): Promise<void> {
     const tenants = new Set([...this.#running.values()].map(({ runner }) => runner.tenantId))
-    for (const tenantId of tenants) await this.#renew(tenantId)
+    const waiting = [...tenants.difference(this.#renewing)]
+    const renewNext = async () => {
+      for (let tenantId = waiting.pop(); tenantId !== undefined; tenantId = waiting.pop()) {
+        this.#renewing.add(tenantId)
+        await this.#renew(tenantId).finally(() => this.#renewing.delete(tenantId ?? ''))
+      }
+    }
+    await Promise.all(Array.from({ length: renewalsAtOnce }, renewNext))
   }
 
   /** Renews the leases of a tenant. Runners without a lease end. */
@@ -157,8 +182,10 @@ export class Deliverer {
       const renewed = await database.transaction({ tenantId }, (tx) => store.renew(tx, leases, leaseMs))
       const runnerIds = new Set(renewed.map(({ runnerId }) => runnerId))
       for (const one of own) {
-        if (runnerIds.has(one.runner.lease.runnerId)) one.renewedAtMs = requestedAtMs
-        else one.runner.abandon()
+        if (runnerIds.has(one.runner.lease.runnerId)) {
+          one.renewedAtMs = requestedAtMs
+          one.runner.extend(requestedAtMs + leaseMs)
+        } else one.runner.abandon()
       }
     } catch (error) {
       if (!isTransient(error)) this.#context.log.error({ error }, 'The leases of subscriptions cannot be renewed')
@@ -169,6 +196,7 @@ export class Deliverer {
   /** Ends runners whose subscription was changed, and starts new ones. */
   async #onChange(tenantId: string): Promise<void> {
     this.#known.delete(tenantId)
+    for (const { runner } of this.#running.values()) if (runner.tenantId === tenantId) runner.hold()
     await this.#renew(tenantId)
     const own = [...this.#running.values()].filter(({ runner }) => runner.tenantId === tenantId && runner.isEnding)
     await Promise.all(own.map(({ ended }) => ended))

@@ -114,6 +114,15 @@ export function renew(tx: Transaction, held: readonly Lease[], leaseMs: number):
   return tx.rows(renewStatement, ...leases.values(held), leaseMs)
 }
 
+const heldStatement = statement(
+  `select 1 from event_subscription_progress where tenant_id = $1 and subscription_id = $2 and runner_id = $3`,
+)
+
+/** Returns whether a runner still has its lease. A change of the subscription by any process removes the lease. */
+export async function isHeld(handle: Handle, { subscriptionId, runnerId }: Lease): Promise<boolean> {
+  return (await handle.row(heldStatement, subscriptionId, runnerId)) !== undefined
+}
+
 /** What a runner stores about its subscription. Times are in milliseconds. */
 export type ProgressWrite = {
   position: number

@@ -58,6 +58,8 @@ export type RunnerOptions = {
   progress: store.ClaimedProgress
   clock: Clock
   createChannel: CreateChannel
+  /** The end of the lease, in the time of `performance.now()`. */
+  leaseEndsAtMs: number
   /** Returns whether a channel may stay open without messages for longer than a minute. */
   mayStayOpen: () => boolean
 }
@@ -116,6 +118,8 @@ export class Runner {
   /** True if results could not be stored. Nothing is sent until they are stored. */
   #flushFailed = false
   #lastWorkAtMs = performance.now()
+  /** No request starts after this time, because another process may have the lease then. */
+  #leaseEndsAtMs: number
 
   #results = new Results()
   #flushing: Promise<void> | undefined
@@ -127,6 +131,7 @@ export class Runner {
   constructor(options: RunnerOptions) {
     const { progress, subscription, tenant } = options
     this.#options = options
+    this.#leaseEndsAtMs = options.leaseEndsAtMs
     this.lease = { subscriptionId: progress.subscriptionId, runnerId: progress.runnerId }
     this.tenantId = tenant.tenantId
     this.#queue = new DeliveryQueue(progress.position)
@@ -150,6 +155,18 @@ export class Runner {
     this.#ending = 'lost'
     this.#abort.abort()
     this.#wake()
+  }
+
+  /** Called when a subscription of the tenant was changed. No request starts until the lease is renewed. */
+  hold(): void {
+    this.#leaseEndsAtMs = Number.NEGATIVE_INFINITY
+  }
+
+  /** Called when the lease was renewed. `endsAtMs` is in the time of `performance.now()`. */
+  extend(endsAtMs: number): void {
+    const hadEnded = performance.now() >= this.#leaseEndsAtMs
+    this.#leaseEndsAtMs = endsAtMs
+    if (hadEnded) this.#wake()
   }
 
   /** Called when the process stops. Running requests can end in a short time. All known results are stored. */
@@ -329,14 +346,21 @@ export class Runner {
     if (isExpiring) this.#expireStored(now)
   }
 
-  /** Returns the events that the owner may read and the subscription selects, in order. */
+  /**
+   * Returns the events that the owner may read and the subscription selects, in order. The lease is checked too: another
+   * process can have changed the subscription before these events happened.
+   */
   async #select(events: readonly (EventRow & { characters?: number })[]): Promise<CheckedEvent[]> {
-    const { context, subscription } = this.#options
+    const { context, subscription, tenant } = this.#options
     await this.#checkOwner()
     const owner = this.#owner
     if (owner === undefined || this.#stopReason !== undefined) throw new Problem('unavailable', 'The owner is unknown')
     const checkedAtMs = performance.now()
-    const selected = await selectEvents(context, owner, subscription, events)
+    const [selected, isHeld] = await Promise.all([
+      selectEvents(context, owner, subscription, events),
+      context.database.lookup(tenant, (handle) => store.isHeld(handle, this.lease)),
+    ])
+    if (!isHeld) this.abandon()
     return selected.map((row) => ({ row, characters: row.characters ?? 0, rights: owner.rights, checkedAtMs }))
   }
 
@@ -348,6 +372,7 @@ export class Runner {
 
   #startSending(now: number): void {
     const isStalled =
+      performance.now() >= this.#leaseEndsAtMs ||
       this.#flushFailed ||
       this.#results.size >= unstored.results ||
       (this.#flushing !== undefined && performance.now() - this.#flushAtMs > unstored.ms)
