@@ -125,6 +125,17 @@ for (const { name, skip, hasProperties, start } of brokerKinds) {
       assert.equal(channel.sockets.length, 1)
     })
 
+    test('fails an event whose topic is empty, and publishes other events on the same connection', async () => {
+      await using broker = await start()
+      await using channel = openChannel(broker, { topic: '{id}' })
+      const subjects = ['asset/a', 'update-settings', 'asset/b']
+      const outcomes = await Promise.all(subjects.map((subject) => channel.send(message(subject), never)))
+      const [first, empty, second] = outcomes.map(errorOf)
+      assert.deepEqual([first, second], [null, null])
+      assert.match(empty ?? '', /topic of this event is empty/)
+      assert.equal(channel.sockets.length, 1)
+    })
+
     test('reports a refused status topic', async () => {
       await using broker = await start({ deniedTopic: 'millwright/status' })
       await using channel = openChannel(broker, { statusTopic: 'millwright/status' })

@@ -233,6 +233,9 @@ export class Connection {
     if (publication.retain && !retains)
       return new BrokerError('The broker does not support retained messages. Set retain to false')
     const { topic, payload } = publication
+    // The broker would close the connection, and all other events in flight would fail too.
+    if (topic === '')
+      return new BrokerError('The topic of this event is empty: it has no {id}. Add fixed text to the topic')
     if (Buffer.byteLength(topic) > maximumTopicBytes) return new BrokerError('The topic of the event is too long')
     // A character needs at most three bytes in UTF-8. The exact size is only necessary near the limit.
     if (3 * (topic.length + payload.length) + propertyBytes <= packetBytes) return undefined

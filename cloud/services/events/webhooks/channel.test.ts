@@ -217,6 +217,30 @@ describe('requests of webhooks', () => {
     assert.equal((await sendTest(admin, id)).state, 'succeeded')
   })
 
+  test('ends a request whose receiver sends informational responses without end', async () => {
+    const hint = 'HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n'
+    const flood = async (count: number, rest: string) => {
+      const sockets = new Set<Socket>()
+      const server = createServer((socket) => {
+        sockets.add(socket)
+        socket.on('error', () => {})
+        socket.once('data', () => socket.write(hint.repeat(count) + rest))
+      }).listen(0, '127.0.0.1')
+      await once(server, 'listening')
+      try {
+        const { port } = server.address() as { port: number }
+        return await attemptWith(() => {}, { url: `http://127.0.0.1:${port}` })
+      } finally {
+        for (const socket of sockets) socket.destroy()
+        server.close()
+      }
+    }
+    assert.equal((await flood(1_000, 'HTTP/1.1 204 No Content\r\n\r\n')).state, 'succeeded')
+    const { state, error, durationMs } = await flood(1_001, '')
+    assert.deepEqual([state, error], ['failed', 'The receiver sent too many informational responses (1xx)'])
+    assert.ok(durationMs < subscriptionLimits.responseMs)
+  })
+
   test('limits the text of an error that the receiver makes long', async () => {
     const authority = testAuthority()
     const hosts = Array.from({ length: 500 }, (_, index) => `name-${index}.example.com`)

@@ -17,6 +17,8 @@ const limits = {
   /** How long the body of a response is read. */
   bodyMs: 1_000,
   headerCharacters: 200,
+  /** The maximum number of informational responses (1xx) before the response. */
+  informational: 1_000,
 } as const
 
 /** The headers of a response that the log contains. Other headers can contain secrets, such as cookies. */
@@ -99,6 +101,7 @@ class Request implements Dispatcher.DispatchHandler {
   #response: { status: number; text: string; headers: Record<string, string> } | undefined
   #body: Buffer[] = []
   #bodyBytes = 0
+  #informational = 0
   #isEnded = false
 
   constructor(options: Dispatcher.DispatchOptions) {
@@ -135,7 +138,13 @@ class Request implements Dispatcher.DispatchHandler {
     headers: Record<string, string | string[] | undefined>,
     text = '',
   ): void {
-    if (status < success.first || this.#isEnded) return
+    if (this.#isEnded) return
+    if (status < success.first) {
+      this.#informational++
+      if (this.#informational > limits.informational)
+        this.#end('The receiver sent too many informational responses (1xx)')
+      return
+    }
     this.#response = { status, text: printable(text, limits.headerCharacters), headers: shownHeaders(headers) }
     clearTimeout(this.#timer)
     this.#timer = setTimeout(() => this.#end(), limits.bodyMs)
