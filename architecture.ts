@@ -153,6 +153,7 @@ export const modules: Readonly<Record<string, Module>> = {
       'cloud/platform',
       'cloud/platform/testing',
       'cloud/services/discovery',
+      'cloud/services/events',
       'cloud/services/identity',
       'cloud/services/inventory',
       'e2e',
