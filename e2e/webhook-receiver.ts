@@ -38,6 +38,8 @@ const server = createServer((request, response) => {
     },
   )
 })
+// The parent may end without killing this process.
+process.once('disconnect', () => process.exit(0))
 server.listen(options.port, options.host, () => process.send?.('ready'))
 
 async function receive(request: IncomingMessage, isLogged: boolean): Promise<void> {

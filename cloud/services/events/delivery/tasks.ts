@@ -10,6 +10,8 @@ import { anyOwnerDisabled, anyRunnable, continueSubscriptions, listOwnerDisabled
 const sweepMs = 2_000
 /** New events wake the task at most this often. */
 const minPauseMs = 200
+/** After this time without a renewal, another process runs the task. It is short, because all subscriptions wait for it. */
+const leaseMs = 3_000
 const minuteMs = 60_000
 
 /** Creates the tasks that start the runners of subscriptions, continue paused subscriptions, and shorten the log. */
@@ -20,6 +22,7 @@ export function deliveryTasks(context: Context): TaskKinds {
     // The task only starts runners. It does not wait for receivers, because periodic tasks share few places.
     [deliverTask]: {
       periodic: { everyMs: sweepMs, minPauseMs, pending: anyRunnable },
+      leaseMs,
       async run({ tenantId }) {
         await deliverer.start(tenantId)
       },
