@@ -17,10 +17,11 @@ export type ReceiverCommand =
   | { kind: 'free port' }
   | { kind: 'start a broker' }
 
-/** The time of the last expected event, and the time from each event to its receipt, in milliseconds. */
-export type Received = { atMs: number; latencies: number[] }
+/** The time from the first receipt to the last one, and the time from each event to its receipt in milliseconds. */
+export type Received = { seconds: number; latencies: number[] }
 
 let missing = 0
+let firstAt: number | undefined
 let isTimed = false
 let latencies: number[] = []
 let complete = Promise.withResolvers<Received>()
@@ -46,6 +47,7 @@ handleCommands(async (command: ReceiverCommand): Promise<unknown> => {
       missing = command.events
       isTimed = command.isTimed === true
       latencies = []
+      firstAt = undefined
       complete = Promise.withResolvers()
       return undefined
     case 'wait':
@@ -68,7 +70,8 @@ function receive(content: { time: string } | { time: string }[]): void {
 
 function count(events: number): void {
   missing -= events
-  if (missing === 0) complete.resolve({ atMs: nowMs(), latencies })
+  firstAt ??= performance.now()
+  if (missing === 0) complete.resolve({ seconds: (performance.now() - firstAt) / 1000, latencies })
 }
 
 /** Returns the time with fractions of a millisecond. */
