@@ -1,3 +1,4 @@
+import { subscriptionLimits } from '@millwright/api/event-subscriptions.ts'
 import { newId } from '../../../platform/database/id.ts'
 import { isTransient } from '../../../platform/database/transient.ts'
 import { placedTopic } from '../../../platform/events/relay.ts'
@@ -26,7 +27,13 @@ const knownMs = 10_000
 const knownTenants = 10_000
 
 type Running = { runner: Runner; renewedAtMs: number; ended: Promise<void> }
-type Parts = { clock: Clock; createChannel: CreateChannel; runnersAtOnce: number }
+type Parts = {
+  clock: Clock
+  createChannel: CreateChannel
+  runnersAtOnce: number
+  /** At this number of stored events of a subscription, its runner reads no newer events. */
+  waitingLimit: number
+}
 
 const deliverers = new WeakMap<Context, Deliverer>()
 
@@ -35,8 +42,13 @@ const deliverers = new WeakMap<Context, Deliverer>()
  * have something to send and starts their runners. The deliverer renews the leases of all runners together.
  */
 export class Deliverer {
-  /** The clock, the channels and the maximum number of runners. Tests replace them before the first runner starts. */
-  readonly parts: Parts = { clock: systemClock, createChannel, runnersAtOnce }
+  /** The clock, the channels and the limits of runners. Tests replace them before the first runner starts. */
+  readonly parts: Parts = {
+    clock: systemClock,
+    createChannel,
+    runnersAtOnce,
+    waitingLimit: subscriptionLimits.waiting,
+  }
   readonly #context: Context
   readonly #running = new Map<string, Running>()
   /** The active subscriptions of each tenant with events, as they were read last. */
@@ -86,7 +98,7 @@ export class Deliverer {
     const leases = free.map(({ subscriptionId }) => ({ subscriptionId, runnerId: newId() }))
     const claimedAtMs = performance.now()
     const claimed = await database.transaction({ tenantId }, (tx) => store.claim(tx, leases, leaseMs))
-    const { clock, createChannel: openChannel } = this.parts
+    const { clock, createChannel: openChannel, waitingLimit } = this.parts
     const kinds = new Map(free.map(({ subscriptionId, kind }) => [subscriptionId, kind]))
     for (const progress of claimed) {
       const kind = kinds.get(progress.subscriptionId) ?? 'webhook'
@@ -101,6 +113,7 @@ export class Deliverer {
         progress,
         clock,
         createChannel: openChannel,
+        waitingLimit,
         leaseEndsAtMs: claimedAtMs + leaseMs,
         mayStayOpen: () => this.#mayStayOpen(),
       })

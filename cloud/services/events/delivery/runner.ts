@@ -1,4 +1,4 @@
-import { type Attempt, type SubscriptionReason, subscriptionLimits } from '@millwright/api/event-subscriptions.ts'
+import type { Attempt, SubscriptionReason } from '@millwright/api/event-subscriptions.ts'
 import type { CloudEvent } from '@millwright/api/events.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../../platform/access/caller.ts'
@@ -58,6 +58,8 @@ export type RunnerOptions = {
   progress: store.ClaimedProgress
   clock: Clock
   createChannel: CreateChannel
+  /** At this number of stored events, no newer events are read. */
+  waitingLimit: number
   /** The end of the lease, in the time of `performance.now()`. */
   leaseEndsAtMs: number
   /** Returns whether a channel may stay open without messages for longer than a minute. */
@@ -296,11 +298,12 @@ export class Runner {
   #mayRead(now: number): boolean {
     const { inMemory, characters, stored } = this.#queue
     if (this.#reading || this.#atEnd || inMemory >= readAhead.events || characters >= readAhead.characters) return false
-    if (!this.#circuit.isOpen) return stored < subscriptionLimits.waiting
+    const isFull = stored >= this.#options.waitingLimit
+    if (!this.#circuit.isOpen) return !isFull
     // While the circuit breaker is open, events are read only if there is none that was not tried before, or if they are
     // too old.
     const isProbeDue = this.#circuit.isProbeDue(now) && this.#running === 0 && !this.#queue.hasUntried
-    return isProbeDue || (this.#circuit.isExpired(now) && !this.#expiredAll)
+    return (isProbeDue && !isFull) || (this.#circuit.isExpired(now) && !this.#expiredAll)
   }
 
   async #readPage(): Promise<void> {
@@ -505,7 +508,9 @@ export class Runner {
         this.#results.add(item, { state: 'succeeded', attemptCount, attempts, messageId, nextAt: null })
       }
       this.#queue.remove(line, count)
-      this.#queue.release(line)
+      // Stored events whose content was read are sent before the content of other lines is read, to limit the memory.
+      const next = line.items[0]
+      this.#queue.release(line, { isPrepared: next?.stored !== undefined && next.event !== undefined })
     }
   }
 
