@@ -101,10 +101,14 @@ export function requireStorableFilter(filter: string): void {
     throw new Problem('invalid_filter', 'The filter contains a NUL character or invalid Unicode')
 }
 
+/** Returns whether an error is the problem of a filter that is not valid. */
+export function isFilterProblem(error: unknown): error is Problem {
+  return error instanceof Problem && (error.code === 'invalid_filter' || error.code === 'unknown_property')
+}
+
 /** Adds the place of the filter in the request to a problem of the filter. Returns other errors unchanged. */
 export function withFilterPointer(error: unknown, pointer: string): unknown {
-  if (!(error instanceof Problem) || (error.code !== 'invalid_filter' && error.code !== 'unknown_property'))
-    return error
+  if (!isFilterProblem(error)) return error
   const errors = [{ pointer, code: error.code, detail: error.message }]
   return new Problem(error.code, error.message, { errors, cause: error })
 }

@@ -62,7 +62,16 @@ export class CircuitBreaker {
     if (this.isOpen ? !isProbe : this.#failed.has(subject)) return
     if (!this.isOpen) this.#failed.add(subject)
     this.#failures++
-    if (this.#failures < failuresBeforeOpen) return
+    if (this.#failures >= failuresBeforeOpen) this.#open(now)
+  }
+
+  /** Opens the circuit breaker at once, or makes its pause longer. */
+  block(now: number): void {
+    this.#failures = Math.max(this.#failures + 1, failuresBeforeOpen)
+    this.#open(now)
+  }
+
+  #open(now: number): void {
     this.#failed.clear()
     this.#openedAt ??= now
     this.#blockedUntil = now + retryDelayMs(this.#failures - failuresBeforeOpen + 1)

@@ -44,9 +44,15 @@ export class Results {
     const write = { ...row, eventId, position, type, subject, state, isDeadLetter, nextAt, attempts }
     if (stored === undefined) this.inserts.push(write)
     else this.#update(write)
-    this.firstAtMs ??= performance.now()
+    this.touch()
     return row
   }
+
+  /** Stores the progress of the subscription soon, also without results. */
+  touch(): void {
+    this.firstAtMs ??= performance.now()
+  }
+
   #update(write: DeliveryWrite): void {
     const before = this.#updates.get(write.id)
     const attempts = before === undefined ? write.attempts : joinLists(before.attempts, write.attempts)

@@ -3,6 +3,7 @@ import type { CloudEvent } from '@millwright/api/events.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../../platform/access/caller.ts'
 import { currentCaller } from '../../../platform/access/current-caller.ts'
+import { isFilterProblem } from '../../../platform/asset-visibility.ts'
 import { timeOfId } from '../../../platform/database/id.ts'
 import { jsonText } from '../../../platform/database/json.ts'
 import { isTransient } from '../../../platform/database/transient.ts'
@@ -10,7 +11,7 @@ import { type EventRow, extent } from '../../../platform/events/store.ts'
 import type { Tail, Message as TailMessage } from '../../../platform/events/tail.ts'
 import type { Context } from '../../../platform/service.ts'
 import { cloudEvent, eventText } from '../message.ts'
-import { selectEvents } from '../selection.ts'
+import { requireFilter, selectEvents } from '../selection.ts'
 import type { SubscriptionRow, WebhookDetails } from '../subscription-store.ts'
 import type { Channel, Outcome } from './channel.ts'
 import type { CreateChannel } from './channels.ts'
@@ -20,34 +21,12 @@ import { messageOf } from './message.ts'
 import { type CheckedEvent, DeliveryQueue, type Item, type Line } from './queue.ts'
 import { type DeliveryResult, Results } from './results.ts'
 import { nextAttemptAt, retryMs } from './retry.ts'
+import * as limits from './runner-limits.ts'
 import * as store from './runner-store.ts'
 import { reportStopped } from './stop-report.ts'
 
-/** The maximum number of requests of one subscription at the same time. A request with a batch contains many events. */
-const requestsAtOnce = 32
-const batchesAtOnce = 4
-/** A page is read while fewer events and characters than this are in memory. */
-const readAhead = { events: 300, characters: 2 * 1024 * 1024 } as const
-/** The maximum number of events whose content is read or checked again at a time, and of one subject. */
-const reload = { events: 100, perSubject: 20 } as const
-/** After this time, the rights of the owner are checked again before an event is sent. */
-const freshMs = 5_000
-/** How often the owner is read from the cache of access rights while events that were already checked are sent. */
-const ownerMs = 50
-/** Results are stored together after this time, or when there are this many. */
-const groups = { ms: 100, results: 500 } as const
-/** No request starts while this many results are not stored, or while storing takes longer than this time. */
-const unstored = { results: 2_000, ms: 2_000 } as const
-/** How often the position is stored if all events were skipped. */
-const skippedMs = 1_000
-const idleMs = 5_000
-const maximumIdleMs = 60_000
-/** The pause after an error of the database. */
-const pauseMs = 500
-/** The longest pause of the loop. */
-const tickMs = 1_000
-/** How long running requests may take after the process has begun to stop. */
-const graceMs = 1_000
+/** The start of `lastError` while the filter is not valid. */
+const filterError = 'The filter is not valid: '
 
 type StopReason = Exclude<SubscriptionReason, 'user'>
 
@@ -139,7 +118,7 @@ export class Runner {
     this.#queue = new DeliveryQueue(progress.position)
     this.#savedPosition = progress.position
     this.#batchSize = subscription.kind === 'webhook' ? (subscription.details as WebhookDetails).batchSize : 1
-    this.#parcelsAtOnce = this.#batchSize > 1 ? batchesAtOnce : requestsAtOnce
+    this.#parcelsAtOnce = this.#batchSize > 1 ? limits.batchesAtOnce : limits.requestsAtOnce
     this.#circuit = new CircuitBreaker(progress)
     this.#last = {
       lastSuccessAt: timeOf(progress.lastSuccessAt),
@@ -201,7 +180,7 @@ export class Runner {
   /** Starts everything that can start now. Returns true at the end of the runner. */
   async #step(): Promise<boolean> {
     if (this.#failure !== undefined) throw this.#failure
-    if (performance.now() - this.#ownerAtMs >= ownerMs) await this.#checkOwner()
+    if (performance.now() - this.#ownerAtMs >= limits.ownerMs) await this.#checkOwner()
     if (this.#stopReason !== undefined) return true
     const now = this.#now()
     if (!this.#circuit.isOpen) this.#queue.makeReady(now)
@@ -227,8 +206,8 @@ export class Runner {
       this.#lastWorkAtMs = performance.now()
       return false
     }
-    const openMs = this.#channel?.idleMs ?? idleMs
-    const mostMs = this.#options.mayStayOpen() ? openMs : Math.min(openMs, maximumIdleMs)
+    const openMs = this.#channel?.idleMs ?? limits.idleMs
+    const mostMs = this.#options.mayStayOpen() ? openMs : Math.min(openMs, limits.maximumIdleMs)
     return performance.now() - this.#lastWorkAtMs >= mostMs
   }
 
@@ -250,8 +229,8 @@ export class Runner {
 
   /** Returns the time until results must be stored, or until the owner is checked again. */
   #tickMs(): number {
-    if (this.#results.firstAtMs === undefined || this.#flushing !== undefined) return tickMs
-    return Math.max(1, groups.ms - (performance.now() - this.#results.firstAtMs))
+    if (this.#results.firstAtMs === undefined || this.#flushing !== undefined) return limits.tickMs
+    return Math.max(1, limits.groups.ms - (performance.now() - this.#results.firstAtMs))
   }
 
   #wake(): void {
@@ -268,16 +247,30 @@ export class Runner {
       await work()
     } catch (error) {
       if (error instanceof Problem && error.code === 'events_gone') this.#stopReason = 'events_gone'
+      else if (isFilterProblem(error)) this.#failFilter(error)
       else if (isTransient(error)) this.#pauseWork(error)
       else this.#failure = error
     }
     this.#wake()
   }
 
+  /** Notes that the inventory no longer accepts the filter. It is tried again with growing pauses. */
+  #failFilter({ message }: Problem): void {
+    const now = this.#now()
+    this.#last.lastFailureAt = now
+    this.#last.lastError = `${filterError}${message}`
+    this.#circuit.block(now)
+    this.#results.touch()
+  }
+
+  get #isFilterInvalid(): boolean {
+    return this.#circuit.isOpen && this.#last.lastError?.startsWith(filterError) === true
+  }
+
   #pauseWork(error: unknown): void {
     const { context, subscription } = this.#options
     context.log.warn({ error, subscription: subscription.id }, 'The events of a subscription wait for the database')
-    this.#pausedUntilMs = performance.now() + pauseMs
+    this.#pausedUntilMs = performance.now() + limits.pauseMs
   }
 
   /** Reads the owner and the tenant from the caches. A disabled owner stops the subscription. */
@@ -297,13 +290,15 @@ export class Runner {
 
   #mayRead(now: number): boolean {
     const { inMemory, characters, stored } = this.#queue
+    const { readAhead } = limits
     if (this.#reading || this.#atEnd || inMemory >= readAhead.events || characters >= readAhead.characters) return false
     const isFull = stored >= this.#options.waitingLimit
     if (!this.#circuit.isOpen) return !isFull
     // While the circuit breaker is open, events are read only if there is none that was not tried before, or if they are
     // too old.
     const isProbeDue = this.#circuit.isProbeDue(now) && this.#running === 0 && !this.#queue.hasUntried
-    return (isProbeDue && !isFull) || (this.#circuit.isExpired(now) && !this.#expiredAll)
+    if (isProbeDue && !isFull) return true
+    return this.#circuit.isExpired(now) && !this.#expiredAll && !this.#isFilterInvalid
   }
 
   async #readPage(): Promise<void> {
@@ -358,6 +353,10 @@ export class Runner {
     await this.#checkOwner()
     const owner = this.#owner
     if (owner === undefined || this.#stopReason !== undefined) throw new Problem('unavailable', 'The owner is unknown')
+    if (this.#isFilterInvalid) {
+      if (subscription.filter !== null) await requireFilter(context, owner, subscription.filter)
+      this.#closeCircuit()
+    }
     const checkedAtMs = performance.now()
     const [selected, isHeld] = await Promise.all([
       selectEvents(context, owner, subscription, events),
@@ -368,17 +367,16 @@ export class Runner {
   }
 
   #isFresh({ event }: Item): boolean {
-    return (
-      event !== undefined && event.rights === this.#owner?.rights && performance.now() - event.checkedAtMs < freshMs
-    )
+    if (event === undefined || event.rights !== this.#owner?.rights) return false
+    return performance.now() - event.checkedAtMs < limits.freshMs
   }
 
   #startSending(now: number): void {
     const isStalled =
       performance.now() >= this.#leaseEndsAtMs ||
       this.#flushFailed ||
-      this.#results.size >= unstored.results ||
-      (this.#flushing !== undefined && performance.now() - this.#flushAtMs > unstored.ms)
+      this.#results.size >= limits.unstored.results ||
+      (this.#flushing !== undefined && performance.now() - this.#flushAtMs > limits.unstored.ms)
     if (isStalled || this.#stopReason !== undefined) return
     if (this.#circuit.isOpen) {
       const isBusy = this.#running > 0 || this.#stale.length > 0 || this.#loading || this.#reading
@@ -404,7 +402,7 @@ export class Runner {
   #takeParts(): Parcel['parts'] {
     const parts: Parcel['parts'] = []
     let room = this.#batchSize
-    while (room > 0 && this.#stale.length < requestsAtOnce) {
+    while (room > 0 && this.#stale.length < limits.requestsAtOnce) {
       const line = this.#queue.take()
       if (line === undefined) break
       let count = 0
@@ -428,7 +426,7 @@ export class Runner {
     try {
       const items: Item[] = []
       for (const line of lines) {
-        const room = Math.min(reload.events - items.length, Math.max(reload.perSubject, this.#batchSize))
+        const room = Math.min(limits.reload.events - items.length, Math.max(limits.reload.perSubject, this.#batchSize))
         items.push(...line.items.slice(0, Math.max(1, room)))
       }
       const positions = items.map(({ position }) => position)
@@ -495,13 +493,18 @@ export class Runner {
     else this.#settleFailure(parcel, { attempts, now, attempt: outcome.attempt, isGone: outcome.isGone })
   }
 
+  /** Closes the circuit breaker. If it was open, all stored events are due. */
+  #closeCircuit(): void {
+    if (!this.#circuit.succeed()) return
+    this.#expiredAll = false
+    this.#results.dueNow = true
+    this.#results.touch()
+    this.#queue.makeReady(Number.POSITIVE_INFINITY)
+  }
+
   #settleSuccess({ parts, messageId }: Parcel, { attempts, now }: { attempts: string; now: number }): void {
     this.#last.lastSuccessAt = now
-    if (this.#circuit.succeed()) {
-      this.#expiredAll = false
-      this.#results.dueNow = true
-      this.#queue.makeReady(Number.POSITIVE_INFINITY)
-    }
+    this.#closeCircuit()
     for (const { line, count } of parts) {
       for (const item of line.items.slice(0, count)) {
         const attemptCount = (item.stored?.attemptCount ?? 0) + 1
@@ -591,9 +594,9 @@ export class Runner {
 
   #mustFlush(): boolean {
     if (this.#flushing !== undefined) return false
-    if (this.#results.size >= groups.results) return true
-    if (this.#results.firstAtMs !== undefined) return performance.now() - this.#results.firstAtMs >= groups.ms
-    return this.#queue.position > this.#savedPosition && performance.now() - this.#flushAtMs >= skippedMs
+    if (this.#results.size >= limits.groups.results) return true
+    if (this.#results.firstAtMs !== undefined) return performance.now() - this.#results.firstAtMs >= limits.groups.ms
+    return this.#queue.position > this.#savedPosition && performance.now() - this.#flushAtMs >= limits.skippedMs
   }
 
   /** Stores results until they are stored or the lease is lost. */
@@ -672,7 +675,7 @@ export class Runner {
 
   /** Waits for running requests for a short time, stores all known results, and releases the lease. */
   async #end(): Promise<void> {
-    const deadline = performance.now() + graceMs
+    const deadline = performance.now() + limits.graceMs
     while (this.#ending !== 'lost' && this.#running > 0 && performance.now() < deadline) {
       const timer = setTimeout(() => this.#wake(), deadline - performance.now())
       await this.#wakeup.promise
