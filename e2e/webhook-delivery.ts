@@ -40,6 +40,8 @@ const webhooks = [
   { path: '/batches', batchSize: 20 },
 ]
 const changesAtOnce = 50
+/** The changes are written at most this part of all events ahead of the receipts, so that every kill interrupts deliveries. */
+const shareAhead = 0.2
 const pageSize = 100
 /** The time limit of each step. It is long, because a run with many events on a busy machine takes long. */
 const patienceMs = 1_800_000
@@ -159,6 +161,8 @@ export async function deliverEvents(options: DeliveryOptions): Promise<DeliveryR
 /** Changes the assets in turns, and repeats a batch of changes if the platform was killed. */
 async function changeAssets(site: Site, { events, assets }: DeliveryOptions): Promise<void> {
   for (let change = 0; change < events; change += changesAtOnce) {
+    const least = change - shareAhead * events
+    await until('earlier events are received', () => receivedBy(site) >= least, patienceMs)
     const count = Math.min(changesAtOnce, events - change)
     const documents = Array.from({ length: count }, (_, index) => documentOf((change + index) % assets, change + index))
     await until('the changes are written', () => isWritten(site, documents), patienceMs)
@@ -192,6 +196,12 @@ async function isWritten(site: Site, assets: ReturnType<typeof documentOf>[]): P
   }
 }
 
+/** Returns the number of events that both webhooks have sent. */
+function receivedBy({ receipts }: Site): number {
+  receipts.read()
+  return Math.min(...webhooks.map(({ path }) => receipts.of(path).size))
+}
+
 /** Kills the receiver and the platform in turns, each time after more events were received. */
 async function killInTurns(
   site: Site,
@@ -199,7 +209,7 @@ async function killInTurns(
 ): Promise<void> {
   for (let kill = 1; kill <= kills; kill++) {
     const goal = Math.floor((events * kill) / (kills + 1))
-    const received = () => Math.min(...webhooks.map(({ path }) => site.receipts.read().of(path).size))
+    const received = () => receivedBy(site)
     await until(`${goal} events were received`, () => received() >= goal, patienceMs)
     if (kill % 2 === 1) {
       log(`kill ${kill} of ${kills}: receiver, after ${received()} events`)
