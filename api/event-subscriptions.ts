@@ -51,7 +51,8 @@ const Types = Type.Array(
   {
     minItems: 1,
     maxItems: subscriptionLimits.types,
-    description: 'Prefixes of event types in whole words. `io.millwright.` selects all events',
+    description:
+      'Prefixes of event types, compared in whole words: `inventory.asset` selects `inventory.asset.created`. `io.millwright.` selects all events',
   },
 )
 
@@ -63,7 +64,7 @@ const selection = {
     description:
       'A filter for assets, as in the asset list. Only events that name a matching asset are sent, and the deletion of every asset. null: all events',
   }),
-  active: Type.Boolean({ description: 'false: paused. Events wait while they are kept' }),
+  active: Type.Boolean({ description: 'false: paused. Events wait for up to 30 days' }),
   certificateAuthority: nullable(Type.String({ minLength: 1, maxLength: subscriptionLimits.authorityCharacters }), {
     description: 'PEM certificates of the private authority of the receiver. null: the public authorities',
   }),
@@ -81,7 +82,7 @@ const status = {
   reason: nullable(
     Type.Enum([...subscriptionReasons], {
       description:
-        '`user`: paused by a user. `owner_disabled`: the owner is disabled or deleted. `receiver_gone`: the receiver answered 410. `events_gone`: events that were not sent have been deleted; start a replay',
+        '`user`: paused by a user. `owner_disabled`: the owner is disabled or deleted. `receiver_gone`: the receiver responded with 410. `events_gone`: events that were not sent have been deleted; start a replay',
     }),
   ),
   owner: closed(
@@ -90,12 +91,15 @@ const status = {
   ),
   position: Type.Unsafe<number>({ ...Position, description: 'All events up to this position were handled' }),
   newestPosition: Type.Unsafe<number>({ ...Position, description: 'The newest event of the tenant' }),
-  waiting: Type.Unsafe<number>({ ...Count, description: 'Events that wait for a retry' }),
+  waiting: Type.Unsafe<number>({
+    ...Count,
+    description: 'Failed events that are sent again, and later events of the same objects',
+  }),
   deadLetters: Count,
   circuit: Type.Enum(['closed', 'open'], {
-    description: 'open: the receiver failed several times. One event is tried at `nextAttemptTimestamp`',
+    description: 'open: attempts for several objects failed. One event is tried at `nextAttemptTimestamp`',
   }),
-  nextAttemptTimestamp: nullable(Timestamp),
+  nextAttemptTimestamp: nullable(Timestamp, { description: 'null if no event waits, or the state is not active' }),
   lastSuccessTimestamp: nullable(Timestamp),
   lastFailureTimestamp: nullable(Timestamp),
   lastError: nullable(Type.String()),
@@ -334,7 +338,7 @@ export const subscriptionOperations = {
     summary: 'Create a webhook; events after its creation are sent',
     description:
       'The host must be in the setting `MILLWRIGHT_OUTBOUND_ALLOW` of the installation. Requests follow Standard Webhooks: `webhook-id`, `webhook-timestamp`, `webhook-signature`. The body is a CloudEvent in JSON. A response with 2xx within 15 s confirms the event. ' +
-      'You become the owner: only events that you can read when they are sent are sent.',
+      'You become the owner: the platform sends only events that you can read at the time of sending.',
     access,
     answersSecret: true,
     body: data(NewWebhook),
@@ -430,7 +434,7 @@ export const subscriptionOperations = {
     path: '/mqtt-publishers',
     summary: 'Create an MQTT publisher; events after its creation are published',
     description:
-      'MQTT 5 with QoS 1. The host must be in the setting `MILLWRIGHT_OUTBOUND_ALLOW` of the installation. The payload is a CloudEvent in JSON. You become the owner: only events that you can read when they are sent are sent.',
+      'MQTT 5 with QoS 1. The host must be in the setting `MILLWRIGHT_OUTBOUND_ALLOW` of the installation. The payload is a CloudEvent in JSON. You become the owner: the platform sends only events that you can read at the time of sending.',
     access,
     body: data(NewPublisher),
     waits: true,

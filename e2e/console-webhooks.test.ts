@@ -236,7 +236,7 @@ describe('webhooks in the console', () => {
     const before = receiver.received.length
     await createAsset()
     await notice('Paused')
-      .getByText(/[1-9]\d* events wait/)
+      .getByText(/[1-9]\d* newer events? waits?/)
       .waitFor()
     assert.equal(receiver.received.length, before)
     await clickAsPerson(notice('Paused').getByRole('button', { name: 'Resume' }))

@@ -26,8 +26,8 @@ export function addCommands(mqtt: Command, terminal: Terminal): void {
     'after',
     `
 An MQTT publisher publishes events on a broker, with MQTT 5 and QoS 1, as CloudEvents in JSON. An event that the broker does
-not confirm is published again for 72 hours; then it is a dead letter. The host must be in the setting MILLWRIGHT_OUTBOUND_ALLOW of
-the platform. Only events that the owner of the publisher can read are published.
+not confirm is published again for 72 hours. Then it is a dead letter. The host must be in the setting
+MILLWRIGHT_OUTBOUND_ALLOW of the platform. The platform publishes only events that the owner of the publisher can read.
 
 Topics can contain {tenant}, {type} (dots become slashes), {kind} and {id} of the subject.
 
@@ -45,7 +45,7 @@ function withPublisherOptions(command: Command): Command {
   return withFieldOptions(command)
     .option('--client-id <id>', 'client id of the connection; each publisher needs its own')
     .addOption(new Option('--retain <choice>', 'the broker keeps the last event of each topic').choices(['yes', 'no']))
-    .option('--status-topic <topic>', 'topic with the retained text online or offline of the publisher; or none')
+    .option('--status-topic <topic>', 'topic on which the publisher retains its status, online or offline; or none')
     .option('--user <name>', 'user name at the broker; or none')
 }
 
@@ -54,7 +54,9 @@ function addChanges(mqtt: Command, terminal: Terminal): void {
     withPublisherOptions(
       mqtt
         .command('create')
-        .description('create a publisher; with --user, it prompts for the password or reads it from standard input')
+        .description(
+          'create a publisher; with --user, the command prompts for the password or reads it from standard input',
+        )
         .argument('<url>', 'address of the broker, such as mqtts://broker.example.com:8883')
         .requiredOption('--topic <template>', "topic of the events, such as 'millwright/{kind}/{id}'"),
     )
@@ -69,7 +71,7 @@ function addChanges(mqtt: Command, terminal: Terminal): void {
       mqtt
         .command('update')
         .description(
-          'change a publisher; a change of anything but the name makes you its owner; another broker or authority needs the password again',
+          'change a publisher; a change of anything but the name makes you its owner; a new broker or authority needs the password again',
         )
         .argument('<publisher>', 'id or name')
         .option('--to <url>', 'new address of the broker')
@@ -144,6 +146,7 @@ async function passwordFor(terminal: Terminal, { to, authority, user }: Publishe
 async function passwordFrom(terminal: Terminal): Promise<string> {
   const text = terminal.isInteractive ? await terminal.promptSecret('Password: ') : await terminal.input()
   const password = text.replace(/\r?\n$/, '')
-  if (password === '') throw usageError('The password is empty.', 'pass it on standard input, or pass --no-password')
+  if (password === '')
+    throw usageError('The password is empty.', 'enter it at the prompt, or pass it on standard input')
   return password
 }

@@ -19,7 +19,7 @@ type SubscriptionPage = {
 
 /** Adds the commands that read webhooks or MQTT publishers. */
 export function addQueries(parent: Command, terminal: Terminal, kind: SubscriptionKind): void {
-  const { argument, noun, operations, command } = kind
+  const { argument, noun, nounWithArticle, operations, command } = kind
   platformCommand(
     withPagingOptions(parent.command('list').description(`list ${noun}s and their states, by name`)),
     terminal,
@@ -44,7 +44,10 @@ export function addQueries(parent: Command, terminal: Terminal, kind: Subscripti
   )
 
   platformCommand(
-    parent.command('show').description(`show the settings and the state of a ${noun}`).argument(argument, 'id or name'),
+    parent
+      .command('show')
+      .description(`show the settings and the state of ${nounWithArticle}`)
+      .argument(argument, 'id or name'),
     terminal,
     async (session, nameOrId: string) => {
       const id = await subscriptionId(session, kind, nameOrId)
@@ -55,10 +58,10 @@ export function addQueries(parent: Command, terminal: Terminal, kind: Subscripti
 
 /** Adds the commands that pause, test, repeat and delete webhooks or MQTT publishers. */
 export function addActions(parent: Command, terminal: Terminal, kind: SubscriptionKind): void {
-  const { argument, noun, operations } = kind
+  const { argument, nounWithArticle, operations } = kind
   for (const [name, active, description] of [
-    ['pause', false, 'send no events for now; they are sent after the resume, if they are at most 30 days old'],
-    ['resume', true, `continue a ${noun} that is paused or disabled`],
+    ['pause', false, 'stop sending; after the resume, events of the last 30 days are sent'],
+    ['resume', true, `continue ${nounWithArticle} that is paused or disabled`],
   ] as const) {
     platformCommand(
       parent.command(name).description(description).argument(argument, 'id or name'),
@@ -86,7 +89,7 @@ export function addActions(parent: Command, terminal: Terminal, kind: Subscripti
   platformCommand(
     parent
       .command('delete')
-      .description(`delete a ${noun} and its log`)
+      .description(`delete ${nounWithArticle} and its log`)
       .argument(argument, 'id or name')
       .option('--yes', 'do not ask'),
     terminal,
@@ -108,7 +111,7 @@ function addRepetition(parent: Command, terminal: Terminal, kind: SubscriptionKi
       .description('send a failed event again now, or all dead letters')
       .argument(argument, 'id or name')
       .argument('[delivery]', 'id of the delivery')
-      .option('--dead-letters', 'all dead letters'),
+      .option('--dead-letters', 'send all dead letters again'),
     terminal,
     async (session, nameOrId: string, deliveryId: string | undefined, options: { deadLetters?: boolean }) => {
       if ((deliveryId === undefined) !== (options.deadLetters === true))
@@ -162,7 +165,7 @@ async function test(session: Session, kind: SubscriptionKind, nameOrId: string):
 function stateText({ state, reason, circuit, nextAttemptTimestamp }: Subscription): string {
   if (reason !== null && reason !== 'user') return `${state} (${reason.replace('_', ' ')})`
   if (state !== 'active' || circuit === 'closed') return state
-  return `failing, next attempt ${displayText(nextAttemptTimestamp)}`
+  return `circuit open, next attempt ${displayText(nextAttemptTimestamp)}`
 }
 
 /** Returns how many events of the tenant are newer than the last event that was handled. */

@@ -14,6 +14,7 @@ export const subscriptionKinds = {
     command: 'millwright webhooks',
     argument: '<webhook>',
     noun: 'webhook',
+    nounWithArticle: 'a webhook',
     title: 'Webhook',
     operations: {
       list: 'listWebhooks',
@@ -32,6 +33,7 @@ export const subscriptionKinds = {
     command: 'millwright mqtt',
     argument: '<publisher>',
     noun: 'MQTT publisher',
+    nounWithArticle: 'an MQTT publisher',
     title: 'MQTT publisher',
     operations: {
       list: 'listMqttPublishers',

@@ -19,9 +19,10 @@ export function addCommands(webhooks: Command, terminal: Terminal): void {
   webhooks.addHelpText(
     'after',
     `
-A webhook sends events to an address of another system: one POST per event, signed, as a CloudEvent in JSON. The receiver
-confirms an event with a status from 200 to 299. Other events are sent again for 72 hours; then they are dead letters. The host must be in
-the setting MILLWRIGHT_OUTBOUND_ALLOW of the platform. Only events that the owner of the webhook can read are sent.
+A webhook sends events to a URL of another system: one signed POST request per event, with a CloudEvent in JSON. The receiver
+confirms an event with a status from 200 to 299. An event that is not confirmed is sent again for 72 hours. Then it is a dead
+letter. The host must be in the setting MILLWRIGHT_OUTBOUND_ALLOW of the platform. The platform sends only events that the
+owner of the webhook can read.
 
 Examples:
   millwright webhooks create https://cmms.example.com/millwright --type inventory.asset
@@ -88,7 +89,7 @@ function addChanges(webhooks: Command, terminal: Terminal): void {
       .argument('<webhook>', 'id or name')
       .option(
         '--previous-hours <hours>',
-        'how long requests are also signed with the previous secret; 0 to stop at once',
+        'hours in which requests are also signed with the previous secret; 0: none',
         wholeNumber(0, subscriptionLimits.maxPreviousSecretHours),
         subscriptionLimits.previousSecretHours,
       ),

@@ -23,7 +23,7 @@ export function commonView(row: SubscriptionRow, status: SubscriptionStatus): Co
     waiting: status.waiting,
     deadLetters: status.deadLetters,
     circuit: status.openedAt === null ? ('closed' as const) : ('open' as const),
-    nextAttemptTimestamp: nextAttempt(status),
+    nextAttemptTimestamp: nextAttempt(row, status),
     lastSuccessTimestamp: status.lastSuccessAt,
     lastFailureTimestamp: status.lastFailureAt,
     lastError: status.lastError,
@@ -32,8 +32,13 @@ export function commonView(row: SubscriptionRow, status: SubscriptionStatus): Co
   }
 }
 
-/** Returns the time of the next retry. The time is also stored for subscriptions in which no event waits. */
-function nextAttempt({ openedAt, blockedUntil, waiting, wakeAt }: SubscriptionStatus): string | null {
+/**
+ * Returns the time of the next retry of an active subscription. The time is also stored for subscriptions in which no event
+ * waits, and for those that are paused or disabled.
+ */
+function nextAttempt({ active }: SubscriptionRow, status: SubscriptionStatus): string | null {
+  const { stoppedReason, openedAt, blockedUntil, waiting, wakeAt } = status
+  if (!active || stoppedReason !== null) return null
   if (openedAt !== null) return blockedUntil
   return waiting > 0 ? wakeAt : null
 }

@@ -15,14 +15,7 @@ import { messageOf } from './delivery/message.ts'
 import { deliveryRequest, readableDeliveries } from './delivery-log.ts'
 import { cloudEvent } from './message.ts'
 import { requireFilter } from './selection.ts'
-import {
-  invalid,
-  requireAccessGroup,
-  requireAuthority,
-  requireRoom,
-  requireTarget,
-  requireUrl,
-} from './subscription-checks.ts'
+import { requireAccessGroup, requireAuthority, requireRoom, requireTarget, requireUrl } from './subscription-checks.ts'
 import type { SubscriptionAction, SubscriptionInput, SubscriptionKind } from './subscription-kind.ts'
 import type { SubscriptionRow } from './subscription-store.ts'
 import * as store from './subscription-store.ts'
@@ -225,8 +218,7 @@ export function subscriptionHandlers<Input extends SubscriptionInput, OwnView>(
 
     async listDeliveries({ params: { id }, query }: ById & { query: DeliveryQuery }, caller: Caller) {
       const { limit = 50, offset = 0, cursor, state, deadLetters } = query
-      if (offset > 0)
-        throw invalid('invalid_query', 'offset', 'Deliveries have no offset. Use cursor with meta.nextCursor')
+      if (offset > 0) throw new Problem('invalid_query', 'Deliveries have no offset. Use cursor with meta.nextCursor')
       if (cursor !== undefined && !isId(cursor))
         throw new Problem('invalid_cursor', 'The cursor is not valid. Use meta.nextCursor of the previous page')
       const rows = await database.read(caller, async (handle) => {

@@ -153,13 +153,16 @@ export async function replay(
   if ((await tx.row(lockStatement, subscriptionId)) === undefined) return
   const { oldest, newest } = await extent(tx)
   if (fromPosition > newest + 1)
-    throw new Problem('invalid_cursor', `Position ${fromPosition} does not exist yet. The newest event has ${newest}`)
+    throw new Problem(
+      'invalid_cursor',
+      `Position ${fromPosition} does not exist yet. The newest event has position ${newest}`,
+    )
   if (fromPosition < (oldest ?? newest + 1))
     throw new Problem(
       'events_gone',
       oldest === null
         ? `The events from position ${fromPosition} on have been deleted. Start at position ${newest + 1}`
-        : `The event at position ${fromPosition} has been deleted. The oldest event has position ${oldest}`,
+        : `The event at position ${fromPosition} has been deleted. Start at position ${oldest} or later`,
     )
   await tx.run(removeUnsentStatement, subscriptionId, fromPosition)
   await tx.run(resumeStatement, subscriptionId, now, fromPosition - 1)

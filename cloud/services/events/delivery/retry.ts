@@ -11,7 +11,7 @@ const jitter = 0.2
 
 /** How long an event is sent again after its first failed attempt. */
 export const retryMs = subscriptionLimits.retryHours * hourMs
-/** The circuit breaker opens after this many failed attempts without a success between them. */
+/** The circuit breaker opens after failed attempts for this many subjects without a success between them. */
 export const failuresBeforeOpen = 5
 
 /** Returns the pause after a failed attempt. The first failed attempt has the number 1. */

@@ -42,7 +42,7 @@ for (const { name, skip, hasProperties, start } of brokerKinds) {
       )
     })
 
-    test('sends never more events without confirmation than the broker permits', async () => {
+    test('never sends more unconfirmed events than the broker permits', async () => {
       await using broker = await start({ receiveMaximum: 2 })
       await using reader = await broker.subscribe('millwright/#')
       await using channel = openChannel(broker)

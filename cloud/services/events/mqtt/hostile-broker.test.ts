@@ -130,7 +130,7 @@ describe('an MQTT publisher whose broker does not follow the protocol', () => {
     assert.equal((await attempt(broker)).error, null)
   })
 
-  test('refuses packets that answer nothing', async () => {
+  test('refuses responses to requests that were not sent', async () => {
     const publish: Packet = {
       cmd: 'publish',
       qos: 1,
@@ -185,7 +185,7 @@ describe('an MQTT publisher whose broker does not follow the protocol', () => {
     assert.equal((await attempt(broker)).error, 'The broker sent a property that is not valid')
   })
 
-  test('survives random data at every moment', async () => {
+  test('returns an outcome when the broker sends random data at any time', async () => {
     for (let round = 0; round < 150; round += 1) {
       const types = [0x20, 0x40, 0xd0, 0xe0]
       const length = round % 60

@@ -9,7 +9,7 @@ import { kindOf, pathOf, type Subscription } from '../webhooks/subscription.ts'
 import { subscriptionEvents } from '../webhooks/subscription-data.ts'
 import { startMessages } from './messages.ts'
 
-/** The polling interval. There is no event when the events of a subscription were deleted before they were sent. */
+/** The polling interval, in case the event about a stopped subscription is not received. */
 const pollMs = 60_000
 
 /** `SubscriptionNotice` shows the webhooks and MQTT publishers of the user that the platform has stopped. */

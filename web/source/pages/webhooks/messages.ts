@@ -16,9 +16,9 @@ export const webhookMessages = messages({
     noWebhooks: 'No webhooks yet',
     noPublishers: 'No MQTT publishers yet',
     webhookMeaning:
-      'A webhook sends each selected event as an HTTP request to another system, for example to a maintenance system. Failed requests are repeated for 72 hours. The order of the events of an asset is kept.',
+      'A webhook sends each selected event as an HTTP request to another system, for example to a maintenance system. Failed events are sent again for 72 hours. The order of the events of an asset is kept.',
     publisherMeaning:
-      'An MQTT publisher publishes each selected event on a topic of an MQTT broker, with QoS 1. Failed events are repeated for 72 hours. The order of the events of an asset is kept.',
+      'An MQTT publisher publishes each selected event on a topic of an MQTT broker, with QoS 1. Failed events are published again for 72 hours. The order of the events of an asset is kept.',
     outboundSetting: 'Plant IT must add the host of the receiver to this setting of the installation:',
     outboundExample: 'Example:',
     name: 'Name',
@@ -34,6 +34,8 @@ export const webhookMessages = messages({
     lastSuccess: 'Last success',
     lastFailure: 'Last failure',
     lastError: 'Last error',
+    lastResult: 'Last result',
+    delivered: 'Delivered',
   },
   de: {
     title: 'Webhooks',
@@ -49,9 +51,9 @@ export const webhookMessages = messages({
     noWebhooks: 'Noch keine Webhooks',
     noPublishers: 'Noch keine MQTT-Publisher',
     webhookMeaning:
-      'Ein Webhook sendet jedes ausgewählte Ereignis als HTTP-Anfrage an ein anderes System, zum Beispiel an ein Instandhaltungssystem. Fehlgeschlagene Anfragen werden 72 Stunden lang wiederholt. Die Reihenfolge der Ereignisse eines Assets bleibt erhalten.',
+      'Ein Webhook sendet jedes ausgewählte Ereignis als HTTP-Anfrage an ein anderes System, zum Beispiel an ein Instandhaltungssystem. Fehlgeschlagene Ereignisse werden 72 Stunden lang erneut gesendet. Die Reihenfolge der Ereignisse eines Assets bleibt erhalten.',
     publisherMeaning:
-      'Ein MQTT-Publisher veröffentlicht jedes ausgewählte Ereignis mit QoS 1 unter einem Topic eines MQTT-Brokers. Fehlgeschlagene Ereignisse werden 72 Stunden lang wiederholt. Die Reihenfolge der Ereignisse eines Assets bleibt erhalten.',
+      'Ein MQTT-Publisher veröffentlicht jedes ausgewählte Ereignis mit QoS 1 unter einem Topic eines MQTT-Brokers. Fehlgeschlagene Ereignisse werden 72 Stunden lang erneut gesendet. Die Reihenfolge der Ereignisse eines Assets bleibt erhalten.',
     outboundSetting: 'Die Anlagen-IT muss den Host des Empfängers in diese Einstellung der Installation eintragen:',
     outboundExample: 'Beispiel:',
     name: 'Name',
@@ -67,5 +69,7 @@ export const webhookMessages = messages({
     lastSuccess: 'Letzter Erfolg',
     lastFailure: 'Letzter Fehlschlag',
     lastError: 'Letzter Fehler',
+    lastResult: 'Letztes Ergebnis',
+    delivered: 'Zugestellt',
   },
 })

@@ -68,46 +68,56 @@ type Text = (typeof webhookMessages)['en']
 
 function columnsOf(text: Text, formats: Formats): Column<Subscription>[] {
   return [
-    { id: 'name', header: text.name, width: 165, cell: ({ name }) => name },
+    { id: 'name', header: text.name, width: 150, cell: ({ name }) => name },
     {
       id: 'state',
       header: text.state,
       width: 155,
       cell: (subscription) => <SubscriptionState subscription={subscription} />,
     },
-    { id: 'target', header: text.target, width: 200, cell: ({ url }) => url },
+    { id: 'target', header: text.target, width: 165, cell: ({ url }) => url },
     {
       id: 'behind',
       header: text.behind,
-      width: 110,
+      width: 115,
       isNumber: true,
       cell: (subscription) => formats.number(eventsBehind(subscription)),
     },
-    { id: 'waiting', header: text.waiting, width: 100, isNumber: true, cell: ({ waiting }) => formats.number(waiting) },
+    { id: 'waiting', header: text.waiting, width: 105, isNumber: true, cell: ({ waiting }) => formats.number(waiting) },
     {
       id: 'dead',
       header: text.deadLetters,
-      width: 135,
+      width: 140,
       isNumber: true,
       cell: ({ deadLetters }) => formats.number(deadLetters),
     },
     {
-      id: 'success',
-      header: text.lastSuccess,
-      width: 150,
-      cell: ({ lastSuccessTimestamp }) => <Time at={lastSuccessTimestamp} isRelative />,
-    },
-    {
-      id: 'error',
-      header: text.lastError,
-      width: 360,
-      cell: ({ lastFailureTimestamp, lastError }) =>
-        lastFailureTimestamp !== null && (
-          <>
-            <Time at={lastFailureTimestamp} isRelative />
-            {lastError !== null && <span lang="en">: {lastError}</span>}
-          </>
-        ),
+      id: 'result',
+      header: text.lastResult,
+      width: 340,
+      cell: (subscription) => <LastResult subscription={subscription} />,
     },
   ]
+}
+
+/** `LastResult` shows the error of the last attempt, or when the last attempt succeeded. */
+function LastResult({ subscription }: { subscription: Subscription }) {
+  const text = useText(webhookMessages)
+  const { lastSuccessTimestamp: success, lastFailureTimestamp: failure, lastError } = subscription
+  if (failure === null || lastError === null || (success !== null && success > failure))
+    return (
+      <>
+        {success !== null && `${text.delivered} · `}
+        <Time at={success} isRelative />
+      </>
+    )
+  return (
+    <>
+      <span lang="en" title={lastError}>
+        {lastError}
+      </span>
+      {' · '}
+      <Time at={failure} isRelative />
+    </>
+  )
 }

@@ -15,7 +15,7 @@ export const detailMessages = messages({
     previousSecret: 'Previous secret',
     validUntil: 'Valid until',
     progress: 'Progress',
-    behind: (count: number): string => (count === 1 ? 'event behind' : 'events behind'),
+    behind: (count: number): string => (count === 1 ? 'Event behind' : 'Events behind'),
     waitingFigure: 'Waiting for a retry',
     upToDate: (newest: string) => `All events up to position ${newest} are handled`,
     positionOf: (position: string, newest: string) => `Position ${position} of ${newest}`,
@@ -29,22 +29,23 @@ export const detailMessages = messages({
     nowPaused: 'Sending paused',
     resumed: 'Sending resumed',
     paused: 'Paused',
-    pausedText: (behind: string) =>
-      `No events are sent. ${behind} events wait. Events are kept for 30 days, so resume the sending before that.`,
+    pausedText: (count: number, shown: string) =>
+      `No events are sent. ${count === 1 ? '1 newer event waits' : `${shown} newer events wait`}. Events are deleted after 30 days. Resume before that.`,
     circuitOpen: 'Circuit open: the receiver failed several times',
+    circuitOpenMqtt: 'Circuit open: the broker failed several times',
     circuitOpenText:
       'The platform sends only one event at a time until the receiver responds with 2xx. Then all waiting events are sent. Check the receiver and the last error below.',
     circuitOpenTextMqtt:
       'The platform sends only one event at a time until the broker accepts it. Then all waiting events are sent. Check the broker and the last error below.',
     receiverGone: 'Disabled: the receiver responded with 410 Gone',
     receiverGoneText:
-      'The receiver no longer accepts events, so nothing is sent. If it accepts events again, activate the sending. Otherwise, change the URL or delete the webhook.',
-    eventsGone: 'Stopped: events were deleted before they were sent',
+      'The receiver no longer accepts events, so nothing is sent. When it accepts events again, activate the webhook. To use another receiver, change the URL, and then activate the webhook.',
+    eventsGone: 'Disabled: events were deleted before they were sent',
     eventsGoneText:
-      'Events are kept for 30 days. Some events were not sent in this time and are lost. Replay the events that are still stored to continue.',
+      'Events are kept for 30 days. Some events were not sent in this time. To continue, replay the events that are still stored, and read the current state of the assets from the API.',
     ownerDisabled: 'Paused: the owner is disabled or deleted',
     ownerDisabledText: (owner: string) =>
-      `Only events that the owner can read are sent, and ${owner} can no longer read events. The sending continues when the owner is enabled again, or when you become the owner.`,
+      `Only events that the owner can read are sent, and ${owner} can no longer read events. Sending continues when the owner is enabled again, or when you become the owner.`,
     takeOver: 'Become the owner',
     takenOver: 'You are the owner now',
     testTitle: 'Test event',
@@ -75,7 +76,7 @@ export const detailMessages = messages({
     replayMenu: 'Replay events…',
     replayTitle: 'Replay events',
     replayText:
-      'All events from this position on are sent again, in order and with the same ids. The receiver gets events again that it already received.',
+      'All events from this position on are sent again, in order and with the same ids. The receiver also receives events that it already knows.',
     replayStart: 'First event',
     oldest: 'Oldest stored event',
     time: 'From a time',
@@ -126,19 +127,20 @@ export const detailMessages = messages({
     nowPaused: 'Senden pausiert',
     resumed: 'Senden fortgesetzt',
     paused: 'Pausiert',
-    pausedText: (behind: string) =>
-      `Es werden keine Ereignisse gesendet. ${behind} Ereignisse warten. Ereignisse werden 30 Tage aufbewahrt. Setzen Sie das Senden vorher fort.`,
+    pausedText: (count: number, shown: string) =>
+      `Es werden keine Ereignisse gesendet. ${count === 1 ? '1 neueres Ereignis wartet' : `${shown} neuere Ereignisse warten`}. Ereignisse werden nach 30 Tagen gelöscht. Setzen Sie das Senden vorher fort.`,
     circuitOpen: 'Unterbrochen: Der Empfänger ist mehrmals ausgefallen',
+    circuitOpenMqtt: 'Unterbrochen: Der Broker ist mehrmals ausgefallen',
     circuitOpenText:
       'Die Plattform sendet nur noch einzelne Ereignisse, bis der Empfänger mit 2xx antwortet (Circuit Breaker). Danach werden alle wartenden Ereignisse gesendet. Prüfen Sie den Empfänger und den letzten Fehler unten.',
     circuitOpenTextMqtt:
       'Die Plattform sendet nur noch einzelne Ereignisse, bis der Broker eines annimmt (Circuit Breaker). Danach werden alle wartenden Ereignisse gesendet. Prüfen Sie den Broker und den letzten Fehler unten.',
     receiverGone: 'Deaktiviert: Der Empfänger hat mit 410 Gone geantwortet',
     receiverGoneText:
-      'Der Empfänger nimmt keine Ereignisse mehr an, deshalb wird nichts gesendet. Nimmt er wieder Ereignisse an, aktivieren Sie das Senden. Andernfalls ändern Sie die URL oder löschen Sie den Webhook.',
-    eventsGone: 'Angehalten: Ereignisse wurden vor dem Senden gelöscht',
+      'Der Empfänger nimmt keine Ereignisse mehr an, deshalb wird nichts gesendet. Wenn er wieder Ereignisse annimmt, aktivieren Sie den Webhook. Für einen anderen Empfänger ändern Sie zuerst die URL.',
+    eventsGone: 'Deaktiviert: Ereignisse wurden vor dem Senden gelöscht',
     eventsGoneText:
-      'Ereignisse werden 30 Tage aufbewahrt. Einige Ereignisse wurden in dieser Zeit nicht gesendet und sind verloren. Senden Sie die noch gespeicherten Ereignisse erneut, um fortzufahren.',
+      'Ereignisse werden 30 Tage aufbewahrt. Einige Ereignisse wurden in dieser Zeit nicht gesendet. Senden Sie zum Fortfahren die noch gespeicherten Ereignisse erneut, und lesen Sie den aktuellen Zustand der Assets über die API.',
     ownerDisabled: 'Pausiert: Der Eigentümer ist gesperrt oder gelöscht',
     ownerDisabledText: (owner: string) =>
       `Gesendet wird nur, was der Eigentümer lesen darf, und ${owner} darf keine Ereignisse mehr lesen. Das Senden wird fortgesetzt, wenn der Eigentümer entsperrt wird oder Sie Eigentümer werden.`,

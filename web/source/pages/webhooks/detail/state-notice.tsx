@@ -5,7 +5,7 @@ import { useFormats, useText } from '../../../app/language/language-context.tsx'
 import { ProblemMessage } from '../../../components/feedback/problem-message.tsx'
 import { Icon } from '../../../components/values/icon.tsx'
 import { Time } from '../../../components/values/time.tsx'
-import { kindOf, type Subscription } from '../subscription.ts'
+import { eventsBehind, kindOf, type Subscription } from '../subscription.ts'
 import { detailMessages } from './messages.ts'
 
 type StateNoticeProps = {
@@ -19,7 +19,8 @@ type StateNoticeProps = {
 export function StateNotice({ subscription, onActivate, onTakeOver, onReplay }: StateNoticeProps) {
   const text = useText(detailMessages)
   const formats = useFormats()
-  const { state, reason, circuit, owner, nextAttemptTimestamp, newestPosition, position } = subscription
+  const { state, reason, circuit, owner, nextAttemptTimestamp } = subscription
+  const behind = eventsBehind(subscription)
   const isWebhook = kindOf(subscription) === 'webhook'
   if (reason === 'events_gone') {
     return (
@@ -45,13 +46,13 @@ export function StateNotice({ subscription, onActivate, onTakeOver, onReplay }: 
   if (state === 'paused') {
     return (
       <Notice title={text.paused} tone="info" actions={<ActionButton action={text.resume} onRun={onActivate} />}>
-        <p>{text.pausedText(formats.number(Math.max(0, newestPosition - position)))}</p>
+        <p>{text.pausedText(behind, formats.number(behind))}</p>
       </Notice>
     )
   }
   if (circuit === 'open') {
     return (
-      <Notice title={text.circuitOpen}>
+      <Notice title={isWebhook ? text.circuitOpen : text.circuitOpenMqtt}>
         <p>
           {isWebhook ? text.circuitOpenText : text.circuitOpenTextMqtt}
           {nextAttemptTimestamp !== null && (

@@ -22,16 +22,13 @@ export function SubscriptionActions({ subscription, onReplay }: SubscriptionActi
   const refresh = useRefreshSubscriptions()
   const [open, setOpen] = useState<'test' | 'rotate' | 'delete'>()
   const close = () => setOpen(undefined)
-  const { id, name, state, reason } = subscription
+  const { id, name, state } = subscription
   const kind = kindOf(subscription)
   const operations = operationsOf(api, kind)
-  const isActive = state === 'active'
-  // The notice on the page offers what to do in all other states.
-  const canResume = reason === 'user' || reason === 'receiver_gone'
-  const toggle = async () => {
+  const pause = async () => {
     try {
-      await operations.update({ params: { id }, body: { data: { active: !isActive } } })
-      showSuccess(isActive ? text.nowPaused : text.resumed)
+      await operations.update({ params: { id }, body: { data: { active: false } } })
+      showSuccess(text.nowPaused)
     } catch (error) {
       showError((error as Error).message)
     }
@@ -46,9 +43,10 @@ export function SubscriptionActions({ subscription, onReplay }: SubscriptionActi
   return (
     <>
       <IxButton onClick={() => setOpen('test')}>{text.sendTest}</IxButton>
-      {(isActive || canResume) && (
-        <IxButton variant="secondary" onClick={toggle}>
-          {isActive ? text.pause : reason === 'user' ? text.resume : text.activate}
+      {/* The notice on the page offers what to do in all other states. */}
+      {state === 'active' && (
+        <IxButton variant="secondary" onClick={pause}>
+          {text.pause}
         </IxButton>
       )}
       <IxButton variant="secondary" onClick={() => navigate({ to: `${pathOf[kind]}/${id}/edit` })}>

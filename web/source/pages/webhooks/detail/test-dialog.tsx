@@ -67,7 +67,7 @@ export function TestDialog({ kind, id, onClose }: TestDialogProps) {
             </StatusChip>
           </p>
         )}
-        {attempt !== undefined && <AttemptView attempt={attempt} />}
+        {attempt !== undefined && <AttemptView kind={kind} attempt={attempt} />}
       </div>
       {failure !== undefined && <ProblemMessage failure={failure} />}
     </Dialog>

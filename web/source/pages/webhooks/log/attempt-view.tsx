@@ -2,10 +2,11 @@ import type { Attempt } from '@millwright/api/event-subscriptions.ts'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
 import { KeyValueList } from '../../../components/values/key-value-list.tsx'
 import { Time } from '../../../components/values/time.tsx'
+import type { SubscriptionKind } from '../subscription.ts'
 import { logMessages } from './messages.ts'
 
-/** `AttemptView` shows one request with the response of the receiver. */
-export function AttemptView({ attempt }: { attempt: Attempt }) {
+/** `AttemptView` shows one attempt with the response of the receiver. A broker responds with a reason code. */
+export function AttemptView({ kind, attempt }: { kind: SubscriptionKind; attempt: Attempt }) {
   const text = useText(logMessages)
   const formats = useFormats()
   const { time, durationMs, status, error, responseHeaders, responseBody } = attempt
@@ -15,7 +16,10 @@ export function AttemptView({ attempt }: { attempt: Attempt }) {
         items={[
           { name: text.time, value: <Time at={time} isExact /> },
           { name: text.duration, value: text.milliseconds(formats.number(durationMs)) },
-          { name: text.status, value: status === null ? text.noResponse : <code>{status}</code> },
+          {
+            name: kind === 'webhook' ? text.status : text.reasonCode,
+            value: status === null ? text.noResponse : <code>{status}</code>,
+          },
           error !== null && { name: text.error, value: <span lang="en">{error}</span> },
           responseHeaders !== undefined && {
             name: text.responseHeaders,

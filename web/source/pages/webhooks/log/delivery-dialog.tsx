@@ -13,24 +13,26 @@ import { showSuccess } from '../../../components/feedback/toast.ts'
 import { KeyValueList } from '../../../components/values/key-value-list.tsx'
 import { SubjectLink } from '../../../components/values/subject-link.tsx'
 import { Time } from '../../../components/values/time.tsx'
-import type { SubscriptionKind } from '../subscription.ts'
+import { kindOf, type Subscription } from '../subscription.ts'
 import { operationsOf, pollMs, useRefreshSubscriptions } from '../subscription-data.ts'
 import { AttemptView, Headers } from './attempt-view.tsx'
 import { DeliveryState } from './delivery-state.tsx'
 import { logMessages } from './messages.ts'
+import { NextAttempt } from './next-attempt.tsx'
 
 type DeliveryDetail = Output<'events', 'readWebhookDelivery'>['data']
 
-type DeliveryDialogProps = { kind: SubscriptionKind; id: string; deliveryId: string; onClose: () => void }
+type DeliveryDialogProps = { subscription: Subscription; deliveryId: string; onClose: () => void }
 
 /** `DeliveryDialog` shows a delivery with its request, and the attempts to send it. */
-export function DeliveryDialog({ kind, id, deliveryId, onClose }: DeliveryDialogProps) {
+export function DeliveryDialog({ subscription, deliveryId, onClose }: DeliveryDialogProps) {
   const text = useText(logMessages)
   const api = useApi()
   const refresh = useRefreshSubscriptions()
   const [failure, setFailure] = useState<unknown>()
   const [isBusy, setBusy] = useState(false)
-  const params = { id, deliveryId }
+  const kind = kindOf(subscription)
+  const params = { id: subscription.id, deliveryId }
   const operations = operationsOf(api, kind)
   const delivery = useQuery({
     queryKey: keyOf('events', 'readDelivery', { kind, params }),
@@ -67,7 +69,9 @@ export function DeliveryDialog({ kind, id, deliveryId, onClose }: DeliveryDialog
         </>
       }
     >
-      <QueryState query={delivery}>{(data) => <DeliveryFacts kind={kind} delivery={data} />}</QueryState>
+      <QueryState query={delivery}>
+        {(data) => <DeliveryFacts subscription={subscription} delivery={data} />}
+      </QueryState>
       {failure !== undefined && <ProblemMessage failure={failure} />}
     </Dialog>
   )
@@ -83,9 +87,12 @@ function canRetry({ state, position }: DeliveryDetail): boolean {
   return state === 'failed' && position !== null
 }
 
-function DeliveryFacts({ kind, delivery }: { kind: SubscriptionKind; delivery: DeliveryDetail }) {
+type DeliveryFactsProps = { subscription: Subscription; delivery: DeliveryDetail }
+
+function DeliveryFacts({ subscription, delivery }: DeliveryFactsProps) {
   const text = useText(logMessages)
   const formats = useFormats()
+  const kind = kindOf(subscription)
   const { attempts, attemptCount, nextAttemptTimestamp, position, request, subject } = delivery
   return (
     <div className="delivery-facts">
@@ -103,7 +110,7 @@ function DeliveryFacts({ kind, delivery }: { kind: SubscriptionKind; delivery: D
           { name: text.created, value: <Time at={delivery.createdTimestamp} isExact /> },
           nextAttemptTimestamp !== null && {
             name: text.nextAttempt,
-            value: <Time at={nextAttemptTimestamp} isExact />,
+            value: <NextAttempt at={nextAttemptTimestamp} subscription={subscription} />,
           },
         ]}
       />
@@ -133,7 +140,7 @@ function DeliveryFacts({ kind, delivery }: { kind: SubscriptionKind; delivery: D
       <ol className="attempts">
         {attempts.toReversed().map((attempt) => (
           <li key={attempt.time}>
-            <AttemptView attempt={attempt} />
+            <AttemptView kind={kind} attempt={attempt} />
           </li>
         ))}
       </ol>

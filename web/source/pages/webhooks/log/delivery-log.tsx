@@ -25,6 +25,7 @@ import { operationsOf, pollMs, useRefreshSubscriptions } from '../subscription-d
 import { DeliveryDialog } from './delivery-dialog.tsx'
 import { DeliveryState } from './delivery-state.tsx'
 import { logMessages } from './messages.ts'
+import { NextAttempt } from './next-attempt.tsx'
 
 /** The parts of the log, with the query of each part. */
 const parts = {
@@ -71,7 +72,7 @@ export function DeliveryLog({ subscription }: { subscription: Subscription }) {
       ) : (
         <DataTable
           label={text.title}
-          columns={columnsOf(text, formats, subscription.circuit === 'open')}
+          columns={columnsOf(text, formats, subscription)}
           rows={rows}
           idOf={(delivery) => delivery.id}
           onOpen={(delivery) => setSearch({ delivery: delivery.id })}
@@ -87,8 +88,7 @@ export function DeliveryLog({ subscription }: { subscription: Subscription }) {
       )}
       {search.delivery !== undefined && (
         <DeliveryDialog
-          kind={kind}
-          id={id}
+          subscription={subscription}
           deliveryId={search.delivery}
           onClose={() => setSearch({ delivery: undefined })}
         />
@@ -141,18 +141,8 @@ function RetryAllDialog({ kind, subscription: { id, deadLetters }, onClose }: Re
 
 type Text = (typeof logMessages)['en']
 
-/**
- * `NextAttempt` shows when an event is sent again. While the circuit is open, an event whose time has passed waits for the
- * first success of another event.
- */
-function NextAttempt({ at, isBlocked }: { at: string | null; isBlocked: boolean }) {
-  const text = useText(logMessages)
-  if (at === null) return null
-  if (Date.parse(at) > Date.now()) return <Time at={at} isRelative />
-  return isBlocked ? text.afterSuccess : text.now
-}
-
-function columnsOf(text: Text, formats: Formats, isBlocked: boolean): Column<Delivery>[] {
+function columnsOf(text: Text, formats: Formats, subscription: Subscription): Column<Delivery>[] {
+  const kind = kindOf(subscription)
   return [
     {
       id: 'time',
@@ -160,15 +150,20 @@ function columnsOf(text: Text, formats: Formats, isBlocked: boolean): Column<Del
       width: 190,
       cell: ({ createdTimestamp }) => <Time at={createdTimestamp} isExact />,
     },
-    { id: 'state', header: text.state, width: 155, cell: (delivery) => <DeliveryState delivery={delivery} /> },
+    { id: 'state', header: text.state, width: 165, cell: (delivery) => <DeliveryState delivery={delivery} /> },
     { id: 'type', header: text.type, width: 200, cell: ({ type }) => shortened(type) },
     {
       id: 'subject',
       header: text.subject,
-      width: 180,
+      width: 155,
       cell: ({ subject }) => (subject === null ? text.hidden : <SubjectLink subject={subject} />),
     },
-    { id: 'result', header: text.result, width: 150, cell: (delivery) => resultOf(delivery, text, formats) },
+    {
+      id: 'result',
+      header: text.result,
+      width: 160,
+      cell: (delivery) => <LastResult delivery={delivery} kind={kind} />,
+    },
     {
       id: 'attempts',
       header: text.attemptCount,
@@ -179,19 +174,26 @@ function columnsOf(text: Text, formats: Formats, isBlocked: boolean): Column<Del
     {
       id: 'next',
       header: text.nextAttempt,
-      width: 165,
-      cell: ({ nextAttemptTimestamp }) => <NextAttempt at={nextAttemptTimestamp} isBlocked={isBlocked} />,
+      width: 195,
+      cell: ({ nextAttemptTimestamp }) => <NextAttempt at={nextAttemptTimestamp} subscription={subscription} />,
     },
   ]
 }
 
-/** Returns the status and the duration of the last attempt, or why it failed without a response. */
-function resultOf({ attempts }: Delivery, text: Text, formats: Formats) {
+/** `LastResult` shows the HTTP status and the duration of the last attempt, or why it failed without an HTTP status. */
+function LastResult({ delivery: { attempts }, kind }: { delivery: Delivery; kind: SubscriptionKind }) {
+  const text = useText(logMessages)
+  const formats = useFormats()
   const last = attempts.at(-1)
   if (last === undefined) return null
   const duration = text.milliseconds(formats.number(last.durationMs))
-  if (last.status !== null) return `${last.status} · ${duration}`
-  return <span lang="en">{last.error ?? duration}</span>
+  if (kind === 'webhook' && last.status !== null) return `${last.status} · ${duration}`
+  if (last.error === null) return duration
+  return (
+    <span lang="en" title={last.error}>
+      {last.error}
+    </span>
+  )
 }
 
 function shortened(type: string): string {
