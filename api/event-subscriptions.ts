@@ -308,7 +308,17 @@ const shared = {
     method: 'POST',
     access,
     params: byId,
-    answers: { 200: data(closed({ retried: Count })) },
+    answers: {
+      200: data(
+        closed({
+          retried: Count,
+          remaining: Type.Unsafe<number>({
+            ...Count,
+            description: `Dead letters that were not retried, because at most ${subscriptionLimits.waiting} events can wait. Repeat the call later`,
+          }),
+        }),
+      ),
+    },
     errors: ['not_found'],
   },
   replay: {

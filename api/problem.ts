@@ -161,6 +161,8 @@ type ProblemCounts = {
 }
 
 type Extras = {
+  /** The status of the response, if a contract uses another status for this code. */
+  status?: number
   errors?: FieldError[]
   counts?: ProblemCounts
   /** The number of seconds after which the caller can retry. It is sent as the `Retry-After` header. */
@@ -181,7 +183,7 @@ export class Problem extends Error {
     super(detail, { cause: extras.cause })
     this.name = 'Problem'
     this.code = code
-    this.status = problemCodes[code].status
+    this.status = extras.status ?? problemCodes[code].status
     this.title = problemCodes[code].title
     this.errors = extras.errors
     this.counts = extras.counts ?? {}
@@ -219,6 +221,7 @@ export function problemFrom(document: unknown, status: number): Problem {
   const problem = (typeof document === 'object' && document !== null ? document : {}) as Partial<ProblemDocument>
   if (problem.code !== undefined && problem.code in problemCodes) {
     return new Problem(problem.code, problem.detail ?? '', {
+      ...(problem.status === undefined ? {} : { status: problem.status }),
       ...(problem.errors === undefined ? {} : { errors: problem.errors }),
       counts: problemCounts(problem),
     })

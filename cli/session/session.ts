@@ -113,13 +113,14 @@ export function openSession({ terminal, output, bearer }: Pick<Session, 'termina
 export function problemOf(contract: Contract, { status, headers, body }: Exchange): Problem {
   const problem = problemFrom(contract.errorFormat?.toProblem(body) ?? body, status)
   const { code, message, errors } = problem
-  return problemWith(code, message, { errors, requestId: headers.get('x-request-id') })
+  return problemWith(code, message, { status: problem.status, errors, requestId: headers.get('x-request-id') })
 }
 
-type ProblemDetails = { errors: FieldError[] | undefined; requestId: string | null }
+type ProblemDetails = { status: number; errors: FieldError[] | undefined; requestId: string | null }
 
-function problemWith(code: ProblemCode, detail: string, { errors, requestId }: ProblemDetails): Problem {
+function problemWith(code: ProblemCode, detail: string, { status, errors, requestId }: ProblemDetails): Problem {
   return new Problem(code, detail, {
+    status,
     ...(errors === undefined ? {} : { errors }),
     ...(requestId === null ? {} : { headers: { 'x-request-id': requestId } }),
   })

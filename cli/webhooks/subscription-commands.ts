@@ -122,9 +122,7 @@ function addRepetition(parent: Command, terminal: Terminal, kind: SubscriptionKi
         return session.output.done(`Delivery ${deliveryId} is sent again`, answer)
       }
       const answer = await session.api(events)[operations.retryDeadLetters]({ params: { id } })
-      const { retried } = answer.data
-      const text = retried === 0 ? 'There are no dead letters' : `${formatCount(retried, 'dead letter')} sent again`
-      await session.output.done(text, answer)
+      await session.output.done(retriedText(answer.data), answer)
     },
   )
 
@@ -145,6 +143,12 @@ function addRepetition(parent: Command, terminal: Terminal, kind: SubscriptionKi
       await session.output.done(`${nameOrId} sends the events from position ${from} to ${newestPosition} again`, answer)
     },
   )
+}
+
+function retriedText({ retried, remaining }: { retried: number; remaining: number }): string {
+  if (retried + remaining === 0) return 'There are no dead letters'
+  const text = `${formatCount(retried, 'dead letter')} sent again`
+  return remaining === 0 ? text : `${text}. ${formatCount(remaining, 'dead letter')} left: repeat the command later`
 }
 
 async function test(session: Session, kind: SubscriptionKind, nameOrId: string): Promise<void> {

@@ -93,7 +93,7 @@ describe('webhooks', () => {
     assert.match(shown.accessGroup, /^[0-9a-f-]{36}$/)
     assert.match(await fail(['create', url], 2), /event types are missing.*--type io\.millwright\./s)
     assert.match(
-      await fail(['create', 'https://cmms.example.com/', '--type', 'inventory'], 5),
+      await fail(['create', 'https://cmms.example.com/', '--type', 'inventory'], 2),
       /MILLWRIGHT_OUTBOUND_ALLOW.*target_not_allowed/s,
     )
     assert.match(await fail(['create', url, '--type', 'inventory', '--filter', 'name eq'], 2), /invalid_filter/)

@@ -257,13 +257,13 @@ export function subscriptionHandlers<Input extends SubscriptionInput, OwnView>(
     },
 
     async retryDeadLetters({ params: { id } }: ById, caller: Caller) {
-      const retried = await database.transaction(caller, async (tx) => {
+      const data = await database.transaction(caller, async (tx) => {
         await getLocked(tx, id)
-        const count = await deliveries.retryDeadLetters(tx, id)
-        await audit(tx, caller, 'retryDeadLetters', { id, detail: { retried: count } })
-        return count
+        const result = await deliveries.retryDeadLetters(tx, id)
+        await audit(tx, caller, 'retryDeadLetters', { id, detail: result })
+        return result
       })
-      return { data: { retried } }
+      return { data }
     },
 
     async replay(

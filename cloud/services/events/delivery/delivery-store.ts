@@ -263,15 +263,24 @@ const countOpenStatement = statement<{ count: number }>(
    where tenant_id = $1 and subscription_id = $2 and ${unsent}`,
 )
 
+const countDeadStatement = statement<{ count: number }>(
+  `select count(*) as count from event_deliveries where tenant_id = $1 and subscription_id = $2 and is_dead_letter`,
+)
+
 /**
- * Makes dead letters due now, oldest first. Returns their number. It is limited by the number of events of a subscription
- * that can wait for a retry.
+ * Makes dead letters due now, oldest first. Their number is limited by the number of events of a subscription that can
+ * wait for a retry. Returns how many are due, and how many remain.
  */
-export async function retryDeadLetters(tx: Transaction, subscriptionId: string, now = new Date()): Promise<number> {
+export async function retryDeadLetters(
+  tx: Transaction,
+  subscriptionId: string,
+  now = new Date(),
+): Promise<{ retried: number; remaining: number }> {
   await closeCircuit(tx, subscriptionId, now)
   const open = (await tx.row(countOpenStatement, subscriptionId))?.count ?? 0
   const limit = Math.max(0, subscriptionLimits.waiting - open)
-  return tx.run(retryDeadStatement, subscriptionId, now, limit)
+  const retried = await tx.run(retryDeadStatement, subscriptionId, now, limit)
+  return { retried, remaining: (await tx.row(countDeadStatement, subscriptionId))?.count ?? 0 }
 }
 
 /** A delivery of a test event. It has no position and is never sent again. */

@@ -14,7 +14,7 @@ import { useApi } from '../../../app/session/app-context.tsx'
 import { ConfirmDialog } from '../../../components/dialogs/confirm-dialog.tsx'
 import { Loading } from '../../../components/feedback/loading.tsx'
 import { ProblemMessage } from '../../../components/feedback/problem-message.tsx'
-import { showSuccess } from '../../../components/feedback/toast.ts'
+import { showSuccess, showWarning } from '../../../components/feedback/toast.ts'
 import { ViewSwitch } from '../../../components/forms/view-switch.tsx'
 import { EmptyState } from '../../../components/page/empty-state.tsx'
 import { type Column, DataTable } from '../../../components/tables/data-table.tsx'
@@ -130,6 +130,7 @@ function RetryAllDialog({ kind, subscription: { id, deadLetters }, onClose }: Re
   const retry = async () => {
     const { data } = await operationsOf(api, kind).retryDeadLetters({ params: { id } })
     showSuccess(text.retriedAll(data.retried, formats.number(data.retried)))
+    if (data.remaining > 0) showWarning(text.remaining(data.remaining, formats.number(data.remaining)))
     await refresh()
   }
   return (

@@ -62,6 +62,10 @@ export const logMessages = messages({
         : `${shown} events are sent again now, after newer events of the same objects that were already delivered.`,
     retriedAll: (count: number, shown: string) =>
       count === 1 ? '1 event is sent again' : `${shown} events are sent again`,
+    remaining: (count: number, shown: string) =>
+      count === 1
+        ? 'Too many events wait. 1 dead letter is left: retry it later.'
+        : `Too many events wait. ${shown} dead letters are left: retry them later.`,
   },
   de: {
     title: 'Zustellprotokoll',
@@ -124,5 +128,9 @@ export const logMessages = messages({
         : `${shown} Ereignisse werden jetzt erneut gesendet, nach neueren Ereignissen derselben Objekte, die schon zugestellt sind.`,
     retriedAll: (count: number, shown: string) =>
       count === 1 ? '1 Ereignis wird erneut gesendet' : `${shown} Ereignisse werden erneut gesendet`,
+    remaining: (count: number, shown: string) =>
+      count === 1
+        ? 'Zu viele Ereignisse warten. 1 unzustellbares Ereignis bleibt: später erneut senden.'
+        : `Zu viele Ereignisse warten. ${shown} unzustellbare Ereignisse bleiben: später erneut senden.`,
   },
 })
