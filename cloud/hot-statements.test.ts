@@ -15,6 +15,13 @@ import { createCaller } from './platform/testing/caller.ts'
 import { enrolledGateway, foundDevice } from './platform/testing/gateway.ts'
 import { type TestCaller, type TestHub, testHub } from './platform/testing/hub.ts'
 import { tenantTables } from './platform/testing/statements.ts'
+import {
+  findDelivery,
+  listDeliveries,
+  readStatus,
+  retryDeadLetters,
+} from './services/events/delivery/delivery-store.ts'
+import * as runners from './services/events/delivery/runner-store.ts'
 import { searchNodes } from './services/hierarchy/search-store.ts'
 import { requestToken } from './services/identity/testing.ts'
 import {
@@ -131,6 +138,43 @@ describe('indexes of frequent statements', () => {
         await assetsInCampaigns(tx, [ids.asset])
         await isBeingUpdated(tx, ids.asset)
         await listUpdatesOfAsset(tx, ids.asset, 10)
+      }),
+    'claiming subscriptions, and storing the results of their deliveries': () =>
+      hub.context.database.transaction(hub.tenant, async (tx) => {
+        const now = Date.now()
+        const lease = { subscriptionId: ids.subscription, runnerId: v7() }
+        await runners.listRunnable(tx, { now: new Date(now), limit: 100, keepsOpen: true })
+        await runners.listActive(tx)
+        assert.equal((await runners.claim(tx, [lease], 1_000)).length, 1)
+        await runners.renew(tx, [lease], 1_000)
+        assert.ok(await runners.isHeld(tx, lease))
+        const failed = (await runners.listUnsent(tx, ids.subscription)).slice(0, 10)
+        assert.equal((await runners.listEventsAt(tx, [1_000_001, 1_000_500])).length, 2)
+        const result = {
+          state: 'succeeded',
+          isDeadLetter: false,
+          attempts: '[]',
+          firstFailedAt: null,
+          nextAt: null,
+        } as const
+        const updates = failed.map((row) => ({ ...row, ...result }))
+        await runners.updateDeliveries(tx, ids.subscription, updates)
+        const rows = updates.map((row) => ({ ...row, id: v7() }))
+        await runners.insertDeliveries(tx, ids.subscription, { rows, now })
+        await runners.makeDue(tx, ids.subscription, now - 60_000)
+        const times = { openedAt: null, blockedUntil: null, wakeAt: null, lastSuccessAt: now, lastFailureAt: null }
+        const progress = { position: 1, failures: 0, ...times, lastError: null, stoppedReason: null, releases: true }
+        assert.ok(await runners.saveProgress(tx, lease, { progress, now }))
+      }),
+    'reading the log of a subscription, and sending dead letters again': () =>
+      hub.context.database.transaction(hub.tenant, async (tx) => {
+        const subscriptionId = ids.subscription
+        await readStatus(tx, [subscriptionId])
+        for (const state of [undefined, 'succeeded', 'failed', 'waiting'] as const)
+          await listDeliveries(tx, { subscriptionId, state, limit: 50 })
+        const [dead] = await listDeliveries(tx, { subscriptionId, deadLetters: true, limit: 50 })
+        assert.ok(await findDelivery(tx, { subscriptionId, deliveryId: dead?.id ?? '' }))
+        await retryDeadLetters(tx, subscriptionId)
       }),
     'reading one asset': () => admin.inventory.readAsset({ params: { id: ids.asset } }),
     'reading the sources of the fields of an asset': () =>
@@ -541,6 +585,7 @@ describe('indexes of frequent statements', () => {
       await fillRemoteAccess(owner, hub.tenant.tenantId)
       await fillUpdates(owner, hub.tenant.tenantId)
       await fillHierarchy(owner, hub.tenant.tenantId, tree.id)
+      for (const { tenantId } of [neighbour, hub.tenant]) await fillSubscriptions(owner, tenantId)
       await owner.query('analyze')
       const one = async (text: string) =>
         (await owner.query<{ id: string }>(text, [hub.tenant.tenantId])).rows[0]?.id ?? ''
@@ -558,6 +603,7 @@ describe('indexes of frequent statements', () => {
         goneAsset: await one(`select id from assets where tenant_id = $1 and name = 'asset-9'`),
         campaign: await one('select id from update_campaigns where tenant_id = $1 limit 1'),
         updateJob: await one('select job_id as id from update_devices where tenant_id = $1 limit 1'),
+        subscription: await one('select id from event_subscriptions where tenant_id = $1 limit 1'),
         session: await one('select id from remote_sessions where tenant_id = $1 limit 1'),
         job: await one('select id from workflow_jobs where tenant_id = $1 limit 1'),
         instance: await one(`select id from credential_instances where tenant_id = $1 and name = 'instance-7'`),
@@ -786,5 +832,29 @@ async function fillWorkflows(owner: Client, tenantId: string): Promise<void> {
     `insert into workflow_job_history (tenant_id, job_id, number, modified_at, status)
      select $1, id, 0, now(), '{"state":"CREATED"}' from workflow_jobs where tenant_id = $1`,
     [tenantId],
+  )
+}
+
+/** Inserts two paused webhooks with long logs. Few of their deliveries failed or are dead letters. */
+async function fillSubscriptions(owner: Client, tenantId: string): Promise<void> {
+  await owner.query(
+    `insert into event_subscriptions (tenant_id, id, kind, name, url, types, active, details, principal_id, principal_kind,
+                                      principal_name, roles, created_at, modified_at)
+     select $1, gen_random_uuid(), 'webhook', 'webhook-' || n, 'https://a.example', '{t}', false, '{"batchSize":1}',
+            gen_random_uuid(), 'user', 'x', '{}', now(), now() from generate_series(1, 2) n`,
+    [tenantId],
+  )
+  await owner.query(
+    `insert into event_subscription_progress (tenant_id, subscription_id, position)
+     select $1, id, 0 from event_subscriptions where tenant_id = $1`,
+    [tenantId],
+  )
+  await owner.query(
+    `insert into event_deliveries (tenant_id, id, subscription_id, event_id, position, type, subject, state, is_dead_letter,
+                                   message_id, attempt_count, attempts, next_at, created_at)
+     select $1, gen_random_uuid(), s.id, gen_random_uuid(), n, 't', 's', case when n % 100 < 2 then 'failed' else 'succeeded' end,
+            n % 100 = 1, 'm', 1, '[]', case when n % 100 = 0 then now() end, now()
+     from generate_series(1, $2::int) n join event_subscriptions s on s.tenant_id = $1`,
+    [tenantId, many],
   )
 }
