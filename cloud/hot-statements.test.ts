@@ -11,6 +11,7 @@ import { noRights } from './platform/access/rights.ts'
 import { systemCaller } from './platform/access/system.ts'
 import { openClient } from './platform/database/connection.ts'
 import { lowestId } from './platform/database/id.ts'
+import * as eventStore from './platform/events/store.ts'
 import { createCaller } from './platform/testing/caller.ts'
 import { enrolledGateway, foundDevice } from './platform/testing/gateway.ts'
 import { type TestCaller, type TestHub, testHub } from './platform/testing/hub.ts'
@@ -139,12 +140,14 @@ describe('indexes of frequent statements', () => {
         await isBeingUpdated(tx, ids.asset)
         await listUpdatesOfAsset(tx, ids.asset, 10)
       }),
-    'claiming subscriptions, and storing the results of their deliveries': () =>
+    'claiming subscriptions, reading events, and storing the results of deliveries': () =>
       hub.context.database.transaction(hub.tenant, async (tx) => {
         const now = Date.now()
         const lease = { subscriptionId: ids.subscription, runnerId: v7() }
         await runners.listRunnable(tx, { now: new Date(now), limit: 100, keepsOpen: true })
         await runners.listActive(tx)
+        await eventStore.extent(tx)
+        assert.equal((await eventStore.list(tx, { after: 1_000_000, limit: 100 })).length, 100)
         assert.equal((await runners.claim(tx, [lease], 1_000)).length, 1)
         await runners.renew(tx, [lease], 1_000)
         assert.ok(await runners.isHeld(tx, lease))
