@@ -136,6 +136,9 @@ export async function clearStop(tx: Transaction, subscriptionId: string, now = n
   tx.signal(subscriptionsTopic)
 }
 
+const forgetFinishedStatement = statement(
+  `update event_subscription_progress set finished_to = 0, unfinished = '{}' where tenant_id = $1 and subscription_id = $2`,
+)
 const removeUnsentStatement = statement(
   `delete from event_deliveries where tenant_id = $1 and subscription_id = $2 and position >= $3
      and ${unsent}`,
@@ -165,6 +168,7 @@ export async function replay(
         : `The event at position ${fromPosition} has been deleted. Start at position ${oldest} or later`,
     )
   await tx.run(removeUnsentStatement, subscriptionId, fromPosition)
+  await tx.run(forgetFinishedStatement, subscriptionId)
   await tx.run(resumeStatement, subscriptionId, now, fromPosition - 1)
   await tx.run(dueNowStatement, subscriptionId, now)
   tx.signal(subscriptionsTopic)

@@ -1,6 +1,6 @@
 import type { Rights } from '../../../platform/access/rights.ts'
 import type { EventRow } from '../../../platform/events/store.ts'
-import type { UnsentRow } from './runner-store.ts'
+import type { Finished, UnsentRow } from './runner-store.ts'
 
 /** The row of an event in the log. It exists after the first attempt failed, or while an earlier event waits. */
 export type StoredDelivery = { id: string; messageId: string; attemptCount: number; firstFailedAt: number | null }
@@ -52,8 +52,12 @@ export class DeliveryQueue {
   /** The earliest time at which a blocked line is due. Undefined if it must be computed. */
   #nextDueAt: number | undefined = Number.POSITIVE_INFINITY
 
-  constructor(position: number) {
+  /** The events after the position that earlier runners have finished. */
+  readonly #finishedBefore: { to: number; except: ReadonlySet<number> }
+
+  constructor({ position, finishedTo, unfinished }: { position: number } & Finished) {
     this.#read = position
+    this.#finishedBefore = { to: finishedTo, except: new Set(unfinished) }
   }
 
   /** The position of the last event that was read. */
@@ -68,6 +72,25 @@ export class DeliveryQueue {
       this.#window.shift()
     }
     return this.#read
+  }
+
+  /** Returns whether an earlier runner has finished the event at a position. It must not be added again. */
+  wasFinished(position: number): boolean {
+    const { to, except } = this.#finishedBefore
+    return position <= to && !except.has(position)
+  }
+
+  /** The events after `position` that are finished. */
+  get finished(): Finished {
+    const { to, except } = this.#finishedBefore
+    let finishedTo = to
+    const open: number[] = []
+    for (const { position, isFinished } of this.#window.values()) {
+      if (isFinished) finishedTo = Math.max(finishedTo, position)
+      else open.push(position)
+    }
+    for (const position of except) if (position > this.#read) open.push(position)
+    return { finishedTo, unfinished: open.filter((position) => position <= finishedTo) }
   }
 
   /** The number of events in memory that are not stored. */
@@ -282,6 +305,10 @@ class Fifo<Value> {
 
   peek(): Value | undefined {
     return this.#values[this.#start]
+  }
+
+  values(): Iterable<Value> {
+    return this.#values.values().drop(this.#start)
   }
 
   push(value: Value): void {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { TestCaller, TestHub } from '../../../platform/testing/hub.ts'
 import { emitEvents } from '../testing.ts'
+import { Deliverer } from './deliverer.ts'
 import { createWebhook, deliveryHub, Receiver, TestClock, until } from './testing.ts'
 
 const minuteMs = 60_000
@@ -58,6 +59,36 @@ describe('retries of failed deliveries', () => {
     assert.equal(sequences.length, 3)
     assert.deepEqual(sequences, sequences.toSorted())
     await waits(id, 0)
+    await admin.events.deleteWebhook({ params: { id } })
+  })
+
+  test('sends each event once and in order after the circuit breaker was open and the runner has ended', async () => {
+    await using receiver = await Receiver.open()
+    let isRefusing = true
+    receiver.behaviour = () => (isRefusing ? 503 : 204)
+    const id = await createWebhook(admin, receiver.url)
+    const things = (...numbers: number[]) => numbers.map((number) => `thing/${number}`)
+    await emitEvents(hub, things(0, 1, 2, 3, 4))
+    await until(async () => (await read(id)).circuit === 'open', 'the circuit breaker is open')
+    const last = (await read(id)).newestPosition + 18
+    for (let round = 0; round < 3; round++) await emitEvents(hub, things(5, 6, 7, 0, 1, 2))
+    await until(async () => (await read(id)).newestPosition === last, 'the events are visible')
+    clock.advance(7_000)
+    await until(() => receiver.requests.length === 6, 'one event is tried')
+    await until(() => Deliverer.of(hub.contextOf('events')).runners === 0, 'the runner ends')
+    const { position, waiting } = await read(id)
+    assert.ok(position < last && waiting > 5, `position ${position} of ${last}, ${waiting} events wait`)
+    isRefusing = false
+    await advanceUntil(() => receiver.accepted.length >= 23, minuteMs, 'all events are delivered')
+    await until(async () => (await read(id)).position === last, 'the position is stored')
+    await waits(id, 0)
+    assert.equal(receiver.accepted.length, 23)
+    for (const subject of new Set(receiver.subjects)) {
+      const sequences = receiver.accepted.filter((event) => event.subject === subject).map(({ sequence }) => sequence)
+      assert.deepEqual(sequences, sequences.toSorted(), subject)
+    }
+    const logged = (await deliveries(id)).map(({ eventId }) => eventId)
+    assert.equal(new Set(logged).size, logged.length)
     await admin.events.deleteWebhook({ params: { id } })
   })
 

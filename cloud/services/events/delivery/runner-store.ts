@@ -82,7 +82,12 @@ export function continueSubscriptions(
 }
 
 export type Lease = { subscriptionId: string; runnerId: string }
-export type ClaimedProgress = ProgressRow & Lease
+export type ClaimedProgress = ProgressRow & Lease & Finished
+
+/**
+ * The events after the position that are finished: those up to `finishedTo`, except those at the positions in `unfinished`.
+ */
+export type Finished = { finishedTo: number; unfinished: readonly number[] }
 
 const leases = rowset<Lease>({ subscriptionId: 'uuid', runnerId: 'uuid' })
 const claimStatement = statement<ClaimedProgress>(
@@ -92,6 +97,7 @@ const claimStatement = statement<ClaimedProgress>(
    where p.tenant_id = $1 and p.subscription_id = r."subscriptionId" and p.stopped_reason is null
      and (p.runner_until is null or p.runner_until < now())
    returning p.subscription_id as "subscriptionId", p.runner_id as "runnerId", p.position,
+     p.finished_to as "finishedTo", to_json(p.unfinished) as unfinished,
      p.stopped_reason as "stoppedReason", p.stopped_at as "stoppedAt", p.failures, p.opened_at as "openedAt",
      p.blocked_until as "blockedUntil", p.wake_at as "wakeAt", p.last_success_at as "lastSuccessAt",
      p.last_failure_at as "lastFailureAt", p.last_error as "lastError"`,
@@ -124,7 +130,7 @@ export async function isHeld(handle: Handle, { subscriptionId, runnerId }: Lease
 }
 
 /** What a runner stores about its subscription. Times are in milliseconds. */
-export type ProgressWrite = {
+export type ProgressWrite = Finished & {
   position: number
   failures: number
   openedAt: number | null
@@ -142,7 +148,7 @@ const saveStatement = statement(
   `update event_subscription_progress set position = $4, failures = $5, opened_at = $6, blocked_until = $7, wake_at = $8,
      last_success_at = $9, last_failure_at = $10, last_error = $11, stopped_reason = $12, stopped_at = $13,
      runner_id = case when $14::boolean then null else runner_id end,
-     runner_until = case when $14::boolean then null else runner_until end
+     runner_until = case when $14::boolean then null else runner_until end, finished_to = $15, unfinished = $16
    where tenant_id = $1 and subscription_id = $2 and runner_id = $3`,
 )
 
@@ -153,10 +159,10 @@ export async function saveProgress(
   { progress, now }: { progress: ProgressWrite; now: number },
 ): Promise<boolean> {
   const { position, failures, openedAt, blockedUntil, wakeAt, lastSuccessAt, lastFailureAt, lastError } = progress
-  const { stoppedReason, releases } = progress
+  const { stoppedReason, releases, finishedTo, unfinished } = progress
   const times = [openedAt, blockedUntil, wakeAt, lastSuccessAt, lastFailureAt].map(dateOf)
   const values = [position, failures, ...times, lastError, stoppedReason, dateOf(stoppedReason === null ? null : now)]
-  return (await tx.run(saveStatement, subscriptionId, runnerId, ...values, releases)) > 0
+  return (await tx.run(saveStatement, subscriptionId, runnerId, ...values, releases, finishedTo, unfinished)) > 0
 }
 
 /** The result of a delivery. `attempts` is JSON text of a list: the new attempts. */

@@ -115,7 +115,7 @@ export class Runner {
     this.#leaseEndsAtMs = options.leaseEndsAtMs
     this.lease = { subscriptionId: progress.subscriptionId, runnerId: progress.runnerId }
     this.tenantId = tenant.tenantId
-    this.#queue = new DeliveryQueue(progress.position)
+    this.#queue = new DeliveryQueue(progress)
     this.#savedPosition = progress.position
     this.#batchSize = subscription.kind === 'webhook' ? (subscription.details as WebhookDetails).batchSize : 1
     this.#parcelsAtOnce = this.#batchSize > 1 ? limits.batchesAtOnce : limits.requestsAtOnce
@@ -311,7 +311,7 @@ export class Runner {
         void this.#awaitEvents(tail)
         return
       }
-      const checked = await this.#select(messages)
+      const checked = await this.#select(messages.filter(({ position }) => !this.#queue.wasFinished(position)))
       if (!this.#abort.signal.aborted) this.#addPage(messages, checked)
     } finally {
       this.#reading = false
@@ -632,6 +632,7 @@ export class Runner {
     const position = this.#queue.position
     const progress: store.ProgressWrite = {
       position,
+      ...this.#queue.finished,
       ...this.#circuit.state,
       wakeAt: this.#wakeAt(),
       ...this.#last,

@@ -27,12 +27,15 @@ create table event_subscriptions (
 grant select, insert, update, delete on event_subscriptions to :app_role;
 
 -- What the process that sends the events of a subscription writes. All events up to position are delivered, not selected,
--- or in event_deliveries. One process has the lease (runner_id) at a time, and writes only while it has it. stopped_reason
+-- or in event_deliveries. The same is true for the events up to finished_to, except those at the positions in unfinished.
+-- One process has the lease (runner_id) at a time, and writes only while it has it. stopped_reason
 -- is set when the platform paused or disabled the subscription. wake_at is the time of the next retry.
 create table event_subscription_progress (
   tenant_id uuid not null references tenants (id),
   subscription_id uuid not null,
   position bigint not null,
+  finished_to bigint not null default 0,
+  unfinished bigint[] not null default '{}',
   stopped_reason text collate "C",
   stopped_at timestamptz(3),
   failures integer not null default 0,
