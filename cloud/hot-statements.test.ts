@@ -166,7 +166,9 @@ describe('indexes of frequent statements', () => {
         await runners.insertDeliveries(tx, ids.subscription, { rows, now })
         await runners.makeDue(tx, ids.subscription, now - 60_000)
         const times = { openedAt: null, blockedUntil: null, wakeAt: null, lastSuccessAt: now, lastFailureAt: null }
-        const progress = { position: 1, failures: 0, ...times, lastError: null, stoppedReason: null, releases: true }
+        const finished = { position: 1, finishedTo: 3, unfinished: [2] }
+        const ended = { failures: 0, lastError: null, stoppedReason: null, releases: true }
+        const progress = { ...finished, ...times, ...ended }
         assert.ok(await runners.saveProgress(tx, lease, { progress, now }))
       }),
     'reading the log of a subscription, and sending dead letters again': () =>

@@ -13,6 +13,7 @@ import type { Context } from '../../../platform/service.ts'
 import { cloudEvent, eventText } from '../message.ts'
 import { requireFilter, selectEvents } from '../selection.ts'
 import type { SubscriptionRow, WebhookDetails } from '../subscription-store.ts'
+import { attemptsOf, type Parts, takeBatch } from './batch.ts'
 import type { Channel, Outcome } from './channel.ts'
 import type { CreateChannel } from './channels.ts'
 import { CircuitBreaker } from './circuit-breaker.ts'
@@ -53,8 +54,8 @@ export type RunnerEnd = {
   hasMore: boolean
 }
 
-/** One request: the first events of some lines. */
-type Parcel = { parts: { line: Line; count: number }[]; isProbe: boolean; messageId: string }
+/** One request. */
+type Parcel = { parts: Parts; isProbe: boolean; messageId: string }
 
 /**
  * `Runner` sends the events of one subscription while it has the lease. It reads events after the position, selects those
@@ -384,7 +385,11 @@ export class Runner {
       return
     }
     while (this.#running < this.#parcelsAtOnce) {
-      const parts = this.#takeParts()
+      const parts = takeBatch(this.#queue, {
+        batchSize: this.#batchSize,
+        isFresh: (item) => this.#isFresh(item),
+        stale: this.#stale,
+      })
       if (parts.length === 0) return
       void this.#send(parts, false)
     }
@@ -396,22 +401,6 @@ export class Runner {
     if (line === undefined) return
     if (this.#isFresh(line.items[0] as Item)) void this.#send([{ line, count: 1 }], true)
     else this.#stale.push(line)
-  }
-
-  /** Takes the first events of ready lines, up to the size of a batch. */
-  #takeParts(): Parcel['parts'] {
-    const parts: Parcel['parts'] = []
-    let room = this.#batchSize
-    while (room > 0 && this.#stale.length < limits.requestsAtOnce) {
-      const line = this.#queue.take()
-      if (line === undefined) break
-      let count = 0
-      while (count < Math.min(room, line.items.length) && this.#isFresh(line.items[count] as Item)) count++
-      if (count === 0) this.#stale.push(line)
-      else parts.push({ line, count })
-      room -= count
-    }
-    return parts
   }
 
   /**
@@ -455,7 +444,7 @@ export class Runner {
     }
   }
 
-  async #send(parts: Parcel['parts'], isProbe: boolean): Promise<void> {
+  async #send(parts: Parts, isProbe: boolean): Promise<void> {
     const { tenant, clock } = this.#options
     this.#running++
     const items = parts.flatMap(({ line, count }) => line.items.slice(0, count))
@@ -507,7 +496,7 @@ export class Runner {
     this.#closeCircuit()
     for (const { line, count } of parts) {
       for (const item of line.items.slice(0, count)) {
-        const attemptCount = (item.stored?.attemptCount ?? 0) + 1
+        const attemptCount = attemptsOf(item) + 1
         this.#results.add(item, { state: 'succeeded', attemptCount, attempts, messageId, nextAt: null })
       }
       this.#queue.remove(line, count)
@@ -524,22 +513,24 @@ export class Runner {
     this.#last.lastFailureAt = now
     this.#last.lastError = attempt.error
     if (isGone) this.#stopReason ??= 'receiver_gone'
-    // All events of a batch get the same jitter, so that they are due together.
-    const jitter = Math.random()
+    // A failed batch counts as one failure, because the receiver may only refuse one of its events.
+    this.#circuit.fail(parts[0]?.line.subject ?? '', { now, isProbe })
     for (const { line, count } of parts) {
-      this.#circuit.fail(line.subject, { now, isProbe })
-      let dueAt: number | undefined
-      for (const item of line.items.slice(0, count)) {
-        const attemptCount = (item.stored?.attemptCount ?? 0) + 1
-        const firstFailedAt = item.stored?.firstFailedAt ?? now
-        const failed = { state: 'failed' as const, attemptCount, firstFailedAt, messageId, attempts }
-        const nextAt = nextAttemptAt({ now, firstFailedAt, failedAttempts: attemptCount, random: () => jitter })
-        dueAt ??= nextAt
-        if (nextAt === undefined) this.#makeDeadLetter(line, item, failed)
-        else this.#store(item, { ...failed, nextAt: dueAt ?? nextAt })
+      const [first, ...others] = line.items.slice(0, count) as [Item, ...Item[]]
+      const attemptCount = attemptsOf(first) + 1
+      const firstFailedAt = first.stored?.firstFailedAt ?? now
+      const failed = { state: 'failed' as const, attemptCount, firstFailedAt, messageId, attempts }
+      const dueAt = nextAttemptAt({ now, firstFailedAt, failedAttempts: attemptCount, random: Math.random })
+      // The other events of the subject wait for the first one.
+      for (const item of others)
+        this.#store(item, { state: 'waiting', attemptCount: attemptsOf(item) + 1, messageId, attempts, nextAt: null })
+      if (dueAt === undefined) {
+        this.#makeDeadLetter(line, first, failed)
+        this.#queue.release(line)
+      } else {
+        this.#store(first, { ...failed, nextAt: dueAt })
+        this.#block(line, dueAt)
       }
-      if (dueAt === undefined) this.#queue.release(line)
-      else this.#block(line, dueAt)
     }
   }
 
