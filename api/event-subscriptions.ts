@@ -1,6 +1,6 @@
 import { type Static, type TProperties, Type } from 'typebox'
 import { empty, type Operation } from './contract.ts'
-import { closed, data, Name, page, pageQuery, Timestamp, Uuid } from './envelope.ts'
+import { closed, data, describedPattern, Name, page, pageQuery, Timestamp, Uuid } from './envelope.ts'
 
 /**
  * The operations for subscriptions: webhooks and MQTT publishers. A subscription sends events to another system. The
@@ -45,7 +45,10 @@ const Types = Type.Array(
   Type.String({
     minLength: 1,
     maxLength: 200,
-    pattern: '^[a-z0-9_.-]+$',
+    pattern: describedPattern(
+      '^[a-z0-9_-]+(?:\\.[a-z0-9_-]+)*\\.?$',
+      'must be words separated by dots, with lower-case letters, digits, dashes and underscores, for example inventory.asset',
+    ),
     examples: ['io.millwright.inventory.asset.'],
   }),
   {
@@ -138,14 +141,20 @@ const topicDescription =
 const Topic = Type.String({
   minLength: 1,
   maxLength: 512,
-  pattern: '^[^+#\\u0000-\\u001f\\u007f$][^+#\\u0000-\\u001f\\u007f]*$',
+  pattern: describedPattern(
+    '^[^+#\\u0000-\\u001f\\u007f$][^+#\\u0000-\\u001f\\u007f]*$',
+    'must not contain the characters + and # or control characters, and must not start with $, for example millwright/events',
+  ),
 })
 
 const publisherFields = {
   name: Name,
   url: Type.String({
     maxLength: 2_048,
-    pattern: '^mqtts?://',
+    pattern: describedPattern(
+      '^mqtts?://',
+      'must start with mqtts:// or mqtt://, for example mqtts://broker.example.com:8883',
+    ),
     description: '`mqtts://host:port`, or `mqtt://host:port` if MILLWRIGHT_OUTBOUND_ALLOW names the host',
     examples: ['mqtts://broker.example.com:8883'],
   }),
@@ -153,7 +162,10 @@ const publisherFields = {
   clientId: Type.String({
     minLength: 1,
     maxLength: 128,
-    pattern: '^[A-Za-z0-9_.:-]+$',
+    pattern: describedPattern(
+      '^[A-Za-z0-9_.:-]+$',
+      'must consist of letters, digits and the characters _ . : -, for example millwright-plant-1',
+    ),
     description:
       'Default: `millwright-` and the id of the publisher. A broker permits one connection per client id. Test events use this id with `-test`',
   }),
@@ -201,7 +213,7 @@ export const Delivery = closed({
   subject: nullable(Type.String(), { description: 'null if the caller may not read the event' }),
   state: Type.Enum([...deliveryStates], {
     description:
-      '`waiting`: waits behind an earlier event of the same object. `failed`: the last attempt failed. `skipped`: the owner could no longer read the event, or the event was deleted',
+      '`waiting`: waits behind an earlier event of the same object. `failed`: the last attempt failed. `skipped`: the owner could no longer read the event, the types, the access group or the filter no longer select it, or the event was deleted',
   }),
   isDeadLetter: Type.Boolean({ description: 'The event is not sent again unless a user retries it' }),
   messageId: Type.String({ description: 'The header `webhook-id`: the id of the event, or of the batch' }),

@@ -98,8 +98,7 @@ const nextSteps: Partial<Record<ProblemCode, string>> = {
   gateway_not_ready:
     'see the state of the gateway with millwright gateway show; start the gateway with millwright gateway',
   gateway_offline: 'see the gateways with millwright remote status; start the gateway with millwright gateway',
-  target_not_allowed:
-    'for a device: see the allowed ports with millwright remote target <asset>; for a webhook: plant IT adds the host to MILLWRIGHT_OUTBOUND_ALLOW',
+  target_not_allowed: 'see the allowed ports of the device with millwright remote target <asset>',
   no_address: 'find the asset with a scan of its gateway: millwright discover',
   remote_access_off: 'see the switches with millwright remote status; switch it on with millwright remote on',
   web_access_off: 'open a local port instead: millwright connect <asset> 80',
@@ -111,6 +110,16 @@ const nextSteps: Partial<Record<ProblemCode, string>> = {
   overloaded: 'wait a moment, then retry',
   unavailable: 'millwright doctor',
   history_gone: 'see the retention time with millwright api inventory readSettings',
+}
+
+/**
+ * Returns the next step for a problem. The target of a webhook or an MQTT publisher is a field of the request; the target
+ * of a remote session is not.
+ */
+function nextStepOf({ code, errors = [] }: Problem): string | undefined {
+  if (code === 'target_not_allowed' && errors.some(({ pointer }) => pointer === '/data/url'))
+    return 'plant IT adds the host to MILLWRIGHT_OUTBOUND_ALLOW and restarts the platform; see docs/how-to/receive-events.md'
+  return nextSteps[code]
 }
 
 /** Replaces the parameters of the API in a message by the options of the command line. */
@@ -131,7 +140,7 @@ export function errorText(thrown: unknown): string {
       `${text} (${code})`,
       ...fields.map(({ pointer, detail }) => `  ${pointer} ${detail}`),
       ...(error.status >= 500 && request !== undefined ? [`  Request ID in the log: ${request}`] : []),
-      ...nextLine(nextSteps[code]),
+      ...nextLine(nextStepOf(error)),
     ].join('\n')
   }
   if (error instanceof CommandError) return [error.message, ...nextLine(error.next)].join('\n')

@@ -395,7 +395,9 @@ const examples: Readonly<Record<string, readonly string[]>> = {
 
 /** Adds the examples to the help of a command and of its subcommands. */
 export function addExamples(command: Command, path = command.name()): void {
-  const lines = examples[path]?.map((line) => `  ${line.includes('millwright ') ? line : `millwright ${line}`}`)
+  const lines = examples[path]?.map(
+    (line) => `  ${/^(?:[A-Z_]+=\S+ )?millwright /.test(line) ? line : `millwright ${line}`}`,
+  )
   if (lines !== undefined)
     command.addHelpText('after', `\n${lines.length === 1 ? 'Example' : 'Examples'}:\n${lines.join('\n')}`)
   for (const below of command.commands) addExamples(below, `${path} ${below.name()}`)

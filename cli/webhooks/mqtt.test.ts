@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { plantedWord } from '@millwright/cloud/platform/testing/secrets-shown.ts'
+import { testAuthority } from '@millwright/cloud/platform/tls/testing.ts'
 import { type RunOptions, TestPlatform } from '../testing.ts'
 
 let platform: TestPlatform
@@ -79,7 +82,10 @@ describe('mqtt', () => {
       ['millwright', true, true, 'plant/status', 'paused'],
     )
     await succeed(['create', url, ...selection, '--user', 'x', '--name', 'second'], { input: `${password}\n` })
-    assert.match(await fail(['create', url, ...selection, '--user', 'x'], 2, { input: '\n' }), /password is empty/)
+    assert.match(
+      await fail(['create', url, ...selection, '--user', 'x'], 2, { input: '\n' }),
+      /password is empty.*--no-password/s,
+    )
     await succeed(['create', url, ...selection, '--user', 'x', '--no-password', '--name', 'third', '--paused'])
     assert.match(await succeed(['list']), /^broker +paused .*\nsecond +active .*\nthird +paused /m)
     for (const name of ['second', 'third']) await succeed(['delete', name, '--yes'])
@@ -99,8 +105,13 @@ describe('mqtt', () => {
     const changed = JSON.parse(await succeed(['show', 'broker', '--json'])).data
     assert.deepEqual([changed.statusTopic, changed.retain, changed.topic], [null, false, 'test/{kind}'])
     assert.match(await succeed(['set-password', 'broker'], { input: password }), /^Password of broker changed\n$/)
-    const move = ['update', 'broker', '--to', `${url}0`]
-    assert.match(await fail(move, 2, { input: '' }), /password is empty/)
+    const move = ['update', 'broker', '--to', 'mqtt://127.0.0.1:8883']
+    assert.match(await fail(move, 2, { input: '' }), /password is empty.*Next: .*standard input.*set-password/s)
+    await succeed(move, { input: `${password}\n` })
+    const authority = join(platform.folder, 'broker-authority.pem')
+    await writeFile(authority, testAuthority().certificate)
+    await succeed(['update', 'broker', '--authority', authority], { input: password })
+    await succeed(['update', 'broker', '--authority', 'none'], { input: password })
     await succeed(['update', 'broker', '--to', url, '--user', 'other'], { answers: [password] })
     assert.match(await succeed(['set-password', 'broker', '--remove']), /^Password of broker removed\n$/)
     await succeed(['set-password', 'broker'], { input: password })

@@ -71,7 +71,7 @@ function addChanges(mqtt: Command, terminal: Terminal): void {
       mqtt
         .command('update')
         .description(
-          'change a publisher; a change of anything but the name makes you its owner; a new broker or authority needs the password again',
+          'change a publisher; a change of anything but the name makes you its owner; a new broker or authority needs the password again, from a prompt or standard input',
         )
         .argument('<publisher>', 'id or name')
         .option('--to <url>', 'new address of the broker')
@@ -113,7 +113,9 @@ async function create(session: Session, url: string, options: CreateOptions): Pr
   const types = requireTypes(options.type)
   const fields = await dataOf(session, options)
   const hasPassword = user !== undefined && user !== 'none' && options.password
-  const password = hasPassword ? { password: await passwordFrom(session.terminal) } : {}
+  const password = hasPassword
+    ? { password: await passwordFrom(session.terminal, 'a user without a password needs --no-password') }
+    : {}
   const data = { ...fields, ...password, url, topic, types, active: paused !== true }
   const answer = await session.api(events).createMqttPublisher({ body: { data } })
   const { id, name } = answer.data
@@ -142,11 +144,16 @@ async function passwordFor(terminal: Terminal, { to, authority, user }: Publishe
   return to === undefined && authority === undefined ? {} : { password: await passwordFrom(terminal) }
 }
 
-/** Reads the password from a prompt or standard input, because other users of the machine can see arguments. */
-async function passwordFrom(terminal: Terminal): Promise<string> {
+const removal = 'a password is removed with millwright mqtt set-password <publisher> --remove'
+
+/**
+ * Reads the password from a prompt or standard input, because other users of the machine can see arguments. `otherwise`
+ * tells users what to do if there is no password.
+ */
+async function passwordFrom(terminal: Terminal, otherwise = removal): Promise<string> {
   const text = terminal.isInteractive ? await terminal.promptSecret('Password: ') : await terminal.input()
   const password = text.replace(/\r?\n$/, '')
   if (password === '')
-    throw usageError('The password is empty.', 'enter it at the prompt, or pass it on standard input')
+    throw usageError('The password is empty.', `enter it at the prompt, or pass it on standard input; ${otherwise}`)
   return password
 }

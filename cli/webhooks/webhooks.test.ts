@@ -92,10 +92,10 @@ describe('webhooks', () => {
     )
     assert.match(shown.accessGroup, /^[0-9a-f-]{36}$/)
     assert.match(await fail(['create', url], 2), /event types are missing.*--type io\.millwright\./s)
-    assert.match(
-      await fail(['create', 'https://cmms.example.com/', '--type', 'inventory'], 2),
-      /MILLWRIGHT_OUTBOUND_ALLOW.*target_not_allowed/s,
-    )
+    const refused = await fail(['create', 'https://cmms.example.com/', '--type', 'inventory'], 2)
+    assert.match(refused, /MILLWRIGHT_OUTBOUND_ALLOW.*target_not_allowed.*Next: plant IT adds the host/s)
+    assert.doesNotMatch(refused, /remote target/)
+    assert.match((await webhooks(['create', '--help'])).out, /^ {2}millwright webhooks create https:\/\/cmms/m)
     assert.match(await fail(['create', url, '--type', 'inventory', '--filter', 'name eq'], 2), /invalid_filter/)
     const path = join(platform.folder, 'authority.pem')
     assert.match(await fail(['create', url, '--type', 'inventory', '--authority', path], 2), /cannot be read/)

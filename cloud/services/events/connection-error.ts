@@ -18,6 +18,17 @@ const texts: Readonly<Record<string, string>> = {
 /** The error codes of Node.js for certificates that are not trusted. */
 const certificateCode = /CERT|^UNABLE_TO|_SIGNATURE$|_ISSUER$|^INVALID_(?:CA|PURPOSE)$|^PATH_LENGTH/
 
+/** The causes of certificates that are not trusted. The messages of Node.js describe options of Node.js. */
+const certificateTexts: Readonly<Record<string, string>> = {
+  CERT_HAS_EXPIRED: 'it has expired',
+  CERT_NOT_YET_VALID: 'it is not valid yet',
+  DEPTH_ZERO_SELF_SIGNED_CERT: unknownIssuer('it is self-signed'),
+  SELF_SIGNED_CERT_IN_CHAIN: unknownIssuer('it comes from an unknown authority'),
+  UNABLE_TO_GET_ISSUER_CERT: unknownIssuer('it comes from an unknown authority'),
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: unknownIssuer('it comes from an unknown authority'),
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: unknownIssuer('it comes from an unknown authority, or the chain is incomplete'),
+}
+
 /** The maximum length of the sentence. A receiver can make a message long, for example with many names in its certificate. */
 const maximumCharacters = 500
 
@@ -34,10 +45,15 @@ function sentenceOf(error: unknown, receiver: string): string {
   const { code = '', name, message } = rootOf(error)
   const known = texts[code]
   if (known !== undefined) return `${receiver} ${known}`
-  if (certificateCode.test(code)) return `${receiver} has a certificate that is not trusted: ${message} (${code})`
+  if (certificateCode.test(code))
+    return `${receiver} has a certificate that is not trusted: ${certificateTexts[code] ?? message} (${code})`
   if (code.startsWith('ERR_SSL_') || code === 'EPROTO') return `${receiver} does not accept TLS on this port (${code})`
   if (name === 'HTTPParserError') return `${receiver} sent a response that is not valid HTTP: ${message}`
   return `The connection to ${lowerFirst(receiver)} failed: ${message}`
+}
+
+function unknownIssuer(cause: string): string {
+  return `${cause}. Set certificateAuthority to the certificates of its private authority`
 }
 
 /** Returns the error of one address, if the connection to each address of a host failed. */

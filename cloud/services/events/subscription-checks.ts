@@ -16,12 +16,12 @@ export function invalid(code: ProblemCode, field: string, detail: string): Probl
   return new Problem(code, detail, { errors: [{ pointer: `/data/${field}`, code, detail }] })
 }
 
-export function requireUrl(url: string): void {
+export function requireUrl(url: string, example: string): void {
   if (!URL.canParse(url) || new URL(url).host === '')
     throw invalid(
       'invalid_body',
       'url',
-      'The URL is not valid: it names no host. Add the host of the receiver, for example cmms.example.com',
+      `The URL is not valid: it names no host. Send a URL with a host, for example ${example}`,
     )
 }
 

@@ -30,6 +30,8 @@ export type SubscriptionKind<Input extends SubscriptionInput, OwnView> = {
   readonly noun: 'webhook' | 'mqtt-publisher'
   /** The start of error messages. */
   readonly title: 'Webhook' | 'MQTT publisher'
+  /** A URL for error messages. */
+  readonly exampleUrl: string
   /** The path of the list, with the prefix of the contract. */
   readonly path: string
   /** The names of the operations in the audit trail. */

@@ -99,7 +99,7 @@ export function subscriptionHandlers<Input extends SubscriptionInput, OwnView>(
     async create(input: Input & { url: string; types: string[] }, caller: Caller) {
       const id = newId()
       const change = { id, input, before: undefined }
-      requireUrl(input.url)
+      requireUrl(input.url, kind.exampleUrl)
       await requireTarget(context, kind, input.url)
       requireAuthority(input.certificateAuthority)
       const details = kind.detailsOf(change)
@@ -146,7 +146,7 @@ export function subscriptionHandlers<Input extends SubscriptionInput, OwnView>(
       const input = body.data
       const stored = await database.read(caller, (handle) => get(handle, id))
       if (input.url !== undefined) {
-        requireUrl(input.url)
+        requireUrl(input.url, kind.exampleUrl)
         if (input.url !== stored.url) await requireTarget(context, kind, input.url)
       }
       requireAuthority(input.certificateAuthority)

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import type { Problem } from '@millwright/api/problem.ts'
 import { type TestCaller, type TestHub, testHub } from '../../../platform/testing/hub.ts'
 import { plantedWord } from '../../../platform/testing/secrets-shown.ts'
 import { serverCertificate, testAuthority } from '../../../platform/tls/testing.ts'
@@ -84,6 +85,22 @@ describe('configuration of MQTT publishers', () => {
     const { id } = await create({ topic: 'events/{type}' })
     await assert.rejects(update(id, { retain: true }), { code: 'invalid_topic' })
     await assert.rejects(update(id, { topic: 'a/{unknown}' }), { code: 'invalid_topic' })
+  })
+
+  test('errors of fields name the rule and an example', async () => {
+    const texts: [Fields, string, RegExp][] = [
+      [{ url: 'https://broker.example.com' }, '/data/url', /mqtts:\/\/broker\.example\.com/],
+      [{ url: 'mqtts://' }, '/data/url', /names no host.*mqtts:\/\/broker\.example\.com/],
+      [{ clientId: 'a b' }, '/data/clientId', /must consist of letters, digits/],
+      [{ topic: 'a/#' }, '/data/topic', /must not contain the characters \+ and #/],
+      [{ statusTopic: 'a/#' }, '/data/statusTopic', /must not contain the characters \+ and #/],
+    ]
+    for (const [fields, pointer, text] of texts)
+      await assert.rejects(create(fields), ({ errors }: Problem) => {
+        assert.equal(errors?.[0]?.pointer, pointer)
+        assert.match(errors[0].detail, text)
+        return true
+      })
   })
 
   test('refuses a password without a user name', async () => {

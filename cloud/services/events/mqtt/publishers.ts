@@ -26,6 +26,7 @@ const publisherKind: SubscriptionKind<PublisherInput, PublisherDetails & { hasPa
   kind: 'mqtt',
   noun: 'mqtt-publisher',
   title: 'MQTT publisher',
+  exampleUrl: 'mqtts://broker.example.com:8883',
   path: `${events.prefix}/mqtt-publishers`,
   idField: 'mqttPublisherId',
   actions: {

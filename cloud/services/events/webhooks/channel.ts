@@ -25,7 +25,7 @@ const limits = {
 const loggedHeaders = ['content-type', 'retry-after', 'server'] as const
 
 const success = { first: 200, last: 299 } as const
-const redirects = { first: 300, last: 399 } as const
+const redirects: readonly number[] = [301, 302, 303, 307, 308]
 const goneStatus = 410
 
 type SigningKeys = { current: KeyObject; previous: { key: KeyObject; expiresAt: number } | undefined }
@@ -196,8 +196,7 @@ class Request implements Dispatcher.DispatchHandler {
 function errorOf({ status, text }: { status: number; text: string }): string | null {
   if (status >= success.first && status <= success.last) return null
   const answered = `The receiver answered ${status}${text === '' ? '' : ` ${text}`}`
-  if (status >= redirects.first && status <= redirects.last)
-    return `${answered}. Redirects are not followed. Change the URL of the webhook`
+  if (redirects.includes(status)) return `${answered}. Redirects are not followed. Change the URL of the webhook`
   return answered
 }
 

@@ -82,6 +82,15 @@ describe('webhooks', () => {
     await remove(id)
   })
 
+  test('refuses types that are not words between dots, and shows an example', async () => {
+    for (const type of ['.', '..', '.inventory', 'inventory..asset', 'inventory.asset..', 'Inventory'])
+      await assert.rejects(createWebhook(admin, { url: 'https://cmms.example.com', types: [type] }), {
+        code: 'invalid_body',
+        message: /^\/data\/types\/0 .* for example inventory\.asset$/,
+      })
+    await assert.rejects(createWebhook(admin, { types: [''] }), { code: 'invalid_body' })
+  })
+
   test('refuses unknown access groups, filters that are not valid, and certificates that are not valid', async () => {
     const { url } = receiver
     await assert.rejects(createWebhook(admin, { url, accessGroup: unknownId }), { code: 'access_group_not_found' })

@@ -34,6 +34,7 @@ const webhookKind: SubscriptionKind<WebhookInput, OwnView> = {
   kind: 'webhook',
   noun: 'webhook',
   title: 'Webhook',
+  exampleUrl: 'https://cmms.example.com/millwright',
   path: `${events.prefix}/webhooks`,
   idField: 'webhookId',
   actions: {
