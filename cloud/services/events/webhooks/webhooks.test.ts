@@ -88,7 +88,9 @@ describe('webhooks', () => {
         code: 'invalid_body',
         message: /^\/data\/types\/0 .* for example inventory\.asset$/,
       })
-    await assert.rejects(createWebhook(admin, { types: [''] }), { code: 'invalid_body' })
+    await assert.rejects(createWebhook(admin, { url: 'https://cmms.example.com', types: [''] }), {
+      code: 'invalid_body',
+    })
   })
 
   test('refuses unknown access groups, filters that are not valid, and certificates that are not valid', async () => {
