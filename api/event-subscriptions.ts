@@ -62,7 +62,7 @@ const Types = Type.Array(
 /** The fields that users set, for webhooks and MQTT publishers. */
 const selection = {
   types: Types,
-  accessGroup: nullable(Uuid, { description: 'Only events about assets of this access group. null: all events' }),
+  accessGroup: nullable(Uuid, { description: 'Only events that name an asset of this access group. null: all events' }),
   filter: nullable(Type.String({ minLength: 1, maxLength: 4_096 }), {
     description:
       'A filter for assets, as in the asset list. Only events that name a matching asset are sent, and the deletion of every asset. null: all events',

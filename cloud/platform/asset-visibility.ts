@@ -2,6 +2,7 @@ import { inventory, inventoryLimits } from '@millwright/api/inventory/inventory.
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from './access/caller.ts'
 import { may } from './access/rights.ts'
+import { systemCaller } from './access/system.ts'
 import { storableText } from './database/json.ts'
 import type { Context } from './service.ts'
 
@@ -79,6 +80,21 @@ export async function matchingAssets(
     for (const id of data) matching.add(id)
   }
   return matching
+}
+
+/** Returns those of the ids whose assets are in an access group now. A deleted asset is in its last group. */
+export async function assetsInGroup(
+  { peers }: VisibilityContext,
+  { tenantId, tenantName }: Pick<Caller, 'tenantId' | 'tenantName'>,
+  { accessGroupId, ids }: { accessGroupId: string; ids: readonly string[] },
+): Promise<Set<string>> {
+  const members = new Set<string>()
+  const client = peers(inventory, systemCaller({ tenantId, tenantName }))
+  for (const part of parts(ids)) {
+    const { data } = await client.describeAssets({ body: { data: { ids: part } } })
+    for (const asset of data) if (asset.accessGroupId === accessGroupId) members.add(asset.id)
+  }
+  return members
 }
 
 /** Throws the problem of a filter of the asset list that is not valid. `pointer` is its place in the request. */

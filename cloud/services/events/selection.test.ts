@@ -149,6 +149,28 @@ test('sends only events about assets of the access group, also when an asset ent
   ])
 })
 
+test('sends events without an access group if an asset that they name is in the group now', async () => {
+  await using hub = await testHub()
+  const admin = await hub.as('administrator')
+  const line1 = await createGroup(hub, 'line-1')
+  const [pump, valve, motor] = [await create(admin, 'pump'), await create(admin, 'valve'), await create(admin, 'motor')]
+  const relate = (from: string, to: string) =>
+    admin.exchange(inventory, 'createRelation', {
+      body: {
+        data: { subject: { type: 'asset', id: from }, predicate: 'is_next_to', object: { type: 'asset', id: to } },
+      },
+    })
+  await relate(valve, pump)
+  await relate(valve, motor)
+  const selection = { types: ['inventory.relation'], accessGroupId: line1 }
+  assert.equal((await selectedFor(hub, admin, selection)).length, 0)
+  await move(admin, pump, 'line-1')
+  assert.equal((await selectedFor(hub, admin, selection)).length, 1)
+  await move(admin, motor, 'line-1')
+  assert.equal((await selectedFor(hub, admin, selection)).length, 2)
+  assert.equal((await selectedFor(hub, admin, { ...selection, filter: "name eq 'motor'" })).length, 1)
+})
+
 test('sends only events that name an asset that matches the filter now, and the end of every asset', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
