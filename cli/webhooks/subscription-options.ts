@@ -24,7 +24,7 @@ export function withFieldOptions(command: Command): Command {
       'prefix of event types, such as inventory.asset; repeatable; io.millwright. for all',
       collect,
     )
-    .option('--group <group>', 'only events about assets of this access group; or none')
+    .option('--group <group>', 'only events that name an asset of this access group; or none')
     .option('--filter <filter>', 'only events about assets that match, such as "name eq \'Pump 4\'"; or none')
     .option('--authority <file>', 'certificates of the private authority of the receiver, in PEM format; or none')
 }

@@ -61,7 +61,7 @@ export const formMessages = messages({
     prefixes: 'Further prefixes of event types',
     prefixesHint: 'One prefix per line, without *. Example: inventory.asset.deleted',
     accessGroup: 'Access group',
-    accessGroupHint: 'Only events about assets of this access group are sent.',
+    accessGroupHint: 'Only events that name an asset of this access group are sent.',
     allGroups: 'All access groups',
     filter: 'Filter for assets',
     filterHint:
@@ -151,7 +151,7 @@ export const formMessages = messages({
     prefixes: 'Weitere Präfixe von Ereignistypen',
     prefixesHint: 'Ein Präfix pro Zeile, ohne *. Beispiel: inventory.asset.deleted',
     accessGroup: 'Zugriffsgruppe',
-    accessGroupHint: 'Nur Ereignisse zu Assets dieser Zugriffsgruppe werden gesendet.',
+    accessGroupHint: 'Nur Ereignisse, die ein Asset dieser Zugriffsgruppe nennen, werden gesendet.',
     allGroups: 'Alle Zugriffsgruppen',
     filter: 'Filter für Assets',
     filterHint:
