@@ -148,7 +148,7 @@ const removal = 'a password is removed with millwright mqtt set-password <publis
 
 /**
  * Reads the password from a prompt or standard input, because other users of the machine can see arguments. `otherwise`
- * tells users what to do if there is no password.
+ * describes what to do if there is no password.
  */
 async function passwordFrom(terminal: Terminal, otherwise = removal): Promise<string> {
   const text = terminal.isInteractive ? await terminal.promptSecret('Password: ') : await terminal.input()
