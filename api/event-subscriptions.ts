@@ -73,6 +73,9 @@ const selection = {
   }),
 }
 
+/** The start of `lastError` while the asset list does not accept the filter of a subscription. */
+export const filterErrorStart = 'The filter is not valid: '
+
 const subscriptionStates = ['active', 'paused', 'disabled'] as const
 /** Why a subscription does not send events. */
 const subscriptionReasons = ['user', 'owner_disabled', 'receiver_gone', 'events_gone'] as const
@@ -100,7 +103,8 @@ const status = {
   }),
   deadLetters: Count,
   circuit: Type.Enum(['closed', 'open'], {
-    description: 'open: attempts for several objects failed. One event is tried at `nextAttemptTimestamp`',
+    description:
+      'open: attempts for several objects failed, or the filter is not valid. The next attempt is at `nextAttemptTimestamp`',
   }),
   nextAttemptTimestamp: nullable(Timestamp, { description: 'null if no event waits, or the state is not active' }),
   lastSuccessTimestamp: nullable(Timestamp),

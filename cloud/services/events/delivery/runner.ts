@@ -1,4 +1,4 @@
-import type { Attempt, SubscriptionReason } from '@millwright/api/event-subscriptions.ts'
+import { type Attempt, filterErrorStart, type SubscriptionReason } from '@millwright/api/event-subscriptions.ts'
 import type { CloudEvent } from '@millwright/api/events.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../../platform/access/caller.ts'
@@ -25,9 +25,6 @@ import { nextAttemptAt, retryMs } from './retry.ts'
 import * as limits from './runner-limits.ts'
 import * as store from './runner-store.ts'
 import { reportStopped } from './stop-report.ts'
-
-/** The start of `lastError` while the filter is not valid. */
-const filterError = 'The filter is not valid: '
 
 type StopReason = Exclude<SubscriptionReason, 'user'>
 
@@ -65,8 +62,8 @@ type Parcel = { parts: Parts; isProbe: boolean; messageId: string }
  * An event that fails is stored in the log, and later events of its subject are stored behind it, so that the position
  * can move. Results are stored in groups, in one transaction with the position. A crash repeats at most these events.
  *
- * The circuit breaker opens after several failed attempts without a success. While it is open, one event is tried at a
- * time. A success closes it.
+ * The circuit breaker opens after failed attempts for several subjects without a success. While it is open, one event is
+ * tried at a time. A success closes it.
  */
 export class Runner {
   readonly lease: store.Lease
@@ -259,13 +256,13 @@ export class Runner {
   #failFilter({ message }: Problem): void {
     const now = this.#now()
     this.#last.lastFailureAt = now
-    this.#last.lastError = `${filterError}${message}`
+    this.#last.lastError = `${filterErrorStart}${message}`
     this.#circuit.block(now)
     this.#results.touch()
   }
 
   get #isFilterInvalid(): boolean {
-    return this.#circuit.isOpen && this.#last.lastError?.startsWith(filterError) === true
+    return this.#circuit.isOpen && this.#last.lastError?.startsWith(filterErrorStart) === true
   }
 
   #pauseWork(error: unknown): void {

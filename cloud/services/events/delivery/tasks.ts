@@ -6,7 +6,7 @@ import { pruneDeliveries } from './pruning.ts'
 import { anyLogged } from './pruning-store.ts'
 import { anyOwnerDisabled, anyRunnable, continueSubscriptions, listOwnerDisabled } from './runner-store.ts'
 
-/** How often subscriptions are looked for whose process died, or whose events another process published. */
+/** The interval of the task. It finds subscriptions whose process ended, or whose events another process published. */
 const sweepMs = 2_000
 /** New events wake the task at most this often. */
 const minPauseMs = 200

@@ -23,7 +23,7 @@ const maximumTopicBytes = 65_535
 /** An upper limit for the size of the header and the properties of a publication. */
 const propertyBytes = 2_048
 /** How long the end of a connection waits for the broker. */
-const farewellMs = 2_000
+const closeMs = 2_000
 /** The errors of a connection that the broker closed while data was on the way. */
 const resets: readonly string[] = ['ECONNRESET', 'EPIPE']
 const maximumReasonCharacters = 1_024
@@ -50,7 +50,7 @@ export type ConnectionOptions = {
   clientId: string
   userName: string | null
   password: string | null
-  /** The topic of the last will. The broker publishes `offline` when the connection ends without a farewell. */
+  /** The topic of the last will. The broker publishes `offline` when the connection ends without a DISCONNECT packet. */
   statusTopic: string | null
   signal: AbortSignal
 }
@@ -144,15 +144,15 @@ export class Connection {
   }
 
   /** Publishes a last message, if there is one, and ends the connection in order. The broker does not publish the will. */
-  async end(farewell?: Publication): Promise<void> {
-    const timer = setTimeout(() => this.#socket.destroy(), farewellMs)
+  async end(lastMessage?: Publication): Promise<void> {
+    const timer = setTimeout(() => this.#socket.destroy(), closeMs)
     const closed = new BrokerError('The connection to the broker was closed')
     for (const pending of this.#waiting.splice(0)) {
       clearTimeout(pending.timer)
       pending.reject(closed)
     }
     try {
-      if (farewell !== undefined) await this.publish(farewell, farewellMs).catch(() => {})
+      if (lastMessage !== undefined) await this.publish(lastMessage, closeMs).catch(() => {})
       if (this.#error === undefined) {
         this.#write({ cmd: 'disconnect', reasonCode: 0 })
         this.#fail(closed, { isOrderly: true })

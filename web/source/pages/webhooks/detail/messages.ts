@@ -32,6 +32,9 @@ export const detailMessages = messages({
     pausedText: (count: number, shown: string) =>
       `No events are sent. ${count === 1 ? '1 newer event waits' : `${shown} newer events wait`}. Events are deleted after 30 days. Resume before that.`,
     circuitOpen: 'Circuit open: the receiver failed several times',
+    filterInvalid: 'Circuit open: the filter for assets is not valid',
+    filterInvalidText:
+      'No events are sent, because the filter names something that no longer exists. Edit the filter. The last error below names the reason. Events wait for up to 30 days.',
     circuitOpenMqtt: 'Circuit open: the broker failed several times',
     circuitOpenText:
       'The platform sends only one event at a time until the receiver responds with 2xx. Then all waiting events are sent. Check the receiver and the last error below.',
@@ -130,6 +133,9 @@ export const detailMessages = messages({
     pausedText: (count: number, shown: string) =>
       `Es werden keine Ereignisse gesendet. ${count === 1 ? '1 neueres Ereignis wartet' : `${shown} neuere Ereignisse warten`}. Ereignisse werden nach 30 Tagen gelöscht. Setzen Sie das Senden vorher fort.`,
     circuitOpen: 'Unterbrochen: Der Empfänger ist mehrmals ausgefallen',
+    filterInvalid: 'Unterbrochen: Der Filter für Assets ist ungültig',
+    filterInvalidText:
+      'Es werden keine Ereignisse gesendet, weil der Filter etwas nennt, das es nicht mehr gibt. Bearbeiten Sie den Filter. Der letzte Fehler unten nennt den Grund. Ereignisse warten bis zu 30 Tage.',
     circuitOpenMqtt: 'Unterbrochen: Der Broker ist mehrmals ausgefallen',
     circuitOpenText:
       'Die Plattform sendet nur noch einzelne Ereignisse, bis der Empfänger mit 2xx antwortet (Circuit Breaker). Danach werden alle wartenden Ereignisse gesendet. Prüfen Sie den Empfänger und den letzten Fehler unten.',

@@ -1,3 +1,4 @@
+import { filterErrorStart } from '@millwright/api/event-subscriptions.ts'
 import { iconInfo, iconWarning } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
 import { type ReactNode, useState } from 'react'
@@ -19,7 +20,7 @@ type StateNoticeProps = {
 export function StateNotice({ subscription, onActivate, onTakeOver, onReplay }: StateNoticeProps) {
   const text = useText(detailMessages)
   const formats = useFormats()
-  const { state, reason, circuit, owner, nextAttemptTimestamp } = subscription
+  const { state, reason, circuit, owner, nextAttemptTimestamp, lastError } = subscription
   const behind = eventsBehind(subscription)
   const isWebhook = kindOf(subscription) === 'webhook'
   if (reason === 'events_gone') {
@@ -47,6 +48,13 @@ export function StateNotice({ subscription, onActivate, onTakeOver, onReplay }: 
     return (
       <Notice title={text.paused} tone="info" actions={<ActionButton action={text.resume} onRun={onActivate} />}>
         <p>{text.pausedText(behind, formats.number(behind))}</p>
+      </Notice>
+    )
+  }
+  if (circuit === 'open' && lastError?.startsWith(filterErrorStart)) {
+    return (
+      <Notice title={text.filterInvalid}>
+        <p>{text.filterInvalidText}</p>
       </Notice>
     )
   }
