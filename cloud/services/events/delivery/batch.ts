@@ -14,7 +14,7 @@ type BatchOptions = {
 
 /**
  * Takes the first events of ready lines, up to the size of a batch. An event that failed before is sent alone. Otherwise
- * an event that the receiver always refuses would fail together with the others again and again.
+ * an event that the receiver always refuses would repeatedly fail together with the others.
  */
 export function takeBatch(queue: DeliveryQueue, { batchSize, isFresh, stale }: BatchOptions): Parts {
   const isNew = (item: Item) => isFresh(item) && attemptsOf(item) === 0
