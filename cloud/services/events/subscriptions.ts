@@ -74,6 +74,16 @@ export function subscriptionHandlers<Input extends SubscriptionInput, OwnView>(
   const sealed = (tx: Transaction, id: string, secret: string | null) =>
     secret === null ? null : context.safe.seal(tx, secret, store.secretOwner(id))
 
+  /** Pauses a subscription whose owner is disabled or deleted. */
+  const pauseWithoutOwner = async (tx: Transaction, { id, principalId }: SubscriptionRow) => {
+    const held = await context.access.within(tx, principalId)
+    if (held === undefined || held.principal.disabled) await deliveries.pauseForOwner(tx, id)
+  }
+  const resume = async (tx: Transaction, row: SubscriptionRow) => {
+    await deliveries.clearStop(tx, row.id)
+    await pauseWithoutOwner(tx, row)
+  }
+
   return {
     /** Returns a subscription, for operations that only one kind has. */
     get,
@@ -162,7 +172,7 @@ export function subscriptionHandlers<Input extends SubscriptionInput, OwnView>(
         const secret = kind.secretOf(change)
         if (secret !== undefined) after.sealedSecret = await sealed(tx, id, secret)
         await store.updateSubscription(tx, after)
-        if (input.active === true || (await isRetried(tx, before, after))) await deliveries.clearStop(tx, id)
+        if (input.active === true || (await isContinued(tx, before, after))) await resume(tx, after)
         else await deliveries.interruptRunner(tx, id)
         const changed = Object.keys(input)
         const detail = { changed, ...auditDetail(before, after) }
@@ -272,8 +282,9 @@ export function subscriptionHandlers<Input extends SubscriptionInput, OwnView>(
     ): Promise<{ data: View }> {
       const { fromPosition } = body.data
       const { view } = await database.transaction(caller, async (tx) => {
-        await getLocked(tx, id)
+        const row = await getLocked(tx, id)
         await deliveries.replay(tx, { subscriptionId: id, fromPosition })
+        await pauseWithoutOwner(tx, row)
         await audit(tx, caller, 'replay', { id, detail: { fromPosition } })
         return getShown(tx, id)
       })
@@ -308,13 +319,17 @@ function changesOwner(input: SubscriptionInput): boolean {
 }
 
 /**
- * Returns whether the events that wait for a retry are due at once, because the receiver can be another one now. A
- * subscription that the platform has stopped does not continue until a user activates it.
+ * Returns whether a change continues the subscription. The events that wait for a retry are then due at once, because the
+ * receiver can be another one now. A new owner continues a subscription whose owner was disabled. A subscription that the
+ * platform has stopped for another reason does not continue until a user activates it.
  */
-async function isRetried(tx: Transaction, before: SubscriptionRow, after: SubscriptionRow): Promise<boolean> {
-  if (before.url === after.url && before.certificateAuthority === after.certificateAuthority) return false
+async function isContinued(tx: Transaction, before: SubscriptionRow, after: SubscriptionRow): Promise<boolean> {
+  const hasNewOwner = before.principalId !== after.principalId
+  const hasNewTarget = before.url !== after.url || before.certificateAuthority !== after.certificateAuthority
+  if (!hasNewOwner && !hasNewTarget) return false
   const [status] = await deliveries.readStatus(tx, [after.id])
-  return status?.stoppedReason === null
+  if (status?.stoppedReason === 'owner_disabled') return hasNewOwner
+  return hasNewTarget && status?.stoppedReason === null
 }
 
 /** Returns the changes for the audit trail. A URL can contain a secret, so only its host is recorded. */

@@ -136,6 +136,16 @@ export async function clearStop(tx: Transaction, subscriptionId: string, now = n
   tx.signal(subscriptionsTopic)
 }
 
+const ownerDisabledStatement = statement(
+  `update event_subscription_progress set stopped_reason = 'owner_disabled', stopped_at = $3
+   where tenant_id = $1 and subscription_id = $2`,
+)
+
+/** Pauses a subscription whose owner is disabled. Call this function after `clearStop` or `replay`. */
+export async function pauseForOwner(tx: Transaction, subscriptionId: string, now = new Date()): Promise<void> {
+  await tx.run(ownerDisabledStatement, subscriptionId, now)
+}
+
 const forgetFinishedStatement = statement(
   `update event_subscription_progress set finished_to = 0, unfinished = '{}' where tenant_id = $1 and subscription_id = $2`,
 )
@@ -144,28 +154,40 @@ const removeUnsentStatement = statement(
      and ${unsent}`,
 )
 
+function invalidStart(detail: string): Problem {
+  const code = 'invalid_cursor'
+  return new Problem(code, detail, { errors: [{ pointer: '/data/fromPosition', code, detail }] })
+}
+
 /**
  * Sends all events from a position on again. Events after the position that wait for a retry are removed from the log,
- * because they are sent in order with the others. Continues a subscription that the platform has stopped.
+ * because they are sent in order with the others. Continues a subscription that the platform has stopped. Throws if the
+ * replay would leave out events that were not sent yet. Events that were deleted are left out.
  */
 export async function replay(
   tx: Transaction,
   { subscriptionId, fromPosition }: { subscriptionId: string; fromPosition: number },
   now = new Date(),
 ): Promise<void> {
-  if ((await tx.row(lockStatement, subscriptionId)) === undefined) return
+  const before = await tx.row(lockStatement, subscriptionId)
+  if (before === undefined) return
   const { oldest, newest } = await extent(tx)
+  const firstKept = oldest ?? newest + 1
+  const unsentFrom = before.position + 1
   if (fromPosition > newest + 1)
-    throw new Problem(
-      'invalid_cursor',
-      `Position ${fromPosition} does not exist yet. The newest event has position ${newest}`,
-    )
-  if (fromPosition < (oldest ?? newest + 1))
+    throw invalidStart(`Position ${fromPosition} does not exist yet. The newest event has position ${newest}`)
+  if (fromPosition < firstKept)
     throw new Problem(
       'events_gone',
       oldest === null
         ? `The events from position ${fromPosition} on have been deleted. Start at position ${newest + 1}`
-        : `The event at position ${fromPosition} has been deleted. Start at position ${oldest} or later`,
+        : `The event at position ${fromPosition} has been deleted. The oldest event has position ${oldest}`,
+    )
+  const hasLostEvents = before.stoppedReason === 'events_gone' || unsentFrom < firstKept
+  if (fromPosition > unsentFrom && !hasLostEvents)
+    throw invalidStart(
+      `The events from position ${unsentFrom} on have not been sent yet, and a replay does not leave out events. ` +
+        `Start at position ${unsentFrom} or at an earlier position`,
     )
   await tx.run(removeUnsentStatement, subscriptionId, fromPosition)
   await tx.run(forgetFinishedStatement, subscriptionId)

@@ -91,6 +91,28 @@ describe('delivery of events', () => {
     await remove(id)
   })
 
+  test('refuses a replay that would leave out events which were not sent yet', async () => {
+    await using receiver = await Receiver.open()
+    const id = await createWebhook(admin, receiver.url)
+    await change(id, { active: false })
+    await emitEvents(hub, ['thing/1', 'thing/2', 'thing/3'])
+    await hub.settle()
+    const { position, newestPosition } = await read(id)
+    assert.ok(newestPosition >= position + 3)
+    const replay = (fromPosition: number) =>
+      admin.events.replayWebhook({ params: { id }, body: { data: { fromPosition } } })
+    for (const fromPosition of [position + 2, newestPosition, newestPosition + 1_000])
+      await assert.rejects(replay(fromPosition), (error: { code?: string; errors?: { pointer: string }[] }) => {
+        assert.equal(error.code, 'invalid_cursor')
+        assert.equal(error.errors?.[0]?.pointer, '/data/fromPosition')
+        return true
+      })
+    await change(id, { active: true })
+    await replay(position + 1)
+    await until(() => new Set(receiver.subjects).size === 3, 'all events are delivered')
+    await remove(id)
+  })
+
   test('refuses a replay of deleted events, and disables a webhook whose events were deleted', async () => {
     await using receiver = await Receiver.open()
     const tenant = await hub.anotherTenant()
@@ -154,10 +176,17 @@ describe('delivery of events', () => {
     await until(async () => (await read(id)).reason === 'owner_disabled', 'the webhook is paused')
     assert.equal((await read(id)).state, 'paused')
     assert.equal(receiver.requests.length, 0)
+    assert.equal((await change(id, { active: true })).data.reason, 'owner_disabled')
     await setDisabled(false)
+    await until(() => receiver.accepted.length === 1, 'the event is delivered', 10_000)
+
+    // Another user becomes the owner.
+    await setDisabled(true)
     await hub.contextOf('events').access.poll()
-    await hub.contextOf('events').tasks.runDue(hub.tenant.tenantId, { at: new Date(Date.now() + 61_000) })
-    await until(() => receiver.accepted.length === 1, 'the event is delivered')
+    await emitEvents(hub, ['thing/2'])
+    await until(async () => (await read(id)).reason === 'owner_disabled', 'the webhook is paused again')
+    assert.equal((await change(id, { types: ['test.'] })).data.state, 'active')
+    await until(() => receiver.accepted.length === 2, 'the next event is delivered', 10_000)
     await remove(id)
   })
 

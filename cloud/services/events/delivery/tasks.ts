@@ -6,7 +6,10 @@ import { pruneDeliveries } from './pruning.ts'
 import { anyLogged } from './pruning-store.ts'
 import { anyOwnerDisabled, anyRunnable, continueSubscriptions, listOwnerDisabled } from './runner-store.ts'
 
-/** The interval of the task. It finds subscriptions whose process ended, or whose events another process published. */
+/**
+ * The interval of the tasks. They find subscriptions whose process ended, whose events another process published, or whose
+ * owner was enabled again.
+ */
 const sweepMs = 2_000
 /** New events wake the task at most this often. */
 const minPauseMs = 200
@@ -28,7 +31,7 @@ export function deliveryTasks(context: Context): TaskKinds {
       },
     },
     'events.check-owners': {
-      periodic: { everyMs: minuteMs, pending: anyOwnerDisabled },
+      periodic: { everyMs: sweepMs, pending: anyOwnerDisabled },
       async run({ tenantId }) {
         const paused = await database.read({ tenantId }, listOwnerDisabled)
         const ids: string[] = []
