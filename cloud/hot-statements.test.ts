@@ -23,6 +23,7 @@ import {
   retryDeadLetters,
 } from './services/events/delivery/delivery-store.ts'
 import * as runners from './services/events/delivery/runner-store.ts'
+import { skipDeliveries } from './services/events/delivery-log-store.ts'
 import { searchNodes } from './services/hierarchy/search-store.ts'
 import { requestToken } from './services/identity/testing.ts'
 import {
@@ -177,6 +178,9 @@ describe('indexes of frequent statements', () => {
         await readStatus(tx, [subscriptionId])
         for (const state of [undefined, 'succeeded', 'failed', 'waiting'] as const)
           await listDeliveries(tx, { subscriptionId, state, limit: 50 })
+        for (const state of [undefined, 'failed', 'waiting'] as const)
+          await skipDeliveries(tx, { subscriptionId, state }, 1)
+        await skipDeliveries(tx, { subscriptionId, deadLetters: true }, 1)
         const [dead] = await listDeliveries(tx, { subscriptionId, deadLetters: true, limit: 50 })
         assert.ok(await findDelivery(tx, { subscriptionId, deliveryId: dead?.id ?? '' }))
         await retryDeadLetters(tx, subscriptionId)

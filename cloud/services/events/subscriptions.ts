@@ -13,6 +13,7 @@ import { WindowLimit } from '../../platform/window-limit.ts'
 import * as deliveries from './delivery/delivery-store.ts'
 import { messageOf } from './delivery/message.ts'
 import { deliveryRequest, readableDeliveries } from './delivery-log.ts'
+import { skipDeliveries } from './delivery-log-store.ts'
 import { cloudEvent } from './message.ts'
 import { requireFilter } from './selection.ts'
 import { requireAccessGroup, requireAuthority, requireRoom, requireTarget, requireUrl } from './subscription-checks.ts'
@@ -228,19 +229,20 @@ export function subscriptionHandlers<Input extends SubscriptionInput, OwnView>(
 
     async listDeliveries({ params: { id }, query }: ById & { query: DeliveryQuery }, caller: Caller) {
       const { limit = 50, offset = 0, cursor, state, deadLetters } = query
-      if (offset > 0) throw new Problem('invalid_query', 'Deliveries have no offset. Use cursor with meta.nextCursor')
       if (cursor !== undefined && !isId(cursor))
         throw new Problem('invalid_cursor', 'The cursor is not valid. Use meta.nextCursor of the previous page')
       const rows = await database.read(caller, async (handle) => {
         await get(handle, id)
-        const page = { subscriptionId: id, limit: limit + 1, state, deadLetters, before: cursor }
-        return deliveries.listDeliveries(handle, page)
+        const filter = { subscriptionId: id, state, deadLetters, before: cursor }
+        if (offset === 0) return deliveries.listDeliveries(handle, { ...filter, limit: limit + 1 })
+        const before = await skipDeliveries(handle, filter, offset)
+        return before === undefined ? [] : deliveries.listDeliveries(handle, { ...filter, before, limit: limit + 1 })
       })
       const shown = rows.slice(0, limit)
       const readable = await readableDeliveries(context, caller, shown)
       const data = shown.map((delivery) => deliveryView(delivery, readable.has(delivery.id)))
       const next = rows.length > limit ? data.at(-1)?.id : undefined
-      return { data, meta: { elements: data.length, offset: 0, ...(next === undefined ? {} : { nextCursor: next }) } }
+      return { data, meta: { elements: data.length, offset, ...(next === undefined ? {} : { nextCursor: next }) } }
     },
 
     async readDelivery({ params: { id, deliveryId } }: ByDelivery, caller: Caller) {
