@@ -169,6 +169,9 @@ test('sends events without an access group if an asset that they name is in the 
   await move(admin, motor, 'line-1')
   assert.equal((await selectedFor(hub, admin, selection)).length, 2)
   assert.equal((await selectedFor(hub, admin, { ...selection, filter: "name eq 'motor'" })).length, 1)
+  const outsider = await createCaller(hub, [{ permissions: ['glb_inventory_read_relation_data'] }])
+  assert.equal((await selectedFor(hub, outsider, { ...selection, accessGroupId: null })).length, 2)
+  assert.equal((await selectedFor(hub, outsider, selection)).length, 0, 'the group is not readable for the owner')
 })
 
 test('sends only events that name an asset that matches the filter now, and the end of every asset', async () => {
