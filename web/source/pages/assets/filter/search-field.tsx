@@ -14,17 +14,27 @@ type SearchFieldProps = {
   hint?: string
 }
 
-/** `SearchField` is the field for full-text search. The search starts when the user stops typing. */
+/**
+ * `SearchField` is the field for full-text search. The search starts when the user stops typing. If the value changes to an
+ * earlier search of the field, the text stays: the user may have typed more in the meantime.
+ */
 export function SearchField({ value, onChange, label, hint }: SearchFieldProps) {
   const text = useText(assetsMessages)
   const [typed, setTyped] = useState(value)
   const [lastValue, setLastValue] = useState(value)
+  /** The searches of this field that have not become the value yet. */
+  const [submitted, setSubmitted] = useState<readonly string[]>([])
   if (lastValue !== value) {
+    const index = submitted.indexOf(value)
     setLastValue(value)
-    setTyped(value)
+    setSubmitted(index === -1 ? [] : submitted.slice(index + 1))
+    if (index === -1) setTyped(value)
   }
   const submit = useEffectEvent(() => {
-    if (typed.trim() !== value) onChange(typed.trim())
+    const search = typed.trim()
+    if (search === (submitted.at(-1) ?? value)) return
+    setSubmitted([...submitted, search])
+    onChange(search)
   })
   useEffect(() => {
     const timer = setTimeout(() => submit(), typed === '' ? 0 : debounceMs)
