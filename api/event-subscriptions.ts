@@ -366,6 +366,7 @@ export const subscriptionOperations = {
       'The host must be in the setting `MILLWRIGHT_OUTBOUND_ALLOW` of the installation. Requests follow Standard Webhooks: `webhook-id`, `webhook-timestamp`, `webhook-signature`. The body is a CloudEvent in JSON. A response with 2xx within 15 s confirms the event. ' +
       'You become the owner: the platform sends only events that you can read at the time of sending.',
     access,
+    stepUp: 'credentials',
     answersSecret: true,
     body: data(NewWebhook),
     waits: true,
@@ -400,6 +401,7 @@ export const subscriptionOperations = {
     path: '/webhooks/{id}/rotate-secret',
     summary: 'Create a new secret; the previous secret stays valid for some time',
     access,
+    stepUp: 'credentials',
     answersSecret: true,
     params: byId,
     body: Type.Optional(

@@ -13,6 +13,7 @@ import {
   follow,
   narrow,
   navigationTo,
+  routeUntil,
   untilDisabled,
   wide,
 } from './console.ts'
@@ -200,8 +201,7 @@ describe('import and export of files in the console', () => {
 
   test('runs the import with its progress, and downloads the report', async () => {
     // The import is too short to show its progress, so the page gets a running state until the test has seen it.
-    const reads = /\/imports\/v1\/files\/[^/]+$/
-    await page.route(reads, async (route) => {
+    const showResult = await routeUntil(page, /\/imports\/v1\/files\/[^/]+$/, async (route) => {
       const response = await route.fetch()
       const { data } = await response.json()
       await route.fulfill({ response, json: { data: { ...data, state: 'running', progress: 40 } } })
@@ -210,7 +210,7 @@ describe('import and export of files in the console', () => {
     await heading('Import of stations.csv')
     await page.getByText('The import is running. You can leave this page.').waitFor()
     assert.equal(await page.getByRole('progressbar').getAttribute('value'), '40')
-    await page.unroute(reads)
+    showResult()
     await page.getByText('Finished', { exact: true }).waitFor()
     await figuresAre({ Rows: '5', Created: '1', Updated: '1', Unchanged: '1', Failed: '2' })
     await assertAxeClean(page, 'result of an import')

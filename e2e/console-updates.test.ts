@@ -15,6 +15,7 @@ import {
   follow,
   narrow,
   navigationTo,
+  routeUntil,
   untilDisabled,
   wide,
 } from './console.ts'
@@ -342,7 +343,7 @@ describe('updates in the console', () => {
     await assertAxeClean(page, 'upload dialog')
     // The second part never arrives, so that the upload waits and can be interrupted by a reload.
     const ranges: string[] = []
-    await page.route(/\/updates\/v1\/artefacts\/[^/]+\/content$/, async (route) => {
+    const allowParts = await routeUntil(page, /\/updates\/v1\/artefacts\/[^/]+\/content$/, async (route) => {
       const range = route.request().headers()['content-range']
       if (range !== undefined) ranges.push(range)
       if (range === undefined || range.startsWith('bytes 0-')) await route.continue()
@@ -354,7 +355,7 @@ describe('updates in the console', () => {
     await assertAxeClean(page, 'interrupted upload')
     // The page tries to send the second part again, so parts are refused until the page is reloaded.
     await page.reload()
-    await page.unrouteAll()
+    allowParts()
     await heading('Updates')
     await page.getByText('94% uploaded').waitFor()
     await chooseFile(file)
@@ -373,10 +374,10 @@ describe('updates in the console', () => {
     await clickAsPerson(button('Upload artefact'))
     await chooseFile(written('canceled-1.0.bin', randomBytes(1_000)))
     await describeArtefact({ name: 'Canceled' })
-    await page.route(/\/content$/, (route) => route.abort('connectionreset'))
+    const allowContent = await routeUntil(page, /\/content$/, (route) => route.abort('connectionreset'))
     await inDialog('Upload').click()
     await inDialog('Cancel upload').click()
-    await page.unrouteAll()
+    allowContent()
     await page.getByText('2 artefacts', { exact: true }).waitFor()
   })
 

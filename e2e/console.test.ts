@@ -11,6 +11,7 @@ import {
   follow,
   mainHeading,
   navigationTo,
+  routeUntil,
   signOut,
   submitSignIn,
 } from './console.ts'
@@ -132,12 +133,12 @@ describe('the console in a browser', () => {
   })
 
   test('shows the code of a failed request, and retries the request', async () => {
-    await page.route('**/authorization/v1/permissions', (route) => route.abort())
+    const allowRequests = await routeUntil(page, '**/authorization/v1/permissions', (route) => route.abort())
     await page.goto('/console/account')
     const notice = page.getByRole('alert')
     await notice.waitFor()
     assert.match((await notice.textContent()) ?? '', /Can’t reach the server.*Code no_answer/s)
-    await page.unroute('**/authorization/v1/permissions')
+    allowRequests()
     await page.getByRole('button', { name: 'Try again' }).click()
     await page.getByText('Read the audit trail').waitFor()
   })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import type { Browser, BrowserContext, BrowserContextOptions, Locator, Page } from 'playwright-core'
+import type { Browser, BrowserContext, BrowserContextOptions, Locator, Page, Route } from 'playwright-core'
 import { type Platform, until } from './platform.ts'
 import { clickAsPerson, watchReachability } from './reachability.ts'
 import { stepTimeoutMs } from './time-limit.ts'
@@ -152,4 +152,16 @@ export async function assertAxeClean(
   assert.deepEqual(faults, [], where)
   const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
   assert.ok(overflow <= 0, `${where}: the page is ${overflow} pixels too wide`)
+}
+
+/**
+ * Handles matching requests until the returned function is called. They are then sent unchanged. The route is not removed,
+ * because a request that starts at that moment could stay without a response.
+ */
+export async function routeUntil(page: Page, url: string | RegExp, handle: (route: Route) => Promise<void>) {
+  let isOver = false
+  await page.route(url, (route) => (isOver ? route.fallback() : handle(route)))
+  return () => {
+    isOver = true
+  }
 }
