@@ -57,6 +57,8 @@ export function openSession({ terminal, output, bearer }: Pick<Session, 'termina
     if (answer.status === 401 && (await needsStepUp(answer))) {
       await confirmIdentity()
       answer = await send(await bearer.token())
+      // Another request may have renewed the token just before the confirmation.
+      if (answer.status === 401) answer = await send(await bearer.token({ fresh: true }))
     }
     for (let retry = 0; answer.status === 429 && retry < maxRetries; retry++) {
       const seconds = Number(answer.headers.get('retry-after') ?? 1)

@@ -4,7 +4,7 @@ import type { CloudEvent } from '@millwright/api/events.ts'
 import { changeAccess, updatePrincipal } from '../../../platform/access/store.ts'
 import type { TestCaller, TestHub } from '../../../platform/testing/hub.ts'
 import { emitAssetEvent, emitEvents } from '../testing.ts'
-import { createWebhook, deliveryHub, Receiver, until } from './testing.ts'
+import { createWebhook, deliveryHub, Receiver, until, untilSettled } from './testing.ts'
 
 describe('delivery of events', () => {
   let hub: TestHub
@@ -178,7 +178,7 @@ describe('delivery of events', () => {
     assert.equal(receiver.requests.length, 0)
     assert.equal((await change(id, { active: true })).data.reason, 'owner_disabled')
     await setDisabled(false)
-    await until(() => receiver.accepted.length === 1, 'the event is delivered', 10_000)
+    await untilSettled(hub, () => receiver.accepted.length === 1, 'the event is delivered')
 
     // Another user becomes the owner.
     await setDisabled(true)
@@ -186,7 +186,7 @@ describe('delivery of events', () => {
     await emitEvents(hub, ['thing/2'])
     await until(async () => (await read(id)).reason === 'owner_disabled', 'the webhook is paused again')
     assert.equal((await change(id, { types: ['test.'] })).data.state, 'active')
-    await until(() => receiver.accepted.length === 2, 'the next event is delivered', 10_000)
+    await untilSettled(hub, () => receiver.accepted.length === 2, 'the next event is delivered')
     await remove(id)
   })
 
@@ -217,7 +217,7 @@ describe('delivery of events', () => {
     await until(() => receiver.accepted.length > 20, 'some events are delivered')
     await sibling[Symbol.asyncDispose]()
     await emitEvents(hub, manySubjects(50, 20))
-    await until(() => new Set(idsOf(receiver.accepted)).size === 250, 'all events are delivered')
+    await untilSettled(hub, () => new Set(idsOf(receiver.accepted)).size === 250, 'all events are delivered')
     await isUpToDate(id)
     await remove(id)
   })
@@ -239,7 +239,7 @@ describe('delivery of events', () => {
       return 204
     }
     await emitEvents(hub, ['thing/1'])
-    await until(() => requests === 2, 'another runner sends the event again')
+    await untilSettled(hub, () => requests === 2, 'another runner sends the event again')
     await isUpToDate(id)
     assert.equal(new Set(idsOf(receiver.accepted)).size, 1)
     assert.equal((await admin.events.listWebhookDeliveries({ params: { id }, query: {} })).data.length, 1)

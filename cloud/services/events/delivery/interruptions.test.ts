@@ -5,7 +5,7 @@ import { deleteTenant, resumeTenant, suspendTenant } from '../../../platform/ten
 import { type TestHub, testHub } from '../../../platform/testing/hub.ts'
 import { emitEvents } from '../testing.ts'
 import { Deliverer } from './deliverer.ts'
-import { createWebhook, deliveryHub, Receiver, until } from './testing.ts'
+import { createWebhook, deliveryHub, Receiver, until, untilSettled } from './testing.ts'
 
 describe('interruptions of deliveries', () => {
   for (const { title, outageMs } of [
@@ -72,9 +72,7 @@ describe('interruptions of deliveries', () => {
     await deliverer.start(hub.tenant.tenantId)
     assert.deepEqual([deliverer.runners, receiver.requests.length], [0, 1])
     await hub.asOwner((owner) => resumeTenant(owner, hub.tenant.name))
-    // The process finds a tenant that is active again when it checks all tenants. With many tenants, that takes long.
-    await hub.settle()
-    await until(() => receiver.accepted.length === 3, 'the events are delivered after the suspension')
+    await untilSettled(hub, () => receiver.accepted.length === 3, 'the events are delivered after the suspension')
     assert.deepEqual(receiver.subjects.toSorted(), ['thing/1', 'thing/1', 'thing/2'])
   })
 

@@ -120,3 +120,14 @@ export async function until(
     await sleep(10)
   }
 }
+
+/**
+ * Runs due tasks until the condition is true. A process finds the work of another process when it checks all tenants, which
+ * takes long in a database with the tenants of many tests.
+ */
+export function untilSettled(hub: TestHub, condition: () => boolean, what: string): Promise<void> {
+  return until(async () => {
+    await hub.settle()
+    return condition()
+  }, what)
+}
