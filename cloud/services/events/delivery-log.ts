@@ -1,6 +1,5 @@
 import type { Caller } from '../../platform/access/caller.ts'
 import { currentCaller } from '../../platform/access/current-caller.ts'
-import { list } from '../../platform/events/store.ts'
 import type { Context } from '../../platform/service.ts'
 import type { DeliveryRow } from './delivery/delivery-store.ts'
 import { messageOf } from './delivery/message.ts'
@@ -48,8 +47,8 @@ export async function deliveryRequest<Input extends SubscriptionInput, OwnView>(
   { kind, row, delivery: { position, messageId } }: LoggedDelivery<Input, OwnView>,
 ): Promise<ShownRequest | null> {
   if (position === null) return null
-  const [event] = await context.database.read(caller, (handle) => list(handle, { after: position - 1, limit: 1 }))
-  if (event?.position !== position) return null
+  const [event] = await context.database.read(caller, (handle) => listEventsAt(handle, [position]))
+  if (event === undefined) return null
   const owner = await currentCaller(context, caller.tenantId, row)
   let shown = [event]
   for (const reader of new Set([owner, caller]))

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { events } from '@millwright/api/events.ts'
 import type { Problem } from '@millwright/api/problem.ts'
+import { timeOfId } from '../../platform/database/id.ts'
 import { emit } from '../../platform/events/events.ts'
 import { type TestHub, testHub } from '../../platform/testing/hub.ts'
 
@@ -34,7 +35,9 @@ test('returns a change of data as a CloudEvent', async () => {
     },
   )
   // The time can be later than now, because ids never go back after another test of this process moved the clock.
-  assert.ok(Date.parse(event?.time ?? '') >= startedAt)
+  const time = Date.parse(event?.time ?? '')
+  assert.equal(time, timeOfId(event?.id ?? ''))
+  assert.ok(time >= startedAt)
   assert.deepEqual(meta, { elements: 1, lastPosition: 1, oldestPosition: 1, newestPosition: 1 })
 })
 

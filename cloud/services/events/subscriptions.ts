@@ -13,7 +13,6 @@ import { WindowLimit } from '../../platform/window-limit.ts'
 import * as deliveries from './delivery/delivery-store.ts'
 import { messageOf } from './delivery/message.ts'
 import { deliveryRequest, readableDeliveries } from './delivery-log.ts'
-import { skipDeliveries } from './delivery-log-store.ts'
 import { cloudEvent } from './message.ts'
 import { requireFilter } from './selection.ts'
 import { requireAccessGroup, requireAuthority, requireRoom, requireTarget, requireUrl } from './subscription-checks.ts'
@@ -233,10 +232,8 @@ export function subscriptionHandlers<Input extends SubscriptionInput, OwnView>(
         throw new Problem('invalid_cursor', 'The cursor is not valid. Use meta.nextCursor of the previous page')
       const rows = await database.read(caller, async (handle) => {
         await get(handle, id)
-        const filter = { subscriptionId: id, state, deadLetters, before: cursor }
-        if (offset === 0) return deliveries.listDeliveries(handle, { ...filter, limit: limit + 1 })
-        const before = await skipDeliveries(handle, filter, offset)
-        return before === undefined ? [] : deliveries.listDeliveries(handle, { ...filter, before, limit: limit + 1 })
+        const page = { before: cursor, offset, limit: limit + 1 }
+        return deliveries.listDeliveries(handle, { subscriptionId: id, state, deadLetters, ...page })
       })
       const shown = rows.slice(0, limit)
       const readable = await readableDeliveries(context, caller, shown)

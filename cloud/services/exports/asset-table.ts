@@ -4,9 +4,9 @@ import { extraAssetColumns } from '@millwright/api/export-columns.ts'
 import type { ExportRequest } from '@millwright/api/exports.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import { customProperties } from '../../platform/custom-properties.ts'
+import { fieldProblem } from '../../platform/field-problem.ts'
 import type { Context } from '../../platform/service.ts'
 import type { PageRelations } from './asset-reader.ts'
-import { invalidField } from './invalid-field.ts'
 import type { Column } from './table-rows.ts'
 
 /** The table of assets. Its columns are those of an import, so that an exported file can be imported again. */
@@ -28,7 +28,7 @@ export async function assetColumns(
     const column = known.get(target)
     if (column !== undefined) return column
     const names = [...known.keys()].join(', ')
-    throw invalidField(`/data/columns/${index}`, `Assets have no column ${target}. Use ${names}`)
+    throw fieldProblem('invalid_body', `/data/columns/${index}`, `Assets have no column ${target}. Use ${names}`)
   })
 }
 

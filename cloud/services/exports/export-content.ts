@@ -4,12 +4,12 @@ import { hierarchy } from '@millwright/api/hierarchy.ts'
 import { inventory } from '@millwright/api/inventory/inventory.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
+import { fieldProblem } from '../../platform/field-problem.ts'
 import type { Context } from '../../platform/service.ts'
 import { assetModelContent } from './asset-models.ts'
 import { assetReader } from './asset-reader.ts'
 import { assetColumns, relationsFor } from './asset-table.ts'
 import { graphContent } from './graph-content.ts'
-import { invalidField } from './invalid-field.ts'
 import { type ExportRun, jsonDocument, lines, type ReadPage } from './page-reader.ts'
 import { tableFile } from './table-file.ts'
 import { type Column, columnsOf, type Table } from './table-rows.ts'
@@ -95,7 +95,7 @@ function chosenColumns(what: keyof typeof columnsOf, { columns: names }: ExportR
     const column = columns.find(({ target }) => target === name)
     if (column !== undefined) return column
     const known = columns.map(({ target }) => target).join(', ')
-    throw invalidField(`/data/columns/${index}`, `${what} have no column ${name}. Use ${known}`)
+    throw fieldProblem('invalid_body', `/data/columns/${index}`, `${what} have no column ${name}. Use ${known}`)
   })
 }
 

@@ -13,6 +13,7 @@ import type { Caller } from '../../platform/access/caller.ts'
 import { may } from '../../platform/access/rights.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { newId } from '../../platform/database/id.ts'
+import { fieldProblem } from '../../platform/field-problem.ts'
 import { attachment } from '../../platform/files/attachment.ts'
 import { limits } from '../../platform/limits.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
@@ -30,7 +31,6 @@ import {
 } from './export-run.ts'
 import type { ExportRow } from './export-store.ts'
 import * as store from './export-store.ts'
-import { invalidField } from './invalid-field.ts'
 import { partContent } from './part-writer.ts'
 import { hasReadRights } from './read-rights.ts'
 
@@ -129,15 +129,19 @@ function requireSensible(request: ExportRequest): void {
   const { what, format } = request
   const formats = formatsOf[what]
   if (!formats.includes(format))
-    throw invalidField('/data/format', `${what} cannot be exported as ${format}. Use one of ${formats.join(', ')}`)
+    throw fieldProblem(
+      'invalid_body',
+      '/data/format',
+      `${what} cannot be exported as ${format}. Use one of ${formats.join(', ')}`,
+    )
   const fields = selectionFieldsOf[what]
   for (const name of Object.keys(request))
     if (name !== 'what' && name !== 'format' && !fields.includes(name))
-      throw invalidField(`/data/${name}`, `${name} does not apply to ${what}. Use ${fields.join(', ')}`)
+      throw fieldProblem('invalid_body', `/data/${name}`, `${name} does not apply to ${what}. Use ${fields.join(', ')}`)
   if (request.columns !== undefined && format !== 'xlsx' && format !== 'csv')
-    throw invalidField('/data/columns', `columns does not apply to ${format}. Use xlsx or csv`)
+    throw fieldProblem('invalid_body', '/data/columns', `columns does not apply to ${format}. Use xlsx or csv`)
   if (what === 'graph' && request.depth !== undefined && request.assetId === undefined)
-    throw invalidField('/data/depth', 'depth requires assetId in the export of a graph')
+    throw fieldProblem('invalid_body', '/data/depth', 'depth requires assetId in the export of a graph')
 }
 
 async function requireCapacity(tx: Transaction, { principal }: Caller): Promise<void> {

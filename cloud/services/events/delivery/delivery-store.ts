@@ -10,6 +10,7 @@ import { highestId } from '../../../platform/database/id.ts'
 import { jsonText } from '../../../platform/database/json.ts'
 import { statement } from '../../../platform/database/statement.ts'
 import { extent } from '../../../platform/events/store.ts'
+import { fieldProblem } from '../../../platform/field-problem.ts'
 import type { ProgressRow } from '../subscription-store.ts'
 
 /**
@@ -66,9 +67,8 @@ const statusStatement = statement<SubscriptionStatus>(
      p.wake_at as "wakeAt", p.last_success_at as "lastSuccessAt", p.last_failure_at as "lastFailureAt",
      p.last_error as "lastError",
      coalesce((select last from event_positions where tenant_id = $1), 0) as "newestPosition",
-     (select count(*) from event_deliveries as d
-      where d.tenant_id = $1 and d.subscription_id = p.subscription_id
-        and d.state in ('waiting', 'failed') and not d.is_dead_letter and d.position is not null) as waiting,
+     (select count(*) from event_deliveries
+      where tenant_id = $1 and subscription_id = p.subscription_id and ${unsent}) as waiting,
      (select count(*) from event_deliveries as d
       where d.tenant_id = $1 and d.subscription_id = p.subscription_id and d.is_dead_letter) as "deadLetters"
    from event_subscription_progress as p
@@ -117,10 +117,15 @@ const resumeStatement = statement(
      blocked_until = null, wake_at = $3, position = $4, runner_id = null, runner_until = null
    where tenant_id = $1 and subscription_id = $2`,
 )
-const dueNowStatement = statement(
+const makeDueStatement = statement(
   `update event_deliveries set next_at = $3
-   where tenant_id = $1 and subscription_id = $2 and state = 'failed' and ${unsent}`,
+   where tenant_id = $1 and subscription_id = $2 and next_at > $3::timestamptz and state = 'failed' and ${unsent}`,
 )
+
+/** Makes all events of a subscription that wait for a retry due now. */
+export async function makeDue(tx: Transaction, subscriptionId: string, now: Date): Promise<void> {
+  await tx.run(makeDueStatement, subscriptionId, now)
+}
 
 /**
  * Continues a subscription that the platform or a user has stopped. All events that wait for a retry are due at once. If
@@ -132,7 +137,7 @@ export async function clearStop(tx: Transaction, subscriptionId: string, now = n
   const { oldest, newest } = await extent(tx)
   const position = before.stoppedReason === 'events_gone' ? (oldest ?? newest + 1) - 1 : before.position
   await tx.run(resumeStatement, subscriptionId, now, position)
-  await tx.run(dueNowStatement, subscriptionId, now)
+  await makeDue(tx, subscriptionId, now)
   tx.signal(subscriptionsTopic)
 }
 
@@ -155,8 +160,7 @@ const removeUnsentStatement = statement(
 )
 
 function invalidStart(detail: string): Problem {
-  const code = 'invalid_cursor'
-  return new Problem(code, detail, { errors: [{ pointer: '/data/fromPosition', code, detail }] })
+  return fieldProblem('invalid_cursor', '/data/fromPosition', detail)
 }
 
 /**
@@ -192,7 +196,7 @@ export async function replay(
   await tx.run(removeUnsentStatement, subscriptionId, fromPosition)
   await tx.run(forgetFinishedStatement, subscriptionId)
   await tx.run(resumeStatement, subscriptionId, now, fromPosition - 1)
-  await tx.run(dueNowStatement, subscriptionId, now)
+  await makeDue(tx, subscriptionId, now)
   tx.signal(subscriptionsTopic)
 }
 
@@ -201,17 +205,17 @@ const columns = `id, event_id as "eventId", position, type, subject, state, is_d
 
 const page = `tenant_id = $1 and subscription_id = $2 and id < $3`
 const listStatement = statement<DeliveryRow>(
-  `select ${columns} from event_deliveries where ${page} order by id desc limit $4`,
+  `select ${columns} from event_deliveries where ${page} order by id desc limit $4 offset $5`,
 )
 const listSucceededStatement = statement<DeliveryRow>(
-  `select ${columns} from event_deliveries where ${page} and state = 'succeeded' order by id desc limit $4`,
+  `select ${columns} from event_deliveries where ${page} and state = 'succeeded' order by id desc limit $4 offset $5`,
 )
 const listUnsentStatement = statement<DeliveryRow>(
   `select ${columns} from event_deliveries
-   where ${page} and state <> 'succeeded' and state = $5 order by id desc limit $4`,
+   where ${page} and state <> 'succeeded' and state = $6 order by id desc limit $4 offset $5`,
 )
 const listDeadStatement = statement<DeliveryRow>(
-  `select ${columns} from event_deliveries where ${page} and is_dead_letter order by id desc limit $4`,
+  `select ${columns} from event_deliveries where ${page} and is_dead_letter order by id desc limit $4 offset $5`,
 )
 
 export type DeliveryPage = {
@@ -221,13 +225,15 @@ export type DeliveryPage = {
   deadLetters?: boolean | undefined
   /** The id of the last delivery of the previous page. */
   before?: string | undefined
+  /** The number of deliveries to skip. */
+  offset?: number
   limit: number
 }
 
 /** Lists deliveries of a subscription, newest first. */
 export async function listDeliveries(handle: Handle, filter: DeliveryPage): Promise<DeliveryRow[]> {
-  const { subscriptionId, state, deadLetters, before = highestId, limit } = filter
-  const values = [subscriptionId, before, limit]
+  const { subscriptionId, state, deadLetters, before = highestId, offset = 0, limit } = filter
+  const values = [subscriptionId, before, limit, offset]
   if (deadLetters === true)
     return state === undefined || state === 'failed' ? handle.rows(listDeadStatement, ...values) : []
   if (state === undefined) return handle.rows(listStatement, ...values)

@@ -187,12 +187,10 @@ type NewDelivery = Omit<DeliveryWrite, 'isDeadLetter' | 'firstFailedAt' | 'nextA
   nextAt: string | null
 }
 
-const newDeliveries = rowset<NewDelivery>({
+type ChangedDelivery = Omit<NewDelivery, 'eventId' | 'position' | 'type' | 'subject'>
+
+const resultColumns = {
   id: 'uuid',
-  eventId: 'uuid',
-  position: 'bigint',
-  type: 'text',
-  subject: 'text',
   state: 'text',
   deadLetter: 'integer',
   messageId: 'text',
@@ -200,6 +198,14 @@ const newDeliveries = rowset<NewDelivery>({
   attempts: 'json',
   firstFailedAt: 'timestamptz',
   nextAt: 'timestamptz',
+} as const
+const changedDeliveries = rowset<ChangedDelivery>(resultColumns)
+const newDeliveries = rowset<NewDelivery>({
+  ...resultColumns,
+  eventId: 'uuid',
+  position: 'bigint',
+  type: 'text',
+  subject: 'text',
 })
 const insertStatement = statement(
   `insert into event_deliveries (tenant_id, subscription_id, created_at, id, event_id, position, type, subject, state,
@@ -218,18 +224,6 @@ export async function insertDeliveries(
     await tx.run(insertStatement, ...newDeliveries.values(rows.map(rowOf)), subscriptionId, new Date(now))
 }
 
-type ChangedDelivery = Omit<NewDelivery, 'eventId' | 'position' | 'type' | 'subject'>
-
-const changedDeliveries = rowset<ChangedDelivery>({
-  id: 'uuid',
-  state: 'text',
-  deadLetter: 'integer',
-  messageId: 'text',
-  attemptCount: 'integer',
-  attempts: 'json',
-  firstFailedAt: 'timestamptz',
-  nextAt: 'timestamptz',
-})
 /** The newest attempts: the stored ones and the new ones. */
 const attempts = `jsonb_path_query_array(d.attempts::jsonb || r.attempts::jsonb,
      '$[last - ${subscriptionLimits.attempts - 1} to last]')::json`
@@ -248,16 +242,6 @@ export async function updateDeliveries(
   rows: readonly DeliveryWrite[],
 ): Promise<void> {
   if (rows.length > 0) await tx.run(updateStatement, ...changedDeliveries.values(rows.map(rowOf)), subscriptionId)
-}
-
-const dueNowStatement = statement(
-  `update event_deliveries set next_at = $3
-   where tenant_id = $1 and subscription_id = $2 and next_at > $3::timestamptz and state = 'failed' and ${unsent}`,
-)
-
-/** Makes all events of a subscription that wait for a retry due now. */
-export async function makeDue(tx: Transaction, subscriptionId: string, now: number): Promise<void> {
-  await tx.run(dueNowStatement, subscriptionId, new Date(now))
 }
 
 /** An event that waits for a retry, or behind an earlier event of its subject. */

@@ -18,6 +18,7 @@ import type { Channel, Outcome } from './channel.ts'
 import type { CreateChannel } from './channels.ts'
 import { CircuitBreaker } from './circuit-breaker.ts'
 import type { Clock } from './clock.ts'
+import { makeDue } from './delivery-store.ts'
 import { messageOf } from './message.ts'
 import { type CheckedEvent, DeliveryQueue, type Item, type Line } from './queue.ts'
 import { type DeliveryResult, Results } from './results.ts'
@@ -83,6 +84,7 @@ export class Runner {
   #clockWait: { at: number; end: AbortController } | undefined
   /** `lost`: another runner may have the lease, so nothing is written. */
   #ending: 'lost' | 'stopping' | undefined
+  #hasLeftLoop = false
   #failure: unknown
   #stopReason: StopReason | undefined
   #running = 0
@@ -129,6 +131,11 @@ export class Runner {
     return this.#ending !== undefined
   }
 
+  /** True if the runner reads no more events. */
+  get hasLeftLoop(): boolean {
+    return this.#hasLeftLoop
+  }
+
   /** Called when another process may have the lease. Nothing more is sent or written. */
   abandon(): void {
     this.#ending = 'lost'
@@ -165,6 +172,7 @@ export class Runner {
       const rows = await context.database.read(tenant, (handle) => store.listUnsent(handle, this.lease.subscriptionId))
       this.#queue.addStored(rows)
       while (this.#ending === undefined && !(await this.#step())) await this.#pause()
+      this.#hasLeftLoop = true
       await this.#end()
       return this.#remaining(tail)
     } finally {
@@ -631,7 +639,7 @@ export class Runner {
       .transaction(tenant, async (tx) => {
         const saving = store.saveProgress(tx, this.lease, { progress, now })
         const writing = Promise.all([
-          ...(dueNow ? [store.makeDue(tx, subscriptionId, now)] : []),
+          ...(dueNow ? [makeDue(tx, subscriptionId, new Date(now))] : []),
           store.insertDeliveries(tx, subscriptionId, { rows: inserts, now }),
           store.updateDeliveries(tx, subscriptionId, updates),
         ])

@@ -222,8 +222,8 @@ describe('an MQTT publisher whose broker does not follow the protocol', () => {
       status: 142,
       responseBody: undefined,
     })
-    await using nobody = await startBroker({ onPublish: (packet) => confirmation(packet, 16) })
-    assert.deepEqual(await attempt(nobody), { error: null, status: 16, responseBody: undefined })
+    await using unread = await startBroker({ onPublish: (packet) => confirmation(packet, 16) })
+    assert.deepEqual(await attempt(unread), { error: null, status: 16, responseBody: undefined })
   })
 
   test('reports a broker without MQTT 5, QoS 1 or retained messages', async () => {

@@ -1,6 +1,6 @@
 import { events } from '@millwright/api/events.ts'
+import { fieldProblem } from '../../../platform/field-problem.ts'
 import { answer, type Context, type Handlers } from '../../../platform/service.ts'
-import { invalid } from '../subscription-checks.ts'
 import type { SubscriptionChange, SubscriptionInput, SubscriptionKind } from '../subscription-kind.ts'
 import type { PublisherDetails, SubscriptionRow } from '../subscription-store.ts'
 import { subscriptionHandlers } from '../subscriptions.ts'
@@ -67,7 +67,7 @@ function detailsOf({ id, input, before }: SubscriptionChange<PublisherInput>): P
     statusTopic: statusTopic === undefined ? (former?.statusTopic ?? null) : statusTopic,
   }
   const error = findTopicError(details)
-  if (error !== undefined) throw invalid('invalid_topic', error.field, error.detail)
+  if (error !== undefined) throw fieldProblem('invalid_topic', `/data/${error.field}`, error.detail)
   return details
 }
 
@@ -76,7 +76,11 @@ function requireUserName(change: SubscriptionChange<PublisherInput>): void {
   const { input, before } = change
   const hasPassword = input.password === undefined ? (before?.sealedSecret ?? null) !== null : input.password !== null
   if (!hasPassword || detailsOf(change).userName !== null) return
-  throw invalid('invalid_body', 'userName', 'A password needs a user name. Add userName, or set password to null')
+  throw fieldProblem(
+    'invalid_body',
+    '/data/userName',
+    'A password needs a user name. Add userName, or set password to null',
+  )
 }
 
 /**
@@ -90,9 +94,9 @@ function requirePassword({ input, before }: SubscriptionChange<PublisherInput>):
   const changesAuthority = authority !== undefined && authority !== before.certificateAuthority
   if (!changesUrl && !changesAuthority) return
   const field = changesUrl ? 'url' : 'certificateAuthority'
-  throw invalid(
+  throw fieldProblem(
     'invalid_body',
-    'password',
+    '/data/password',
     `A change of ${field} needs the password again. Add password to the request, or set it to null to remove it`,
   )
 }

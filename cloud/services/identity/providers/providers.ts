@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { identity } from '@millwright/api/identity.ts'
 import { type IdentityProvider, providerLimits } from '@millwright/api/identity-providers.ts'
-import { Problem, type ProblemCode } from '@millwright/api/problem.ts'
+import { Problem } from '@millwright/api/problem.ts'
 import { v7 } from 'uuid'
 import type { Caller } from '../../../platform/access/caller.ts'
 import { requireCovers } from '../../../platform/access/escalation.ts'
@@ -15,6 +15,7 @@ import {
 import { record } from '../../../platform/audit/audit.ts'
 import type { Handle, Transaction } from '../../../platform/database/database.ts'
 import { emit } from '../../../platform/events/events.ts'
+import { fieldProblem } from '../../../platform/field-problem.ts'
 import { etagOf, requireMatch } from '../../../platform/http/etag.ts'
 import { answer, type Context, type Handlers } from '../../../platform/service.ts'
 import { putDirectoryEntry, removeDirectoryEntries } from '../../../platform/tenants/store.ts'
@@ -186,19 +187,15 @@ function missing(id: string): never {
   throw new Problem('not_found', `Identity provider ${id} does not exist`)
 }
 
-function invalid(code: ProblemCode, field: string, detail: string): Problem {
-  return new Problem(code, detail, { errors: [{ pointer: `/data/${field}`, code, detail }] })
-}
-
 /** Requires an issuer in the form of OpenID Connect Discovery: a URL without query, fragment and user name. */
 function requireIssuer(issuer: string): void {
   const url = URL.canParse(issuer) ? new URL(issuer) : undefined
   const isPlain = url?.search === '' && url.hash === '' && url.username === '' && url.password === ''
   const isWeb = url?.protocol === 'https:' || url?.protocol === 'http:'
   if (isPlain && isWeb && !issuer.includes('/.well-known/') && !/[?#]/.test(issuer)) return
-  throw invalid(
+  throw fieldProblem(
     'invalid_body',
-    'issuer',
+    '/data/issuer',
     'The issuer must be an https URL without query, fragment, user name and /.well-known/. Example: https://login.example.com/realms/plant',
   )
 }
@@ -206,9 +203,9 @@ function requireIssuer(issuer: string): void {
 /** Refuses the client id as the audience of API tokens, because ID tokens have this audience. */
 function requireOwnAudience({ apiAudience, clientId }: { apiAudience: string | null; clientId: string }): void {
   if (apiAudience !== clientId) return
-  throw invalid(
+  throw fieldProblem(
     'invalid_body',
-    'apiAudience',
+    '/data/apiAudience',
     'The audience of API tokens must differ from the client id, because ID tokens have the client id as their audience. Register a separate API at the provider.',
   )
 }
@@ -243,17 +240,17 @@ async function requireMappings(
   for (const [index, { role, accessGroup = null }] of mappings.entries()) {
     const permissions = await findPermissions(handle, role)
     if (permissions === undefined)
-      throw invalid('role_not_found', `mappings/${index}/role`, `Role ${role} does not exist`)
+      throw fieldProblem('role_not_found', `/data/mappings/${index}/role`, `Role ${role} does not exist`)
     if (permissions.includes(administrativePermission) && !mayGrantAdministrator) {
-      throw invalid(
+      throw fieldProblem(
         'invalid_body',
-        `mappings/${index}/role`,
+        `/data/mappings/${index}/role`,
         `The role ${role} contains ${administrativePermission}. Set mayGrantAdministrator (--administrators allow) if the provider can grant this role, or remove the mapping.`,
       )
     }
     if (accessGroup !== null && (await findAccessGroup(handle, accessGroup)) === undefined) {
       const detail = `Access group ${accessGroup} does not exist`
-      throw invalid('access_group_not_found', `mappings/${index}/accessGroup`, detail)
+      throw fieldProblem('access_group_not_found', `/data/mappings/${index}/accessGroup`, detail)
     }
     requireCovers(caller, permissions, accessGroup)
   }
