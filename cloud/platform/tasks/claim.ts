@@ -35,8 +35,8 @@ type Search = {
 
 export type ClaimedWork = {
   tasks: store.ClaimedTask[]
-  /** True if more tasks may be due than the capacity allowed to claim. */
-  hasMore: boolean
+  /** The lanes in which more tasks may be due than the capacity allowed to claim. */
+  full: ReadonlySet<Lane>
   /** The time until the next task or schedule is due, or the next lease expires. Undefined if it is not known. */
   nextInMs: number | undefined
   /** True if another process runs a periodic task of the tenant. */
@@ -58,9 +58,9 @@ export async function claimWork(database: Database, search: Search): Promise<Cla
   const periodicElsewhere = upcoming.some(
     ({ what, kind, inMs }) => what === 'lease' && inMs > 0 && kinds.get(kind ?? '')?.periodic !== undefined,
   )
-  if (due.length === 0 && search.woken.length === 0) return { tasks: [], hasMore: false, nextInMs, periodicElsewhere }
-  const { tasks, hasMore } = await database.transaction({ tenantId }, (tx) => claimAll(tx, search, due))
-  return { tasks, hasMore, nextInMs, periodicElsewhere }
+  if (due.length === 0 && search.woken.length === 0) return { tasks: [], full: new Set(), nextInMs, periodicElsewhere }
+  const { tasks, full } = await database.transaction({ tenantId }, (tx) => claimAll(tx, search, due))
+  return { tasks, full, nextInMs, periodicElsewhere }
 }
 
 /** Removes from the list the periodic tasks that are due but have no pending work. */
@@ -84,7 +84,7 @@ async function claimAll(
   tx: Transaction,
   search: Search,
   due: store.Upcoming[],
-): Promise<Pick<ClaimedWork, 'tasks' | 'hasMore'>> {
+): Promise<Pick<ClaimedWork, 'tasks' | 'full'>> {
   const { kinds, woken, at } = search
   const capacity = { ...search.capacity }
   const leaseId = v7()
@@ -95,20 +95,21 @@ async function claimAll(
   if (due.some((next) => next.what === 'schedule')) {
     for (const kind of await fireSchedules(tx, at)) if (kinds.has(kind)) names.add(kind)
   }
-  let hasMore = false
+  const full = new Set<Lane>()
   for (const name of names) {
     const kind = kinds.get(name)
     if (kind === undefined) continue
-    const limit = Math.max(0, capacity[laneOf(kind)])
+    const lane = laneOf(kind)
+    const limit = Math.max(0, capacity[lane])
     const request = { kind: name, at, limit, leaseId, leaseMs: leaseMsOf(kind) }
     const taken = limit === 0 ? [] : await store.claimDue(tx, request)
-    hasMore ||= taken.length === limit
-    capacity[laneOf(kind)] -= taken.length
+    if (taken.length === limit) full.add(lane)
+    capacity[lane] -= taken.length
     tasks.push(...taken)
   }
-  if (!due.some((next) => next.what === 'lease')) return { tasks, hasMore }
+  if (!due.some((next) => next.what === 'lease')) return { tasks, full }
   const abandoned = await claimAbandoned(tx, { kinds, capacity, leaseId })
-  return { tasks: [...tasks, ...abandoned.tasks], hasMore: hasMore || abandoned.hasMore }
+  return { tasks: [...tasks, ...abandoned.tasks], full: full.union(abandoned.full) }
 }
 
 async function claimWoken(
@@ -130,16 +131,16 @@ async function claimAbandoned(
   { kinds, capacity, leaseId }: Pick<Search, 'kinds' | 'capacity'> & { leaseId: string },
 ) {
   const tasks: store.ClaimedTask[] = []
-  let hasMore = false
+  const full = new Set<Lane>()
   for (const lane of ['periodic', 'ordinary'] as const) {
     const ofLane = [...kinds].filter(([, kind]) => laneOf(kind) === lane).map(([name]) => name)
     const limit = Math.max(0, capacity[lane])
     const request = { kinds: leasedKinds(ofLane, kinds), limit, leaseId }
     const taken = limit === 0 ? [] : await store.claimExpired(tx, request)
-    hasMore ||= taken.length === limit
+    if (taken.length === limit) full.add(lane)
     tasks.push(...taken)
   }
-  return { tasks, hasMore }
+  return { tasks, full }
 }
 
 function leasedKinds(names: readonly string[], kinds: Search['kinds']): store.LeasedKind[] {

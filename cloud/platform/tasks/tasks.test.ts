@@ -617,6 +617,35 @@ test('pauses between polls for tasks while the database is unreachable, and stop
   await database.close()
 })
 
+test('runs a woken task before the due tasks that the check of all tenants found', async () => {
+  await using hub = await testHub()
+  for (let count = 0; count < 40; count++) await hub.anotherTenant()
+  const others: string[] = []
+  const woken: string[] = []
+  const slow = async ({ tenantId }: Task) => {
+    await sleep(30)
+    others.push(tenantId)
+  }
+  const tasks = tasksOf(hub, {
+    'tidy-1': { periodic: { everyMs: minuteMs }, run: slow },
+    'tidy-2': { periodic: { everyMs: minuteMs }, run: slow },
+    'tidy-3': { periodic: { everyMs: minuteMs }, run: slow },
+    urgent: { periodic: { everyMs: minuteMs }, run: async ({ tenantId }) => void woken.push(tenantId) },
+  })
+  assert.equal(await tasks.runDue(hub.tenant.tenantId), 4)
+  tasks.start()
+  // The check has found more due tasks than it can run.
+  await until(() => others.length > 20)
+  const before = others.length
+  tasks.wake(hub.tenant.tenantId, 'urgent')
+  await until(() => woken.filter((tenantId) => tenantId === hub.tenant.tenantId).length === 2)
+  assert.ok(others.length - before < 20, `${others.length - before} tasks of other tenants ran first`)
+  // Tenants that wait for a place are not checked after each run.
+  const { checks, done } = tasks.stats()
+  assert.ok(checks < 3 * done, `${checks} checks for ${done} tasks`)
+  await tasks.stop()
+})
+
 test('throws when a task kind is defined twice, or when a task that is not periodic is woken', async () => {
   await using hub = await testHub()
   const tasks = tasksOf(hub, { scan: { run: async () => {} } })

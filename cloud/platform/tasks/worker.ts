@@ -4,7 +4,7 @@ import { v7 } from 'uuid'
 import type { Database } from '../database/database.ts'
 import { isTransient } from '../database/transient.ts'
 import type { Log } from '../log.ts'
-import { type Capacity, type ClaimedWork, claimWork, laneOf, periodicKey } from './claim.ts'
+import { type Capacity, type ClaimedWork, claimWork, type Lane, laneOf, periodicKey } from './claim.ts'
 import { retryDelayMs } from './retry.ts'
 import { Run, type RunOutcome } from './run.ts'
 import * as store from './store.ts'
@@ -45,8 +45,8 @@ type Tenant = {
 
 /**
  * `Worker` decides when each tenant is checked for due tasks. It claims the tasks and runs them. After a signal, a
- * tenant is checked soon. A sweep checks all tenants at an interval. A tenant whose tasks exceed the capacity is
- * checked again when a run ends.
+ * tenant is checked soon. A sweep checks all tenants at an interval, after the tenants with signals. A tenant whose
+ * tasks exceed the capacity is checked again when a run of the same lane ends.
  */
 export class Worker {
   readonly kinds = new Map<string, TaskKind>()
@@ -55,7 +55,8 @@ export class Worker {
   readonly #tenants = new Map<string, Tenant>()
   readonly #urgent = new Set<string>()
   readonly #routine = new Set<string>()
-  readonly #starved = new Set<string>()
+  /** The tenants that wait for a free place in a lane, each with the queue that it waits in afterwards. */
+  readonly #starved: Record<Lane, Map<string, Set<string>>> = { periodic: new Map(), ordinary: new Map() }
   readonly #runs = new Map<string, Run>()
   readonly #beforeStop: (() => Promise<void>)[] = []
   #stopped: AbortController | undefined
@@ -190,19 +191,20 @@ export class Worker {
     this.#pumping ??= this.#drain().finally(() => {
       this.#pumping = undefined
       // The worker continues if a tenant was queued after the last check of the queue.
-      if (this.#working && this.queued > 0 && hasCapacity(this.#capacity())) this.#pump()
+      if (this.#working && this.#nextQueue(this.#capacity()) !== undefined) this.#pump()
     })
   }
 
   async #drain(): Promise<void> {
-    while (this.#working && this.queued > 0) {
+    while (this.#working) {
       const capacity = this.#capacity()
-      if (!hasCapacity(capacity)) return
-      const [tenantId = ''] = this.#urgent.size > 0 ? this.#urgent : this.#routine
+      const queue = this.#nextQueue(capacity)
+      if (queue === undefined) return
+      const [tenantId = ''] = queue
       this.#urgent.delete(tenantId)
       this.#routine.delete(tenantId)
       try {
-        await this.#check(tenantId, capacity)
+        await this.#check(tenantId, { capacity, queue })
         this.#failures = 0
       } catch (error) {
         await this.#backOff(error)
@@ -210,7 +212,13 @@ export class Worker {
     }
   }
 
-  async #check(tenantId: string, capacity: Capacity): Promise<void> {
+  /** Returns the queue whose first tenant is checked next. A sweep mainly finds periodic tasks, so it waits for their lane. */
+  #nextQueue({ periodic, ordinary }: Capacity): Set<string> | undefined {
+    if (this.#urgent.size > 0) return periodic > 0 || ordinary > 0 ? this.#urgent : undefined
+    return this.#routine.size > 0 && periodic > 0 ? this.#routine : undefined
+  }
+
+  async #check(tenantId: string, { capacity, queue }: { capacity: Capacity; queue: Set<string> }): Promise<void> {
     const tenant = this.#tenant(tenantId)
     // The woken kinds whose minimum pause has not ended. They are checked again after their pause, even if the pause
     // ends during this check.
@@ -220,8 +228,9 @@ export class Worker {
       for (const task of claimed.tasks) void this.#run(tenantId, task)
       return claimed
     })
-    const isStarved = work.hasMore || [...tenant.woken].some((kind) => !paused.includes(kind))
-    if (isStarved) this.#starved.add(tenantId)
+    for (const lane of work.full)
+      if (this.#starved[lane].get(tenantId) !== this.#urgent) this.#starved[lane].set(tenantId, queue)
+    if ([...tenant.woken].some((kind) => !paused.includes(kind))) this.#starved.periodic.set(tenantId, this.#urgent)
     const pauses = paused.map((kind) => this.#pauseMs(tenantId, kind))
     const nextInMs = Math.min(work.nextInMs ?? Infinity, ...pauses)
     if (nextInMs < this.#options.sweepMs) this.#checkIn(tenantId, Math.max(1, nextInMs))
@@ -306,14 +315,14 @@ export class Worker {
     } finally {
       this.#runs.delete(run.ticket)
       tenant.runs.delete(run)
-      this.#afterRun(tenantId)
+      this.#afterRun(tenantId, laneOf(kind))
     }
   }
 
-  #afterRun(tenantId: string): void {
+  #afterRun(tenantId: string, lane: Lane): void {
     if (!this.#working) return
-    for (const starved of this.#starved) this.#urgent.add(starved)
-    this.#starved.clear()
+    for (const [starved, queue] of this.#starved[lane]) queue.add(starved)
+    this.#starved[lane].clear()
     this.#urgent.add(tenantId)
     this.#pump()
   }
@@ -344,10 +353,6 @@ export class Worker {
     }
     return tenant
   }
-}
-
-function hasCapacity(capacity: Capacity): boolean {
-  return capacity.periodic > 0 || capacity.ordinary > 0
 }
 
 /** Waits until the work ends or the time limit is reached. No timer is left afterwards. */
