@@ -26,7 +26,13 @@ const knownMs = 10_000
 /** The maximum number of tenants that the process remembers. */
 const knownTenants = 10_000
 
-type Running = { runner: Runner; renewedAtMs: number; ended: Promise<void> }
+type Running = {
+  runner: Runner
+  renewedAtMs: number
+  ended: Promise<void>
+  /** True if events were published while the runner ended. It may not have read them. */
+  hasNewEvents: boolean
+}
 type Parts = {
   clock: Clock
   createChannel: CreateChannel
@@ -156,17 +162,18 @@ export class Deliverer {
         this.#context.log.error({ error, subscription: subscriptionId }, 'The runner of a subscription failed')
       })
       .finally(() => {
+        const hasNewEvents = this.#running.get(subscriptionId)?.hasNewEvents === true
         this.#running.delete(subscriptionId)
+        if (hasNewEvents) this.#wake(runner.tenantId)
         if (this.#running.size > 0) return
         clearInterval(this.#timer)
         this.#timer = undefined
       })
-    this.#running.set(subscriptionId, { runner, renewedAtMs, ended })
+    this.#running.set(subscriptionId, { runner, renewedAtMs, ended, hasNewEvents: false })
     this.#timer ??= setInterval(() => void this.#renewAll(), renewMs).unref()
   }
 
-  #onEnd({ tenantId, lease }: Runner, { wakeAt, hasMore }: RunnerEnd): void {
-    this.#running.delete(lease.subscriptionId)
+  #onEnd({ tenantId }: Runner, { wakeAt, hasMore }: RunnerEnd): void {
     if (this.#isStopping) return
     if (hasMore) this.#wake(tenantId)
     if (wakeAt !== null) this.#wakeAt(tenantId, wakeAt)
@@ -220,7 +227,9 @@ export class Deliverer {
   async #onEvents(tenantId: string): Promise<void> {
     if (this.#isStopping) return
     const ids = await this.#subscriptionsOf(tenantId)
-    if (ids.some((id) => !this.#running.has(id))) this.#wake(tenantId)
+    const running = ids.map((id) => this.#running.get(id))
+    for (const one of running) if (one?.runner.hasLeftLoop === true) one.hasNewEvents = true
+    if (running.includes(undefined)) this.#wake(tenantId)
   }
 
   async #subscriptionsOf(tenantId: string): Promise<readonly string[]> {
@@ -229,10 +238,13 @@ export class Deliverer {
     // Further calls use the former list during the read.
     const before = known?.ids ?? []
     if (this.#known.size >= knownTenants) this.#known.clear()
-    this.#known.set(tenantId, { ids: before, readAtMs: performance.now() })
+    const reading = { ids: before, readAtMs: performance.now() }
+    this.#known.set(tenantId, reading)
     const ids = await this.#context.database
       .read({ tenantId }, (handle) => store.listActive(handle))
       .catch(() => undefined)
+    // A change during the read removed the entry. The list may then be without the change.
+    if (this.#known.get(tenantId) !== reading) return ids ?? before
     if (ids === undefined) this.#known.delete(tenantId)
     else this.#known.set(tenantId, { ids, readAtMs: performance.now() })
     return ids ?? before
