@@ -51,7 +51,8 @@ describe('webhooks', () => {
     assert.deepEqual([webhook.state, webhook.reason, webhook.circuit], ['active', null, 'closed'])
     assert.deepEqual([webhook.accessGroup, webhook.filter, webhook.certificateAuthority], [null, null, null])
     assert.equal(webhook.owner.id, admin.principalId)
-    assert.equal(webhook.position, webhook.newestPosition)
+    // Events can be published between the creation and the response.
+    assert.ok(webhook.position <= webhook.newestPosition)
 
     await assert.rejects(admin.events.createWebhook({ body, headers }), { code: 'already_answered' })
     const others = [
