@@ -13,7 +13,7 @@ export type BuiltInLink = {
   functions?: () => Promise<readonly { protocol: string; operation: string }[] | undefined>
 }
 
-const names = ['plant', 'ip-scan', 'snmp', 'opcua', 'modbus']
+const names = ['plant', 'ip-scan', 'snmp', 'opcua', 'modbus', 'ethernet-ip', 'mdns', 'bacnet', 's7', 'profinet']
 
 /** The built-in links whose folder exists. */
 export const builtInLinks: readonly BuiltInLink[] = names
