@@ -100,6 +100,17 @@ describe('rates', () => {
     waiting.abort()
   })
 
+  test('all groups together have the rate of one device', async () => {
+    // The next permit of a device comes after more than a minute.
+    const issuer = new PermitIssuer(budgetOf({ perDevice: { datagramsPerSecond: 0.01 } }))
+    const waiting = new AbortController()
+    await issuer.take(requestOf('224.0.0.251'), { signal: open() })
+    for (const address of ['224.0.0.251', '239.255.255.250', '01:0e:cf:00:00:00'])
+      assert.equal(await isSettled(issuer.take(requestOf(address), waiting)), false, address)
+    assert.equal(await isSettled(issuer.take(requestOf('10.0.0.1'), { signal: open() })), true)
+    waiting.abort()
+  })
+
   test('a canceled request uses nothing of the rate of the gateway', async () => {
     const issuer = new PermitIssuer(budgetOf({ perGateway: { datagramsPerSecond: 10 } }))
     await issuer.take(requestOf('10.0.0.1'), { signal: open() })
@@ -215,7 +226,7 @@ describe('refusals', () => {
     assert.equal(issuer.devices, 4, 'refused addresses are not stored')
   })
 
-  test('local addresses need the permission of the budget, and addresses of many devices are always refused', async () => {
+  test('local addresses need the permission of the budget, and addresses of no device and no group are refused', async () => {
     const local = ['127.0.0.1', '127.255.255.255', '169.254.0.1', '169.254.255.254']
     const [refusing, allowing] = [
       new PermitIssuer(budgetOf({})),
@@ -225,7 +236,7 @@ describe('refusals', () => {
       assert.equal(await reasonOf(refusing, requestOf(address)), 'protocol', address)
       assert.equal(await reasonOf(allowing, requestOf(address)), undefined, address)
     }
-    for (const address of ['0.0.0.0', '0.1.2.3', '224.0.0.1', '239.255.255.250', '255.255.255.255'])
+    for (const address of ['0.0.0.0', '0.1.2.3', '240.0.0.1', '255.255.255.255'])
       assert.equal(await reasonOf(allowing, requestOf(address)), 'excluded', address)
     for (const address of [
       '126.255.255.255',
@@ -240,6 +251,46 @@ describe('refusals', () => {
     assert.equal(await reasonOf(resolving, requestOf('127.0.0.53', 'datagram', 'dns')), undefined)
     assert.equal(await reasonOf(resolving, requestOf('127.0.0.53', 'datagram', 'snmp')), 'protocol')
     assert.equal(await reasonOf(resolving, requestOf('127.0.0.1', 'datagram', 'dns')), 'protocol')
+  })
+
+  test('groups get permits if no address is excluded or the budget allows them, and only in their exact form', async () => {
+    const broadcasts = () => new Set(['10.0.3.255'])
+    const issuerOf = (more: Partial<ScanBudget>) => new PermitIssuer(budgetOf({ more }), { broadcasts })
+    const groups = ['224.0.0.251', '239.255.255.250', '10.0.3.255', '01:0e:cf:00:00:00', '01:80:c2:00:00:0e']
+    const excludedAddresses = ['10.0.0.7']
+    for (const address of groups) {
+      assert.equal(await reasonOf(issuerOf({}), requestOf(address)), undefined, address)
+      assert.equal(await reasonOf(issuerOf({ multicast: false }), requestOf(address)), 'excluded', address)
+      assert.equal(await reasonOf(issuerOf({ excludedAddresses }), requestOf(address)), 'excluded', address)
+      const both = issuerOf({ excludedAddresses, multicast: true })
+      assert.equal(await reasonOf(both, requestOf(address)), undefined, address)
+    }
+    // The broadcast addresses of other networks belong to one device, as far as the gateway knows.
+    assert.equal(await reasonOf(issuerOf({ multicast: false }), requestOf('10.0.4.255')), undefined)
+    const inExcluded = issuerOf({ excludedAddresses: ['10.0.3.0/24', '239.0.0.0/8'], multicast: true })
+    for (const address of ['10.0.3.255', '239.255.255.250'])
+      assert.equal(await reasonOf(inExcluded, requestOf(address)), 'excluded', address)
+    for (const address of [
+      'ff:ff:ff:ff:ff:ff',
+      '00:0e:cf:00:00:00',
+      '01:0E:CF:00:00:00',
+      '01-0e-cf-00-00-00',
+      '01:0e:cf:00:00',
+      ' 224.0.0.251',
+      'ff02::fb',
+    ])
+      assert.equal(await reasonOf(issuerOf({ multicast: true }), requestOf(address)), 'excluded', address)
+    await assert.rejects(issuerOf({ excludedAddresses }).take(requestOf('224.0.0.251'), { signal: open() }), {
+      message: /reach all devices of the segment.*millwright gateway budget --multicast allow/,
+    })
+  })
+
+  test('a group is refused as soon as a change of the budget excludes an address', async () => {
+    const issuer = new PermitIssuer(budgetOf({ perDevice: { datagramsPerSecond: 10 } }))
+    await issuer.take(requestOf('224.0.0.251'), { signal: open() })
+    const waiting = issuer.take(requestOf('224.0.0.251'), { signal: open() })
+    issuer.changeBudget(budgetOf({ more: { excludedAddresses: ['10.0.0.7'] } }))
+    await assert.rejects(waiting, { reason: 'excluded' })
   })
 
   test('an invalid excluded address is an error, because its device would not be protected', () => {

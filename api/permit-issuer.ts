@@ -1,3 +1,4 @@
+import { isEthernetGroup, isGroupAddress, localBroadcasts, multicastAddresses } from './group-address.ts'
 import {
   addressOfNumber,
   type IpRange,
@@ -8,7 +9,13 @@ import {
   parseIpRange,
   unicastAddresses,
 } from './ip-range.ts'
-import type { PermitRequest, RefusalReason, ScanBudget, TrafficLimits } from './scan-budget.ts'
+import {
+  allowsGroups,
+  type PermitRequest,
+  type RefusalReason,
+  type ScanBudget,
+  type TrafficLimits,
+} from './scan-budget.ts'
 
 /** `PermitRefusal` is thrown when traffic is not allowed. */
 export class PermitRefusal extends Error {
@@ -27,8 +34,12 @@ type TakeOptions = {
   onGranted?: (request: PermitRequest, at: Date) => void
 }
 
-/** `IssuerOptions` contains the DNS servers of the machine. They get permits for DNS, even if they have local addresses. */
-type IssuerOptions = { nameServers?: readonly string[] }
+type IssuerOptions = {
+  /** The DNS servers of the machine. They get permits for DNS, even if they have local addresses. */
+  nameServers?: readonly string[]
+  /** Returns the broadcast addresses of the networks of the machine. */
+  broadcasts?: () => ReadonlySet<string>
+}
 
 /**
  * Permits arrive at the link with varying delay, so two datagrams can be closer to each other than their permits. This
@@ -37,26 +48,32 @@ type IssuerOptions = { nameServers?: readonly string[] }
  */
 const spacing = 1.1
 
+/** The key of the state that all groups share. A device can belong to several groups. */
+const groupsKey = 'groups'
+
 /** The number of devices whose state is stored before idle devices are removed. */
 const purgeAbove = 1_024
 
 /**
  * `PermitIssuer` gives permits within a budget. Permits of one device are given one after the other with equal
- * intervals, so traffic to a device has no bursts. All permits together keep the limits of the gateway.
+ * intervals, so traffic to a device has no bursts. All groups together have the limits of one device. All permits
+ * together keep the limits of the gateway.
  */
 export class PermitIssuer {
   #budget: ScanBudget
   #excluded: readonly IpRange[]
   readonly #nameServers: readonly string[]
+  readonly #broadcasts: () => ReadonlySet<string>
   readonly #connections: ConnectionSlots
   readonly #pace: GatewayPace
   readonly #devices = new Map<string, Device>()
   #purgeAbove = purgeAbove
 
   /** Throws a `TypeError` if an excluded address is not valid, because its device would not be protected. */
-  constructor(budget: ScanBudget, { nameServers = [] }: IssuerOptions = {}) {
+  constructor(budget: ScanBudget, { nameServers = [], broadcasts = localBroadcasts }: IssuerOptions = {}) {
     this.#budget = budget
     this.#nameServers = nameServers
+    this.#broadcasts = broadcasts
     this.#excluded = excludedRanges(budget)
     this.#connections = new ConnectionSlots(budget.perGateway)
     this.#pace = new GatewayPace(budget.perGateway)
@@ -88,7 +105,7 @@ export class PermitIssuer {
   /** Waits until the traffic is within the budget. Throws a `PermitRefusal` if it is not allowed, or on cancellation. */
   async take(request: PermitRequest, { signal, onGranted }: TakeOptions): Promise<Disposable> {
     this.#requireAllowed(request)
-    const device = this.#deviceAt(request.address)
+    const device = this.#deviceAt(this.#isGroup(request.address) ? groupsKey : request.address)
     const leave = await device.enterLine(request.kind, signal)
     const slots = new DisposableStack()
     try {
@@ -109,18 +126,35 @@ export class PermitIssuer {
   }
 
   #requireAllowed(request: PermitRequest): void {
-    const { address, protocol } = request
+    const { protocol } = request
     const { protocols, hours } = this.#budget
+    this.#requireDestination(request)
+    if (protocols !== undefined && !protocols.includes(protocol))
+      throw new PermitRefusal('protocol', `The budget of the gateway does not allow the protocol ${protocol}.`)
+    if (hours !== undefined && !hours.some((span) => isWithin(span, new Date()))) {
+      const allowed = hours.map(({ from, to }) => `${from} to ${to}`).join(', ')
+      throw new PermitRefusal('hours', `The budget of the gateway allows traffic only from ${allowed}.`)
+    }
+  }
+
+  #requireDestination(request: PermitRequest): void {
+    const { address } = request
+    if (this.#isGroup(address) && !allowsGroups(this.#budget))
+      throw new PermitRefusal(
+        'excluded',
+        `Packets to ${address} reach all devices of the segment, also excluded ones, so the budget of the gateway does not allow them. To allow multicast and broadcast packets: millwright gateway budget --multicast allow, or millwright scan --multicast allow.`,
+      )
+    if (isEthernetGroup(address)) return
     const number = numberOfAddress(address)
     if (number === undefined || addressOfNumber(number) !== address)
       throw new PermitRefusal(
         'excluded',
         `"${address}" is not an IPv4 address. The gateway gives no permits for names.`,
       )
-    if (!isInRanges([unicastAddresses], number))
+    if (!isInRanges([unicastAddresses, multicastAddresses], number))
       throw new PermitRefusal(
         'excluded',
-        `${address} does not belong to one device. The gateway gives no permits for it.`,
+        `${address} is neither the address of a device nor of a group. The gateway gives no permits for it.`,
       )
     if (isInRanges(localAddresses, number) && !this.#allowsLocal(request))
       throw new PermitRefusal(
@@ -129,12 +163,10 @@ export class PermitIssuer {
       )
     if (isInRanges(this.#excluded, number))
       throw new PermitRefusal('excluded', `${address} is excluded by the budget of the gateway.`)
-    if (protocols !== undefined && !protocols.includes(protocol))
-      throw new PermitRefusal('protocol', `The budget of the gateway does not allow the protocol ${protocol}.`)
-    if (hours !== undefined && !hours.some((span) => isWithin(span, new Date()))) {
-      const allowed = hours.map(({ from, to }) => `${from} to ${to}`).join(', ')
-      throw new PermitRefusal('hours', `The budget of the gateway allows traffic only from ${allowed}.`)
-    }
+  }
+
+  #isGroup(address: string): boolean {
+    return isGroupAddress(address, this.#broadcasts())
   }
 
   /** The DNS server of a machine is often on the machine itself. */

@@ -32,8 +32,16 @@ export type PacketCounts = Static<typeof packets>
 
 const traffic = { packets, first: Timestamp, last: Timestamp }
 
-/** The traffic to one device. */
-export const ReceiptDevice = closed({ address: Type.String({ minLength: 2, maxLength: 64 }), ...traffic })
+/** The traffic to one device, or to a group of devices. */
+export const ReceiptDevice = closed({
+  address: Type.String({
+    minLength: 2,
+    maxLength: 64,
+    description:
+      'The IP address of a device, or the address of a group: a multicast address, a broadcast address, or the MAC address of an Ethernet multicast group',
+  }),
+  ...traffic,
+})
 export type ReceiptDevice = Static<typeof ReceiptDevice>
 
 /** The traffic to the devices of one network, in the receipt of a large scan. */

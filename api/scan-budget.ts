@@ -38,6 +38,12 @@ export const ScanBudget = closed({
         'Whether scans may reach the machine of the gateway (127.0.0.0/8) and link-local addresses (169.254.0.0/16). Without this field, they may not',
     }),
   ),
+  multicast: Type.Optional(
+    Type.Boolean({
+      description:
+        'Whether links may send multicast and broadcast packets, which every device of the segment receives. Without this field, they may if excludedAddresses is empty',
+    }),
+  ),
   excludedAddresses: Type.Array(Type.String({ minLength: 1, maxLength: 64 }), {
     maxItems: 1_000,
     description: 'Addresses and ranges to which nothing is sent, such as 10.0.0.7 or 10.0.8.0/24',
@@ -51,13 +57,21 @@ export const defaultBudget: ScanBudget = {
   excludedAddresses: [],
 }
 
+/** Returns whether links may send to groups, whose packets every device of the segment receives, also excluded ones. */
+export function allowsGroups({ multicast, excludedAddresses }: ScanBudget): boolean {
+  return multicast ?? excludedAddresses.length === 0
+}
+
 /** The kinds of permits. A request over UDP is one datagram and one application request. */
 export const permitKinds = ['datagram', 'request', 'datagram_request', 'connection'] as const
 export type PermitKind = (typeof permitKinds)[number]
 
 /** `PermitRequest` describes traffic before it is sent. */
 export type PermitRequest = {
-  /** The IP address of the device. */
+  /**
+   * The IPv4 address of the device, or the address of a group: a multicast address, the broadcast address of a network of
+   * the gateway, or the MAC address of an Ethernet multicast group in lower case, such as `01:0e:cf:00:00:00`.
+   */
   address: string
   /** The protocol, such as `snmp`. */
   protocol: string

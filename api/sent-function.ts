@@ -12,7 +12,7 @@ export const SentFunction = closed({
   protocol: text(64, 'The protocol, such as snmp'),
   operation: text(64, 'The name of the function, such as GetBulk'),
   code: Type.Optional(text(64, 'The function code in the protocol, such as 0xA5')),
-  transport: oneOf(['udp', 'tcp', 'icmp'] as const),
+  transport: oneOf(['udp', 'tcp', 'icmp', 'ethernet'] as const),
   ports: Type.Optional(
     Type.Array(Type.Integer({ minimum: 1, maximum: 65_535 }), { maxItems: 256, description: 'The default ports' }),
   ),

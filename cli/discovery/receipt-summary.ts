@@ -37,12 +37,14 @@ function scanLine(receipt: Receipt): string {
   return `Scan ${jobId}, run ${runId}, gateway ${gatewayId}, link ${assetLinkId}`
 }
 
-function budgetLines({ perDevice, perGateway, protocols, hours, excludedAddresses }: ScanBudget): string[] {
+function budgetLines(budget: ScanBudget): string[] {
+  const { perDevice, perGateway, protocols, hours, multicast, excludedAddresses } = budget
   return [
     `Budget per device: ${limitsText(perDevice)}`,
     `Budget of the gateway: ${limitsText(perGateway)}`,
     ...(protocols === undefined ? [] : [`Allowed protocols: ${sanitize(protocols.join(', '))}`]),
     ...(hours === undefined ? [] : [`Allowed hours: ${hours.map(({ from, to }) => `${from} to ${to}`).join(', ')}`]),
+    ...(multicast === undefined ? [] : [`Multicast and broadcast packets: ${multicast ? 'allowed' : 'not allowed'}`]),
     ...(excludedAddresses.length === 0 ? [] : [`Excluded addresses: ${sanitize(excludedAddresses.join(', '))}`]),
   ]
 }

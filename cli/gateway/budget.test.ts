@@ -34,6 +34,14 @@ test('shows the default budget, changes single limits, and restores the defaults
   assert.equal(stored().localAddresses, true)
   await budget('--local-addresses', 'refuse')
   assert.equal(stored().localAddresses, undefined)
+  for (const [rule, multicast] of [
+    ['deny', false],
+    ['allow', true],
+    ['default', undefined],
+  ] as const) {
+    await budget('--multicast', rule)
+    assert.equal(stored().multicast, multicast)
+  }
   assert.equal((await budget('--exclude', 'none', '--hours', 'all', '--protocols', 'all')).code, 0)
   assert.equal(stored().perDevice.requestsPerSecond, 5)
   assert.equal((await budget('--reset')).code, 0)
@@ -52,6 +60,7 @@ test('refuses a limit that does not exist, and values that are not valid, withou
       ['--protocols', 'snmp,modbuss'],
       /Unknown protocol "modbuss" in --protocols\. Use one or more of dns, icmp, modbus, /,
     ],
+    [['--multicast', 'sometimes'], /Allowed choices are allow, deny, default/],
     [['--hours', '22-5'], /"22-5" is not a span of hours/],
     [['--hours', '22:00-24:00'], /"22:00-24:00" is not a span of hours/],
     [['--hours', '10:00-10:00'], /"10:00-10:00" is not a span of hours/],

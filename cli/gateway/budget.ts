@@ -16,6 +16,7 @@ type Options = {
   protocols?: string
   hours?: string
   localAddresses?: 'allow' | 'refuse'
+  multicast?: 'allow' | 'deny' | 'default'
   reset?: boolean
   json?: boolean
 }
@@ -42,6 +43,12 @@ export function addBudget(gateway: Command, terminal: Terminal): void {
         '--local-addresses <rule>',
         'scans of this machine (127.0.0.0/8) and of link-local addresses (169.254.0.0/16)',
       ).choices(['allow', 'refuse']),
+    )
+    .addOption(
+      new Option(
+        '--multicast <rule>',
+        'multicast and broadcast packets, which all devices of a segment receive; "default" allows them if no address is excluded',
+      ).choices(['allow', 'deny', 'default']),
     )
     .option('--reset', 'restore the defaults')
     .addOption(new Option('--json', 'print the budget as JSON'))
@@ -76,7 +83,8 @@ async function run(terminal: Terminal, options: Options): Promise<void> {
   noteMissingGateway(terminal, home)
 }
 
-function changed(before: ScanBudget, { set = [], exclude, protocols, hours, localAddresses }: Options): ScanBudget {
+function changed(before: ScanBudget, options: Options): ScanBudget {
+  const { set = [], exclude, protocols, hours, localAddresses, multicast } = options
   const budget = structuredClone(before)
   for (const text of set) setLimit(budget, text)
   if (exclude !== undefined) {
@@ -88,6 +96,8 @@ function changed(before: ScanBudget, { set = [], exclude, protocols, hours, loca
   else if (protocols !== undefined) budget.protocols = listOf(protocols)
   if (localAddresses === 'refuse') delete budget.localAddresses
   else if (localAddresses === 'allow') budget.localAddresses = true
+  if (multicast === 'default') delete budget.multicast
+  else if (multicast !== undefined) budget.multicast = multicast === 'allow'
   if (hours === 'all') delete budget.hours
   else if (hours !== undefined) budget.hours = listOf(hours).map(spanOf)
   return budget

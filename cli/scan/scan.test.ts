@@ -219,6 +219,7 @@ describe('millwright scan', () => {
     assert.deepEqual(devices, [])
     assert.deepEqual(receipt.budget.excludedAddresses, ['127.0.61.4', '127.0.61.1'])
     assert.equal(receipt.budget.perDevice.requestsPerSecond, 3)
+    assert.equal(receipt.budget.multicast, false)
     assert.deepEqual(receipt.devices.map((one) => 'address' in one && one.address).toSorted(), [
       '127.0.61.2',
       '127.0.61.3',

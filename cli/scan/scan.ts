@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { inventory } from '@millwright/api/inventory/inventory.ts'
 import type { PacketCounts } from '@millwright/api/receipt.ts'
-import { defaultBudget, type ScanBudget, type TrafficLimits } from '@millwright/api/scan-budget.ts'
+import { allowsGroups, defaultBudget, type ScanBudget, type TrafficLimits } from '@millwright/api/scan-budget.ts'
 import { plannedFunctions } from '@millwright/api/sent-function.ts'
 import type { LocalError, LocalFinding, LocalOption, LocalScan } from '@millwright/gateway/local-scan/local-scan.ts'
 import type { Parameter } from '@millwright/link-sdk/manifest.ts'
@@ -31,6 +31,7 @@ type Options = ConnectionOptions & {
   option?: string[]
   credentials?: string
   rate?: number
+  multicast?: 'allow' | 'deny'
   dryRun?: boolean
   save?: boolean
 }
@@ -53,6 +54,12 @@ export function addCommands(scan: Command, terminal: Terminal): void {
         wholeNumber(1, 1_000),
         defaultBudget.perDevice.requestsPerSecond,
       )
+      .addOption(
+        new Option(
+          '--multicast <rule>',
+          'multicast and broadcast packets, which all devices of a segment receive (default: allow without --exclude)',
+        ).choices(['allow', 'deny']),
+      )
       .option('--dry-run', 'print what would be sent, and send nothing')
       .option('--save', 'save the devices to the platform that you are signed in to')
       .addOption(new Option('--json', 'print one JSON document').conflicts('ndjson'))
@@ -68,7 +75,7 @@ together never exceed --rate for a device. Ctrl-C stops the scan: nothing is sen
 The receipt at the end lists what was sent. It is not signed: only a gateway signs receipts.
 
 If a gateway has its home on this machine (MILLWRIGHT_GATEWAY_HOME, or the folder gateway in MILLWRIGHT_HOME), the
-limits, hours, protocols and excluded addresses of its budget also apply to the scan.
+limits, hours, protocols and excluded addresses of its budget, and its rule for multicast, also apply to the scan.
 
 With --ndjson, each device has an id. A line with the id of an earlier line replaces that line. A line with "mergedInto"
 means that its id is the same device as the id in "mergedInto". Lines with "error" and the line with "receipt" follow at
@@ -103,7 +110,7 @@ async function run(terminal: Terminal, ranges: readonly string[], options: Optio
   for (const text of [...ranges, ...excluded]) requireRange(text)
   countAddresses(ranges, excluded)
   const linkOptions = await readOptions(options.option ?? [], links)
-  const budget = await budgetFor(terminal, options.rate ?? defaultBudget.perDevice.requestsPerSecond, excluded)
+  const budget = await budgetFor(terminal, options, excluded)
   if (options.dryRun) return printPlan(terminal, { links, linkOptions, ranges, budget, options })
   const credentials = await readCredentials(terminal, options.credentials, { links, known: networkLinks })
   // Signs in before the scan, so that a scan is not lost because of a missing sign-in.
@@ -149,12 +156,14 @@ function linksNamed(names: string | undefined): BuiltInLink[] {
 }
 
 /** Returns the budget of the scan. The budget of a gateway on this machine also applies. */
-async function budgetFor(terminal: Terminal, rate: number, excluded: readonly string[]): Promise<ScanBudget> {
+async function budgetFor(terminal: Terminal, options: Options, excluded: readonly string[]): Promise<ScanBudget> {
+  const { rate = defaultBudget.perDevice.requestsPerSecond, multicast } = options
   const rates = { datagramsPerSecond: rate, connectionsPerSecond: rate, requestsPerSecond: rate }
   const own = {
     ...defaultBudget,
     perDevice: { ...defaultBudget.perDevice, ...rates },
     excludedAddresses: [...excluded],
+    ...(multicast === undefined ? {} : { multicast: multicast === 'allow' }),
     // The person at the machine can scan the machine itself.
     localAddresses: true,
   }
@@ -171,6 +180,7 @@ async function budgetFor(terminal: Terminal, rate: number, excluded: readonly st
     perDevice: lower(own.perDevice, gateway.perDevice),
     perGateway: lower(own.perGateway, gateway.perGateway),
     excludedAddresses: [...new Set([...own.excludedAddresses, ...gateway.excludedAddresses])],
+    multicast: allowsGroups(own) && allowsGroups(gateway),
     localAddresses: true,
   }
 }

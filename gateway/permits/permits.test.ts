@@ -95,10 +95,10 @@ async function permitServer(options: Parameters<typeof permitService>[0]) {
     server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (_, bound) => resolve(bound)),
   )
   const address = `127.0.0.1:${port}`
-  const open = (instance: string, token?: string) => {
+  const open = (instance: string, token?: string, scan?: string) => {
     const manifest = { id: 'a', name: 'a', vendor: 'a', version: '1.0.0', sends }
     const source = openPermitSource({ manifest, registry: address, instance, token })
-    return source.forCall({ signal: new AbortController().signal })
+    return source.forCall({ signal: new AbortController().signal, ...(scan === undefined ? {} : { scan }) })
   }
   return { address, open, [Symbol.asyncDispose]: async () => server.forceShutdown() }
 }
@@ -407,6 +407,35 @@ describe('permits', () => {
     await take('built-in', { token: 'secret', scan: scan.id })
     await assert.rejects(take('other', { scan: scan.id }), /The scan has ended/)
     assert.deepEqual(scan.traffic.totals, { 'knock Knock': 1 })
+    await registry.close()
+  })
+
+  test('a link gets permits for groups until the budget excludes an address, and the receipt counts the group', async () => {
+    const registry = await Registry.open({ file: join(temporaryFolder(), 'registry.json'), log })
+    const file = join(temporaryFolder(), 'budget.json')
+    using issued = await GatewayPermits.open(file)
+    await using server = await permitServer({ permits: issued, registry, links: [] })
+    const scan = await issued.startScan()
+    using call = server.open('one', undefined, scan.id)
+    const take = (address: string) =>
+      call.take({ address, protocol: 'knock', operation: 'Knock', kind: 'datagram' as const })
+    await take('224.0.0.251')
+    await take('01:0e:cf:00:00:00')
+    const isExcluded = () => {
+      writeFileSync(file, JSON.stringify({ excludedAddresses: ['10.0.0.7'] }))
+      return issued.budget.excludedAddresses.length > 0
+    }
+    await until(isExcluded, 100)
+    await assert.rejects(take('224.0.0.251'), { reason: 'excluded', message: /also excluded ones/ })
+    const isAllowed = () => {
+      writeFileSync(file, JSON.stringify({ excludedAddresses: ['10.0.0.7'], multicast: true }))
+      return issued.budget.multicast === true
+    }
+    await until(isAllowed, 100)
+    await take('224.0.0.251')
+    assert.deepEqual([...scan.traffic.addresses.keys()], ['224.0.0.251', '01:0e:cf:00:00:00'])
+    assert.equal(scan.traffic.addresses.get('224.0.0.251')?.packets['knock Knock'], 2)
+    assert.deepEqual(scan.traffic.refused, { excluded: 1 })
     await registry.close()
   })
 

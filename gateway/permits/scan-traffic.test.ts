@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { addressOfNumber } from '@millwright/api/ip-range.ts'
-import { receiptLimits } from '@millwright/api/receipt.ts'
+import { receiptLimits, UnsignedReceipt } from '@millwright/api/receipt.ts'
 import { defaultBudget } from '@millwright/api/scan-budget.ts'
+import Value from 'typebox/value'
 import { trafficFields } from './scan-receipt.ts'
 import { ScanTraffic } from './scan-traffic.ts'
 
@@ -16,6 +17,21 @@ test('a receipt counts the classes above its limit as one class', () => {
   assert.equal(Object.keys(totals).length, receiptLimits.classes)
   assert.deepEqual([totals['knock Function62'], totals['knock Function63'], totals.other], [2, undefined, 130])
   for (const { packets } of devices) assert.equal(Object.keys(packets).length, receiptLimits.classes)
+})
+
+test('a receipt shows the address of a group, and counts groups above its limit of entries', () => {
+  const traffic = new ScanTraffic()
+  const at = new Date()
+  const add = (address: string) => traffic.add({ address, protocol: 'x', operation: 'Find', kind: 'datagram' }, at)
+  for (const address of ['224.0.0.251', '01:0e:cf:00:00:00', '10.0.0.255']) add(address)
+  assert.deepEqual([...traffic.addresses.keys()], ['224.0.0.251', '01:0e:cf:00:00:00', '10.0.0.255'])
+  for (let host = 0; host < receiptLimits.entries; host += 1) add(addressOfNumber(11 * 2 ** 24 + host))
+  add('01:80:c2:00:00:0e')
+  const budgets = [{ from: at, budget: { ...defaultBudget, multicast: true } }]
+  const fields = trafficFields({ state: 'finished', budgets, traffic, endedAt: at })
+  assert.ok(Value.Check(UnsignedReceipt, { ...fields, jobId: crypto.randomUUID(), links: ['x'], unsigned: true }))
+  const others = fields.devices.find((one) => 'network' in one && one.network === '0.0.0.0/0')
+  assert.deepEqual(others?.packets, { 'x Find': 1 })
 })
 
 test('the receipt of a scan with many addresses is within its limits, and counts every permit', () => {

@@ -76,7 +76,8 @@ export class ScanTraffic {
   }
 }
 
-/** Returns the /24 network of an address. Permits are given only for IPv4 addresses. */
+/** Returns the /24 network of an IPv4 address. Ethernet groups belong to no network. */
 function networkOf(address: string): string {
+  if (numberOfAddress(address) === undefined) return otherNetworks
   return `${address.slice(0, address.lastIndexOf('.'))}.0/24`
 }

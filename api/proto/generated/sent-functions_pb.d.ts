@@ -67,7 +67,7 @@ export declare type SentFunction = Message<"millwright.safety.sentfunctions.v1.S
   code: string;
 
   /**
-   * udp, tcp or icmp.
+   * udp, tcp, icmp or ethernet. A function over ethernet has no ports.
    *
    * @generated from field: string transport = 4;
    */

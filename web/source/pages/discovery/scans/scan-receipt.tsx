@@ -111,6 +111,10 @@ function ReceiptDetails({ answer: { data: receipt, meta }, onSelect }: ReceiptDe
     { name: text.protocols, value: shown.protocols?.join(', ') },
     { name: text.hours, value: shown.hours?.map((span) => text.until(span.from, span.to)).join(', ') },
     { name: text.excludedAddresses, value: shown.excludedAddresses.join(', ') },
+    {
+      name: text.multicast,
+      value: shown.multicast === undefined ? undefined : shown.multicast ? text.multicastAllowed : text.multicastDenied,
+    },
   ]
   const limitsOf = ({ datagramsPerSecond, connectionsPerSecond, requestsPerSecond, connections }: TrafficLimits) => {
     const [datagrams = '', opened = '', requests = '', open = ''] = [
