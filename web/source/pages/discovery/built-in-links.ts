@@ -142,6 +142,43 @@ const links: Readonly<Record<string, LinkTexts>> = {
       parallel: ['Parallel addresses', 'Parallele Adressen', 'Gleichzeitig durchsuchte Adressen: 1 bis 256'],
     },
   },
+  s7: {
+    title: 'S7',
+    descriptions: {
+      en: 'Finds SIMATIC S7 controllers and compatible controllers, and the modules in their rack.',
+      de: 'Findet SIMATIC-S7-Steuerungen und kompatible Steuerungen mit den Baugruppen in ihrem Rack.',
+    },
+    parameters: {
+      ports: ['TCP ports', 'TCP-Ports', 'TCP-Ports, etwa 102 oder 102,1102-1104'],
+      rack: ['Rack', 'Rack', 'Rack der CPU und der Baugruppen: 0 bis 7'],
+      slots: [
+        'CPU slots',
+        'Steckplätze der CPU',
+        'Steckplätze der CPU, die bis zur ersten Antwort versucht werden: 0 bis 31. S7-1200 und S7-1500: 1, S7-300: 2, S7-400: oft 3',
+      ],
+      module_slots: [
+        'Module slots',
+        'Steckplätze der Baugruppen',
+        'Steckplätze weiterer Baugruppen im Rack, die alle abgefragt werden, etwa 4-11. Leer: keine',
+      ],
+      connection_type: [
+        'Connection type',
+        'Verbindungstyp',
+        'Verbindungsressource der Steuerung, die belegt wird: pg, op oder basic',
+      ],
+      timeout_ms: [
+        'Timeout (ms)',
+        'Zeitlimit (ms)',
+        'Längste Zeit für Verbindung und Antwort: 50 bis 30000 Millisekunden. Neuer Verbindungsversuch alle 900 Millisekunden',
+      ],
+      device_seconds: [
+        'Time per device (s)',
+        'Zeit je Gerät (s)',
+        'Längste Lesezeit je Gerät ab der Verbindung: 1 bis 3600 Sekunden',
+      ],
+      parallel: ['Parallel addresses', 'Parallele Adressen', 'Gleichzeitig durchsuchte Adressen: 1 bis 256'],
+    },
+  },
   plant: {
     title: 'Plant',
     descriptions: {

@@ -1,0 +1,98 @@
+import type { Asset } from '@millwright/link-sdk/device-identifiers.ts'
+import {
+  type DeviceFacts,
+  deviceAsset,
+  isIdentified,
+  macIdentifier,
+} from '@millwright/link-sdk/network/device-asset.ts'
+import type { Module } from './host.ts'
+import type { Nameplate } from './system-status-list.ts'
+
+/** The manufacturers by the number in their CPUs, which PROFIBUS & PROFINET International assigns. */
+const manufacturers: Readonly<Record<number, string>> = { 42: 'Siemens', 555: 'VIPA' }
+
+/** The start of the order numbers of Siemens for automation products. */
+const siemensOrderNumber = /^6(ES|GK|AG|AU|AV|DD|DL|FC|SL)\d/
+
+/** `ControllerPlace` is where the link found a controller. */
+export type ControllerPlace = { ipAddress: string; macAddress: string | undefined }
+
+/** Returns the facts about the CPU of a controller, which has the IP address. */
+export function factsOf({ nameplate }: Module, { ipAddress, macAddress }: ControllerPlace): DeviceFacts {
+  const port = macAddress === undefined ? [] : [{ name: 'ethernet', macAddress, ipAddress }]
+  const location = locationsOf(nameplate)
+  return {
+    ...productOf(nameplate),
+    macAddress,
+    interfaces: port,
+    ...(location.length === 0 ? {} : { more: { location } }),
+  }
+}
+
+/**
+ * Returns the asset of a module in the rack of a controller, with the facts about the controller. A module without a serial
+ * number is identified by the MAC address of the controller and its slot. Returns undefined if nothing identifies it.
+ */
+export function moduleAsset({ rack, slot, nameplate }: Module, controller: DeviceFacts): Asset | undefined {
+  const product = productOf(nameplate)
+  const { macAddress } = controller
+  const isSerial = isIdentified(product)
+  if (!isSerial && macAddress === undefined) return undefined
+  const place = { location_type: 'MountingLocation', station_number: rack, slot_number: slot }
+  const relation = {
+    predicate: 'is_module_of',
+    relational_role_of_related_asset: 'object',
+    related_asset: { asset_identifiers: deviceAsset(controller).asset_identifiers },
+  }
+  const more: Asset = { location: [place, ...locationsOf(nameplate)], asset_relations: [relation] }
+  if (isSerial || macAddress === undefined) return deviceAsset({ ...product, more })
+  const identifier = {
+    asset_identifier_type: 'ParentRelativeIdentifier',
+    parent_identifier: macIdentifier(macAddress),
+    slot,
+    subslot: 0,
+  }
+  return deviceAsset({ ...product, more: { ...more, asset_identifiers: [identifier] } })
+}
+
+function productOf(nameplate: Nameplate): DeviceFacts {
+  const { moduleName, plcName, moduleType, hardwareVersion, firmwareVersion } = nameplate
+  const manufacturer = manufacturerOf(nameplate)
+  const isUnknown = manufacturer === undefined && nameplate.manufacturerId !== undefined && nameplate.manufacturerId > 0
+  return {
+    name: moduleName ?? plcName ?? moduleType ?? nameplate.orderNumber,
+    description: isUnknown ? `Vendor ${nameplate.manufacturerId}` : undefined,
+    manufacturer,
+    product: moduleType,
+    orderNumber: orderNumberOf(nameplate),
+    serialNumber: serialNumberOf(nameplate.serialNumber),
+    hardwareVersion,
+    firmwareVersion,
+  }
+}
+
+/** Returns the manufacturer by its number. Modules without a number are identified by their copyright or order number. */
+function manufacturerOf({ manufacturerId = 0, copyright = '', orderNumber = '' }: Nameplate): string | undefined {
+  if (manufacturerId > 0) return manufacturers[manufacturerId]
+  return /siemens/i.test(copyright) || siemensOrderNumber.test(orderNumber) ? 'Siemens' : undefined
+}
+
+/** Returns the order number with the space after its first four characters, as SNMP and OPC UA report it. */
+function orderNumberOf({ orderNumber }: Nameplate): string | undefined {
+  if (orderNumber === undefined || !siemensOrderNumber.test(orderNumber)) return orderNumber
+  return `${orderNumber.slice(0, 4)} ${orderNumber.slice(4).trim()}`
+}
+
+/** Returns the serial number without the letter S and a space before it, which are its data identifier on labels. */
+function serialNumberOf(text: string | undefined): string | undefined {
+  return text?.replace(/^S (?=\S{6})/, '')
+}
+
+function locationsOf({ plantIdentification, locationIdentification }: Nameplate): Asset[] {
+  return [
+    ...(plantIdentification === undefined ? [] : [{ location_type: 'Akz', plant_designation: plantIdentification }]),
+    ...(locationIdentification === undefined
+      ? []
+      : [{ location_type: 'Okz', location_identifier: locationIdentification }]),
+  ]
+}
