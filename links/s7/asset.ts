@@ -8,8 +8,8 @@ import {
 import type { Module } from './host.ts'
 import type { Nameplate } from './system-status-list.ts'
 
-/** The manufacturers by the number in their CPUs, which PROFIBUS & PROFINET International assigns. */
-const manufacturers: Readonly<Record<number, string>> = { 42: 'Siemens', 555: 'VIPA' }
+/** The number of Siemens, which PROFIBUS & PROFINET International assigns. */
+const siemensId = 42
 
 /** The start of the order numbers of Siemens for automation products. */
 const siemensOrderNumber = /^6(ES|GK|AG|AU|AV|DD|DL|FC|SL)\d/
@@ -71,9 +71,13 @@ function productOf(nameplate: Nameplate): DeviceFacts {
   }
 }
 
-/** Returns the manufacturer by its number. Modules without a number are identified by their copyright or order number. */
+/**
+ * Returns the manufacturer by its number, copyright or order number. Controllers of VIPA have their manufacturer in the order
+ * number.
+ */
 function manufacturerOf({ manufacturerId = 0, copyright = '', orderNumber = '' }: Nameplate): string | undefined {
-  if (manufacturerId > 0) return manufacturers[manufacturerId]
+  if (/^VIPA\b/.test(orderNumber)) return 'VIPA'
+  if (manufacturerId > 0) return manufacturerId === siemensId ? 'Siemens' : undefined
   return /siemens/i.test(copyright) || siemensOrderNumber.test(orderNumber) ? 'Siemens' : undefined
 }
 

@@ -206,6 +206,20 @@ describe('a hostile controller', () => {
     )
   })
 
+  test('that refuses or ends S7 communication after the connection is an error in plain words', async () => {
+    const refusal = hex('0300 0013 02 f0 80 32 02 0000 0001 0000 0000 8104')
+    const disconnection = hex('0300 000b 06 80 0001 0009 80')
+    const texts: [Buffer, RegExp][] = [
+      [refusal, /refuses S7 communication with the error 0x8104/],
+      [disconnection, /ends the connection without an answer/],
+      [hex('0300 0013 02 f0 80 32 03 0000 0001 0000 0000 0000'), /answer to setup communication is wrong/],
+    ]
+    for (const [packet, text] of texts) {
+      await using server = await startAnswering((count) => (count === 0 ? confirm : packet))
+      assert.match(errorsIn(await scan(server.port))[0]?.message ?? '', text)
+    }
+  })
+
   test('that continues a list without end receives a limited number of requests', async () => {
     let requests = 0
     await using server = await startAnswering((count, request) => {

@@ -160,6 +160,18 @@ describe('an S7 controller', () => {
     assert.deepEqual(assets[0]?.asset_identifiers, [serial('CPU 315-2 PN/DP', 'C-X4U421302009'), mac])
   })
 
+  test('has readable names, whether they are encoded in UTF-8 or Latin-1, and also if the bytes after them are not zero', async () => {
+    const nameOf = async (name: string) => {
+      const components = { ...cpu315.components, '2': name }
+      return (await scanDevice({ modules: { '0/2': { ...cpu315, components } } })).assets[0]?.name
+    }
+    const encoded = (encoding: BufferEncoding) => `hex:${Buffer.from('Förderer 2\0old', encoding).toString('hex')}`
+    assert.equal(await nameOf(encoded('utf8')), 'Förderer 2')
+    assert.equal(await nameOf(encoded('latin1')), 'Förderer 2')
+    assert.equal(await nameOf('  Line\t4\u0007 '), 'Line 4')
+    assert.equal(await nameOf(''), 'SIMATIC 300 Station')
+  })
+
   test('without identification is reported with its MAC address', async () => {
     const { assets } = await scanDevice({ modules: { '0/1': {} } })
     assert.equal(assets.length, 1)
@@ -183,7 +195,7 @@ describe('an S7 controller', () => {
       const product = JSON.parse(JSON.stringify(assets[0]?.product_instance_information)).manufacturer_product
       return [product.manufacturer.name, assets[0]?.description]
     }
-    assert.deepEqual(await made('022b0000', 'VIPA 315-4NE12'), ['VIPA', undefined])
+    assert.deepEqual(await made('03e70000', 'VIPA 315-4NE12'), ['VIPA', undefined])
     assert.deepEqual(await made('03e70000', 'X-315'), [undefined, 'Vendor 999'])
     assert.deepEqual(await made('00000000', '6ES7 315-2EH14-0AB0'), ['Siemens', undefined])
     assert.deepEqual(await made('00000000', 'X-315'), [undefined, undefined])

@@ -135,13 +135,9 @@ const operatingModes: Readonly<Record<number, string>> = {
   3: 'stop',
   4: 'stop',
   5: 'startup',
-  6: 'startup',
   7: 'startup',
   8: 'run',
-  9: 'run',
   10: 'hold',
-  11: 'link-up',
-  12: 'update',
   13: 'defective',
 }
 
