@@ -49,6 +49,7 @@ export const modules: Readonly<Record<string, Module>> = {
       'cloud/services/inventory',
       'cloud/services/inventory-v1',
       'cloud/services/jobs',
+      'cloud/services/monitoring',
       'cloud/services/onboarding',
       'cloud/services/remote-access',
       'cloud/services/updates',
@@ -101,6 +102,10 @@ export const modules: Readonly<Record<string, Module>> = {
     mayImport: ['api', 'cloud/platform'],
   },
   'cloud/services/jobs': { purpose: 'The list of all jobs', mayImport: ['api', 'cloud/platform'] },
+  'cloud/services/monitoring': {
+    purpose: 'Monitoring of devices: reachability, firmware and chosen properties, once or by schedule',
+    mayImport: ['api', 'cloud/platform'],
+  },
   'cloud/services/onboarding': {
     purpose: 'Onboarding and revocation of gateways',
     mayImport: ['api', 'cloud/platform'],

@@ -7,6 +7,7 @@ export const builtInWorkflowNames = [
   'file-export',
   'file-import',
   'link-inventory',
+  'monitoring',
   'remote-access',
   'update-campaign',
 ] as const

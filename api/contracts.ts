@@ -12,6 +12,7 @@ import { imports } from './imports.ts'
 import { inventory } from './inventory/inventory.ts'
 import { inventoryV1 } from './inventory-v1.ts'
 import { jobs } from './jobs.ts'
+import { monitoring } from './monitoring.ts'
 import { onboarding } from './onboarding.ts'
 import { type Permission, permissionNames, permissions } from './permission.ts'
 import { type ProblemCode, problemCodes } from './problem.ts'
@@ -33,6 +34,7 @@ export const contracts = {
   credentials,
   workflows,
   jobs,
+  monitoring,
   hierarchy,
   exports,
   imports,

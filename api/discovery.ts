@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { contract, empty } from './contract.ts'
-import { closed, data, page, pageQuery, Timestamp, Uuid } from './envelope.ts'
+import { closed, data, describedPattern, page, pageQuery, Timestamp, Uuid } from './envelope.ts'
 import {
   CredentialUse,
   DeviceAddresses,
@@ -46,13 +46,18 @@ const Schedule = closed({
 const filters = Type.Array(DiscoveryFilter, { maxItems: discoveryLimits.filters })
 const options = Type.Array(DiscoveryOption, { maxItems: discoveryLimits.filters })
 
+const discoveryJobType = describedPattern(
+  '^DISCOVERY$',
+  'must be DISCOVERY. To monitor devices, use POST /monitoring/v1/monitorings',
+)
+
 const NewDiscovery = closed({
   assetLinkId: Type.String({ minLength: 1, maxLength: 256, description: 'The app instance id of the link' }),
   deviceClass: Type.Optional(
     Type.String({ maxLength: 256, description: 'Ignored: a discovery has the device class that its link reports' }),
   ),
   scanMode: Type.Optional(Type.Literal('FULL')),
-  jobType: Type.Optional(Type.Literal('DISCOVERY')),
+  jobType: Type.Optional(Type.Unsafe<'DISCOVERY'>(Type.String({ pattern: discoveryJobType }))),
   discoveryFilters: Type.Optional(filters),
   discoveryOptions: Type.Optional(options),
   schedule: Type.Optional(Schedule),

@@ -94,6 +94,7 @@ export const problemCodes = {
   too_many_artefacts: { status: 409, title: 'Too many artefacts' },
   too_many_campaigns: { status: 409, title: 'Too many open campaigns' },
   too_many_windows: { status: 409, title: 'Too many maintenance windows' },
+  too_many_monitorings: { status: 409, title: 'Too many monitorings' },
   too_many_subscriptions: { status: 409, title: 'Too many webhooks and MQTT publishers' },
   too_many_relations: { status: 409, title: 'Too many relations' },
   gateway_offline: { status: 409, title: 'Gateway not connected' },

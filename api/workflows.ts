@@ -161,7 +161,7 @@ export const workflows = contract({
       path: '/jobs',
       summary: 'Create a job for a client',
       description:
-        'Only the platform creates jobs of the workflows `discovery`, `device-info`, `link-inventory`, `artefact-update`, `artefact-retrieval`, `file-import` and `file-export`. Use the APIs for discoveries, updates, imports and exports.',
+        'Only the platform creates jobs of the workflows `discovery`, `device-info`, `link-inventory`, `monitoring`, `artefact-update`, `artefact-retrieval`, `file-import` and `file-export`. Use the APIs for discoveries, monitorings, updates, imports and exports.',
       access: 'glb_workflow_manage',
       body: closed({
         clientId,

@@ -12,6 +12,7 @@ import { importsService } from './imports/service.ts'
 import { inventoryService } from './inventory/service.ts'
 import { inventoryV1Service } from './inventory-v1/service.ts'
 import { jobsService } from './jobs/service.ts'
+import { monitoringService } from './monitoring/service.ts'
 import { onboardingService } from './onboarding/service.ts'
 import { remoteAccessService } from './remote-access/service.ts'
 import { updatesService } from './updates/service.ts'
@@ -31,6 +32,7 @@ export const services: readonly Service[] = [
   credentialsService,
   workflowsService,
   jobsService,
+  monitoringService,
   hierarchyService,
   exportsService,
   importsService,

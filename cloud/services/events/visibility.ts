@@ -31,6 +31,7 @@ const rules: Readonly<Record<string, Rule>> = {
   imports: anyOf('glb_file_import', 'glb_audit_read'),
   discovery: anyOf('glb_jobs_read', 'glb_audit_read'),
   onboarding: anyOf('glb_jobs_read', 'glb_audit_read'),
+  monitoring: anyOf('glb_jobs_read', 'glb_audit_read'),
   updates: anyOf('glb_jobs_read', 'glb_audit_read'),
   'remote-access': inGroupOfSession('remote_access_connect', 'remote_access_approve'),
 }

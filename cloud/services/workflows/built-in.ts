@@ -140,6 +140,7 @@ const all: Readonly<Record<BuiltInWorkflowName, Workflow>> = {
   'file-export': platformJob('file-export', 'An export of data to a file'),
   'file-import': platformJob('file-import', 'An import of assets from a file'),
   'link-inventory': gatewayRequest('link-inventory', 'A change of the built-in links that a gateway runs'),
+  monitoring: gatewayRequest('monitoring', 'A check of devices through one gateway, as part of a monitoring run'),
   'remote-access': remoteAccess,
   'update-campaign': platformJob(
     'update-campaign',
@@ -162,6 +163,7 @@ const platformJobs: ReadonlyMap<string, string> = new Map<BuiltInWorkflowName, s
   ['file-export', 'POST /exports/v1/files'],
   ['file-import', 'POST /imports/v1/files'],
   ['link-inventory', 'PUT /discovery/v1/gateways/{gatewayId}/links/{name}'],
+  ['monitoring', 'POST /monitoring/v1/monitorings'],
   ['remote-access', 'POST /remote-access/v1/sessions'],
   ['update-campaign', 'POST /updates/v1/campaigns'],
 ])

@@ -95,6 +95,7 @@ const german: Readonly<Record<ProblemCode, string>> = {
   too_many_artefacts: 'Zu viele Artefakte',
   too_many_campaigns: 'Zu viele offene Kampagnen',
   too_many_windows: 'Zu viele Wartungsfenster',
+  too_many_monitorings: 'Zu viele Überwachungen',
   too_many_relations: 'Zu viele Beziehungen',
   too_many_subscriptions: 'Zu viele Webhooks und MQTT-Publisher',
   gateway_offline: 'Gateway nicht verbunden',

@@ -10,7 +10,7 @@ export const typeGroups = {
   duplicates: ['inventory.duplicate.'],
   model: ['inventory.custom-property.', 'inventory.schema.', 'inventory.settings.'],
   hierarchies: ['hierarchy.'],
-  discovery: ['discovery.'],
+  discovery: ['discovery.', 'monitoring.'],
   gateways: ['onboarding.'],
   jobs: ['workflows.'],
   files: ['imports.', 'exports.'],

@@ -1,0 +1,64 @@
+import { inventory } from '@millwright/api/inventory/inventory.ts'
+import { type Availability, type monitoring, monitoringLimits } from '@millwright/api/monitoring.ts'
+import type { Caller } from '../../platform/access/caller.ts'
+import { readableAssets, readsAllAssets } from '../../platform/asset-visibility.ts'
+import type { Context, Handlers } from '../../platform/service.ts'
+import { availabilityOf } from './availability.ts'
+import { listStates } from './availability-store.ts'
+import { findMonitorings } from './monitoring-store.ts'
+import { showResults } from './monitoring-view.ts'
+import { requireMonitoring } from './monitorings.ts'
+import { assetsOf, listResults, resultsOfAsset } from './result-store.ts'
+
+type Operations = 'listMonitoringResults' | 'readAvailability'
+
+const dayMs = 86_400_000
+
+/** The operations that read results. */
+export function resultHandlers(context: Context): Pick<Handlers<typeof monitoring>, Operations> {
+  const { database } = context
+  return {
+    async listMonitoringResults({ params: { id }, query: { limit = 50, offset = 0, state, changed } }, caller) {
+      await requireMonitoring(context, caller, id)
+      const assetIds = await readableOf(context, caller, id)
+      const { rows, total } = await database.read(caller, (handle) =>
+        listResults(handle, { monitoringId: id, state, changed, assetIds, limit, offset }),
+      )
+      const shown = await showResults(context, caller, rows)
+      const data = shown.map(({ row: { assetId, assetName }, result }) => ({
+        assetId,
+        ...(assetName === null ? {} : { assetName }),
+        ...result,
+      }))
+      return { data, meta: { totalElements: total, elements: data.length, offset } }
+    },
+
+    async readAvailability({ params: { id }, query: { days = 30 } }, caller) {
+      await context.peers(inventory, caller).readAsset({ params: { id }, query: { fields: 'id' } })
+      const to = new Date()
+      const from = new Date(to.getTime() - days * dayMs)
+      const { states, results, monitorings } = await database.read(caller, async (handle) => {
+        const rows = await resultsOfAsset(handle, id)
+        const ids = rows.map(({ monitoringId }) => monitoringId)
+        return {
+          states: await listStates(handle, id, from.toISOString(), monitoringLimits.changes),
+          results: rows,
+          monitorings: await findMonitorings(handle, ids),
+        }
+      })
+      const shown = await showResults(context, caller, results)
+      const ofMonitorings = monitorings.flatMap((row): Availability['results'] => {
+        const own = shown.find((one) => one.row.monitoringId === row.id)
+        return own === undefined ? [] : [{ monitoringId: row.id, monitoringName: row.name, ...own.result }]
+      })
+      return { data: { ...availabilityOf(states, { from, to }), results: ofMonitorings } }
+    },
+  }
+}
+
+/** Returns the assets of a monitoring that the caller can read. Returns undefined if the caller can read all assets. */
+async function readableOf(context: Context, caller: Caller, id: string): Promise<string[] | undefined> {
+  if (readsAllAssets(caller)) return undefined
+  const ids = await context.database.read(caller, (handle) => assetsOf(handle, [id]))
+  return [...(await readableAssets(context, caller, ids))]
+}
