@@ -6,7 +6,7 @@ import { closed, Uuid } from './envelope.ts'
 export const monitoringLimits = {
   /** The maximum number of monitorings of a tenant. */
   monitorings: 100,
-  /** The maximum number of assets that a monitoring can name one by one. */
+  /** The maximum number of assets in the list of a monitoring. */
   assetIds: 1_000,
   /** The maximum number of assets that one run monitors. */
   targets: 20_000,

@@ -60,7 +60,7 @@ const endOfAssetsStatement = statement(
      and not exists (select from monitoring_results t where t.tenant_id = $1 and t.asset_id = a.asset_id)`,
 )
 
-/** Ends the current state of those of the assets that no monitoring checks any more. */
+/** Ends the current state of those of the assets that no monitoring checks. */
 export async function endStates(tx: Transaction, assetIds: readonly string[], now: string): Promise<void> {
   if (assetIds.length > 0) await tx.run(endOfAssetsStatement, arrayOf('uuid', assetIds), now)
 }

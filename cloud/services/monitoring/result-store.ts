@@ -30,11 +30,13 @@ export type ResultRow = {
   reportDigest: string | null
 }
 
-const columns = `t.monitoring_id as "monitoringId", t.asset_id as "assetId", t.asset_name as "assetName",
-  t.run_id as "runId", t.is_pending as "isPending", t.gateway_id as "gatewayId", t.routes, t.state, t.since_at as "sinceAt",
-  t.checked_at as "checkedAt", t.is_changed as "isChanged", t.message, t.firmware_version as "firmwareVersion",
-  t.property_values as values, t.checked_gateway_id as "checkedGatewayId", t.asset_link_id as "assetLinkId",
+const targetColumns = `t.monitoring_id as "monitoringId", t.asset_id as "assetId", t.asset_name as "assetName",
+  t.run_id as "runId", t.is_pending as "isPending", t.gateway_id as "gatewayId", t.routes`
+const stateColumns = `t.state, t.since_at as "sinceAt", t.checked_at as "checkedAt", t.is_changed as "isChanged", t.message,
+  t.firmware_version as "firmwareVersion", t.property_values as values`
+const sourceColumns = `t.checked_gateway_id as "checkedGatewayId", t.asset_link_id as "assetLinkId",
   t.instance_id as "instanceId", t.report_digest as "reportDigest"`
+const columns = `${targetColumns}, ${stateColumns}, ${sourceColumns}`
 
 /** The order of results: unreachable assets first, then changed ones, then the others. */
 export function rankOf({ state, isChanged }: Pick<ResultRow, 'state' | 'isChanged'>): number {
