@@ -29,16 +29,28 @@ export function factsOf({ nameplate }: Module, { ipAddress, macAddress }: Contro
   }
 }
 
+/** The number of slots of a rack in the position of a module, as in the address (TSAP) of the module. */
+const slotsPerRack = 32
+
+function positionOf({ rack, slot }: { rack: number; slot: number }): number {
+  return rack * slotsPerRack + slot
+}
+
+/** Returns the rack and slot of the position in the identifier of a module. */
+export function placeAt(position: number): { rack: number; slot: number } {
+  return { rack: Math.floor(position / slotsPerRack), slot: position % slotsPerRack }
+}
+
 /**
  * Returns the asset of a module in the rack of a controller, with the facts about the controller. A module without a serial
- * number is identified by the MAC address of the controller and its slot. Returns undefined if nothing identifies it.
+ * number is identified by the MAC address of the controller, its rack and its slot. Returns undefined if nothing identifies it.
  */
 export function moduleAsset({ rack, slot, nameplate }: Module, controller: DeviceFacts): Asset | undefined {
   const product = productOf(nameplate)
   const { macAddress } = controller
   const isSerial = isIdentified(product)
   if (!isSerial && macAddress === undefined) return undefined
-  const place = { location_type: 'MountingLocation', station_number: rack, slot_number: slot }
+  const place = { location_type: 'MountingLocation', slot_name: `Rack ${rack}, slot ${slot}`, slot_number: slot }
   const relation = {
     predicate: 'is_module_of',
     relational_role_of_related_asset: 'object',
@@ -49,7 +61,7 @@ export function moduleAsset({ rack, slot, nameplate }: Module, controller: Devic
   const identifier = {
     asset_identifier_type: 'ParentRelativeIdentifier',
     parent_identifier: macIdentifier(macAddress),
-    slot,
+    slot: positionOf({ rack, slot }),
     subslot: 0,
   }
   return deviceAsset({ ...product, more: { ...more, asset_identifiers: [identifier] } })

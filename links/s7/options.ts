@@ -17,8 +17,8 @@ export type ScanOptions = {
   localAddress: string | undefined
 }
 
-/** The highest rack and slot that the address of a module (TSAP) can contain. */
-export const highest = { rack: 7, slot: 31 } as const
+/** The highest rack and slot that the address of a module (TSAP) can contain, and the highest value of both together. */
+export const highest = { rack: 7, slot: 31, position: 255 } as const
 
 export function scanOptionsOf(options: Options): ScanOptions {
   const slots = slotsOf(options, 'slots')

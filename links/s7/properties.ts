@@ -5,7 +5,7 @@ import { LinkError } from '@millwright/link-sdk/link-error.ts'
 import { deviceAsset } from '@millwright/link-sdk/network/device-asset.ts'
 import { KnownDevices } from '@millwright/link-sdk/network/known-devices.ts'
 import type { Neighbours } from '@millwright/link-sdk/network/neighbours.ts'
-import { factsOf, moduleAsset } from './asset.ts'
+import { factsOf, moduleAsset, placeAt } from './asset.ts'
 import { type Module, readHost } from './host.ts'
 import { manifest } from './manifest.ts'
 import { highest, scanOptionsOf } from './options.ts'
@@ -107,14 +107,12 @@ async function placeOf(device: Target, { ipAddressOf }: Neighbours): Promise<Pla
   if (address === undefined)
     throw new LinkError('UNAVAILABLE', 'The IP address of the device is not known. Scan the range of the device first.')
   const [slot, cpuSlot] = [numberOf(known.slot, highest.slot), numberOf(known.cpu_slot, highest.slot)]
-  const place = {
-    address,
-    port: numberOf(known.port, highestPort) ?? usualPort,
-    rack: numberOf(known.rack, highest.rack) ?? defaults.rack,
-  }
+  const rack = numberOf(known.rack, highest.rack) ?? defaults.rack
+  const place = { address, port: numberOf(known.port, highestPort) ?? usualPort, rack }
   if (cpuSlot !== undefined) return { ...place, cpuSlot, moduleSlot: slot }
-  const moduleSlot = parentOf(device)?.slot
-  return { ...place, cpuSlot: moduleSlot === undefined ? slot : undefined, moduleSlot }
+  const parent = parentOf(device)
+  if (parent === undefined) return { ...place, cpuSlot: slot, moduleSlot: undefined }
+  return { ...place, rack: parent.rack, cpuSlot: undefined, moduleSlot: parent.slot }
 }
 
 function numberOf(value: unknown, most: number): number | undefined {
@@ -130,13 +128,13 @@ async function addressByMac(device: Target, ipAddressOf: Neighbours['ipAddressOf
   return undefined
 }
 
-/** Returns the MAC address of the controller and the slot, if the device is a module without a serial number. */
-function parentOf({ identifiers }: Target): { mac: string; slot: number } | undefined {
+/** Returns the MAC address of the controller, the rack and the slot, if the device is a module without a serial number. */
+function parentOf({ identifiers }: Target): { mac: string; rack: number; slot: number } | undefined {
   for (const { parent_identifier: parent, slot } of identifiers) {
     const mac =
       typeof parent === 'object' && parent !== null && 'mac_address' in parent ? parent.mac_address : undefined
-    const number = numberOf(slot, highest.slot)
-    if (typeof mac === 'string' && number !== undefined) return { mac, slot: number }
+    const position = numberOf(slot, highest.position)
+    if (typeof mac === 'string' && position !== undefined) return { mac, ...placeAt(position) }
   }
   return undefined
 }

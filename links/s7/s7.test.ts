@@ -244,7 +244,7 @@ describe('the modules of an S7 controller', () => {
       },
     ])
     assert.deepEqual(communication?.location, [
-      { location_type: 'MountingLocation', station_number: 0, slot_number: 4 },
+      { location_type: 'MountingLocation', slot_name: 'Rack 0, slot 4', slot_number: 4 },
     ])
     assert.deepEqual(communication?.connection_points, [])
     assert.deepEqual(serialModule?.asset_identifiers, [
@@ -457,6 +457,22 @@ describe('the properties of an S7 controller', () => {
       subslot: 0,
     }
     assert.equal((await read({ address, identifiers: [identifier] })).name, 'X')
+  })
+
+  test('of a module in another rack are read by its identifier', async () => {
+    const modules = { '1/2': cpu315, '1/4': { orderNumber: 'X' } }
+    await using simulator = await startSimulator({ modules }, { host: testHost })
+    const options = { ports: String(simulator.port), rack: 1, module_slots: '4' }
+    const [, module] = assetsIn(await resultsOf({ options }))
+    const identifier = {
+      asset_identifier_type: 'ParentRelativeIdentifier',
+      parent_identifier: mac,
+      slot: 36,
+      subslot: 0,
+    }
+    assert.deepEqual(module?.asset_identifiers, [identifier])
+    const { s7 } = await read({ address: { ip_address: testHost, port: simulator.port }, identifiers: [identifier] })
+    assert.deepEqual([(s7 as Record<string, unknown>).rack, (s7 as Record<string, unknown>).slot], [1, 4])
   })
 
   test('are UNAVAILABLE for a controller that does not answer or is not known', async () => {
