@@ -8,9 +8,9 @@ import {
   macIdentifier,
 } from '@millwright/link-sdk/network/device-asset.ts'
 import { manufacturerName } from '../manufacturer-name.ts'
+import { productDataOf } from '../system-description.ts'
 import { type Entity, entityClass, type Interface, type Reading } from './device.ts'
 import { enterpriseOf, manufacturerOf } from './enterprises.ts'
-import { productDataOf } from './system-description.ts'
 import { type Connection, connectionsOf } from './topology.ts'
 
 /** Converts the reading of a device to facts about it. `arpMac` is the MAC address in the ARP table of this machine. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { productDataOf } from '../system-description.ts'
 import { factsOf, modulesOf } from './asset.ts'
 import type { Entity, Interface, Neighbours, Reading } from './device.ts'
 import { enterpriseOf, manufacturerOf } from './enterprises.ts'
@@ -7,7 +8,6 @@ import { enterpriseOfEngine, parseMessageHeader } from './message-header.ts'
 import { ipOfIndex, macOf, macOfIndex, maskOf, textOf } from './mib-value.ts'
 import { compareOids, indexBelow, isOid } from './oid.ts'
 import { localKey } from './simulator-security.ts'
-import { productDataOf } from './system-description.ts'
 import { connectionsOf } from './topology.ts'
 
 const port = (index: number, macAddress?: string): Interface => ({ index, name: `port${index}`, macAddress })

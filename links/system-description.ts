@@ -1,6 +1,7 @@
 /**
- * This file reads product data from `sysDescr`. The text has no format, so only texts of manufacturers with a stable
- * form are read. Each form applies to the enterprise numbers of its manufacturer.
+ * This file reads product data from the description of a system, which SNMP (`sysDescr`) and LLDP contain. The text has no
+ * format, so only texts of manufacturers with a stable form are read. Each form applies to the enterprise numbers of its
+ * manufacturer.
  *
  * The forms follow published examples of the texts, and were not checked on devices (Siemens SIMATIC NET, Cisco IOS, Aruba and HP
  * ProCurve, Juniper Junos, APC network management cards, MikroTik RouterOS). Date: 2026-11-17.
@@ -48,5 +49,6 @@ type ProductData = {
 export function productDataOf(enterprise: number | undefined, description: string | undefined): ProductData {
   if (enterprise === undefined || description === undefined) return {}
   const { form } = forms.find(({ enterprises }) => enterprises.includes(enterprise)) ?? {}
-  return { ...form?.exec(description)?.groups }
+  const parts = Object.entries(form?.exec(description)?.groups ?? {})
+  return Object.fromEntries(parts.map(([name, text]) => [name, text?.trim()]))
 }

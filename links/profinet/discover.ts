@@ -1,0 +1,187 @@
+import { type IpRange, isInRanges, mergeRanges, numberOfAddress } from '@millwright/api/ip-range.ts'
+import type { Address, DiscoverCall, DiscoveryResult } from '@millwright/link-sdk/define-link.ts'
+import { LinkError } from '@millwright/link-sdk/link-error.ts'
+import { KnownDevices } from '@millwright/link-sdk/network/known-devices.ts'
+import type { Segment } from '@millwright/link-sdk/network/local-network.ts'
+import { PermitRefusedError } from '@millwright/link-sdk/network/permits.ts'
+import { isExcluded, rangesNamed, scanRangeOf } from '@millwright/link-sdk/network/range.ts'
+import { sweep } from '@millwright/link-sdk/network/sweep.ts'
+import { type Connection, isStation, neighbourAsset, neighbourMac, stationAsset } from './asset.ts'
+import { isStationName, type Station } from './dcp.ts'
+import { type Answers, type Cable, identify, listenForNeighbours, mostStations } from './identify.ts'
+import { type ScanOptions, scanOptionsOf } from './options.ts'
+import type { Ethernet } from './raw-ethernet.ts'
+
+/** The addresses of the devices of earlier scans. A device that is read later by its identifiers is found with them. */
+export const knownDevices = new KnownDevices()
+
+/** `Surroundings` is the network access of this machine. Tests replace it. */
+export type Surroundings = { ethernet: Ethernet; segments: () => Segment[] }
+
+/**
+ * Yields the PROFINET devices and LLDP neighbours on the network segments of the range. Devices with an IP address outside of
+ * the range are left out. Devices without an IP address are reported.
+ */
+export async function* discover(call: DiscoverCall, surroundings: Surroundings): AsyncGenerator<DiscoveryResult> {
+  const options = scanOptionsOf(call.options)
+  scanRangeOf(call.filters)
+  const ranges = mergeRanges(rangesNamed('ip_range', call.filters))
+  const names = interfacesOf(ranges, { options, segments: surroundings.segments() })
+  if (names.length === 0) {
+    if (!ranges.every(isLoopback)) yield noInterface(surroundings.segments())
+    return
+  }
+  const problem = await surroundings.ethernet.problem()
+  if (problem !== undefined) {
+    yield { error: new LinkError('FAILED_PRECONDITION', problem), address: { interface: names.join(', ') } }
+    return
+  }
+  const scan = { call, options, surroundings, scanned: call.targets.some(namesDevice) ? undefined : {} }
+  const rounds = names.length * options.requests
+  let completed = 0
+  const onRound = () => {
+    completed += 1
+    call.progress((completed / rounds) * 100)
+  }
+  yield* sweep(names, {
+    parallel: names.length,
+    signal: call.signal,
+    work: (interfaceName, signal) => scanInterface(interfaceName, { ...scan, ranges, signal, onRound }),
+  })
+}
+
+const loopbackAddresses: IpRange = { from: 0x7f00_0000, to: 0x7fff_ffff }
+
+/** The loopback network has no Ethernet frames, so a scan of it finds nothing. */
+function isLoopback({ from, to }: IpRange): boolean {
+  return from >= loopbackAddresses.from && to <= loopbackAddresses.to
+}
+
+type InterfaceSelection = { options: ScanOptions; segments: readonly Segment[] }
+
+/** Returns the chosen interface, or all Ethernet interfaces whose network contains addresses of the range. */
+function interfacesOf(ranges: readonly IpRange[], { options, segments: all }: InterfaceSelection): string[] {
+  if (options.interfaceName !== undefined) return [options.interfaceName]
+  const overlapping = all.filter(
+    ({ first, last, macAddress }) =>
+      macAddress !== undefined && ranges.some(({ from, to }) => from <= last && to >= first),
+  )
+  return [...new Set(overlapping.map(({ name }) => name))]
+}
+
+function noInterface(all: readonly Segment[]): DiscoveryResult {
+  const names = [...new Set(all.map(({ name, address }) => `${name} (${address})`))].join(', ')
+  const error = new LinkError(
+    'FAILED_PRECONDITION',
+    `The range is not in the network of an Ethernet interface of the gateway. Its interfaces are: ${names || 'none'}. PROFINET DCP does not pass routers. Scan with a gateway in the network of the devices, or set the option interface.`,
+  )
+  return { error, address: { interface: names || 'none' } }
+}
+
+type Scan = {
+  call: DiscoverCall
+  options: ScanOptions
+  surroundings: Surroundings
+  ranges: readonly IpRange[]
+  /** An object that stands for the scan of a range. It is absent if the call names the devices. */
+  scanned: object | undefined
+  signal: AbortSignal
+  onRound: () => void
+}
+
+async function* scanInterface(interfaceName: string, scan: Scan): AsyncGenerator<DiscoveryResult> {
+  const { options, signal } = scan
+  try {
+    const { answers, cables } = await readSegment(interfaceName, scan)
+    for (const result of resultsOf(answers, { cables, interfaceName })) {
+      if (!isSelected(result, scan)) continue
+      if ('asset' in result && result.address !== undefined) {
+        const macAddress = String(result.address.mac_address)
+        knownDevices.add(result.asset, result.address, { scan: scan.scanned, macAddress })
+      }
+      yield result
+    }
+  } catch (error) {
+    signal.throwIfAborted()
+    if (!(error instanceof LinkError)) throw error
+    const isNamed = options.interfaceName !== undefined && error.code === 'INVALID_ARGUMENT'
+    const isRefused = error instanceof PermitRefusedError && error.reason !== 'excluded'
+    if (isNamed || isRefused) throw error
+    yield { error, address: { interface: interfaceName } }
+  }
+}
+
+/** Sends the Identify frames and listens for LLDP frames concurrently. The end of one with an error ends the other one. */
+async function readSegment(interfaceName: string, scan: Scan): Promise<{ answers: Answers; cables: Cable[] }> {
+  const { call, options, surroundings, onRound } = scan
+  const ended = new AbortController()
+  const signal = AbortSignal.any([scan.signal, ended.signal])
+  const access = { ethernet: surroundings.ethernet, permits: call.permits, signal }
+  const { requests, spreadMs, timeoutMs, lldpSeconds } = options
+  try {
+    const [answers, cables] = await Promise.all([
+      identify({ interfaceName, requests, spreadMs, timeoutMs, onRound }, access),
+      lldpSeconds === 0 ? [] : listenForNeighbours({ interfaceName, ms: lldpSeconds * 1_000 }, access),
+    ])
+    return { answers, cables }
+  } finally {
+    ended.abort()
+  }
+}
+
+type Place = { cables: readonly Cable[]; interfaceName: string }
+
+function* resultsOf(answers: Answers, { cables, interfaceName }: Place): Generator<DiscoveryResult> {
+  const { ownMac, stations, faults, isCut } = answers
+  const connectionOf = ({ neighbour, portMac }: Cable): Connection => ({ neighbour, ownMacs: [ownMac, portMac] })
+  const others = new Map(cables.map((cable) => [neighbourMac(cable.neighbour), cable]))
+  for (const station of stations) {
+    const cable = [...others.values()].find(({ neighbour }) => isStation(neighbour, station))
+    if (cable !== undefined) others.delete(neighbourMac(cable.neighbour))
+    const connection = cable === undefined ? undefined : connectionOf(cable)
+    yield { asset: stationAsset(station, connection), address: addressOf(station, interfaceName) }
+  }
+  for (const [mac, cable] of others) {
+    const { ipAddress } = cable.neighbour
+    const address = { ...ipField(ipAddress), mac_address: mac, interface: interfaceName, protocol: 'lldp' }
+    yield { asset: neighbourAsset(connectionOf(cable)), address }
+  }
+  for (const error of faults) yield { error, address: { mac_address: error.macAddress, interface: interfaceName } }
+  if (isCut) yield { error: tooMany(interfaceName), address: { interface: interfaceName } }
+}
+
+function addressOf({ macAddress, ipAddress, name }: Station, interfaceName: string): Address {
+  const isFilter = ipAddress !== undefined && name !== undefined && isStationName(name)
+  return {
+    ...ipField(ipAddress),
+    mac_address: macAddress,
+    interface: interfaceName,
+    ...(isFilter ? { name_of_station: name } : {}),
+  }
+}
+
+function ipField(ipAddress: string | undefined): Address {
+  return ipAddress === undefined ? {} : { ip_address: ipAddress }
+}
+
+function tooMany(interfaceName: string): LinkError {
+  return new LinkError(
+    'OUT_OF_RANGE',
+    `More than ${mostStations} devices answer at the interface "${interfaceName}". The other devices are left out. Check the segment for a device that answers with many MAC addresses.`,
+  )
+}
+
+/** Leaves out devices with an IP address that the range does not contain, and devices that the call does not name. */
+function isSelected({ address = {} }: DiscoveryResult, { call, ranges }: Scan): boolean {
+  const { ip_address: ip, mac_address: mac } = address
+  if (typeof mac !== 'string') return true
+  const isInRange =
+    typeof ip !== 'string' || (isInRanges(ranges, numberOfAddress(ip) ?? 0) && !isExcluded(ip, call.filters))
+  const named = call.targets.filter(namesDevice)
+  const isNamed = named.some((target) => target.address.mac_address === mac || target.address.ip_address === ip)
+  return isInRange && (named.length === 0 || isNamed)
+}
+
+function namesDevice({ address }: { address: Address }): boolean {
+  return typeof address.mac_address === 'string' || typeof address.ip_address === 'string'
+}

@@ -1,0 +1,106 @@
+import type { VariantValue } from '@millwright/api/variant.ts'
+import type { PropertiesCall, PropertyValues, SupportedProperty, Target } from '@millwright/link-sdk/define-link.ts'
+import type { Asset } from '@millwright/link-sdk/device-identifiers.ts'
+import { LinkError } from '@millwright/link-sdk/link-error.ts'
+import { segmentOf } from '@millwright/link-sdk/network/local-network.ts'
+import type { Neighbours } from '@millwright/link-sdk/network/neighbours.ts'
+import { stationAsset, stationDetails } from './asset.ts'
+import { isStationName, type Station } from './dcp.ts'
+import { knownDevices, type Surroundings } from './discover.ts'
+import { identify } from './identify.ts'
+import { defaultOptions, scanOptionsOf } from './options.ts'
+
+const defaults = scanOptionsOf(defaultOptions)
+
+/** The time over which a single station spreads its answer. */
+const singleSpreadMs = 10
+
+/** `ReadSurroundings` also finds the IP address of a device by its MAC address. */
+type ReadSurroundings = Surroundings & { neighbours: Neighbours }
+
+/**
+ * Reads a device with Identify. If the name of station is known, only this station answers to the first frame. The second
+ * frame has no name, because the name can have changed.
+ */
+export async function properties(call: PropertiesCall, surroundings: ReadSurroundings): Promise<PropertyValues> {
+  const { permits, signal } = call
+  const place = await placeOf(call.device, surroundings)
+  const { ethernet } = surroundings
+  const isDevice = (station: Station) => isAt(station, place)
+  const { interfaceName, stationName } = place
+  const { spreadMs, timeoutMs } = defaults
+  const attempts = [...(stationName === undefined ? [] : [{ stationName, spreadMs: singleSpreadMs }]), { spreadMs }]
+  for (const attempt of attempts) {
+    const read = { interfaceName, requests: 1, timeoutMs, isEnough: isDevice, ...attempt }
+    const { stations } = await identify(read, { ethernet, permits, signal })
+    const station = stations.find(isDevice)
+    if (station !== undefined)
+      return { ...valuesOf(stationAsset(station)), profinet: valuesOf(stationDetails(station)) }
+  }
+  const { macAddress, ipAddress } = place
+  throw new LinkError(
+    'UNAVAILABLE',
+    `The device ${macAddress ?? ipAddress} does not answer to PROFINET DCP at the interface "${interfaceName}".`,
+  )
+}
+
+export function supportedProperties(): SupportedProperty[] {
+  const texts = ['name', 'description', 'functional_object_type', 'functional_object_schema_url']
+  const arrays = ['asset_identifiers', 'connection_points', 'software_components']
+  return [
+    ...texts.map((key) => ({ key, type: 'text' as const })),
+    ...arrays.map((key) => ({ key, type: 'array' as const })),
+    ...['product_instance_information', 'profinet'].map((key) => ({ key, type: 'structure' as const })),
+  ]
+}
+
+/** Returns the values without fields that are undefined. */
+function valuesOf(asset: Asset): Record<string, VariantValue> {
+  return JSON.parse(JSON.stringify(asset))
+}
+
+type Place = {
+  interfaceName: string
+  /** The MAC address decides. Without it, the IP address decides. */
+  macAddress: string | undefined
+  ipAddress: string | undefined
+  stationName: string | undefined
+}
+
+function isAt(station: Station, { macAddress, ipAddress }: Place): boolean {
+  return macAddress === undefined ? station.ipAddress === ipAddress : station.macAddress === macAddress
+}
+
+/**
+ * Finds a device by the address that the discovery returned. If the call does not contain it, finds the device by its
+ * identifiers, with the addresses of earlier scans and with the ARP table.
+ */
+async function placeOf(device: Target, { segments, neighbours }: ReadSurroundings): Promise<Place> {
+  const known = knownDevices.addressOf(device) ?? {}
+  if (known.protocol === 'lldp')
+    throw new LinkError(
+      'UNIMPLEMENTED',
+      'The device was found by its LLDP frames. It does not answer to PROFINET DCP, so the link cannot read it. Use another link, or scan again.',
+    )
+  const identifiers = [known, ...device.identifiers]
+  const macAddress = identifiers.map(({ mac_address }) => textOf(mac_address)?.toUpperCase()).find(isDefined)
+  const ipAddress = textOf(known.ip_address) ?? (macAddress && (await neighbours.ipAddressOf(macAddress)))
+  const segment = ipAddress === undefined ? undefined : segmentOf(ipAddress, segments())
+  const interfaceName = textOf(known.interface) ?? segment?.name
+  if (interfaceName === undefined || (macAddress ?? ipAddress) === undefined)
+    throw new LinkError(
+      'UNAVAILABLE',
+      'The network segment of the device is not known. Scan the range of the device first.',
+    )
+  const name = textOf(known.name_of_station)
+  const stationName = name !== undefined && isStationName(name) ? name : undefined
+  return { interfaceName, macAddress, ipAddress, stationName }
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined
+}
+
+function isDefined(text: string | undefined): text is string {
+  return text !== undefined
+}
