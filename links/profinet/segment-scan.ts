@@ -76,7 +76,7 @@ async function scan(): Promise<void> {
   for await (const one of discover(parameters, surroundings)) result.results.push(one)
 }
 
-/** Errors have no fields of their own in JSON. */
+/** JSON does not contain the message of an error. */
 function withMessages(_key: string, value: unknown): unknown {
   return value instanceof LinkError ? { code: value.code, message: value.message } : value
 }

@@ -87,13 +87,13 @@ describe('a segment with packet sockets', () => {
     assert.ok(results.length <= 3)
   })
 
-  test('is left within a second when the call is canceled', async (t) => {
+  test('is left without waiting for the time limit when the call is canceled', async (t) => {
     await using segment = await EthernetSegment.create(1)
     if (segment === undefined) return t.skip(missingRights)
     const options = { ...fast, timeout_ms: 30_000, lldp_seconds: 120 }
     const { failure, endedMs = Infinity } = await segment.call({ range: segmentRange, options, cancelAfterMs: 300 })
     assert.equal(failure?.code, 'AbortError')
-    assert.ok(endedMs < 1_000, `${endedMs} ms`)
+    assert.ok(endedMs < 10_000, `${endedMs} ms`)
   })
 
   test('is not reached without the right CAP_NET_RAW, and the error names the command', async (t) => {

@@ -179,6 +179,40 @@ const links: Readonly<Record<string, LinkTexts>> = {
       parallel: ['Parallel addresses', 'Parallele Adressen', 'Gleichzeitig durchsuchte Adressen: 1 bis 256'],
     },
   },
+  profinet: {
+    title: 'PROFINET',
+    descriptions: {
+      en: 'Finds PROFINET devices on the network segments of the gateway, also without an IP address, and LLDP neighbours.',
+      de: 'Findet PROFINET-Geräte in den Netzsegmenten des Gateways, auch ohne IP-Adresse, und LLDP-Nachbarn.',
+    },
+    parameters: {
+      requests: [
+        'Identify frames',
+        'Identify-Telegramme',
+        'Anzahl der Identify-Telegramme je Netzwerkkarte: 1 bis 5. Ein zweites findet Geräte, die das erste verpassen',
+      ],
+      spread_ms: [
+        'Spread of answers (ms)',
+        'Verteilung der Antworten (ms)',
+        'Zeit, über die Geräte ihre Antworten verteilen: 10 bis 64000 Millisekunden. Mehr für Segmente mit vielen hundert Geräten',
+      ],
+      timeout_ms: [
+        'Timeout (ms)',
+        'Zeitlimit (ms)',
+        'Wartezeit auf weitere Antworten nach dieser Zeit: 50 bis 30000 Millisekunden',
+      ],
+      lldp_seconds: [
+        'LLDP time (s)',
+        'LLDP-Zeit (s)',
+        'Zeit, in der LLDP-Telegramme an den Netzwerkports des Gateways empfangen werden: 0 bis 120 Sekunden. PROFINET-Geräte senden alle 5 Sekunden, andere Switches alle 30. 0: aus',
+      ],
+      interface: [
+        'Network interface',
+        'Netzwerkkarte',
+        'Netzwerkkarte des Gateways, über die gesendet wird, etwa eth0. Leer: alle Netzwerkkarten, deren Netz Adressen des Bereichs enthält',
+      ],
+    },
+  },
   plant: {
     title: 'Plant',
     descriptions: {
