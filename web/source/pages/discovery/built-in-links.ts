@@ -65,6 +65,43 @@ const links: Readonly<Record<string, LinkTexts>> = {
       ],
     },
   },
+  'ethernet-ip': {
+    title: 'EtherNet/IP',
+    descriptions: {
+      en: 'Finds devices that speak EtherNet/IP (CIP), with serial number, firmware and the modules in their slots.',
+      de: 'Findet Geräte mit EtherNet/IP (CIP), mit Seriennummer, Firmware und den Modulen in ihren Steckplätzen.',
+    },
+    parameters: {
+      ports: ['Ports', 'Ports', 'UDP- und TCP-Ports, etwa 44818 oder 44818,44820-44822'],
+      udp: ['Search over UDP', 'Suche über UDP', 'ListIdentity als UDP-Datagramm senden, ohne Antwort ein zweites Mal'],
+      tcp: [
+        'Connect over TCP',
+        'Verbindung über TCP',
+        'Über TCP mit Adressen verbinden, die über UDP nicht antworten, und mit Geräten, um weitere Daten zu lesen',
+      ],
+      details: [
+        'Host name and MAC address',
+        'Hostname und MAC-Adresse',
+        'Mit jedem gefundenen Gerät über TCP verbinden und Hostname, IP-Einstellungen und MAC-Adresse lesen',
+      ],
+      slots: [
+        'Slots',
+        'Steckplätze',
+        'Steckplätze am Rückwandbus, deren Module gelesen werden, etwa 0-16: 0 bis 63. Leer: keine',
+      ],
+      timeout_ms: [
+        'Timeout (ms)',
+        'Zeitlimit (ms)',
+        'Längste Zeit für Verbindung und Antwort: 50 bis 30000 Millisekunden. Neuer Verbindungsversuch alle 900 Millisekunden',
+      ],
+      device_seconds: [
+        'Time per device (s)',
+        'Zeit je Gerät (s)',
+        'Längste Lesezeit je Gerät ab der ersten Antwort: 1 bis 3600 Sekunden',
+      ],
+      parallel: ['Parallel addresses', 'Parallele Adressen', 'Gleichzeitig durchsuchte Adressen: 1 bis 256'],
+    },
+  },
   opcua: {
     title: 'OPC UA',
     descriptions: {
