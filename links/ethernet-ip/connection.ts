@@ -172,8 +172,8 @@ export class EthernetIpConnection implements Disposable {
   }
 
   /**
-   * The context of a frame tells answers that came after the time limit from the answer to the last request. Some devices do
-   * not return the context of ListIdentity, which is the first request of a connection.
+   * An answer has the context of its request. A frame with another context is an answer that came after the time limit. Some
+   * devices do not return the context of ListIdentity, which is the first request of a connection.
    */
   #onFrame(frame: Frame): void {
     const { command, context } = this.#pending ?? {}

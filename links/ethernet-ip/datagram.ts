@@ -12,7 +12,7 @@ const attempts = 2
 const mostInvalidAnswers = 16
 
 /**
- * Sends ListIdentity as a UDP datagram, and once more if there is no answer. Returns undefined if the address is silent or
+ * Sends ListIdentity as a UDP datagram, and again if there is no answer. Returns undefined if the address is silent or
  * its port is closed. Throws an `EthernetIpError` if it sends only invalid answers. The socket is connected, so the
  * operating system discards datagrams of other senders, and reports a closed port.
  */

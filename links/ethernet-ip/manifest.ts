@@ -70,7 +70,7 @@ export const manifest: Manifest = {
       key: 'udp',
       type: 'boolean',
       default: true,
-      description: 'Send ListIdentity as a UDP datagram, and once more if there is no answer',
+      description: 'Send ListIdentity as a UDP datagram, and again if there is no answer',
     },
     {
       key: 'tcp',
