@@ -36,6 +36,8 @@ export const assetsMessages = messages({
     value: 'Value',
     asText: 'Filter expression',
     tooComplex: 'The filter is too complex for the builder. Edit the expression instead.',
+    countingMatches: 'Counting matching assets…',
+    matchCount: (count: number, shown: string) => (count === 1 ? '1 asset matches now.' : `${shown} assets match now.`),
     eq: 'is',
     ne: 'is not',
     contains: 'contains',
@@ -127,6 +129,9 @@ export const assetsMessages = messages({
     value: 'Wert',
     asText: 'Filterausdruck',
     tooComplex: 'Der Filter ist zu komplex für den Editor. Bearbeiten Sie stattdessen den Ausdruck.',
+    countingMatches: 'Passende Assets werden gezählt…',
+    matchCount: (count: number, shown: string) =>
+      count === 1 ? 'Derzeit passt 1 Asset.' : `Derzeit passen ${shown} Assets.`,
     eq: 'ist',
     ne: 'ist nicht',
     contains: 'enthält',

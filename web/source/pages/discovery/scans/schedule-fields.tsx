@@ -1,8 +1,8 @@
-import { localeOf } from '../../../app/language/language.ts'
-import { useLanguage, useText } from '../../../app/language/language-context.tsx'
+import { useFormats, useLanguage, useText } from '../../../app/language/language-context.tsx'
 import { SelectField, TextField } from '../../../components/forms/fields.tsx'
 import { scanMessages } from './scan-messages.ts'
-import { isCronLine, type ScheduleChoice, scheduleKinds } from './schedule.ts'
+import { isCronLine, type ScheduleChoice, scheduleIntervals, scheduleKinds } from './schedule.ts'
+import { weekdayName } from './schedule-text.ts'
 
 type ScheduleFieldsProps = {
   schedule: ScheduleChoice
@@ -10,13 +10,18 @@ type ScheduleFieldsProps = {
   zone: string
   isSubmitted: boolean
   isRecurring?: boolean
+  /** Whether to offer intervals in minutes. Scans are not offered such intervals, because they load the network. */
+  isFrequent?: boolean
 }
 
-/** `ScheduleFields` contains the form fields for the schedule of a scan. */
-export function ScheduleFields({ schedule, onChange, zone, isSubmitted, isRecurring }: ScheduleFieldsProps) {
+/** `ScheduleFields` contains the form fields for a schedule. */
+export function ScheduleFields({ schedule, onChange, zone, isSubmitted, ...props }: ScheduleFieldsProps) {
   const text = useText(scanMessages)
-  const kinds = scheduleKinds.filter((kind) => !isRecurring || kind !== 'now')
-  const { kind, time, weekday, cron } = schedule
+  const { kind, minutes, time, weekday, cron } = schedule
+  const kinds = scheduleKinds.filter(
+    (each) =>
+      (each !== 'now' || !props.isRecurring) && (each !== 'minutes' || props.isFrequent || schedule.kind === 'minutes'),
+  )
   return (
     <>
       <SelectField
@@ -26,6 +31,9 @@ export function ScheduleFields({ schedule, onChange, zone, isSubmitted, isRecurr
         onChange={(chosen) => onChange({ ...schedule, kind: chosen })}
         choices={kinds.map((value) => ({ value, label: text[value] }))}
       />
+      {kind === 'minutes' && (
+        <IntervalField value={minutes} onChange={(chosen) => onChange({ ...schedule, minutes: chosen })} />
+      )}
       {kind === 'weekly' && (
         <WeekdayField value={weekday} onChange={(day) => onChange({ ...schedule, weekday: day })} />
       )}
@@ -46,23 +54,29 @@ export function ScheduleFields({ schedule, onChange, zone, isSubmitted, isRecurr
   )
 }
 
-/**
- * The timestamp of a Sunday (1 January 2023). The names of the weekdays are formatted from this date and the days after
- * it.
- */
-const sunday = Date.UTC(2023, 0, 1, 12)
-const dayMs = 86_400_000
+function IntervalField({ value, onChange }: { value: number; onChange: (minutes: number) => void }) {
+  const text = useText(scanMessages)
+  const formats = useFormats()
+  return (
+    <SelectField
+      label={text.interval}
+      value={String(value)}
+      onChange={(minutes) => onChange(Number(minutes))}
+      choices={scheduleIntervals.map((minutes) => ({ value: String(minutes), label: formats.minutes(minutes) }))}
+    />
+  )
+}
 
 function WeekdayField({ value, onChange }: { value: number; onChange: (day: number) => void }) {
   const text = useText(scanMessages)
-  const names = new Intl.DateTimeFormat(localeOf[useLanguage()], { weekday: 'long', timeZone: 'UTC' })
+  const language = useLanguage()
   const days = [1, 2, 3, 4, 5, 6, 0]
   return (
     <SelectField
       label={text.weekday}
       value={String(value)}
       onChange={(day) => onChange(Number(day))}
-      choices={days.map((day) => ({ value: String(day), label: names.format(sunday + day * dayMs) }))}
+      choices={days.map((day) => ({ value: String(day), label: weekdayName(day, language) }))}
     />
   )
 }

@@ -4,6 +4,8 @@ import { cronOf, isCronLine, runNow, scheduleChoiceOf } from './schedule.ts'
 
 test('converts a schedule choice to a cron expression and back', () => {
   for (const [cron, schedule] of [
+    ['* * * * *', { ...runNow, kind: 'minutes', minutes: 1 }],
+    ['*/15 * * * *', { ...runNow, kind: 'minutes', minutes: 15 }],
     ['0 * * * *', { ...runNow, kind: 'hourly' }],
     ['30 5 * * *', { ...runNow, kind: 'daily', time: '05:30' }],
     ['5 22 * * 0', { ...runNow, kind: 'weekly', time: '22:05', weekday: 0 }],

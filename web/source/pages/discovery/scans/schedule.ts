@@ -3,7 +3,9 @@
  * expression.
  */
 export type ScheduleChoice = {
-  kind: 'now' | 'hourly' | 'daily' | 'weekly' | 'cron'
+  kind: 'now' | 'minutes' | 'hourly' | 'daily' | 'weekly' | 'cron'
+  /** The interval in minutes, for the kind `minutes`. */
+  minutes: number
   /** The time as `HH:MM`, for daily and weekly schedules. */
   time: string
   /** The weekday. 0 is Sunday, as in cron expressions. */
@@ -11,16 +13,20 @@ export type ScheduleChoice = {
   cron: string
 }
 
-export const scheduleKinds = ['now', 'hourly', 'daily', 'weekly', 'cron'] as const
+export const scheduleKinds = ['now', 'minutes', 'hourly', 'daily', 'weekly', 'cron'] as const
 
-export const runNow: ScheduleChoice = { kind: 'now', time: '05:00', weekday: 1, cron: '' }
+/** The intervals in minutes. All of them divide an hour, so that the times between two runs are equal. */
+export const scheduleIntervals = [1, 2, 5, 10, 15, 20, 30] as const
+
+export const runNow: ScheduleChoice = { kind: 'now', minutes: 5, time: '05:00', weekday: 1, cron: '' }
 
 /**
  * Returns the cron expression of a schedule. Returns undefined for the kind `now`, and for an invalid expression of the
  * user.
  */
-export function cronOf({ kind, time, weekday, cron }: ScheduleChoice): string | undefined {
+export function cronOf({ kind, minutes, time, weekday, cron }: ScheduleChoice): string | undefined {
   const [hour, minute] = time.split(':').map(Number)
+  if (kind === 'minutes') return minutes === 1 ? '* * * * *' : `*/${minutes} * * * *`
   if (kind === 'hourly') return '0 * * * *'
   if (kind === 'daily') return `${minute} ${hour} * * *`
   if (kind === 'weekly') return `${minute} ${hour} * * ${weekday}`
@@ -32,11 +38,13 @@ export function isCronLine(text: string): boolean {
 }
 
 /**
- * Returns the choice that corresponds to a cron expression: hourly, daily or weekly if possible, otherwise the kind
- * `cron`.
+ * Returns the choice that corresponds to a cron expression: an interval, hourly, daily or weekly if possible, otherwise
+ * the kind `cron`.
  */
 export function scheduleChoiceOf(cron: string): ScheduleChoice {
   if (cron === '0 * * * *') return { ...runNow, kind: 'hourly' }
+  const interval = scheduleIntervals.find((minutes) => cronOf({ ...runNow, kind: 'minutes', minutes }) === cron)
+  if (interval !== undefined) return { ...runNow, kind: 'minutes', minutes: interval }
   const fields = /^(\d{1,2}) (\d{1,2}) \* \* (\*|[0-6])$/.exec(cron)
   if (fields === null) return { ...runNow, kind: 'cron', cron }
   const [, minute = '', hour = '', weekday = ''] = fields

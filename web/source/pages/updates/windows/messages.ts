@@ -21,9 +21,6 @@ export const windowMessages = messages({
     campaign: 'Update the devices of this node',
     next: 'Next start',
     starts: 'Starts',
-    hourly: 'Every hour',
-    daily: (time: string) => `Daily at ${time}`,
-    weekly: (day: string, time: string) => `${day} at ${time}`,
     line: (starts: string, duration: string, zone: string) => `${starts}, ${duration} (${zone})`,
   },
   de: {
@@ -46,9 +43,6 @@ export const windowMessages = messages({
     campaign: 'Geräte dieses Knotens aktualisieren',
     next: 'Nächster Beginn',
     starts: 'Beginn',
-    hourly: 'Stündlich',
-    daily: (time: string) => `Täglich um ${time}`,
-    weekly: (day: string, time: string) => `${day} um ${time}`,
     line: (starts: string, duration: string, zone: string) => `${starts}, ${duration} (${zone})`,
   },
 })

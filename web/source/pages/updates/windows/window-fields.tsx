@@ -1,9 +1,8 @@
 import { type MaintenanceWindow, updateLimits } from '@millwright/api/updates.ts'
-import { localeOf } from '../../../app/language/language.ts'
-import { useFormats, useLanguage, useText } from '../../../app/language/language-context.tsx'
+import { useFormats, useText } from '../../../app/language/language-context.tsx'
 import { TextField } from '../../../components/forms/fields.tsx'
-import { scheduleChoiceOf } from '../../discovery/scans/schedule.ts'
 import { ScheduleFields } from '../../discovery/scans/schedule-fields.tsx'
+import { useScheduleText } from '../../discovery/scans/schedule-text.ts'
 import { windowMessages } from './messages.ts'
 import { type WindowForm, windowOf } from './window-form.ts'
 
@@ -49,23 +48,10 @@ export function WindowFields({ form, onChange, isSubmitted }: WindowFieldsProps)
   )
 }
 
-/** A Sunday. The names of weekdays are formatted from this date and the days after it. */
-const sunday = Date.UTC(2023, 0, 1, 12)
-const dayMs = 86_400_000
-
 /** `WindowText` describes a maintenance window in one line. */
 export function WindowText({ window: { cron, minutes, timezone } }: { window: MaintenanceWindow }) {
   const text = useText(windowMessages)
   const formats = useFormats()
-  const language = useLanguage()
-  const { kind, time, weekday } = scheduleChoiceOf(cron)
-  const day = new Intl.DateTimeFormat(localeOf[language], { weekday: 'long', timeZone: 'UTC' })
-  const starts = {
-    now: cron,
-    cron,
-    hourly: text.hourly,
-    daily: text.daily(time),
-    weekly: text.weekly(day.format(sunday + weekday * dayMs), time),
-  }[kind]
-  return text.line(starts, formats.duration(minutes * 60_000), timezone)
+  const scheduleText = useScheduleText()
+  return text.line(scheduleText(cron), formats.duration(minutes * 60_000), timezone)
 }

@@ -66,8 +66,6 @@ export const formMessages = messages({
     filter: 'Filter for assets',
     filterHint:
       'Only events that name a matching asset are sent, and the deletion of every asset. Without a filter, all events are sent.',
-    counting: 'Counting matching assets…',
-    matches: (count: number, shown: string) => (count === 1 ? '1 asset matches now.' : `${shown} assets match now.`),
     requests: 'Requests',
     batchSize: 'Events per request',
     batchHint: (limit: string) =>
@@ -156,9 +154,6 @@ export const formMessages = messages({
     filter: 'Filter für Assets',
     filterHint:
       'Gesendet werden nur Ereignisse, die ein passendes Asset nennen, und das Löschen jedes Assets. Ohne Filter werden alle Ereignisse gesendet.',
-    counting: 'Passende Assets werden gezählt…',
-    matches: (count: number, shown: string) =>
-      count === 1 ? 'Derzeit passt 1 Asset.' : `Derzeit passen ${shown} Assets.`,
     requests: 'Anfragen',
     batchSize: 'Ereignisse pro Anfrage',
     batchHint: (limit: string) =>

@@ -1,12 +1,8 @@
-import { useQuery } from '@tanstack/react-query'
-import { useDeferredValue } from 'react'
 import { useAccessGroups } from '../../../app/api/access-groups.ts'
-import { useOperationQuery } from '../../../app/api/queries.ts'
-import { useFormats, useText } from '../../../app/language/language-context.tsx'
-import { usePermission } from '../../../app/session/app-context.tsx'
-import { ProblemMessage } from '../../../components/feedback/problem-message.tsx'
+import { useText } from '../../../app/language/language-context.tsx'
 import { SelectField } from '../../../components/forms/fields.tsx'
 import { FilterFields } from '../../assets/filter/filter-panel.tsx'
+import { MatchCount } from '../../assets/filter/match-count.tsx'
 import { useAssetProperties } from '../../assets/model/properties.ts'
 import { formMessages } from './messages.ts'
 import type { SubscriptionForm } from './subscription-form.ts'
@@ -57,32 +53,5 @@ function AssetFilter({ filter, onChange }: { filter: string; onChange: (filter: 
       </div>
       <MatchCount filter={filter} />
     </details>
-  )
-}
-
-/** `MatchCount` shows how many assets match the filter now, or what is wrong with the filter. */
-function MatchCount({ filter }: { filter: string }) {
-  const text = useText(formMessages)
-  const formats = useFormats()
-  const query = useOperationQuery()
-  const canRead = usePermission('inventory_read_asset_data')
-  const shown = useDeferredValue(filter.trim())
-  const counted = useQuery({
-    ...query(
-      ['inventory', 'listAssets'],
-      { query: { limit: 1, fields: 'id', filter: shown || 'id ne null' } },
-      { live: ['inventory.asset'] },
-    ),
-    enabled: canRead && shown !== '',
-    retry: false,
-    placeholderData: (before) => before,
-  })
-  if (!canRead || shown === '') return null
-  if (counted.error !== null) return <ProblemMessage failure={counted.error} />
-  const count = counted.data?.meta.totalElements
-  return (
-    <p className="field-hint" role="status">
-      {count === undefined ? text.counting : text.matches(count, formats.number(count))}
-    </p>
   )
 }
