@@ -88,7 +88,8 @@ export function addTemplates(templates: Command, terminal: Terminal): void {
   )
 }
 
-async function templateId({ api }: Session, nameOrId: string): Promise<string> {
+/** Returns the id of a monitoring set. */
+export async function templateId({ api }: Session, nameOrId: string): Promise<string> {
   if (isId(nameOrId)) return nameOrId
   const { data } = await api(credentials).listInstancesTemplates({ query: { name: nameOrId, limit: 1 } })
   const [first] = data

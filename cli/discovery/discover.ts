@@ -154,12 +154,13 @@ const builtInPrefix = 'millwright.links.'
  */
 async function namedLink({ api }: Session, gateway: string, linkId: string): Promise<LinkChoice> {
   const { data: links } = await api(discovery).listAssetLinks({ params: { gatewayId: gateway } })
-  const linkOfId = (id: string) => links.find(({ assetLinkId }) => assetLinkId === id)
-  return (
-    linkOfId(linkId) ??
-    linkOfId(registeredPrefix + linkId) ??
-    linkOfId(builtInPrefix + linkId) ?? { assetLinkId: linkId }
-  )
+  return linkWithId(links, linkId) ?? { assetLinkId: linkId }
+}
+
+/** Returns the link with this id, or with this id after one of the prefixes. */
+export function linkWithId(links: readonly AssetLink[], linkId: string): AssetLink | undefined {
+  const ids = ['', registeredPrefix, builtInPrefix].map((prefix) => prefix + linkId)
+  return ids.map((id) => links.find(({ assetLinkId }) => assetLinkId === id)).find((link) => link !== undefined)
 }
 
 /** Returns a message that names each link and the reason why the link cannot scan. */

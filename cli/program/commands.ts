@@ -98,6 +98,11 @@ export const commandModules: Readonly<Record<string, CommandModule>> = {
     description: 'receipts of scans: what was sent to each device',
     load: () => import('../discovery/receipt.ts'),
   },
+  monitor: {
+    group: work,
+    description: 'reachability, firmware and properties of devices, checked by schedule',
+    load: () => import('../monitoring/monitor.ts'),
+  },
   connect: {
     group: work,
     description: 'connect to an asset through its gateway: terminal, web page or TCP port',

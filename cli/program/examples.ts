@@ -209,6 +209,28 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   'discoveries resume': [`discoveries resume ${id}`],
   'discoveries delete': [`discoveries delete ${id}`],
 
+  'monitor list': ['monitor list', 'monitor list --scheduled --json'],
+  'monitor show': ["monitor show 'Line 1'"],
+  'monitor create': [
+    "monitor create 'Line 1' --filter \"startswith(name, 'Line 1')\" --schedule '*/5 * * * *'",
+    "monitor create Drives --asset 'Drive 12' --asset 'Drive 13' --template plant --assign-working --key snmp.sys_up_time",
+  ],
+  'monitor update': [
+    "monitor update 'Line 1' --schedule '0 * * * *' --timezone Europe/Berlin",
+    "monitor update 'Line 1' --link snmp --link opcua --key none",
+  ],
+  'monitor run': ["monitor run 'Line 1'", "monitor run 'Line 1' --no-follow"],
+  'monitor cancel': ["monitor cancel 'Line 1'"],
+  'monitor runs': ["monitor runs 'Line 1'"],
+  'monitor results': [
+    "monitor results 'Line 1' --state unreachable",
+    "monitor results 'Line 1' --changed --all --ndjson",
+  ],
+  'monitor availability': ["monitor availability 'Drive 12'", "monitor availability 'Drive 12' --days 7 --json"],
+  'monitor pause': ["monitor pause 'Line 1'"],
+  'monitor resume': ["monitor resume 'Line 1'"],
+  'monitor delete': ["monitor delete 'Line 1' --yes"],
+
   receipt: [`receipt show ${id}`, 'receipt verify receipt.json'],
 
   credentials: [

@@ -4,6 +4,8 @@ import { type Language, localeOf } from './language.ts'
 export type Formats = {
   number(value: number): string
   percent(share: number): string
+  /** Formats a share with two decimal places, rounded down, so that only a full share is 100 %. */
+  preciseShare(share: number): string
   date(timestamp: string): string
   dateTime(timestamp: string): string
   /** Formats a date and time with seconds. */
@@ -43,6 +45,11 @@ export function formatsOf(language: Language): Formats {
 function createFormats(locale: string): Formats {
   const number = new Intl.NumberFormat(locale)
   const percent = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 0 })
+  const precise = new Intl.NumberFormat(locale, {
+    style: 'percent',
+    maximumFractionDigits: 2,
+    roundingMode: 'floor',
+  })
   const date = new Intl.DateTimeFormat(locale, { dateStyle: 'medium' })
   const dateTime = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' })
   const exact = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium' })
@@ -52,6 +59,7 @@ function createFormats(locale: string): Formats {
   return {
     number: (value) => number.format(value),
     percent: (share) => percent.format(share),
+    preciseShare: (share) => precise.format(share),
     date: (timestamp) => date.format(new Date(timestamp)),
     dateTime: (timestamp) => dateTime.format(new Date(timestamp)),
     exact: (timestamp) => exact.format(new Date(timestamp)),

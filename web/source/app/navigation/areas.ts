@@ -10,6 +10,7 @@ import { area as hierarchy } from '../../pages/hierarchy/area.ts'
 import { area as inbox } from '../../pages/inbox/area.ts'
 import { area as jobs } from '../../pages/jobs/area.ts'
 import { area as model } from '../../pages/model/area.ts'
+import { area as monitoring } from '../../pages/monitoring/area.ts'
 import { area as remoteAccess } from '../../pages/remote-access/area.ts'
 import { area as start } from '../../pages/start/area.ts'
 import { area as topology } from '../../pages/topology/area.ts'
@@ -26,6 +27,7 @@ export const areas: readonly Area[] = [
   hierarchy,
   topology,
   discovery,
+  monitoring,
   remoteAccess,
   updates,
   files,

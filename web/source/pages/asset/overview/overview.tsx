@@ -11,12 +11,13 @@ import { type Asset, textAt, textsIn, valueAt } from '../../assets/model/asset.t
 import { className } from '../../assets/model/class-names.ts'
 import { StateChip } from '../../assets/table/asset-cells.tsx'
 import type { AssetTabProps } from '../asset-tab.ts'
+import { AvailabilityCard } from '../availability/availability-card.tsx'
 import { assetMessages } from '../messages.ts'
 import { elementsOf, fieldsOf } from './asset-elements.ts'
 import { CustomProperties } from './custom-properties.tsx'
 
 /** `Overview` shows the nameplate, states, network, software, location and properties of an asset. */
-export function Overview({ asset, canWrite }: AssetTabProps) {
+export function Overview({ asset, at, canWrite }: AssetTabProps) {
   const text = useText(assetMessages)
   return (
     <div className="cards">
@@ -26,6 +27,7 @@ export function Overview({ asset, canWrite }: AssetTabProps) {
       <Card title={text.states}>
         <States asset={asset} canWrite={canWrite} />
       </Card>
+      {at === undefined && <AvailabilityCard assetId={asset.id} />}
       <Card title={text.connectivity}>
         <Connectivity asset={asset} />
       </Card>

@@ -43,6 +43,17 @@ export function useLinkNames(gatewayIds: readonly string[]): (gatewayId: string,
   }
 }
 
+/** Returns the product names of the asset links of all gateways, by link id. Links without a product name have their id. */
+export function useLinkNamesOfAll(): ReadonlyMap<string, string> {
+  const query = useOperationQuery()
+  const gateways = useGateways().data?.data ?? []
+  return useQueries({
+    queries: gateways.map(({ id }) => query(['discovery', 'listAssetLinks'], { params: { gatewayId: id } }, { live })),
+    combine: (answers) =>
+      new Map(answers.flatMap(({ data }) => data?.data ?? []).map((link) => [link.assetLinkId, nameOf(link)])),
+  })
+}
+
 export function isReady({ compatible, reachable, state }: AssetLink): boolean {
   return compatible && reachable && state === 'running'
 }

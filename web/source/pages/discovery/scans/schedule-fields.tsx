@@ -12,6 +12,8 @@ type ScheduleFieldsProps = {
   isRecurring?: boolean
   /** Whether to offer intervals in minutes. Scans are not offered such intervals, because they load the network. */
   isFrequent?: boolean
+  /** The name of the choice without a schedule. */
+  nowLabel?: string
 }
 
 /** `ScheduleFields` contains the form fields for a schedule. */
@@ -29,7 +31,7 @@ export function ScheduleFields({ schedule, onChange, zone, isSubmitted, ...props
         value={kind}
         {...(kind !== 'now' && { hint: text.zone(zone) })}
         onChange={(chosen) => onChange({ ...schedule, kind: chosen })}
-        choices={kinds.map((value) => ({ value, label: text[value] }))}
+        choices={kinds.map((value) => ({ value, label: (value === 'now' && props.nowLabel) || text[value] }))}
       />
       {kind === 'minutes' && (
         <IntervalField value={minutes} onChange={(chosen) => onChange({ ...schedule, minutes: chosen })} />

@@ -1,0 +1,48 @@
+import { messages } from '../../../app/language/language.ts'
+
+export const availabilityMessages = messages({
+  en: {
+    title: 'Availability',
+    notMonitored: 'Not monitored yet',
+    notMonitoredHint: 'A monitoring checks by schedule whether devices are reachable.',
+    toMonitoring: 'Monitoring',
+    current: 'State',
+    lastDays: (days: string) => `Last ${days} days`,
+    percent: (share: string) => `${share} available`,
+    noData: 'No data',
+    chart: (days: string, share: string, outages: string) =>
+      `Availability in the last ${days} days: ${share}. ${outages}`,
+    noOutage: 'No outage.',
+    outageCount: (count: number, shown: string) => (count === 1 ? '1 outage.' : `${shown} outages.`),
+    day: (date: string, share: string) => `${date}: ${share}`,
+    outages: 'Outages',
+    outageLine: (from: string, duration: string) => `${from}, ${duration}`,
+    ongoing: (from: string) => `Since ${from}`,
+    moreOutages: (count: string) => `${count} earlier outages`,
+    results: 'Monitorings',
+    today: 'Today',
+    daysAgo: (days: string) => `${days} days ago`,
+  },
+  de: {
+    title: 'Verfügbarkeit',
+    notMonitored: 'Noch nicht überwacht',
+    notMonitoredHint: 'Eine Überwachung prüft nach Zeitplan, ob Geräte erreichbar sind.',
+    toMonitoring: 'Überwachung',
+    current: 'Zustand',
+    lastDays: (days: string) => `Letzte ${days} Tage`,
+    percent: (share: string) => `${share} verfügbar`,
+    noData: 'Keine Daten',
+    chart: (days: string, share: string, outages: string) =>
+      `Verfügbarkeit in den letzten ${days} Tagen: ${share}. ${outages}`,
+    noOutage: 'Kein Ausfall.',
+    outageCount: (count: number, shown: string) => (count === 1 ? '1 Ausfall.' : `${shown} Ausfälle.`),
+    day: (date: string, share: string) => `${date}: ${share}`,
+    outages: 'Ausfälle',
+    outageLine: (from: string, duration: string) => `${from}, ${duration}`,
+    ongoing: (from: string) => `Seit ${from}`,
+    moreOutages: (count: string) => `${count} frühere Ausfälle`,
+    results: 'Überwachungen',
+    today: 'Heute',
+    daysAgo: (days: string) => `Vor ${days} Tagen`,
+  },
+})
