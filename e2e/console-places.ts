@@ -69,6 +69,8 @@ export const places: readonly Place[] = [
   { name: 'discovery-onboard', path: () => '/discovery?onboard=yes' },
   { name: 'gateway', path: ({ gatewayId }) => `/discovery/gateways/${gatewayId}` },
   { name: 'scan', path: ({ scanId }) => `/discovery/scans/${scanId}` },
+  { name: 'monitoring', path: () => '/monitoring' },
+  { name: 'monitoring-create', path: () => '/monitoring?add=yes' },
   { name: 'remote-access', path: () => '/remote' },
   { name: 'remote-access-policies', path: () => '/remote?view=policies' },
   { name: 'remote-access-switches', path: () => '/remote?view=switches' },

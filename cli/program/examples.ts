@@ -213,7 +213,7 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   'monitor show': ["monitor show 'Line 1'"],
   'monitor create': [
     "monitor create 'Line 1' --filter \"startswith(name, 'Line 1')\" --schedule '*/5 * * * *'",
-    "monitor create Drives --asset 'Drive 12' --asset 'Drive 13' --template plant --assign-working --key snmp.sys_up_time",
+    "monitor create Drives --asset 'Drive 12' --asset 'Drive 13' --template plant --assign-working --key interface_states",
   ],
   'monitor update': [
     "monitor update 'Line 1' --schedule '0 * * * *' --timezone Europe/Berlin",

@@ -23,7 +23,7 @@ export const formMessages = messages({
     assignHint: 'The asset gets a copy of the credentials that worked. This needs the permission to write credentials.',
     properties: 'Additional properties',
     propertiesHint: (limit: string) =>
-      `Reachability and firmware are always read. One key per line, up to ${limit}. Example: snmp.sys_up_time`,
+      `Reachability and firmware are always read. One key per line, up to ${limit}. Example: interface_states`,
     schedule: 'Schedule',
     required: 'Required',
     filterRequired: 'Enter a filter',
@@ -66,7 +66,7 @@ export const formMessages = messages({
       'Das Asset erhält eine Kopie der Zugangsdaten, die funktioniert haben. Dazu ist das Recht zum Ändern von Zugangsdaten nötig.',
     properties: 'Weitere Eigenschaften',
     propertiesHint: (limit: string) =>
-      `Erreichbarkeit und Firmware werden immer gelesen. Ein Schlüssel pro Zeile, höchstens ${limit}. Beispiel: snmp.sys_up_time`,
+      `Erreichbarkeit und Firmware werden immer gelesen. Ein Schlüssel pro Zeile, höchstens ${limit}. Beispiel: interface_states`,
     schedule: 'Zeitplan',
     required: 'Pflichtfeld',
     filterRequired: 'Filter eingeben',

@@ -13,7 +13,7 @@ const stored: Monitoring = {
   assetLinkIds: ['millwright.links.snmp'],
   instancesTemplateId: 't1',
   assignWorking: true,
-  keys: ['snmp.sys_up_time'],
+  keys: ['interface_states'],
   schedule: { cron: '*/5 * * * *', timezone: 'Europe/Berlin', paused: false, nextRuns: [], missedRuns: 0 },
   owner: { id: 'u1', name: 'jane' },
   runs: 1,
