@@ -17,7 +17,7 @@ export type MonitoringForm = {
   name: string
   targetKind: 'filter' | 'list'
   filter: string
-  /** The assets that the monitoring names one by one. Only the API and the command line can set them. */
+  /** The assets that the monitoring names individually. Only the API and the command line can set them. */
   assetIds: readonly string[]
   isAllLinks: boolean
   links: readonly string[]
