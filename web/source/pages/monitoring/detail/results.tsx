@@ -97,11 +97,22 @@ function columnsOf(text: Text, linkNames: ReadonlyMap<string, string>, hasValues
     {
       id: 'device',
       header: text.device,
-      width: 220,
+      width: 180,
       cell: ({ assetId, assetName }) => <Link to={`/assets/${assetId}`}>{assetName ?? assetId}</Link>,
     },
     { id: 'state', header: text.state, width: 150, cell: ({ state }) => <ResultState state={state} /> },
     { id: 'since', header: text.since, width: 140, cell: (row) => <Time at={row.sinceTimestamp} isRelative /> },
+    {
+      id: 'reason',
+      header: text.reason,
+      width: 250,
+      cell: ({ message }) =>
+        message !== undefined && (
+          <span lang="en" title={message}>
+            {message}
+          </span>
+        ),
+    },
     { id: 'checked', header: text.checked, width: 140, cell: (row) => <Time at={row.checkedTimestamp} isRelative /> },
     { id: 'firmware', header: text.firmware, width: 120, cell: ({ firmwareVersion }) => firmwareVersion },
     ...(hasValues ? [values] : []),
@@ -110,17 +121,6 @@ function columnsOf(text: Text, linkNames: ReadonlyMap<string, string>, hasValues
       header: text.link,
       width: 150,
       cell: ({ assetLinkId }) => assetLinkId !== undefined && (linkNames.get(assetLinkId) ?? assetLinkId),
-    },
-    {
-      id: 'reason',
-      header: text.reason,
-      width: 320,
-      cell: ({ message }) =>
-        message !== undefined && (
-          <span lang="en" title={message}>
-            {message}
-          </span>
-        ),
     },
   ]
 }

@@ -151,17 +151,14 @@ function MonitoringFields({ form, onChange, action, onSubmit, nowLabel, notice, 
         onChange={(name) => change({ name })}
       />
       <TargetFields form={form} isInvalid={isSubmitted && errors.filter !== undefined} onChange={change} />
-      <fieldset className="group">
-        <legend>{text.schedule}</legend>
-        <ScheduleFields
-          schedule={form.schedule}
-          onChange={(schedule) => change({ schedule })}
-          zone={form.zone}
-          isSubmitted={isSubmitted}
-          isFrequent
-          nowLabel={nowLabel}
-        />
-      </fieldset>
+      <ScheduleFields
+        schedule={form.schedule}
+        onChange={(schedule) => change({ schedule })}
+        zone={form.zone}
+        isSubmitted={isSubmitted}
+        isFrequent
+        nowLabel={nowLabel}
+      />
       <CredentialFields form={form} onChange={change} />
       <LinkFields form={form} isInvalid={isSubmitted && errors.links !== undefined} onChange={change} />
       <TextAreaField
