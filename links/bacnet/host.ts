@@ -1,0 +1,86 @@
+import { LinkError } from '@millwright/link-sdk/link-error.ts'
+import { timeLimit } from '@millwright/link-sdk/network/timer.ts'
+import { BacnetError } from './bacnet-error.ts'
+import { Channel, type ChannelOptions, type FoundDevice } from './channel.ts'
+import type { InstanceRange } from './codec.ts'
+import { type Reading, readDevice, readFoundDevice, readInstance } from './device.ts'
+import type { ScanOptions } from './options.ts'
+
+/** `Host` is what answered at one IP address and port: a device, a router with devices behind it, or both. */
+export type Host = {
+  /** The devices, the one with this IP address first. */
+  readings: readonly Reading[]
+  /** The reason why devices behind the router were not read. */
+  problem?: LinkError
+}
+
+type Scan = Pick<ScanOptions, 'instances' | 'withRouters' | 'collectMs' | 'deviceSeconds'>
+
+/**
+ * Reads the device at an IP address and port, and the devices behind it if it is a router. `answers` contains the devices
+ * that answered to a broadcast. Without it, the link asks the address. Returns undefined if the address is silent, or if
+ * its devices are not in the range of instances.
+ */
+export async function readHost(
+  at: ChannelOptions,
+  scan: Scan,
+  answers?: readonly FoundDevice[],
+): Promise<Host | undefined> {
+  using limited = openLimited(at, scan)
+  const { channel } = limited
+  const devices = answers ?? (await findDevices(channel, scan))
+  const readings: Reading[] = []
+  try {
+    for (const device of devices) readings.push(await readFoundDevice(channel, device))
+  } catch (error) {
+    if (error !== limited.expired || readings.length === 0) throw error
+    return { readings, problem: limited.expired }
+  }
+  return readings.length === 0 ? undefined : { readings }
+}
+
+/** Reads one device whose instance is known. */
+export async function readKnownDevice(at: ChannelOptions, device: FoundDevice, scan: Scan): Promise<Reading> {
+  using limited = openLimited(at, scan)
+  return await readDevice(limited.channel, device)
+}
+
+/** Opens a channel that ends when the time for the address has passed. */
+function openLimited(at: ChannelOptions, { deviceSeconds }: Scan): Disposable & { channel: Channel; expired: LinkError } {
+  const expired = new LinkError(
+    'OUT_OF_RANGE',
+    `${at.address} port ${at.port} could not be read within ${deviceSeconds} seconds. Set the option device_seconds, limit the instances, or exclude the address.`,
+  )
+  const limit = timeLimit({ ms: deviceSeconds * 1_000, canceled: at.signal, reason: () => expired })
+  const channel = new Channel({ ...at, signal: limit.signal, permits: limit.permits(at.permits) })
+  limit.start()
+  return {
+    channel,
+    expired,
+    [Symbol.dispose]: () => {
+      channel[Symbol.dispose]()
+      limit[Symbol.dispose]()
+    },
+  }
+}
+
+/** Returns the device at the address and, if they are requested, the devices behind it. */
+async function findDevices(channel: Channel, { instances, withRouters, collectMs }: Scan): Promise<FoundDevice[]> {
+  const own = await findOwnDevice(channel, instances)
+  if (own === undefined) return []
+  const behind = withRouters ? await channel.whoIsBehind(instances, collectMs) : []
+  return [own, ...behind].filter(({ instance }) => instance >= instances.low && instance <= instances.high)
+}
+
+async function findOwnDevice(channel: Channel, instances: InstanceRange): Promise<FoundDevice | undefined> {
+  const found = await channel.whoIs(instances).catch(ignoreClosedPort)
+  if (found !== undefined) return found
+  const instance = await readInstance(channel)
+  return instance === undefined ? undefined : { instance }
+}
+
+/** An address without BACnet often reports that its port is closed. The next request fails for the same reason. */
+function ignoreClosedPort(error: unknown): undefined {
+  if (error instanceof BacnetError && error.fault === 'refused') return undefined
+  throw error
+}
