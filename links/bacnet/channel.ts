@@ -178,7 +178,7 @@ export class Channel implements Disposable {
     }
   }
 
-  async #send(message: Buffer, operation: Operation, onSend = () => undefined as void): Promise<void> {
+  async #send(message: Buffer, operation: Operation, onSend: () => void = () => undefined): Promise<void> {
     const { address, permits, signal } = this.#options
     await this.#connected
     const request = { address, protocol: 'bacnet', operation, kind: 'datagram_request' } as const

@@ -353,8 +353,7 @@ class TagReader {
     const tag = first >> 4 === 15 ? this.#reader.number(1) : first >> 4
     const isContext = (first & 0x08) !== 0
     const length = first & 0x07
-    if (isContext && length > 5)
-      return { kind: length === 6 ? 'opening' : 'closing', tag, isContext, content: nothing }
+    if (isContext && length > 5) return { kind: length === 6 ? 'opening' : 'closing', tag, isContext, content: nothing }
     // The value of an application-tagged boolean is in its tag.
     const content = !isContext && tag === 1 ? nothing : this.#reader.take(this.#length(length))
     return { kind: 'value', tag, isContext, content }
@@ -370,7 +369,7 @@ class TagReader {
 
   /** Reads an application-tagged value. */
   value(): PropertyValue {
-    return valueOf(this.next())
+    return decodedValue(this.next())
   }
 
   /** Reads the tag that opens a value. An array index before it is skipped. */
@@ -390,7 +389,7 @@ class TagReader {
       const next = this.next()
       if (next.kind === 'opening') open.push(next.tag)
       else if (next.kind === 'closing' && open.pop() !== next.tag) throw faulty('a closing tag of its answer is wrong')
-      if (count === 0) first = valueOf(next)
+      if (count === 0) first = decodedValue(next)
     }
     return first
   }
@@ -407,7 +406,7 @@ function numberOf({ content }: Tag): number {
   return content.readUIntBE(0, content.length)
 }
 
-function valueOf({ kind, isContext, tag, content }: Tag): PropertyValue {
+function decodedValue({ kind, isContext, tag, content }: Tag): PropertyValue {
   if (kind !== 'value' || isContext) return undefined
   if (tag === applicationTags.characterString) return textOf(content)
   if (tag === applicationTags.objectIdentifier) return instanceOf(content)

@@ -46,7 +46,10 @@ export async function readKnownDevice(at: ChannelOptions, device: FoundDevice, s
 }
 
 /** Opens a channel that ends when the time for the address has passed. */
-function openLimited(at: ChannelOptions, { deviceSeconds }: Scan): Disposable & { channel: Channel; expired: LinkError } {
+function openLimited(
+  at: ChannelOptions,
+  { deviceSeconds }: Scan,
+): Disposable & { channel: Channel; expired: LinkError } {
   const expired = new LinkError(
     'OUT_OF_RANGE',
     `${at.address} port ${at.port} could not be read within ${deviceSeconds} seconds. Set the option device_seconds, limit the instances, or exclude the address.`,

@@ -1,0 +1,119 @@
+import { isInRanges, numberOfAddress } from '@millwright/api/ip-range.ts'
+import type { DiscoverCall, DiscoveryResult } from '@millwright/link-sdk/define-link.ts'
+import { LinkError } from '@millwright/link-sdk/link-error.ts'
+import type { Neighbours } from '@millwright/link-sdk/network/neighbours.ts'
+import { PermitRefusedError } from '@millwright/link-sdk/network/permits.ts'
+import { isExcluded, rangesNamed, scanRangeOf } from '@millwright/link-sdk/network/range.ts'
+import { sweep } from '@millwright/link-sdk/network/sweep.ts'
+import { assetOf } from './asset.ts'
+import { Answers, broadcastWhoIs, ownNetworks, whoIsThroughBbmd } from './broadcast.ts'
+import type { FoundDevice } from './channel.ts'
+import type { Reading } from './device.ts'
+import { type Host, readHost } from './host.ts'
+import { type ScanOptions, scanOptionsOf } from './options.ts'
+import { addressOf, knownDevices } from './properties.ts'
+
+/** Yields the BACnet devices of a range as they are read. Addresses that do not answer yield nothing. */
+export async function* discover(call: DiscoverCall, neighbours: Neighbours): AsyncGenerator<DiscoveryResult> {
+  const options = scanOptionsOf(call.options)
+  const range = scanRangeOf(call.filters, call.targets)
+  const isRange = !call.targets.some(({ address }) => Object.keys(address).length > 0)
+  const visitsAt = isRange ? await broadcastVisits(call, options) : singleVisits(options)
+  yield* sweep(range.addresses(), {
+    parallel: options.parallel,
+    signal: call.signal,
+    work: (address, signal) =>
+      scanAddress(visitsAt(address), { call, options, neighbours, scanned: isRange ? range : undefined, signal }),
+    onDone: (completed) => call.progress((completed / range.size) * 100),
+  })
+}
+
+/** `Visit` is an address and port to read. `devices` contains the devices there that answered to a broadcast. */
+type Visit = { address: string; port: number; devices?: readonly FoundDevice[] }
+type VisitsAt = (address: string) => Visit[]
+
+function singleVisits({ ports }: ScanOptions): VisitsAt {
+  return (address) => ports.map((port) => ({ address, port }))
+}
+
+/**
+ * Sends the broadcasts that the options select. Returns a function with the visits of an address: the devices that answered,
+ * or a request to the address if no broadcast reached it.
+ */
+async function broadcastVisits(call: DiscoverCall, options: ScanOptions): Promise<VisitsAt> {
+  const { filters, permits, signal } = call
+  const { bbmd, withBroadcast, localAddress } = options
+  const single = singleVisits(options)
+  if (!withBroadcast && bbmd === undefined) return single
+  const ranges = rangesNamed('ip_range', filters)
+  const isIncluded = (address: string) =>
+    isInRanges(ranges, numberOfAddress(address) ?? -1) && !isExcluded(address, filters)
+  const context = { options, isIncluded, permits, signal }
+  const answers = new Answers(context)
+  const networks = withBroadcast ? ownNetworks(ranges, localAddress) : []
+  await Promise.all([
+    networks.length === 0 ? undefined : broadcastWhoIs(networks, answers, context),
+    bbmd === undefined ? undefined : whoIsThroughBbmd(bbmd, answers, context),
+  ])
+  const reached = networks.map(({ first, last }) => ({ from: first, to: last }))
+  return (address) => {
+    const found = answers.at(address).map(({ port, devices }) => ({ address, port, devices }))
+    const isReached = bbmd !== undefined || isInRanges(reached, numberOfAddress(address) ?? -1)
+    return found.length > 0 || isReached ? found : single(address)
+  }
+}
+
+type Scan = {
+  call: DiscoverCall
+  options: ScanOptions
+  neighbours: Neighbours
+  /** An object that stands for the scan of a range. It is absent if the call names the devices. */
+  scanned: object | undefined
+  signal: AbortSignal
+}
+
+async function* scanAddress(visits: readonly Visit[], scan: Scan): AsyncGenerator<DiscoveryResult> {
+  const { options, neighbours, signal } = scan
+  const { timeoutMs, localAddress } = options
+  for (const { address, port, devices } of visits) {
+    try {
+      const at = { address, port, localAddress, timeoutMs, permits: scan.call.permits, signal }
+      const host = await readHost(at, options, devices)
+      if (host === undefined) continue
+      const macAddress = await neighbours.macAddressOf(address)
+      for (const result of resultsOf(host, { address, port, macAddress })) {
+        if ('asset' in result && result.address !== undefined)
+          knownDevices.add(result.asset, result.address, { scan: scan.scanned, macAddress })
+        yield result
+      }
+    } catch (error) {
+      signal.throwIfAborted()
+      if (error instanceof PermitRefusedError && error.reason === 'excluded') return
+      if (!(error instanceof LinkError) || error instanceof PermitRefusedError) throw error
+      yield { error, address: { ip_address: address, port } }
+    }
+  }
+}
+
+type Place = { address: string; port: number; macAddress: string | undefined }
+
+function* resultsOf({ readings, problem }: Host, place: Place): Generator<DiscoveryResult> {
+  const { macAddress } = place
+  for (const reading of readings) {
+    const address = addressOf(reading, place)
+    const asset = assetOf(reading, { ipAddress: place.address, macAddress })
+    if (asset !== undefined) yield { asset, address }
+    else if (reading.problem === undefined) yield { error: unidentified(reading, place), address }
+    if (reading.problem !== undefined) yield { error: reading.problem, address }
+  }
+  if (problem !== undefined) yield { error: problem, address: { ip_address: place.address, port: place.port } }
+}
+
+function unidentified({ instance, station, values }: Reading, { address, port }: Place): LinkError {
+  const product = [values.vendorName, values.modelName].filter((text) => text !== undefined).join(' ')
+  const place = station === undefined ? `${address} port ${port}` : `Network ${station.network} behind ${address}`
+  return new LinkError(
+    'FAILED_PRECONDITION',
+    `${place} has the BACnet device ${instance}${product === '' ? '' : ` (${product})`}, but the device has no identifier. It reports no serial number with vendor and model, and the MAC address is known only on the same network segment. Scan from a gateway on the segment of the device.`,
+  )
+}
