@@ -17,7 +17,7 @@ export const SentFunction = closed({
     Type.Array(Type.Integer({ minimum: 1, maximum: 65_535 }), { maxItems: 256, description: 'The default ports' }),
   ),
   portsOption: Type.Optional(text(256, 'The option of the link with the ports')),
-  onlyIf: Type.Optional(text(256, 'The option of the link that must be true, otherwise the function is not sent')),
+  onlyIf: Type.Optional(text(256, 'The option of the link that must be true or a text that is not empty, otherwise the function is not sent')),
   description: Type.String({ maxLength: 1_000 }),
 })
 export type SentFunction = Static<typeof SentFunction>
@@ -41,9 +41,15 @@ export function plannedFunctions(
 ): PlannedFunction[] {
   const optionValue = (key: string) => values[key] ?? options.find((one) => one.key === key)?.defaultValue
   return sends.flatMap(({ ports = [], portsOption, onlyIf, ...sent }) => {
-    if (onlyIf !== undefined && String(optionValue(onlyIf)) !== 'true') return []
+    if (onlyIf !== undefined && !isSet(optionValue(onlyIf))) return []
     const selected = portsOption === undefined ? undefined : optionValue(portsOption)
     // Without ports, nothing is sent.
     return selected === '' ? [] : [{ ...sent, ports: String(selected ?? ports.join(', ')) }]
   })
+}
+
+/** Returns whether an option is true, or a text that is not empty. Options of the command line are texts. */
+function isSet(value: unknown): boolean {
+  const text = String(value ?? '').trim()
+  return text !== '' && text !== 'false'
 }

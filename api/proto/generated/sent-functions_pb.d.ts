@@ -88,7 +88,7 @@ export declare type SentFunction = Message<"millwright.safety.sentfunctions.v1.S
   portsOption: string;
 
   /**
-   * The option of the link that must be true, otherwise the function is not sent. Empty if it is always sent.
+   * The option of the link that must be true or a text that is not empty, otherwise the function is not sent. Empty if it is always sent.
    *
    * @generated from field: string only_if = 7;
    */

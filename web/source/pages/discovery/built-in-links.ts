@@ -250,6 +250,57 @@ const links: Readonly<Record<string, LinkTexts>> = {
       ],
     },
   },
+  bacnet: {
+    title: 'BACnet',
+    descriptions: {
+      en: 'Finds devices that speak BACnet/IP, and devices behind BACnet routers.',
+      de: 'Findet Geräte mit BACnet/IP und Geräte hinter BACnet-Routern.',
+    },
+    parameters: {
+      ports: ['UDP ports', 'UDP-Ports', 'UDP-Ports, etwa 47808 oder 47808-47811'],
+      low_instance: [
+        'Lowest device instance',
+        'Niedrigste Geräteinstanz',
+        'Niedrigste Instanznummer der gemeldeten Geräte: 0 bis 4194303',
+      ],
+      high_instance: [
+        'Highest device instance',
+        'Höchste Geräteinstanz',
+        'Höchste Instanznummer der gemeldeten Geräte: 0 bis 4194303',
+      ],
+      routers: [
+        'Devices behind routers',
+        'Geräte hinter Routern',
+        'Auch Geräte hinter BACnet-Routern suchen, etwa an MS/TP-Leitungen',
+      ],
+      broadcast: [
+        'Broadcast',
+        'Broadcast',
+        'Eine Anfrage an alle Geräte der Netzsegmente des Gateways senden statt je einer Anfrage an jede Adresse',
+      ],
+      bbmd: [
+        'BBMD',
+        'BBMD',
+        'BBMD, das die Anfrage an alle Geräte seiner Netze sendet, etwa 10.0.0.2 oder 10.0.0.2:47808. Leer: keines',
+      ],
+      collect_ms: [
+        'Time to collect answers (ms)',
+        'Sammelzeit für Antworten (ms)',
+        'Wartezeit auf Antworten von Geräten hinter Routern und auf Broadcasts: 100 bis 60000 Millisekunden',
+      ],
+      timeout_ms: [
+        'Timeout (ms)',
+        'Zeitlimit (ms)',
+        'Wartezeit auf eine Antwort: 50 bis 30000 Millisekunden. Jede Anfrage wird einmal wiederholt',
+      ],
+      device_seconds: [
+        'Time per address (s)',
+        'Zeit je Adresse (s)',
+        'Längste Lesezeit je Adresse mit den Geräten dahinter: 1 bis 3600 Sekunden',
+      ],
+      parallel: ['Parallel addresses', 'Parallele Adressen', 'Gleichzeitig durchsuchte Adressen: 1 bis 256'],
+    },
+  },
   plant: {
     title: 'Plant',
     descriptions: {
