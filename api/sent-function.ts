@@ -17,7 +17,12 @@ export const SentFunction = closed({
     Type.Array(Type.Integer({ minimum: 1, maximum: 65_535 }), { maxItems: 256, description: 'The default ports' }),
   ),
   portsOption: Type.Optional(text(256, 'The option of the link with the ports')),
-  onlyIf: Type.Optional(text(256, 'The option of the link that must be true or a text that is not empty, otherwise the function is not sent')),
+  onlyIf: Type.Optional(
+    text(
+      256,
+      'The option of the link that must be true or a text that is not empty, otherwise the function is not sent',
+    ),
+  ),
   description: Type.String({ maxLength: 1_000 }),
 })
 export type SentFunction = Static<typeof SentFunction>

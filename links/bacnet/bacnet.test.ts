@@ -97,7 +97,7 @@ describe('a BACnet device', () => {
     }
   })
 
-  test('that does not tell its instance is an error that names the option broadcast', async () => {
+  test('that does not report its instance is an error that names the option broadcast', async () => {
     const device: SimulatedDevice = { ...controller, iAm: 'silent', anyInstance: false }
     const { assets, errors } = await scanDevice(device, { options: { timeout_ms: 500 } })
     assert.deepEqual(assets, [])

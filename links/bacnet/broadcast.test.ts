@@ -35,7 +35,7 @@ async function startSegment() {
 }
 
 describe('a broadcast', () => {
-  test('finds the devices of the range with one Who-Is, also those that answer with a broadcast', async () => {
+  test('finds the devices of the range with one request, also those that answer with a broadcast', async () => {
     await using segment = await startSegment()
     const permits = unlimitedPermits()
     const options = { ports: String(segment.port), broadcast: true }

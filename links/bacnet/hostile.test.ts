@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { describe, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
-import { type ChangeAnswer, startSimulator } from './simulator.ts'
+import { type ChangeAnswer, type RunningSimulator, startSimulator } from './simulator.ts'
 import { assetsIn, controller, errorsIn, impatient, resultsOf, scanDevice } from './testing.ts'
 
 /** Returns whether a datagram is the answer to a request, and not I-Am. */
@@ -149,7 +149,7 @@ test('random changes of answers lead to devices or to errors of these devices', 
   }
   const behind = { '7:01': { instance: 8 }, '7:02': { instance: 9, multiple: false } }
   await using stack = new AsyncDisposableStack()
-  const simulators = []
+  const simulators: RunningSimulator[] = []
   for (const [index, one] of fc.sample(change, { numRuns: 60, seed: 7 }).entries()) {
     const place = { host: `127.0.63.${index + 1}`, port: simulators[0]?.port ?? 0, change: changed(one) }
     simulators.push(stack.use(await startSimulator({ ...controller, multiple: index % 2 === 0, behind }, place)))
