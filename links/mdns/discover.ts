@@ -1,0 +1,151 @@
+import { numberOfAddress } from '@millwright/api/ip-range.ts'
+import type { DiscoverCall, DiscoveryResult } from '@millwright/link-sdk/define-link.ts'
+import { LinkError } from '@millwright/link-sdk/link-error.ts'
+import { deviceAsset, isIdentified } from '@millwright/link-sdk/network/device-asset.ts'
+import { type Segment, segmentOf, segments } from '@millwright/link-sdk/network/local-network.ts'
+import type { Neighbours } from '@millwright/link-sdk/network/neighbours.ts'
+import { PermitRefusedError } from '@millwright/link-sdk/network/permits.ts'
+import { scanRangeOf } from '@millwright/link-sdk/network/range.ts'
+import { sweep } from '@millwright/link-sdk/network/sweep.ts'
+import { factsOf } from './asset.ts'
+import { type Reading, readDevice } from './device.ts'
+import { findResponders, type Responders } from './multicast.ts'
+import { type ScanOptions, scanOptionsOf } from './options.ts'
+import { knownDevices } from './properties.ts'
+
+/** Yields the devices of a range that answer to multicast DNS queries. Addresses that do not answer yield nothing. */
+export async function* discover(call: DiscoverCall, neighbours: Neighbours): AsyncGenerator<DiscoveryResult> {
+  const options = scanOptionsOf(call.options)
+  const range = scanRangeOf(call.filters, call.targets)
+  const isRange = !call.targets.some(({ address }) => Object.keys(address).length > 0)
+  const finder = new ResponderFinder(options)
+  if (isRange && options.usesMulticast) yield* finder.find(range.addresses(), call)
+  yield* sweep(range.addresses(), {
+    parallel: options.parallel,
+    signal: call.signal,
+    work: (address, signal) =>
+      finder.isSilent(address)
+        ? nothing()
+        : scanAddress(address, { call, options, neighbours, finder, scanned: isRange ? range : undefined, signal }),
+    onDone: (completed) => call.progress((completed / range.size) * 100),
+  })
+}
+
+async function* nothing(): AsyncGenerator<DiscoveryResult> {}
+
+/**
+ * `ResponderFinder` finds the devices of the segments of this machine with multicast. In these segments, only the devices
+ * that answered are queried. Addresses of other networks are queried individually.
+ */
+class ResponderFinder {
+  readonly #options: ScanOptions
+  readonly #segments: Segment[] = []
+  readonly #responders: Responders = new Map()
+
+  constructor(options: ScanOptions) {
+    this.#options = options
+  }
+
+  /** Sends the queries. Yields an error for a segment whose devices are then queried individually. */
+  async *find(addresses: Iterable<string>, { permits, signal }: DiscoverCall): AsyncGenerator<DiscoveryResult> {
+    const { ports, timeoutMs } = this.#options
+    for (const { segment, selected } of this.#segmentsOf(addresses)) {
+      try {
+        const accepts = (address: string) => selected.has(numberOfAddress(address) ?? 0)
+        const found = ports.map((port) =>
+          findResponders({ localAddress: segment.address, port, timeoutMs, permits, signal, accepts }),
+        )
+        for (const responders of await Promise.all(found))
+          for (const [address, records] of responders)
+            this.#responders.set(address, [...(this.#responders.get(address) ?? []), ...records])
+        this.#segments.push(segment)
+      } catch (error) {
+        signal.throwIfAborted()
+        const isRefused = error instanceof PermitRefusedError
+        if (!(error instanceof LinkError) || (isRefused && error.reason !== 'excluded')) throw error
+        yield { error: withoutMulticast(error), address: { interface: segment.name } }
+      }
+    }
+  }
+
+  /** Returns whether an address belongs to a device that does not answer, or to no device. */
+  isSilent(address: string): boolean {
+    return segmentOf(address, this.#segments) !== undefined && !this.#responders.has(address)
+  }
+
+  recordsOf(address: string) {
+    return this.#responders.get(address)
+  }
+
+  /** Returns the segments of this machine with the addresses of the range that belong to them. */
+  #segmentsOf(addresses: Iterable<string>): { segment: Segment; selected: Set<number> }[] {
+    const { localAddress } = this.#options
+    const own = segments().filter(({ address }) => localAddress === undefined || address === localAddress)
+    const selected = new Map<Segment, Set<number>>()
+    for (const address of addresses) {
+      const segment = segmentOf(address, own)
+      if (segment === undefined) continue
+      const numbers = selected.get(segment) ?? new Set()
+      numbers.add(numberOfAddress(address) ?? 0)
+      selected.set(segment, numbers)
+    }
+    return [...selected].map(([segment, numbers]) => ({ segment, selected: numbers }))
+  }
+}
+
+function withoutMulticast(error: LinkError): LinkError {
+  return new LinkError(
+    error.code,
+    `${error.message} The scan uses no multicast here, and queries each address of the segment instead.`,
+  )
+}
+
+type Scan = {
+  call: DiscoverCall
+  options: ScanOptions
+  neighbours: Neighbours
+  finder: ResponderFinder
+  /** An object that stands for the scan of a range. It is absent if the call names the devices. */
+  scanned: object | undefined
+  signal: AbortSignal
+}
+
+async function* scanAddress(address: string, scan: Scan): AsyncGenerator<DiscoveryResult> {
+  const { options, neighbours, finder, signal } = scan
+  const { timeoutMs, localAddress, deviceSeconds } = options
+  for (const port of options.ports) {
+    try {
+      const at = { address, port, localAddress, timeoutMs, permits: scan.call.permits, signal }
+      const reading = await readDevice(at, { deviceSeconds, known: finder.recordsOf(address) })
+      if (reading === undefined) continue
+      const macAddress = await neighbours.macAddressOf(address)
+      for (const result of resultsOf(reading, { address, port, macAddress })) {
+        if ('asset' in result && result.address !== undefined)
+          knownDevices.add(result.asset, result.address, { scan: scan.scanned, macAddress })
+        yield result
+      }
+    } catch (error) {
+      signal.throwIfAborted()
+      if (error instanceof PermitRefusedError && error.reason === 'excluded') return
+      if (!(error instanceof LinkError) || error instanceof PermitRefusedError) throw error
+      yield { error, address: { ip_address: address, port } }
+    }
+  }
+}
+
+type Place = { address: string; port: number; macAddress: string | undefined }
+
+function* resultsOf(reading: Reading, { address: ipAddress, port, macAddress }: Place): Generator<DiscoveryResult> {
+  const facts = factsOf({ ipAddress, macAddress, reading })
+  const address = { ip_address: ipAddress, port }
+  if (isIdentified(facts)) yield { asset: deviceAsset(facts), address }
+  else yield { error: unidentified(facts.name, ipAddress), address }
+  if (reading.problem !== undefined) yield { error: reading.problem, address }
+}
+
+function unidentified(name: string | undefined, address: string): LinkError {
+  return new LinkError(
+    'FAILED_PRECONDITION',
+    `The device at ${address}${name === undefined ? '' : ` (${name})`} answers to multicast DNS, but has no identifier. It reports no serial number with its manufacturer and model, and its MAC address is not known. Scan from a gateway on the segment of the device.`,
+  )
+}

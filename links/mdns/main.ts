@@ -1,0 +1,4 @@
+import { runLink } from '@millwright/link-sdk/run-link.ts'
+import { link } from './link.ts'
+
+await runLink(link)
