@@ -111,10 +111,7 @@ function textsOf({ txt }: Service): Map<string, string> {
   const texts = new Map<string, string>()
   for (const entry of txt) {
     const at = entry.indexOf('=')
-    const key = entry
-      .slice(0, Math.max(0, at))
-      .toLowerCase()
-      .replaceAll(/[_.-]/g, '')
+    const key = entry.slice(0, Math.max(0, at)).toLowerCase().replaceAll(/[_.-]/g, '')
     // The product of a printer is in parentheses.
     const value = entry
       .slice(at + 1)

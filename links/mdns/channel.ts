@@ -114,8 +114,10 @@ export class Channel implements Disposable {
     this.#received += 1
     this.#receivedBytes += message.length
     const isFlood = this.#received > 2 * this.#sent + channelLimits.unexpectedDatagrams
-    if (isFlood || this.#receivedBytes > channelLimits.receivedBytes)
-      return this.#fail(new MdnsError('faulty', 'sends answers without queries'))
+    if (isFlood || this.#receivedBytes > channelLimits.receivedBytes) {
+      this.#fail(new MdnsError('faulty', 'sends answers without queries'))
+      return
+    }
     const { id, question, resolve } = this.#waiting ?? {}
     if (id === undefined || question === undefined) return
     const answer = parseAnswer(message)

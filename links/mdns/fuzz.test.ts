@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { type Answer as PeerRecord, decode, encode } from 'dns-packet'
+import { decode, encode, type Answer as PeerRecord } from 'dns-packet'
 import fc from 'fast-check'
 import { encodeQuery, messageLimits, type Name, parseAnswer, type RecordType } from './message.ts'
 import { startSimulator } from './simulator.ts'

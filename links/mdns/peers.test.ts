@@ -75,7 +75,9 @@ const avahiService = `<?xml version="1.0" standalone='no'?>
 
 const camera: SimulatedDevice = {
   hostName: 'axis-accc8e123456',
-  services: [{ type: '_axis-video._tcp', name: 'AXIS P5534 - ACCC8E123456', port: 80, txt: ['macaddress=ACCC8E123456'] }],
+  services: [
+    { type: '_axis-video._tcp', name: 'AXIS P5534 - ACCC8E123456', port: 80, txt: ['macaddress=ACCC8E123456'] },
+  ],
 }
 
 function missingTool(): string | undefined {

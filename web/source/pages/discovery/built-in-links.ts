@@ -179,6 +179,32 @@ const links: Readonly<Record<string, LinkTexts>> = {
       parallel: ['Parallel addresses', 'Parallele Adressen', 'Gleichzeitig durchsuchte Adressen: 1 bis 256'],
     },
   },
+  mdns: {
+    title: 'mDNS',
+    descriptions: {
+      en: 'Finds devices that announce their services with multicast DNS: printers, cameras, gateways, computers.',
+      de: 'Findet Geräte, die ihre Dienste mit Multicast-DNS bekannt geben: Drucker, Kameras, Gateways, Computer.',
+    },
+    parameters: {
+      ports: ['UDP ports', 'UDP-Ports', 'UDP-Ports, etwa 5353 oder 5353,5354'],
+      multicast: [
+        'Multicast',
+        'Multicast',
+        'Geräte in den Netzsegmenten des Gateways mit einer Multicast-Anfrage suchen, die alle Geräte eines Segments empfangen',
+      ],
+      timeout_ms: [
+        'Timeout (ms)',
+        'Zeitlimit (ms)',
+        'Wartezeit auf eine Antwort: 50 bis 30000 Millisekunden. Jede Anfrage wird einmal wiederholt',
+      ],
+      device_seconds: [
+        'Time per device (s)',
+        'Zeit je Gerät (s)',
+        'Längste Lesezeit je Gerät ab der ersten Antwort: 1 bis 3600 Sekunden',
+      ],
+      parallel: ['Parallel addresses', 'Parallele Adressen', 'Gleichzeitig durchsuchte Adressen: 1 bis 256'],
+    },
+  },
   s7: {
     title: 'S7',
     descriptions: {
