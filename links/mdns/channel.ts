@@ -3,7 +3,7 @@ import { createSocket, type Socket } from 'node:dgram'
 import type { Permits } from '@millwright/link-sdk/network/permits.ts'
 import { startTimer } from '@millwright/link-sdk/network/timer.ts'
 import { MdnsError } from './mdns-error.ts'
-import { type DnsRecord, encodeQuery, keyOf, parseAnswer, type Question, type RecordType } from './message.ts'
+import { type DnsQuery, type DnsRecord, encodeQuery, keyOf, parseAnswer, type RecordType } from './message.ts'
 
 export type ChannelOptions = {
   address: string
@@ -32,7 +32,7 @@ const channelLimits = {
 
 type Waiting = {
   id: number
-  question: Question
+  question: DnsQuery
   resolve: (records: readonly DnsRecord[] | undefined) => void
   reject: (error: Error) => void
 }
@@ -67,7 +67,7 @@ export class Channel implements Disposable {
    * Sends one query. Returns all records of the answer, or undefined if the device does not answer in time. Throws an
    * `MdnsError` if the port is closed or the device floods the channel, and the reason of the signal when it is aborted.
    */
-  async query(question: Question): Promise<readonly DnsRecord[] | undefined> {
+  async query(question: DnsQuery): Promise<readonly DnsRecord[] | undefined> {
     const { address, permits, timeoutMs, signal } = this.#options
     const id = randomInt(1, 0x1_0000)
     const message = encodeQuery(id, question)
@@ -133,7 +133,7 @@ export class Channel implements Disposable {
   }
 }
 
-function isAnswerTo({ name, type }: DnsRecord, question: Question): boolean {
+function isAnswerTo({ name, type }: DnsRecord, question: DnsQuery): boolean {
   return type === question.type && keyOf(name) === keyOf(question.name)
 }
 

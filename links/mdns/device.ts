@@ -3,7 +3,7 @@ import { LinkError } from '@millwright/link-sdk/link-error.ts'
 import { timeLimit } from '@millwright/link-sdk/network/timer.ts'
 import { Channel, type ChannelOptions } from './channel.ts'
 import { MdnsError } from './mdns-error.ts'
-import { type DnsRecord, keyOf, type Name, type Question, type RecordType } from './message.ts'
+import { type DnsQuery, type DnsRecord, keyOf, type Name, type RecordType } from './message.ts'
 import { compareTypes, deviceInfoType, usualTypes } from './service-types.ts'
 
 /** `Service` is a service that a device announces (DNS-SD, RFC 6763). */
@@ -225,7 +225,7 @@ class DeviceReader {
    * Sends a query, unless its answer is already known. Repeats it once if the device does not answer. A device that does
    * not answer to several queries for records that it announced itself is no longer queried.
    */
-  async #query(question: Question, { isExpected = true } = {}): Promise<void> {
+  async #query(question: DnsQuery, { isExpected = true } = {}): Promise<void> {
     if (this.#find(question).length > 0) return
     for (let attempt = 0; attempt < (isExpected ? 2 : 1); attempt += 1) {
       const records = await this.#channel.query(question)
@@ -236,7 +236,7 @@ class DeviceReader {
     }
     if (!isExpected) return
     this.#silent += 1
-    if (this.#silent >= deviceLimits.silentQueries) throw new MdnsError('silent', 'did not answer any more')
+    if (this.#silent >= deviceLimits.silentQueries) throw new MdnsError('silent', 'no longer answered')
   }
 
   #find<Type extends RecordType>(question: { name: Name; type: Type }) {

@@ -160,7 +160,7 @@ describe('TXT records', () => {
     assert.match(JSON.stringify(result.asset.software_components), /"version":"V4.5"/)
   })
 
-  test('and names of cameras and workstations contain MAC addresses', async () => {
+  test('of cameras, and the names of workstations, contain MAC addresses', async () => {
     const camera = await assetOf(service('_axis-video._tcp', 'AXIS P5534 - ACCC8E123456', ['macaddress=ACCC8E123456']))
     assert.ok(camera !== undefined && 'asset' in camera)
     assert.deepEqual(identifiersOf(camera.asset), [

@@ -14,7 +14,7 @@ export type Name = readonly string[]
 export const recordTypes = { A: 1, PTR: 12, TXT: 16, SRV: 33 } as const
 export type RecordType = keyof typeof recordTypes
 
-export type Question = { name: Name; type: RecordType }
+export type DnsQuery = { name: Name; type: RecordType }
 
 export type DnsRecord = { name: Name } & (
   | { type: 'A'; address: string }
@@ -45,7 +45,7 @@ const classMask = 0x7fff
 const isAnswerFlag = 0x8000
 
 /** Returns a query with one question, or undefined if the name is too long. */
-export function encodeQuery(id: number, { name, type }: Question): Buffer | undefined {
+export function encodeQuery(id: number, { name, type }: DnsQuery): Buffer | undefined {
   const labels = name.map((label) => Buffer.from(label, 'latin1'))
   const bytes = labels.reduce((sum, label) => sum + label.length + 1, 1)
   if (bytes > longestName || labels.some(({ length }) => length === 0 || length > longestLabel)) return undefined

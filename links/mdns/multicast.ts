@@ -34,7 +34,7 @@ type MulticastOptions = {
 }
 
 /**
- * Queries the types of services of all devices of a segment. The socket has a port of its own and joins no group, so the
+ * Queries the types of services of all devices of a segment. The socket has its own port and joins no group, so the
  * devices answer to this socket only (RFC 6762, section 6.7). Throws a `PermitRefusedError` if the budget does not allow
  * multicast.
  */

@@ -29,7 +29,7 @@ test('a responder with multicast-dns is read', async () => {
     { name: 'Label printer._ipp._tcp.local', type: 'TXT', data: ['mfg=Acme', 'mdl=L1', 'sn=77'] },
     { name: 'label.local', type: 'A', data: host },
   ]
-  responder.on('query', ({ id, questions }, from) => {
+  responder.on('query', ({ id, questions = [] }, from) => {
     const answers = records.filter(({ name, type }) => questions.some((one) => one.name === name && one.type === type))
     if (answers.length === 0) return
     const answer = { id, questions, answers } as unknown as Parameters<typeof responder.respond>[0]

@@ -85,10 +85,10 @@ export async function startSimulator(device: SimulatedDevice, options: Simulator
 }
 
 type SimulatedRecord = { name: string[]; type: string; data: number[] }
-type SimulatedQuestion = { name: string; type: string; end: number }
+type SimulatedQuery = { name: string; type: string; end: number }
 
 /** Reads the question of a query. Dots within a label are shown as `\.`. */
-function questionIn(message: Buffer): SimulatedQuestion | undefined {
+function questionIn(message: Buffer): SimulatedQuery | undefined {
   if (message.length < 17 || (message[2] ?? 0) > 127) return undefined
   const labels: string[] = []
   let at = 12
