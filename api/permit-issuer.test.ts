@@ -285,6 +285,20 @@ describe('refusals', () => {
     })
   })
 
+  test('packets that a device forwards to other networks get permits under the conditions of groups', async () => {
+    const forwarded = { ...requestOf('10.0.0.2'), forwarded: true }
+    const issuerOf = (more: Partial<ScanBudget>) => new PermitIssuer(budgetOf({ more }))
+    const excludedAddresses = ['10.0.0.7']
+    assert.equal(await reasonOf(issuerOf({}), forwarded), undefined)
+    assert.equal(await reasonOf(issuerOf({ excludedAddresses }), forwarded), 'excluded')
+    assert.equal(await reasonOf(issuerOf({ multicast: false }), forwarded), 'excluded')
+    assert.equal(await reasonOf(issuerOf({ excludedAddresses, multicast: true }), forwarded), undefined)
+    assert.equal(await reasonOf(issuerOf({ excludedAddresses }), requestOf('10.0.0.2')), undefined)
+    await assert.rejects(issuerOf({ excludedAddresses }).take(forwarded, { signal: open() }), {
+      message: /Packets to 10\.0\.0\.2 reach all devices of other networks, also excluded ones/,
+    })
+  })
+
   test('a group is refused as soon as a change of the budget excludes an address', async () => {
     const issuer = new PermitIssuer(budgetOf({ perDevice: { datagramsPerSecond: 10 } }))
     await issuer.take(requestOf('224.0.0.251'), { signal: open() })

@@ -138,11 +138,12 @@ export class PermitIssuer {
   }
 
   #requireDestination(request: PermitRequest): void {
-    const { address } = request
-    if (this.#isGroup(address) && !allowsGroups(this.#budget))
+    const { address, forwarded = false } = request
+    const isGroup = this.#isGroup(address)
+    if ((isGroup || forwarded) && !allowsGroups(this.#budget))
       throw new PermitRefusal(
         'excluded',
-        `Packets to ${address} reach all devices of the segment, also excluded ones, so the budget of the gateway does not allow them. To allow multicast and broadcast packets: millwright gateway budget --multicast allow, or millwright scan --multicast allow.`,
+        `Packets to ${address} reach all devices of ${isGroup ? 'the segment' : 'other networks'}, also excluded ones, so the budget of the gateway does not allow them. To allow multicast and broadcast packets: millwright gateway budget --multicast allow, or millwright scan --multicast allow.`,
       )
     if (isEthernetGroup(address)) return
     const number = numberOfAddress(address)

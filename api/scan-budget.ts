@@ -78,6 +78,11 @@ export type PermitRequest = {
   /** The function of the protocol, as the table `sends` of the link's manifest names it, such as `GetBulk`. */
   operation: string
   kind: PermitKind
+  /**
+   * Whether the device forwards the packet to all devices of other networks, also to excluded ones. Such a packet needs the
+   * same permission as a broadcast.
+   */
+  forwarded?: boolean
 }
 
 /** The reasons why a gateway refuses a permit. */

@@ -283,8 +283,15 @@ function linkIdIn(metadata: Metadata): string | undefined {
   }
 }
 
-function requestOf({ address, protocol, operation, kind }: Omit<TakePermit, 'id'>): PermitRequest | undefined {
+function requestOf({
+  address,
+  protocol,
+  operation,
+  kind,
+  forwarded,
+}: Omit<TakePermit, 'id'>): PermitRequest | undefined {
   const name = permitKinds.find((one) => permitKindNumbers[one] === kind)
   const isValid = [address, protocol, operation].every((text) => text !== '' && text.length <= limits.text)
-  return name === undefined || !isValid ? undefined : { address, protocol, operation, kind: name }
+  if (name === undefined || !isValid) return undefined
+  return { address, protocol, operation, kind: name, ...(forwarded ? { forwarded } : {}) }
 }

@@ -427,6 +427,8 @@ describe('permits', () => {
     }
     await until(isExcluded, 100)
     await assert.rejects(take('224.0.0.251'), { reason: 'excluded', message: /also excluded ones/ })
+    const request = { address: '10.1.4.2', protocol: 'knock', operation: 'Knock', kind: 'datagram' as const }
+    await assert.rejects(call.take({ ...request, forwarded: true }), { reason: 'excluded', message: /other networks/ })
     const isAllowed = () => {
       writeFileSync(file, JSON.stringify({ excludedAddresses: ['10.0.0.7'], multicast: true }))
       return issued.budget.multicast === true
@@ -435,7 +437,7 @@ describe('permits', () => {
     await take('224.0.0.251')
     assert.deepEqual([...scan.traffic.addresses.keys()], ['224.0.0.251', '01:0e:cf:00:00:00'])
     assert.equal(scan.traffic.addresses.get('224.0.0.251')?.packets['knock Knock'], 2)
-    assert.deepEqual(scan.traffic.refused, { excluded: 1 })
+    assert.deepEqual(scan.traffic.refused, { excluded: 2 })
     await registry.close()
   })
 

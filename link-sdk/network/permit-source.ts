@@ -125,7 +125,7 @@ class RemotePermits implements CallPermits {
     signal.addEventListener('abort', () => this.#end(canceled()), { once: true })
   }
 
-  take({ kind, ...request }: PermitRequest): Promise<Permit> {
+  take({ kind, forwarded = false, ...request }: PermitRequest): Promise<Permit> {
     if (this.#signal.aborted) return Promise.reject(canceled())
     if (this.#failure !== undefined) return Promise.reject(this.#failure)
     this.#stream ??= this.#open()
@@ -133,7 +133,7 @@ class RemotePermits implements CallPermits {
     const id = ++this.#lastId
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, { resolve, reject, kind })
-      const take = { id, ...request, kind: permitKindNumbers[kind] }
+      const take = { id, ...request, forwarded, kind: permitKindNumbers[kind] }
       stream.write({ message: { case: 'take', value: take } } as PermitMessage)
     })
   }

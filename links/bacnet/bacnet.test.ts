@@ -12,6 +12,7 @@ import { PermitRefusedError } from '@millwright/link-sdk/network/permits.ts'
 import { startLink } from '@millwright/link-sdk/start-link.ts'
 import { unlimitedPermits } from '@millwright/link-sdk/testing/permits.ts'
 import fc from 'fast-check'
+import { manufacturerName } from '../manufacturer-name.ts'
 import { bacnetLink } from './link.ts'
 import { manifest } from './manifest.ts'
 import { scanOptionsOf } from './options.ts'
@@ -27,6 +28,7 @@ import {
   resultsOf,
   scanDevice,
 } from './testing.ts'
+import { vendorOf } from './vendors.ts'
 
 const without = (...numbers: number[]): SimulatedDevice => ({
   ...controller,
@@ -211,6 +213,21 @@ describe('a BACnet router', () => {
     assert.equal(simulator.requests.length, 2)
   })
 
+  test('is reported alone, with the reason, when the budget does not allow requests to other networks', async () => {
+    const permits: DiscoverCall['permits'] = {
+      take: async ({ forwarded }) => {
+        if (forwarded) throw new PermitRefusedError('excluded', 'Other networks are not allowed.')
+        return { [Symbol.dispose]: () => undefined }
+      },
+    }
+    const { assets, errors } = await scanDevice(router, { permits, options: { routers: true } })
+    assert.deepEqual(
+      assets.map(({ name }) => name),
+      ['AHU 3'],
+    )
+    assert.match(errors[0]?.message ?? '', /Other networks are not allowed/)
+  })
+
   test('with an unknown MAC address has only devices with a serial number reported', async () => {
     const { assets, errors } = await scanDevice(router, { isRouted: true, options: { routers: true, collect_ms: 400 } })
     assert.deepEqual(
@@ -302,7 +319,7 @@ describe('a BACnet scan', () => {
     )
     const closed = unlimitedPermits()
     assert.deepEqual(await resultsOf({ range: '127.0.60.77', options: { ports: '9' }, permits: closed }), [])
-    assert.ok(closed.taken.length <= 2)
+    assert.equal(closed.taken.length, 1)
   })
 
   test('ends immediately when it is canceled while a device is silent', async () => {
@@ -491,4 +508,15 @@ test('the simulated device runs as a process with the properties of a file', asy
     await once(device, 'exit')
     rmSync(folder, { recursive: true })
   }
+})
+
+test('the vendor table has the names of manufacturers that other links use', () => {
+  const names = Array.from({ length: 1_000 }, (_, id) => vendorOf(id)).filter((name) => name !== undefined)
+  assert.ok(names.length > 100)
+  assert.deepEqual(
+    names.filter((name) => manufacturerName(name) !== name),
+    [],
+  )
+  assert.equal(vendorOf(7), 'Siemens')
+  assert.equal(vendorOf(64_000), undefined)
 })

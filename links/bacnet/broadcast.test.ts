@@ -148,6 +148,10 @@ describe('a BBMD', () => {
     assert.deepEqual(operations.slice(0, 3), ['RegisterForeignDevice', 'DistributeBroadcast', 'DeleteForeignDevice'])
     assert.ok(operations.slice(3).every((operation) => operation === 'ReadPropertyMultiple'))
     assert.ok(permits.taken.slice(0, 3).every(({ address }) => address === '127.0.66.10'))
+    assert.deepEqual(
+      permits.taken.filter(({ forwarded }) => forwarded).map(({ operation }) => operation),
+      ['DistributeBroadcast'],
+    )
     assert.deepEqual(namesIn(await resultsOf({ range: '127.0.66.12', options })), ['Broadcasting'])
   })
 

@@ -6,7 +6,7 @@ import { LinkError } from '@millwright/link-sdk/link-error.ts'
 import { type Permits, takePermit } from '@millwright/link-sdk/network/permits.ts'
 import { startTimer } from '@millwright/link-sdk/network/timer.ts'
 import { BacnetError } from './bacnet-error.ts'
-import type { FoundDevice } from './channel.ts'
+import { type FoundDevice, mostStations } from './channel.ts'
 import {
   decodeDatagram,
   encodeDeleteForeignDevice,
@@ -34,7 +34,7 @@ export type BroadcastContext = {
 }
 
 /** The limits of the answers to one broadcast. Further answers are dropped. */
-const answerLimits = { devices: 20_000, datagrams: 200_000 } as const
+const answerLimits = { devices: 20_000, datagrams: 200_000, portsPerAddress: 4 } as const
 
 /** The time for which a foreign device stays registered after the collection if its entry is not deleted. */
 const reserveSeconds = 30
@@ -80,10 +80,12 @@ export class Answers {
     const isRequested = iAm.instance >= options.instances.low && iAm.instance <= options.instances.high
     if (!isRequested || !isIncluded(origin.address) || origin.port === 0) return
     if (station !== undefined && !options.withRouters) return
+    if (this.#count >= answerLimits.devices) return
     const ports = entry(this.#devices, origin.address, () => new Map<number, Map<string, FoundDevice>>())
+    if (!ports.has(origin.port) && ports.size >= answerLimits.portsPerAddress) return
     const devices = entry(ports, origin.port, () => new Map<string, FoundDevice>())
     const key = station === undefined ? '' : stationName(station)
-    if (devices.has(key) || this.#count >= answerLimits.devices) return
+    if (devices.has(key) || devices.size > mostStations) return
     this.#count += 1
     devices.set(key, { instance: iAm.instance, station, iAm })
   }
@@ -225,7 +227,8 @@ class Endpoint implements Disposable {
 
   async send(message: Buffer, { address, port }: IpPlace, operation: BroadcastOperation): Promise<void> {
     const { permits, signal } = this.#context
-    const request = { address, protocol: 'bacnet', operation, kind: 'datagram_request' } as const
+    const forwarded = operation === 'DistributeBroadcast'
+    const request = { address, protocol: 'bacnet', operation, kind: 'datagram_request', forwarded } as const
     using _permit = await takePermit(permits, request, signal)
     const sent = new Promise<void>((resolve, reject) => {
       this.#socket.send(message, port, address, (error) => (error ? reject(notSent(address, error)) : resolve()))

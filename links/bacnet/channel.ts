@@ -118,7 +118,7 @@ export class Channel implements Disposable {
       if (isComplete()) resolve()
     }
     try {
-      await this.#send(message, 'WhoIs')
+      await this.#send(message, { operation: 'WhoIs', forwarded: isRouted })
       this.#onFound()
       using _timer = startTimer(collectMs, resolve)
       await promise
@@ -167,7 +167,7 @@ export class Channel implements Disposable {
     promise.catch(() => undefined)
     this.#fail = reject
     try {
-      await this.#send(message, operation, () => {
+      await this.#send(message, { operation, forwarded: false }, () => {
         this.#pending = { ...to, resolve, reject }
       })
       using _timer = startTimer(this.#options.timeoutMs, () => reject(this.#silence(to.station)))
@@ -178,10 +178,11 @@ export class Channel implements Disposable {
     }
   }
 
-  async #send(message: Buffer, operation: Operation, onSend: () => void = () => undefined): Promise<void> {
+  async #send(message: Buffer, traffic: Traffic, onSend: () => void = () => undefined): Promise<void> {
     const { address, permits, signal } = this.#options
     await this.#connected
-    const request = { address, protocol: 'bacnet', operation, kind: 'datagram_request' } as const
+    if (this.#failure !== undefined) throw this.#failure
+    const request = { address, protocol: 'bacnet', kind: 'datagram_request', ...traffic } as const
     using _permit = await takePermit(permits, request, signal)
     if (this.#failure !== undefined) throw this.#failure
     onSend()
@@ -295,6 +296,8 @@ export class Channel implements Disposable {
   }
 }
 
+/** `Traffic` is a datagram. A router forwards a Who-Is for all networks. */
+type Traffic = { operation: Operation; forwarded: boolean }
 type Request = { operation: Operation; encode: (invokeId: number) => Buffer; attempts: number }
 type Collection = {
   instances: InstanceRange

@@ -1,4 +1,5 @@
 import { LinkError } from '@millwright/link-sdk/link-error.ts'
+import { PermitRefusedError } from '@millwright/link-sdk/network/permits.ts'
 import { timeLimit } from '@millwright/link-sdk/network/timer.ts'
 import { BacnetError } from './bacnet-error.ts'
 import { Channel, type ChannelOptions, type FoundDevice } from './channel.ts'
@@ -11,7 +12,7 @@ export type Host = {
   /** The devices, the one with this IP address first. */
   readings: readonly Reading[]
   /** The reason why devices behind the router were not read. */
-  problem?: LinkError
+  problem: LinkError | undefined
 }
 
 type Scan = Pick<ScanOptions, 'instances' | 'withRouters' | 'collectMs' | 'deviceSeconds'>
@@ -28,15 +29,16 @@ export async function readHost(
 ): Promise<Host | undefined> {
   using limited = openLimited(at, scan)
   const { channel } = limited
-  const devices = answers ?? (await findDevices(channel, scan))
+  const found = answers === undefined ? await findDevices(channel, scan) : { devices: answers, problem: undefined }
   const readings: Reading[] = []
+  let { problem } = found
   try {
-    for (const device of devices) readings.push(await readFoundDevice(channel, device))
+    for (const device of found.devices) readings.push(await readFoundDevice(channel, device))
   } catch (error) {
     if (error !== limited.expired || readings.length === 0) throw error
-    return { readings, problem: limited.expired }
+    problem = limited.expired
   }
-  return readings.length === 0 ? undefined : { readings }
+  return readings.length === 0 && problem === undefined ? undefined : { readings, problem }
 }
 
 /** Reads one device whose instance is known. */
@@ -67,12 +69,24 @@ function openLimited(
   }
 }
 
+type Found = { devices: FoundDevice[]; problem: LinkError | undefined }
+
 /** Returns the device at the address and, if they are requested, the devices behind it. */
-async function findDevices(channel: Channel, { instances, withRouters, collectMs }: Scan): Promise<FoundDevice[]> {
+async function findDevices(channel: Channel, { instances, withRouters, collectMs }: Scan): Promise<Found> {
   const own = await findOwnDevice(channel, instances)
-  if (own === undefined) return []
-  const behind = withRouters ? await channel.whoIsBehind(instances, collectMs) : []
-  return [own, ...behind].filter(({ instance }) => instance >= instances.low && instance <= instances.high)
+  if (own === undefined) return { devices: [], problem: undefined }
+  const behind = withRouters ? await channel.whoIsBehind(instances, collectMs).catch(asRefusal) : []
+  const devices = [own, ...(behind instanceof LinkError ? [] : behind)]
+  return {
+    devices: devices.filter(({ instance }) => instance >= instances.low && instance <= instances.high),
+    problem: behind instanceof LinkError ? behind : undefined,
+  }
+}
+
+/** A budget that does not allow a request to other networks can still allow the requests to the device itself. */
+function asRefusal(error: unknown): LinkError {
+  if (error instanceof PermitRefusedError && error.reason === 'excluded') return error
+  throw error
 }
 
 async function findOwnDevice(channel: Channel, instances: InstanceRange): Promise<FoundDevice | undefined> {

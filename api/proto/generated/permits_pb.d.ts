@@ -72,6 +72,13 @@ export declare type TakePermit = Message<"millwright.safety.permits.v1.TakePermi
    * @generated from field: millwright.safety.permits.v1.PermitKind kind = 5;
    */
   kind: PermitKind;
+
+  /**
+   * Whether the device forwards the packet to all devices of other networks, as a BACnet broadcast management device does.
+   *
+   * @generated from field: bool forwarded = 6;
+   */
+  forwarded: boolean;
 };
 
 /**
