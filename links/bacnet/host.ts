@@ -69,10 +69,10 @@ function openLimited(
   }
 }
 
-type Found = { devices: FoundDevice[]; problem: LinkError | undefined }
+type SearchResult = { devices: FoundDevice[]; problem: LinkError | undefined }
 
 /** Returns the device at the address and, if they are requested, the devices behind it. */
-async function findDevices(channel: Channel, { instances, withRouters, collectMs }: Scan): Promise<Found> {
+async function findDevices(channel: Channel, { instances, withRouters, collectMs }: Scan): Promise<SearchResult> {
   const own = await findOwnDevice(channel, instances)
   if (own === undefined) return { devices: [], problem: undefined }
   const behind = withRouters ? await channel.whoIsBehind(instances, collectMs).catch(asRefusal) : []
