@@ -129,6 +129,7 @@ export class EthernetIpConnection implements Disposable {
   /** Sends a request and returns its answer. Throws an `EthernetIpError` if the encapsulation reports an error. */
   async #request({ command, content, operation }: Request): Promise<Frame> {
     const { address, permits, signal } = this.#options
+    if (this.#failure !== undefined) throw this.#failure
     using _permit = await takePermit(permits, { address, protocol: 'ethernet-ip', operation, kind: 'request' }, signal)
     const frame = await this.#exchange(command, content)
     if (frame.status === 0) return frame

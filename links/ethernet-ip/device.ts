@@ -1,4 +1,3 @@
-import type { EthernetIpConnection } from './connection.ts'
 import { EthernetIpError } from './ethernet-ip-error.ts'
 import {
   classes,
@@ -10,6 +9,7 @@ import {
   parseShortText,
   parseText,
 } from './message.ts'
+import type { ObjectReader } from './reader.ts'
 
 /** `Details` contains what a device reports about its network interface. */
 export type Details = {
@@ -33,17 +33,17 @@ const identityAttributes = {
  * Reads the identity object of a device, or of the module in a slot. If it does not support the service for all attributes,
  * the attributes are read individually.
  */
-export async function readIdentity(connection: EthernetIpConnection, slot?: number): Promise<Identity> {
+export async function readIdentity(reader: ObjectReader, slot?: number): Promise<Identity> {
   const path = { classId: classes.identity, instance: 1 }
   try {
-    const identity = parseIdentity(await connection.read(path, slot))
+    const identity = parseIdentity(await reader.read(path, slot))
     if (typeof identity !== 'string') return identity
   } catch (error) {
     if (!(error instanceof EthernetIpError) || !error.isServiceMissing) throw error
   }
   const values: Partial<Record<keyof typeof identityAttributes, Buffer>> = {}
   for (const [name, attribute] of Object.entries(identityAttributes)) {
-    const value = await attempt(() => connection.read({ ...path, attribute }, slot))
+    const value = await attempt(() => reader.read({ ...path, attribute }, slot))
     if (value !== undefined) values[name as keyof typeof identityAttributes] = value
   }
   return {
@@ -74,9 +74,8 @@ export function completed<Partially extends Identity>(identity: Partially, other
 }
 
 /** Reads host name, IP settings and MAC address. Objects that the device does not have are left out. */
-export async function readDetails(connection: EthernetIpConnection): Promise<Details> {
-  const read = (classId: number, attribute: number) =>
-    attempt(() => connection.read({ classId, instance: 1, attribute }))
+export async function readDetails(reader: ObjectReader): Promise<Details> {
+  const read = (classId: number, attribute: number) => attempt(() => reader.read({ classId, instance: 1, attribute }))
   const settings = await read(classes.tcpIpInterface, 5)
   const hostName = await read(classes.tcpIpInterface, 6)
   const macAddress = await read(classes.ethernetLink, 3)

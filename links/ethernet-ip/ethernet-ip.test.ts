@@ -231,11 +231,19 @@ describe('the modules of a backplane', () => {
     assert.deepEqual(slotsIn(results), [undefined, 2])
   })
 
-  test('that were read before the connection ended are reported, with an error', async () => {
+  test('are read over a further connection when the device closes the first one', async () => {
     const device = { ...complete, slots, closesAfter: 6 }
-    const { results, errors } = await scanDevice(device, { options: { slots: '0-6' } })
+    const { results, errors, simulator } = await scanDevice(device, { options: { slots: '0-6' } })
+    assert.deepEqual([slotsIn(results), errors], [[undefined, 0, 5], []])
+    assert.equal(simulator.connections.total, 2)
+  })
+
+  test('that were read before the device closed too many connections are reported, with an error', async () => {
+    const device = { ...complete, slots, closesAfter: 2 }
+    const { results, errors, simulator } = await scanDevice(device, { options: { slots: '0-6' } })
     assert.deepEqual(slotsIn(results), [undefined, 0, undefined])
     assert.match(errors[0]?.message ?? '', /closes the connection/)
+    assert.equal(simulator.connections.total, 4)
   })
 })
 

@@ -1,11 +1,12 @@
 import { LinkError } from '@millwright/link-sdk/link-error.ts'
 import { timeLimit } from '@millwright/link-sdk/network/timer.ts'
-import { type ConnectionOptions, connectTo, type EthernetIpConnection } from './connection.ts'
+import { type ConnectionOptions, connectTo } from './connection.ts'
 import { listIdentityByUdp } from './datagram.ts'
 import { completed, type Details, isIncomplete, readDetails, readIdentity } from './device.ts'
 import { EthernetIpError } from './ethernet-ip-error.ts'
 import type { Identity, ListedIdentity } from './message.ts'
 import type { ScanOptions } from './options.ts'
+import { ObjectReader } from './reader.ts'
 
 /** `Host` is the device that answered at one IP address and port. */
 export type Host = {
@@ -41,16 +42,18 @@ export async function readHost(at: ConnectionOptions, scan: Scan): Promise<Host 
   if (listed !== undefined) limit.start()
   const needsTcp = listed === undefined || scan.readsDetails || scan.slots.length > 0 || isIncomplete(listed)
   if (!scan.usesTcp || !needsTcp) return withoutConnection(listed, fault)
-  using connection = await connectTo(limited)
+  const connection = await connectTo(limited)
   if (connection === undefined) return withoutConnection(listed, fault, unreadSlots(at, scan))
+  using reader = new ObjectReader(connection, limited)
   limit.start()
   const host: Host = { identity: listed ?? (await connection.listIdentity()), details: {}, modules: [] }
   try {
-    await readFurther(host, connection, scan)
+    await readOwnObjects(host, reader, scan)
+    await readModules(host, reader, scan.slots)
   } catch (error) {
     if (error === tooSlow) host.problem = tooSlow
-    else if (!(error instanceof EthernetIpError)) throw error
-    else if (scan.slots.length > 0) host.problem = error
+    else if (error instanceof EthernetIpError) host.problem = error
+    else throw error
   }
   return host
 }
@@ -83,29 +86,28 @@ function unreadSlots({ address, port }: ConnectionOptions, { slots }: Scan): Lin
   return new LinkError('UNAVAILABLE', text)
 }
 
-/** Adds the identity object, the details and the modules to a host, as far as the options select them. */
-async function readFurther(host: Host, connection: EthernetIpConnection, scan: Scan): Promise<void> {
-  if (isIncomplete(host.identity)) await complete(host, connection)
-  if (scan.readsDetails) host.details = await readDetails(connection)
-  await readModules(host, connection, scan.slots)
-}
-
-async function complete(host: Host, connection: EthernetIpConnection): Promise<void> {
+/** Adds the identity object, if the identity is incomplete, and the details. A device need not have these objects. */
+async function readOwnObjects(host: Host, reader: ObjectReader, { readsDetails }: Scan): Promise<void> {
   try {
-    host.identity = completed(host.identity, await readIdentity(connection))
+    if (isIncomplete(host.identity)) host.identity = completed(host.identity, await readIdentity(reader))
   } catch (error) {
-    if (!(error instanceof EthernetIpError) || error.fault !== 'refused') throw error
+    if (!(error instanceof EthernetIpError)) throw error
+  }
+  try {
+    if (readsDetails) host.details = await readDetails(reader)
+  } catch (error) {
+    if (!(error instanceof EthernetIpError)) throw error
   }
 }
 
 /** Adds the modules in the slots. A slot without a module is refused or not answered. Ends early without a backplane. */
-async function readModules(host: Host, connection: EthernetIpConnection, slots: readonly number[]): Promise<void> {
+async function readModules(host: Host, reader: ObjectReader, slots: readonly number[]): Promise<void> {
   const modules: Module[] = []
   host.modules = modules
   let equal = 0
   for (const slot of slots) {
     try {
-      const identity = await readIdentity(connection, slot)
+      const identity = await readIdentity(reader, slot)
       if (!isSame(identity, host.identity)) modules.push({ slot, identity })
       else {
         host.slot ??= slot

@@ -220,13 +220,19 @@ export function parseUnconnected(content: Buffer): CipAnswer | string {
   }
 }
 
-/** `InterfaceSettings` contains the IP settings of the TCP/IP interface object. */
-export type InterfaceSettings = { ipAddress: string; networkMask: string; router: string; domainName: string }
+/** `InterfaceSettings` contains the IP settings of the TCP/IP interface object. Settings that are 0.0.0.0 are absent. */
+export type InterfaceSettings = {
+  ipAddress?: string | undefined
+  networkMask?: string | undefined
+  router?: string | undefined
+  domainName: string
+}
 
 /** Parses the interface configuration (attribute 5 of the TCP/IP interface object). */
 export function parseInterfaceSettings(data: Buffer): InterfaceSettings | string {
   if (data.length < 20) return 'its interface configuration is incomplete'
-  const addressAt = (at: number) => [...data.subarray(at, at + 4)].reverse().join('.')
+  const addressAt = (at: number) =>
+    data.readUInt32LE(at) === 0 ? undefined : [...data.subarray(at, at + 4)].reverse().join('.')
   const domainName = data.length < 22 ? '' : parseText(data.subarray(20))
   return { ipAddress: addressAt(0), networkMask: addressAt(4), router: addressAt(8), domainName: domainName ?? '' }
 }
@@ -244,9 +250,12 @@ export function parseShortText(data: Buffer): string | undefined {
   return length === undefined || 1 + length > data.length ? undefined : textOf(data.subarray(1, 1 + length))
 }
 
+/** Parses a MAC address. Returns undefined for an address that does not belong to one interface. */
 export function parseMacAddress(data: Buffer): string | undefined {
-  if (data.length < 6) return undefined
-  return [...data.subarray(0, 6)].map((byte) => byte.toString(16).padStart(2, '0').toUpperCase()).join(':')
+  const bytes = [...data.subarray(0, 6)]
+  const isGroup = ((bytes[0] ?? 0) & 1) === 1
+  if (bytes.length < 6 || isGroup || bytes.every((byte) => byte === 0)) return undefined
+  return bytes.map((byte) => byte.toString(16).padStart(2, '0').toUpperCase()).join(':')
 }
 
 const longestText = 256
