@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { describe, test } from 'node:test'
 import bacnetClient, { ApplicationTag, type BACNetAddress } from '@bacnet-js/client'
 import { startSimulator } from './simulator.ts'
 import { assetsIn, controller, errorsIn, read, resultsOf } from './testing.ts'
 
-/** These tests use the npm package @bacnet-js/client as an independent peer of the link and of its simulator. */
+/** These tests use independent implementations as peers of the link and of its simulator. */
 
 // The package is a CommonJS module, so its default export is a field of the imported object.
 const { default: BacnetClient } = bacnetClient
@@ -130,4 +133,30 @@ describe('the package @bacnet-js/client', () => {
       client.close()
     }
   })
+})
+
+test('the package bacpypes3 as a device and BBMD is read, and has no foreign device after the scan', async (t) => {
+  const python = process.env.MILLWRIGHT_TEST_PYTHON ?? 'python3'
+  const port = await freePort()
+  const script = join(import.meta.dirname, 'bacpypes-peer.py')
+  const child = spawn(python, [script, `127.0.68.1/24:${port}`], { stdio: ['ignore', 'pipe', 'ignore'] })
+  const exited = once(child, 'close').catch(() => undefined)
+  child.on('error', () => undefined)
+  const lines: string[] = []
+  const reader = createInterface(child.stdout).on('line', (line) => lines.push(line))
+  try {
+    await Promise.race([once(reader, 'line'), exited])
+    if (lines[0] !== 'ready') return t.skip('bacpypes3 is not installed')
+    for (const options of [{}, { routers: true }, { bbmd: `127.0.68.1:${port}` }]) {
+      const results = await resultsOf({ range: '127.0.68.1', options: { ports: String(port), ...options } })
+      assert.deepEqual(errorsIn(results), [])
+      assert.equal(assetsIn(results)[0]?.name, 'Hall 5')
+      assert.match(JSON.stringify(assetsIn(results)[0]?.asset_identifiers), /"Acme".*"BP-3".*"BP-77"/)
+    }
+    while (lines.length < 3 && child.exitCode === null) await once(reader, 'line')
+    assert.deepEqual(lines, ['ready', '1', '0'], 'one foreign device, and none after the scan')
+  } finally {
+    child.kill()
+    await exited
+  }
 })
