@@ -66,4 +66,22 @@ describe('known devices', () => {
     assert.throws(() => known.addressOf({ ...named('real'), credentials }), { code: 'INVALID_ARGUMENT' })
     assert.deepEqual(known.addressOf({ ...named('real'), address: at('10.0.0.9'), credentials }), at('10.0.0.9'))
   })
+
+  test('are not searched at a name, which a socket would look up, or at a port that does not exist', () => {
+    const known = new KnownDevices()
+    const addressOf = (address: Target['address']) => known.addressOf(target({ address }))
+    assert.deepEqual(addressOf(at('10.0.0.1', { port: 65_535 })), at('10.0.0.1', { port: 65_535 }))
+    for (const ip of ['plc.example.com', '10.0.0.01', ' 10.0.0.1', '10.1', '::1', '', 5])
+      assert.throws(
+        () => addressOf({ ip_address: ip }),
+        { code: 'INVALID_ARGUMENT', message: /IPv4 address/ },
+        String(ip),
+      )
+    for (const port of [0, -1, 65_536, 1.5, '102'])
+      assert.throws(
+        () => addressOf(at('10.0.0.1', { port })),
+        { message: /whole number from 1 to 65535/ },
+        String(port),
+      )
+  })
 })

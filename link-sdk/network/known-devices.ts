@@ -1,3 +1,4 @@
+import { addressOfNumber, numberOfAddress } from '@millwright/api/ip-range.ts'
 import type { Address, Target } from '../define-link.ts'
 import type { Asset, AssetValue } from '../device-identifiers.ts'
 import { LinkError } from '../link-error.ts'
@@ -52,15 +53,32 @@ export class KnownDevices {
   /**
    * Returns the address of a target. If the call names the IP address, the result is this address, with the port and the
    * other fields that a scan found there. Otherwise it is the address at which the last scan found the identifiers.
-   * Credentials belong to one IP address, so a target with credentials must name it.
+   * Credentials belong to one IP address, so a target with credentials must name it. Throws a `LinkError` for an IP address
+   * or port to which nothing can be sent.
    */
   addressOf({ address, identifiers, credentials }: Target): Address | undefined {
     const { ip_address: named } = address
+    requireSendable(address)
     if (credentials.length > 0) requireNamedAddress({ address })
     const found = keysOf(identifiers).flatMap((key) => this.#entries.get(key)?.addresses ?? [])
     const known = named === undefined ? found[0] : found.find((one) => one.ip_address === named)
     return known === undefined && Object.keys(address).length === 0 ? undefined : { ...known, ...address }
   }
+}
+
+const highestPort = 65_535
+
+/**
+ * Requires a numeric IP address and a port number, if the address of a target has them. Sockets look up names in DNS when
+ * they are opened, so a name would be sent to a DNS server before the link takes a permit.
+ */
+function requireSendable({ ip_address: ip, port }: Address): void {
+  const number = typeof ip === 'string' ? numberOfAddress(ip) : undefined
+  if (ip != null && (number === undefined || addressOfNumber(number) !== ip))
+    throw new LinkError('INVALID_ARGUMENT', '"ip_address" of the device must be an IPv4 address such as 10.0.0.7.')
+  const isPort = typeof port === 'number' && Number.isInteger(port) && port >= 1 && port <= highestPort
+  if (port != null && !isPort)
+    throw new LinkError('INVALID_ARGUMENT', `"port" of the device must be a whole number from 1 to ${highestPort}.`)
 }
 
 /** Requires that a target with credentials names the IP address to which the credentials are sent. */

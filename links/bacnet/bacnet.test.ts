@@ -450,6 +450,24 @@ describe('the properties of a device', () => {
     })
   })
 
+  test('are not read with a network that stands for all networks, or at an address that is not valid', async () => {
+    const address = { ip_address: '127.0.60.1', device_instance: 1, network: 5, mac: '01' }
+    const wrong = [
+      { network: 0xffff },
+      { network: 0 },
+      { network: 1.5 },
+      { network: -1 },
+      { mac: '' },
+      { mac: '0a'.repeat(8) },
+    ]
+    for (const part of [...wrong, { ip_address: 'plc.example.com' }, { port: 70_000 }])
+      await assert.rejects(
+        read({ address: { ...address, ...part } }),
+        { code: 'INVALID_ARGUMENT' },
+        JSON.stringify(part),
+      )
+  })
+
   test('are UNAVAILABLE for a device that does not answer or is not known', async () => {
     const silent = await startSimulator(controller, { host: '127.0.60.1', change: () => [] })
     const startedMs = performance.now()

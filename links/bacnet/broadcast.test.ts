@@ -165,4 +165,60 @@ describe('a BBMD', () => {
     })
     await assert.rejects(scanWith('127.0.66.99:9'), { code: 'UNAVAILABLE', message: /does not answer.*option bbmd/ })
   })
+
+  /** Starts a program that accepts the registration, and answers to Who-Is with the messages of `answers`. */
+  async function startHostile(answers: readonly Buffer[]) {
+    const socket = createSocket('udp4').bind(0, '127.0.67.66')
+    await once(socket, 'listening')
+    socket.on('message', async (message, { port, address }) => {
+      if (message[1] === 0x05) socket.send(Buffer.from('810000060000', 'hex'), port, address)
+      if (message[1] !== 0x09) return
+      for (const answer of answers) {
+        socket.send(answer, port, address)
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+    })
+    return { place: `127.0.67.66:${socket.address().port}`, [Symbol.dispose]: () => socket.close() }
+  }
+
+  /** Returns a forwarded I-Am with the address of another device. `station` is the number of a station behind it. */
+  function forwardedIAm({ address, port, station }: { address: string; port: number; station?: number }) {
+    const source = station === undefined ? '0100' : `0108000102${station.toString(16).padStart(4, '0')}`
+    const content = Buffer.from(`${source}1000c402000001 2205c4 9103 2107`.replaceAll(' ', ''), 'hex')
+    const header = Buffer.from([0x81, 0x04, 0, 10 + content.length, ...address.split('.').map(Number), 0, 0])
+    header.writeUInt16BE(port, 8)
+    return Buffer.concat([header, content])
+  }
+
+  test('cannot send the link to other ports or excluded addresses, or to any number of stations', async () => {
+    const received: string[] = []
+    const victim = async (host: string) => {
+      const socket = createSocket('udp4').bind(0, host)
+      await once(socket, 'listening')
+      socket.on('message', () => received.push(host))
+      return { port: socket.address().port, [Symbol.dispose]: () => void socket.close() }
+    }
+    using other = await victim('127.0.67.1')
+    using excluded = await victim('127.0.67.2')
+    using listed = await victim('127.0.67.3')
+    const stations = Array.from({ length: 1_500 }, (_, index) => index + 1)
+    using hostile = await startHostile([
+      forwardedIAm({ address: '127.0.67.1', port: other.port }),
+      forwardedIAm({ address: '127.0.67.1', port: 9 }),
+      forwardedIAm({ address: '127.0.67.2', port: excluded.port }),
+      forwardedIAm({ address: '127.0.68.1', port: listed.port }),
+      ...stations.map((station) => forwardedIAm({ address: '127.0.67.3', port: listed.port, station })),
+    ])
+    const ports = `${excluded.port},${listed.port}`
+    const permits = unlimitedPermits()
+    const results = await resultsOf({
+      range: '127.0.67.0/24',
+      exclude: '127.0.67.2',
+      options: { ports, bbmd: hostile.place, routers: true, timeout_ms: 50, device_seconds: 1 },
+      permits,
+    })
+    assert.deepEqual([...new Set(received)], ['127.0.67.3'])
+    assert.deepEqual([...new Set(permits.taken.map(({ address }) => address))], ['127.0.67.66', '127.0.67.3'])
+    assert.match(errorsIn(results)[0]?.message ?? '', /more answers than the link accepts/)
+  })
 })

@@ -34,22 +34,37 @@ export type BroadcastContext = {
 }
 
 /** The limits of the answers to one broadcast. Further answers are dropped. */
-const answerLimits = { devices: 20_000, datagrams: 200_000, portsPerAddress: 4 } as const
+const answerLimits = { devices: 20_000, datagrams: 200_000 } as const
 
 /** The time for which a foreign device stays registered after the collection if its entry is not deleted. */
 const reserveSeconds = 30
 /** The number of times that the registration is sent. */
 const registrationAttempts = 2
 
-/** `Answers` collects the devices that answered, by their IP address, port and station. */
+/**
+ * `Answers` collects the devices that answered, by their IP address, port and station. Every program in the network can send
+ * answers with the address of another device, so answers from ports that the scan does not include are dropped, and the
+ * number of stations of one address is limited.
+ */
 export class Answers {
   readonly #devices = new Map<string, Map<number, Map<string, FoundDevice>>>()
   readonly #context: BroadcastContext
   #count = 0
   #datagrams = 0
+  #isCut = false
 
   constructor(context: BroadcastContext) {
     this.#context = context
+  }
+
+  /** Returns an error if more answers arrived than the link accepts. */
+  get problem(): LinkError | undefined {
+    if (!this.#isCut) return undefined
+    const { devices, datagrams } = answerLimits
+    return new LinkError(
+      'OUT_OF_RANGE',
+      `The broadcast got more answers than the link accepts: ${devices} devices, ${mostStations} devices behind one router, and ${datagrams} datagrams. The other devices are left out. Limit the instances, or scan without the options broadcast and bbmd. Check the network for a device that sends many answers.`,
+    )
   }
 
   /** Returns the devices at an IP address, by their port. */
@@ -61,7 +76,10 @@ export class Answers {
   /** Decodes a datagram, and adds the device that it announces. Returns undefined for a datagram without BACnet content. */
   receive(message: Buffer, sender: IpPlace): Received | undefined {
     this.#datagrams += 1
-    if (this.#datagrams > answerLimits.datagrams) return undefined
+    if (this.#datagrams > answerLimits.datagrams) {
+      this.#isCut = true
+      return undefined
+    }
     try {
       const received = decodeDatagram(message)
       this.#add(received, sender)
@@ -78,14 +96,16 @@ export class Answers {
     const { source: station, origin = sender } = received
     const { options, isIncluded } = this.#context
     const isRequested = iAm.instance >= options.instances.low && iAm.instance <= options.instances.high
-    if (!isRequested || !isIncluded(origin.address) || origin.port === 0) return
+    if (!isRequested || !options.ports.includes(origin.port) || !isIncluded(origin.address)) return
     if (station !== undefined && !options.withRouters) return
-    if (this.#count >= answerLimits.devices) return
     const ports = entry(this.#devices, origin.address, () => new Map<number, Map<string, FoundDevice>>())
-    if (!ports.has(origin.port) && ports.size >= answerLimits.portsPerAddress) return
     const devices = entry(ports, origin.port, () => new Map<string, FoundDevice>())
     const key = station === undefined ? '' : stationName(station)
-    if (devices.has(key) || devices.size > mostStations) return
+    if (devices.has(key)) return
+    if (this.#count >= answerLimits.devices || devices.size > mostStations) {
+      this.#isCut = true
+      return
+    }
     this.#count += 1
     devices.set(key, { instance: iAm.instance, station, iAm })
   }

@@ -12,8 +12,9 @@ import { BacnetError } from './bacnet-error.ts'
 export const usualPort = 47_808
 /** The highest instance number of a device. In a request, it stands for any device. */
 export const highestInstance = 4_194_303
-/** The network number that stands for all networks. */
+/** The network number that stands for all networks, and the highest number of one network. */
 const allNetworks = 0xffff
+export const highestNetwork = 0xfffe
 
 const bacnetIp = 0x81
 const bvlc = {

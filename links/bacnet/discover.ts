@@ -3,7 +3,7 @@ import type { DiscoverCall, DiscoveryResult } from '@millwright/link-sdk/define-
 import { LinkError } from '@millwright/link-sdk/link-error.ts'
 import type { Neighbours } from '@millwright/link-sdk/network/neighbours.ts'
 import { PermitRefusedError } from '@millwright/link-sdk/network/permits.ts'
-import { isExcluded, rangesNamed, scanRangeOf } from '@millwright/link-sdk/network/range.ts'
+import { rangesNamed, scanRangeOf } from '@millwright/link-sdk/network/range.ts'
 import { sweep } from '@millwright/link-sdk/network/sweep.ts'
 import { assetOf } from './asset.ts'
 import { Answers, broadcastWhoIs, ownNetworks, whoIsThroughBbmd } from './broadcast.ts'
@@ -18,7 +18,8 @@ export async function* discover(call: DiscoverCall, neighbours: Neighbours): Asy
   const options = scanOptionsOf(call.options)
   const range = scanRangeOf(call.filters, call.targets)
   const isRange = !call.targets.some(({ address }) => Object.keys(address).length > 0)
-  const visitsAt = isRange ? await broadcastVisits(call, options) : singleVisits(options)
+  const { visitsAt, problem } = isRange ? await broadcastVisits(call, options) : { visitsAt: singleVisits(options) }
+  if (problem !== undefined) yield { error: problem, address: {} }
   yield* sweep(range.addresses(), {
     parallel: options.parallel,
     signal: call.signal,
@@ -31,6 +32,7 @@ export async function* discover(call: DiscoverCall, neighbours: Neighbours): Asy
 /** `Visit` is an address and port to read. `devices` contains the devices there that answered to a broadcast. */
 type Visit = { address: string; port: number; devices?: readonly FoundDevice[] }
 type VisitsAt = (address: string) => Visit[]
+type BroadcastVisits = { visitsAt: VisitsAt; problem?: LinkError | undefined }
 
 function singleVisits({ ports }: ScanOptions): VisitsAt {
   return (address) => ports.map((port) => ({ address, port }))
@@ -38,16 +40,18 @@ function singleVisits({ ports }: ScanOptions): VisitsAt {
 
 /**
  * Sends the broadcasts that the options select. Returns a function with the visits of an address: the devices that answered,
- * or a request to the address if no broadcast reached it.
+ * or a request to the address if no broadcast reached it. `problem` is set if answers were left out.
  */
-async function broadcastVisits(call: DiscoverCall, options: ScanOptions): Promise<VisitsAt> {
+async function broadcastVisits(call: DiscoverCall, options: ScanOptions): Promise<BroadcastVisits> {
   const { filters, permits, signal } = call
   const { bbmd, withBroadcast, localAddress } = options
   const single = singleVisits(options)
-  if (!withBroadcast && bbmd === undefined) return single
-  const ranges = rangesNamed('ip_range', filters)
-  const isIncluded = (address: string) =>
-    isInRanges(ranges, numberOfAddress(address) ?? -1) && !isExcluded(address, filters)
+  if (!withBroadcast && bbmd === undefined) return { visitsAt: single }
+  const [ranges, excluded] = [rangesNamed('ip_range', filters), rangesNamed('exclude', filters)]
+  const isIncluded = (address: string) => {
+    const number = numberOfAddress(address) ?? -1
+    return isInRanges(ranges, number) && !isInRanges(excluded, number)
+  }
   const context = { options, isIncluded, permits, signal }
   const answers = new Answers(context)
   const networks = withBroadcast ? ownNetworks(ranges, localAddress) : []
@@ -56,11 +60,12 @@ async function broadcastVisits(call: DiscoverCall, options: ScanOptions): Promis
     bbmd === undefined ? undefined : whoIsThroughBbmd(bbmd, answers, context),
   ])
   const reached = networks.map(({ first, last }) => ({ from: first, to: last }))
-  return (address) => {
+  const visitsAt: VisitsAt = (address) => {
     const found = answers.at(address).map(({ port, devices }) => ({ address, port, devices }))
     const isReached = bbmd !== undefined || isInRanges(reached, numberOfAddress(address) ?? -1)
     return found.length > 0 || isReached ? found : single(address)
   }
+  return { visitsAt, problem: answers.problem }
 }
 
 type Scan = {

@@ -13,7 +13,7 @@ import type { Neighbours } from '@millwright/link-sdk/network/neighbours.ts'
 import { assetOf } from './asset.ts'
 import { BacnetError } from './bacnet-error.ts'
 import type { ChannelOptions } from './channel.ts'
-import { highestInstance, type IpPlace, type ReadTarget, usualPort } from './codec.ts'
+import { highestInstance, highestNetwork, type IpPlace, type ReadTarget, usualPort } from './codec.ts'
 import type { Reading } from './device.ts'
 import { readHost, readKnownDevice } from './host.ts'
 import { manifest } from './manifest.ts'
@@ -125,10 +125,22 @@ async function placeOf(device: Target, { ipAddressOf }: Neighbours): Promise<Pla
 
 /** Returns the device that an address of a discovery names. */
 function targetOf({ device_instance: instance, network, mac }: Address): ReadTarget | undefined {
-  const isInstance = typeof instance === 'number' && instance >= 0 && instance <= highestInstance
-  if (!isInstance) return undefined
-  const isStation = typeof network === 'number' && typeof mac === 'string' && /^([0-9a-f]{2}){1,7}$/.test(mac)
-  return isStation ? { instance, station: { network, mac: Buffer.from(mac, 'hex') } } : { instance }
+  if (!isWhole(instance, { least: 0, most: highestInstance })) return undefined
+  if (network === undefined && mac === undefined) return { instance }
+  if (
+    isWhole(network, { least: 1, most: highestNetwork }) &&
+    typeof mac === 'string' &&
+    /^([0-9a-f]{2}){1,7}$/.test(mac)
+  )
+    return { instance, station: { network, mac: Buffer.from(mac, 'hex') } }
+  throw new LinkError(
+    'INVALID_ARGUMENT',
+    `"network" of the device must be a whole number from 1 to ${highestNetwork}, and "mac" must have 1 to 7 bytes in hexadecimal digits. Scan the range of the device again.`,
+  )
+}
+
+function isWhole(value: unknown, { least, most }: { least: number; most: number }): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most
 }
 
 async function addressByMac(

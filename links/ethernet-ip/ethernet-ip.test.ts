@@ -413,6 +413,22 @@ describe('the properties of a device', () => {
     assert.equal((await read(2)).slot, 1)
   })
 
+  test('are not read from a slot, port or address that does not exist', async () => {
+    const address = { ip_address: '127.0.40.1', port: 44_818 }
+    for (const part of [
+      { slot: 259 },
+      { slot: -1 },
+      { slot: 1.5 },
+      { port: 70_000 },
+      { ip_address: 'plc.example.com' },
+    ])
+      await assert.rejects(
+        read({ address: { ...address, ...part } }),
+        { code: 'INVALID_ARGUMENT' },
+        JSON.stringify(part),
+      )
+  })
+
   test('are UNAVAILABLE for a device or module that does not answer or is not known', async () => {
     await assert.rejects(readProperties({ address: { ip_address: '127.0.60.77', port: 1 } }), { code: 'UNAVAILABLE' })
     await assert.rejects(readProperties({}, { isRouted: true }), { code: 'UNAVAILABLE' })

@@ -16,7 +16,7 @@ export type ScanOptions = {
   localAddress: string | undefined
 }
 
-const highestSlot = 63
+export const highestSlot = 63
 
 export function scanOptionsOf(options: Options): ScanOptions {
   const usesUdp = options.udp === true

@@ -10,7 +10,7 @@ import { deviceTypeName } from './device-types.ts'
 import { type Host, type Module, readHost } from './host.ts'
 import { manifest } from './manifest.ts'
 import type { Identity } from './message.ts'
-import { scanOptionsOf } from './options.ts'
+import { highestSlot, scanOptionsOf } from './options.ts'
 
 const defaults = scanOptionsOf(
   Object.fromEntries((manifest.options ?? []).map(({ key, default: value }) => [key, value])),
@@ -131,11 +131,14 @@ async function placeOf(device: Target, { ipAddressOf }: Neighbours): Promise<Pla
   const address = typeof ip_address === 'string' ? ip_address : await addressByMac(device, ipAddressOf)
   if (address === undefined)
     throw new LinkError('UNAVAILABLE', 'The IP address of the device is not known. Scan the range of the device first.')
-  return {
-    address,
-    port: typeof port === 'number' ? port : defaultPort,
-    slot: typeof slot === 'number' ? slot : parentOf(device)?.slot,
-  }
+  const place = { address, port: typeof port === 'number' ? port : defaultPort }
+  return { ...place, slot: slotOf(typeof slot === 'number' ? slot : parentOf(device)?.slot) }
+}
+
+/** A slot that does not exist would become the number of another slot in the route of a request. */
+function slotOf(slot: number | undefined): number | undefined {
+  if (slot === undefined || (Number.isInteger(slot) && slot >= 0 && slot <= highestSlot)) return slot
+  throw new LinkError('INVALID_ARGUMENT', `The slot of the device is ${slot}, but must be from 0 to ${highestSlot}.`)
 }
 
 async function addressByMac(device: Target, ipAddressOf: Neighbours['ipAddressOf']): Promise<string | undefined> {
