@@ -423,7 +423,7 @@ describe('the properties of a device', () => {
       { ip_address: 'plc.example.com' },
     ])
       await assert.rejects(
-        read({ address: { ...address, ...part } }),
+        readProperties({ address: { ...address, ...part } }),
         { code: 'INVALID_ARGUMENT' },
         JSON.stringify(part),
       )
