@@ -69,7 +69,7 @@ describe('millwright receipt', () => {
     assert.ok(taken !== undefined, 'the job is offered again')
     const { job, lease } = taken.data
     const from = '2026-01-31T08:30:00.000Z'
-    const later = { ...receipt.budget, excludedAddresses: ['10.0.0.9'] }
+    const later = { ...receipt.budget, multicast: false, excludedAddresses: ['10.0.0.9'] }
     const interrupted = signedReceipt(gateway, job, {
       state: 'interrupted',
       budgets: [
@@ -82,6 +82,7 @@ describe('millwright receipt', () => {
     const { out } = await run(['show', receipt.jobId])
     assert.match(out, /, interrupted$/m)
     assert.match(out, /^From 2026-01-31T08:31:00Z:\n(?: .*\n)+ +Excluded addresses: 10\.0\.0\.9$/m)
+    assert.match(out, /^ +Multicast and broadcast packets: not allowed$/m)
     assert.match(out, /^The run has 2 receipts\./m)
     assert.match(out, new RegExp(`^${lease.id} +interrupted`, 'm'))
     const { meta } = await admin.discovery.getReceipt({ params: { jobId: receipt.jobId }, query: {} })

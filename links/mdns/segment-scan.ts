@@ -30,7 +30,7 @@ async function scan({ range, multicast, budget }: ScanParameters) {
     discover(
       {
         filters: [{ key: 'ip_range', operator: 'EQUAL', value: range }],
-        options: { ...defaults, multicast },
+        options: { ...defaults, timeout_ms: 2_000, multicast },
         targets: [],
         permits,
         signal,
