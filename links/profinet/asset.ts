@@ -3,15 +3,20 @@ import { type DeviceFacts, deviceAsset, macIdentifier } from '@millwright/link-s
 import { productDataOf } from '../system-description.ts'
 import type { Station } from './dcp.ts'
 import type { LldpNeighbour } from './lldp.ts'
+import type { Identification } from './record.ts'
+import type { Records } from './record-reader.ts'
 import { idText, vendorName } from './vendors.ts'
 
 /** `Connection` is a cable between a device and this machine, which is known by the MAC addresses of its port. */
 export type Connection = { neighbour: LldpNeighbour; ownMacs: readonly string[] }
 
-/** Returns the asset of a device that answered to Identify. `connection` is the cable to it, if there is one. */
-export function stationAsset(station: Station, connection?: Connection): Asset {
+/** `StationContext` is what else is known of a station: the cable to it, and its records. */
+export type StationContext = { connection?: Connection | undefined; records?: Records | undefined }
+
+/** Returns the asset of a device that answered to Identify. */
+export function stationAsset(station: Station, { connection, records }: StationContext = {}): Asset {
   const { macAddress, ipAddress, networkMask, vendorId } = station
-  const described = descriptionFacts(connection?.neighbour)
+  const described = { ...descriptionFacts(connection?.neighbour), ...nameplateFacts(records?.identification) }
   return deviceAsset({
     ...described,
     name: station.name ?? station.type,
@@ -20,7 +25,10 @@ export function stationAsset(station: Station, connection?: Connection): Asset {
     product: described.product ?? station.type,
     macAddress,
     interfaces: [{ name: 'ethernet', macAddress, ipAddress, networkMask }],
-    more: relationsOf(connection),
+    more: relationsOf(
+      connection,
+      records?.peers.filter((mac) => mac !== macAddress),
+    ),
   })
 }
 
@@ -76,16 +84,36 @@ function unknownVendorText({ vendorId, deviceId }: Station): string | undefined 
   return `PROFINET device. Vendor ${idText(vendorId)}${device}`
 }
 
+/** Returns the facts of a nameplate that are filled. */
+function nameplateFacts(nameplate: Identification | undefined): DeviceFacts {
+  if (nameplate === undefined) return {}
+  const { vendorId, orderNumber, serialNumber, hardwareRevision, firmwareVersion } = nameplate
+  const facts = {
+    manufacturer: vendorName(vendorId),
+    orderNumber,
+    serialNumber,
+    hardwareVersion: hardwareRevision,
+    firmwareVersion,
+  }
+  return Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== undefined))
+}
+
+/** Returns the cables of a device: to this machine, and to the devices at its ports. */
+function relationsOf(connection: Connection | undefined, peers: readonly string[] = []): Asset {
+  const own = [...new Set(connection?.ownMacs)]
+  const others = peers.filter((mac) => !own.includes(mac)).map((mac) => [mac])
+  const cables = [...(own.length === 0 ? [] : [own]), ...others]
+  return cables.length === 0 ? {} : { asset_relations: cables.map(relationTo) }
+}
+
 /** A cable connects both devices in the same way, so the relation has no direction. */
-function relationsOf(connection: Connection | undefined): Asset {
-  if (connection === undefined) return {}
-  const relation = {
+function relationTo(macAddresses: readonly string[]): Asset {
+  return {
     predicate: 'is_connected_to',
     relational_role_of_related_asset: 'object',
-    related_asset: { asset_identifiers: [...new Set(connection.ownMacs)].map(macIdentifier) },
+    related_asset: { asset_identifiers: macAddresses.map(macIdentifier) },
     is_bidirectional: true,
   }
-  return { asset_relations: [relation] }
 }
 
 /** Returns all facts of a station for the property `profinet`. */

@@ -3,6 +3,7 @@ import type { Address, DiscoverCall, DiscoveryResult } from '@millwright/link-sd
 import { LinkError } from '@millwright/link-sdk/link-error.ts'
 import { KnownDevices } from '@millwright/link-sdk/network/known-devices.ts'
 import type { Segment } from '@millwright/link-sdk/network/local-network.ts'
+import type { Neighbours } from '@millwright/link-sdk/network/neighbours.ts'
 import { PermitRefusedError } from '@millwright/link-sdk/network/permits.ts'
 import { isExcluded, rangesNamed, scanRangeOf } from '@millwright/link-sdk/network/range.ts'
 import { sweep } from '@millwright/link-sdk/network/sweep.ts'
@@ -11,12 +12,13 @@ import { isStationName, type Station } from './dcp.ts'
 import { type Answers, type Cable, identify, listenForNeighbours, mostStations } from './identify.ts'
 import { type ScanOptions, scanOptionsOf } from './options.ts'
 import type { Ethernet } from './raw-ethernet.ts'
+import { type Records, readRecords } from './record-reader.ts'
 
 /** The addresses of the devices of earlier scans. A device that is read later by its identifiers is found with them. */
 export const knownDevices = new KnownDevices()
 
 /** `Surroundings` is the network access of this machine. Tests replace it. */
-export type Surroundings = { ethernet: Ethernet; segments: () => Segment[] }
+export type Surroundings = { ethernet: Ethernet; segments: () => Segment[]; neighbours: Neighbours }
 
 /**
  * Yields the PROFINET devices and LLDP neighbours on the network segments of the range. Devices with an IP address outside of
@@ -93,8 +95,7 @@ async function* scanInterface(interfaceName: string, scan: Scan): AsyncGenerator
   const { options, signal } = scan
   try {
     const { answers, cables } = await readSegment(interfaceName, scan)
-    for (const result of resultsOf(answers, { cables, interfaceName })) {
-      if (!isSelected(result, scan)) continue
+    for await (const result of resultsOf(answers, { cables, interfaceName, scan })) {
       if ('asset' in result && result.address !== undefined) {
         const macAddress = String(result.address.mac_address)
         knownDevices.add(result.asset, result.address, { scan: scan.scanned, macAddress })
@@ -129,34 +130,90 @@ async function readSegment(interfaceName: string, scan: Scan): Promise<{ answers
   }
 }
 
-type Place = { cables: readonly Cable[]; interfaceName: string }
+type Place = { cables: readonly Cable[]; interfaceName: string; scan: Scan }
+type FoundStation = { station: Station; connection: Connection | undefined; address: Address }
 
-function* resultsOf(answers: Answers, { cables, interfaceName }: Place): Generator<DiscoveryResult> {
+async function* resultsOf(answers: Answers, place: Place): AsyncGenerator<DiscoveryResult> {
+  const { interfaceName, scan } = place
   const { ownMac, stations, faults, isCut } = answers
   const connectionOf = ({ neighbour, portMac }: Cable): Connection => ({ neighbour, ownMacs: [ownMac, portMac] })
-  const others = new Map(cables.map((cable) => [neighbourMac(cable.neighbour), cable]))
-  for (const station of stations) {
+  const others = new Map(place.cables.map((cable) => [neighbourMac(cable.neighbour), cable]))
+  const found = stations.map((station): FoundStation => {
     const cable = [...others.values()].find(({ neighbour }) => isStation(neighbour, station))
     if (cable !== undefined) others.delete(neighbourMac(cable.neighbour))
     const connection = cable === undefined ? undefined : connectionOf(cable)
-    yield { asset: stationAsset(station, connection), address: addressOf(station, interfaceName) }
-  }
+    return { station, connection, address: addressOf(station, { interfaceName, scan }) }
+  })
+  yield* sweep(
+    found.filter(({ address }) => isSelected(address, scan)),
+    {
+      parallel: scan.options.parallel,
+      signal: scan.signal,
+      work: (one, signal) => stationResults(one, { ...scan, signal }),
+    },
+  )
   for (const [mac, cable] of others) {
     const { ipAddress } = cable.neighbour
     const address = { ...ipField(ipAddress), mac_address: mac, interface: interfaceName, protocol: 'lldp' }
-    yield { asset: neighbourAsset(connectionOf(cable)), address }
+    if (isSelected(address, scan)) yield { asset: neighbourAsset(connectionOf(cable)), address }
   }
   for (const error of faults) yield { error, address: { mac_address: error.macAddress, interface: interfaceName } }
   if (isCut) yield { error: tooMany(interfaceName), address: { interface: interfaceName } }
 }
 
-function addressOf({ macAddress, ipAddress, name }: Station, interfaceName: string): Address {
+/** Yields a station with its records. If they cannot be read, yields the station without them, and the error. */
+async function* stationResults(found: FoundStation, scan: Scan): AsyncGenerator<DiscoveryResult> {
+  const { station, connection, address } = found
+  const { ipAddress } = station
+  if (!scan.options.readsRecords || ipAddress === undefined) {
+    yield { asset: stationAsset(station, { connection }), address }
+    return
+  }
+  try {
+    const records = await ownRecords({ ...station, ipAddress }, scan)
+    yield { asset: stationAsset(station, { connection, records }), address }
+  } catch (error) {
+    scan.signal.throwIfAborted()
+    const isExcludedAddress = error instanceof PermitRefusedError && error.reason === 'excluded'
+    if (!(error instanceof LinkError) || (error instanceof PermitRefusedError && !isExcludedAddress)) throw error
+    yield { asset: stationAsset(station, { connection }), address }
+    if (!isExcludedAddress) yield { error, address }
+  }
+}
+
+type RecordAccess = Pick<Scan, 'options' | 'surroundings' | 'signal'> & { call: Pick<DiscoverCall, 'permits'> }
+
+/**
+ * Reads the records of a station. A device can report the IP address of another device, so the records are used only if the
+ * ARP table has the MAC address of the station for this IP address.
+ */
+export async function ownRecords(
+  station: Station & { ipAddress: string },
+  { call, options, surroundings, signal }: RecordAccess,
+): Promise<Records | undefined> {
+  const { timeoutMs, deviceSeconds } = options
+  const { ipAddress, macAddress } = station
+  const read = { address: ipAddress, timeoutMs, deviceSeconds, permits: call.permits, signal }
+  const records = await readRecords(station, read)
+  if (records === undefined) return undefined
+  const confirmed = await surroundings.neighbours.macAddressOf(ipAddress)
+  if (confirmed === macAddress) return records
+  throw new LinkError(
+    'FAILED_PRECONDITION',
+    `The device ${macAddress} reports the IP address ${ipAddress}, but another device (${confirmed ?? 'unknown'}) answers at this address. Its records are not used. Check the address for a conflict.`,
+  )
+}
+
+/** The address also names the records, so that a later read of the device includes them. */
+function addressOf(station: Station, { interfaceName, scan }: Pick<Place, 'interfaceName' | 'scan'>): Address {
+  const { macAddress, ipAddress, name } = station
   const isFilter = ipAddress !== undefined && name !== undefined && isStationName(name)
   return {
     ...ipField(ipAddress),
     mac_address: macAddress,
     interface: interfaceName,
     ...(isFilter ? { name_of_station: name } : {}),
+    ...(scan.options.readsRecords && ipAddress !== undefined ? { records: true } : {}),
   }
 }
 
@@ -172,9 +229,8 @@ function tooMany(interfaceName: string): LinkError {
 }
 
 /** Leaves out devices with an IP address that the range does not contain, and devices that the call does not name. */
-function isSelected({ address = {} }: DiscoveryResult, { call, ranges }: Scan): boolean {
+function isSelected(address: Address, { call, ranges }: Scan): boolean {
   const { ip_address: ip, mac_address: mac } = address
-  if (typeof mac !== 'string') return true
   const isInRange =
     typeof ip !== 'string' || (isInRanges(ranges, numberOfAddress(ip) ?? 0) && !isExcluded(ip, call.filters))
   const named = call.targets.filter(namesDevice)

@@ -18,6 +18,15 @@ export const manifest: Manifest = {
       description:
         'Multicast frame to 01:0e:cf:00:00:00 that all PROFINET devices of the segment answer with their name, type, ids and IP address',
     },
+    {
+      protocol: 'profinet',
+      operation: 'ReadImplicit',
+      code: 'RPC 5',
+      transport: 'udp',
+      ports: [34_964],
+      onlyIf: 'read_records',
+      description: 'Reads the nameplate (I&M0) and the neighbours of the ports, only with the option read_records',
+    },
   ],
   filters: rangeFilters,
   options: [
@@ -47,6 +56,25 @@ export const manifest: Manifest = {
       default: 6,
       description:
         'Time to listen for LLDP frames of the devices at the network ports of the gateway: 0 to 120 seconds. PROFINET devices send one every 5 seconds, other switches every 30. 0: off',
+    },
+    {
+      key: 'read_records',
+      type: 'boolean',
+      default: false,
+      description:
+        'Read the order number, serial number and firmware (I&M0) and the cables of each device with an IP address, over UDP port 34964',
+    },
+    {
+      key: 'device_seconds',
+      type: 'integer',
+      default: 15,
+      description: 'Maximum time to read the records of one device: 1 to 3600 seconds',
+    },
+    {
+      key: 'parallel',
+      type: 'integer',
+      default: 16,
+      description: 'Devices whose records are read at once: 1 to 256',
     },
     {
       ...interfaceOption,

@@ -9,6 +9,9 @@ export type ScanOptions = {
   spreadMs: number
   timeoutMs: number
   lldpSeconds: number
+  readsRecords: boolean
+  deviceSeconds: number
+  parallel: number
   /** The name of the network interface. It is absent if the range selects the interfaces. */
   interfaceName: string | undefined
 }
@@ -20,6 +23,9 @@ export function scanOptionsOf(options: Options): ScanOptions {
     spreadMs: wholeNumber(options, 'spread_ms', { least: 10, most: longestSpreadMs }),
     timeoutMs: wholeNumber(options, 'timeout_ms', { least: 50, most: 30_000 }),
     lldpSeconds: wholeNumber(options, 'lldp_seconds', { least: 0, most: 120 }),
+    readsRecords: options.read_records === true,
+    deviceSeconds: wholeNumber(options, 'device_seconds', { least: 1, most: 3_600 }),
+    parallel: wholeNumber(options, 'parallel', { least: 1, most: 256 }),
     interfaceName: interfaceName === '' ? undefined : interfaceName,
   }
 }

@@ -68,7 +68,7 @@ function scan({ devices = {}, options, targets = [], progress = () => undefined,
     permits,
     log: silentLog,
   }
-  return Array.fromAsync(discover(call, { ethernet, segments: () => segments }))
+  return Array.fromAsync(discover(call, { ethernet, segments: () => segments, neighbours: noNeighbours }))
 }
 
 const assetsIn = (results: DiscoveryResult[]) =>
@@ -192,8 +192,9 @@ describe('a PROFINET scan', () => {
       Array(3).fill(['01:0e:cf:00:00:00', 'profinet', 'DcpIdentify', 'datagram_request']),
     )
     assert.ok(ethernet.sent.every((frame) => frame.toString('hex', 12, 18) === '8892fefe0500'))
+    const always = manifest.sends?.filter(({ onlyIf }) => onlyIf === undefined)
     assert.deepEqual(
-      manifest.sends?.map(({ operation, transport }) => [operation, transport]),
+      always?.map(({ operation, transport }) => [operation, transport]),
       [['DcpIdentify', 'ethernet']],
     )
     assert.deepEqual(progress.map(Math.round), [33, 67, 100])
@@ -296,6 +297,8 @@ describe('a PROFINET scan', () => {
       { timeout_ms: 49 },
       { lldp_seconds: 121 },
       { lldp_seconds: -1 },
+      { device_seconds: 0 },
+      { parallel: 257 },
     ]
     for (const options of invalid) await assert.rejects(scan({ options }), { code: 'INVALID_ARGUMENT' })
     await assert.rejects(scan({ range: 'all' }), { code: 'INVALID_ARGUMENT' })

@@ -3,26 +3,25 @@ import type { PropertiesCall, PropertyValues, SupportedProperty, Target } from '
 import type { Asset } from '@millwright/link-sdk/device-identifiers.ts'
 import { LinkError } from '@millwright/link-sdk/link-error.ts'
 import { segmentOf } from '@millwright/link-sdk/network/local-network.ts'
-import type { Neighbours } from '@millwright/link-sdk/network/neighbours.ts'
 import { stationAsset, stationDetails } from './asset.ts'
 import { isStationName, type Station } from './dcp.ts'
-import { knownDevices, type Surroundings } from './discover.ts'
+import { knownDevices, ownRecords, type Surroundings } from './discover.ts'
 import { identify } from './identify.ts'
 import { defaultOptions, scanOptionsOf } from './options.ts'
 
 const defaults = scanOptionsOf(defaultOptions)
 
+/** The time to read the records of one device. It ends before the gateway stops to wait. */
+const readSeconds = 8
+
 /** The time over which a single station spreads its answer. */
 const singleSpreadMs = 10
-
-/** `ReadSurroundings` also finds the IP address of a device by its MAC address. */
-type ReadSurroundings = Surroundings & { neighbours: Neighbours }
 
 /**
  * Reads a device with Identify. If the name of station is known, only this station answers to the first frame. The second
  * frame has no name, because the name can have changed.
  */
-export async function properties(call: PropertiesCall, surroundings: ReadSurroundings): Promise<PropertyValues> {
+export async function properties(call: PropertiesCall, surroundings: Surroundings): Promise<PropertyValues> {
   const { permits, signal } = call
   const place = await placeOf(call.device, surroundings)
   const { ethernet } = surroundings
@@ -34,8 +33,7 @@ export async function properties(call: PropertiesCall, surroundings: ReadSurroun
     const read = { interfaceName, requests: 1, timeoutMs, isEnough: isDevice, ...attempt }
     const { stations } = await identify(read, { ethernet, permits, signal })
     const station = stations.find(isDevice)
-    if (station !== undefined)
-      return { ...valuesOf(stationAsset(station)), profinet: valuesOf(stationDetails(station)) }
+    if (station !== undefined) return valuesOfStation(station, { call, place, surroundings })
   }
   const { macAddress, ipAddress } = place
   throw new LinkError(
@@ -44,9 +42,40 @@ export async function properties(call: PropertiesCall, surroundings: ReadSurroun
   )
 }
 
+type Read = { call: PropertiesCall; place: Place; surroundings: Surroundings }
+
+/** Reads the records too, if the scan that found the device did. */
+async function valuesOfStation(station: Station, { call, place, surroundings }: Read): Promise<PropertyValues> {
+  const { ipAddress } = station
+  const isRead = place.hasRecords && ipAddress !== undefined
+  const records = isRead ? await recordsOf({ ...station, ipAddress }, { call, surroundings }) : undefined
+  const { software_components: software, ...asset } = stationAsset(station, { records })
+  const isEmpty = Array.isArray(software) && software.length === 0
+  return {
+    ...valuesOf(asset),
+    // DCP has no versions: an empty list would mean that the device has no firmware.
+    ...(isEmpty ? {} : valuesOf({ software_components: software })),
+    profinet: valuesOf(stationDetails(station)),
+  }
+}
+
+/** A device that answers to Identify is reachable, also if its records cannot be read. */
+async function recordsOf(station: Station & { ipAddress: string }, { call, surroundings }: Omit<Read, 'place'>) {
+  const { signal, log } = call
+  try {
+    const options = { ...defaults, deviceSeconds: readSeconds }
+    return await ownRecords(station, { call, options, surroundings, signal })
+  } catch (error) {
+    signal.throwIfAborted()
+    if (!(error instanceof LinkError)) throw error
+    log.warn('The records of a device could not be read.', { reason: error.message })
+    return undefined
+  }
+}
+
 export function supportedProperties(): SupportedProperty[] {
   const texts = ['name', 'description', 'functional_object_type', 'functional_object_schema_url']
-  const arrays = ['asset_identifiers', 'connection_points', 'software_components']
+  const arrays = ['asset_identifiers', 'asset_relations', 'connection_points', 'software_components']
   return [
     ...texts.map((key) => ({ key, type: 'text' as const })),
     ...arrays.map((key) => ({ key, type: 'array' as const })),
@@ -65,6 +94,8 @@ type Place = {
   macAddress: string | undefined
   ipAddress: string | undefined
   stationName: string | undefined
+  /** Whether the scan that found the device read its records. */
+  hasRecords: boolean
 }
 
 function isAt(station: Station, { macAddress, ipAddress }: Place): boolean {
@@ -75,7 +106,7 @@ function isAt(station: Station, { macAddress, ipAddress }: Place): boolean {
  * Finds a device by the address that the discovery returned. If the call does not contain it, finds the device by its
  * identifiers, with the addresses of earlier scans and with the ARP table.
  */
-async function placeOf(device: Target, { segments, neighbours }: ReadSurroundings): Promise<Place> {
+async function placeOf(device: Target, { segments, neighbours }: Surroundings): Promise<Place> {
   const known = knownDevices.addressOf(device) ?? {}
   if (known.protocol === 'lldp')
     throw new LinkError(
@@ -94,7 +125,7 @@ async function placeOf(device: Target, { segments, neighbours }: ReadSurrounding
     )
   const name = textOf(known.name_of_station)
   const stationName = name !== undefined && isStationName(name) ? name : undefined
-  return { interfaceName, macAddress, ipAddress, stationName }
+  return { interfaceName, macAddress, ipAddress, stationName, hasRecords: known.records === true }
 }
 
 function textOf(value: unknown): string | undefined {

@@ -6,7 +6,7 @@ import type { DiscoveryResult } from '@millwright/link-sdk/define-link.ts'
 import fc from 'fast-check'
 import { linuxEthernet } from './raw-ethernet.ts'
 import type { SimulatedDevice } from './simulator.ts'
-import { EthernetSegment, hostMac, missingRights, segmentRange } from './testing.ts'
+import { EthernetSegment, hostAddress, hostMac, missingRights, segmentRange } from './testing.ts'
 
 /* These tests send frames through real packet sockets, on cables between network namespaces that each test creates. */
 
@@ -15,7 +15,7 @@ const fast = { requests: 1, spread_ms: 10, timeout_ms: 1_500, lldp_seconds: 0 }
 const station = (number: number, more: SimulatedDevice = {}): SimulatedDevice => ({
   name: `io-${number}`,
   type: 'ET200SP',
-  ipAddress: `10.78.0.${number + 10}`,
+  ipAddress: hostAddress(number),
   networkMask: '255.255.255.0',
   ...more,
 })
@@ -87,6 +87,44 @@ describe('a segment with packet sockets', () => {
     assert.ok(results.length <= 3)
   })
 
+  test('has devices with records, which are used only from the device with the MAC address', async (t) => {
+    await using segment = await EthernetSegment.create(3)
+    if (segment === undefined) return t.skip(missingRights)
+    const records = {
+      orderNumber: '6ES7 155-6AU01-0BN0',
+      serialNumber: 'S C-J4PS1234567',
+      firmware: 'V4.2.1',
+      ports: [[hostMac(2)], []],
+    }
+    await segment.startDevices({
+      host0: station(0, { records }),
+      host1: station(1, { ipAddress: hostAddress(0) }),
+      host2: station(2),
+    })
+    const options = { ...fast, read_records: true }
+    const { results, permits, failure } = await segment.call({ range: segmentRange, options })
+    assert.equal(failure, undefined)
+    const [identifier] = assetOf(results, hostMac(0)).asset_identifiers as Record<string, unknown>[]
+    assert.deepEqual(identifier, {
+      asset_identifier_type: 'ProductInstanceIdentifier',
+      vendor: 'Siemens',
+      article_number: '6ES7 155-6AU01-0BN0',
+      serial_number: 'C-J4PS1234567',
+    })
+    assert.match(JSON.stringify(assetOf(results, hostMac(0)).asset_relations), new RegExp(hostMac(2)))
+    assert.doesNotMatch(JSON.stringify(assetOf(results, hostMac(1))), /J4PS1234567/)
+    const errors = results.flatMap((one) => ('error' in one ? [one.error.message] : []))
+    assert.deepEqual(
+      errors.map((message) => message.includes(`reports the IP address ${hostAddress(0)}`)),
+      [true],
+    )
+    // One Identify frame, the records of host0 for both claims (nameplate and three ports), and one request to host2.
+    assert.equal(permits, 1 + 2 * 4 + 1)
+    const found = results.find(({ address }) => address?.mac_address === hostMac(0))
+    const { values } = await segment.call({ device: { address: found?.address ?? {} } })
+    assert.match(JSON.stringify(values?.software_components), /V4\.2\.1/)
+  })
+
   test('is left without waiting for the time limit when the call is canceled', async (t) => {
     await using segment = await EthernetSegment.create(1)
     if (segment === undefined) return t.skip(missingRights)
@@ -112,18 +150,24 @@ describe('a segment with packet sockets', () => {
 describe('scapy', () => {
   test('decodes the frames of the link, and its answers and LLDP frames are decoded', async (t) => {
     try {
-      execFileSync(python, ['-c', 'from scapy.contrib import pnio_dcp, lldp'], { stdio: 'ignore' })
+      execFileSync(python, ['-c', 'from scapy.contrib import pnio_dcp, pnio_rpc, lldp'], { stdio: 'ignore' })
     } catch {
       return t.skip('scapy is not installed')
     }
     await using segment = await EthernetSegment.create(1)
     if (segment === undefined) return t.skip(missingRights)
     const lines = await segment.startProgram([python, join(import.meta.dirname, 'scapy-peer.py'), 'host0'], 'ready')
-    const { results } = await segment.call({ range: segmentRange, options: { ...fast, lldp_seconds: 3 } })
+    const options = { ...fast, lldp_seconds: 3, read_records: true }
+    const { results } = await segment.call({ range: segmentRange, options })
     const asset = assetOf(results, hostMac(0))
     assert.equal(results.length, 1)
     assert.equal(asset.name, 'scapy-io.hall-3')
-    assert.match(JSON.stringify(asset), /"WAGO".*"Test statio".*"10.78.0.40"/)
+    assert.match(JSON.stringify(asset), /"WAGO".*"Test statio".*"10.78.0.10"/)
+    const [identifier] = asset.asset_identifiers as Record<string, unknown>[]
+    assert.deepEqual([identifier?.article_number, identifier?.serial_number], ['750-375', 'SN-4711'])
+    assert.match(JSON.stringify(asset.software_components), /"version":"V1\.2\.3"/)
+    const read = lines.find((line) => line.startsWith('read'))
+    assert.match(read ?? '', /^read dea00000-6c97-11d1-8271-000103[0-9a-f]{2}011d 5 0 1 aff0 1024$/)
     assert.match(JSON.stringify(asset.asset_relations), /is_connected_to/)
     assert.match(lines[0] ?? '', /^request 01:0e:cf:00:00:00 fefe 5 0 [0-9a-f]{8} 1 4 255 255 0$/)
     const address = { mac_address: hostMac(0), interface: 'bridge' }
@@ -139,7 +183,7 @@ describe('scapy', () => {
       roles: ['IO device'],
       alias_name: 'port-001.scapy',
       mac_address: hostMac(0),
-      ip_address: '10.78.0.40',
+      ip_address: '10.78.0.10',
       network_mask: '255.255.255.0',
       router: '10.78.0.1',
       ip_state: 'set',

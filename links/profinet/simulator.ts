@@ -1,11 +1,13 @@
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { linuxEthernet } from './raw-ethernet.ts'
 
 /*
- * A PROFINET device for tests and demonstrations: it answers to DCP Identify, and sends LLDP frames. It has its own encoder:
- * it shares no code with the codec of the link, so that an error of the link's encoder is noticed. It needs the right
- * CAP_NET_RAW. As a process:
+ * A PROFINET device for tests and demonstrations: it answers to DCP Identify, sends LLDP frames, and returns records. It has
+ * its own encoder: it shares no code with the codecs of the link, so that an error of the link's encoder is noticed. It needs
+ * the right CAP_NET_RAW. As a process:
  *
  *     node links/profinet/simulator.ts --interface host0 --file device.json
  *     node links/profinet/simulator.ts --file devices.json
@@ -42,6 +44,23 @@ export type SimulatedDevice = {
   /** Whether frames have a VLAN tag with a priority. */
   isTagged?: boolean
   lldp?: SimulatedLldp
+  /** The records that the device returns over RPC, at its IP address. */
+  records?: SimulatedRecords
+}
+
+export type SimulatedRecords = {
+  vendorId?: number
+  orderNumber?: string
+  serialNumber?: string
+  hardwareRevision?: number
+  /** The version of the firmware: a letter and three numbers, such as `V2.9.4`. */
+  firmware?: string
+  /** The MAC addresses of the neighbours at each port. */
+  ports?: string[][]
+  /** Whether the answers have the byte order of the network. */
+  isBigEndian?: boolean
+  /** A record in hexadecimal digits that is returned for each request, instead of the fields above. */
+  record?: string
 }
 
 export type SimulatedLldp = {
@@ -90,6 +109,8 @@ export async function startSimulator(
   }
   const announcing = setInterval(sendLldp, lldpEveryMs)
   sendLldp()
+  const host = device.ipAddress
+  const server = device.records && host && (await startRecordServer(device.records, { host, port: 34_964 }))
   return {
     macAddress,
     requests,
@@ -97,6 +118,7 @@ export async function startSimulator(
       clearInterval(reading)
       clearInterval(announcing)
       socket[Symbol.dispose]()
+      if (server) await server[Symbol.asyncDispose]()
     },
   }
 }
@@ -196,6 +218,120 @@ function textBytes(text: string): number[] {
 
 function bytesOf(hex: string): number[] {
   return [...Buffer.from(hex, 'hex')]
+}
+
+export type RunningRecordServer = AsyncDisposable & {
+  port: number
+  /** The received datagrams. */
+  requests: Buffer[]
+}
+
+/** Starts the RPC server of a device, which answers to Read Implicit. */
+export async function startRecordServer(
+  records: SimulatedRecords,
+  { host, port = 0 }: { host: string; port?: number },
+): Promise<RunningRecordServer> {
+  const requests: Buffer[] = []
+  const server = createSocket('udp4', (request, from) => {
+    requests.push(request)
+    const answer = recordAnswer(records, request)
+    if (answer !== undefined) server.send(answer, from.port, from.address)
+  })
+  server.bind(port, host)
+  await once(server, 'listening')
+  return {
+    port: server.address().port,
+    requests,
+    [Symbol.asyncDispose]: async () => {
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
+
+/** Returns the answer to a Read Implicit request, or undefined for other requests. */
+export function recordAnswer(records: SimulatedRecords, request: Buffer): Buffer | undefined {
+  if (request.length !== 164 || request[0] !== 4 || request[1] !== 0 || request.readUInt16LE(68) !== 5) return undefined
+  const read = request.subarray(100)
+  const [subslot, index] = [read.readUInt16BE(30), read.readUInt16BE(34)]
+  const record = recordAt(records, { subslot, index })
+  const status = record === undefined ? 0xde80_a000 : 0
+  const content = record ?? []
+  const block = [0x80, 0x09, 0, 60, 1, 0, ...read.subarray(6, 36), ...number32(content.length), ...zeros(24)]
+  const body = record === undefined ? [] : [...block, ...content]
+  const isBig = records.isBigEndian === true
+  const ordered = (value: number) => (isBig ? number32(value) : number32(value).reverse())
+  const lengths = [status, body.length, 1_088, 0, body.length].flatMap(ordered)
+  const header = [...request.subarray(0, 80)]
+  header[1] = 2
+  header[4] = isBig ? 0 : 0x10
+  const size = number16(lengths.length + body.length)
+  header.splice(74, 2, ...(isBig ? size : size.reverse()))
+  return Buffer.from([...(isBig ? swapped(header) : header), ...lengths, ...body])
+}
+
+/** Changes the byte order of the ids and numbers of a header. */
+function swapped(header: number[]): number[] {
+  const fields = [8, 24, 40].flatMap((at) => [
+    [at, 4],
+    [at + 4, 2],
+    [at + 6, 2],
+  ])
+  const numbers = [
+    [56, 4],
+    [60, 4],
+    [64, 4],
+    [68, 2],
+  ]
+  const bytes = [...header]
+  for (const [at = 0, length = 0] of [...fields, ...numbers])
+    bytes.splice(at, length, ...bytes.slice(at, at + length).reverse())
+  return bytes
+}
+
+function recordAt(records: SimulatedRecords, { subslot, index }: { subslot: number; index: number }) {
+  if (records.record !== undefined) return bytesOf(records.record)
+  if (index === 0xaff0 && subslot === 1) return nameplate(records)
+  const peers = index === 0x802a ? records.ports?.[subslot - 0x8001] : undefined
+  return peers === undefined ? undefined : portData(peers, subslot)
+}
+
+function nameplate(records: SimulatedRecords): number[] {
+  const { vendorId = 0x002a, orderNumber = '', serialNumber = '', hardwareRevision = 1, firmware = 'V1.0.0' } = records
+  const version = [firmware.charCodeAt(0), ...firmware.slice(1).split('.').map(Number)]
+  return [
+    ...[0, 0x20, 0, 56, 1, 0],
+    ...number16(vendorId),
+    ...textBytes(orderNumber.padEnd(20)),
+    ...textBytes(serialNumber.padEnd(16)),
+    ...number16(hardwareRevision),
+    ...version,
+    ...[0, 0, 0, 0, 0, 0, 1, 1, 0, 0],
+  ]
+}
+
+function portData(peers: string[], subslot: number): number[] {
+  const bytes = [0, 0, 0, 0, ...number16(subslot), 8, ...textBytes('port-001'), peers.length]
+  const block = [2, 0x0f, 0, 0, 1, 0, ...bytes]
+  const align = () => block.push(...zeros((4 - (block.length % 4)) % 4))
+  align()
+  for (const [position, mac] of peers.entries()) {
+    block.push(8, ...textBytes('port-002'), 6 + String(position).length, ...textBytes(`switch${position}`))
+    align()
+    block.push(...zeros(4), ...bytesOf(mac.replaceAll(':', '')))
+    align()
+  }
+  block.push(...[0, 0x10, 0, 0], ...zeros(8), ...[0, 1, 0, 0], ...[0, 0, 0, 1])
+  block.splice(2, 2, ...number16(block.length - 4))
+  return block
+}
+
+function number32(value: number): number[] {
+  return [...number16(Math.floor(value / 65_536)), ...number16(value % 65_536)]
+}
+
+function zeros(count: number): number[] {
+  return Array<number>(count).fill(0)
 }
 
 async function run(): Promise<void> {

@@ -97,8 +97,14 @@ export class EthernetSegment implements AsyncDisposable {
       `link add direct type veth peer name remote netns ${segment.devices}`,
       'link set direct up',
     ])
+    // A host answers to ARP requests only for its own address, as if it were the only host of the namespace.
+    for (const setting of ['arp_ignore=1', 'arp_announce=2', 'rp_filter=0'])
+      await run('ip', ['netns', 'exec', segment.devices, 'sysctl', '-qw', `net.ipv4.conf.all.${setting}`])
     await segment.#ip(segment.devices, [
-      ...Array.from({ length: hosts }, (_, index) => `link set host${index} address ${hostMac(index)} up`),
+      ...Array.from({ length: hosts }, (_, index) => [
+        `link set host${index} address ${hostMac(index)} up`,
+        `addr add ${hostAddress(index)}/24 dev host${index}`,
+      ]).flat(),
       `link set remote address ${hostMac(255)} up`,
     ])
     return segment
@@ -156,4 +162,9 @@ export class EthernetSegment implements AsyncDisposable {
 /** Returns the MAC address of a host. */
 export function hostMac(index: number): string {
   return `02:00:5E:78:00:${index.toString(16).padStart(2, '0').toUpperCase()}`
+}
+
+/** Returns the IP address of a host. */
+export function hostAddress(index: number): string {
+  return `10.78.0.${index + 10}`
 }

@@ -269,6 +269,21 @@ const links: Readonly<Record<string, LinkTexts>> = {
         'LLDP-Zeit (s)',
         'Zeit, in der LLDP-Telegramme an den Netzwerkports des Gateways empfangen werden: 0 bis 120 Sekunden. PROFINET-Geräte senden alle 5 Sekunden, andere Switches alle 30. 0: aus',
       ],
+      read_records: [
+        'Read records (I&M0)',
+        'Datensätze lesen (I&M0)',
+        'Bestellnummer, Seriennummer und Firmware (I&M0) und die Kabel jedes Geräts mit IP-Adresse über UDP-Port 34964 lesen',
+      ],
+      device_seconds: [
+        'Time per device (s)',
+        'Zeit je Gerät (s)',
+        'Längste Zeit zum Lesen der Datensätze eines Geräts: 1 bis 3600 Sekunden',
+      ],
+      parallel: [
+        'Parallel devices',
+        'Parallele Geräte',
+        'Geräte, deren Datensätze gleichzeitig gelesen werden: 1 bis 256',
+      ],
       interface: [
         'Network interface',
         'Netzwerkkarte',
