@@ -3,7 +3,7 @@
  *
  * Source: device profiles of volume 1 of the CIP Networks Library. Date: 2026-11-18.
  */
-const deviceTypes: ReadonlyMap<number, string> = new Map([
+export const deviceTypes: ReadonlyMap<number, string> = new Map([
   [0, 'Generic device'],
   [2, 'AC drive'],
   [3, 'Motor overload relay'],

@@ -47,12 +47,14 @@ export const manifest: Manifest = {
     },
     {
       ...overTcp,
+      onlyIf: 'slots',
       operation: 'GetAttributesAllOfModule',
       code: '0x006F/0x52/0x01',
       description: 'Reads the identity object of the module in a slot, only with the option slots',
     },
     {
       ...overTcp,
+      onlyIf: 'slots',
       operation: 'GetAttributeSingleOfModule',
       code: '0x006F/0x52/0x0E',
       description: 'Reads one attribute of the identity of a module that cannot be read at once',
