@@ -317,6 +317,8 @@ describe('a BACnet scan', () => {
       permits.taken.map(({ operation }) => operation),
       ['WhoIs', 'ReadProperty'],
     )
+    const slow = { timeout_ms: 700, device_seconds: 1 }
+    assert.deepEqual((await scanDevice({ instance: 1 }, { options: slow, change: () => [] })).results, [])
     const closed = unlimitedPermits()
     assert.deepEqual(await resultsOf({ range: '127.0.60.77', options: { ports: '9' }, permits: closed }), [])
     assert.equal(closed.taken.length, 1)

@@ -67,10 +67,13 @@ export class Answers {
     )
   }
 
-  /** Returns the devices at an IP address, by their port. */
+  /** Returns the devices at an IP address, by their port. The device with this IP address is before those behind it. */
   at(address: string): { port: number; devices: FoundDevice[] }[] {
     const ports = this.#devices.get(address) ?? new Map<number, Map<string, FoundDevice>>()
-    return [...ports].map(([port, devices]) => ({ port, devices: [...devices.values()] }))
+    return [...ports].map(([port, devices]) => ({
+      port,
+      devices: [...devices.values()].toSorted((one, other) => rankOf(one) - rankOf(other)),
+    }))
   }
 
   /** Decodes a datagram, and adds the device that it announces. Returns undefined for a datagram without BACnet content. */
@@ -109,6 +112,10 @@ export class Answers {
     this.#count += 1
     devices.set(key, { instance: iAm.instance, station, iAm })
   }
+}
+
+function rankOf({ station }: FoundDevice): number {
+  return station === undefined ? 0 : 1
 }
 
 function entry<Key, Value>(map: Map<Key, Value>, key: Key, create: () => Value): Value {

@@ -29,7 +29,8 @@ export async function readHost(
 ): Promise<Host | undefined> {
   using limited = openLimited(at, scan)
   const { channel } = limited
-  const found = answers === undefined ? await findDevices(channel, scan) : { devices: answers, problem: undefined }
+  const found = answers === undefined ? await findDevices(limited, scan) : { devices: answers, problem: undefined }
+  limited.start()
   const readings: Reading[] = []
   let { problem } = found
   try {
@@ -44,24 +45,29 @@ export async function readHost(
 /** Reads one device whose instance is known. */
 export async function readKnownDevice(at: ChannelOptions, device: FoundDevice, scan: Scan): Promise<Reading> {
   using limited = openLimited(at, scan)
+  limited.start()
   return await readDevice(limited.channel, device)
 }
 
-/** Opens a channel that ends when the time for the address has passed. */
-function openLimited(
-  at: ChannelOptions,
-  { deviceSeconds }: Scan,
-): Disposable & { channel: Channel; expired: LinkError } {
+/** `LimitedChannel` is a channel that ends with the error `expired` when the time for the address has passed. */
+type LimitedChannel = Disposable & {
+  channel: Channel
+  expired: LinkError
+  /** Starts the time. It starts after the first answer, so a silent address is not reported as slow. */
+  start: () => void
+}
+
+function openLimited(at: ChannelOptions, { deviceSeconds }: Scan): LimitedChannel {
   const expired = new LinkError(
     'OUT_OF_RANGE',
     `${at.address} port ${at.port} could not be read within ${deviceSeconds} seconds. Set the option device_seconds, limit the instances, or exclude the address.`,
   )
   const limit = timeLimit({ ms: deviceSeconds * 1_000, canceled: at.signal, reason: () => expired })
   const channel = new Channel({ ...at, signal: limit.signal, permits: limit.permits(at.permits) })
-  limit.start()
   return {
     channel,
     expired,
+    start: limit.start,
     [Symbol.dispose]: () => {
       channel[Symbol.dispose]()
       limit[Symbol.dispose]()
@@ -72,9 +78,11 @@ function openLimited(
 type SearchResult = { devices: FoundDevice[]; problem: LinkError | undefined }
 
 /** Returns the device at the address and, if they are requested, the devices behind it. */
-async function findDevices(channel: Channel, { instances, withRouters, collectMs }: Scan): Promise<SearchResult> {
+async function findDevices({ channel, start }: LimitedChannel, scan: Scan): Promise<SearchResult> {
+  const { instances, withRouters, collectMs } = scan
   const own = await findOwnDevice(channel, instances)
   if (own === undefined) return { devices: [], problem: undefined }
+  start()
   const behind = withRouters ? await channel.whoIsBehind(instances, collectMs).catch(asRefusal) : []
   const devices = [own, ...(behind instanceof LinkError ? [] : behind)]
   return {
