@@ -8,6 +8,8 @@ import { axisVideoType, isPrinter, namesDevice, workstationType } from './servic
 const servicesKey = 'mdns_services'
 /** The number of services in the annotation. */
 const mostListed = 32
+/** The maximum number of reported MAC addresses that identify one device. */
+const mostMacs = 16
 
 /** `Nameplate` is what one service reports about its device. */
 type Nameplate = {
@@ -50,7 +52,7 @@ export function factsOf({ ipAddress, macAddress, reading }: MdnsDevice): DeviceF
     plates.find((one) => one.product) ??
     {}
   const first = (field: keyof Nameplate) => plates.find((one) => one[field] !== undefined)?.[field]
-  const reported = plates.flatMap((one) => one.macAddress ?? [])
+  const reported = [...new Set(plates.flatMap((one) => one.macAddress ?? []))].slice(0, mostMacs)
   const ownMac = macAddress ?? reported[0]
   return {
     name: services.find(({ type }) => namesDevice(type))?.name ?? hostName ?? services[0]?.name,

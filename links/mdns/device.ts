@@ -45,8 +45,8 @@ export const serviceTypesName: Name = ['_services', '_dns-sd', '_udp', domain]
 
 type ReadOptions = {
   deviceSeconds: number
-  /** The records that the device has already sent, as an answer to a multicast query. */
-  known?: readonly DnsRecord[] | undefined
+  /** Whether the address answered to a multicast query. */
+  isResponder?: boolean
 }
 
 /**
@@ -55,7 +55,7 @@ type ReadOptions = {
  */
 export async function readDevice(
   at: ChannelOptions,
-  { deviceSeconds, known = [] }: ReadOptions,
+  { deviceSeconds, isResponder = false }: ReadOptions,
 ): Promise<Reading | undefined> {
   const tooSlow = new LinkError(
     'OUT_OF_RANGE',
@@ -64,9 +64,8 @@ export async function readDevice(
   using limit = timeLimit({ ms: deviceSeconds * 1_000, canceled: at.signal, reason: () => tooSlow })
   using channel = new Channel({ ...at, signal: limit.signal, permits: limit.permits(at.permits) })
   const reader = new DeviceReader(channel, at.address)
-  reader.add(known)
   try {
-    if (!(await reader.contact()) && known.length === 0) return undefined
+    if (!(await reader.contact())) return isResponder ? { ...reader.reading(), problem: unread(at.address) } : undefined
     limit.start()
     await reader.readServices()
     await reader.readHostName()
@@ -95,6 +94,13 @@ function incomplete(address: string, { message }: MdnsError): LinkError {
   )
 }
 
+function unread(address: string): LinkError {
+  return new LinkError(
+    'UNAVAILABLE',
+    `The device at ${address} answers to a multicast query, but not to queries to its address, so its services are not known.`,
+  )
+}
+
 /** `DeviceReader` reads the types of services of one device, then the services, and then their hosts. */
 class DeviceReader {
   readonly #channel: Channel
@@ -111,7 +117,6 @@ class DeviceReader {
   }
 
   add(records: readonly DnsRecord[]): void {
-    this.hasAnswered ||= records.length > 0
     for (const record of records.slice(0, deviceLimits.records - this.#size)) {
       const key = questionKey(record)
       const same = this.#records.get(key)

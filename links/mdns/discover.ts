@@ -40,7 +40,7 @@ async function* nothing(): AsyncGenerator<DiscoveryResult> {}
 class ResponderFinder {
   readonly #options: ScanOptions
   readonly #segments: Segment[] = []
-  readonly #responders: Responders = new Map()
+  readonly #responders: Responders = new Set()
 
   constructor(options: ScanOptions) {
     this.#options = options
@@ -56,8 +56,7 @@ class ResponderFinder {
           findResponders({ localAddress: segment.address, port, timeoutMs, permits, signal, accepts }),
         )
         for (const responders of await Promise.all(found))
-          for (const [address, records] of responders)
-            this.#responders.set(address, [...(this.#responders.get(address) ?? []), ...records])
+          for (const address of responders) this.#responders.add(address)
         this.#segments.push(segment)
       } catch (error) {
         signal.throwIfAborted()
@@ -73,8 +72,8 @@ class ResponderFinder {
     return segmentOf(address, this.#segments) !== undefined && !this.#responders.has(address)
   }
 
-  recordsOf(address: string) {
-    return this.#responders.get(address)
+  hasAnswered(address: string): boolean {
+    return this.#responders.has(address)
   }
 
   /** Returns the segments of this machine with the addresses of the range that belong to them. */
@@ -116,7 +115,7 @@ async function* scanAddress(address: string, scan: Scan): AsyncGenerator<Discove
   for (const port of options.ports) {
     try {
       const at = { address, port, localAddress, timeoutMs, permits: scan.call.permits, signal }
-      const reading = await readDevice(at, { deviceSeconds, known: finder.recordsOf(address) })
+      const reading = await readDevice(at, { deviceSeconds, isResponder: finder.hasAnswered(address) })
       if (reading === undefined) continue
       const macAddress = await neighbours.macAddressOf(address)
       for (const result of resultsOf(reading, { address, port, macAddress })) {

@@ -46,6 +46,27 @@ describe('the parser of answers', () => {
     )
   })
 
+  test('reads a limited number of questions and labels, so that a short message has a low cost', () => {
+    const header = (questions: number, answers: number) => {
+      const bytes = Buffer.from('000784000000000000000000', 'hex')
+      bytes.writeUInt16BE(questions, 4)
+      bytes.writeUInt16BE(answers, 6)
+      return bytes
+    }
+    const record = Buffer.from('00010001000000780004 7f000001'.replaceAll(' ', ''), 'hex')
+    const nameOf = (labels: number) => Buffer.from(`${'0161'.repeat(labels)}00`, 'hex')
+    const question = Buffer.concat([nameOf(1), Buffer.from('000c0001', 'hex')])
+    const withQuestions = (count: number) =>
+      parseAnswer(
+        Buffer.concat([header(count, 1), ...Array.from({ length: count }, () => question), nameOf(2), record]),
+      )
+    assert.equal(withQuestions(messageLimits.questions)?.records.length, 1)
+    assert.equal(withQuestions(messageLimits.questions + 1), undefined)
+    const withLabels = (count: number) => parseAnswer(Buffer.concat([header(0, 1), nameOf(count), record]))
+    assert.equal(withLabels(34)?.records[0]?.name.length, 34)
+    assert.equal(withLabels(messageLimits.labels + 1), undefined)
+  })
+
   test('returns records or nothing for random bytes, truncations and changed messages', () => {
     const check = (bytes: Uint8Array) => {
       const parsed = parseAnswer(Buffer.from(bytes))

@@ -28,6 +28,10 @@ export type Answer = { id: number; records: readonly DnsRecord[] }
 export const messageLimits = {
   /** The largest message of multicast DNS (RFC 6762, section 17). */
   bytes: 9_000,
+  /** The number of questions of one message. Answers have one or none. */
+  questions: 16,
+  /** The number of labels of one name. The names of services have about four, and names of IPv6 addresses have 34. */
+  labels: 40,
   /** The number of records of one message that are read. */
   records: 256,
   /** The number of strings of one TXT record that are read. */
@@ -63,7 +67,8 @@ export function parseAnswer(message: Buffer): Answer | undefined {
   try {
     const [questions, ...counts] = [4, 6, 8, 10].map((at) => message.readUInt16BE(at))
     let at = headerBytes
-    for (let index = 0; index < (questions ?? 0); index += 1) at = readName(message, at).next + 4
+    if (questions === undefined || questions > messageLimits.questions) return undefined
+    for (let index = 0; index < questions; index += 1) at = readName(message, at).next + 4
     const records: DnsRecord[] = []
     const total = counts.reduce((sum, count) => sum + count, 0)
     for (let index = 0; index < Math.min(total, messageLimits.records); index += 1) {
@@ -143,7 +148,8 @@ function readName(message: Buffer, start: number): { name: Name; next: number } 
     if (length <= longestLabel) {
       const end = at + 1 + length
       bytes += 1 + length
-      if (end > message.length || bytes > longestName) throw new RangeError('The name is too long')
+      const isTooLong = bytes > longestName || name.length >= messageLimits.labels
+      if (end > message.length || isTooLong) throw new RangeError('The name is too long')
       name.push(message.toString('latin1', at + 1, end))
       at = end
       continue

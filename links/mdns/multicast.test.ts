@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
 import { describe, test } from 'node:test'
 import { PermitRefusedError } from '@millwright/link-sdk/network/permits.ts'
 import { unlimitedPermits } from '@millwright/link-sdk/testing/permits.ts'
-import { findResponders, mdnsGroup, multicastLimits } from './multicast.ts'
+import { readDevice } from './device.ts'
+import { findResponders, mdnsGroup } from './multicast.ts'
 import { type SimulatedDevice, startSimulator } from './simulator.ts'
 
 /** The multicast queries of these tests stay on the loopback interface. */
@@ -29,13 +32,7 @@ describe('a multicast query', () => {
     await using simulator = await startSimulator(device, { host: loopback, group: mdnsGroup })
     const permits = unlimitedPermits()
     const found = await find(simulator.port, { permits })
-    assert.deepEqual([...found.keys()], [loopback])
-    const [record] = found.get(loopback) ?? []
-    assert.deepEqual(record, {
-      name: ['_services', '_dns-sd', '_udp', 'local'],
-      type: 'PTR',
-      target: ['_t0', '_tcp', 'local'],
-    })
+    assert.deepEqual([...found], [loopback])
     assert.equal(simulator.queries.length, 2)
     const request = { address: mdnsGroup, protocol: 'mdns', operation: 'Multicast PTR query', kind: 'datagram_request' }
     assert.deepEqual(permits.taken, [request, request])
@@ -46,7 +43,7 @@ describe('a multicast query', () => {
     assert.equal((await find(simulator.port, { accepts: (address) => address !== loopback })).size, 0)
   })
 
-  test('stores a limited number of records of a device that sends many answers', async () => {
+  test('stores the address of a device that sends many answers once, and nothing else of them', async () => {
     const answers = (answer: Buffer) => [
       ...Array.from({ length: 20 }, () => answer),
       Buffer.from('not a DNS message'),
@@ -54,7 +51,7 @@ describe('a multicast query', () => {
     ]
     await using simulator = await startSimulator(device, { host: loopback, group: mdnsGroup, answers })
     const found = await find(simulator.port)
-    assert.equal(found.get(loopback)?.length, multicastLimits.recordsOfDevice)
+    assert.deepEqual(found, new Set([loopback]))
   })
 
   test('ends when the scan is canceled, and sends nothing without a permit', async () => {
@@ -71,5 +68,22 @@ describe('a multicast query', () => {
 
   test('reports an interface that cannot be used', async () => {
     await assert.rejects(find(5353, { localAddress: '192.0.2.1' }), { code: 'UNAVAILABLE', message: /192\.0\.2\.1/ })
+  })
+
+  test('does not replace the answer of the device, because another device can answer with its address', async () => {
+    const silent = createSocket('udp4').bind(0, loopback)
+    await once(silent, 'listening')
+    const { port } = silent.address()
+    const signal = new AbortController().signal
+    const at = { address: loopback, port, timeoutMs: 100, permits: unlimitedPermits(), signal }
+    try {
+      const reading = await readDevice(at, { deviceSeconds: 5, isResponder: true })
+      assert.deepEqual(reading?.services, [])
+      assert.equal(reading.hostName, undefined)
+      assert.match(reading.problem?.message ?? '', /not to queries to its address/)
+      assert.equal(await readDevice(at, { deviceSeconds: 5 }), undefined)
+    } finally {
+      silent.close()
+    }
   })
 })

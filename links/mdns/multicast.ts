@@ -5,7 +5,7 @@ import { LinkError } from '@millwright/link-sdk/link-error.ts'
 import type { Permits } from '@millwright/link-sdk/network/permits.ts'
 import { startTimer } from '@millwright/link-sdk/network/timer.ts'
 import { serviceTypesName } from './device.ts'
-import { type DnsRecord, encodeQuery, parseAnswer } from './message.ts'
+import { encodeQuery, parseAnswer } from './message.ts'
 
 /** The group of multicast DNS. Routers do not forward it. */
 export const mdnsGroup = '224.0.0.251'
@@ -17,10 +17,13 @@ const intervalMs = 1_000
 const timeToLive = 255
 
 /** The limits of one query. Further answers are dropped. */
-export const multicastLimits = { devices: 4_096, recordsOfDevice: 256, datagrams: 20_000 } as const
+export const multicastLimits = { devices: 4_096, datagrams: 20_000 } as const
 
-/** `Responders` are the devices that answered, by their address, with the records of their answers. */
-export type Responders = Map<string, DnsRecord[]>
+/**
+ * `Responders` are the addresses that answered. The records of the answers are not used: every program in the segment can
+ * send an answer with the address of another device.
+ */
+export type Responders = Set<string>
 
 type MulticastOptions = {
   /** The address of the network interface to send from. */
@@ -40,7 +43,7 @@ type MulticastOptions = {
  */
 export async function findResponders(options: MulticastOptions): Promise<Responders> {
   const { localAddress, port, timeoutMs, permits, signal } = options
-  const found: Responders = new Map()
+  const found: Responders = new Set()
   const id = randomInt(1, 0x1_0000)
   const query = encodeQuery(id, { name: serviceTypesName, type: 'PTR' }) ?? Buffer.alloc(0)
   const socket = createSocket('udp4')
@@ -66,19 +69,15 @@ export async function findResponders(options: MulticastOptions): Promise<Respond
 
 type CollectorOptions = { id: number; accepts: MulticastOptions['accepts'] }
 
-/** Returns the function that stores the records of an answer. Some devices answer with the id 0. */
+/** Returns the function that stores the sender of an answer. Some devices answer with the id 0. */
 function collector(found: Responders, { id, accepts }: CollectorOptions): (message: Buffer, address: string) => void {
   let datagrams = 0
   return (message, address) => {
     datagrams += 1
-    if (datagrams > multicastLimits.datagrams || !accepts(address)) return
-    const records = found.get(address) ?? []
-    const isFull = records.length >= multicastLimits.recordsOfDevice
-    if (isFull || (!found.has(address) && found.size >= multicastLimits.devices)) return
+    if (datagrams > multicastLimits.datagrams || found.size >= multicastLimits.devices) return
+    if (found.has(address) || !accepts(address)) return
     const answer = parseAnswer(message)
-    if (answer === undefined || (answer.id !== id && answer.id !== 0)) return
-    records.push(...answer.records.slice(0, multicastLimits.recordsOfDevice - records.length))
-    found.set(address, records)
+    if (answer?.id === id || answer?.id === 0) found.add(address)
   }
 }
 
