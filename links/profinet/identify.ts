@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto'
+import { LinkError } from '@millwright/link-sdk/link-error.ts'
 import { type Permits, takePermit } from '@millwright/link-sdk/network/permits.ts'
 import {
   answerFrameId,
@@ -124,15 +125,20 @@ class AnswerCollection {
 /** `Cable` is an LLDP neighbour, and the MAC address of the network port at this end. */
 export type Cable = { portMac: string; neighbour: LldpNeighbour }
 
-/** Listens for LLDP frames at an interface, or at the ports of a bridge. Sends nothing. */
+/**
+ * Listens for LLDP frames at an interface, or at the ports of a bridge. Sends nothing. A port that cannot be used, such as a
+ * port that is down, has no neighbours.
+ */
 export async function listenForNeighbours(
   { interfaceName, ms }: { interfaceName: string; ms: number },
   { ethernet, signal }: Pick<Access, 'ethernet' | 'signal'>,
 ): Promise<Cable[]> {
   using open = new DisposableStack()
   const sockets: EthernetSocket[] = []
-  for (const port of await ethernet.portsOf(interfaceName))
-    sockets.push(open.use(await ethernet.open({ interfaceName: port, etherType: lldpType, group: lldpGroup })))
+  for (const port of await ethernet.portsOf(interfaceName)) {
+    const socket = await ethernet.open({ interfaceName: port, etherType: lldpType, group: lldpGroup }).catch(skipPort)
+    if (socket !== undefined) sockets.push(withoutFailures(open.use(socket)))
+  }
   const own = new Set(sockets.map(({ macAddress }) => macAddress))
   const cables = new Map<string, Cable>()
   await receiveFrames({
@@ -148,4 +154,27 @@ export async function listenForNeighbours(
     },
   })
   return [...cables.values()]
+}
+
+function skipPort(error: unknown): undefined {
+  if (!(error instanceof LinkError)) throw error
+}
+
+/** Returns the socket without the failures of its port. */
+function withoutFailures(socket: EthernetSocket): EthernetSocket {
+  let isFailed = false
+  return {
+    macAddress: socket.macAddress,
+    send: (frame) => socket.send(frame),
+    receive: () => {
+      try {
+        return isFailed ? undefined : socket.receive()
+      } catch (error) {
+        skipPort(error)
+        isFailed = true
+        return undefined
+      }
+    },
+    [Symbol.dispose]: () => socket[Symbol.dispose](),
+  }
 }

@@ -48,7 +48,7 @@ export const manifest: Manifest = {
       key: 'timeout_ms',
       type: 'integer',
       default: 1_000,
-      description: 'Time to wait for further answers after this time: 50 to 30000 milliseconds',
+      description: 'Time to wait for further answers after the spread, and for each record: 50 to 30000 milliseconds',
     },
     {
       key: 'lldp_seconds',

@@ -30,7 +30,7 @@ describe('a segment with packet sockets', () => {
   test('is scanned with one frame per permit: tagged answers, devices without an address, LLDP at bridge ports', async (t) => {
     await using segment = await EthernetSegment.create(4)
     if (segment === undefined) return t.skip(missingRights)
-    await segment.startDevices({
+    const received = await segment.startDevices({
       host0: station(0, { lldp: { chassisName: 'io-0', isProfinet: true, ipAddress: '10.78.0.10' } }),
       host1: station(1, { isTagged: true }),
       host2: { type: 'S7-1200', vendorId: 0x002a },
@@ -43,6 +43,8 @@ describe('a segment with packet sockets', () => {
     assert.equal(failure, undefined)
     assert.deepEqual(macsIn(results), [0, 1, 2, 3].map(hostMac))
     assert.equal(permits, 2)
+    const frames = received.filter((line) => /^host[0-3] 010ecf000000[0-9a-f]{12}8892fefe0500/.test(line))
+    assert.equal(frames.length, 2 * 4, 'each device receives both frames')
     assert.match(JSON.stringify(assetOf(results, hostMac(0)).asset_relations), /is_connected_to/)
     assert.equal(assetOf(results, hostMac(1)).asset_relations, undefined)
     assert.equal(assetOf(results, hostMac(2)).name, 'S7-1200')
@@ -123,6 +125,19 @@ describe('a segment with packet sockets', () => {
     const found = results.find(({ address }) => address?.mac_address === hostMac(0))
     const { values } = await segment.call({ device: { address: found?.address ?? {} } })
     assert.match(JSON.stringify(values?.software_components), /V4\.2\.1/)
+  })
+
+  test('is scanned although a port of the bridge is down, and an interface that is down is an error', async (t) => {
+    await using segment = await EthernetSegment.create(2)
+    if (segment === undefined) return t.skip(missingRights)
+    await segment.startDevices({ host0: station(0) })
+    await segment.takeDown('port1')
+    await segment.takeDown('direct')
+    const { results } = await segment.call({ range: segmentRange, options: { ...fast, lldp_seconds: 1 } })
+    assert.deepEqual(macsIn(results), [hostMac(0)])
+    const down = await segment.call({ range: segmentRange, options: { ...fast, interface: 'direct', lldp_seconds: 1 } })
+    const errors = down.results.flatMap((one) => ('error' in one ? [one.error.message] : []))
+    assert.deepEqual(errors, ['The network interface "direct" cannot be used: it is down.'])
   })
 
   test('is left without waiting for the time limit when the call is canceled', async (t) => {

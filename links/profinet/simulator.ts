@@ -12,7 +12,8 @@ import { linuxEthernet } from './raw-ethernet.ts'
  *     node links/profinet/simulator.ts --interface host0 --file device.json
  *     node links/profinet/simulator.ts --file devices.json
  *
- * Without --interface, the file contains several devices by the names of their interfaces.
+ * Without --interface, the file contains several devices by the names of their interfaces. The process prints each Identify
+ * frame that a device receives.
  */
 
 /** `SimulatedDevice` describes how a device answers. */
@@ -92,7 +93,7 @@ const lldpEveryMs = 500
 /** Starts a device at a network interface. Its MAC address is that of the interface. */
 export async function startSimulator(
   device: SimulatedDevice,
-  { interfaceName }: { interfaceName: string },
+  { interfaceName, onRequest }: { interfaceName: string; onRequest?: (frame: Buffer) => void },
 ): Promise<RunningSimulator> {
   const requests: string[] = []
   const socket = await linuxEthernet.open({ interfaceName, etherType: 0x8892, group: allStations })
@@ -101,6 +102,7 @@ export async function startSimulator(
     for (let frame = socket.receive(); frame !== undefined; frame = socket.receive()) {
       if (!isIdentify(frame)) continue
       requests.push(frame.toString('hex'))
+      onRequest?.(frame)
       for (const answer of answersTo(device, { request: frame, macAddress })) socket.send(answer)
     }
   }, readEveryMs)
@@ -340,7 +342,8 @@ async function run(): Promise<void> {
   const devices: Record<string, SimulatedDevice> =
     values.interface === undefined ? content : { [values.interface]: content }
   for (const [interfaceName, device] of Object.entries(devices)) {
-    const { macAddress } = await startSimulator(device, { interfaceName })
+    const onRequest = (frame: Buffer) => process.stdout.write(`${interfaceName} ${frame.toString('hex')}\n`)
+    const { macAddress } = await startSimulator(device, { interfaceName, onRequest })
     process.stdout.write(`The simulated PROFINET device answers at ${interfaceName} with ${macAddress}.\n`)
   }
   process.stdout.write('ready\n')

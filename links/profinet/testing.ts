@@ -110,12 +110,20 @@ export class EthernetSegment implements AsyncDisposable {
     return segment
   }
 
-  /** Starts simulated devices by the names of their interfaces. */
-  async startDevices(devices: Readonly<Record<string, SimulatedDevice>>): Promise<void> {
+  /** Takes an interface of the gateway down. */
+  async takeDown(interfaceName: string): Promise<void> {
+    await this.#ip(this.gateway, [`link set ${interfaceName} down`])
+  }
+
+  /**
+   * Starts simulated devices by the names of their interfaces. Returns the lines with the Identify frames that they receive,
+   * to which further lines are added.
+   */
+  async startDevices(devices: Readonly<Record<string, SimulatedDevice>>): Promise<string[]> {
     const file = join(this.folder, 'devices.json')
     await writeFile(file, JSON.stringify(devices))
     const command = [process.execPath, join(import.meta.dirname, 'simulator.ts'), '--file', file]
-    await this.startProgram(command, 'ready')
+    return this.startProgram(command, 'ready')
   }
 
   /** Starts a program in the namespace of the devices, and waits for a line of its output. Returns its further lines. */

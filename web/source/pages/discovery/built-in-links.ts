@@ -262,7 +262,7 @@ const links: Readonly<Record<string, LinkTexts>> = {
       timeout_ms: [
         'Timeout (ms)',
         'Zeitlimit (ms)',
-        'Wartezeit auf weitere Antworten nach dieser Zeit: 50 bis 30000 Millisekunden',
+        'Wartezeit auf weitere Antworten nach der Verteilung und auf jeden Datensatz: 50 bis 30000 Millisekunden',
       ],
       lldp_seconds: [
         'LLDP time (s)',
