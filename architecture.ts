@@ -25,6 +25,7 @@ export const modules: Readonly<Record<string, Module>> = {
       'cloud/platform',
       'cloud/services/events',
       'cloud/services/identity',
+      'cloud/services/monitoring',
       'cloud/services/remote-access',
       'cloud/services/updates',
       'cloud/services',

@@ -15,6 +15,8 @@ export const credentialLimits = {
   /** The maximum number of credential instances that are delivered for one address. */
   selected: 3,
   usesPerReport: 500,
+  /** The maximum number of instances of a template from which the instances of a product are selected. */
+  templateInstances: 1_000,
   /**
    * The maximum number of devices in one request for credentials. `assetsPerSelection` is the maximum number of assets
    * that such a request names for one device.
@@ -220,6 +222,8 @@ export const CredentialRequest = closed({
   jobId: Uuid,
   gatewayId: Uuid,
   product: closed({ identifier: ResourceIdentifier, version: ResourceVersion }),
+  /** Only instances of this template are selected. It is set for monitoring. */
+  instancesTemplateId: Type.Optional(Uuid),
   devices: Type.Array(
     closed({
       address: Address,

@@ -388,7 +388,15 @@ export const credentials = contract({
           uses: Type.Array(CredentialUse, { maxItems: credentialLimits.usesPerReport }),
         }),
       ),
-      answers: { 204: empty },
+      answers: {
+        200: data(
+          closed({
+            recorded: Type.Array(CredentialUse, {
+              description: 'The uses of credentials that were delivered to this gateway for this address',
+            }),
+          }),
+        ),
+      },
     },
   },
 })

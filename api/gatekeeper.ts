@@ -3,6 +3,7 @@ import { contract, empty } from './contract.ts'
 import { credentialLimits } from './credentials-shapes.ts'
 import { closed, data, Timestamp, Uuid } from './envelope.ts'
 import { oneOf } from './inventory/shapes.ts'
+import { MonitoredDevice, MonitoringTarget, monitoringLimits } from './monitoring-shapes.ts'
 import { receiptLimits, SignedReceipt } from './receipt.ts'
 import { mostSentFunctions, SentFunction } from './sent-function.ts'
 import { WorkflowJob, workflowLimits } from './workflows.ts'
@@ -355,6 +356,43 @@ export const gatekeeper = contract({
       body: data(closed({ lease: Uuid, receipt: SignedReceipt })),
       answers: { 204: empty },
       errors: ['not_found', 'lease_lost', 'invalid_receipt', 'conflict'],
+    },
+    listMonitoringTargets: {
+      method: 'POST',
+      path: '/jobs/{id}/monitoring-targets',
+      summary: 'Get the next devices of a monitoring job that have no result, in order of their assets',
+      description: 'The list is empty if all devices have a result, or the run has ended. `lease` is the current one.',
+      access: 'glb_gateway_work',
+      readOnly: true,
+      params: closed({ id: Uuid }),
+      body: data(
+        closed({
+          lease: Uuid,
+          after: Type.Optional(
+            Type.Unsafe<string>({ ...Uuid, description: 'The asset of the last target of the previous page' }),
+          ),
+          limit: Type.Optional(Type.Integer({ minimum: 1, maximum: monitoringLimits.targetsPerPage })),
+        }),
+      ),
+      answers: { 200: data(Type.Array(MonitoringTarget)) },
+      errors: ['not_found', 'lease_lost'],
+    },
+    uploadMonitoringResults: {
+      method: 'POST',
+      path: '/jobs/{id}/monitoring-results',
+      summary: 'Upload results of a monitoring job; repeating the request has no effect',
+      description: '`lease` is the current one.',
+      bodyBytes: monitoringLimits.resultBytes,
+      access: 'glb_gateway_work',
+      params: closed({ id: Uuid }),
+      body: data(
+        closed({
+          lease: Uuid,
+          results: Type.Array(MonitoredDevice, { minItems: 1, maxItems: monitoringLimits.targetsPerPage }),
+        }),
+      ),
+      answers: { 200: data(closed({ isOpen: Type.Boolean({ description: 'False if the run has ended' }) })) },
+      errors: ['not_found', 'lease_lost'],
     },
     requestCredentials: {
       method: 'POST',

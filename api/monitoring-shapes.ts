@@ -20,6 +20,8 @@ export const monitoringLimits = {
   changes: 1_000,
   /** The maximum number of targets that a gateway gets in one request, and of results that it sends in one request. */
   targetsPerPage: 200,
+  /** The maximum number of assets in one check of a request for credentials. */
+  credentialTargets: 10_000,
   /** The maximum number of links and addresses of one target. */
   linksPerTarget: 8,
   addressesPerLink: 8,

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { contract, empty } from './contract.ts'
 import { closed, data, Name, page, pageQuery, Timestamp, Uuid } from './envelope.ts'
 import { filterText, oneOf } from './inventory/shapes.ts'
-import { monitoringLimits } from './monitoring-shapes.ts'
+import { MonitoredDevice, MonitoringTarget, monitoringLimits } from './monitoring-shapes.ts'
 
 export { MonitoredDevice, MonitoringTarget, monitoringLimits } from './monitoring-shapes.ts'
 
@@ -198,6 +198,7 @@ export const Availability = closed({
 export type Availability = Static<typeof Availability>
 
 const byId = closed({ id: Uuid })
+const byJob = closed({ jobId: Uuid })
 
 export const monitoring = contract({
   name: 'monitoring',
@@ -329,6 +330,52 @@ export const monitoring = contract({
       }),
       answers: { 200: data(Availability) },
       errors: ['not_found'],
+    },
+    listRunTargets: {
+      method: 'POST',
+      path: '/jobs/{jobId}/targets',
+      summary: 'The next targets of a job without a result, in order of their assets',
+      access: 'peer',
+      params: byJob,
+      body: data(
+        closed({
+          gatewayId: Uuid,
+          after: Type.Optional(Uuid),
+          limit: Type.Optional(Type.Integer({ minimum: 1, maximum: monitoringLimits.targetsPerPage })),
+        }),
+      ),
+      answers: { 200: data(Type.Array(MonitoringTarget)) },
+    },
+    recordRunResults: {
+      method: 'POST',
+      path: '/jobs/{jobId}/results',
+      summary: 'Store the results of devices; repeating the request has no effect',
+      access: 'peer',
+      bodyBytes: monitoringLimits.resultBytes,
+      params: byJob,
+      body: data(
+        closed({
+          gatewayId: Uuid,
+          results: Type.Array(MonitoredDevice, { minItems: 1, maxItems: monitoringLimits.targetsPerPage }),
+        }),
+      ),
+      answers: { 200: data(closed({ isOpen: Type.Boolean({ description: 'False if the run has ended' }) })) },
+    },
+    findRunTargets: {
+      method: 'POST',
+      path: '/jobs/{jobId}/credential-targets',
+      summary: 'Those of the assets that a job reads through a link, and the template of their credentials',
+      access: 'peer',
+      readOnly: true,
+      params: byJob,
+      body: data(
+        closed({
+          gatewayId: Uuid,
+          assetLinkId: Type.String({ minLength: 1, maxLength: 256 }),
+          assetIds: Type.Array(Uuid, { maxItems: monitoringLimits.credentialTargets }),
+        }),
+      ),
+      answers: { 200: data(closed({ instancesTemplateId: Type.Optional(Uuid), assetIds: Type.Array(Uuid) })) },
     },
   },
 })

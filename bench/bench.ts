@@ -11,6 +11,7 @@ import { gateway } from './gateway.ts'
 import { gateways } from './gateways.ts'
 import { hierarchy } from './hierarchy.ts'
 import { inventory } from './inventory.ts'
+import { monitoring } from './monitoring.ts'
 import type { BenchOptions } from './options.ts'
 import { reads } from './reads.ts'
 import { remote } from './remote.ts'
@@ -48,6 +49,7 @@ const benchmarks: Record<string, (options: BenchOptions) => Promise<Report>> = {
   files,
   remote,
   scan,
+  monitoring,
   updates: updateDevices,
   webhooks,
 }

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { type Client, client, overHttp } from '@millwright/api/client.ts'
 import { discovery } from '@millwright/api/discovery.ts'
 import { inventory } from '@millwright/api/inventory/inventory.ts'
+import { monitoring } from '@millwright/api/monitoring.ts'
 import { onboarding } from '@millwright/api/onboarding.ts'
 import type { Access } from '@millwright/cloud/first-run.ts'
 import { cpuMicrosOf, databaseCpuMicros } from './cpu-time.ts'
@@ -31,6 +32,7 @@ export type Caller = {
   onboarding: Client<typeof onboarding>
   discovery: Client<typeof discovery>
   inventory: Client<typeof inventory>
+  monitoring: Client<typeof monitoring>
 }
 
 type Options = { home: string; profile?: string | undefined; environment?: Record<string, string> }
@@ -59,6 +61,7 @@ export async function startShopFloor({ home, profile, environment = {} }: Option
     onboarding: client(onboarding, transport),
     discovery: client(discovery, transport),
     inventory: client(inventory, transport),
+    monitoring: client(monitoring, transport),
   }
   const { data: made } = await caller.onboarding.createGateway({ body: { data: { name: 'Bench' } } })
   const config = join(home, 'gateway-config.json')

@@ -16,6 +16,7 @@ import type { BuiltInLink } from './link-runner/link-process.ts'
 import { LinkRunner } from './link-runner/link-runner.ts'
 import { LinkSwitchAgent } from './link-runner/link-switch-agent.ts'
 import { createLog, type Log } from './log.ts'
+import { MonitoringAgent } from './monitoring/monitoring-agent.ts'
 import { budgetFileName } from './permits/budget-file.ts'
 import { GatewayPermits } from './permits/gateway-permits.ts'
 import { permitService } from './permits/permit-service.ts'
@@ -150,6 +151,10 @@ export async function startGateway(settings: GatewaySettings, options: GatewayOp
     renewEveryMs: options.renewEveryMs,
   })
   const deviceInfo = new DeviceInfoAgent({ cloud, registry, monitor, connections, log })
+  const monitoring = new MonitoringAgent({
+    ...{ cloud, registry, monitor, connections, log },
+    renewEveryMs: options.renewEveryMs,
+  })
   const updates = await openUpdateAgent({
     ...{ settings, cloud, clock, registry, monitor, connections, metadata: deviceMetadata, permits, scans, log },
     renewEveryMs: options.renewEveryMs,
@@ -182,12 +187,13 @@ export async function startGateway(settings: GatewaySettings, options: GatewayOp
   cleanUp.defer(async () => {
     stopping.abort()
     cloud.close()
-    const agents = [discovery, deviceInfo, updates, linkSwitches]
+    const agents = [discovery, deviceInfo, monitoring, updates, linkSwitches]
     await Promise.all([monitor.stop(), ...agents.map((agent) => agent.stop()), delivering])
   })
   monitor.start()
   discovery.start()
   deviceInfo.start()
+  monitoring.start()
   updates.start()
   if (options.builtInLinks !== undefined) linkSwitches.start()
   remoteAccess.start()

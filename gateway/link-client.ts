@@ -249,6 +249,13 @@ export function isBusy(error: unknown): boolean {
  */
 const lostConnection = /^Connection dropped|ECONNRESET|EPIPE|Stream removed/
 
+/** Returns whether the gateway has no connection to the link, so that the error says nothing about a device. */
+export function isLinkAway(error: unknown): boolean {
+  if (!isServiceError(error)) return false
+  const isLost = error.details.startsWith('No connection established') || lostConnection.test(error.details)
+  return error.code === status.CANCELLED || (error.code === status.UNAVAILABLE && isLost)
+}
+
 /** Returns the text of an error from a link, for people. */
 export function linkErrorText(error: unknown): string {
   if (!isServiceError(error)) return error instanceof Error ? error.message : String(error)

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { closed, data, Uuid } from '../envelope.ts'
-import { filterText, inventoryLimits } from './shapes.ts'
+import { filterText, inventoryLimits, oneOf } from './shapes.ts'
 
 /** Operations with which the update hub reads the products and versions of devices, and how devices are connected. */
 
@@ -16,6 +16,7 @@ const InventoryDevice = closed({
   productName: text,
   hardwareVersion: text,
   firmwareVersion: text,
+  reachabilityState: text,
   software: Type.Optional(
     Type.Array(closed({ name: Type.String(), version: Type.String() }), {
       description: 'The software components that are not firmware',
@@ -37,6 +38,12 @@ export const deviceOperations = {
       closed({
         filter: Type.Optional(filterText),
         ids: Type.Optional(Type.Array(Uuid, { minItems: 1, maxItems: inventoryLimits.devices })),
+        after: Type.Optional(
+          Type.Unsafe<string>({
+            ...Uuid,
+            description: 'Only assets with a higher id, to read the next page of a filter',
+          }),
+        ),
         withSoftware: Type.Optional(Type.Boolean({ default: false })),
       }),
     ),
@@ -77,6 +84,41 @@ export const deviceOperations = {
         }),
       ),
     },
+  },
+  readDevicePlaces: {
+    method: 'POST',
+    path: '/devices/places',
+    summary: 'The identifiers of assets, and the addresses that their devices reported; deleted assets are left out',
+    access: 'peer',
+    readOnly: true,
+    body: data(closed({ ids: Type.Array(Uuid, { minItems: 1, maxItems: inventoryLimits.batch }) })),
+    answers: {
+      200: data(
+        Type.Array(
+          closed({
+            id: Uuid,
+            identifiers: Type.Array(Type.Record(Type.String(), Type.Unknown())),
+            addresses: Type.Array(Type.String()),
+          }),
+        ),
+      ),
+    },
+  },
+  recordReachability: {
+    method: 'POST',
+    path: '/devices/reachability',
+    summary: 'Queue the reachability states of assets in the name of a user; an unchanged state has no effect',
+    access: 'on-behalf',
+    body: data(
+      closed({
+        states: Type.Array(closed({ assetId: Uuid, state: oneOf(['reached', 'failed'] as const) }), {
+          minItems: 1,
+          maxItems: inventoryLimits.batch,
+        }),
+      }),
+    ),
+    answers: { 202: data(closed({ statusId: Uuid })) },
+    errors: ['overloaded'],
   },
   countProductVersions: {
     method: 'GET',

@@ -127,12 +127,36 @@ export async function readProperties(
 /** Returns everything that the link reports about one device, as an asset. */
 export async function readDevice(link: LinkClient, options: ReadOptions): Promise<MappingResult> {
   if (options.service === 'identifiers') return assetOfDevice(await identifiers(link, options))
-  let results = resultsByKey(await propertyValues(link, [], options))
-  if (results.size === 0) {
-    // Some links return only the properties that the request names, so all supported keys are requested.
-    const keys = [...(await supportedKeys(link, options))]
-    results = resultsByKey(await propertyValues(link, keys, options))
+  return assetOfResults(await allProperties(link, options))
+}
+
+/** Returns the asset that the link reports for a device, and one result for each of the keys. */
+export async function readMonitored(
+  link: LinkClient,
+  keys: readonly string[],
+  options: ReadOptions,
+): Promise<{ asset: Document | undefined; values: PropertyResult[] }> {
+  if (options.service === 'identifiers') {
+    const asset = assetOfDevice(await identifiers(link, options)).asset
+    const names = new Set(Object.keys(asset ?? {}))
+    return { asset, values: keys.map((key) => (names.has(key) ? { key, value: asset?.[key] } : missing(key, names))) }
   }
+  const results = await allProperties(link, options)
+  const others = keys.filter((key) => !results.has(key))
+  const read = new Map((await readProperties(link, others, options)).map((one) => [one.key, one]))
+  const values = keys.flatMap((key) => results.get(key) ?? read.get(key) ?? [])
+  return { asset: assetOfResults(results).asset, values }
+}
+
+async function allProperties(link: LinkClient, options: ReadOptions): Promise<Map<string, PropertyResult>> {
+  const results = resultsByKey(await propertyValues(link, [], options))
+  if (results.size > 0) return results
+  // Some links return only the properties that the request names, so all supported keys are requested.
+  const keys = [...(await supportedKeys(link, options))]
+  return resultsByKey(await propertyValues(link, keys, options))
+}
+
+function assetOfResults(results: ReadonlyMap<string, PropertyResult>): MappingResult {
   const type = results.get('functional_object_type')
   const className = assetTypeOf(type !== undefined && 'value' in type ? type.value : undefined) ?? 'Device'
   // Only fields of the asset schema are used. All other properties are measured values of the device.

@@ -9,6 +9,7 @@ import { identity } from '@millwright/api/identity.ts'
 import { imports } from '@millwright/api/imports.ts'
 import { inventory } from '@millwright/api/inventory/inventory.ts'
 import { jobs } from '@millwright/api/jobs.ts'
+import { monitoring } from '@millwright/api/monitoring.ts'
 import { onboarding } from '@millwright/api/onboarding.ts'
 import { defaultRemotePolicy, remoteAccess } from '@millwright/api/remote-access.ts'
 import { updates } from '@millwright/api/updates.ts'
@@ -17,6 +18,7 @@ import { useSubscriptions } from '../../services/events/testing.ts'
 import { useFactors } from '../../services/identity/factors/testing.ts'
 import { useProviders } from '../../services/identity/providers/testing.ts'
 import { postForm, rightPassword, signedIn } from '../../services/identity/testing.ts'
+import { checkDevices, createMonitoring, endOfRun, monitoredPlant } from '../../services/monitoring/testing.ts'
 import {
   connectGateway,
   createPlant,
@@ -94,6 +96,7 @@ export async function useEverything(hub: TestHub): Promise<Reach[]> {
   const imported = await useImports(admin)
   const remote = await useRemoteAccess(hub, admin)
   const update = await useUpdates(hub, admin, tree.nodeId)
+  const monitored = await useMonitoring(hub, admin)
   const subscription = await useSubscriptions(hub, admin)
   await hub.settle()
   return [
@@ -158,6 +161,14 @@ export async function useEverything(hub: TestHub): Promise<Reach[]> {
     ...['devices', 'failures'].flatMap((name) =>
       reaches(updates.prefix, `/campaigns/${update.campaignId}/${name}`, ['GET']),
     ),
+    ...reaches(monitoring.prefix, `/monitorings/${monitored.id}`, ['GET', 'PATCH', 'DELETE']),
+    ...['run', 'cancel'].flatMap((name) =>
+      reaches(monitoring.prefix, `/monitorings/${monitored.id}/${name}`, ['POST']),
+    ),
+    ...['runs', 'results'].flatMap((name) =>
+      reaches(monitoring.prefix, `/monitorings/${monitored.id}/${name}`, ['GET']),
+    ),
+    ...reaches(monitoring.prefix, `/assets/${monitored.assetId}/availability`, ['GET']),
     ...reaches(updates.prefix, `/assets/${update.assetId}`, ['GET']),
     ...reaches(updates.prefix, `/assets/${update.assetId}/impact`, ['GET']),
     ...reaches(updates.prefix, `/assets/${update.assetId}/retrievals`, ['GET', 'POST']),
@@ -196,6 +207,16 @@ export async function useEverything(hub: TestHub): Promise<Reach[]> {
     ...reaches(credentials.prefix, `/assets/${asset}/instances`, ['GET']),
     ...reaches(credentials.prefix, `/assets/${asset}/instances/${credential.instanceId}`, ['POST', 'DELETE']),
   ]
+}
+
+/** Monitors a device once. */
+async function useMonitoring(hub: TestHub, admin: TestCaller) {
+  const plant = await monitoredPlant(hub, admin, { first: 9_101, name: 'monitored line' })
+  const [assetId = ''] = plant.assetIds
+  const id = await createMonitoring(admin, { targets: { assetIds: [assetId] } })
+  await checkDevices(plant.gateway, () => ({ state: 'reached', assetLinkId: plant.linkId }))
+  await endOfRun(plant, id)
+  return { id, assetId }
 }
 
 /** Exports the assets. Returns the id of the export. */

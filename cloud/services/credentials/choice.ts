@@ -4,7 +4,8 @@ import { type BlockInstance, recentOfProduct, recentOfSchema } from './address-b
 import { holdInstances, type SealedRow } from './instance-store.ts'
 import { type Address, blockKeysContaining, parseAddress, showAddress, storedRanges } from './ip-range.ts'
 import { findSchemaIdsOfProduct } from './schema-store.ts'
-import { applies, type Candidate, select } from './selection.ts'
+import { applies, type Candidate, select, selectOfTemplate } from './selection.ts'
+import { instanceIdsOfTemplate } from './template-store.ts'
 import { findAssociated } from './use-store.ts'
 
 /** A device of a scan, with the address blocks that contain its address. */
@@ -37,9 +38,11 @@ export function deviceOf({ address, assetIds = [] }: CredentialRequest['devices'
  */
 export async function choose(
   tx: Transaction,
-  { gatewayId, product }: Pick<CredentialRequest, 'gatewayId' | 'product'>,
+  { gatewayId, product, instancesTemplateId }: Pick<CredentialRequest, 'gatewayId' | 'product' | 'instancesTemplateId'>,
   devices: readonly Device[],
 ): Promise<Choice[]> {
+  if (instancesTemplateId !== undefined)
+    return chooseOfTemplate(tx, { gatewayId, product, templateId: instancesTemplateId }, devices)
   const associations = await findAssociated(tx, gatewayId, devices)
   const recent = await recentFor(tx, product, devices)
   const ids = new Set([...associations.flatMap((records) => [...records.keys()]), ...recent.flat()])
@@ -53,6 +56,28 @@ export async function choose(
     const withheld = associated.filter((one) => !applies(one, target))
     const candidates = (recent[index] ?? []).flatMap((id) => held.get(id) ?? [])
     return { device, withheld, ...select(target, { associated, recent: candidates }) }
+  })
+}
+
+type TemplateChoice = { gatewayId: string; product: Product; templateId: string }
+
+/**
+ * Chooses the instances of a template for each device: first those that worked at its address, then the most recently changed
+ * ones. Other instances are not used, also if they are assigned to the asset.
+ */
+async function chooseOfTemplate(
+  tx: Transaction,
+  { gatewayId, product, templateId }: TemplateChoice,
+  devices: readonly Device[],
+): Promise<Choice[]> {
+  const ids = await instanceIdsOfTemplate(tx, templateId, product.identifier, credentialLimits.templateInstances)
+  const candidates = (await holdInstances(tx, ids)).map(candidateOf)
+  const ofAddresses = devices.map(({ address }) => ({ address, assetIds: [] }))
+  const associations = await findAssociated(tx, gatewayId, ofAddresses)
+  return devices.map((device, index) => {
+    const target = { address: device.parsed, product }
+    const worked = associations[index] ?? new Map<string, never>()
+    return { device, withheld: [], ...selectOfTemplate(target, { candidates, worked }) }
   })
 }
 

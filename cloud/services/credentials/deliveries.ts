@@ -53,10 +53,10 @@ export function deliveryHandlers(context: Context): Pick<Handlers<typeof credent
         const address = parseAddress(use.address)
         return address === undefined ? [] : [{ ...use, address: showAddress(address) }]
       })
-      await database.transaction(caller, async (tx) => {
+      const recorded = await database.transaction(caller, async (tx) => {
         const delivered = new Set((await lockUses(tx, gatewayId, reported)).map(deliveryKey))
         const uses = reported.filter((use) => delivered.has(deliveryKey(use)))
-        if (uses.length === 0) return
+        if (uses.length === 0) return []
         await recordOutcomes(tx, outcomesOf(uses, gatewayId))
         const detail = { gatewayId, jobId, uses }
         await record(tx, caller, { action: 'credentials.recordUse', target: `gateway/${gatewayId}`, detail })
@@ -68,8 +68,9 @@ export function deliveryHandlers(context: Context): Pick<Handlers<typeof credent
             data: { gatewayId, jobId, ...use },
           })),
         )
+        return uses
       })
-      return answer(204)
+      return { data: { recorded } }
     },
   }
 

@@ -68,6 +68,37 @@ export function applies(one: Candidate, { address, product }: ScanTarget): boole
   )
 }
 
+type Record = { workedAt: string | null; failedAt: string | null }
+
+/**
+ * Selects the instances of a template for the monitoring of a device, in order of preference: the instances that worked at its
+ * address, most recent success first, then the most recently changed ones. The address must be in a range of the instance, and
+ * the product must match.
+ */
+export function selectOfTemplate<C extends Candidate>(
+  { address, product }: ScanTarget,
+  { candidates, worked }: { candidates: readonly C[]; worked: ReadonlyMap<string, Record> },
+): Selection<C> {
+  const applicable = candidates.filter(
+    (one) =>
+      one.assetId === null &&
+      one.purpose !== 'discovery' &&
+      one.product.identifier === product.identifier &&
+      one.ranges.some((range) => rangeContains(range, address)),
+  )
+  const workedAt = ({ id }: C) => worked.get(id)?.workedAt ?? ''
+  const chosen = applicable
+    .toSorted(
+      (a, b) =>
+        compare(workedAt(b), workedAt(a)) ||
+        Number(isSameVersion(b, { address, product })) - Number(isSameVersion(a, { address, product })) ||
+        compare(b.modifiedAt, a.modifiedAt) ||
+        compare(b.id, a.id),
+    )
+    .slice(0, credentialLimits.selected)
+  return { known: chosen.some((one) => workedAt(one) !== ''), chosen }
+}
+
 /** Returns whether the last attempt failed and the instance has not changed since then. */
 function hasFailed({ workedAt, failedAt, modifiedAt }: AssociatedCandidate): boolean {
   return failedAt !== null && failedAt > (workedAt ?? '') && failedAt > modifiedAt

@@ -134,3 +134,20 @@ const ofInstanceStatement = statement<{ id: string; name: string }>(
 export function templatesOf(handle: Handle, instanceId: string, limit: number) {
   return handle.rows(ofInstanceStatement, instanceId, limit)
 }
+
+const idsStatement = statement<{ id: string }>(
+  `select i.id ${fromInstances}
+   join credential_template_instances m on m.tenant_id = $1 and m.instance_id = i.id
+   where i.tenant_id = $1 and m.template_id = $2 and s.resource_identifier = $3 and i.asset_id is null
+   order by i.modified_at desc, i.id desc limit $4`,
+)
+
+/** Returns the ids of the instances of a template for a product, those that changed last first. */
+export async function instanceIdsOfTemplate(
+  handle: Handle,
+  templateId: string,
+  resourceIdentifier: string,
+  limit: number,
+): Promise<string[]> {
+  return (await handle.rows(idsStatement, templateId, resourceIdentifier, limit)).map(({ id }) => id)
+}

@@ -133,6 +133,17 @@ export async function addressesOfAsset(
   return rows.map(({ address }) => address)
 }
 
+export const addressesOfAssetsStatement = statement<{ assetId: string; assetLinkId: string; address: string }>(
+  `select asset_id as "assetId", app_instance_id as "assetLinkId", address from device_addresses
+   where tenant_id = $1 and asset_id = any($2::uuid[]) and gateway_id = $3
+   order by asset_id, first_found_at, address`,
+)
+
+/** Returns the addresses at which the links of a gateway found assets, oldest first. */
+export function addressesOfAssets(handle: Handle, gatewayId: string, assetIds: readonly string[]) {
+  return handle.rows(addressesOfAssetsStatement, arrayOf('uuid', assetIds), gatewayId)
+}
+
 /** The maximum number of addresses of an asset that are returned. Wrong data must not make the list large. */
 const mostGatewayAddresses = 64
 

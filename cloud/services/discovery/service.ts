@@ -7,6 +7,7 @@ import { ingestionTasks } from './ingestion.ts'
 import { linkExpiryTasks } from './link-expiry.ts'
 import { linkHandlers } from './links.ts'
 import { managedLinkHandlers } from './managed-links.ts'
+import { monitoredDeviceHandlers } from './monitored-devices.ts'
 import { propertyHandlers } from './properties.ts'
 import { receiptHandlers } from './receipts.ts'
 import { reportHandlers } from './reports.ts'
@@ -29,6 +30,7 @@ export const discoveryService = service({
     ...runHandlers(context),
     ...updateLinkHandlers(context),
     ...updatedDeviceHandlers(context),
+    ...monitoredDeviceHandlers(context),
   }),
   tasks: (context) => ({
     ...runStartTasks(context),

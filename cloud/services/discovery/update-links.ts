@@ -33,7 +33,7 @@ export function updateLinkHandlers(
 }
 
 /** Returns the links that found each asset. */
-async function linksByAsset(
+export async function linksByAsset(
   context: Context,
   caller: Caller,
   assetIds: readonly string[],

@@ -5,6 +5,7 @@ import { credentialLimits, type SelectedCredential } from '@millwright/api/crede
 import { discovery } from '@millwright/api/discovery.ts'
 import type { AddressCredentials, gatekeeper, SessionCredential } from '@millwright/api/gatekeeper.ts'
 import { type IpRange, isInRanges, numberOfAddress, parseIpRange } from '@millwright/api/ip-range.ts'
+import { monitoring, monitoringLimits } from '@millwright/api/monitoring.ts'
 import { type FieldError, Problem } from '@millwright/api/problem.ts'
 import { remoteAccess } from '@millwright/api/remote-access.ts'
 import { workflows } from '@millwright/api/workflows.ts'
@@ -14,6 +15,7 @@ import { systemCaller } from '../../platform/access/system.ts'
 import { recordOutside } from '../../platform/audit/audit.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
 import { ownJob, requireGateway } from './gateway.ts'
+import { monitoringWorkflow } from './monitoring.ts'
 
 /** The maximum number of addresses in the audit entry of a refused request. */
 const mostAuditedAddresses = 20
@@ -98,6 +100,7 @@ const deliveryStates: ReadonlyMap<string, readonly string[]> = new Map<BuiltInWo
   ['artefact-update', ['PREPARING', 'ACTIVATE', 'ACTIVATING', 'VERIFYING', 'CANCELING']],
   ['device-info', ['RUNNING']],
   ['discovery', ['RUNNING']],
+  ['monitoring', ['RUNNING']],
 ])
 
 type Product = { identifier: string; version: string }
@@ -108,6 +111,8 @@ type Product = { identifier: string; version: string }
 type PermittedDelivery = {
   assetId?: string
   product: Product | null
+  /** Whether the job is a monitoring job. It gets only credentials of the template of the monitoring. */
+  isMonitoring: boolean
   /** The ranges of a discovery job. Addresses outside of them get no credentials. It is absent if the job has no range. */
   ranges?: readonly IpRange[] | undefined
 }
@@ -123,12 +128,15 @@ async function allow(context: Context, caller: Caller, request: CredentialsReque
   const states = deliveryStates.get(workflow.name)
   if (states === undefined)
     throw new Problem('forbidden', `Gateways receive no device credentials for jobs of the workflow ${workflow.name}`)
-  if (definition.assetLinkId !== request.assetLinkId)
+  // A monitoring job reads devices through several links. The monitoring service knows the link of each target.
+  const isMonitoring = workflow.name === monitoringWorkflow
+  if (!isMonitoring && definition.assetLinkId !== request.assetLinkId)
     throw new Problem(
       'forbidden',
       `Job ${request.jobId} is not for asset link ${request.assetLinkId}. Request credentials only for the asset link of the job.`,
     )
-  if (workflow.name !== 'discovery' && !request.addresses.every((one) => textsIn(definition.addresses).includes(one)))
+  const isForDevice = !isMonitoring && workflow.name !== 'discovery'
+  if (isForDevice && !request.addresses.every((one) => textsIn(definition.addresses).includes(one)))
     throw new Problem(
       'forbidden',
       `Job ${request.jobId} is for a device at another address. Request credentials only for the addresses of the job.`,
@@ -148,12 +156,18 @@ async function allow(context: Context, caller: Caller, request: CredentialsReque
       `The lease of job ${request.jobId} has expired or was replaced. Stop working on the job.`,
     )
   const { runId, assetId } = definition
-  const subject = workflow.name === 'discovery' ? { runId: idOf(runId) } : { assetId: idOf(assetId) }
+  const ofJob = workflow.name === 'discovery' ? { runId: idOf(runId) } : { assetId: idOf(assetId) }
+  const subject = isMonitoring ? {} : ofJob
   const { data: product } = await context.peers(discovery, systemCaller(caller)).resolveLink({
     params: { gatewayId: caller.principal.id },
     query: { assetLinkId: request.assetLinkId, ...subject },
   })
-  return { ...subject, product, ranges: workflow.name === 'discovery' ? rangesIn(definition.filters) : undefined }
+  return {
+    ...subject,
+    product,
+    isMonitoring,
+    ranges: workflow.name === 'discovery' ? rangesIn(definition.filters) : undefined,
+  }
 }
 
 /**
@@ -205,23 +219,70 @@ async function recordDenial(
 async function choose(
   context: Context,
   caller: Caller,
-  { allowed: { assetId, product, ranges }, request }: { allowed: PermittedDelivery; request: CredentialsRequest },
+  {
+    allowed: { assetId, product, isMonitoring, ranges },
+    request,
+  }: { allowed: PermittedDelivery; request: CredentialsRequest },
 ): Promise<AddressCredentials[]> {
-  const { id: gatewayId } = caller.principal
   const none = (address: string) => ({ address, known: false, credentials: [] })
+  if (isMonitoring && product !== null) return chooseOfTemplate(context, caller, { product, request })
   const inScan = request.addresses.filter((address) => isInScan(address, ranges))
   if (product === null || inScan.length === 0) return request.addresses.map(none)
   const devices = await devicesAt(context, caller, { assetId, assetLinkId: request.assetLinkId, addresses: inScan })
   if (devices.length === 0) return request.addresses.map(none)
+  return deliver(context, caller, { request, selection: { product, devices } })
+}
+
+/**
+ * Delivers credentials of the template of a monitoring. An address gets credentials only if the link found a device there that
+ * the job reads, and has no result yet.
+ */
+async function chooseOfTemplate(
+  context: Context,
+  caller: Caller,
+  { product, request }: { product: Product; request: CredentialsRequest },
+): Promise<AddressCredentials[]> {
+  const { assetLinkId, addresses, jobId } = request
+  const gatewayId = caller.principal.id
+  const { data: found } = await context
+    .peers(discovery, systemCaller(caller))
+    .findDevices({ params: { gatewayId }, body: { data: { assetLinkId, addresses } } })
+  const assetIds = [...new Set(found.flatMap(({ assets }) => assets.map((asset) => asset.assetId)))]
+  const { data: targets } = await context.peers(monitoring, systemCaller(caller)).findRunTargets({
+    params: { jobId },
+    body: { data: { gatewayId, assetLinkId, assetIds: assetIds.slice(0, monitoringLimits.credentialTargets) } },
+  })
+  const monitored = new Set(targets.assetIds)
+  const devices = found.flatMap(({ address, assets }): Device[] =>
+    assets.some(({ assetId }) => monitored.has(assetId)) ? [{ address, assetIds: [] }] : [],
+  )
+  const { instancesTemplateId } = targets
+  if (instancesTemplateId === undefined || devices.length === 0)
+    return addresses.map((address) => ({ address, known: false, credentials: [] }))
+  return deliver(context, caller, { request, selection: { product, instancesTemplateId, devices } })
+}
+
+type DeliveredSelection = {
+  request: CredentialsRequest
+  selection: { product: Product; instancesTemplateId?: string; devices: Device[] }
+}
+
+/** Selects and delivers the credentials for devices. Returns one result for each address of the request. */
+async function deliver(
+  context: Context,
+  caller: Caller,
+  { request, selection }: DeliveredSelection,
+): Promise<AddressCredentials[]> {
+  const { id: gatewayId } = caller.principal
   const { data } = await context
     .peers(credentials, actorOf(caller))
-    .selectCredentials({ body: { data: { jobId: request.jobId, gatewayId, product, devices } } })
-  const delivered = devices.map(({ address }, index): AddressCredentials => {
+    .selectCredentials({ body: { data: { jobId: request.jobId, gatewayId, ...selection } } })
+  const delivered = selection.devices.map(({ address }, index): AddressCredentials => {
     const { known = false, credentials: chosen = [] } = data[index] ?? {}
     return { address, known, credentials: chosen.map(withoutName) }
   })
   const byAddress = new Map(delivered.map((one) => [one.address, one]))
-  return request.addresses.map((address) => byAddress.get(address) ?? none(address))
+  return request.addresses.map((address) => byAddress.get(address) ?? { address, known: false, credentials: [] })
 }
 
 /** Returns the caller with which the credentials service records a delivery: the platform, in the name of the gateway. */

@@ -11,6 +11,7 @@ import { systemCaller } from '../../platform/access/system.ts'
 import { answer, type Context, type Handlers, service } from '../../platform/service.ts'
 import { credentialHandlers } from './credentials.ts'
 import { ownJob, requireGateway } from './gateway.ts'
+import { monitoringHandlers } from './monitoring.ts'
 import { GatewayPresence } from './presence.ts'
 
 export const gatekeeperService = service({
@@ -206,6 +207,7 @@ function gatekeeperHandlers(context: Context): Handlers<typeof gatekeeper> {
     },
 
     ...credentialHandlers(context),
+    ...monitoringHandlers(context, presence),
 
     async reportLinks({ body: { data } }, caller) {
       requireGateway(caller)

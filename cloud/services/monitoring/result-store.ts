@@ -1,5 +1,6 @@
 import type { MonitoredState, MonitoredValue } from '@millwright/api/monitoring.ts'
 import type { Handle, Transaction } from '../../platform/database/database.ts'
+import { lowestId } from '../../platform/database/id.ts'
 import { jsonText } from '../../platform/database/json.ts'
 import { arrayOf, rowset } from '../../platform/database/rowset.ts'
 import { dynamicStatement, statement } from '../../platform/database/statement.ts'
@@ -7,7 +8,12 @@ import { dynamicStatement, statement } from '../../platform/database/statement.t
 /** Statements on the last results of monitored assets. */
 
 /** A gateway through which an asset can be read, with the links to try in order. */
-export type Route = { gatewayId: string; links: string[] }
+export type Route = {
+  gatewayId: string
+  links: string[]
+  /** Whether a gateway before this one could not tell whether the device responds. */
+  isUncertain?: boolean
+}
 
 export type ResultRow = {
   monitoringId: string
@@ -98,14 +104,11 @@ export const pendingStatement = statement<ResultRow>(
    order by t.asset_id limit $5`,
 )
 
-/** The id before all others, to start a list at its beginning. */
-export const firstId = '00000000-0000-0000-0000-000000000000'
-
 /** Returns the next targets of a gateway that have no result in the run, in the order of their assets. */
 export function listPending(
   handle: Handle,
   { runId, gatewayId }: { runId: string; gatewayId: string },
-  { after = firstId, limit }: { after?: string | undefined; limit: number },
+  { after = lowestId, limit }: { after?: string | undefined; limit: number },
 ): Promise<ResultRow[]> {
   return handle.rows(pendingStatement, runId, gatewayId, after, limit)
 }
@@ -130,11 +133,20 @@ export function countPending(handle: Handle, runId: string) {
   return handle.rows(pendingGatewaysStatement, runId)
 }
 
-const lockPendingStatement = statement<ResultRow>(
-  `select ${columns} from monitoring_results t
+const ofAssets = `select ${columns} from monitoring_results t
    where t.tenant_id = $1 and t.monitoring_id = $2 and t.run_id = $3 and t.asset_id = any($4::uuid[]) and t.is_pending
-   order by t.asset_id for update`,
-)
+   order by t.asset_id`
+export const findPendingStatement = statement<ResultRow>(ofAssets)
+const lockPendingStatement = statement<ResultRow>(`${ofAssets} for update`)
+
+/** Returns those of the assets that have no result in the run. */
+export function findPending(
+  handle: Handle,
+  { monitoringId, runId }: { monitoringId: string; runId: string },
+  assetIds: readonly string[],
+): Promise<ResultRow[]> {
+  return handle.rows(findPendingStatement, monitoringId, runId, arrayOf('uuid', assetIds))
+}
 
 /** Locks those of the assets that have no result in the run. */
 export function lockPending(

@@ -103,17 +103,15 @@ export async function setDue(tx: Transaction, id: string, dueAt: string): Promis
 }
 
 const startStatement = statement<RunRow>(
-  `update monitoring_runs r set state = 'running', targets = $3, unknown = $4, changed = $5, left_out = $6, started_at = $7,
-     due_at = $7
+  `update monitoring_runs r set state = 'running', targets = $3, left_out = $4, started_at = $5, due_at = $5
    where r.tenant_id = $1 and r.id = $2 and r.state = 'created' returning ${columns}`,
 )
 
-export type RunStart = { targets: number; unknown: number; changed: number; leftOut: number; now: string }
+export type RunStart = { targets: number; leftOut: number; now: string }
 
 /** Starts a run whose targets are stored. Returns undefined if the run has ended or has started already. */
 export function startRun(tx: Transaction, id: string, start: RunStart): Promise<RunRow | undefined> {
-  const { targets, unknown, changed, leftOut, now } = start
-  return tx.row(startStatement, id, targets, unknown, changed, leftOut, now)
+  return tx.row(startStatement, id, start.targets, start.leftOut, start.now)
 }
 
 export type ResultCounts = { reached: number; failed: number; unknown: number; changed: number }

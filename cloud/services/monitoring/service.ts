@@ -1,8 +1,10 @@
 import { monitoring } from '@millwright/api/monitoring.ts'
 import { service } from '../../platform/service.ts'
+import { gatewayWorkHandlers } from './gateway-work.ts'
 import { monitoringHandlers } from './monitorings.ts'
 import { resultHandlers } from './results.ts'
 import { runScheduleTasks } from './run-schedule.ts'
+import { runTasks } from './run-task.ts'
 
 /** Monitoring: the reachability, the firmware and chosen properties of devices, once or by schedule. */
 export const monitoringService = service({
@@ -11,6 +13,7 @@ export const monitoringService = service({
   handlers: (context) => ({
     ...monitoringHandlers(context),
     ...resultHandlers(context),
+    ...gatewayWorkHandlers(context),
   }),
-  tasks: (context) => runScheduleTasks(context),
+  tasks: (context) => ({ ...runScheduleTasks(context), ...runTasks(context) }),
 })

@@ -3,16 +3,20 @@ import type { Context, Handlers } from '../../../platform/service.ts'
 import { connectionsOf, gatewaysAmong } from '../graph/connection-store.ts'
 import { listProductVersions } from '../search/facet-store.ts'
 import { readableGroups } from '../visibility.ts'
-import { devicesById, selectedDevices } from './device-store.ts'
+import { identifiersOf } from './asset-store.ts'
+import { devicesById, reportedAddresses, selectedDevices } from './device-store.ts'
 import { selectionOf } from './selection.ts'
 
-/** The operations for the update hub: products and versions of devices, and their connections. */
+/** The operations for the update hub and monitoring: products and versions of devices, and their connections. */
 export function deviceHandlers({
   database,
-}: Context): Pick<Handlers<typeof inventory>, 'selectDevices' | 'readConnections' | 'countProductVersions'> {
+}: Context): Pick<
+  Handlers<typeof inventory>,
+  'selectDevices' | 'readConnections' | 'readDevicePlaces' | 'countProductVersions'
+> {
   return {
     async selectDevices({ body: { data } }, caller) {
-      const { filter, ids, withSoftware = false } = data
+      const { filter, ids, after, withSoftware = false } = data
       return database.read(caller, async (handle) => {
         if (ids !== undefined) {
           const devices = await devicesById(handle, ids, { groups: readableGroups(caller), withSoftware })
@@ -20,7 +24,7 @@ export function deviceHandlers({
         }
         const selection = await selectionOf(handle, filter === undefined ? {} : { filter }, caller)
         const limit = inventoryLimits.devices + 1
-        const devices = await selectedDevices(handle, selection, { withSoftware, limit })
+        const devices = await selectedDevices(handle, selection, { withSoftware, limit, after })
         return { data: { devices: devices.slice(0, inventoryLimits.devices), isTruncated: devices.length === limit } }
       })
     },
@@ -29,6 +33,16 @@ export function deviceHandlers({
       return database.read(caller, async (handle) => {
         const { relations, assets, unexplored } = await connectionsOf(handle, data)
         return { data: { relations, gateways: await gatewaysAmong(handle, assets), unexplored } }
+      })
+    },
+
+    async readDevicePlaces({ body: { data } }, caller) {
+      return database.read(caller, async (handle) => {
+        const identifiers = await identifiersOf(handle, data.ids)
+        const addresses = await reportedAddresses(handle, data.ids)
+        return {
+          data: [...addresses].map(([id, own]) => ({ id, identifiers: identifiers.get(id) ?? [], addresses: own })),
+        }
       })
     },
 

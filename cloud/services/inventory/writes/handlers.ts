@@ -9,7 +9,7 @@ import { type AccessGroupRow, findAccessGroup, findAccessGroupByName } from '../
 import type { Database, Handle } from '../../../platform/database/database.ts'
 import { limitedErrors } from '../../../platform/error-limits.ts'
 import { createYield } from '../../../platform/event-loop.ts'
-import type { Handlers } from '../../../platform/service.ts'
+import { answer, type Handlers } from '../../../platform/service.ts'
 import { normaliseAsset } from '../assets/asset.ts'
 import { areGateways, findGroups } from '../assets/asset-store.ts'
 import { objectsOf } from '../assets/document.ts'
@@ -48,6 +48,7 @@ type Writes = Pick<
   | 'setResponsibles'
   | 'setManagementStates'
   | 'setAccessGroups'
+  | 'recordReachability'
 >
 
 type Headers = Record<string, string | undefined>
@@ -210,6 +211,18 @@ export function writeHandlers(own: InventoryContext): Writes {
         return moves
       })
       return patch(caller, { action: 'setAccessGroups', items, headers })
+    },
+
+    async recordReachability({ body: { data } }, caller) {
+      const items = data.states.map(
+        ({ assetId, state }): PatchItem => ({ assetId, change: 'reachability_state', value: state }),
+      )
+      const statusId = await acceptor.accept(caller, {
+        kind: 'patch',
+        action: 'inventory.recordReachability',
+        payload: { items, single: false },
+      })
+      return answer(202, { data: { statusId } })
     },
 
     async setPropertyValues({ body: { data }, headers }, caller) {

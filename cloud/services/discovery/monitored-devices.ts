@@ -1,0 +1,79 @@
+import type { discovery } from '@millwright/api/discovery.ts'
+import { inventory } from '@millwright/api/inventory/inventory.ts'
+import { rankOf } from '@millwright/api/link-rank.ts'
+import { monitoringLimits } from '@millwright/api/monitoring-shapes.ts'
+import { onboarding } from '@millwright/api/onboarding.ts'
+import { systemCaller } from '../../platform/access/system.ts'
+import { answer, type Context, type Handlers } from '../../platform/service.ts'
+import { addressesOfAssets } from './device-address-store.ts'
+import { gatewayCaller } from './gateway-caller.ts'
+import { canReadProperties } from './link.ts'
+import { findLink, type LinkRow } from './link-store.ts'
+import { linksByAsset } from './update-links.ts'
+
+type Operations = 'findReadingLinks' | 'readDeviceTargets' | 'recordDevices'
+
+/** The handlers with which the monitoring service finds the links of devices, and writes what devices report. */
+export function monitoredDeviceHandlers(context: Context): Pick<Handlers<typeof discovery>, Operations> {
+  const { database, peers } = context
+  return {
+    async findReadingLinks({ body: { data } }, caller) {
+      const found = await linksByAsset(context, caller, data.assetIds)
+      const readable = [...found].map(([assetId, links]) => ({
+        assetId,
+        links: links
+          .filter(({ state, report }) => state !== 'gone' && canReadProperties(report.interfaces))
+          .toSorted(compareLinks)
+          .map(({ gatewayId, appInstanceId }) => ({ gatewayId, assetLinkId: appInstanceId })),
+      }))
+      return { data: readable.filter(({ links }) => links.length > 0) }
+    },
+
+    async readDeviceTargets({ params: { gatewayId }, body: { data } }, caller) {
+      const { data: places } = await peers(inventory, systemCaller(caller)).readDevicePlaces({
+        body: { data: { ids: data.assetIds } },
+      })
+      const found = await database.read(caller, (handle) => addressesOfAssets(handle, gatewayId, data.assetIds))
+      const byAsset = Map.groupBy(found, ({ assetId }) => assetId)
+      return {
+        data: places.map(({ id, identifiers, addresses }) => {
+          const byLink = Map.groupBy(byAsset.get(id) ?? [], ({ assetLinkId }) => assetLinkId)
+          return {
+            assetId: id,
+            assetIdentifiers: identifiers.slice(0, monitoringLimits.identifiersPerTarget),
+            addresses: addresses.slice(0, monitoringLimits.addressesPerLink),
+            links: [...byLink].map(([assetLinkId, own]) => ({
+              assetLinkId,
+              foundAddresses: own.map(({ address }) => address).slice(0, monitoringLimits.addressesPerLink),
+            })),
+          }
+        }),
+      }
+    },
+
+    /** The write is queued with the rights of the gateway and the source of its link, as the upload of a scan is. */
+    async recordDevices({ params: { gatewayId }, body: { data } }, caller) {
+      const system = systemCaller(caller)
+      const { data: gateway } = await peers(onboarding, system).resolveGateway({ params: { id: gatewayId } })
+      const link = await database.read(caller, (handle) => findLink(handle, gatewayId, data.assetLinkId))
+      // A device does not change its access group.
+      const assets = data.assets.map(({ access_group: _, ...asset }) => asset)
+      const source = { type: 'discovery' as const, value: link?.report.deviceClass ?? data.assetLinkId }
+      await peers(inventory, await gatewayCaller(context, system, gateway)).createAssets({
+        body: { data: { assets, meta: { source } } },
+      })
+      return answer(202, { data: { accepted: assets.length } })
+    },
+  }
+}
+
+/** Compares two links of a device: running links first, then by rank, then by id. */
+function compareLinks(one: LinkRow, other: LinkRow): number {
+  const rank = ({ appInstanceId, report }: LinkRow) => rankOf(report.deviceClass ?? appInstanceId)
+  const key = ({ gatewayId, appInstanceId }: LinkRow) => `${gatewayId} ${appInstanceId}`
+  return (
+    Number(other.state === 'running') - Number(one.state === 'running') ||
+    rank(other) - rank(one) ||
+    (key(one) < key(other) ? -1 : 1)
+  )
+}

@@ -1,0 +1,188 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { after, before, describe, test } from 'node:test'
+import type { NewMonitoring } from '@millwright/api/monitoring.ts'
+import { type TestCaller, type TestHub, testHub } from '@millwright/cloud/platform/testing/hub.ts'
+import { startLink } from '@millwright/link-sdk/start-link.ts'
+import { link as plant } from '@millwright/links/plant/link.ts'
+import { type RunningGateway, startGateway } from '../gateway.ts'
+import { settingsFor, temporaryFolder, until } from '../testing.ts'
+
+/** These tests monitor a simulated plant with a gateway that is enrolled at a real hub. */
+describe('monitoring of a simulated plant', () => {
+  const size = 12
+  const assetLinkId = plant.manifest.id
+  const parts = new AsyncDisposableStack()
+  let hub: TestHub
+  let admin: TestCaller
+  let gateway: RunningGateway
+  let link: AsyncDisposable
+  let assetIds: string[]
+
+  before(async () => {
+    hub = parts.use(await testHub({ arrangement: 'one process' }))
+    const [cloud] = hub.clouds
+    assert.ok(cloud)
+    cloud.setBaseUrl(`http://127.0.0.1:${await cloud.listen({ host: '127.0.0.1', port: 0 })}`)
+    admin = await hub.as('administrator')
+    const { data } = await admin.onboarding.createGateway({ body: { data: { name: 'Hall' } } })
+    const settings = settingsFor(temporaryFolder())
+    const config = await admin.onboarding.createGatewayConfig({ params: { id: data.id } })
+    writeFileSync(settings.configFile, JSON.stringify(config))
+    gateway = await startGateway(settings, { renewEveryMs: 200 })
+    parts.defer(() => gateway.stop())
+    await startPlant()
+    await scan({})
+    const query = { filter: `functional_object_type eq 'Device'`, limit: 100, fields: 'id' }
+    assetIds = (await admin.inventory.listAssets({ query })).data.map(({ id }) => String(id))
+    assert.equal(assetIds.length, size)
+  })
+  after(async () => {
+    await link[Symbol.asyncDispose]()
+    await parts.disposeAsync()
+  })
+
+  async function startPlant(): Promise<void> {
+    link = await startLink(plant, { registry: `127.0.0.1:${gateway.registryPort}`, logLevel: 'silent' })
+    await until(async () => {
+      const { data } = await admin.discovery.listAssetLinks({ params: { gatewayId: gateway.gatewayId } })
+      return data.some((one) => one.assetLinkId === assetLinkId && one.reachable)
+    })
+  }
+
+  async function scan(options: Record<string, string>): Promise<void> {
+    const all = { size: String(size), seed: '7', protected_percent: '0', ...options }
+    const discoveryOptions = Object.entries(all).map(([key, value]) => ({ key, value }))
+    const { jobId } = await admin.discovery.createDiscovery({
+      params: { gatewayId: gateway.gatewayId },
+      body: { data: { assetLinkId, discoveryOptions } },
+    })
+    await until(async () => (await admin.discovery.getDiscovery({ params: { jobId } })).data.state === 'finished')
+  }
+
+  async function monitor(input: Partial<NewMonitoring> = {}) {
+    const targets = { filter: `functional_object_type eq 'Device'` }
+    const body = { data: { name: 'Plant', targets, ...input } }
+    const { id } = (await admin.monitoring.createMonitoring({ body })).data
+    return id
+  }
+
+  async function ended(id: string) {
+    const read = async () => (await admin.monitoring.readMonitoring({ params: { id } })).data
+    await until(async () => ['finished', 'failed', 'canceled'].includes((await read()).latestRun?.state ?? ''))
+    return (await read()).latestRun
+  }
+
+  const again = async (id: string) => {
+    await admin.monitoring.runMonitoring({ params: { id } })
+    return ended(id)
+  }
+  const resultsOf = async (id: string) =>
+    (await admin.monitoring.listMonitoringResults({ params: { id }, query: { limit: 100 } })).data
+  const reachabilities = async () => {
+    const query = { filter: `reachability_state/state_value eq 'reached' and functional_object_type eq 'Device'` }
+    return (await admin.inventory.listAssets({ query })).meta.totalElements
+  }
+
+  test('reads all devices with their firmware and properties, and changes no asset', async () => {
+    const versions = async () =>
+      Promise.all(assetIds.map(async (id) => (await admin.inventory.readAsset({ params: { id }, query: {} })).data))
+    const before = await versions()
+    const id = await monitor({ keys: ['diagnostics', 'no such key'] })
+    const run = await ended(id)
+    assert.deepEqual(run?.counts, { targets: size, reached: size, failed: 0, unknown: 0, changed: 0 }, run?.message)
+    const results = await resultsOf(id)
+    for (const { firmwareVersion, values, gatewayId } of results) {
+      assert.ok(firmwareVersion)
+      assert.equal(gatewayId, gateway.gatewayId)
+      assert.ok(values[0]?.value)
+      assert.match(values[1]?.problem ?? '', /property/)
+    }
+    await hub.settle()
+    assert.deepEqual(await versions(), before)
+    const job = await admin.workflows.getJob({ params: { id: run?.jobIds[0] ?? '' }, query: {} })
+    assert.deepEqual([job.workflow.name, job.clientId], ['monitoring', gateway.gatewayId])
+  })
+
+  test('devices that do not respond are failed, and reached again when they respond', async () => {
+    const id = await monitor()
+    await ended(id)
+    await scan({ silent_percent: '100' })
+    const silent = await again(id)
+    assert.deepEqual([silent?.counts?.failed, silent?.counts?.changed], [size, size])
+    await until(async () => (await reachabilities()) === 0)
+    await scan({})
+    const run = await again(id)
+    assert.deepEqual([run?.counts?.reached, run?.counts?.changed], [size, size])
+    assert.equal(await reachabilities(), size)
+  })
+
+  test('a link that is not running makes its devices unknown, not failed', async () => {
+    const id = await monitor()
+    await ended(id)
+    await link[Symbol.asyncDispose]()
+    const run = await again(id)
+    await startPlant()
+    assert.deepEqual([run?.counts?.unknown, run?.counts?.failed], [size, 0])
+    assert.equal(await reachabilities(), size)
+  })
+
+  test('protected devices are read with the credentials of the template, which are assigned to them once', async () => {
+    const { data: links } = await admin.discovery.listAssetLinks({ params: { gatewayId: gateway.gatewayId } })
+    const own = links.find((one) => one.assetLinkId === assetLinkId)
+    const { data: schema } = await admin.credentials.createSchema({
+      query: { resourceIdentifier: own?.deviceClass ?? '', resourceVersion: own?.version ?? '' },
+      body: {
+        data: {
+          uri: 'urn:millwright:links:plant:credentials:1',
+          schema: {
+            type: 'object',
+            properties: { username: { type: 'string' }, password: { type: 'string', writeOnly: true } },
+          },
+        },
+      },
+    })
+    const instance = async (name: string, password: string, ipRanges: string[]) =>
+      (
+        await admin.credentials.createInstance({
+          body: {
+            data: {
+              schemaId: schema.id,
+              name,
+              values: { username: 'user', password },
+              metadata: { ipRanges, purpose: 'monitoring' },
+            },
+          },
+        })
+      ).data.id
+    const right = await instance('right', 'user_password', ['10.0.0.0/24'])
+    const wrong = await instance('wrong', 'planted-secret', ['10.0.0.0/24'])
+    const elsewhere = await instance('elsewhere', 'user_password', ['10.99.0.0/24'])
+    const { data: template } = await admin.credentials.createInstancesTemplate({ body: { data: { name: 'plant' } } })
+    const instancesTemplateId = template.id
+    const map = (instanceId: string) => admin.credentials.mapInstance({ params: { instancesTemplateId, instanceId } })
+    await scan({ protected_percent: '100' })
+    await map(elsewhere)
+    const id = await monitor({ instancesTemplateId, assignWorking: true })
+    const outside = await ended(id)
+    assert.equal(outside?.counts?.reached, size, (await resultsOf(id))[0]?.message)
+    assert.match((await resultsOf(id))[0]?.message ?? '', /no credentials for its address/)
+    await map(right)
+    await map(wrong)
+    const run = await again(id)
+    assert.equal(run?.counts?.reached, size, (await resultsOf(id))[0]?.message)
+    const withInstance = (await resultsOf(id)).filter(({ instanceId }) => instanceId !== undefined)
+    assert.ok(withInstance.length > 0)
+    assert.ok(withInstance.every(({ instanceId }) => instanceId === right))
+    const [{ assetId = '' } = {}] = withInstance
+    const copies = async () =>
+      (await admin.credentials.listAssetInstances({ params: { assetId }, query: {} })).data.filter(
+        ({ assigned }) => assigned,
+      )
+    assert.equal((await copies()).length, 1)
+    await again(id)
+    assert.equal((await copies()).length, 1)
+    const { data: deliveries } = await admin.audit.listEntries({ query: { action: 'credentials.deliver', limit: 100 } })
+    assert.ok(!JSON.stringify(deliveries).includes(elsewhere))
+  })
+})
