@@ -13,7 +13,7 @@ import {
   ManagedLinks,
 } from './gatekeeper.ts'
 import { inventoryLimits, oneOf } from './inventory/shapes.ts'
-import { MonitoringTarget, monitoringLimits } from './monitoring-shapes.ts'
+import { monitoredDeviceOperations } from './monitored-devices.ts'
 import { receiptStates, SignedReceipt } from './receipt.ts'
 import { SentFunction } from './sent-function.ts'
 
@@ -194,9 +194,6 @@ const UpdateLink = closed({
   problem: Type.Optional(Type.String({ description: 'Why no link can update the device' })),
 })
 export type UpdateLink = Static<typeof UpdateLink>
-
-const ReadingLink = closed({ gatewayId: Uuid, assetLinkId: Type.String() })
-export type ReadingLink = Static<typeof ReadingLink>
 
 export const discovery = contract({
   name: 'discovery',
@@ -638,62 +635,7 @@ export const discovery = contract({
       },
       errors: ['not_found'],
     },
-    findReadingLinks: {
-      method: 'POST',
-      path: '/reading-links',
-      summary: 'Find for each asset the links that found it and can read its device, the best link first',
-      access: 'peer',
-      readOnly: true,
-      bodyBytes: inventoryLimits.batchBytes,
-      body: data(closed({ assetIds: Type.Array(Uuid, { minItems: 1, maxItems: inventoryLimits.devices }) })),
-      answers: {
-        200: data(
-          Type.Array(closed({ assetId: Uuid, links: Type.Array(ReadingLink) }), {
-            description: 'Assets without such a link are left out',
-          }),
-        ),
-      },
-    },
-    readDeviceTargets: {
-      method: 'POST',
-      path: '/gateways/{gatewayId}/device-targets',
-      summary: 'Read the identifiers of devices, and the addresses at which the links of a gateway found them',
-      access: 'peer',
-      readOnly: true,
-      params: gatewayId,
-      body: data(closed({ assetIds: Type.Array(Uuid, { minItems: 1, maxItems: monitoringLimits.targetsPerPage }) })),
-      answers: {
-        200: data(
-          Type.Array(
-            closed({
-              assetId: Uuid,
-              assetIdentifiers: MonitoringTarget.properties.assetIdentifiers,
-              addresses: MonitoringTarget.properties.addresses,
-              links: MonitoringTarget.properties.links,
-            }),
-          ),
-        ),
-      },
-    },
-    recordDevices: {
-      method: 'POST',
-      path: '/gateways/{gatewayId}/devices',
-      summary: 'Queue what a link reported about devices, with the sources of a discovery with the same link',
-      access: 'peer',
-      bodyBytes: monitoringLimits.resultBytes,
-      params: gatewayId,
-      body: data(
-        closed({
-          assetLinkId: Type.String({ minLength: 1, maxLength: 256 }),
-          assets: Type.Array(Type.Record(Type.String(), Type.Unknown()), {
-            minItems: 1,
-            maxItems: monitoringLimits.targetsPerPage,
-          }),
-        }),
-      ),
-      answers: { 202: data(closed({ accepted: count })) },
-      errors: ['not_found'],
-    },
+    ...monitoredDeviceOperations,
     readLinkSchemas: {
       method: 'GET',
       path: '/asset-links/{assetId}/credential-schemas',

@@ -155,9 +155,7 @@ async function allow(context: Context, caller: Caller, request: CredentialsReque
       'lease_lost',
       `The lease of job ${request.jobId} has expired or was replaced. Stop working on the job.`,
     )
-  const { runId, assetId } = definition
-  const ofJob = workflow.name === 'discovery' ? { runId: idOf(runId) } : { assetId: idOf(assetId) }
-  const subject = isMonitoring ? {} : ofJob
+  const subject = subjectOf(workflow.name, definition)
   const { data: product } = await context.peers(discovery, systemCaller(caller)).resolveLink({
     params: { gatewayId: caller.principal.id },
     query: { assetLinkId: request.assetLinkId, ...subject },
@@ -168,6 +166,15 @@ async function allow(context: Context, caller: Caller, request: CredentialsReque
     isMonitoring,
     ranges: workflow.name === 'discovery' ? rangesIn(definition.filters) : undefined,
   }
+}
+
+/** Returns the run or the asset of a job. A monitoring job has several assets, which its run knows. */
+function subjectOf(
+  workflow: string,
+  { runId, assetId }: Record<string, unknown>,
+): { runId?: string; assetId?: string } {
+  if (workflow === monitoringWorkflow) return {}
+  return workflow === 'discovery' ? { runId: idOf(runId) } : { assetId: idOf(assetId) }
 }
 
 /**

@@ -4,6 +4,7 @@ import { Problem } from '@millwright/api/problem.ts'
 import { workflows } from '@millwright/api/workflows.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import { currentCaller } from '../../platform/access/current-caller.ts'
+import { noRights } from '../../platform/access/rights.ts'
 import { newId } from '../../platform/database/id.ts'
 import type { Context } from '../../platform/service.ts'
 import { endStates } from './availability-store.ts'
@@ -48,6 +49,9 @@ export const runTiming = {
   runMs: 6 * 60 * 60_000,
 } as const
 
+const ownerGone =
+  'The owner of the monitoring was disabled or deleted. To become the owner, change the targets of the monitoring'
+
 const targetsPerWrite = 1_000
 /** The maximum number of jobs that one gateway gets in a run. */
 const jobsPerGateway = 3
@@ -75,6 +79,10 @@ export async function advanceRun(
 async function start(active: ActiveRun): Promise<RunRow | undefined> {
   const { context, system, run, row, signal } = active
   const owner = await currentCaller(context, system.tenantId, row)
+  if (owner.rights === noRights) {
+    await end(active, { state: 'failed', message: ownerGone })
+    return undefined
+  }
   const resolved = await resolveTargets(context, owner, row).catch((error: unknown) => {
     if (error instanceof Problem && error.status < 500) return error
     throw error

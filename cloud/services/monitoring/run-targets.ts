@@ -1,6 +1,7 @@
-import { discovery, type ReadingLink } from '@millwright/api/discovery.ts'
+import { discovery } from '@millwright/api/discovery.ts'
 import type { InventoryDevice } from '@millwright/api/inventory/devices.ts'
 import { inventory, inventoryLimits } from '@millwright/api/inventory/inventory.ts'
+import type { ReadingLink } from '@millwright/api/monitored-devices.ts'
 import { monitoringLimits } from '@millwright/api/monitoring.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'

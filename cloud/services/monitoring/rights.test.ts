@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type { Permission } from '@millwright/api/permission.ts'
+import { changeAccess, insertGrant, insertPrincipal } from '../../platform/access/store.ts'
+import { newId } from '../../platform/database/id.ts'
+import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
+import { checkDevices, createMonitoring, endOfRun, monitoredPlant, runOnce } from './testing.ts'
+
+const code = (expected: string) => (problem: { code: string }) => problem.code === expected
+
+describe('rights for monitorings', () => {
+  let hub: TestHub
+  let admin: TestCaller
+  let group: string
+
+  before(async () => {
+    hub = await testHub()
+    admin = await hub.as('administrator')
+    group = (await admin.authorization.createAccessGroup({ body: { data: { name: 'hall-1' } } })).data.id
+  })
+  after(() => hub[Symbol.asyncDispose]())
+
+  /** Creates a user who can run discoveries, with a role in some access groups. */
+  async function userWith(permissions: Permission[], groups: string[], roleInGroups = 'operator'): Promise<TestCaller> {
+    const role = `monitoring-${newId()}`
+    await admin.authorization.createRole({ body: { data: { name: role, permissions } } })
+    const principal = await hub.context.database.transaction(hub.tenant, async (tx) => {
+      await changeAccess(tx)
+      const made = await insertPrincipal(tx, { kind: 'user', name: `user ${newId()}` })
+      await insertGrant(tx, { principalId: made.id, role })
+      for (const accessGroupId of groups)
+        await insertGrant(tx, { principalId: made.id, role: roleInGroups, accessGroupId })
+      return made
+    })
+    return hub.withToken(await hub.tokenFor(principal.id, { roles: [role, roleInGroups] }), principal.id)
+  }
+
+  test('a monitoring needs rights for its targets, and shows only readable assets', async () => {
+    const open = await monitoredPlant(hub, admin, { devices: 1 })
+    const hall = await monitoredPlant(hub, admin, { devices: 1, accessGroup: group })
+    const [hidden = ''] = open.assetIds
+    const [own = ''] = hall.assetIds
+    const user = await userWith(['glb_discovery_run', 'glb_jobs_read'], [group])
+    const reader = await userWith(['glb_discovery_run', 'glb_jobs_read'], [group], 'viewer')
+    await assert.rejects(createMonitoring(user, { targets: { assetIds: [hidden] } }), code('asset_not_found'))
+    await assert.rejects(createMonitoring(reader, { targets: { assetIds: [own] } }), code('forbidden'))
+    await assert.rejects(createMonitoring(user, { targets: { filter: 'no filter' } }), code('invalid_filter'))
+    await assert.rejects(
+      createMonitoring(user, { targets: { assetIds: [own] }, assignWorking: true }),
+      code('invalid_body'),
+    )
+    await assert.rejects(
+      createMonitoring(user, { targets: { assetIds: [own] }, instancesTemplateId: newId() }),
+      code('invalid_reference'),
+    )
+    const { data: template } = await admin.credentials.createInstancesTemplate({ body: { data: { name: 'any' } } })
+    await assert.rejects(
+      createMonitoring(user, { targets: { assetIds: [own] }, instancesTemplateId: template.id, assignWorking: true }),
+      code('forbidden'),
+    )
+    const id = await createMonitoring(admin, { targets: { assetIds: [hidden, own] } })
+    await checkDevices(open.gateway, () => ({ state: 'failed', message: 'no answer' }))
+    await checkDevices(hall.gateway, () => ({ state: 'reached', assetLinkId: hall.linkId }))
+    await endOfRun(open, id)
+    const shown = (await user.monitoring.readMonitoring({ params: { id } })).data
+    assert.deepEqual(shown.targets, { assetIds: [own] })
+    assert.deepEqual([shown.summary.targets, shown.summary.failed, shown.latestRun?.counts], [1, 0, undefined])
+    const { data, meta } = await user.monitoring.listMonitoringResults({ params: { id }, query: {} })
+    assert.deepEqual([data.map(({ assetId }) => assetId), meta.totalElements], [[own], 1])
+    await assert.rejects(user.monitoring.readAvailability({ params: { id: hidden }, query: {} }), ({ code: found }) =>
+      ['not_found', 'forbidden'].includes(found),
+    )
+  })
+
+  test('a run monitors only assets that its owner can read and write at that time', async () => {
+    const open = await monitoredPlant(hub, admin, { devices: 1, first: 500 })
+    const hall = await monitoredPlant(hub, admin, { devices: 1, first: 510, accessGroup: group })
+    const user = await userWith(['glb_discovery_run', 'glb_jobs_read'], [group])
+    const filter = `name eq 'Device 500' or name eq 'Device 510'`
+    const id = await createMonitoring(user, { targets: { filter } })
+    const first = await runOnce(hall, id, () => ({ state: 'reached', assetLinkId: hall.linkId }))
+    assert.equal(first.latestRun?.counts?.targets, 1)
+    await admin.identity.updateUser({ params: { id: user.principalId }, body: { data: { disabled: true } } })
+    await admin.monitoring.runMonitoring({ params: { id } })
+    const without = await endOfRun(hall, id)
+    assert.deepEqual([without.latestRun?.state, without.summary.targets], ['failed', 1])
+    assert.match(without.latestRun?.message ?? '', /^The owner of the monitoring was disabled/)
+
+    const changed = await admin.monitoring.updateMonitoring({
+      params: { id },
+      body: { data: { targets: { filter } } },
+    })
+    assert.equal(changed.data.owner.id, admin.principalId)
+    await admin.monitoring.runMonitoring({ params: { id } })
+    await checkDevices(open.gateway, () => ({ state: 'reached', assetLinkId: open.linkId }))
+    await checkDevices(hall.gateway, () => ({ state: 'reached', assetLinkId: hall.linkId }))
+    assert.equal((await endOfRun(hall, id)).latestRun?.counts?.targets, 2)
+  })
+
+  test('a gateway reads and writes only the targets of its own jobs', async () => {
+    const plant = await monitoredPlant(hub, admin, { devices: 1 })
+    const other = await monitoredPlant(hub, admin, { devices: 1 })
+    const id = await createMonitoring(admin, { targets: { assetIds: plant.assetIds } })
+    const { job, lease } = await checkDevices(plant.gateway, () => ({ state: 'reached', assetLinkId: plant.linkId }))
+    await endOfRun(plant, id)
+    const request = { params: { id: job.id }, body: { data: { lease: lease.id } } }
+    await assert.rejects(other.gateway.gatekeeper.listMonitoringTargets(request), code('not_found'))
+  })
+})
