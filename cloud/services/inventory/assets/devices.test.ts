@@ -78,6 +78,7 @@ describe('devices for the update hub', () => {
       productName: 'Pump',
       hardwareVersion: '3',
       firmwareVersion: '2.0',
+      reachabilityState: 'unknown',
     }
     const [{ accessGroupId, ...device } = { accessGroupId: '' }] = byFilter.data.devices
     assert.deepEqual([device, byFilter.data.isTruncated], [expected, false])
