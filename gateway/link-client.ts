@@ -249,7 +249,7 @@ export function isBusy(error: unknown): boolean {
  */
 const lostConnection = /^Connection dropped|ECONNRESET|EPIPE|Stream removed/
 
-/** Returns whether the gateway has no connection to the link, so that the error says nothing about a device. */
+/** Returns whether the gateway has no connection to the link. The error is then not an error of a device. */
 export function isLinkAway(error: unknown): boolean {
   if (!isServiceError(error)) return false
   const isLost = error.details.startsWith('No connection established') || lostConnection.test(error.details)

@@ -38,8 +38,8 @@ const limits = { readMs: 10_000, inspectedMs: 5_000 } as const
 const otherDevice = 'Another device responds at the address of this device. Run a discovery'
 
 /**
- * `MonitoredDevices` reads the devices of one job. A device is `failed` if no link gets a response from it, and `unknown` if a
- * link cannot tell, for example because it is not running.
+ * `MonitoredDevices` reads the devices of one job. A device is `failed` if no link gets a response from it, and `unknown` if
+ * this is not certain, for example because a link is not running.
  */
 export class MonitoredDevices implements Disposable {
   readonly #options: Options
@@ -191,7 +191,7 @@ function reportOf(asset: Document, identifiers: readonly Document[]): Document |
   return reported.some((digest) => own.has(digest)) ? asset : undefined
 }
 
-/** Returns what the error of a link says about the device. A link that is not reachable says nothing about it. */
+/** Returns the state of a device after the error of a link. It is unknown if the gateway cannot reach the link. */
 function failureOf(error: unknown, assetLinkId: string): LinkResult {
   const message = linkErrorText(error)
   if (isAuthenticationError(error)) return { state: 'reached', assetLinkId, message: protectedText(0) }

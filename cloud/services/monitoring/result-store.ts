@@ -11,7 +11,7 @@ import { dynamicStatement, statement } from '../../platform/database/statement.t
 export type Route = {
   gatewayId: string
   links: string[]
-  /** Whether a gateway before this one could not tell whether the device responds. */
+  /** Whether the result of a gateway before this one was `unknown`. */
   isUncertain?: boolean
 }
 
