@@ -54,9 +54,12 @@ export class NetworkNamespaces implements AsyncDisposable {
   /**
    * Connects hosts to the bridge. The bridge has the address `gatewayAddress`, from which links scan the hosts.
    */
-  async connect(hosts: readonly NetworkHost[], { gatewayAddress }: { gatewayAddress: string }): Promise<void> {
+  async connect(
+    hosts: readonly NetworkHost[],
+    { gatewayAddress, gatewayMac }: { gatewayAddress: string; gatewayMac?: string },
+  ): Promise<void> {
     await this.#ip(this.gateway, [
-      'link add bridge type bridge',
+      `link add bridge ${gatewayMac === undefined ? '' : `address ${gatewayMac} `}type bridge`,
       `addr add ${gatewayAddress} dev bridge`,
       'link set bridge up',
       ...hosts.flatMap((_, index) => [

@@ -9,7 +9,7 @@ import { manifest as modbusManifest } from '@millwright/links/modbus/manifest.ts
 import { manifest as opcuaManifest } from '@millwright/links/opcua/manifest.ts'
 import { manifest as snmpManifest } from '@millwright/links/snmp/manifest.ts'
 import { interfaceValues, switchValues, systemValues } from '@millwright/links/snmp/simulator-switch.ts'
-import { ipPackets } from '@millwright/links/testing/packet-capture.ts'
+import { capturedPackets } from '@millwright/links/testing/packet-capture.ts'
 import {
   type CapturedFunction,
   connectCode,
@@ -114,12 +114,15 @@ const manifests: Readonly<Record<string, Manifest>> = {
   modbus: modbusManifest,
 }
 const gatewayAddress = `${network}.1`
+const gatewayMac = '02:77:01:00:01:00'
+/** The addresses from which the gateway sends. */
+const gatewayAddresses = [gatewayAddress, gatewayMac]
 
 /** Scans the plant. `sent` is what the gateway sent according to a packet capture, or undefined without tcpdump. */
 async function scanPlant(): Promise<{ scan: PlantScan; sent: CapturedFunction[] | undefined } | undefined> {
   await using namespaces = await NetworkNamespaces.create()
   if (namespaces === undefined) return undefined
-  await namespaces.connect(plant, { gatewayAddress: `${gatewayAddress}/24` })
+  await namespaces.connect(plant, { gatewayAddress: `${gatewayAddress}/24`, gatewayMac })
   const capture = await namespaces.capture()
   const simulators = namespaces.spawn(namespaces.devices, [process.execPath, fileOf('simulated-hosts.ts')], {
     stdio: ['pipe', 'pipe', 'inherit'],
@@ -128,7 +131,7 @@ async function scanPlant(): Promise<{ scan: PlantScan; sent: CapturedFunction[] 
     simulators.stdin?.end(JSON.stringify(plant))
     if (simulators.stdout !== null) await withinLimit('the simulators start', once(simulators.stdout, 'data'))
     const scan = await runScans(namespaces, capture)
-    return { scan, sent: capture && sentFunctions(ipPackets(await capture.end()), gatewayAddress) }
+    return { scan, sent: capture && sentFunctions(capturedPackets(await capture.end()), gatewayAddresses) }
   } finally {
     simulators.kill()
   }
@@ -145,7 +148,9 @@ async function runScans(namespaces: NetworkNamespaces, capture: PacketCapture | 
   const startedMs = Date.now()
   const isSending = () => {
     if (capture === undefined) return true
-    const recent = sentFunctions(ipPackets(capture.packets()), gatewayAddress).filter(({ atMs }) => atMs > startedMs)
+    const recent = sentFunctions(capturedPackets(capture.packets()), gatewayAddresses).filter(
+      ({ atMs }) => atMs > startedMs,
+    )
     const isProbed = recent.some(({ port, code }) => port === 80 && code === connectCode)
     return isProbed && ['0xA1', '0x2B/0x0E', 'HEL'].every((code) => recent.some((one) => one.code === code))
   }

@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { unlimitedPermits } from '@millwright/link-sdk/testing/permits.ts'
 import fc from 'fast-check'
-import { type IpPacket, ipPackets, isConnection } from '../testing/packet-capture.ts'
+import { type CapturedPacket, capturedPackets, isConnection } from '../testing/packet-capture.ts'
 import { namesIn } from './dns-query.ts'
 import { hostNames, validName } from './host-name.ts'
 import { openPing } from './ping.ts'
@@ -26,7 +26,7 @@ type ScannedSegment = {
 }
 
 /** Runs a scan in a new network namespace, and returns its result with the packets that left the scanner. */
-function scanSegment(live: number): { result: ScannedSegment; packets: IpPacket[] } {
+function scanSegment(live: number): { result: ScannedSegment; packets: CapturedPacket[] } {
   const capture = join(folder, 'capture.pcap')
   const script = join(import.meta.dirname, 'segment.sh')
   const { status, stdout, stderr } = spawnSync(
@@ -38,7 +38,7 @@ function scanSegment(live: number): { result: ScannedSegment; packets: IpPacket[
     },
   )
   assert.equal(status, 0, stderr)
-  return { result: JSON.parse(stdout), packets: ipPackets(readFileSync(capture)) }
+  return { result: JSON.parse(stdout), packets: capturedPackets(readFileSync(capture)) }
 }
 
 function missingTool(): string | undefined {

@@ -1,14 +1,17 @@
 /*
- * Reads a packet capture in the pcap format, as tcpdump writes it, and returns what a scan sent. It reads Ethernet frames
- * with IPv4 only.
+ * Reads a packet capture in the pcap format, as tcpdump writes it, and returns what a scan sent. It reads IPv4 packets and
+ * PROFINET frames.
  */
 
-/** `IpPacket` is a captured packet. `payload` is cut if the capture contains only the first bytes of each packet. */
-export type IpPacket = {
+/**
+ * `CapturedPacket` is a captured packet. `payload` is cut if the capture contains only the first bytes of each packet. The
+ * ends of a PROFINET frame are MAC addresses.
+ */
+export type CapturedPacket = {
   atMs: number
   from: string
   to: string
-  transport: 'tcp' | 'udp' | 'icmp' | 'igmp' | 'other'
+  transport: 'tcp' | 'udp' | 'icmp' | 'igmp' | 'ethernet' | 'other'
   sourcePort: number
   /** The destination port, or 0 without TCP and UDP. */
   port: number
@@ -28,15 +31,16 @@ const packetHeaderBytes = 16
 const ethernetBytes = 14
 const microsecondMagic = 0xa1b2c3d4
 const ipv4 = 0x0800
-const transports: Readonly<Record<number, IpPacket['transport']>> = { 1: 'icmp', 2: 'igmp', 6: 'tcp', 17: 'udp' }
+const profinet = 0x8892
+const transports: Readonly<Record<number, CapturedPacket['transport']>> = { 1: 'icmp', 2: 'igmp', 6: 'tcp', 17: 'udp' }
 const flags = { syn: 0x02, ack: 0x10 } as const
 const echoRequest = 8
 
-/** Returns all IPv4 packets of a capture, in their order. */
-export function ipPackets(capture: Buffer): IpPacket[] {
+/** Returns all IPv4 packets and PROFINET frames of a capture, in their order. */
+export function capturedPackets(capture: Buffer): CapturedPacket[] {
   if (capture.length < fileHeaderBytes || capture.readUInt32LE(0) !== microsecondMagic)
     throw new TypeError('The capture does not have the pcap format of this machine.')
-  const packets: IpPacket[] = []
+  const packets: CapturedPacket[] = []
   for (let at = fileHeaderBytes; at + packetHeaderBytes <= capture.length; ) {
     const bytes = capture.readUInt32LE(at + 8)
     const atMs = capture.readUInt32LE(at) * 1_000 + capture.readUInt32LE(at + 4) / 1_000
@@ -51,8 +55,10 @@ export function ipPackets(capture: Buffer): IpPacket[] {
   return packets
 }
 
-function parsePacket(frame: Buffer): Omit<IpPacket, 'atMs'> | undefined {
-  if (frame.length < ethernetBytes + 20 || frame.readUInt16BE(12) !== ipv4) return undefined
+function parsePacket(frame: Buffer): Omit<CapturedPacket, 'atMs'> | undefined {
+  if (frame.length < ethernetBytes + 20) return undefined
+  if (frame.readUInt16BE(12) === profinet) return parseFrame(frame)
+  if (frame.readUInt16BE(12) !== ipv4) return undefined
   const ip = frame.subarray(ethernetBytes)
   const headerBytes = (ip.readUInt8(0) & 0x0f) * 4
   const [from, to] = [ip.subarray(12, 16).join('.'), ip.subarray(16, 20).join('.')]
@@ -72,20 +78,28 @@ function parsePacket(frame: Buffer): Omit<IpPacket, 'atMs'> | undefined {
   return { ...ends, ...ports, ...tcp, ...content((body.readUInt8(12) >> 4) * 4) }
 }
 
+function parseFrame(frame: Buffer): Omit<CapturedPacket, 'atMs'> {
+  const macAt = (at: number) =>
+    [...frame.subarray(at, at + 6)].map((byte) => byte.toString(16).padStart(2, '0')).join(':')
+  const payload = frame.subarray(ethernetBytes)
+  const ends = { from: macAt(6), to: macAt(0), transport: 'ethernet' as const }
+  return { ...ends, sourcePort: 0, port: 0, flags: 0, sequence: 0, payload, payloadBytes: payload.length }
+}
+
 /** Returns whether the packet opens a TCP connection. */
-export function isConnection({ transport, flags: bits }: IpPacket): boolean {
+export function isConnection({ transport, flags: bits }: CapturedPacket): boolean {
   return transport === 'tcp' && (bits & (flags.syn | flags.ack)) === flags.syn
 }
 
 /** Returns whether the packet is an ICMP echo request. */
-export function isEchoRequest({ transport, payload }: IpPacket): boolean {
+export function isEchoRequest({ transport, payload }: CapturedPacket): boolean {
   return transport === 'icmp' && payload[0] === echoRequest
 }
 
 /** Returns the packets of one sender, in their order. */
 export function sentPackets(capture: Buffer, from: string): SentPacket[] {
   const repeated = new Set<string>()
-  return ipPackets(capture).flatMap((packet) => {
+  return capturedPackets(capture).flatMap((packet) => {
     const { atMs, to, sourcePort, port, sequence } = packet
     const kind = packet.from === from ? kindOf(packet) : undefined
     if (kind === undefined) return []
@@ -96,8 +110,8 @@ export function sentPackets(capture: Buffer, from: string): SentPacket[] {
   })
 }
 
-function kindOf(packet: IpPacket): SentPacket['kind'] | undefined {
-  if (packet.transport === 'udp' || isEchoRequest(packet)) return 'datagram'
+function kindOf(packet: CapturedPacket): SentPacket['kind'] | undefined {
+  if (packet.transport === 'udp' || packet.transport === 'ethernet' || isEchoRequest(packet)) return 'datagram'
   if (packet.transport !== 'tcp') return undefined
   if (isConnection(packet)) return 'connection'
   return packet.payloadBytes > 0 ? 'request' : undefined
