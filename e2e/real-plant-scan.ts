@@ -42,7 +42,7 @@ export type PlantScan = { rounds: [Round, Round]; canceled: CanceledScans }
 const [range = '', dnsServer = ''] = process.argv.slice(2)
 
 /** The links in the order of their scans. The cables are reported before most of the devices at their ends are found. */
-const links = ['snmp', 'ip-scan', 'opcua', 'modbus']
+const links = ['snmp', 'ip-scan', 'opcua', 'modbus', 'ethernet-ip', 'mdns', 'bacnet', 's7', 'profinet']
 const optionsOf: Readonly<Record<string, { key: string; value: string }[]>> = {
   modbus: [{ key: 'gateway_units', value: '1-3' }],
   'ip-scan': [{ key: 'dns_server', value: dnsServer }],

@@ -4,9 +4,14 @@ import { createInterface } from 'node:readline'
 import { before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { packetClassOf } from '@millwright/api/receipt.ts'
+import { manifest as bacnetManifest } from '@millwright/links/bacnet/manifest.ts'
+import { manifest as ethernetIpManifest } from '@millwright/links/ethernet-ip/manifest.ts'
 import { manifest as ipScanManifest } from '@millwright/links/ip-scan/manifest.ts'
+import { manifest as mdnsManifest } from '@millwright/links/mdns/manifest.ts'
 import { manifest as modbusManifest } from '@millwright/links/modbus/manifest.ts'
 import { manifest as opcuaManifest } from '@millwright/links/opcua/manifest.ts'
+import { manifest as profinetManifest } from '@millwright/links/profinet/manifest.ts'
+import { manifest as s7Manifest } from '@millwright/links/s7/manifest.ts'
 import { manifest as snmpManifest } from '@millwright/links/snmp/manifest.ts'
 import { interfaceValues, switchValues, systemValues } from '@millwright/links/snmp/simulator-switch.ts'
 import { capturedPackets } from '@millwright/links/testing/packet-capture.ts'
@@ -31,7 +36,7 @@ const first = 10
 const macAt = (number: number) => `02:77:01:00:${number.toString(16).padStart(2, '0').toUpperCase()}:00`
 
 type PlantHost = SimulatedHost & { macAddress: string }
-type Protocols = Partial<Pick<SimulatedHost, 'modbus' | 'opcua' | 'snmp'>>
+type Protocols = Omit<SimulatedHost, 'address'>
 
 const meter = (name: string) => ({ '0': 'Acme', '1': 'AM-1', '2': 'V2.1', '4': 'Power meter', '6': name })
 const modbus = (name: string): Protocols => ({ modbus: { units: {}, others: { objects: meter(name) } } })
@@ -45,6 +50,44 @@ const snmp = (name: string, number: number): Protocols => {
   const addresses = [{ ip: `${network}.${number}` }]
   return { snmp: { ...systemValues({ name }), ...interfaceValues([{ name: 'eth0', mac: macAt(number), addresses }]) } }
 }
+const ethernetIp = (name: string, number: number): Protocols => ({
+  'ethernet-ip': {
+    identity: { vendor: 1, type: 14, product: 55, revision: '33.11', serial: 0x00c0_0000 + number, name: '1756-L61/B' },
+    hostName: name,
+  },
+})
+const mdns = (name: string): Protocols => ({
+  mdns: { hostName: name, services: [{ type: '_http._tcp', name, port: 80, txt: ['path=/'] }] },
+})
+const bacnet = (name: string, number: number): Protocols => ({
+  bacnet: {
+    instance: number,
+    vendorId: 7,
+    properties: { '77': name, '121': 'Acme', '70': 'AC-1', '44': '2.4', '12': '2.4.1' },
+  },
+})
+const s7 = (name: string, number: number): Protocols => ({
+  s7: {
+    modules: {
+      '0/2': {
+        orderNumber: '6ES7 315-2EH14-0AB0',
+        firmware: 'V3.2.6',
+        components: { '1': name, '5': `S C-${number}`, '7': 'CPU 315-2 PN/DP' },
+      },
+    },
+  },
+})
+const profinet = (name: string, number: number): Protocols => ({
+  profinet: {
+    name,
+    type: 'ET200SP',
+    vendorId: 0x002a,
+    deviceId: 0x0313,
+    role: 1,
+    ipAddress: `${network}.${number}`,
+    networkMask: '255.255.255.0',
+  },
+})
 const modbusGateway: Protocols = {
   modbus: {
     units: {
@@ -56,13 +99,24 @@ const modbusGateway: Protocols = {
 }
 
 const kinds: readonly ((name: string, number: number) => Protocols)[] = [
-  ...Array(6).fill(modbus),
-  ...Array(5).fill(opcua),
-  ...Array(4).fill(snmp),
-  (name, number) => ({ ...modbus(name), ...snmp(name, number) }),
-  (name, number) => ({ ...opcua(name), ...snmp(name, number) }),
+  ...Array(3).fill(modbus),
+  ...Array(2).fill(opcua),
+  ...Array(2).fill(snmp),
+  ...Array(2).fill(ethernetIp),
+  ...Array(2).fill(mdns),
+  ...Array(2).fill(bacnet),
+  s7,
+  profinet,
   (name, number) => ({ ...modbus(name), ...opcua(name), ...snmp(name, number) }),
-  (name) => ({ ...modbus(name), ...opcua(name) }),
+  (name, number) => ({ ...ethernetIp(name, number), ...mdns(name), ...modbus(name) }),
+  // A controller that six links find.
+  (name, number) => ({
+    ...snmp(name, number),
+    ...profinet(name, number),
+    ...s7(name, number),
+    ...opcua(name),
+    ...mdns(name),
+  }),
   () => modbusGateway,
   () => ({}),
 ]
@@ -112,6 +166,11 @@ const manifests: Readonly<Record<string, Manifest>> = {
   snmp: snmpManifest,
   opcua: opcuaManifest,
   modbus: modbusManifest,
+  'ethernet-ip': ethernetIpManifest,
+  mdns: mdnsManifest,
+  bacnet: bacnetManifest,
+  s7: s7Manifest,
+  profinet: profinetManifest,
 }
 const gatewayAddress = `${network}.1`
 const gatewayMac = '02:77:01:00:01:00'
@@ -152,7 +211,7 @@ async function runScans(namespaces: NetworkNamespaces, capture: PacketCapture | 
       ({ atMs }) => atMs > startedMs,
     )
     const isProbed = recent.some(({ port, code }) => port === 80 && code === connectCode)
-    return isProbed && ['0xA1', '0x2B/0x0E', 'HEL'].every((code) => recent.some((one) => one.code === code))
+    return isProbed && ['0xA1', '0x2B/0x0E', 'HEL', '0xE0'].every((code) => recent.some((one) => one.code === code))
   }
   await until('every link sends', isSending)
   child.stdin?.end('cancel')
@@ -228,6 +287,11 @@ const expectedCodes: Readonly<Record<string, readonly string[]>> = {
   snmp: ['0xA0', '0xA1', '0xA5'],
   opcua: ['HEL', 'i=446', 'i=428', 'i=461', 'i=467', 'i=631', 'i=473', 'i=452'],
   modbus: [connectCode, '0x2B/0x0E'],
+  'ethernet-ip': ['0x0063'],
+  mdns: ['type 12'],
+  bacnet: ['0x10/0x08', '0x00/0x0E'],
+  s7: [connectCode, '0xE0', '0xF0', '0x44/0x01'],
+  profinet: ['0xFEFE/5'],
 }
 
 /** The code of an entry of a table `sends` in the capture. */
