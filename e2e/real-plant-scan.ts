@@ -47,6 +47,8 @@ const optionsOf: Readonly<Record<string, { key: string; value: string }[]>> = {
   modbus: [{ key: 'gateway_units', value: '1-3' }],
   'ip-scan': [{ key: 'dns_server', value: dnsServer }],
 }
+/** A PROFINET scan sends only a few frames. With this option, it listens until it is canceled. */
+const endlessOptionsOf: typeof optionsOf = { profinet: [{ key: 'lldp_seconds', value: '120' }] }
 /** A budget with which the scans are not finished before they are canceled. */
 const slow: Partial<TrafficLimits> = { datagramsPerSecond: 10, connectionsPerSecond: 10, requestsPerSecond: 10 }
 
@@ -82,14 +84,14 @@ async function scanAll(): Promise<Round> {
   return { scans: scans.map(({ run }) => run), errors: scans.flatMap(({ errors }) => errors), ...(await inventory()) }
 }
 
-async function start(link: string): Promise<string> {
+async function start(link: string, options = optionsOf[link] ?? []): Promise<string> {
   const { jobId } = await caller.discovery.createDiscovery({
     params: { gatewayId },
     body: {
       data: {
         assetLinkId: `millwright.links.${link}`,
         discoveryFilters: [{ key: 'ip_range', value: range }],
-        discoveryOptions: optionsOf[link] ?? [],
+        discoveryOptions: options,
       },
     },
   })
@@ -120,7 +122,7 @@ async function scan(link: string): Promise<{ run: LinkScan; errors: string[] }> 
 async function cancelAll(): Promise<CanceledScans> {
   writeFileSync(join(home.path, 'gateway', 'budget.json'), JSON.stringify({ perGateway: slow }))
   const startedMs = Date.now()
-  const jobIds = await Promise.all(links.map(start))
+  const jobIds = await Promise.all(links.map((link) => start(link, endlessOptionsOf[link])))
   process.stdout.write('started\n')
   await once(process.stdin, 'data')
   process.stdin.destroy()

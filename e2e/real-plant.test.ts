@@ -192,6 +192,7 @@ async function scanPlant(): Promise<{ scan: PlantScan; sent: CapturedFunction[] 
     const scan = await runScans(namespaces, capture)
     return { scan, sent: capture && sentFunctions(capturedPackets(await capture.end()), gatewayAddresses) }
   } finally {
+    await capture?.end()
     simulators.kill()
   }
 }

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import type { Asset } from '@millwright/link-sdk/device-identifiers.ts'
 import multicastDns from 'multicast-dns'
-import { ipPackets } from '../testing/packet-capture.ts'
+import { capturedPackets } from '../testing/packet-capture.ts'
 import type { SimulatedDevice } from './simulator.ts'
 import { assetsIn, errorsIn, host, resultsOf } from './testing.ts'
 
@@ -100,7 +100,7 @@ function scanSegment() {
   const { status, stdout, stderr } = spawnSync('unshare', args, { encoding: 'utf8', timeout: 240_000 })
   assert.equal(status, 0, stderr)
   const result = JSON.parse(stdout) as Record<'unicast' | 'multicast' | 'part' | 'excluded', SegmentScan>
-  return { result, packets: ipPackets(readFileSync(capture)).filter(({ from }) => from === '10.78.0.1') }
+  return { result, packets: capturedPackets(readFileSync(capture)).filter(({ from }) => from === '10.78.0.1') }
 }
 
 test('avahi-daemon and the simulator are found by unicast and by multicast, with one datagram per permit', (t) => {
