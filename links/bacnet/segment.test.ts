@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { ipPackets } from '../testing/packet-capture.ts'
+import { capturedPackets } from '../testing/packet-capture.ts'
 import type { SimulatedDevice } from './simulator.ts'
 import { controller } from './testing.ts'
 
@@ -68,7 +68,7 @@ test('devices of a segment are found with single requests and with a broadcast, 
     together.taken.filter((taken) => !taken.startsWith('ReadPropertyMultiple')),
     [`BroadcastWhoIs ${broadcast}`],
   )
-  const sent = ipPackets(readFileSync(capture)).filter(
+  const sent = capturedPackets(readFileSync(capture)).filter(
     ({ from, transport }) => from === '10.79.0.1' && transport === 'udp',
   )
   assert.ok(sent.every(({ port }) => port === 47_808))
