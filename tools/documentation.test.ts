@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import { describe, test } from 'node:test'
 import { subscriptionLimits } from '@millwright/api/event-subscriptions.ts'
 import { hierarchyLimits } from '@millwright/api/hierarchy.ts'
+import { monitoringLimits } from '@millwright/api/monitoring.ts'
 import { root } from './checks.ts'
 
 const read = (file: string) => readFileSync(join(root, file), 'utf8')
@@ -133,6 +134,16 @@ describe('the documentation', () => {
     const values = rows.map((row) => row.split(' | ')[1] ?? '').join(' ')
     const stated = [...values.matchAll(/[\d,]+\d|\d/g)].map(([text]) => Number(text.replaceAll(',', '')))
     for (const value of [...Object.values(limits), responseMs / 1_000]) assert.ok(stated.includes(value), `${value}`)
+  })
+
+  test('the guide of monitoring states the limits of the contract', () => {
+    const { monitorings, assetIds, targets, keys, links, runs, availabilityDays, changes, valueBytes } =
+      monitoringLimits
+    const rows = (read('docs/how-to/monitor-devices.md').split('## Limits')[1] ?? '').split('\n')
+    const values = rows.map((row) => row.split(' | ')[1] ?? '').join(' ')
+    const stated = [...values.matchAll(/[\d,]+\d|\d/g)].map(([text]) => Number(text.replaceAll(',', '')))
+    const limits = [monitorings, assetIds, targets, keys, links, runs, availabilityDays, changes, valueBytes]
+    for (const value of limits) assert.ok(stated.includes(value), `${value}`)
   })
 
   test('every documentation page that the code refers to exists', () => {

@@ -1,0 +1,262 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import { openBrowser } from './browser.ts'
+import {
+  assertAxeClean,
+  assertAxeCleanEverywhere,
+  type ConsoleBrowser,
+  consoleOf,
+  follow,
+  narrow,
+  navigationTo,
+  wide,
+} from './console.ts'
+import { type Caller, callerOf, type Platform, startPlatform, temporaryFolder, until } from './platform.ts'
+import { assertOverlayReachable, clickAsPerson } from './reachability.ts'
+import { discover, over } from './shop-floor.ts'
+
+const devices = 40
+/** The schedule of the test, which does not run during the test: 29 February. */
+const cron = '0 0 29 2 *'
+
+describe('monitoring in the console', () => {
+  const folder = temporaryFolder()
+  let platform: Platform
+  let browser: Browser
+  let consoleBrowser: ConsoleBrowser
+  let caller: Caller
+  let page: Page
+  let gatewayId = ''
+  let monitoringId = ''
+  let unreachable: { assetId: string; assetName?: string }
+
+  before(async () => {
+    const environment = {
+      MILLWRIGHT_LOCAL_GATEWAY: 'on',
+      MILLWRIGHT_GATEWAY_LINKS: 'plant',
+      MILLWRIGHT_GATEWAY_REGISTRY_PORT: '0',
+      MILLWRIGHT_GATEWAY_PROXY_PORT: '0',
+    }
+    ;[platform, { browser }] = await Promise.all([startPlatform({ home: folder.path, environment }), openBrowser()])
+    caller = await callerOf(platform)
+    await until('the gateway is online', async () => {
+      const [gateway] = (await caller.onboarding.listGateways({})).data
+      gatewayId = gateway?.id ?? ''
+      return gateway?.state === 'online'
+    })
+    await scan('0')
+    consoleBrowser = consoleOf(platform, browser)
+    ;({ page } = await consoleBrowser.open())
+    await consoleBrowser.signIn(page)
+  })
+
+  after(async () => {
+    await browser?.close()
+    await platform?.[Symbol.asyncDispose]()
+    folder[Symbol.dispose]()
+  })
+
+  /** Scans the plant. Its devices then behave as the options of the scan say, also when they are checked. */
+  async function scan(silentPercent: string): Promise<void> {
+    const options = { size: String(devices), silent_percent: silentPercent }
+    await over(caller, await discover(caller, gatewayId, options), 120_000)
+  }
+
+  const button = (name: string) => page.getByRole('button', { name, exact: true }).first()
+  const dialog = () => page.getByRole('dialog')
+  const inDialog = (name: string) => dialog().getByRole('button', { name, exact: true })
+  const heading = (name: string) => page.getByRole('heading', { level: 1, name, exact: true }).waitFor()
+  const section = (name: string) => page.getByRole('region', { name, exact: true })
+  const row = (part: string, text: string) => section(part).getByRole('row').filter({ hasText: text }).first()
+  const openMonitoring = () => follow(page, `/monitoring/${monitoringId}`)
+  const monitoring = async () => (await caller.monitoring.readMonitoring({ params: { id: monitoringId } })).data
+
+  async function assertDialogUsable(where: string): Promise<void> {
+    for (const viewport of [narrow, wide]) {
+      await page.setViewportSize(viewport)
+      await assertOverlayReachable(page, `${where}, ${viewport.width} pixels`)
+    }
+    await assertAxeCleanEverywhere(page, where)
+  }
+
+  /** Starts a run with the button of the page, and waits for its end. */
+  async function runNow(): Promise<void> {
+    const { runs } = await monitoring()
+    await clickAsPerson(button('Run now'))
+    await until('the run has ended', async () => {
+      const { latestRun } = await monitoring()
+      return latestRun !== undefined && latestRun.number > runs && latestRun.endedTimestamp !== undefined
+    })
+    await button('Run now').waitFor()
+  }
+
+  test('explains monitoring when there is none, and shows an asset without monitoring', async () => {
+    await clickAsPerson(navigationTo(page, 'Monitoring'))
+    await page.getByText('No monitoring yet').waitFor()
+    await page.getByText('Devices must have been found by a scan before').waitFor()
+    await assertAxeCleanEverywhere(page, 'monitoring, empty')
+    const { data } = await caller.inventory.listAssets({ query: { filter: "functional_object_type eq 'Device'" } })
+    await follow(page, `/assets/${data[0]?.id}`)
+    await page.getByText('Not monitored yet').waitFor()
+    await follow(page, '/monitoring')
+  })
+
+  test('names missing fields, and shows how many assets match the filter', async () => {
+    await clickAsPerson(button('Create monitoring'))
+    await dialog().getByText(`${devices} assets match now.`).waitFor()
+    await dialog().getByLabel('Filter expression').fill('name eq')
+    await dialog().getByText('invalid_filter').waitFor()
+    await dialog().getByLabel('Filter expression').fill('')
+    await dialog().getByLabel('Asset links').selectOption('Chosen links')
+    await clickAsPerson(inDialog('Create'))
+    await dialog().getByText('Required', { exact: true }).waitFor()
+    await dialog().getByText('Enter a filter').waitFor()
+    await dialog().getByText('Select at least one asset link').waitFor()
+    await assertDialogUsable('new monitoring')
+  })
+
+  test('creates a monitoring with a schedule, a link, a monitoring set and a property', async () => {
+    await caller.credentials.createInstancesTemplate({ body: { data: { name: 'Plant passwords' } } })
+    await dialog().getByLabel('Name', { exact: false }).first().fill('Line 1')
+    await dialog().getByLabel('Filter expression').fill("functional_object_type eq 'Device'")
+    await clickAsPerson(dialog().getByRole('checkbox', { name: 'Plant' }))
+    await dialog().getByLabel('Monitoring set').selectOption('Plant passwords')
+    await clickAsPerson(dialog().getByRole('checkbox', { name: 'Assign working credentials' }))
+    await dialog().getByLabel('Additional properties').fill('operating_mode')
+    await dialog().getByLabel('Schedule', { exact: true }).selectOption('Custom (cron)')
+    await dialog().getByLabel('Cron expression').fill(cron)
+    await clickAsPerson(inDialog('Create'))
+    await heading('Line 1')
+    const { data } = await caller.monitoring.listMonitorings({ query: {} })
+    const { id, assetLinkIds, assignWorking, keys, schedule, owner } = data[0] ?? assert.fail('there is no monitoring')
+    monitoringId = id
+    assert.deepEqual(
+      [assetLinkIds, assignWorking, keys, schedule?.cron, owner.name],
+      [['millwright.links.plant'], true, ['operating_mode'], cron, platform.access.adminUser],
+    )
+    await page.getByText('No runs yet').first().waitFor()
+    await page.getByText('No results yet').waitFor()
+    await page.getByText('Plant passwords').waitFor()
+    await assertAxeCleanEverywhere(page, 'monitoring without runs')
+  })
+
+  test('runs a monitoring now, and shows its results and its run without a reload', async () => {
+    await runNow()
+    await section('Last results').getByText(`Reachable ${devices}`, { exact: true }).waitFor()
+    await row('Last results', 'Reachable')
+      .getByText(/^operating_mode: /)
+      .waitFor()
+    await row('Runs', 'Finished').getByText(String(devices), { exact: true }).first().waitFor()
+    await assertAxeCleanEverywhere(page, 'monitoring with results')
+    await clickAsPerson(page.getByRole('link', { name: 'Job', exact: true }))
+    await page.getByRole('heading', { level: 1 }).filter({ hasNotText: 'Line 1' }).waitFor()
+    await openMonitoring()
+  })
+
+  test('lists unreachable devices first, with the reason, and counts them in the list of monitorings', async () => {
+    await scan('30')
+    await runNow()
+    const query = { state: 'failed', limit: 100 } as const
+    const { data } = await caller.monitoring.listMonitoringResults({ params: { id: monitoringId }, query })
+    unreachable = data[0] ?? assert.fail('no device is unreachable')
+    await section('Last results').getByText(`Unreachable ${data.length}`, { exact: true }).waitFor()
+    const first = section('Last results').getByRole('row').nth(1)
+    await first.getByText('Unreachable', { exact: true }).waitFor()
+    await first.getByText(/does not respond/).waitFor()
+    await clickAsPerson(section('Last results').getByText(`Unreachable ${data.length}`, { exact: true }))
+    await until('the list has only unreachable devices', async () => {
+      const shown = await section('Last results').getByRole('row').count()
+      return shown === data.length + 1
+    })
+    await assertAxeCleanEverywhere(page, 'unreachable devices')
+    await follow(page, '/monitoring')
+    await page.getByRole('row').filter({ hasText: 'Line 1' }).getByText(String(data.length), { exact: true }).waitFor()
+    await assertAxeCleanEverywhere(page, 'list of monitorings')
+    await clickAsPerson(page.getByRole('gridcell', { name: 'Line 1' }))
+    await heading('Line 1')
+  })
+
+  test('shows the availability of an unreachable device with a text alternative, and its outage', async () => {
+    await follow(page, `/assets/${unreachable.assetId}`)
+    const chart = page.getByRole('img', { name: /^Availability in the last 30 days: \d.*%\. 1 outage\.$/ })
+    await chart.waitFor()
+    assert.equal(await chart.locator('rect').count(), 30)
+    await page.getByText(/^Since \d/).waitFor()
+    await page.getByRole('link', { name: 'Line 1' }).waitFor()
+    await assertAxeCleanEverywhere(page, 'availability')
+    await follow(page, `/assets/${unreachable.assetId}?at=${new Date().toISOString()}`)
+    await page.getByRole('heading', { name: 'Nameplate' }).waitFor()
+    assert.equal(await chart.count(), 0)
+  })
+
+  test('pauses and resumes the schedule', async () => {
+    await openMonitoring()
+    await clickAsPerson(button('Pause'))
+    await button('Resume').waitFor()
+    assert.equal((await monitoring()).schedule?.paused, true)
+    await clickAsPerson(button('Resume'))
+    await button('Pause').waitFor()
+    assert.equal((await monitoring()).schedule?.paused, false)
+  })
+
+  test('edits a monitoring, and does not overwrite a concurrent change', async () => {
+    await clickAsPerson(button('Edit'))
+    await dialog().getByText('Edit Line 1').waitFor()
+    assert.equal(await dialog().getByText('makes you the owner').count(), 0)
+    await dialog().getByLabel('Additional properties').fill('')
+    const change = { params: { id: monitoringId }, headers: {} }
+    await caller.monitoring.updateMonitoring({ ...change, body: { data: { keys: ['location'] } } })
+    await clickAsPerson(inDialog('Save'))
+    await dialog().getByText('precondition_failed').waitFor()
+    await clickAsPerson(inDialog('Load current settings'))
+    await until(
+      'the form shows the current properties',
+      async () => (await dialog().getByLabel('Additional properties').inputValue()) === 'location',
+    )
+    await dialog().getByLabel('Additional properties').fill('')
+    await dialog().getByText('This change makes you the owner').waitFor()
+    await assertDialogUsable('edit a monitoring')
+    await clickAsPerson(inDialog('Save'))
+    await dialog().waitFor({ state: 'detached' })
+    const { keys, owner } = await monitoring()
+    assert.deepEqual([keys, owner.name], [[], platform.access.adminUser])
+  })
+
+  test('shows monitorings without actions to a user who can only read', async () => {
+    const viewer = { name: 'viewer', password: 'a long enough passphrase for valves' }
+    const { data: user } = await caller.identity.createUser({ body: { data: viewer } })
+    await caller.authorization.createGrant({ body: { data: { principal: user.id, role: 'viewer' } } })
+    const { context, page: viewerPage } = await consoleBrowser.open()
+    await consoleBrowser.signIn(viewerPage, { user: viewer, path: `/monitoring/${monitoringId}` })
+    await viewerPage.getByRole('heading', { level: 1, name: 'Line 1' }).waitFor()
+    await viewerPage
+      .getByRole('region', { name: 'Last results' })
+      .getByText('Unreachable', { exact: true })
+      .first()
+      .waitFor()
+    for (const name of ['Run now', 'Edit', 'Pause', 'Delete'])
+      assert.equal(await viewerPage.getByRole('button', { name, exact: true }).count(), 0, name)
+    await context.close()
+  })
+
+  test('shows monitoring in German, also in a narrow window, and deletes a monitoring', async () => {
+    await clickAsPerson(page.getByTitle('Account menu'))
+    await clickAsPerson(page.getByRole('menuitemradio', { name: 'Deutsch' }))
+    await page.getByRole('heading', { name: 'Letzte Ergebnisse' }).waitFor()
+    await page.setViewportSize(narrow)
+    await assertAxeClean(page, 'monitoring, German, narrow')
+    await clickAsPerson(button('Löschen'))
+    await dialog().getByText('Line 1 löschen?').waitFor()
+    await assertOverlayReachable(page, 'delete a monitoring, German, narrow')
+    await assertAxeClean(page, 'delete a monitoring, German, narrow')
+    await clickAsPerson(inDialog('Löschen'))
+    await page.getByText('Noch keine Überwachung').waitFor()
+    await page.setViewportSize(wide)
+    assert.deepEqual((await caller.monitoring.listMonitorings({ query: {} })).data, [])
+  })
+
+  test('the pages caused no errors, no requests to other hosts, and no unreachable controls', () => {
+    assert.deepEqual(consoleBrowser.violations, [])
+  })
+})
