@@ -13,6 +13,7 @@ import {
   wide,
 } from './console.ts'
 import { type Caller, callerOf, type Platform, startPlatform, temporaryFolder, until } from './platform.ts'
+import { millwright } from './program.ts'
 import { assertOverlayReachable, clickAsPerson } from './reachability.ts'
 import { discover, over } from './shop-floor.ts'
 
@@ -150,8 +151,8 @@ describe('monitoring in the console', () => {
     await row('Runs', 'Finished').getByText(String(devices), { exact: true }).first().waitFor()
     await assertAxeCleanEverywhere(page, 'monitoring with results')
     await clickAsPerson(page.getByRole('link', { name: 'Job', exact: true }))
-    await page.getByRole('heading', { level: 1 }).filter({ hasNotText: 'Line 1' }).waitFor()
-    await openMonitoring()
+    await clickAsPerson(page.getByRole('link', { name: 'View results' }))
+    await heading('Line 1')
   })
 
   test('lists unreachable devices first, with the reason, and counts them in the list of monitorings', async () => {
@@ -221,6 +222,27 @@ describe('monitoring in the console', () => {
     await dialog().waitFor({ state: 'detached' })
     const { keys, owner } = await monitoring()
     assert.deepEqual([keys, owner.name], [[], platform.access.adminUser])
+  })
+
+  test('the command line runs the same monitoring, prints the unreachable devices and exits with 1', async () => {
+    const home = folder.path
+    const run = await millwright(['monitor', 'run', 'Line 1'], { home }).ended
+    const { summary } = await monitoring()
+    assert.equal(run.code, 1, run.stderr)
+    assert.match(run.stdout, new RegExp(`^Line 1: ${summary.failed} unreachable, ${summary.reached} reachable`))
+    assert.match(run.stdout, new RegExp(`^${unreachable.assetName} +unreachable .* does not respond`, 'm'))
+    assert.match(run.stderr, /Next: millwright monitor results "Line 1" --state unreachable/)
+    const asset = await millwright(['monitor', 'availability', unreachable.assetId], { home }).ended
+    assert.equal(asset.code, 0, asset.stderr)
+    assert.match(
+      asset.stdout,
+      /^unreachable since 20\S+Z\n[\d.]+ % available in the last 30 days\nUNREACHABLE FROM .*\n20\S+Z +now /,
+    )
+    const filter = "name eq '[unknown]'"
+    const once = await millwright(['monitor', 'create', 'Once', '--filter', filter], { home }).ended
+    assert.deepEqual([once.code, once.stdout], [0, 'Once: 0 unreachable, 0 reachable, 0 changed\n'], once.stderr)
+    const deleted = await millwright(['monitor', 'delete', 'Once', '--yes'], { home }).ended
+    assert.equal(deleted.code, 0, deleted.stderr)
   })
 
   test('shows monitorings without actions to a user who can only read', async () => {

@@ -106,7 +106,7 @@ function JobCards({ job }: { job: AnyJobInFull }) {
 
 function JobDetails({ job }: { job: AnyJobInFull }) {
   const text = useText(jobMessages)
-  const { discoveryId: scanId, importId, exportId, sessionId, campaignId } = job.definition
+  const { discoveryId: scanId, monitoringId, importId, exportId, sessionId, campaignId } = job.definition
   const gateways = useGatewayNames()
   return (
     <KeyValueList
@@ -131,6 +131,10 @@ function JobDetails({ job }: { job: AnyJobInFull }) {
         typeof scanId === 'string' && {
           name: text.scan,
           value: <Link to={`/discovery/scans/${scanId}`}>{text.toScan}</Link>,
+        },
+        typeof monitoringId === 'string' && {
+          name: text.monitoring,
+          value: <Link to={`/monitoring/${monitoringId}`}>{text.toMonitoring}</Link>,
         },
         typeof sessionId === 'string' && {
           name: text.session,
