@@ -89,7 +89,7 @@ export const scanMessages = messages({
     notRange: 'Ungültiger Adressbereich. Beispiel: 10.0.0.0/24 oder 10.0.0.1-10.0.0.99',
     when: 'Zeitplan',
     now: 'Sofort',
-    minutes: 'In einem Abstand',
+    minutes: 'In festem Abstand',
     interval: 'Abstand',
     hourly: 'Stündlich',
     daily: 'Täglich',

@@ -100,7 +100,7 @@ function columnsOf(text: Text, linkNames: ReadonlyMap<string, string>, hasValues
       width: 180,
       cell: ({ assetId, assetName }) => <Link to={`/assets/${assetId}`}>{assetName ?? assetId}</Link>,
     },
-    { id: 'state', header: text.state, width: 150, cell: ({ state }) => <ResultState state={state} /> },
+    { id: 'state', header: text.state, width: 165, cell: ({ state }) => <ResultState state={state} /> },
     { id: 'since', header: text.since, width: 140, cell: (row) => <Time at={row.sinceTimestamp} isRelative /> },
     {
       id: 'reason',
