@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { enrolledGateway, linkReport } from '@millwright/cloud/platform/testing/gateway.ts'
 import type { TestCaller } from '@millwright/cloud/platform/testing/hub.ts'
 import { type RunOptions, TestPlatform } from '../testing.ts'
@@ -102,6 +103,23 @@ describe('monitor', () => {
       /^unknown.*\nNo availability in the last 7 days/,
     )
     assert.equal(JSON.parse(await succeed(['availability', 'Drive 12', '--json'])).data.state, 'unknown')
+  })
+
+  test('create without a schedule runs once, and prints a device that no link has found as unknown', async () => {
+    const line = 'Drives: 0 unreachable, 0 reachable, 1 unknown, 0 changed\n'
+    assert.equal(await succeed(['create', 'Drives', '--asset', 'Drive 12']), line)
+    assert.match(await succeed(['results', 'Drives']), /^Drive 12 +unknown +20\S+Z .*asset link/m)
+    assert.match(await succeed(['results', 'Drives', '--state', 'unknown']), /^Drive 12 /m)
+    assert.equal(await succeed(['run', 'Drives']), line)
+    assert.match(await succeed(['runs', 'Drives']), /^2 +person +finished +1 +0 +0 +1 +0 /m)
+    assert.match(await succeed(['run', 'Drives', '--no-follow']), /^Run [0-9a-f-]{36} accepted\.\n$/)
+    const deadline = performance.now() + 60_000
+    while ((await shown('Drives')).latestRun.endedTimestamp === undefined) {
+      assert.ok(performance.now() < deadline, 'the run does not end')
+      await delay(20)
+    }
+    assert.match(await fail(['cancel', 'Drives'], 5), /conflict/)
+    await succeed(['delete', 'Drives', '--yes'])
   })
 
   test('delete needs a confirmation, and an unknown name exits with 4', async () => {

@@ -68,7 +68,7 @@ function columnsOf(
     },
     { id: 'state', header: shared.state, width: 150, cell: ({ state }) => <RunState state={state} /> },
     count('targets', shared.targets, 95),
-    count('failed', shared.unreachable, 150),
+    count('failed', shared.unreachable, 165),
     count('reached', shared.reached, 115),
     count('unknown', shared.unknown, 112),
     count('changed', shared.changed, 105),
