@@ -111,6 +111,17 @@ describe('rates', () => {
     waiting.abort()
   })
 
+  test('packets that devices forward to other networks have the rate of their device and of the groups', async () => {
+    const issuer = new PermitIssuer(budgetOf({ perDevice: { datagramsPerSecond: 0.01 } }))
+    const waiting = new AbortController()
+    const forwarded = (address: string) => ({ ...requestOf(address), forwarded: true })
+    await issuer.take(forwarded('10.0.0.1'), { signal: open() })
+    for (const request of [forwarded('10.0.0.2'), requestOf('10.0.0.1'), requestOf('224.0.0.251')])
+      assert.equal(await isSettled(issuer.take(request, waiting)), false, request.address)
+    assert.equal(await isSettled(issuer.take(requestOf('10.0.0.3'), { signal: open() })), true)
+    waiting.abort()
+  })
+
   test('a canceled request uses nothing of the rate of the gateway', async () => {
     const issuer = new PermitIssuer(budgetOf({ perGateway: { datagramsPerSecond: 10 } }))
     await issuer.take(requestOf('10.0.0.1'), { signal: open() })

@@ -56,8 +56,8 @@ const purgeAbove = 1_024
 
 /**
  * `PermitIssuer` gives permits within a budget. Permits of one device are given one after the other with equal
- * intervals, so traffic to a device has no bursts. All groups together have the limits of one device. All permits
- * together keep the limits of the gateway.
+ * intervals, so traffic to a device has no bursts. All groups together have the limits of one device. Packets that devices
+ * forward to other networks count for the device and for the groups. All permits together keep the limits of the gateway.
  */
 export class PermitIssuer {
   #budget: ScanBudget
@@ -105,24 +105,23 @@ export class PermitIssuer {
   /** Waits until the traffic is within the budget. Throws a `PermitRefusal` if it is not allowed, or on cancellation. */
   async take(request: PermitRequest, { signal, onGranted }: TakeOptions): Promise<Disposable> {
     this.#requireAllowed(request)
+    const { kind } = request
     const device = this.#deviceAt(this.#isGroup(request.address) ? groupsKey : request.address)
-    const leave = await device.enterLine(request.kind, signal)
-    const slots = new DisposableStack()
-    try {
-      if (request.kind === 'connection') {
-        slots.use(await device.connections.open(signal))
-        slots.use(await this.#connections.open(signal))
-      }
-      await until(() => device.dueMs(request.kind), signal)
-      await this.#pace.turn(request.kind, signal)
-      this.#requireAllowed(request)
-      device.count(request.kind)
-      onGranted?.(request, new Date())
-      return slots.move()
-    } finally {
-      slots.dispose()
-      leave()
+    // The devices of other networks receive a forwarded packet like a packet to a group.
+    const limited = request.forwarded ? [device, this.#deviceAt(groupsKey)] : [device]
+    using lines = new DisposableStack()
+    using slots = new DisposableStack()
+    for (const one of limited) lines.defer(await one.enterLine(kind, signal))
+    if (kind === 'connection') {
+      slots.use(await device.connections.open(signal))
+      slots.use(await this.#connections.open(signal))
     }
+    await until(() => Math.max(...limited.map((one) => one.dueMs(kind))), signal)
+    await this.#pace.turn(kind, signal)
+    this.#requireAllowed(request)
+    for (const one of limited) one.count(kind)
+    onGranted?.(request, new Date())
+    return slots.move()
   }
 
   #requireAllowed(request: PermitRequest): void {
