@@ -228,6 +228,40 @@ describe('a BACnet router', () => {
     assert.match(errors[0]?.message ?? '', /Other networks are not allowed/)
   })
 
+  test('receives no request for an excluded IP address behind it, also if it reports the address', async () => {
+    const taken: string[] = []
+    const permits: DiscoverCall['permits'] = {
+      take: async ({ address }) => {
+        taken.push(address)
+        if (address === '10.0.9.7') throw new PermitRefusedError('excluded', '10.0.9.7 is excluded.')
+        if (address === '127.0.0.1') throw new PermitRefusedError('protocol', '127.0.0.1 is not allowed.')
+        return { [Symbol.dispose]: () => undefined }
+      },
+    }
+    const object = { properties: { '77': 'Behind' } }
+    const behind = {
+      '5:0a000907bac0': { ...object, instance: 1 },
+      '5:7f000001bac0': { ...object, instance: 2 },
+      '5:0a000908bac0': { ...object, instance: 3 },
+      '5:00005e005301': { ...object, instance: 4 },
+    }
+    const { assets, errors, simulator } = await scanDevice(
+      { ...controller, behind },
+      { permits, options: { routers: true, collect_ms: 400 } },
+    )
+    assert.deepEqual(
+      assets.map(({ name }) => name),
+      ['AHU 3', 'Behind', 'Behind'],
+    )
+    assert.deepEqual(errors.map(({ message }) => message).toSorted(), [
+      '10.0.9.7 is excluded.',
+      '127.0.0.1 is not allowed.',
+    ])
+    const hasReached = (station: string) => simulator.requests.some((one) => one.includes(station))
+    assert.deepEqual(['0a000907', '7f000001', '0a000908', '00005e00'].map(hasReached), [false, false, true, true])
+    assert.ok(taken.includes('10.0.9.8') && !taken.includes('0.0.94.0'))
+  })
+
   test('with an unknown MAC address has only devices with a serial number reported', async () => {
     const { assets, errors } = await scanDevice(router, { isRouted: true, options: { routers: true, collect_ms: 400 } })
     assert.deepEqual(

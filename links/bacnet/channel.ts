@@ -1,5 +1,5 @@
 import { createSocket, type Socket } from 'node:dgram'
-import { type Permits, takePermit } from '@millwright/link-sdk/network/permits.ts'
+import { PermitRefusedError, type Permits, takePermit } from '@millwright/link-sdk/network/permits.ts'
 import { startTimer } from '@millwright/link-sdk/network/timer.ts'
 import { BacnetError } from './bacnet-error.ts'
 import {
@@ -12,6 +12,7 @@ import {
   encodeWhoIs,
   type IAm,
   type InstanceRange,
+  ipAddressOf,
   type PropertyValue,
   type ReadTarget,
   type Received,
@@ -167,6 +168,7 @@ export class Channel implements Disposable {
     promise.catch(() => undefined)
     this.#fail = reject
     try {
+      await this.#requireReachable(to.station, operation)
       await this.#send(message, { operation, forwarded: false }, () => {
         this.#pending = { ...to, resolve, reject }
       })
@@ -175,6 +177,20 @@ export class Channel implements Disposable {
     } finally {
       this.#pending = undefined
       this.#fail = () => undefined
+    }
+  }
+
+  /** A router sends a request to the IP address of a station. The station can be excluded, so the request needs its permit too. */
+  async #requireReachable(station: Station | undefined, operation: Operation): Promise<void> {
+    const address = station === undefined ? undefined : ipAddressOf(station)
+    if (address === undefined) return
+    const { permits, signal } = this.#options
+    try {
+      using _permit = await takePermit(permits, { address, protocol: 'bacnet', operation, kind: 'request' }, signal)
+    } catch (error) {
+      // The router reports the address, so an address that is not allowed must not end the scan.
+      const isAddress = error instanceof PermitRefusedError && ['excluded', 'protocol'].includes(error.reason)
+      throw isAddress ? new BacnetError('rejected', error.message) : error
     }
   }
 

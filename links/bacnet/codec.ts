@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import { isInRanges, unicastAddresses } from '@millwright/api/ip-range.ts'
 import { BacnetError } from './bacnet-error.ts'
 
 /*
@@ -73,6 +74,17 @@ export type Received =
 /** Returns the name of a station in errors and addresses, such as `2001:0c`. */
 export function stationName({ network, mac }: Station): string {
   return `${network}:${mac.toString('hex')}`
+}
+
+const ipStationBytes = 6
+
+/**
+ * Returns the IP address of a station on a BACnet/IP network, whose MAC address is an IP address and a port. The MAC address
+ * of a station on a BACnet Ethernet network has the same length. Most of them start with 0, which no IP address does.
+ */
+export function ipAddressOf({ mac }: Station): string | undefined {
+  const isDevice = mac.length === ipStationBytes && isInRanges([unicastAddresses], mac.readUInt32BE(0))
+  return isDevice ? mac.subarray(0, 4).join('.') : undefined
 }
 
 /* Encoding */
