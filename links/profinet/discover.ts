@@ -97,7 +97,9 @@ async function* scanInterface(interfaceName: string, scan: Scan): AsyncGenerator
     const { answers, cables } = await readSegment(interfaceName, scan)
     for await (const result of resultsOf(answers, { cables, interfaceName, scan })) {
       if ('asset' in result && result.address !== undefined) {
-        const macAddress = String(result.address.mac_address)
+        // LLDP frames contain the MAC address of a device as text of the sender, so the network does not confirm it.
+        const { mac_address: mac, protocol } = result.address
+        const macAddress = protocol === 'lldp' ? undefined : String(mac)
         knownDevices.add(result.asset, result.address, { scan: scan.scanned, macAddress })
       }
       yield result
@@ -137,21 +139,20 @@ async function* resultsOf(answers: Answers, place: Place): AsyncGenerator<Discov
   const { interfaceName, scan } = place
   const { ownMac, stations, faults, isCut } = answers
   const connectionOf = ({ neighbour, portMac }: Cable): Connection => ({ neighbour, ownMacs: [ownMac, portMac] })
-  const others = new Map(place.cables.map((cable) => [neighbourMac(cable.neighbour), cable]))
+  const others = cablesByDevice(place.cables)
   const found = stations.map((station): FoundStation => {
     const cable = [...others.values()].find(({ neighbour }) => isStation(neighbour, station))
     if (cable !== undefined) others.delete(neighbourMac(cable.neighbour))
     const connection = cable === undefined ? undefined : connectionOf(cable)
     return { station, connection, address: addressOf(station, { interfaceName, scan }) }
   })
-  yield* sweep(
-    found.filter(({ address }) => isSelected(address, scan)),
-    {
-      parallel: scan.options.parallel,
-      signal: scan.signal,
-      work: (one, signal) => stationResults(one, { ...scan, signal }),
-    },
-  )
+  const selected = found.filter(({ address }) => isSelected(address, scan))
+  const groups = Map.groupBy(selected, ({ station }) => station.ipAddress ?? station.macAddress)
+  yield* sweep(groups.values(), {
+    parallel: scan.options.parallel,
+    signal: scan.signal,
+    work: (group, signal) => groupResults(group, { ...scan, signal }),
+  })
   for (const [mac, cable] of others) {
     const { ipAddress } = cable.neighbour
     const address = { ...ipField(ipAddress), mac_address: mac, interface: interfaceName, protocol: 'lldp' }
@@ -159,6 +160,49 @@ async function* resultsOf(answers: Answers, place: Place): AsyncGenerator<Discov
   }
   for (const error of faults) yield { error, address: { mac_address: error.macAddress, interface: interfaceName } }
   if (isCut) yield { error: tooMany(interfaceName), address: { interface: interfaceName } }
+}
+
+/** Returns one cable of each device. A cable from the MAC address of the device itself comes before the others. */
+function cablesByDevice(cables: readonly Cable[]): Map<string, Cable> {
+  const result = new Map<string, Cable>()
+  for (const cable of cables) {
+    const mac = neighbourMac(cable.neighbour)
+    if (!result.has(mac) || cable.neighbour.sourceMac === mac) result.set(mac, cable)
+  }
+  return result
+}
+
+/** The number of stations with the same IP address whose records are read: the first one, and the one in the ARP table. */
+const mostReadStations = 2
+
+/**
+ * Yields the stations with the same IP address. One device can answer with any number of MAC addresses and the IP address of
+ * another device, which must not receive the requests for all of them. So the station in the ARP table is read. If the table
+ * has no entry before the first request, the first station is read.
+ */
+async function* groupResults(group: readonly FoundStation[], scan: Scan): AsyncGenerator<DiscoveryResult> {
+  const ipAddress = group[0]?.station.ipAddress
+  const unread = new Set(group)
+  for (let count = 0; count < mostReadStations && ipAddress !== undefined && group.length > 1; count += 1) {
+    const mac = await scan.surroundings.neighbours.macAddressOf(ipAddress)
+    const owner = mac === undefined && count === 0 ? group[0] : group.find(({ station }) => station.macAddress === mac)
+    if (owner === undefined || !unread.delete(owner)) break
+    yield* stationResults(owner, scan)
+  }
+  for (const one of unread) {
+    if (group.length === 1 || !scan.options.readsRecords) yield* stationResults(one, scan)
+    else {
+      yield { asset: stationAsset(one.station, { connection: one.connection }), address: one.address }
+      yield { error: sharedAddress(one.station), address: one.address }
+    }
+  }
+}
+
+function sharedAddress({ macAddress, ipAddress }: Station): LinkError {
+  return new LinkError(
+    'FAILED_PRECONDITION',
+    `The device ${macAddress} reports the IP address ${ipAddress}, which other devices report too. Its records were not read. Check the address for a conflict.`,
+  )
 }
 
 /** Yields a station with its records. If they cannot be read, yields the station without them, and the error. */

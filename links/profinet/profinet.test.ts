@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
 import { describe, test } from 'node:test'
 import { variantOf } from '@millwright/api/variant.ts'
 import { checkLink } from '@millwright/link-sdk/conformance/suite.ts'
@@ -316,6 +318,53 @@ describe('a hostile device', () => {
     const results = await scan({ devices: { [plcMac]: { frames } }, options: { timeout_ms: 1_000 } })
     assert.equal(assetsIn(results).length, 4_096)
     assert.match(errorsIn(results)[0]?.message ?? '', /More than 4096 devices answer/)
+  })
+
+  test('with many MAC addresses and the IP address of another device causes few requests to that device', async () => {
+    const ipAddress = '127.0.79.9'
+    const victim = createSocket('udp4').bind(0, ipAddress)
+    await once(victim, 'listening')
+    const segments = [{ ...ethernetSegment, address: '127.0.79.1', first: 0x7f00_4f00, last: 0x7f00_4fff }]
+    const frames = Array.from({ length: 200 }, (_, index) => {
+      const mac = (0x0200_0000_0000 + index).toString(16).padStart(12, '0')
+      return `{to}${mac}8892feff0501{xid}00000012 0102000e00017f004f09ffffff0000000000`.replaceAll(' ', '')
+    })
+    const permits = unlimitedPermits()
+    const options = { read_records: true }
+    const results = await scan({
+      devices: { [plcMac]: { frames } },
+      segments,
+      range: '127.0.79.0/24',
+      options,
+      permits,
+    })
+    victim.close()
+    assert.equal(assetsIn(results).length, 200)
+    assert.equal(errorsIn(results).length, 199)
+    assert.match(
+      errorsIn(results)[0]?.message ?? '',
+      /reports the IP address 127\.0\.79\.9, which other devices report/,
+    )
+    assert.deepEqual(
+      permits.taken.map(({ operation }) => operation),
+      ['DcpIdentify', 'ReadImplicit'],
+    )
+  })
+
+  test('that sends LLDP frames for another device does not replace those of the device itself', async () => {
+    const chassis = `02070 4${plcMac.replaceAll(':', '')}`.replaceAll(' ', '')
+    const frame = `0180c200000e${otherMac.replaceAll(':', '')}88cc${chassis}0402074106020014${'0a0466616b65'}0000`
+    const real = { [plcMac]: { answer: 'silent' as const, lldp: { systemName: 'real' } } }
+    const forged = { [otherMac]: { answer: 'silent' as const, lldp: { frame } } }
+    assert.equal(assetsIn(await scan({ devices: forged, options: { lldp_seconds: 1 } }))[0]?.name, 'fake')
+    for (const devices of [
+      { ...real, ...forged },
+      { ...forged, ...real },
+    ])
+      assert.deepEqual(
+        assetsIn(await scan({ devices, options: { lldp_seconds: 1 } })).map(({ name }) => name),
+        ['real'],
+      )
   })
 
   test('cannot answer for the gateway, for a group, or for another request', async () => {

@@ -120,8 +120,9 @@ describe('a segment with packet sockets', () => {
       errors.map((message) => message.includes(`reports the IP address ${hostAddress(0)}`)),
       [true],
     )
-    // One Identify frame, the records of host0 for both claims (nameplate and three ports), and one request to host2.
-    assert.equal(permits, 1 + 2 * 4 + 1)
+    // One Identify frame, one request to host2, and the records of host0 (nameplate and three ports). The ARP table has no
+    // entry before the first request, so they are read twice if the answer of host1 arrives first.
+    assert.ok([1 + 1 + 4, 1 + 1 + 2 * 4].includes(permits), String(permits))
     const found = results.find(({ address }) => address?.mac_address === hostMac(0))
     const { values } = await segment.call({ device: { address: found?.address ?? {} } })
     assert.match(JSON.stringify(values?.software_components), /V4\.2\.1/)
