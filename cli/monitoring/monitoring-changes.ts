@@ -92,10 +92,14 @@ function withFieldOptions(command: Command): Command {
   return command
     .option('--filter <filter>', 'assets that match at the time of each run, such as "startswith(name, \'Line 1\')"')
     .option('--asset <asset>', 'name or id of an asset, instead of a filter; repeatable', collect)
-    .option('--link <link>', 'check only through this link, such as snmp; repeatable (default: all links)', collect)
-    .option('--template <template>', 'monitoring set whose credentials are used; or none')
-    .option('--key <key>', 'property to read in addition to the firmware version; repeatable; or none', collect)
-    .option('--schedule <cron>', 'cron schedule: minute hour day month weekday; or none')
+    .option('--link <link>', 'check only through this link, such as snmp; repeatable; none: all links', collect)
+    .option('--template <template>', 'monitoring set whose credentials are used; none: no credentials')
+    .option(
+      '--key <key>',
+      'property to read in addition to the firmware version; repeatable; none: no property',
+      collect,
+    )
+    .option('--schedule <cron>', 'cron schedule: minute hour day month weekday; none: no schedule')
     .option('--timezone <name>', 'time zone of the schedule, such as Europe/Berlin (default: UTC)')
 }
 

@@ -125,7 +125,12 @@ export function addQueries(monitor: Command, terminal: Terminal): void {
       .command('availability')
       .description('show the state of an asset, its availability and its outages')
       .argument('<asset>', 'id or name')
-      .option('--days <count>', 'number of days', wholeNumber(1, monitoringLimits.availabilityDays), 30),
+      .option(
+        '--days <count>',
+        `number of days, up to ${monitoringLimits.availabilityDays}`,
+        wholeNumber(1, monitoringLimits.availabilityDays),
+        30,
+      ),
     terminal,
     showAvailability,
   )

@@ -12,7 +12,12 @@ export const manifest: Manifest = {
   version: '0.1.0',
   description: 'Devices that speak BACnet/IP, and devices behind BACnet routers.',
   sends: [
-    { ...sent, operation: 'WhoIs', code: '0x10/0x08', description: 'Asks an address for its device' },
+    {
+      ...sent,
+      operation: 'WhoIs',
+      code: '0x10/0x08',
+      description: 'Requests the instance of the device at an address',
+    },
     {
       ...sent,
       operation: 'ReadProperty',
@@ -30,7 +35,7 @@ export const manifest: Manifest = {
       operation: 'BroadcastWhoIs',
       code: '0x10/0x08',
       onlyIf: 'broadcast',
-      description: 'Asks all devices of a network segment, only with the option broadcast',
+      description: 'Requests the instances of all devices of a network segment, only with the option broadcast',
     },
     {
       ...sentToBbmd,
@@ -42,7 +47,7 @@ export const manifest: Manifest = {
       ...sentToBbmd,
       operation: 'DistributeBroadcast',
       code: '0x81/0x09',
-      description: 'Asks all devices of the networks of a BBMD, only with the option bbmd',
+      description: 'Requests the instances of all devices of the networks of a BBMD, only with the option bbmd',
     },
     {
       ...sentToBbmd,
@@ -58,13 +63,13 @@ export const manifest: Manifest = {
       key: 'low_instance',
       type: 'integer',
       default: 0,
-      description: 'Lowest instance number of the devices that are reported: 0 to 4194303',
+      description: 'Lowest instance of the devices that are reported: 0 to 4194303',
     },
     {
       key: 'high_instance',
       type: 'integer',
       default: 4_194_303,
-      description: 'Highest instance number of the devices that are reported: 0 to 4194303',
+      description: 'Highest instance of the devices that are reported: 0 to 4194303',
     },
     {
       key: 'routers',
@@ -90,13 +95,14 @@ export const manifest: Manifest = {
       key: 'collect_ms',
       type: 'integer',
       default: 3_000,
-      description: 'Time to collect the answers of devices behind routers and of broadcasts: 100 to 60000 milliseconds',
+      description: 'Time to collect the answers of devices behind routers and to broadcasts: 100 to 60000 milliseconds',
     },
     {
       key: 'timeout_ms',
       type: 'integer',
       default: 1_000,
-      description: 'Time to wait for an answer: 50 to 30000 milliseconds. Each request is repeated once',
+      description:
+        'Maximum time for an answer: 50 to 30000 milliseconds. A request that reads a found device is repeated once',
     },
     {
       key: 'device_seconds',

@@ -84,13 +84,14 @@ export const manifest: Manifest = {
       key: 'details',
       type: 'boolean',
       default: true,
-      description: 'Connect to each found device over TCP, and read its host name, IP settings and MAC address',
+      description:
+        'Connect to each found device over TCP, and read its host name, IP settings and MAC address. Has no effect without tcp',
     },
     {
       key: 'slots',
       type: 'text',
       default: '',
-      description: 'Slots of the backplane whose modules are read, such as 0-16: 0 to 63. Empty for none',
+      description: 'Slots of the backplane whose modules are read: 0 to 63, such as 0-16. Empty: none. Needs tcp',
     },
     {
       key: 'timeout_ms',

@@ -9,7 +9,7 @@ export const manifest: Manifest = {
   name: 'mDNS',
   vendor: 'Millwright',
   version: '0.1.0',
-  description: 'Devices that announce their services with multicast DNS: printers, cameras, gateways, computers.',
+  description: 'Devices that announce their services with multicast DNS: printers, cameras, IoT gateways, computers.',
   sends: [
     {
       ...query,
@@ -47,13 +47,14 @@ export const manifest: Manifest = {
       type: 'boolean',
       default: false,
       description:
-        'Find the devices of the segments of the gateway with one multicast query, which all devices of a segment receive',
+        'Find the devices of the segments of the gateway with a multicast query, which all devices of a segment receive',
     },
     {
       key: 'timeout_ms',
       type: 'integer',
       default: 900,
-      description: 'Maximum time for an answer: 50 to 30000 milliseconds. Each query is repeated once',
+      description:
+        'Maximum time for an answer: 50 to 30000 milliseconds. A query for a record that the device announced is repeated once',
     },
     {
       key: 'device_seconds',

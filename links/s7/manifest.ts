@@ -40,19 +40,20 @@ export const manifest: Manifest = {
       type: 'text',
       default: '1,2,3,0',
       description:
-        'Slots of the CPU that are tried until one answers: 0 to 31. S7-1200 and S7-1500 have slot 1, S7-300 slot 2, S7-400 often slot 3',
+        'Slots that are tried until a module answers, which is the CPU: 0 to 31. S7-1200 and S7-1500 have slot 1, S7-300 slot 2, S7-400 often slot 3',
     },
     {
       key: 'module_slots',
       type: 'text',
       default: '',
-      description: 'Slots of further modules in the rack that are all requested, such as 4-11. Empty for none',
+      description: 'Slots of further modules in the rack that are all requested, such as 4-11. Empty: none',
     },
     {
       key: 'connection_type',
       type: 'text',
       default: 'pg',
-      description: 'Connection resource of the controller that the link uses: pg, op or basic',
+      description:
+        'Connection type that the link uses: pg (programming device), op (operator panel) or basic (S7 basic communication)',
     },
     {
       key: 'timeout_ms',

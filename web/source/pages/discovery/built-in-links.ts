@@ -82,12 +82,12 @@ const links: Readonly<Record<string, LinkTexts>> = {
       details: [
         'Host name and MAC address',
         'Hostname und MAC-Adresse',
-        'Mit jedem gefundenen Gerät über TCP verbinden und Hostname, IP-Einstellungen und MAC-Adresse lesen',
+        'Mit jedem gefundenen Gerät über TCP verbinden und Hostname, IP-Einstellungen und MAC-Adresse lesen. Ohne Verbindung über TCP wirkungslos',
       ],
       slots: [
         'Slots',
         'Steckplätze',
-        'Steckplätze am Rückwandbus, deren Module gelesen werden, etwa 0-16: 0 bis 63. Leer: keine',
+        'Steckplätze am Rückwandbus, deren Module gelesen werden: 0 bis 63, etwa 0-16. Leer: keine. Erfordert die Verbindung über TCP',
       ],
       timeout_ms: [
         'Timeout (ms)',
@@ -182,8 +182,8 @@ const links: Readonly<Record<string, LinkTexts>> = {
   mdns: {
     title: 'mDNS',
     descriptions: {
-      en: 'Finds devices that announce their services with multicast DNS: printers, cameras, gateways, computers.',
-      de: 'Findet Geräte, die ihre Dienste mit Multicast-DNS bekannt geben: Drucker, Kameras, Gateways, Computer.',
+      en: 'Finds devices that announce their services with multicast DNS: printers, cameras, IoT gateways, computers.',
+      de: 'Findet Geräte, die ihre Dienste mit Multicast-DNS bekannt geben: Drucker, Kameras, IoT-Gateways, Computer.',
     },
     parameters: {
       ports: ['UDP ports', 'UDP-Ports', 'UDP-Ports, etwa 5353 oder 5353,5354'],
@@ -195,7 +195,7 @@ const links: Readonly<Record<string, LinkTexts>> = {
       timeout_ms: [
         'Timeout (ms)',
         'Zeitlimit (ms)',
-        'Wartezeit auf eine Antwort: 50 bis 30000 Millisekunden. Jede Anfrage wird einmal wiederholt',
+        'Längste Zeit für eine Antwort: 50 bis 30000 Millisekunden. Eine Anfrage nach einem Eintrag, den das Gerät bekannt gibt, wird einmal wiederholt',
       ],
       device_seconds: [
         'Time per device (s)',
@@ -217,7 +217,7 @@ const links: Readonly<Record<string, LinkTexts>> = {
       slots: [
         'CPU slots',
         'Steckplätze der CPU',
-        'Steckplätze der CPU, die bis zur ersten Antwort versucht werden: 0 bis 31. S7-1200 und S7-1500: 1, S7-300: 2, S7-400: oft 3',
+        'Steckplätze, die versucht werden, bis eine Baugruppe antwortet. Diese ist die CPU: 0 bis 31. S7-1200 und S7-1500: 1, S7-300: 2, S7-400: oft 3',
       ],
       module_slots: [
         'Module slots',
@@ -227,7 +227,7 @@ const links: Readonly<Record<string, LinkTexts>> = {
       connection_type: [
         'Connection type',
         'Verbindungstyp',
-        'Verbindungsressource der Steuerung, die belegt wird: pg, op oder basic',
+        'Verbindungstyp, den der Link nutzt: pg (Programmiergerät), op (Bediengerät) oder basic (S7-Basiskommunikation)',
       ],
       timeout_ms: [
         'Timeout (ms)',
@@ -302,12 +302,12 @@ const links: Readonly<Record<string, LinkTexts>> = {
       low_instance: [
         'Lowest device instance',
         'Niedrigste Geräteinstanz',
-        'Niedrigste Instanznummer der gemeldeten Geräte: 0 bis 4194303',
+        'Niedrigste Instanz der gemeldeten Geräte: 0 bis 4194303',
       ],
       high_instance: [
         'Highest device instance',
         'Höchste Geräteinstanz',
-        'Höchste Instanznummer der gemeldeten Geräte: 0 bis 4194303',
+        'Höchste Instanz der gemeldeten Geräte: 0 bis 4194303',
       ],
       routers: [
         'Devices behind routers',
@@ -327,12 +327,12 @@ const links: Readonly<Record<string, LinkTexts>> = {
       collect_ms: [
         'Time to collect answers (ms)',
         'Sammelzeit für Antworten (ms)',
-        'Wartezeit auf Antworten von Geräten hinter Routern und auf Broadcasts: 100 bis 60000 Millisekunden',
+        'Wartezeit auf Antworten von Geräten hinter Routern und auf Antworten auf Broadcasts: 100 bis 60000 Millisekunden',
       ],
       timeout_ms: [
         'Timeout (ms)',
         'Zeitlimit (ms)',
-        'Wartezeit auf eine Antwort: 50 bis 30000 Millisekunden. Jede Anfrage wird einmal wiederholt',
+        'Längste Zeit für eine Antwort: 50 bis 30000 Millisekunden. Eine Anfrage, die ein gefundenes Gerät liest, wird einmal wiederholt',
       ],
       device_seconds: [
         'Time per address (s)',

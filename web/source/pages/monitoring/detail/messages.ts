@@ -17,7 +17,7 @@ export const detailMessages = messages({
     delete: 'Delete',
     deleteTitle: (name: string) => `Delete ${name}?`,
     deleteText:
-      'Deletes the monitoring with its schedule, runs and results. A running run is canceled. Assets and their availability are kept.',
+      'Deletes the monitoring with its schedule, runs and results. An active run is canceled. Assets and their availability are kept.',
     deleted: 'Monitoring deleted',
     settings: 'Settings',
     yes: 'Yes',
@@ -32,8 +32,8 @@ export const detailMessages = messages({
     message: 'Message',
     skipped: (count: number, shown: string) =>
       count === 1
-        ? '1 run was skipped, because the run before it had not ended.'
-        : `${shown} runs were skipped, because the run before had not ended.`,
+        ? '1 run was skipped, because the previous run had not ended.'
+        : `${shown} runs were skipped, because the previous run had not ended.`,
     results: 'Last results',
     resultStates: 'Results by state',
     all: 'All',
