@@ -26,6 +26,9 @@ import {
 import * as runners from './services/events/delivery/runner-store.ts'
 import { searchNodes } from './services/hierarchy/search-store.ts'
 import { requestToken } from './services/identity/testing.ts'
+import { putStates } from './services/monitoring/availability-store.ts'
+import { countPending, listPending, lockPending } from './services/monitoring/result-store.ts'
+import * as monitoringRuns from './services/monitoring/run-store.ts'
 import {
   countUnended,
   listUnclosed,
@@ -140,6 +143,20 @@ describe('indexes of frequent statements', () => {
         await assetsInCampaigns(tx, [ids.asset])
         await isBeingUpdated(tx, ids.asset)
         await listUpdatesOfAsset(tx, ids.asset, 10)
+      }),
+    'reading the availability of an asset, and the results of a monitoring': async () => {
+      await admin.monitoring.readAvailability({ params: { id: ids.asset }, query: {} })
+      await admin.monitoring.listMonitoringResults({ params: { id: ids.monitoring }, query: { limit: 10 } })
+    },
+    'giving targets to gateways, and storing their results': () =>
+      hub.context.database.transaction(hub.tenant, async (tx) => {
+        const key = { monitoringId: ids.monitoring, runId: ids.monitoringRun }
+        await monitoringRuns.listDue(tx, new Date().toISOString(), 10)
+        await monitoringRuns.listJobs(tx, [ids.monitoringRun])
+        await countPending(tx, ids.monitoringRun)
+        await listPending(tx, { ...key, gatewayId: ids.asset }, { limit: 200 })
+        await lockPending(tx, key, [ids.asset, ids.otherAsset])
+        await putStates(tx, [{ assetId: ids.asset, state: 'failed' }], new Date().toISOString())
       }),
     'claiming subscriptions, reading events, and storing the results of deliveries': () =>
       hub.context.database.transaction(hub.tenant, async (tx) => {
@@ -590,6 +607,7 @@ describe('indexes of frequent statements', () => {
       await fillCredentials(owner, hub.tenant.tenantId)
       await fillRemoteAccess(owner, hub.tenant.tenantId)
       await fillUpdates(owner, hub.tenant.tenantId)
+      await fillMonitoring(owner, hub.tenant.tenantId)
       await fillHierarchy(owner, hub.tenant.tenantId, tree.id)
       for (const { tenantId } of [neighbour, hub.tenant]) await fillSubscriptions(owner, tenantId)
       await owner.query('analyze')
@@ -608,6 +626,8 @@ describe('indexes of frequent statements', () => {
         twinAsset: await one(`select id from assets where tenant_id = $1 and name = 'asset-509'`),
         goneAsset: await one(`select id from assets where tenant_id = $1 and name = 'asset-9'`),
         campaign: await one('select id from update_campaigns where tenant_id = $1 limit 1'),
+        monitoring: await one('select id from monitorings where tenant_id = $1 limit 1'),
+        monitoringRun: await one('select latest_run_id as id from monitorings where tenant_id = $1 limit 1'),
         updateJob: await one('select job_id as id from update_devices where tenant_id = $1 limit 1'),
         subscription: await one('select id from event_subscriptions where tenant_id = $1 limit 1'),
         session: await one('select id from remote_sessions where tenant_id = $1 limit 1'),
@@ -631,6 +651,36 @@ async function fillRemoteAccess(owner: Client, tenantId: string): Promise<void> 
        'ssh', 22, gen_random_uuid(), 'user', 'x', '{"roles":[]}', false, 'none', 60, 15, true, 'expired', now(), now(),
        now(), now(), now()
      from assets a where a.tenant_id = $1`,
+    [tenantId],
+  )
+}
+
+/** Inserts a hundred monitorings. Each asset has a result in one of them, and a current state. */
+async function fillMonitoring(owner: Client, tenantId: string): Promise<void> {
+  await owner.query(
+    `insert into monitorings (tenant_id, id, name, asset_link_ids, targets, keys, assign_working, latest_run_id, principal_id,
+       principal_kind, principal_name, roles, created_at, modified_at)
+     select $1, gen_random_uuid(), 'monitoring-' || n, '[]', '{"filter":"x"}', '[]', false, gen_random_uuid(),
+       gen_random_uuid(), 'user', 'x', '{"roles":[]}', now(), now() from generate_series(0, 99) n`,
+    [tenantId],
+  )
+  await owner.query(
+    `insert into monitoring_runs (tenant_id, id, monitoring_id, number, cause, state, created_at, ended_at)
+     select $1, latest_run_id, id, 1, 'schedule', 'finished', now(), now() from monitorings where tenant_id = $1`,
+    [tenantId],
+  )
+  await owner.query(
+    `insert into monitoring_results (tenant_id, monitoring_id, asset_id, asset_name, run_id, is_pending, gateway_id, routes,
+       rank, state, since_at, checked_at, is_changed, property_values)
+     select $1, m.id, a.id, a.name, m.latest_run_id, a.n % 500 = 7, gen_random_uuid(), '[]', 2, 'reached', now(), now(),
+       false, '[]'
+     from (select id, name, row_number() over () as n from assets where tenant_id = $1) a
+     join monitorings m on m.tenant_id = $1 and m.name = 'monitoring-' || (a.n % 100)`,
+    [tenantId],
+  )
+  await owner.query(
+    `insert into asset_availability (tenant_id, asset_id, from_at, state)
+     select $1, id, now(), 'reached' from assets where tenant_id = $1`,
     [tenantId],
   )
 }

@@ -152,7 +152,7 @@ export async function startGateway(settings: GatewaySettings, options: GatewayOp
   })
   const deviceInfo = new DeviceInfoAgent({ cloud, registry, monitor, connections, log })
   const monitoring = new MonitoringAgent({
-    ...{ cloud, registry, monitor, connections, log },
+    ...{ cloud, registry, monitor, connections, permits, log },
     renewEveryMs: options.renewEveryMs,
   })
   const updates = await openUpdateAgent({

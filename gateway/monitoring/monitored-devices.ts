@@ -15,6 +15,7 @@ import { protectedText, redactedText } from '../job-credentials.ts'
 import { isLinkAway, isServiceError, LinkClient, linkErrorText } from '../link-client.ts'
 import type { LinkMonitor } from '../link-monitor/link-monitor.ts'
 import type { Document } from '../mapping/document.ts'
+import type { GatewayPermits, ScanPermits } from '../permits/gateway-permits.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { TemplateCredentials } from './template-credentials.ts'
 
@@ -22,6 +23,7 @@ type Options = {
   registry: Registry
   monitor: LinkMonitor
   connections: DeviceConnections
+  permits: GatewayPermits
   /** The properties that are read in addition to the fields of the asset. */
   keys: readonly string[]
   /** Undefined if the monitoring has no template. */
@@ -45,6 +47,7 @@ export class MonitoredDevices implements Disposable {
   readonly #options: Options
   readonly #links = new Map<string, Promise<{ client: LinkClient; service: ReadService } | undefined>>()
   readonly #clients: LinkClient[] = []
+  readonly #permits: ScanPermits[] = []
 
   constructor(options: Options) {
     this.#options = options
@@ -160,12 +163,21 @@ export class MonitoredDevices implements Disposable {
     await monitor.inspected(assetLinkId, { withinMs: limits.inspectedMs, signal })
     const service = readServiceOf(monitor.reportOf(assetLinkId) ?? registration)
     if (service === undefined) return undefined
-    const client = new LinkClient(registration)
+    const permits = await this.#options.permits.startScan(assetLinkId)
+    this.#permits.push(permits)
+    const client = new LinkClient(registration, { scanId: permits.id })
     this.#clients.push(client)
     return { client, service }
   }
 
+  /** Returns the number of permits of each class of traffic that the links took for this job, and of refused permits. */
+  traffic(): { sent: Record<string, number>; refused: Record<string, number> } {
+    const totals = this.#permits.map(({ traffic }) => traffic)
+    return { sent: sumOf(totals.map(({ totals: sent }) => sent)), refused: sumOf(totals.map(({ refused }) => refused)) }
+  }
+
   [Symbol.dispose](): void {
+    for (const permits of this.#permits) permits.end()
     for (const client of this.#clients) client[Symbol.dispose]()
   }
 }
@@ -175,6 +187,12 @@ function resultOf({ assetId }: MonitoringTarget, result: LinkResult, uses: reado
 }
 
 const mostUses = 16
+
+function sumOf(counts: readonly Record<string, number>[]): Record<string, number> {
+  const sum: Record<string, number> = {}
+  for (const [name, count] of counts.flatMap((one) => Object.entries(one))) sum[name] = (sum[name] ?? 0) + count
+  return sum
+}
 
 function useOf({ address, credential }: DeviceAccess) {
   return { address, instanceId: credential.instanceId }

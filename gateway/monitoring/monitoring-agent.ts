@@ -8,6 +8,7 @@ import { JobAgent } from '../jobs/job-agent.ts'
 import type { JobOutcome, LeasedJob } from '../jobs/leased-job.ts'
 import type { LinkMonitor } from '../link-monitor/link-monitor.ts'
 import type { Log } from '../log.ts'
+import type { GatewayPermits } from '../permits/gateway-permits.ts'
 import type { Registry } from '../registry/registry.ts'
 import { MonitoredDevices } from './monitored-devices.ts'
 import { ResultUploads } from './result-uploads.ts'
@@ -18,6 +19,7 @@ type Options = {
   registry: Registry
   monitor: LinkMonitor
   connections: DeviceConnections
+  permits: GatewayPermits
   log: Log
   renewEveryMs?: number | undefined
 }
@@ -80,7 +82,7 @@ export class MonitoringAgent {
     }
     if (leased.stopReason === 'canceled') return { state: 'CANCELED' }
     if (leased.signal.aborted) return undefined
-    return { state: 'FINISHED', result: { devices: uploads.uploaded } }
+    return { state: 'FINISHED', result: { devices: uploads.uploaded, ...devices.traffic() } }
   }
 
   /** Reads all targets once. Returns true if there were none, or the run has ended. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { after, before, describe, test } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
 import type { NewMonitoring } from '@millwright/api/monitoring.ts'
 import { type TestCaller, type TestHub, testHub } from '@millwright/cloud/platform/testing/hub.ts'
 import { startLink } from '@millwright/link-sdk/start-link.ts'
@@ -102,6 +103,10 @@ describe('monitoring of a simulated plant', () => {
     assert.deepEqual(await versions(), before)
     const job = await admin.workflows.getJob({ params: { id: run?.jobIds[0] ?? '' }, query: {} })
     assert.deepEqual([job.workflow.name, job.clientId], ['monitoring', gateway.gatewayId])
+    await until(async () => {
+      const { status } = await admin.workflows.getJob({ params: { id: job.id }, query: {} })
+      return status.state === 'FINISHED' && isDeepStrictEqual(status.context, { devices: size, sent: {}, refused: {} })
+    })
   })
 
   test('devices that do not respond are failed, and reached again when they respond', async () => {

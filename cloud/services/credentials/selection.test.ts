@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { type AssociatedCandidate, type Candidate, type ScanTarget, select } from './selection.ts'
+import { type AssociatedCandidate, type Candidate, type ScanTarget, select, selectOfTemplate } from './selection.ts'
 
 const moment = fc.nat(40).map((minute) => new Date(Date.UTC(2026, 0, 1, 0, minute)).toISOString())
 const product = fc.record({ identifier: fc.constantFrom('snmp', 'opc'), version: fc.constantFrom('1', '2') })
@@ -102,6 +102,29 @@ describe('selection of credentials', () => {
           assert.ok(ranges.some((one) => one.family === family && one.low <= value && value <= one.high))
           assert.equal(of.identifier, input.found.product.identifier)
           assert.notEqual(purpose, 'monitoring')
+        }
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  test('selects at most three credentials of a template, for the address and product, and never for discovery only', () => {
+    fc.assert(
+      fc.property(plant, ({ found, recent, associated }) => {
+        const worked = new Map(associated.map((one) => [one.id, one]))
+        const { known, chosen } = selectOfTemplate(found, { candidates: recent, worked })
+        assert.ok(chosen.length <= 3)
+        const timeOf = ({ id }: Candidate) => worked.get(id)?.workedAt ?? ''
+        assert.deepEqual(chosen.map(timeOf), chosen.map(timeOf).toSorted().toReversed())
+        assert.equal(
+          known,
+          chosen.some((one) => timeOf(one) !== ''),
+        )
+        for (const { ranges, product: of, purpose, assetId } of chosen) {
+          const { family, value } = found.address
+          assert.ok(ranges.some((one) => one.family === family && one.low <= value && value <= one.high))
+          assert.equal(of.identifier, found.product.identifier)
+          assert.ok(purpose !== 'discovery' && assetId === null)
         }
       }),
       { numRuns: 500 },

@@ -3,7 +3,7 @@ import { credentialLimits } from '@millwright/api/credentials-shapes.ts'
 import { discovery } from '@millwright/api/discovery.ts'
 import type { InventoryDevice } from '@millwright/api/inventory/devices.ts'
 import { inventory } from '@millwright/api/inventory/inventory.ts'
-import type { MonitoredDevice } from '@millwright/api/monitoring.ts'
+import { type MonitoredDevice, monitoringLimits } from '@millwright/api/monitoring.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import { currentCaller } from '../../platform/access/current-caller.ts'
@@ -70,12 +70,36 @@ export async function recordReported(context: Context, caller: Caller, reported:
     const asset = current.get(assetId)
     const mayWrite = asset !== undefined && mayMonitor(owner, asset.accessGroupId)
     const instanceId = worked.get(assetId) ?? null
-    checks.set(assetId, mayWrite ? { ...device, gatewayId: job.gatewayId, instanceId } : notAllowed(job.gatewayId))
+    const links = targets.get(assetId)?.routes[0]?.links ?? []
+    const check = { ...allowedReport(device, { links, keys: row.keys }), gatewayId: job.gatewayId, instanceId }
+    checks.set(assetId, mayWrite ? check : notAllowed(job.gatewayId))
   }
   const digests = await writeReports(context, caller, { job, checks, targets })
   await writeReachability(context, owner, { checks, targets, current, written: digests })
   if (row.assignWorking && mayAssign(owner)) await assignCopies(context, owner, { worked, targets })
   await storeChecks(context, caller, { run, row, checks, job, digests })
+}
+
+type Report = Omit<MonitoredDevice, 'assetId' | 'uses'>
+
+/**
+ * Returns a report with the properties of the monitoring only. A report through another link than those of the target is left
+ * out, because the link decides which fields of the asset win.
+ */
+function allowedReport(
+  { assetLinkId, asset, values, ...rest }: Report,
+  { links, keys }: { links: readonly string[]; keys: readonly string[] },
+): Report {
+  const isOfLink = assetLinkId !== undefined && links.includes(assetLinkId)
+  const isSmall = (value: unknown) => Buffer.byteLength(JSON.stringify(value ?? null)) <= monitoringLimits.valueBytes
+  return {
+    ...rest,
+    ...(isOfLink ? { assetLinkId } : {}),
+    ...(isOfLink && asset !== undefined ? { asset } : {}),
+    ...(values === undefined
+      ? {}
+      : { values: values.filter(({ key, value }) => keys.includes(key) && isSmall(value)) }),
+  }
 }
 
 function notAllowed(gatewayId: string): Check {

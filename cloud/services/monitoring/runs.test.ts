@@ -119,7 +119,7 @@ describe('runs of monitorings', () => {
     )
   })
 
-  test('a run that is due while another one is active is skipped, and a canceled run keeps its results', async () => {
+  test('a second run is refused while one is active, and a canceled run keeps its results', async () => {
     const plant = await monitoredPlant(hub, admin, { devices: 2 })
     const id = await createMonitoring(admin, { targets: { assetIds: plant.assetIds } })
     await assert.rejects(admin.monitoring.runMonitoring({ params: { id } }), code('conflict'))
@@ -183,5 +183,71 @@ describe('runs of monitorings', () => {
     const ended = await endOfRun(first, id)
     assert.deepEqual(ended.latestRun?.counts, { targets: 1, reached: 1, failed: 0, unknown: 0, changed: 0 })
     assert.equal(ended.latestRun?.jobIds.length, 2)
+  })
+
+  test('a scheduled run is skipped and counted while another one is active', async () => {
+    const plant = await monitoredPlant(hub, admin, { devices: 1 })
+    const schedule = { cron: '* * * * *' }
+    const id = await createMonitoring(admin, { targets: { assetIds: plant.assetIds }, schedule })
+    await admin.monitoring.runMonitoring({ params: { id } })
+    await hub.context.tasks.runDue(hub.tenant.tenantId, { at: new Date(Date.now() + 120_000) })
+    const { data } = await admin.monitoring.readMonitoring({ params: { id } })
+    assert.deepEqual([data.runs, data.schedule?.missedRuns], [1, 1])
+    await checkDevices(plant.gateway, () => ({ state: 'reached', assetLinkId: plant.linkId }))
+    await endOfRun(plant, id)
+    await admin.monitoring.deleteMonitoring({ params: { id } })
+  })
+
+  test('a report through a link that has not found the asset, and values of other properties, are left out', async () => {
+    const plant = await monitoredPlant(hub, admin, { devices: 1, first: 700 })
+    const [assetId = ''] = plant.assetIds
+    const id = await createMonitoring(admin, { targets: { assetIds: [assetId] }, keys: ['uptime'] })
+    await runOnce(plant, id, () => ({
+      state: 'reached',
+      assetLinkId: 'millwright.links.snmp',
+      asset: { ...reportedDevice(700, '9.9'), name: 'Forged' },
+      values: [
+        { key: 'other', value: 1 },
+        { key: 'uptime', value: 'x'.repeat(10_000) },
+      ],
+    }))
+    await hub.settle()
+    const [result] = (await admin.monitoring.listMonitoringResults({ params: { id }, query: {} })).data
+    assert.deepEqual([result?.state, result?.values, result?.assetLinkId], ['reached', [], undefined])
+    assert.equal((await assetOf(assetId)).name, 'Device 700')
+  })
+
+  test('an asset that is no longer a target loses its result, and states older than 90 days are deleted', async () => {
+    const plant = await monitoredPlant(hub, admin, { devices: 2 })
+    const [kept = '', removed = ''] = plant.assetIds
+    const id = await createMonitoring(admin, { targets: { assetIds: plant.assetIds } })
+    await runOnce(plant, id, () => ({ state: 'reached', assetLinkId: plant.linkId }))
+    await admin.monitoring.updateMonitoring({ params: { id }, body: { data: { targets: { assetIds: [kept] } } } })
+    await runOnce(plant, id, () => ({ state: 'reached', assetLinkId: plant.linkId }))
+    const { data } = await admin.monitoring.listMonitoringResults({ params: { id }, query: {} })
+    assert.deepEqual(
+      data.map(({ assetId }) => assetId),
+      [kept],
+    )
+    const statesOf = async (assetId: string) =>
+      (await admin.monitoring.readAvailability({ params: { id: assetId }, query: { days: 90 } })).data
+    const { state, changes } = await statesOf(removed)
+    assert.deepEqual([state, changes.length], ['unknown', 1])
+    await hub.asOwner((owner) =>
+      owner.query(
+        `update asset_availability set from_at = from_at - interval '100 days', to_at = to_at - interval '100 days'
+         where asset_id = any($1::uuid[])`,
+        [plant.assetIds],
+      ),
+    )
+    await hub.context.tasks.runDue(hub.tenant.tenantId, { at: new Date(Date.now() + 2 * 3_600_000) })
+    const rows = await hub.asOwner((owner) =>
+      owner.query(`select asset_id from asset_availability where asset_id = any($1::uuid[])`, [plant.assetIds]),
+    )
+    assert.deepEqual(
+      rows.rows.map((row: { asset_id: string }) => row.asset_id),
+      [kept],
+    )
+    assert.equal((await statesOf(kept)).availablePercent, 100)
   })
 })
