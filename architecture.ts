@@ -207,6 +207,7 @@ export const testsMayAlsoImport: readonly string[] = [
   'cloud/services/remote-access',
   'cloud/services/hierarchy',
   'cloud/services/identity',
+  'cloud/services/monitoring',
   'cloud/services/updates',
   'cloud/services/workflows',
   'link-sdk',

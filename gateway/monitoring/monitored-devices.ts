@@ -170,7 +170,7 @@ export class MonitoredDevices implements Disposable {
     return { client, service }
   }
 
-  /** Returns the number of permits of each class of traffic that the links took for this job, and of refused permits. */
+  /** Returns the number of permits of each class of traffic of the links in this job, and of refused permits. */
   traffic(): { sent: Record<string, number>; refused: Record<string, number> } {
     const totals = this.#permits.map(({ traffic }) => traffic)
     return { sent: sumOf(totals.map(({ totals: sent }) => sent)), refused: sumOf(totals.map(({ refused }) => refused)) }
