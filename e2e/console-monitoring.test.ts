@@ -13,9 +13,9 @@ import {
   wide,
 } from './console.ts'
 import { type Caller, callerOf, type Platform, startPlatform, temporaryFolder, until } from './platform.ts'
-import { millwright } from './program.ts'
+import { millwright, type Program } from './program.ts'
 import { assertOverlayReachable, clickAsPerson } from './reachability.ts'
-import { discover, over } from './shop-floor.ts'
+import { discover, type Gateway, killed, newGateway, over, startGateway, startPlant } from './shop-floor.ts'
 
 const devices = 40
 /** The schedule of the test, which does not run during the test: 29 February. */
@@ -28,24 +28,17 @@ describe('monitoring in the console', () => {
   let consoleBrowser: ConsoleBrowser
   let caller: Caller
   let page: Page
-  let gatewayId = ''
+  let gateway: Gateway
+  let plant: Program
   let monitoringId = ''
   let unreachable: { assetId: string; assetName?: string }
 
   before(async () => {
-    const environment = {
-      MILLWRIGHT_LOCAL_GATEWAY: 'on',
-      MILLWRIGHT_GATEWAY_LINKS: 'plant',
-      MILLWRIGHT_GATEWAY_REGISTRY_PORT: '0',
-      MILLWRIGHT_GATEWAY_PROXY_PORT: '0',
-    }
-    ;[platform, { browser }] = await Promise.all([startPlatform({ home: folder.path, environment }), openBrowser()])
+    ;[platform, { browser }] = await Promise.all([startPlatform({ home: folder.path }), openBrowser()])
     caller = await callerOf(platform)
-    await until('the gateway is online', async () => {
-      const [gateway] = (await caller.onboarding.listGateways({})).data
-      gatewayId = gateway?.id ?? ''
-      return gateway?.state === 'online'
-    })
+    const id = await newGateway(caller, { home: folder.path, name: 'hall' })
+    gateway = await startGateway('hall', { home: folder.path, id })
+    plant = startPlant(gateway, { home: folder.path })
     await scan('0')
     consoleBrowser = consoleOf(platform, browser)
     ;({ page } = await consoleBrowser.open())
@@ -54,6 +47,8 @@ describe('monitoring in the console', () => {
 
   after(async () => {
     await browser?.close()
+    await plant?.[Symbol.asyncDispose]()
+    await gateway?.program[Symbol.asyncDispose]()
     await platform?.[Symbol.asyncDispose]()
     folder[Symbol.dispose]()
   })
@@ -61,7 +56,7 @@ describe('monitoring in the console', () => {
   /** Scans the plant. Its devices then behave as the options of the scan say, also when they are checked. */
   async function scan(silentPercent: string): Promise<void> {
     const options = { size: String(devices), silent_percent: silentPercent }
-    await over(caller, await discover(caller, gatewayId, options), 120_000)
+    await over(caller, await discover(caller, gateway.id, options), 120_000)
   }
 
   const button = (name: string) => page.getByRole('button', { name, exact: true }).first()
@@ -261,6 +256,22 @@ describe('monitoring in the console', () => {
     for (const name of ['Run now', 'Edit', 'Pause', 'Delete'])
       assert.equal(await viewerPage.getByRole('button', { name, exact: true }).count(), 0, name)
     await context.close()
+  })
+
+  test('shows a run that waits for its gateway, and cancels it', async () => {
+    await killed(gateway.program)
+    await openMonitoring()
+    await clickAsPerson(button('Run now'))
+    await button('Cancel run').waitFor()
+    await row('Runs', 'Running').waitFor()
+    await assertAxeClean(page, 'monitoring with a run')
+    await follow(page, '/monitoring')
+    await page.getByRole('row').filter({ hasText: 'Line 1' }).getByText('Running').waitFor()
+    await openMonitoring()
+    await clickAsPerson(button('Cancel run'))
+    await row('Runs', 'Canceled').waitFor()
+    await button('Run now').waitFor()
+    assert.equal((await monitoring()).latestRun?.state, 'canceled')
   })
 
   test('shows monitoring in German, also in a narrow window, and deletes a monitoring', async () => {

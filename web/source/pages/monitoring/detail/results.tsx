@@ -1,9 +1,12 @@
 import type { MonitoredValue, Monitoring, MonitoringResult } from '@millwright/api/monitoring.ts'
 import { iconMonitoring } from '@siemens/ix-icons/icons'
+import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { usePagedList } from '../../../app/api/paged-list.ts'
+import { useOperationQuery } from '../../../app/api/queries.ts'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
 import { useSearchState } from '../../../app/navigation/search-state.ts'
+import { usePermission } from '../../../app/session/app-context.tsx'
 import { Loading } from '../../../components/feedback/loading.tsx'
 import { ProblemMessage } from '../../../components/feedback/problem-message.tsx'
 import { ViewSwitch } from '../../../components/forms/view-switch.tsx'
@@ -38,6 +41,7 @@ export function Results({ monitoring }: { monitoring: Monitoring }) {
   const [search, setSearch] = useSearchState<'results'>()
   const part = partNames.find((each) => each === search.results) ?? 'all'
   const linkNames = useLinkNamesOfAll()
+  const credentialNames = useCredentialNames(monitoring)
   const pagedList = usePagedList(
     ['monitoring', 'listMonitoringResults'],
     { params: { id: monitoring.id }, query: parts[part] },
@@ -64,7 +68,7 @@ export function Results({ monitoring }: { monitoring: Monitoring }) {
       ) : (
         <DataTable
           label={text.results}
-          columns={columnsOf(text, linkNames, monitoring.keys.length > 0)}
+          columns={columnsOf(text, { linkNames, credentialNames, hasValues: monitoring.keys.length > 0 })}
           rows={pagedList.rows}
           idOf={({ assetId }) => assetId}
           onOpen={({ assetId }) => navigate({ to: `/assets/${assetId}` })}
@@ -84,9 +88,42 @@ export function Results({ monitoring }: { monitoring: Monitoring }) {
   )
 }
 
-type Text = (typeof detailMessages)['en']
+/** The maximum number of credentials of a monitoring set whose names are loaded. Other credentials show their id. */
+const namedCredentials = 100
 
-function columnsOf(text: Text, linkNames: ReadonlyMap<string, string>, hasValues: boolean): Column<MonitoringResult>[] {
+/**
+ * Returns the names of the credentials of the monitoring set, by id. Returns undefined if there is no set, or the user
+ * cannot read credentials.
+ */
+function useCredentialNames({ instancesTemplateId }: Monitoring): ReadonlyMap<string, string> | undefined {
+  const query = useOperationQuery()
+  const isShown = usePermission('glb_credential_read') && instancesTemplateId !== undefined
+  const params = { instancesTemplateId: instancesTemplateId ?? '' }
+  const input = { params, query: { limit: namedCredentials } }
+  const instances = useQuery({
+    ...query(['credentials', 'listTemplateInstances'], input, { live: ['credentials'] }),
+    enabled: isShown,
+  })
+  return isShown ? new Map(instances.data?.data.map(({ id, name }) => [id, name])) : undefined
+}
+
+type Text = (typeof detailMessages)['en']
+type ColumnContext = {
+  linkNames: ReadonlyMap<string, string>
+  credentialNames: ReadonlyMap<string, string> | undefined
+  hasValues: boolean
+}
+
+function columnsOf(text: Text, { linkNames, credentialNames, hasValues }: ColumnContext): Column<MonitoringResult>[] {
+  const credentials: Column<MonitoringResult> = {
+    id: 'credentials',
+    header: text.credentials,
+    width: 170,
+    cell: ({ instanceId }) =>
+      instanceId !== undefined && (
+        <Link to={`/credentials/${instanceId}`}>{credentialNames?.get(instanceId) ?? instanceId}</Link>
+      ),
+  }
   const values: Column<MonitoringResult> = {
     id: 'values',
     header: text.values,
@@ -122,6 +159,7 @@ function columnsOf(text: Text, linkNames: ReadonlyMap<string, string>, hasValues
       width: 150,
       cell: ({ assetLinkId }) => assetLinkId !== undefined && (linkNames.get(assetLinkId) ?? assetLinkId),
     },
+    ...(credentialNames === undefined ? [] : [credentials]),
   ]
 }
 
