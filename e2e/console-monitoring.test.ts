@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { users } from '@millwright/links/plant/device.ts'
 import type { Browser, Page } from 'playwright-core'
 import { openBrowser } from './browser.ts'
 import {
@@ -39,7 +40,7 @@ describe('monitoring in the console', () => {
     const id = await newGateway(caller, { home: folder.path, name: 'hall' })
     gateway = await startGateway('hall', { home: folder.path, id })
     plant = startPlant(gateway, { home: folder.path })
-    await scan('0')
+    await scan()
     consoleBrowser = consoleOf(platform, browser)
     ;({ page } = await consoleBrowser.open())
     await consoleBrowser.signIn(page)
@@ -54,9 +55,25 @@ describe('monitoring in the console', () => {
   })
 
   /** Scans the plant. Its devices then behave as the options of the scan say, also when they are checked. */
-  async function scan(silentPercent: string): Promise<void> {
-    const options = { size: String(devices), silent_percent: silentPercent }
-    await over(caller, await discover(caller, gateway.id, options), 120_000)
+  async function scan(options: Record<string, string> = {}): Promise<void> {
+    await over(caller, await discover(caller, gateway.id, { size: String(devices), ...options }), 120_000)
+  }
+
+  /** Creates a monitoring set with the credentials of the plant. */
+  async function createMonitoringSet(): Promise<void> {
+    const { data: links } = await caller.discovery.listAssetLinks({ params: { gatewayId: gateway.id } })
+    const assetId = links[0]?.assetId ?? assert.fail('the gateway has no link')
+    const { data: schema } = await caller.credentials.createSchemaFromLink({ body: { data: { assetId } } })
+    const values = { username: 'user', password: users.user }
+    const metadata = { ipRanges: ['10.0.0.0/8'] }
+    const { data: instance } = await caller.credentials.createInstance({
+      body: { data: { schemaId: schema.id, name: 'Plant user', values, metadata } },
+    })
+    const { data: set } = await caller.credentials.createInstancesTemplate({
+      body: { data: { name: 'Plant passwords' } },
+    })
+    const params = { instancesTemplateId: set.id, instanceId: instance.id }
+    await caller.credentials.mapInstance({ params })
   }
 
   const button = (name: string) => page.getByRole('button', { name, exact: true }).first()
@@ -113,7 +130,7 @@ describe('monitoring in the console', () => {
   })
 
   test('creates a monitoring with a schedule, a link, a monitoring set and a property', async () => {
-    await caller.credentials.createInstancesTemplate({ body: { data: { name: 'Plant passwords' } } })
+    await createMonitoringSet()
     await dialog().getByLabel('Name', { exact: false }).first().fill('Line 1')
     await dialog().getByLabel('Filter expression').fill("functional_object_type eq 'Device'")
     await clickAsPerson(dialog().getByRole('checkbox', { name: 'Plant' }))
@@ -151,7 +168,7 @@ describe('monitoring in the console', () => {
   })
 
   test('lists unreachable devices first, with the reason, and counts them in the list of monitorings', async () => {
-    await scan('30')
+    await scan({ silent_percent: '30' })
     await runNow()
     const query = { state: 'failed', limit: 100 } as const
     const { data } = await caller.monitoring.listMonitoringResults({ params: { id: monitoringId }, query })
@@ -185,6 +202,17 @@ describe('monitoring in the console', () => {
     await follow(page, `/assets/${unreachable.assetId}?at=${new Date().toISOString()}`)
     await page.getByRole('heading', { name: 'Nameplate' }).waitFor()
     assert.equal(await chart.count(), 0)
+  })
+
+  test('shows the credentials with which protected devices were read, and assigns them to the assets', async () => {
+    await scan({ protected_percent: '100' })
+    await openMonitoring()
+    await runNow()
+    await clickAsPerson(section('Last results').getByText(`Reachable ${devices}`, { exact: true }))
+    await row('Last results', 'Reachable').getByRole('link', { name: 'Plant user' }).waitFor()
+    await follow(page, `/assets/${unreachable.assetId}?tab=credentials`)
+    await page.getByRole('row').filter({ hasText: 'Plant user' }).getByText('Assigned').waitFor()
+    await scan({ silent_percent: '30' })
   })
 
   test('pauses and resumes the schedule', async () => {
@@ -232,7 +260,7 @@ describe('monitoring in the console', () => {
     assert.equal(asset.code, 0, asset.stderr)
     assert.match(
       asset.stdout,
-      /^unreachable since 20\S+Z\n[\d.]+ % available in the last 30 days\nUNREACHABLE FROM .*\n20\S+Z +now /,
+      /^unreachable since 20\S+Z\n[\d.]+ % available in the last 30 days\nUNREACHABLE FROM .*\n20\S+Z +20\S+Z +\d+\n20\S+Z +now /,
     )
     const filter = "name eq '[unknown]'"
     const once = await millwright(['monitor', 'create', 'Once', '--filter', filter], { home }).ended
