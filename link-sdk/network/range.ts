@@ -32,7 +32,7 @@ export const rangeFilters: readonly Parameter[] = [
 export const mostAddresses = 2 ** 20
 
 /** `ScanRange` contains the addresses that a scan visits. */
-type ScanRange = { size: number; addresses: () => Generator<string> }
+export type ScanRange = { size: number; ranges: readonly IpRange[]; addresses: () => Generator<string> }
 
 /**
  * Returns the addresses that the filters select: all of `ip_range` without those of `exclude`. If some targets have an
@@ -52,12 +52,9 @@ export function scanRangeOf(filters: readonly Filter[], targets: readonly Pick<T
   }
   const remaining = difference(selected, mergeRanges(rangesNamed('exclude', filters)))
   const named = targets.flatMap(({ address }) => numberOfAddress(String(address.ip_address ?? '')) ?? [])
-  if (named.length === 0) return { size: sizeOf(remaining), addresses: () => addressesIn(remaining) }
   const chosen = [...new Set(named)].filter((address) => isInRanges(remaining, address))
-  return {
-    size: chosen.length,
-    addresses: () => addressesIn(chosen.map((address) => ({ from: address, to: address }))),
-  }
+  const ranges = named.length === 0 ? remaining : chosen.map((address) => ({ from: address, to: address }))
+  return { size: sizeOf(ranges), ranges, addresses: () => addressesIn(ranges) }
 }
 
 /** With another operator, the filter would select other addresses than those that are scanned. */

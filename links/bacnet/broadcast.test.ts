@@ -81,6 +81,14 @@ describe('a broadcast', () => {
     assert.equal(segment.first.requests.length, received)
   })
 
+  test('is not sent to a network whose addresses of the range are all excluded', async () => {
+    await using segment = await startSegment()
+    const permits = unlimitedPermits()
+    const options = { ports: String(segment.port), broadcast: true }
+    assert.deepEqual(await resultsOf({ range: '127.0.64.0/24', exclude: '127.0.0.0/8', options, permits }), [])
+    assert.deepEqual(permits.taken, [])
+  })
+
   test('is an error with the reason when another program uses the port alone', async () => {
     const other = createSocket('udp4').bind(0, '0.0.0.0')
     await once(other, 'listening')

@@ -3,7 +3,7 @@ import type { DiscoverCall, DiscoveryResult } from '@millwright/link-sdk/define-
 import { LinkError } from '@millwright/link-sdk/link-error.ts'
 import type { Neighbours } from '@millwright/link-sdk/network/neighbours.ts'
 import { PermitRefusedError } from '@millwright/link-sdk/network/permits.ts'
-import { rangesNamed, scanRangeOf } from '@millwright/link-sdk/network/range.ts'
+import { type ScanRange, scanRangeOf } from '@millwright/link-sdk/network/range.ts'
 import { sweep } from '@millwright/link-sdk/network/sweep.ts'
 import { assetOf } from './asset.ts'
 import { Answers, broadcastWhoIs, ownNetworks, whoIsThroughBbmd } from './broadcast.ts'
@@ -18,7 +18,9 @@ export async function* discover(call: DiscoverCall, neighbours: Neighbours): Asy
   const options = scanOptionsOf(call.options)
   const range = scanRangeOf(call.filters, call.targets)
   const isRange = !call.targets.some(({ address }) => Object.keys(address).length > 0)
-  const { visitsAt, problem } = isRange ? await broadcastVisits(call, options) : { visitsAt: singleVisits(options) }
+  const { visitsAt, problem } = isRange
+    ? await broadcastVisits(range, { call, options })
+    : { visitsAt: singleVisits(options) }
   if (problem !== undefined) yield { error: problem, address: {} }
   yield* sweep(range.addresses(), {
     parallel: options.parallel,
@@ -42,16 +44,15 @@ function singleVisits({ ports }: ScanOptions): VisitsAt {
  * Sends the broadcasts that the options select. Returns a function with the visits of an address: the devices that answered,
  * or a request to the address if no broadcast reached it. `problem` is set if answers were left out.
  */
-async function broadcastVisits(call: DiscoverCall, options: ScanOptions): Promise<BroadcastVisits> {
-  const { filters, permits, signal } = call
+async function broadcastVisits(
+  { ranges }: ScanRange,
+  { call, options }: Pick<Scan, 'call' | 'options'>,
+): Promise<BroadcastVisits> {
+  const { permits, signal } = call
   const { bbmd, withBroadcast, localAddress } = options
   const single = singleVisits(options)
   if (!withBroadcast && bbmd === undefined) return { visitsAt: single }
-  const [ranges, excluded] = [rangesNamed('ip_range', filters), rangesNamed('exclude', filters)]
-  const isIncluded = (address: string) => {
-    const number = numberOfAddress(address) ?? -1
-    return isInRanges(ranges, number) && !isInRanges(excluded, number)
-  }
+  const isIncluded = (address: string) => isInRanges(ranges, numberOfAddress(address) ?? -1)
   const context = { options, isIncluded, permits, signal }
   const answers = new Answers(context)
   const networks = withBroadcast ? ownNetworks(ranges, localAddress) : []

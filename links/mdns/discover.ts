@@ -1,11 +1,11 @@
-import { numberOfAddress } from '@millwright/api/ip-range.ts'
+import { type IpRange, isInRanges, numberOfAddress } from '@millwright/api/ip-range.ts'
 import type { DiscoverCall, DiscoveryResult } from '@millwright/link-sdk/define-link.ts'
 import { LinkError } from '@millwright/link-sdk/link-error.ts'
 import { deviceAsset, isIdentified } from '@millwright/link-sdk/network/device-asset.ts'
 import { type Segment, segmentOf, segments } from '@millwright/link-sdk/network/local-network.ts'
 import type { Neighbours } from '@millwright/link-sdk/network/neighbours.ts'
 import { PermitRefusedError } from '@millwright/link-sdk/network/permits.ts'
-import { scanRangeOf } from '@millwright/link-sdk/network/range.ts'
+import { type ScanRange, scanRangeOf } from '@millwright/link-sdk/network/range.ts'
 import { sweep } from '@millwright/link-sdk/network/sweep.ts'
 import { factsOf } from './asset.ts'
 import { type Reading, readDevice } from './device.ts'
@@ -19,7 +19,7 @@ export async function* discover(call: DiscoverCall, neighbours: Neighbours): Asy
   const range = scanRangeOf(call.filters, call.targets)
   const isRange = !call.targets.some(({ address }) => Object.keys(address).length > 0)
   const finder = new ResponderFinder(options)
-  if (isRange && options.usesMulticast) yield* finder.find(range.addresses(), call)
+  if (isRange && options.usesMulticast) yield* finder.find(range, call)
   yield* sweep(range.addresses(), {
     parallel: options.parallel,
     signal: call.signal,
@@ -47,11 +47,12 @@ class ResponderFinder {
   }
 
   /** Sends the queries. Yields an error for a segment whose devices are then queried individually. */
-  async *find(addresses: Iterable<string>, { permits, signal }: DiscoverCall): AsyncGenerator<DiscoveryResult> {
+  async *find({ ranges }: ScanRange, { permits, signal }: DiscoverCall): AsyncGenerator<DiscoveryResult> {
     const { ports, timeoutMs } = this.#options
-    for (const { segment, selected } of this.#segmentsOf(addresses)) {
+    for (const segment of this.#segmentsOf(ranges)) {
       try {
-        const accepts = (address: string) => selected.has(numberOfAddress(address) ?? 0)
+        const accepts = (address: string) =>
+          isInRanges(ranges, numberOfAddress(address) ?? 0) && segmentOf(address, [segment]) !== undefined
         const found = ports.map((port) =>
           findResponders({ localAddress: segment.address, port, timeoutMs, permits, signal, accepts }),
         )
@@ -76,19 +77,13 @@ class ResponderFinder {
     return this.#responders.has(address)
   }
 
-  /** Returns the segments of this machine with the addresses of the range that belong to them. */
-  #segmentsOf(addresses: Iterable<string>): { segment: Segment; selected: Set<number> }[] {
+  /** Returns the segments of this machine that contain addresses of the ranges. */
+  #segmentsOf(ranges: readonly IpRange[]): Segment[] {
     const { localAddress } = this.#options
     const own = segments().filter(({ address }) => localAddress === undefined || address === localAddress)
-    const selected = new Map<Segment, Set<number>>()
-    for (const address of addresses) {
-      const segment = segmentOf(address, own)
-      if (segment === undefined) continue
-      const numbers = selected.get(segment) ?? new Set()
-      numbers.add(numberOfAddress(address) ?? 0)
-      selected.set(segment, numbers)
-    }
-    return [...selected].map(([segment, numbers]) => ({ segment, selected: numbers }))
+    return own
+      .filter((one) => segmentOf(one.address, own) === one)
+      .filter(({ first, last }) => ranges.some(({ from, to }) => from <= last && to >= first))
   }
 }
 

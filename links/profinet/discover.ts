@@ -1,11 +1,11 @@
-import { type IpRange, isInRanges, mergeRanges, numberOfAddress } from '@millwright/api/ip-range.ts'
+import { type IpRange, isInRanges, numberOfAddress } from '@millwright/api/ip-range.ts'
 import type { Address, DiscoverCall, DiscoveryResult } from '@millwright/link-sdk/define-link.ts'
 import { LinkError } from '@millwright/link-sdk/link-error.ts'
 import { KnownDevices } from '@millwright/link-sdk/network/known-devices.ts'
 import type { Segment } from '@millwright/link-sdk/network/local-network.ts'
 import type { Neighbours } from '@millwright/link-sdk/network/neighbours.ts'
 import { PermitRefusedError } from '@millwright/link-sdk/network/permits.ts'
-import { isExcluded, rangesNamed, scanRangeOf } from '@millwright/link-sdk/network/range.ts'
+import { scanRangeOf } from '@millwright/link-sdk/network/range.ts'
 import { sweep } from '@millwright/link-sdk/network/sweep.ts'
 import { type Connection, isStation, neighbourAsset, neighbourMac, stationAsset } from './asset.ts'
 import { isStationName, type Station } from './dcp.ts'
@@ -26,8 +26,7 @@ export type Surroundings = { ethernet: Ethernet; segments: () => Segment[]; neig
  */
 export async function* discover(call: DiscoverCall, surroundings: Surroundings): AsyncGenerator<DiscoveryResult> {
   const options = scanOptionsOf(call.options)
-  scanRangeOf(call.filters)
-  const ranges = mergeRanges(rangesNamed('ip_range', call.filters))
+  const { ranges } = scanRangeOf(call.filters)
   const names = interfacesOf(ranges, { options, segments: surroundings.segments() })
   if (names.length === 0) {
     if (!ranges.every(isLoopback)) yield noInterface(surroundings.segments())
@@ -84,6 +83,7 @@ type Scan = {
   call: DiscoverCall
   options: ScanOptions
   surroundings: Surroundings
+  /** The addresses of the range without the excluded ones. */
   ranges: readonly IpRange[]
   /** An object that stands for the scan of a range. It is absent if the call names the devices. */
   scanned: object | undefined
@@ -275,8 +275,7 @@ function tooMany(interfaceName: string): LinkError {
 /** Leaves out devices with an IP address that the range does not contain, and devices that the call does not name. */
 function isSelected(address: Address, { call, ranges }: Scan): boolean {
   const { ip_address: ip, mac_address: mac } = address
-  const isInRange =
-    typeof ip !== 'string' || (isInRanges(ranges, numberOfAddress(ip) ?? 0) && !isExcluded(ip, call.filters))
+  const isInRange = typeof ip !== 'string' || isInRanges(ranges, numberOfAddress(ip) ?? 0)
   const named = call.targets.filter(namesDevice)
   const isNamed = named.some((target) => target.address.mac_address === mac || target.address.ip_address === ip)
   return isInRange && (named.length === 0 || isNamed)

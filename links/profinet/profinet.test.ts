@@ -224,6 +224,13 @@ describe('a PROFINET scan', () => {
     assert.equal(opened.at(-1), 'eth7')
   })
 
+  test('sends nothing to a segment whose addresses of the range are all excluded', async () => {
+    const ethernet = memoryEthernet({ [plcMac]: plc })
+    assert.deepEqual(await scan({ ethernet, exclude: '10.0.0.0/24' }), [])
+    assert.deepEqual(errorsIn(await scan({ ethernet, range: '10.0.0.0/23', exclude: '10.0.0.0/24' })).length, 1)
+    assert.equal(ethernet.sent.length, 0)
+  })
+
   test('reports a range behind a router as an error, and finds nothing in the loopback network', async () => {
     const ethernet = memoryEthernet({ [plcMac]: plc })
     const [error] = errorsIn(await scan({ ethernet, range: '192.0.2.0/24' }))

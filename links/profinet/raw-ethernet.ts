@@ -177,6 +177,8 @@ class PacketSocket implements EthernetSocket {
   }
 
   send(frame: Buffer): void {
+    // The number of a closed descriptor can belong to another file of this process.
+    if (!this.#isOpen) throw new LinkError('UNAVAILABLE', `The socket of "${this.#interfaceName}" is closed.`)
     this.#check(this.#library.send(this.#descriptor, frame, frame.length, 0))
   }
 
