@@ -71,6 +71,7 @@ const crossing = [
   'cloud/services/exports/content.test.ts',
   'cloud/services/gatekeeper/waiting.test.ts',
   'cloud/services/identity/sign-in/sign-in.test.ts',
+  'cloud/services/monitoring/runs.test.ts',
 ]
 
 /**

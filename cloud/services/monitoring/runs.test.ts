@@ -25,6 +25,11 @@ describe('runs of monitorings', () => {
   })
   after(() => hub[Symbol.asyncDispose]())
 
+  /** Runs the tasks of all processes that are due after some time. */
+  const runDueIn = async (ms: number) => {
+    const at = new Date(Date.now() + ms)
+    for (const { context } of hub.clouds) await context.tasks.runDue(hub.tenant.tenantId, { at })
+  }
   const assetOf = async (id: string) => (await admin.inventory.readAsset({ params: { id }, query: {} })).data
   const stateOf = async (id: string) =>
     (await assetOf(id)).reachability_state as { state_value: string; state_timestamp: string }
@@ -190,9 +195,10 @@ describe('runs of monitorings', () => {
     const schedule = { cron: '* * * * *' }
     const id = await createMonitoring(admin, { targets: { assetIds: plant.assetIds }, schedule })
     await admin.monitoring.runMonitoring({ params: { id } })
-    await hub.context.tasks.runDue(hub.tenant.tenantId, { at: new Date(Date.now() + 120_000) })
+    await runDueIn(120_000)
     const { data } = await admin.monitoring.readMonitoring({ params: { id } })
-    assert.deepEqual([data.runs, data.schedule?.missedRuns], [1, 1])
+    assert.equal(data.runs, 1)
+    assert.ok((data.schedule?.missedRuns ?? 0) >= 1)
     await checkDevices(plant.gateway, () => ({ state: 'reached', assetLinkId: plant.linkId }))
     await endOfRun(plant, id)
     await admin.monitoring.deleteMonitoring({ params: { id } })
@@ -240,7 +246,7 @@ describe('runs of monitorings', () => {
         [plant.assetIds],
       ),
     )
-    await hub.context.tasks.runDue(hub.tenant.tenantId, { at: new Date(Date.now() + 2 * 3_600_000) })
+    await runDueIn(2 * 3_600_000)
     const rows = await hub.asOwner((owner) =>
       owner.query(`select asset_id from asset_availability where asset_id = any($1::uuid[])`, [plant.assetIds]),
     )
