@@ -33,11 +33,13 @@ export function factsOf({ identity, details }: Pick<Host, 'identity' | 'details'
 }
 
 /**
- * Returns the asset of the module in a slot. A module without a serial number is identified by the MAC address of the device
- * and its slot. Returns undefined if nothing identifies the module.
+ * Returns the asset of the module in a slot. A module without a serial number is identified by its slot and the MAC address
+ * that the network reports for the device. A MAC address that only the device reports is not used, because a device could
+ * report modules of another device with it. Returns undefined if nothing identifies the module.
  */
-export function moduleAsset({ slot, identity }: Module, host: Host, device: DeviceFacts): Asset | undefined {
+export function moduleAsset({ slot, identity }: Module, host: Host, place: Place): Asset | undefined {
   const facts = productOf(identity)
+  const device = factsOf(host, place)
   const parent = deviceAsset(device).asset_identifiers
   const relation = {
     predicate: 'is_module_of',
@@ -49,10 +51,10 @@ export function moduleAsset({ slot, identity }: Module, host: Host, device: Devi
     asset_relations: isModuleOf({ slot, identity }, host) && isIdentified(device) ? [relation] : [],
   }
   if (isIdentified(facts)) return deviceAsset({ ...facts, more })
-  if (device.macAddress === undefined) return undefined
+  if (place.macAddress === undefined) return undefined
   const identifier = {
     asset_identifier_type: 'ParentRelativeIdentifier',
-    parent_identifier: macIdentifier(device.macAddress),
+    parent_identifier: macIdentifier(place.macAddress),
     slot,
     subslot: 0,
   }

@@ -61,12 +61,13 @@ type Place = { address: string; port: number; macAddress: string | undefined }
 
 function* resultsOf(host: Host, place: Place): Generator<DiscoveryResult> {
   const { identity, modules, problem } = host
-  const facts = factsOf(host, { ipAddress: place.address, macAddress: place.macAddress })
+  const network = { ipAddress: place.address, macAddress: place.macAddress }
+  const facts = factsOf(host, network)
   const address = { ip_address: place.address, port: place.port }
   if (isIdentified(facts)) yield { asset: deviceAsset(facts), address }
   else yield { error: unidentified(identity, place), address }
   for (const module of modules) {
-    const asset = moduleAsset(module, host, facts)
+    const asset = moduleAsset(module, host, network)
     const moduleAddress = { ...address, slot: module.slot }
     if (asset === undefined) yield { error: unidentified(module.identity, place, module.slot), address: moduleAddress }
     else yield { asset, address: moduleAddress }

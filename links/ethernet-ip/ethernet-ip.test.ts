@@ -212,6 +212,12 @@ describe('the modules of a backplane', () => {
     ])
     const { errors } = await scanDevice(device, { options: { slots: '2' }, isRouted: true })
     assert.match(errors[0]?.message ?? '', /^Slot 2 of 127.0.60.1 port .* has no identifier/)
+    // The device reports a MAC address, which can be that of another device.
+    const reporting = await scanDevice(
+      { ...complete, slots: device.slots },
+      { options: { slots: '2' }, isRouted: true },
+    )
+    assert.match(reporting.errors[0]?.message ?? '', /^Slot 2 of 127.0.60.1 port .* has no identifier/)
   })
 
   test('are not reported for a device that ignores slots or has no backplane', async () => {

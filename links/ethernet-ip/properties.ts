@@ -34,11 +34,11 @@ export async function properties(call: PropertiesCall, neighbours: Neighbours): 
   )
   if (host === undefined)
     throw new LinkError('UNAVAILABLE', `${address} does not answer to EtherNet/IP at port ${port}.`)
-  const facts = factsOf(host, { ipAddress: address, macAddress: await neighbours.macAddressOf(address) })
+  const network = { ipAddress: address, macAddress: await neighbours.macAddressOf(address) }
   if (slot === undefined || host.slot === slot)
-    return { ...valuesOf(deviceAsset(facts)), ethernet_ip: valuesOf(deviceDetails(host)) }
+    return { ...valuesOf(deviceAsset(factsOf(host, network))), ethernet_ip: valuesOf(deviceDetails(host)) }
   const module = host.modules.find((one) => one.slot === slot)
-  const asset = module === undefined ? undefined : moduleAsset(module, host, facts)
+  const asset = module === undefined ? undefined : moduleAsset(module, host, network)
   if (module === undefined || asset === undefined)
     throw host.problem ?? new LinkError('UNAVAILABLE', `The module in slot ${slot} of ${address} does not answer.`)
   // Only a scan of all slots decides of which device it is a module.
