@@ -198,6 +198,23 @@ describe('a BBMD', () => {
     return Buffer.concat([header, content])
   }
 
+  test('cannot change the name, the vendor or the instance of another device', async () => {
+    await using real = await startSimulator(controller, { host: '127.0.67.4' })
+    const silent = createSocket('udp4').bind(real.port, '127.0.67.5')
+    await once(silent, 'listening')
+    using hostile = await startHostile(
+      ['127.0.67.4', '127.0.67.5'].map((address) => forwardedIAm({ address, port: real.port })),
+    )
+    const options = { ports: String(real.port), bbmd: hostile.place, timeout_ms: 200 }
+    const results = await resultsOf({ range: '127.0.67.0/24', options })
+    silent.close()
+    assert.deepEqual(namesIn(results), ['AHU 3'], 'the device is read with its own instance')
+    assert.deepEqual(
+      errorsIn(results).map(({ message }) => /127\.0\.67\.5 port \d+ does not answer/.test(message)),
+      [true],
+    )
+  })
+
   test('cannot send the link to other ports or excluded addresses, or to any number of stations', async () => {
     const received: string[] = []
     const victim = async (host: string) => {

@@ -34,12 +34,41 @@ export async function readHost(
   const readings: Reading[] = []
   let { problem } = found
   try {
-    for (const device of found.devices) readings.push(await readFoundDevice(channel, device))
+    for (const device of found.devices) {
+      const reading = await readFoundDevice(channel, device)
+      const confirmed = answers === undefined ? reading : await confirmedReading(channel, reading, scan)
+      if (confirmed !== undefined) readings.push(confirmed)
+      else problem ??= reading.problem
+    }
   } catch (error) {
     if (error !== limited.expired || readings.length === 0) throw error
     problem = limited.expired
   }
   return readings.length === 0 && problem === undefined ? undefined : { readings, problem }
+}
+
+/**
+ * Returns the reading of a device that answered to a broadcast. Every program in the network can send I-Am with the address of
+ * another device, so only what the device answered to requests is used. If it has no object with the announced instance, it is
+ * read with its own instance. Returns undefined if it does not answer.
+ */
+async function confirmedReading(channel: Channel, reading: Reading, { instances }: Scan): Promise<Reading | undefined> {
+  const { iAm: _, ...answered } = reading
+  if (answered.problem === undefined) return answered
+  if (answered.station !== undefined || answered.problem.fault !== 'rejected') return undefined
+  const instance = await readInstance(channel).catch(ignoreFault)
+  if (instance === undefined || instance === answered.instance || !isRequested(instance, instances)) return undefined
+  const own = await readFoundDevice(channel, { instance })
+  return own.problem === undefined ? own : undefined
+}
+
+/** The error of the first request is reported. */
+function ignoreFault(error: unknown): undefined {
+  if (!(error instanceof BacnetError)) throw error
+}
+
+function isRequested(instance: number, { low, high }: InstanceRange): boolean {
+  return instance >= low && instance <= high
 }
 
 /** Reads one device whose instance is known. */
@@ -86,7 +115,7 @@ async function findDevices({ channel, start }: LimitedChannel, scan: Scan): Prom
   const behind = withRouters ? await channel.whoIsBehind(instances, collectMs).catch(asRefusal) : []
   const devices = [own, ...(behind instanceof LinkError ? [] : behind)]
   return {
-    devices: devices.filter(({ instance }) => instance >= instances.low && instance <= instances.high),
+    devices: devices.filter(({ instance }) => isRequested(instance, instances)),
     problem: behind instanceof LinkError ? behind : undefined,
   }
 }
