@@ -85,11 +85,15 @@ export async function identify(options: IdentifyOptions, { ethernet, permits, si
   return collected.answers()
 }
 
-/** `AnswerCollection` stores the first correct answer of each station. */
+/**
+ * `AnswerCollection` stores the first correct answer of each station. Every device of the segment can answer with the MAC
+ * address of another one. So a MAC address with answers for different devices is a fault, and none of the answers is used.
+ */
 class AnswerCollection {
   readonly #expected: { destination: string; xid: number }
   readonly #stations = new Map<string, Station>()
   readonly #faults = new Map<string, DcpError>()
+  readonly #conflicts = new Map<string, DcpError>()
   #isCut = false
 
   constructor(destination: string, xid: number) {
@@ -101,7 +105,9 @@ class AnswerCollection {
     try {
       const station = decodeAnswer(frame, this.#expected)
       if (station === undefined) return undefined
-      if (!this.#stations.has(station.macAddress)) this.#store(station)
+      const first = this.#stations.get(station.macAddress)
+      if (first === undefined) this.#store(station)
+      else if (!isSameDevice(first, station)) this.#conflicts.set(station.macAddress, conflict(station))
       return station
     } catch (error) {
       if (!(error instanceof DcpError)) throw error
@@ -117,9 +123,23 @@ class AnswerCollection {
 
   answers(): Answers {
     const faults = [...this.#faults.values()].filter(({ macAddress }) => !this.#stations.has(macAddress))
+    const stations = [...this.#stations.values()].filter(({ macAddress }) => !this.#conflicts.has(macAddress))
     const ownMac = this.#expected.destination
-    return { ownMac, stations: [...this.#stations.values()], faults, isCut: this.#isCut }
+    return { ownMac, stations, faults: [...faults, ...this.#conflicts.values()], isCut: this.#isCut }
   }
+}
+
+/** Compares the facts that do not change while a device answers to several frames. */
+function isSameDevice(one: Station, other: Station): boolean {
+  const keys = ['name', 'type', 'vendorId', 'deviceId', 'ipAddress'] as const
+  return keys.every((key) => one[key] === other[key])
+}
+
+function conflict({ macAddress }: Station): DcpError {
+  return new DcpError(
+    macAddress,
+    'its answers name different devices. Scan again. If the error stays, search the segment for a device with the same MAC address',
+  )
 }
 
 /** `Cable` is an LLDP neighbour, and the MAC address of the network port at this end. */

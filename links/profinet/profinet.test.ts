@@ -374,6 +374,21 @@ describe('a hostile device', () => {
       )
   })
 
+  test('that answers with the MAC address of another device does not change the data of that device', async () => {
+    const mac = plcMac.replaceAll(':', '').toLowerCase()
+    const answerOf = (name: string) =>
+      `{to}${mac}8892feff0501{xid}0000000c020200060000${Buffer.from(name).toString('hex')}`
+    const forged = [`${answerOf('fake')}0000`]
+    const devices = { [otherMac]: { frames: forged }, [plcMac]: plc, [thirdMac]: { name: 'other' } }
+    const results = await scan({ devices })
+    assert.deepEqual(
+      assetsIn(results).map(({ name }) => name),
+      ['other'],
+    )
+    assert.match(errorsIn(results)[0]?.message ?? '', new RegExp(`${plcMac} .* its answers name different devices`))
+    assert.equal((await scan({ devices: { [plcMac]: plc }, options: { requests: 2 } })).length, 1)
+  })
+
   test('cannot answer for the gateway, for a group, or for another request', async () => {
     const frames = [
       `{to}${hex(linkMac)}8892feff0501{xid}00000006020200020000`,
