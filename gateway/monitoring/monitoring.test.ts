@@ -1,12 +1,17 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import type { NewMonitoring } from '@millwright/api/monitoring.ts'
+import { defaultBudget } from '@millwright/api/scan-budget.ts'
 import { type TestCaller, type TestHub, testHub } from '@millwright/cloud/platform/testing/hub.ts'
 import { startLink } from '@millwright/link-sdk/start-link.ts'
+import { modbusLink } from '@millwright/links/modbus/link.ts'
+import { type SimulatedDevice, startSimulator } from '@millwright/links/modbus/simulator.ts'
 import { link as plant } from '@millwright/links/plant/link.ts'
 import { type RunningGateway, startGateway } from '../gateway.ts'
+import { budgetFileName } from '../permits/budget-file.ts'
 import { settingsFor, temporaryFolder, until } from '../testing.ts'
 
 /** These tests monitor a simulated plant with a gateway that is enrolled at a real hub. */
@@ -189,5 +194,82 @@ describe('monitoring of a simulated plant', () => {
     assert.equal((await copies()).length, 1)
     const { data: deliveries } = await admin.audit.listEntries({ query: { action: 'credentials.deliver', limit: 100 } })
     assert.ok(!JSON.stringify(deliveries).includes(elsewhere))
+  })
+})
+
+describe('monitoring of Modbus devices', () => {
+  const identification = { 0: 'Example', 1: 'METER-1', 2: '1.0' }
+  const deviceOf = (revision: string): SimulatedDevice => ({
+    units: { '255': { objects: { ...identification, 2: revision } } },
+  })
+  const host = '127.0.44.1'
+  const neighbours = {
+    macAddressOf: (address: string) => Promise.resolve(address === host ? '02:00:00:00:44:01' : undefined),
+    ipAddressOf: () => Promise.resolve(undefined),
+  }
+
+  test('a device is reached, fails when it is switched off, and has its new firmware afterwards', async () => {
+    await using parts = new AsyncDisposableStack()
+    const hub = parts.use(await testHub({ arrangement: 'one process' }))
+    const [cloud] = hub.clouds
+    assert.ok(cloud)
+    cloud.setBaseUrl(`http://127.0.0.1:${await cloud.listen({ host: '127.0.0.1', port: 0 })}`)
+    const admin = await hub.as('administrator')
+    const { data } = await admin.onboarding.createGateway({ body: { data: { name: 'Meters' } } })
+    const settings = settingsFor(temporaryFolder())
+    const config = await admin.onboarding.createGatewayConfig({ params: { id: data.id } })
+    writeFileSync(settings.configFile, JSON.stringify(config))
+    // The simulator has an address of this machine.
+    const budget = { ...defaultBudget, localAddresses: true }
+    writeFileSync(join(settings.home, budgetFileName), JSON.stringify(budget))
+    const gateway = await startGateway(settings, { renewEveryMs: 200 })
+    parts.defer(() => gateway.stop())
+    const link = modbusLink(neighbours)
+    parts.use(await startLink(link, { registry: `127.0.0.1:${gateway.registryPort}`, logLevel: 'silent' }))
+    const params = { gatewayId: gateway.gatewayId }
+    await until(async () => (await admin.discovery.listAssetLinks({ params })).data.some(({ reachable }) => reachable))
+    let simulator = await startSimulator(deviceOf('1.0'), { host })
+    const { port } = simulator
+    const { jobId } = await admin.discovery.createDiscovery({
+      params,
+      body: {
+        data: {
+          assetLinkId: link.manifest.id,
+          discoveryFilters: [{ key: 'ip_range', value: host }],
+          discoveryOptions: [{ key: 'ports', value: String(port) }],
+        },
+      },
+    })
+    await until(async () => (await admin.discovery.getDiscovery({ params: { jobId } })).data.state === 'finished')
+    const targets = { filter: `functional_object_type eq 'Device'` }
+    const schedule = { cron: '0 0 1 1 *' }
+    const body = { data: { name: 'Meters', targets, keys: ['modbus'], schedule } }
+    const { id } = (await admin.monitoring.createMonitoring({ body })).data
+    const check = async () => {
+      await admin.monitoring.runMonitoring({ params: { id } })
+      await until(async () => {
+        const { latestRun } = (await admin.monitoring.readMonitoring({ params: { id } })).data
+        return latestRun?.endedTimestamp !== undefined
+      })
+      const results = await admin.monitoring.listMonitoringResults({ params: { id }, query: {} })
+      return results.data.map(({ state, firmwareVersion, changed }) => [state, firmwareVersion, changed])
+    }
+    assert.deepEqual(await check(), [['reached', '1.0', false]])
+    await simulator[Symbol.asyncDispose]()
+    assert.deepEqual(await check(), [['failed', '1.0', true]])
+    simulator = await startSimulator(deviceOf('1.1'), { host, port })
+    parts.use(simulator)
+    assert.deepEqual(await check(), [['reached', '1.1', true]])
+    const [asset] = (await admin.inventory.listAssets({ query: { filter: targets.filter } })).data
+    await until(async () => {
+      const { data: read } = await admin.inventory.readAsset({ params: { id: String(asset?.id) }, query: {} })
+      return JSON.stringify(read).includes('"version":"1.1"')
+    })
+    const job = (await admin.monitoring.readMonitoring({ params: { id } })).data.latestRun?.jobIds[0] ?? ''
+    await until(async () => {
+      const { status } = await admin.workflows.getJob({ params: { id: job }, query: {} })
+      const { sent = {} } = (status.context ?? {}) as { sent?: Record<string, number> }
+      return Object.keys(sent).some((name) => name.startsWith('modbus'))
+    })
   })
 })
