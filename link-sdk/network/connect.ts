@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net'
+import { LinkError } from '../link-error.ts'
 import { type Permit, type Permits, takePermit } from './permits.ts'
 import { startTimer } from './timer.ts'
 
@@ -93,6 +94,18 @@ export async function openConnection(options: ConnectionOptions): Promise<Socket
     return attempt
   }
   return undefined
+}
+
+/** Opens a connection as `openConnection` does. Throws errors of the operating system as a `LinkError`. */
+export async function connectToDevice(options: ConnectionOptions): Promise<Socket | undefined> {
+  try {
+    return await openConnection(options)
+  } catch (error) {
+    options.signal.throwIfAborted()
+    if (error instanceof LinkError) throw error
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new LinkError('UNAVAILABLE', `The connection could not be opened: ${reason}.`, { cause: error })
+  }
 }
 
 function endWith(socket: Socket, { permit, signal }: { permit: Permit; signal: AbortSignal }): void {

@@ -89,6 +89,13 @@ describe('a broadcast', () => {
     assert.deepEqual(permits.taken, [])
   })
 
+  test('is not sent for an invalid range', async () => {
+    const permits = unlimitedPermits()
+    const range = '127.0.64.0/24,224.0.0.1'
+    await assert.rejects(resultsOf({ range, options: { broadcast: true }, permits }), { code: 'INVALID_ARGUMENT' })
+    assert.deepEqual(permits.taken, [])
+  })
+
   test('is an error with the reason when another program uses the port alone', async () => {
     const other = createSocket('udp4').bind(0, '0.0.0.0')
     await once(other, 'listening')

@@ -1,5 +1,6 @@
 import { createSocket, type Socket } from 'node:dgram'
-import { PermitRefusedError, type Permits, takePermit } from '@millwright/link-sdk/network/permits.ts'
+import type { ContactOptions } from '@millwright/link-sdk/network/host-scan.ts'
+import { PermitRefusedError, takePermit } from '@millwright/link-sdk/network/permits.ts'
 import { startTimer } from '@millwright/link-sdk/network/timer.ts'
 import { BacnetError } from './bacnet-error.ts'
 import {
@@ -19,16 +20,6 @@ import {
   type Station,
   stationName,
 } from './codec.ts'
-
-export type ChannelOptions = {
-  address: string
-  port: number
-  /** The address of the network interface to send from. */
-  localAddress?: string | undefined
-  timeoutMs: number
-  permits: Permits
-  signal: AbortSignal
-}
 
 /**
  * `FoundDevice` is a device that was found, but not read. `station` is set for a device behind a router. `iAm` is absent for
@@ -65,7 +56,7 @@ type Pending = {
  * senders, and reports a closed port.
  */
 export class Channel implements Disposable {
-  readonly #options: ChannelOptions
+  readonly #options: ContactOptions
   readonly #socket: Socket
   readonly #connected: Promise<void>
   /** The devices that answered to Who-Is, by their station. The device at the address itself has the key ''. */
@@ -80,7 +71,7 @@ export class Channel implements Disposable {
   #failure: unknown
   #fail: (error: unknown) => void = () => undefined
 
-  constructor(options: ChannelOptions) {
+  constructor(options: ContactOptions) {
     this.#options = options
     this.#socket = createSocket('udp4')
     this.#connected = connect(this.#socket, options)
@@ -328,7 +319,7 @@ function isSame(one: Station | undefined, other: Station | undefined): boolean {
   return one.network === other.network && one.mac.equals(other.mac)
 }
 
-function connect(socket: Socket, { address, port, localAddress }: ChannelOptions): Promise<void> {
+function connect(socket: Socket, { address, port, localAddress }: ContactOptions): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const fail = (error: Error) => {
     const code = 'code' in error ? error.code : error.message

@@ -1,10 +1,9 @@
 import { isInRanges, numberOfAddress } from '@millwright/api/ip-range.ts'
 import type { DiscoverCall, DiscoveryResult } from '@millwright/link-sdk/define-link.ts'
 import { LinkError } from '@millwright/link-sdk/link-error.ts'
+import { type HostPlace, isRangeScan, scanHosts } from '@millwright/link-sdk/network/host-scan.ts'
 import type { Neighbours } from '@millwright/link-sdk/network/neighbours.ts'
-import { PermitRefusedError } from '@millwright/link-sdk/network/permits.ts'
 import { type ScanRange, scanRangeOf } from '@millwright/link-sdk/network/range.ts'
-import { sweep } from '@millwright/link-sdk/network/sweep.ts'
 import { assetOf } from './asset.ts'
 import { Answers, broadcastWhoIs, ownNetworks, whoIsThroughBbmd } from './broadcast.ts'
 import type { FoundDevice } from './channel.ts'
@@ -17,27 +16,29 @@ import { addressOf, knownDevices } from './properties.ts'
 export async function* discover(call: DiscoverCall, neighbours: Neighbours): AsyncGenerator<DiscoveryResult> {
   const options = scanOptionsOf(call.options)
   const range = scanRangeOf(call.filters, call.targets)
-  const isRange = !call.targets.some(({ address }) => Object.keys(address).length > 0)
-  const { visitsAt, problem } = isRange
+  const { visitsAt, problem } = isRangeScan(call)
     ? await broadcastVisits(range, { call, options })
     : { visitsAt: singleVisits(options) }
   if (problem !== undefined) yield { error: problem, address: {} }
-  yield* sweep(range.addresses(), {
-    parallel: options.parallel,
-    signal: call.signal,
-    work: (address, signal) =>
-      scanAddress(visitsAt(address), { call, options, neighbours, scanned: isRange ? range : undefined, signal }),
-    onDone: (completed) => call.progress((completed / range.size) * 100),
+  yield* scanHosts(call, {
+    range,
+    options,
+    neighbours,
+    knownDevices,
+    visitsAt,
+    readHost: (at, { devices }) => readHost(at, options, devices),
+    resultsOf,
   })
 }
 
-/** `Visit` is an address and port to read. `devices` contains the devices there that answered to a broadcast. */
-type Visit = { address: string; port: number; devices?: readonly FoundDevice[] }
+/** `Visit` is a port of an address to read. `devices` contains the devices there that answered to a broadcast. */
+type Visit = { port: number; devices?: readonly FoundDevice[] }
 type VisitsAt = (address: string) => Visit[]
 type BroadcastVisits = { visitsAt: VisitsAt; problem?: LinkError | undefined }
 
 function singleVisits({ ports }: ScanOptions): VisitsAt {
-  return (address) => ports.map((port) => ({ address, port }))
+  const visits = ports.map((port) => ({ port }))
+  return () => visits
 }
 
 /**
@@ -46,7 +47,7 @@ function singleVisits({ ports }: ScanOptions): VisitsAt {
  */
 async function broadcastVisits(
   { ranges }: ScanRange,
-  { call, options }: Pick<Scan, 'call' | 'options'>,
+  { call, options }: { call: DiscoverCall; options: ScanOptions },
 ): Promise<BroadcastVisits> {
   const { permits, signal } = call
   const { bbmd, withBroadcast, localAddress } = options
@@ -62,48 +63,14 @@ async function broadcastVisits(
   ])
   const reached = networks.map(({ first, last }) => ({ from: first, to: last }))
   const visitsAt: VisitsAt = (address) => {
-    const found = answers.at(address).map(({ port, devices }) => ({ address, port, devices }))
+    const found = answers.at(address)
     const isReached = bbmd !== undefined || isInRanges(reached, numberOfAddress(address) ?? -1)
     return found.length > 0 || isReached ? found : single(address)
   }
   return { visitsAt, problem: answers.problem }
 }
 
-type Scan = {
-  call: DiscoverCall
-  options: ScanOptions
-  neighbours: Neighbours
-  /** An object that stands for the scan of a range. It is absent if the call names the devices. */
-  scanned: object | undefined
-  signal: AbortSignal
-}
-
-async function* scanAddress(visits: readonly Visit[], scan: Scan): AsyncGenerator<DiscoveryResult> {
-  const { options, neighbours, signal } = scan
-  const { timeoutMs, localAddress } = options
-  for (const { address, port, devices } of visits) {
-    try {
-      const at = { address, port, localAddress, timeoutMs, permits: scan.call.permits, signal }
-      const host = await readHost(at, options, devices)
-      if (host === undefined) continue
-      const macAddress = await neighbours.macAddressOf(address)
-      for (const result of resultsOf(host, { address, port, macAddress })) {
-        if ('asset' in result && result.address !== undefined)
-          knownDevices.add(result.asset, result.address, { scan: scan.scanned, macAddress })
-        yield result
-      }
-    } catch (error) {
-      signal.throwIfAborted()
-      if (error instanceof PermitRefusedError && error.reason === 'excluded') return
-      if (!(error instanceof LinkError) || error instanceof PermitRefusedError) throw error
-      yield { error, address: { ip_address: address, port } }
-    }
-  }
-}
-
-type Place = { address: string; port: number; macAddress: string | undefined }
-
-function* resultsOf({ readings, problem }: Host, place: Place): Generator<DiscoveryResult> {
+function* resultsOf({ readings, problem }: Host, place: HostPlace): Generator<DiscoveryResult> {
   const { macAddress } = place
   for (const reading of readings) {
     const address = addressOf(reading, place)
@@ -115,7 +82,7 @@ function* resultsOf({ readings, problem }: Host, place: Place): Generator<Discov
   if (problem !== undefined) yield { error: problem, address: { ip_address: place.address, port: place.port } }
 }
 
-function unidentified({ instance, station, values }: Reading, { address, port }: Place): LinkError {
+function unidentified({ instance, station, values }: Reading, { address, port }: HostPlace): LinkError {
   const product = [values.vendorName, values.modelName].filter((text) => text !== undefined).join(' ')
   const place = station === undefined ? `${address} port ${port}` : `Network ${station.network} behind ${address}`
   return new LinkError(

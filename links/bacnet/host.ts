@@ -1,8 +1,9 @@
 import { LinkError } from '@millwright/link-sdk/link-error.ts'
+import type { ContactOptions } from '@millwright/link-sdk/network/host-scan.ts'
 import { PermitRefusedError } from '@millwright/link-sdk/network/permits.ts'
 import { timeLimit } from '@millwright/link-sdk/network/timer.ts'
 import { BacnetError } from './bacnet-error.ts'
-import { Channel, type ChannelOptions, type FoundDevice } from './channel.ts'
+import { Channel, type FoundDevice } from './channel.ts'
 import type { InstanceRange } from './codec.ts'
 import { type Reading, readDevice, readFoundDevice, readInstance } from './device.ts'
 import type { ScanOptions } from './options.ts'
@@ -23,7 +24,7 @@ type Scan = Pick<ScanOptions, 'instances' | 'withRouters' | 'collectMs' | 'devic
  * its devices are not in the range of instances.
  */
 export async function readHost(
-  at: ChannelOptions,
+  at: ContactOptions,
   scan: Scan,
   answers?: readonly FoundDevice[],
 ): Promise<Host | undefined> {
@@ -72,7 +73,7 @@ function isRequested(instance: number, { low, high }: InstanceRange): boolean {
 }
 
 /** Reads one device whose instance is known. */
-export async function readKnownDevice(at: ChannelOptions, device: FoundDevice, scan: Scan): Promise<Reading> {
+export async function readKnownDevice(at: ContactOptions, device: FoundDevice, scan: Scan): Promise<Reading> {
   using limited = openLimited(at, scan)
   limited.start()
   return await readDevice(limited.channel, device)
@@ -86,7 +87,7 @@ type LimitedChannel = Disposable & {
   start: () => void
 }
 
-function openLimited(at: ChannelOptions, { deviceSeconds }: Scan): LimitedChannel {
+function openLimited(at: ContactOptions, { deviceSeconds }: Scan): LimitedChannel {
   const expired = new LinkError(
     'OUT_OF_RANGE',
     `${at.address} port ${at.port} could not be read within ${deviceSeconds} seconds. Set the option device_seconds, limit the instances, or exclude the address.`,

@@ -8,11 +8,11 @@ import type {
 } from '@millwright/link-sdk/define-link.ts'
 import type { Asset } from '@millwright/link-sdk/device-identifiers.ts'
 import { LinkError } from '@millwright/link-sdk/link-error.ts'
+import type { ContactOptions } from '@millwright/link-sdk/network/host-scan.ts'
 import { KnownDevices } from '@millwright/link-sdk/network/known-devices.ts'
 import type { Neighbours } from '@millwright/link-sdk/network/neighbours.ts'
 import { assetOf } from './asset.ts'
 import { BacnetError } from './bacnet-error.ts'
-import type { ChannelOptions } from './channel.ts'
 import { highestInstance, highestNetwork, type IpPlace, type ReadTarget, usualPort } from './codec.ts'
 import type { Reading } from './device.ts'
 import { readHost, readKnownDevice } from './host.ts'
@@ -46,7 +46,7 @@ export async function properties(call: PropertiesCall, neighbours: Neighbours): 
 }
 
 /** Reads the device with the known instance. If the device at the address has another instance now, reads this device. */
-async function readAt({ target, address, port }: Place, at: ChannelOptions): Promise<Reading> {
+async function readAt({ target, address, port }: Place, at: ContactOptions): Promise<Reading> {
   if (target !== undefined) {
     try {
       return await readKnownDevice(at, target, readOptions)

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
-import { LinkError } from '@millwright/link-sdk/link-error.ts'
-import { openConnection, resetConnection } from '@millwright/link-sdk/network/connect.ts'
-import { type Permits, takePermit } from '@millwright/link-sdk/network/permits.ts'
+import { connectToDevice, resetConnection } from '@millwright/link-sdk/network/connect.ts'
+import type { ContactOptions } from '@millwright/link-sdk/network/host-scan.ts'
+import { takePermit } from '@millwright/link-sdk/network/permits.ts'
 import { startTimer } from '@millwright/link-sdk/network/timer.ts'
 import { EthernetIpError, refusalOf } from './ethernet-ip-error.ts'
 import {
@@ -28,28 +28,10 @@ const mostOtherFrames = 16
 /** The part of the time for an answer after which the device gives up to forward a message to a module. */
 const forwardingShare = 0.75
 
-export type ConnectionOptions = {
-  address: string
-  port: number
-  /** The address of the network interface to send from. */
-  localAddress?: string | undefined
-  timeoutMs: number
-  permits: Permits
-  signal: AbortSignal
-}
-
 /** Connects to a port. Returns undefined if it accepts no connection within the time limit. */
-export async function connectTo(options: ConnectionOptions): Promise<EthernetIpConnection | undefined> {
-  const { signal } = options
-  try {
-    const socket = await openConnection({ ...options, protocol: 'ethernet-ip', operation: 'Connect' })
-    return socket === undefined ? undefined : new EthernetIpConnection(socket, options)
-  } catch (error) {
-    signal.throwIfAborted()
-    if (error instanceof LinkError) throw error
-    const reason = error instanceof Error ? error.message : String(error)
-    throw new LinkError('UNAVAILABLE', `The connection could not be opened: ${reason}.`, { cause: error })
-  }
+export async function connectTo(options: ContactOptions): Promise<EthernetIpConnection | undefined> {
+  const socket = await connectToDevice({ ...options, protocol: 'ethernet-ip', operation: 'Connect' })
+  return socket === undefined ? undefined : new EthernetIpConnection(socket, options)
 }
 
 type Request = { command: number; content?: Buffer; operation: string }
@@ -61,7 +43,7 @@ type Pending = { command: number; context: Buffer; resolve: (frame: Frame) => vo
  */
 export class EthernetIpConnection implements Disposable {
   readonly #socket: Socket
-  readonly #options: ConnectionOptions
+  readonly #options: ContactOptions
   #received = Buffer.alloc(0)
   #requests = 0
   #otherFrames = 0
@@ -71,7 +53,7 @@ export class EthernetIpConnection implements Disposable {
   #isUnanswered = false
   #failure: unknown
 
-  constructor(socket: Socket, options: ConnectionOptions) {
+  constructor(socket: Socket, options: ContactOptions) {
     this.#socket = socket
     this.#options = options
     socket.on('data', (bytes) => this.#onData(bytes))

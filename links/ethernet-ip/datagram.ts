@@ -1,8 +1,8 @@
 import { createSocket, type Socket } from 'node:dgram'
 import { LinkError } from '@millwright/link-sdk/link-error.ts'
+import type { ContactOptions } from '@millwright/link-sdk/network/host-scan.ts'
 import { takePermit } from '@millwright/link-sdk/network/permits.ts'
 import { startTimer } from '@millwright/link-sdk/network/timer.ts'
-import type { ConnectionOptions } from './connection.ts'
 import { EthernetIpError } from './ethernet-ip-error.ts'
 import { commands, type ListedIdentity, listIdentityDatagram, parseFrame, parseListIdentity } from './message.ts'
 
@@ -16,7 +16,7 @@ const mostInvalidAnswers = 16
  * its port is closed. Throws an `EthernetIpError` if it sends only invalid answers. The socket is connected, so the
  * operating system discards datagrams of other senders, and reports a closed port.
  */
-export async function listIdentityByUdp(options: ConnectionOptions): Promise<ListedIdentity | undefined> {
+export async function listIdentityByUdp(options: ContactOptions): Promise<ListedIdentity | undefined> {
   const { address, timeoutMs, permits, signal } = options
   using socket = new IdentitySocket(options)
   for (let attempt = 0; attempt < attempts && !socket.isRefused; attempt += 1) {
@@ -34,13 +34,13 @@ class IdentitySocket implements Disposable {
   /** True when the operating system reported that the device does not accept datagrams. */
   isRefused = false
   fault: EthernetIpError | undefined
-  readonly #options: ConnectionOptions
+  readonly #options: ContactOptions
   readonly #socket: Socket
   readonly #answer = Promise.withResolvers<ListedIdentity | undefined>()
   readonly #connected: Promise<void>
   #invalidAnswers = 0
 
-  constructor(options: ConnectionOptions) {
+  constructor(options: ContactOptions) {
     this.#options = options
     this.#socket = createSocket('udp4')
     this.#connected = this.#connect()

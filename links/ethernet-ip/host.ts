@@ -1,6 +1,7 @@
 import { LinkError } from '@millwright/link-sdk/link-error.ts'
+import type { ContactOptions } from '@millwright/link-sdk/network/host-scan.ts'
 import { timeLimit } from '@millwright/link-sdk/network/timer.ts'
-import { type ConnectionOptions, connectTo } from './connection.ts'
+import { connectTo } from './connection.ts'
 import { listIdentityByUdp } from './datagram.ts'
 import { completed, type Details, isIncomplete, readDetails, readIdentity } from './device.ts'
 import { EthernetIpError } from './ethernet-ip-error.ts'
@@ -31,7 +32,7 @@ const enoughEqualSlots = 2
  * Reads the device at an IP address and port, and the modules in its slots. Returns undefined if the address is silent.
  * Throws an `EthernetIpError` if it answers, but not with an identity.
  */
-export async function readHost(at: ConnectionOptions, scan: Scan): Promise<Host | undefined> {
+export async function readHost(at: ContactOptions, scan: Scan): Promise<Host | undefined> {
   const tooSlow = new LinkError(
     'OUT_OF_RANGE',
     `${at.address} port ${at.port} could not be read within ${scan.deviceSeconds} seconds. Set the option device_seconds, limit slots, or exclude the address.`,
@@ -60,7 +61,7 @@ export async function readHost(at: ConnectionOptions, scan: Scan): Promise<Host 
 
 type ListResult = { identity?: ListedIdentity | undefined; fault?: EthernetIpError }
 
-async function listByUdp(at: ConnectionOptions): Promise<ListResult> {
+async function listByUdp(at: ContactOptions): Promise<ListResult> {
   try {
     return { identity: await listIdentityByUdp(at) }
   } catch (error) {
@@ -80,7 +81,7 @@ function withoutConnection(
   return undefined
 }
 
-function unreadSlots({ address, port }: ConnectionOptions, { slots }: Scan): LinkError | undefined {
+function unreadSlots({ address, port }: ContactOptions, { slots }: Scan): LinkError | undefined {
   if (slots.length === 0) return undefined
   const text = `${address} accepts no connection at TCP port ${port}, so the modules in its slots were not read.`
   return new LinkError('UNAVAILABLE', text)

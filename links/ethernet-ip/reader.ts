@@ -1,4 +1,5 @@
-import { type ConnectionOptions, connectTo, type EthernetIpConnection } from './connection.ts'
+import type { ContactOptions } from '@millwright/link-sdk/network/host-scan.ts'
+import { connectTo, type EthernetIpConnection } from './connection.ts'
 import { EthernetIpError } from './ethernet-ip-error.ts'
 import type { ObjectPath } from './message.ts'
 
@@ -10,11 +11,11 @@ const mostReconnections = 3
  * do not have. Then it opens another connection, and sends the request again.
  */
 export class ObjectReader implements Disposable {
-  readonly #options: ConnectionOptions
+  readonly #options: ContactOptions
   #connection: EthernetIpConnection
   #reconnections = 0
 
-  constructor(connection: EthernetIpConnection, options: ConnectionOptions) {
+  constructor(connection: EthernetIpConnection, options: ContactOptions) {
     this.#connection = connection
     this.#options = options
   }

@@ -1,19 +1,9 @@
 import { randomInt } from 'node:crypto'
 import { createSocket, type Socket } from 'node:dgram'
-import type { Permits } from '@millwright/link-sdk/network/permits.ts'
+import type { ContactOptions } from '@millwright/link-sdk/network/host-scan.ts'
 import { startTimer } from '@millwright/link-sdk/network/timer.ts'
 import { MdnsError } from './mdns-error.ts'
 import { type DnsQuery, type DnsRecord, encodeQuery, keyOf, parseAnswer, type RecordType } from './message.ts'
-
-export type ChannelOptions = {
-  address: string
-  port: number
-  /** The address of the network interface to send from. */
-  localAddress?: string | undefined
-  timeoutMs: number
-  permits: Permits
-  signal: AbortSignal
-}
 
 /** The operations of the table `sends`. */
 export const operations: Readonly<Record<RecordType, string>> = {
@@ -43,7 +33,7 @@ type Waiting = {
  * datagrams of other senders, and reports a closed port.
  */
 export class Channel implements Disposable {
-  readonly #options: ChannelOptions
+  readonly #options: ContactOptions
   readonly #socket: Socket
   readonly #connected: Promise<void>
   #waiting: Waiting | undefined
@@ -53,7 +43,7 @@ export class Channel implements Disposable {
   #receivedBytes = 0
   #isClosed = false
 
-  constructor(options: ChannelOptions) {
+  constructor(options: ContactOptions) {
     this.#options = options
     this.#socket = createSocket('udp4')
     this.#connected = this.#connect()

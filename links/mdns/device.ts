@@ -1,7 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 import { LinkError } from '@millwright/link-sdk/link-error.ts'
+import type { ContactOptions } from '@millwright/link-sdk/network/host-scan.ts'
 import { timeLimit } from '@millwright/link-sdk/network/timer.ts'
-import { Channel, type ChannelOptions } from './channel.ts'
+import { Channel } from './channel.ts'
 import { MdnsError } from './mdns-error.ts'
 import { type DnsQuery, type DnsRecord, keyOf, type Name, type RecordType } from './message.ts'
 import { compareTypes, deviceInfoType, usualTypes } from './service-types.ts'
@@ -54,7 +55,7 @@ type ReadOptions = {
  * `LinkError` if the device is faulty.
  */
 export async function readDevice(
-  at: ChannelOptions,
+  at: ContactOptions,
   { deviceSeconds, isResponder = false }: ReadOptions,
 ): Promise<Reading | undefined> {
   const tooSlow = new LinkError(

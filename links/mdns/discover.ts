@@ -2,11 +2,11 @@ import { type IpRange, isInRanges, numberOfAddress } from '@millwright/api/ip-ra
 import type { DiscoverCall, DiscoveryResult } from '@millwright/link-sdk/define-link.ts'
 import { LinkError } from '@millwright/link-sdk/link-error.ts'
 import { deviceAsset, isIdentified } from '@millwright/link-sdk/network/device-asset.ts'
+import { type HostPlace, isRangeScan, scanHosts } from '@millwright/link-sdk/network/host-scan.ts'
 import { type Segment, segmentOf, segments } from '@millwright/link-sdk/network/local-network.ts'
 import type { Neighbours } from '@millwright/link-sdk/network/neighbours.ts'
 import { PermitRefusedError } from '@millwright/link-sdk/network/permits.ts'
 import { type ScanRange, scanRangeOf } from '@millwright/link-sdk/network/range.ts'
-import { sweep } from '@millwright/link-sdk/network/sweep.ts'
 import { factsOf } from './asset.ts'
 import { type Reading, readDevice } from './device.ts'
 import { findResponders, type Responders } from './multicast.ts'
@@ -16,22 +16,21 @@ import { knownDevices } from './properties.ts'
 /** Yields the devices of a range that answer to multicast DNS queries. Addresses that do not answer yield nothing. */
 export async function* discover(call: DiscoverCall, neighbours: Neighbours): AsyncGenerator<DiscoveryResult> {
   const options = scanOptionsOf(call.options)
-  const range = scanRangeOf(call.filters, call.targets)
-  const isRange = !call.targets.some(({ address }) => Object.keys(address).length > 0)
   const finder = new ResponderFinder(options)
-  if (isRange && options.usesMulticast) yield* finder.find(range, call)
-  yield* sweep(range.addresses(), {
-    parallel: options.parallel,
-    signal: call.signal,
-    work: (address, signal) =>
-      finder.isSilent(address)
-        ? nothing()
-        : scanAddress(address, { call, options, neighbours, finder, scanned: isRange ? range : undefined, signal }),
-    onDone: (completed) => call.progress((completed / range.size) * 100),
+  const range = scanRangeOf(call.filters, call.targets)
+  if (isRangeScan(call) && options.usesMulticast) yield* finder.find(range, call)
+  const visits = options.ports.map((port) => ({ port }))
+  yield* scanHosts(call, {
+    range,
+    options,
+    neighbours,
+    knownDevices,
+    visitsAt: (address) => (finder.isSilent(address) ? [] : visits),
+    readHost: (at) =>
+      readDevice(at, { deviceSeconds: options.deviceSeconds, isResponder: finder.hasAnswered(at.address) }),
+    resultsOf,
   })
 }
-
-async function* nothing(): AsyncGenerator<DiscoveryResult> {}
 
 /**
  * `ResponderFinder` finds the devices of the segments of this machine with multicast. In these segments, only the devices
@@ -94,42 +93,7 @@ function withoutMulticast(error: LinkError): LinkError {
   )
 }
 
-type Scan = {
-  call: DiscoverCall
-  options: ScanOptions
-  neighbours: Neighbours
-  finder: ResponderFinder
-  /** An object that stands for the scan of a range. It is absent if the call names the devices. */
-  scanned: object | undefined
-  signal: AbortSignal
-}
-
-async function* scanAddress(address: string, scan: Scan): AsyncGenerator<DiscoveryResult> {
-  const { options, neighbours, finder, signal } = scan
-  const { timeoutMs, localAddress, deviceSeconds } = options
-  for (const port of options.ports) {
-    try {
-      const at = { address, port, localAddress, timeoutMs, permits: scan.call.permits, signal }
-      const reading = await readDevice(at, { deviceSeconds, isResponder: finder.hasAnswered(address) })
-      if (reading === undefined) continue
-      const macAddress = await neighbours.macAddressOf(address)
-      for (const result of resultsOf(reading, { address, port, macAddress })) {
-        if ('asset' in result && result.address !== undefined)
-          knownDevices.add(result.asset, result.address, { scan: scan.scanned, macAddress })
-        yield result
-      }
-    } catch (error) {
-      signal.throwIfAborted()
-      if (error instanceof PermitRefusedError && error.reason === 'excluded') return
-      if (!(error instanceof LinkError) || error instanceof PermitRefusedError) throw error
-      yield { error, address: { ip_address: address, port } }
-    }
-  }
-}
-
-type Place = { address: string; port: number; macAddress: string | undefined }
-
-function* resultsOf(reading: Reading, { address: ipAddress, port, macAddress }: Place): Generator<DiscoveryResult> {
+function* resultsOf(reading: Reading, { address: ipAddress, port, macAddress }: HostPlace): Generator<DiscoveryResult> {
   const facts = factsOf({ ipAddress, macAddress, reading })
   const address = { ip_address: ipAddress, port }
   if (isIdentified(facts)) yield { asset: deviceAsset(facts), address }

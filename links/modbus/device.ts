@@ -1,7 +1,8 @@
 import type { Socket } from 'node:net'
 import { LinkError } from '@millwright/link-sdk/link-error.ts'
-import { openConnection, resetConnection } from '@millwright/link-sdk/network/connect.ts'
-import { type Permits, takePermit } from '@millwright/link-sdk/network/permits.ts'
+import { connectToDevice, resetConnection } from '@millwright/link-sdk/network/connect.ts'
+import type { ContactOptions } from '@millwright/link-sdk/network/host-scan.ts'
+import { takePermit } from '@millwright/link-sdk/network/permits.ts'
 import { startTimer } from '@millwright/link-sdk/network/timer.ts'
 
 /*
@@ -79,28 +80,10 @@ export class ModbusError extends LinkError {
   }
 }
 
-export type ConnectionOptions = {
-  address: string
-  port: number
-  /** The address of the network interface to send from. */
-  localAddress?: string | undefined
-  timeoutMs: number
-  permits: Permits
-  signal: AbortSignal
-}
-
 /** Connects to a port. Returns undefined if it accepts no connection within the time limit. */
-export async function connectTo(options: ConnectionOptions): Promise<ModbusConnection | undefined> {
-  const { signal } = options
-  try {
-    const socket = await openConnection({ ...options, protocol: 'modbus', operation: 'Connect' })
-    return socket === undefined ? undefined : new ModbusConnection(socket, options)
-  } catch (error) {
-    signal.throwIfAborted()
-    if (error instanceof LinkError) throw error
-    const reason = error instanceof Error ? error.message : String(error)
-    throw new LinkError('UNAVAILABLE', `The connection could not be opened: ${reason}.`, { cause: error })
-  }
+export async function connectTo(options: ContactOptions): Promise<ModbusConnection | undefined> {
+  const socket = await connectToDevice({ ...options, protocol: 'modbus', operation: 'Connect' })
+  return socket === undefined ? undefined : new ModbusConnection(socket, options)
 }
 
 type Pending = { transaction: number; resolve: (body: Buffer) => void; reject: (error: unknown) => void }
@@ -108,7 +91,7 @@ type Pending = { transaction: number; resolve: (body: Buffer) => void; reject: (
 /** `ModbusConnection` sends one request at a time over a TCP connection. */
 export class ModbusConnection implements Disposable {
   readonly #socket: Socket
-  readonly #options: ConnectionOptions
+  readonly #options: ContactOptions
   #received = Buffer.alloc(0)
   #transaction = 0
   #otherFrames = 0
@@ -117,7 +100,7 @@ export class ModbusConnection implements Disposable {
   #isUnanswered = false
   #failure: unknown
 
-  constructor(socket: Socket, options: ConnectionOptions) {
+  constructor(socket: Socket, options: ContactOptions) {
     this.#socket = socket
     this.#options = options
     socket.on('data', (bytes) => this.#onData(bytes))

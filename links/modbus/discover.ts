@@ -1,64 +1,31 @@
 import type { DiscoverCall, DiscoveryResult } from '@millwright/link-sdk/define-link.ts'
 import { LinkError } from '@millwright/link-sdk/link-error.ts'
 import { deviceAsset, isIdentified } from '@millwright/link-sdk/network/device-asset.ts'
+import { type HostPlace, scanHosts } from '@millwright/link-sdk/network/host-scan.ts'
 import type { Neighbours } from '@millwright/link-sdk/network/neighbours.ts'
-import { PermitRefusedError } from '@millwright/link-sdk/network/permits.ts'
 import { scanRangeOf } from '@millwright/link-sdk/network/range.ts'
-import { sweep } from '@millwright/link-sdk/network/sweep.ts'
 import { factsOf, type Nameplate, unitAsset } from './asset.ts'
 import { type Host, readHost } from './host.ts'
-import { type ScanOptions, scanOptionsOf } from './options.ts'
+import { scanOptionsOf } from './options.ts'
 import { knownDevices } from './properties.ts'
 
 /** Yields the Modbus devices of a range as they answer. Addresses that do not answer yield nothing. */
 export async function* discover(call: DiscoverCall, neighbours: Neighbours): AsyncGenerator<DiscoveryResult> {
   const options = scanOptionsOf(call.options)
   const range = scanRangeOf(call.filters, call.targets)
-  const isRange = !call.targets.some(({ address }) => Object.keys(address).length > 0)
-  const scanned = isRange ? range : undefined
-  yield* sweep(range.addresses(), {
-    parallel: options.parallel,
-    signal: call.signal,
-    work: (address, signal) => scanAddress(address, { call, options, neighbours, scanned, signal }),
-    onDone: (completed) => call.progress((completed / range.size) * 100),
+  const visits = options.ports.map((port) => ({ port }))
+  yield* scanHosts(call, {
+    range,
+    options,
+    neighbours,
+    knownDevices,
+    visitsAt: () => visits,
+    readHost: (at) => readHost(at, options),
+    resultsOf,
   })
 }
 
-type Scan = {
-  call: DiscoverCall
-  options: ScanOptions
-  neighbours: Neighbours
-  /** An object that stands for the scan of a range. It is absent if the call names the devices. */
-  scanned: object | undefined
-  signal: AbortSignal
-}
-
-async function* scanAddress(address: string, scan: Scan): AsyncGenerator<DiscoveryResult> {
-  const { options, neighbours, signal } = scan
-  const { permits } = scan.call
-  for (const port of options.ports) {
-    try {
-      const { timeoutMs, localAddress } = options
-      const host = await readHost({ address, port, localAddress, timeoutMs, permits, signal }, options)
-      if (host === undefined) continue
-      const macAddress = await neighbours.macAddressOf(address)
-      for (const result of resultsOf(host, { address, port, macAddress })) {
-        if ('asset' in result && result.address !== undefined)
-          knownDevices.add(result.asset, result.address, { scan: scan.scanned, macAddress })
-        yield result
-      }
-    } catch (error) {
-      signal.throwIfAborted()
-      if (error instanceof PermitRefusedError && error.reason === 'excluded') return
-      if (!(error instanceof LinkError) || error instanceof PermitRefusedError) throw error
-      yield { error, address: { ip_address: address, port } }
-    }
-  }
-}
-
-type Place = { address: string; port: number; macAddress: string | undefined }
-
-function* resultsOf({ nameplate, unit, units, problem }: Host, place: Place): Generator<DiscoveryResult> {
+function* resultsOf({ nameplate, unit, units, problem }: Host, place: HostPlace): Generator<DiscoveryResult> {
   const { macAddress } = place
   const facts = factsOf({ ipAddress: place.address, macAddress, nameplate })
   const address = { ip_address: place.address, port: place.port, unit_id: unit }
@@ -72,7 +39,7 @@ function* resultsOf({ nameplate, unit, units, problem }: Host, place: Place): Ge
   if (problem !== undefined) yield { error: problem, address: { ip_address: place.address, port: place.port } }
 }
 
-function unidentified({ vendorName, productCode }: Nameplate, { address, port }: Place): LinkError {
+function unidentified({ vendorName, productCode }: Nameplate, { address, port }: HostPlace): LinkError {
   const product = [vendorName, productCode].filter((text) => text !== undefined).join(' ')
   return new LinkError(
     'FAILED_PRECONDITION',

@@ -1,7 +1,8 @@
 import { LinkError } from '@millwright/link-sdk/link-error.ts'
+import type { ContactOptions } from '@millwright/link-sdk/network/host-scan.ts'
 import { timeLimit } from '@millwright/link-sdk/network/timer.ts'
 import { type Nameplate, nameplateOf, textOf } from './asset.ts'
-import { type ConnectionOptions, connectTo, type ModbusConnection, ModbusError } from './device.ts'
+import { connectTo, type ModbusConnection, ModbusError } from './device.ts'
 import type { ScanOptions } from './options.ts'
 
 /** `Host` is what answered at one IP address and port. */
@@ -28,7 +29,7 @@ const enoughEqualUnits = 2
  * Reads the device at an IP address and port, and the units behind it. Returns undefined if the port is silent. Throws a
  * `ModbusError` if the port accepts connections, but no unit gives a Modbus answer.
  */
-export async function readHost(at: ConnectionOptions, scan: Scan): Promise<Host | undefined> {
+export async function readHost(at: ContactOptions, scan: Scan): Promise<Host | undefined> {
   const tooSlow = new LinkError(
     'OUT_OF_RANGE',
     `${at.address} port ${at.port} could not be read within ${scan.deviceSeconds} seconds. Set the option device_seconds, limit gateway_units, or exclude the address.`,
@@ -83,11 +84,11 @@ function isEqual(nameplate: Nameplate, device: IdentifiedUnit | undefined): bool
 
 /** `UnitReader` reads units over one connection. It opens another one when the device closes the connection. */
 class UnitReader implements Disposable {
-  readonly #at: ConnectionOptions
+  readonly #at: ContactOptions
   readonly #scan: Scan
   #connection: ModbusConnection
 
-  constructor(connection: ModbusConnection, { at, scan }: { at: ConnectionOptions; scan: Scan }) {
+  constructor(connection: ModbusConnection, { at, scan }: { at: ContactOptions; scan: Scan }) {
     this.#connection = connection
     this.#at = at
     this.#scan = scan

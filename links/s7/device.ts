@@ -1,7 +1,8 @@
 import type { Socket } from 'node:net'
 import { LinkError } from '@millwright/link-sdk/link-error.ts'
-import { openConnection, resetConnection } from '@millwright/link-sdk/network/connect.ts'
-import { type Permits, takePermit } from '@millwright/link-sdk/network/permits.ts'
+import { connectToDevice, resetConnection } from '@millwright/link-sdk/network/connect.ts'
+import type { ContactOptions } from '@millwright/link-sdk/network/host-scan.ts'
+import { takePermit } from '@millwright/link-sdk/network/permits.ts'
 import { startTimer } from '@millwright/link-sdk/network/timer.ts'
 import {
   connectionRequest,
@@ -39,28 +40,10 @@ export class S7Error extends LinkError {
   }
 }
 
-export type ConnectionOptions = {
-  address: string
-  port: number
-  /** The address of the network interface to send from. */
-  localAddress?: string | undefined
-  timeoutMs: number
-  permits: Permits
-  signal: AbortSignal
-}
-
 /** Connects to a port. Returns undefined if it accepts no connection within the time limit. */
-export async function connectTo(options: ConnectionOptions): Promise<S7Connection | undefined> {
-  const { signal } = options
-  try {
-    const socket = await openConnection({ ...options, protocol: 's7', operation: 'Connect' })
-    return socket === undefined ? undefined : new S7Connection(socket, options)
-  } catch (error) {
-    signal.throwIfAborted()
-    if (error instanceof LinkError) throw error
-    const reason = error instanceof Error ? error.message : String(error)
-    throw new LinkError('UNAVAILABLE', `The connection could not be opened: ${reason}.`, { cause: error })
-  }
+export async function connectTo(options: ContactOptions): Promise<S7Connection | undefined> {
+  const socket = await connectToDevice({ ...options, protocol: 's7', operation: 'Connect' })
+  return socket === undefined ? undefined : new S7Connection(socket, options)
 }
 
 type Answer = Exclude<Tpdu, { type: 'data' }> | { type: 'message'; message: Message }
@@ -73,7 +56,7 @@ type Pending = {
 /** `S7Connection` sends one request at a time to one module over a TCP connection. */
 export class S7Connection implements AsyncDisposable {
   readonly #socket: Socket
-  readonly #options: ConnectionOptions
+  readonly #options: ContactOptions
   #received = Buffer.alloc(0)
   /** The parts of a message that consists of several packets. */
   #message = Buffer.alloc(0)
@@ -85,7 +68,7 @@ export class S7Connection implements AsyncDisposable {
   #failure: unknown
   readonly #closed = Promise.withResolvers<void>()
 
-  constructor(socket: Socket, options: ConnectionOptions) {
+  constructor(socket: Socket, options: ContactOptions) {
     this.#socket = socket
     this.#options = options
     socket.on('data', (bytes) => this.#onData(bytes))

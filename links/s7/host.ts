@@ -1,6 +1,7 @@
 import { LinkError } from '@millwright/link-sdk/link-error.ts'
+import type { ContactOptions } from '@millwright/link-sdk/network/host-scan.ts'
 import { timeLimit } from '@millwright/link-sdk/network/timer.ts'
-import { type ConnectionOptions, connectTo, type S7Connection, S7Error } from './device.ts'
+import { connectTo, type S7Connection, S7Error } from './device.ts'
 import type { ScanOptions } from './options.ts'
 import { listIds, type Nameplate, nameplateOf, operatingModeOf } from './system-status-list.ts'
 
@@ -36,7 +37,7 @@ const enoughEqualSlots = 2
  * only one connection is open at a time. Returns undefined if the port is silent. Throws an `S7Error` if the port accepts
  * connections, but no slot gives an S7 answer.
  */
-export async function readHost(at: ConnectionOptions, scan: Scan): Promise<Host | undefined> {
+export async function readHost(at: ContactOptions, scan: Scan): Promise<Host | undefined> {
   const tooSlow = new LinkError(
     'OUT_OF_RANGE',
     `${at.address} port ${at.port} could not be read within ${scan.deviceSeconds} seconds. Set the option device_seconds, limit module_slots, or exclude the address.`,
@@ -63,7 +64,7 @@ const reactions = {
   'not s7': 'gives wrong answers to',
 } as const
 
-type ReaderOptions = { at: ConnectionOptions; scan: Scan; onConnected: () => void }
+type ReaderOptions = { at: ContactOptions; scan: Scan; onConnected: () => void }
 
 /** `ModuleReader` reads the modules of one controller. */
 class ModuleReader {
