@@ -27,6 +27,18 @@ describe('known devices', () => {
     assert.equal(addressOf({ mac: 'A', type: 'Mac' }), undefined)
   })
 
+  test('are found by their identifiers as the inventory writes them', () => {
+    const known = new KnownDevices()
+    const parent_identifier = macIdentifier('00:0E:CF:00:00:07')
+    known.add({ asset_identifiers: [macIdentifier('00:0E:CF:00:00:07')] }, { interface: 'eth1' })
+    known.add({ asset_identifiers: [{ parent_identifier, slot: 2 }] }, { interface: 'eth2' })
+    const parent = { mac_address: '00:0e:cf:00:00:07', asset_identifier_type: 'MacIdentifier' }
+    const addressOf = (identifier: Target['address']) => known.addressOf(target({ identifiers: [identifier] }))
+    assert.deepEqual(addressOf({ identifier_uncertainty: 1002, ...parent }), { interface: 'eth1' })
+    assert.deepEqual(addressOf({ slot: 2, parent_identifier: parent }), { interface: 'eth2' })
+    assert.equal(addressOf({ slot: 3, parent_identifier: parent }), undefined)
+  })
+
   test('keep their address when another device of the same scan reports their identifiers', () => {
     const known = new KnownDevices()
     const scan = {}

@@ -90,11 +90,22 @@ export function requireNamedAddress({ address }: Pick<Target, 'address'>): void 
   )
 }
 
-/** Returns the identifiers as texts, independent of the order of their fields and of missing fields. */
+/** Fields of an identifier that do not belong to its value. */
+const annotations: readonly string[] = ['identifier_type', 'identifier_uncertainty']
+
+/**
+ * Returns the identifiers as texts, independent of the order of their fields and of missing fields. Links and the inventory
+ * write equal identifiers in different ways, for example with upper-case or lower-case MAC addresses.
+ */
 function keysOf(identifiers: AssetValue): string[] {
-  if (!Array.isArray(identifiers)) return []
-  return identifiers.map((identifier) => {
-    const fields = Object.entries(identifier as Asset).filter(([, value]) => value !== undefined && value !== null)
-    return JSON.stringify(fields.toSorted(([one], [other]) => (one < other ? -1 : 1)))
-  })
+  return Array.isArray(identifiers) ? identifiers.map((identifier) => JSON.stringify(comparable(identifier))) : []
+}
+
+function comparable(value: AssetValue): unknown {
+  if (typeof value === 'string') return value.trim().toLowerCase()
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  return Object.entries(value)
+    .filter(([name, one]) => one !== undefined && one !== null && !annotations.includes(name))
+    .toSorted(([one], [other]) => (one < other ? -1 : 1))
+    .map(([name, one]) => [name, comparable(one)])
 }

@@ -3,6 +3,8 @@ import type { AssetLink } from '@millwright/api/discovery.ts'
 import type { LinkReport } from '@millwright/api/gatekeeper.ts'
 import { platformIdentifiers } from '@millwright/api/inventory/identity.ts'
 import type { AssetDocument } from '@millwright/api/inventory/inventory.ts'
+import { rankOf } from '@millwright/api/link-rank.ts'
+import type { LinkRow } from './link-store.ts'
 import { isAtLeast } from './semantic-version.ts'
 
 /** The interfaces of asset links that a gateway supports, without the vendor prefix. */
@@ -42,6 +44,17 @@ export function canDiscover(interfaces: readonly string[]): boolean {
 
 export function canReadProperties(interfaces: readonly string[]): boolean {
   return interfaces.some((name) => deviceReading.includes(interfaceOf(name)))
+}
+
+/** Compares two links of a device: running links first, then by rank, then by id. */
+export function compareLinks(one: LinkRow, other: LinkRow): number {
+  const rank = ({ appInstanceId, report }: LinkRow) => rankOf(report.deviceClass ?? appInstanceId)
+  const key = ({ gatewayId, appInstanceId }: LinkRow) => `${gatewayId} ${appInstanceId}`
+  return (
+    Number(other.state === 'running') - Number(one.state === 'running') ||
+    rank(other) - rank(one) ||
+    (key(one) < key(other) ? -1 : 1)
+  )
 }
 
 /** Returns which artefacts a link can install on devices: all kinds, only firmware, or none. */

@@ -1,14 +1,13 @@
 import type { discovery } from '@millwright/api/discovery.ts'
 import { inventory } from '@millwright/api/inventory/inventory.ts'
-import { rankOf } from '@millwright/api/link-rank.ts'
 import { monitoringLimits } from '@millwright/api/monitoring-shapes.ts'
 import { onboarding } from '@millwright/api/onboarding.ts'
 import { systemCaller } from '../../platform/access/system.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
 import { addressesOfAssets } from './device-address-store.ts'
 import { gatewayCaller } from './gateway-caller.ts'
-import { canReadProperties } from './link.ts'
-import { findLink, type LinkRow } from './link-store.ts'
+import { canReadProperties, compareLinks } from './link.ts'
+import { findLink } from './link-store.ts'
 import { linksByAsset } from './update-links.ts'
 
 type Operations = 'findReadingLinks' | 'readDeviceTargets' | 'recordDevices'
@@ -65,15 +64,4 @@ export function monitoredDeviceHandlers(context: Context): Pick<Handlers<typeof 
       return answer(202, { data: { accepted: assets.length } })
     },
   }
-}
-
-/** Compares two links of a device: running links first, then by rank, then by id. */
-function compareLinks(one: LinkRow, other: LinkRow): number {
-  const rank = ({ appInstanceId, report }: LinkRow) => rankOf(report.deviceClass ?? appInstanceId)
-  const key = ({ gatewayId, appInstanceId }: LinkRow) => `${gatewayId} ${appInstanceId}`
-  return (
-    Number(other.state === 'running') - Number(one.state === 'running') ||
-    rank(other) - rank(one) ||
-    (key(one) < key(other) ? -1 : 1)
-  )
 }

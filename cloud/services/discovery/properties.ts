@@ -6,12 +6,14 @@ import type { Caller } from '../../platform/access/caller.ts'
 import { systemCaller } from '../../platform/access/system.ts'
 import type { Context, Handlers } from '../../platform/service.ts'
 import { addressesOfAsset } from './device-address-store.ts'
-import { canReadProperties } from './link.ts'
+import { canReadProperties, compareLinks } from './link.ts'
 import { findLinksByAsset, type LinkRow } from './link-store.ts'
 
 export const deviceInfoWorkflow = 'device-info'
 const answerWithinSeconds = 25
 const relationsPage = 100
+/** The code with which a link answers to the key of a property that it does not have. */
+const unknownProperty = 'INVALID_ARGUMENT'
 /** The job names at most this many addresses of a device. */
 export const mostAddresses = 8
 
@@ -28,8 +30,8 @@ type Outcome = {
 }
 
 /**
- * Handlers that read properties of a device through a link that found the device. The gateway of the link runs the
- * request.
+ * Handlers that read properties of a device through the links that found the device. The gateways of the links run the
+ * requests.
  */
 export function propertyHandlers(
   context: Context,
@@ -37,33 +39,51 @@ export function propertyHandlers(
   return {
     async readProperties({ params: { id }, body: { data } }, caller) {
       const device = await deviceAt(context, caller, id)
-      if (data.keys.length === 0) return { data: [] }
-      const outcome = await queryDevice(context, caller, { ...device, question: { keys: data.keys } })
-      return { data: outcome.results ?? [] }
+      const results = new Map<string, PropertyResult>()
+      const openKeys = () => [...new Set(data.keys)].filter((key) => !hasValue(results.get(key)))
+      await queryLinks(context, caller, {
+        device,
+        question: () => (openKeys().length === 0 ? undefined : { keys: openKeys() }),
+        answer: ({ results: some = [] }) => {
+          for (const result of some) if (isBetter(result, results.get(result.key))) results.set(result.key, result)
+        },
+      })
+      return { data: data.keys.flatMap((key) => results.get(key) ?? []) }
     },
 
     async listSupportedProperties({ params: { id } }, caller) {
       const device = await deviceAt(context, caller, id)
-      const outcome = await queryDevice(context, caller, { ...device, question: { supported: true } })
-      return { data: outcome.properties ?? [] }
+      const properties = new Map<string, SupportedProperty>()
+      await queryLinks(context, caller, {
+        device,
+        question: () => ({ supported: true }),
+        answer: ({ properties: some = [] }) => {
+          for (const property of some) if (!properties.has(property.key)) properties.set(property.key, property)
+        },
+      })
+      return { data: [...properties.values()] }
     },
   }
 }
 
-type Device = { assetId: string; addresses: string[]; foundAddresses: string[]; link: LinkRow }
+function hasValue(result: PropertyResult | undefined): boolean {
+  return result !== undefined && 'value' in result
+}
 
-/** Returns a device with its link and addresses. Hidden and missing assets return the same error. */
+/** A value is better than an error. The error of a link that knows the property is better than that of another link. */
+function isBetter(result: PropertyResult, known: PropertyResult | undefined): boolean {
+  if (known === undefined || 'value' in result) return true
+  return 'error' in known && known.error.name === unknownProperty && result.error.name !== unknownProperty
+}
+
+type Device = { assetId: string; reported: string[]; links: LinkRow[] }
+
+/** Returns a device with its links and reported addresses. Hidden and missing assets return the same error. */
 async function deviceAt(context: Context, caller: Caller, assetId: string): Promise<Device> {
   const { data: asset } = await context
     .peers(inventory, caller)
     .readAsset({ params: { id: assetId }, query: { fields: 'id,connection_points' } })
-  const link = await linkTo(context, caller, assetId)
-  const { gatewayId, appInstanceId: assetLinkId } = link
-  const found = await context.database.read(caller, (handle) =>
-    addressesOfAsset(handle, { gatewayId, assetLinkId, assetId }, mostAddresses),
-  )
-  const addresses = [...new Set([...found, ...reportedAddresses(asset)])].slice(0, mostAddresses)
-  return { assetId, addresses, foundAddresses: found, link }
+  return { assetId, reported: reportedAddresses(asset), links: await linksTo(context, caller, assetId) }
 }
 
 /**
@@ -75,8 +95,11 @@ export function reportedAddresses({ connection_points: points }: Record<string, 
   return all.filter((address) => typeof address === 'string')
 }
 
-/** Returns a running link that found the asset and can read properties. */
-async function linkTo(context: Context, caller: Caller, assetId: string): Promise<LinkRow> {
+/**
+ * Returns the running links that found the asset and can read properties. Specific links come before generic ones, because
+ * they read more from the device.
+ */
+async function linksTo(context: Context, caller: Caller, assetId: string): Promise<LinkRow[]> {
   const relations = await context.peers(inventory, systemCaller(caller)).listRelations({
     query: {
       filter: `subject.id eq '${assetId}' and predicate eq 'found_by_asset_link'`,
@@ -89,8 +112,8 @@ async function linkTo(context: Context, caller: Caller, assetId: string): Promis
       relations.data.map(({ object }) => object.id),
     ),
   )
-  const able = links.find(({ state, report }) => state === 'running' && canReadProperties(report.interfaces))
-  if (able !== undefined) return able
+  const able = links.filter(({ state, report }) => state === 'running' && canReadProperties(report.interfaces))
+  if (able.length > 0) return able.toSorted(compareLinks)
   throw new Problem(
     'no_device_link',
     links.length === 0
@@ -99,24 +122,60 @@ async function linkTo(context: Context, caller: Caller, assetId: string): Promis
   )
 }
 
-type PropertyQuery = Device & { question: Record<string, unknown> }
+type Queries = {
+  device: Device
+  /** Returns what to ask the next link, or undefined if nothing is left to ask. */
+  question: () => Record<string, unknown> | undefined
+  answer: (outcome: Outcome) => void
+}
+
+/**
+ * Asks the links one after the other, so that the device is not read several times at once. A link on several gateways is
+ * asked until one of them answers. Fails if no link answers.
+ */
+async function queryLinks(context: Context, caller: Caller, { device, question, answer }: Queries): Promise<void> {
+  const endsAtMs = performance.now() + answerWithinSeconds * 1_000
+  const answered = new Set<string>()
+  let failure: unknown
+  for (const link of device.links) {
+    const asked = question()
+    const waitSeconds = Math.ceil((endsAtMs - performance.now()) / 1_000)
+    if (asked === undefined || waitSeconds <= 0) break
+    if (answered.has(link.appInstanceId)) continue
+    try {
+      answer(await queryDevice(context, caller, { device, link, question: asked, waitSeconds }))
+      answered.add(link.appInstanceId)
+    } catch (error) {
+      if (!(error instanceof Problem) || error.code !== 'device_unreachable') throw error
+      failure ??= error
+    }
+  }
+  if (answered.size === 0 && failure !== undefined) throw failure
+}
+
+type PropertyQuery = { device: Device; link: LinkRow; question: Record<string, unknown>; waitSeconds: number }
 
 async function queryDevice(
   context: Context,
   caller: Caller,
-  { assetId, addresses, foundAddresses, link, question }: PropertyQuery,
+  { device: { assetId, reported }, link, question, waitSeconds }: PropertyQuery,
 ): Promise<Outcome> {
+  const { gatewayId, appInstanceId: assetLinkId } = link
+  const foundAddresses = await context.database.read(caller, (handle) =>
+    addressesOfAsset(handle, { gatewayId, assetLinkId, assetId }, mostAddresses),
+  )
+  const addresses = [...new Set([...foundAddresses, ...reported])].slice(0, mostAddresses)
   const system = systemCaller(caller)
   const identifiers = await context.peers(inventory, caller).readIdentifiers({ params: { id: assetId } })
   const engine = context.peers(workflows, system)
   const made = await engine.createJob({
     body: {
-      clientId: link.gatewayId,
+      clientId: gatewayId,
       workflow: deviceInfoWorkflow,
       tags: [deviceInfoWorkflow, `asset/${assetId}`],
       definition: {
         assetId,
-        assetLinkId: link.appInstanceId,
+        assetLinkId,
         linkAssetId: link.assetId,
         assetIdentifiers: identifiers.data,
         addresses,
@@ -128,7 +187,7 @@ async function queryDevice(
   })
   const { job, isFinal } = await engine.awaitJob({
     params: { id: made.id },
-    query: { waitSeconds: answerWithinSeconds },
+    query: { waitSeconds },
   })
   if (!isFinal) {
     await engine
@@ -136,7 +195,7 @@ async function queryDevice(
       .catch(() => engine.moveJob({ params: { id: made.id }, body: { data: { state: 'CANCELING', as: 'WFX' } } }))
       .catch(() => {})
     throw unreachable(
-      `The gateway did not respond within ${answerWithinSeconds} seconds. Check that the gateway is online.`,
+      `The gateway did not respond within ${waitSeconds} seconds. Check that the gateway is online.`,
     )
   }
   const outcome = (job.status.context ?? {}) as Outcome
