@@ -148,10 +148,11 @@ async function run(terminal: Terminal, ranges: readonly string[], options: Optio
 
 function linksNamed(names: string | undefined): BuiltInLink[] {
   if (names === undefined) return [...networkLinks]
-  return names.split(',').map((name) => {
-    const link = networkLinks.find((one) => one.name === name.trim())
+  const distinct = new Set(names.split(',').map((name) => name.trim()))
+  return [...distinct].map((name) => {
+    const link = networkLinks.find((one) => one.name === name)
     if (link !== undefined) return link
-    throw usageError(`"${name.trim()}" is not a link. Links: ${networkLinks.map((one) => one.name).join(', ')}.`)
+    throw usageError(`"${name}" is not a link. Links: ${networkLinks.map((one) => one.name).join(', ')}.`)
   })
 }
 
@@ -213,12 +214,14 @@ async function printPlan(terminal: Terminal, { links, linkOptions, ranges, budge
   const rows = (await Promise.all(plans)).flat()
   const { perDevice, perGateway, excludedAddresses: excluded } = budget
   const addresses = countAddresses(ranges, excluded)
+  const multicast = allowsGroups(budget)
   if (options.json || options.ndjson)
-    return terminal.print(JSON.stringify({ ranges, excluded, addresses, perDevice, perGateway, sends: rows }))
+    return terminal.print(JSON.stringify({ ranges, excluded, addresses, multicast, perDevice, perGateway, sends: rows }))
   await printFunctions(terminal, rows)
   await terminal.print(
     [
       `Nothing was sent. The scan would visit ${addressesText(addresses)}. All functions only read.`,
+      ...(multicast ? [] : ['Multicast and broadcast packets are not allowed: the scan would not send them.']),
       `Budget per device: ${limitsText(perDevice)}`,
       `Budget of all devices together: ${limitsText(perGateway)}`,
     ].join('\n'),
@@ -292,6 +295,8 @@ function lineOutput(terminal: Terminal, found: FoundDevices): LiveOutput {
   }
 }
 
+const nameWidth = Math.max(...networkLinks.map(({ name }) => name.length))
+
 /** Shows devices and progress while the scan runs, if the output is text. */
 function liveOutput(terminal: Terminal, { json }: Options, found: FoundDevices): LiveOutput {
   const progress = new Map<string, number>()
@@ -304,7 +309,7 @@ function liveOutput(terminal: Terminal, { json }: Options, found: FoundDevices):
     onDevice: (finding) => {
       found.add(finding)
       devices += 1
-      if (!json) terminal.note(sanitize(`+ ${finding.link.name.padEnd(8)} ${rowOf(finding).line}`.trimEnd()))
+      if (!json) terminal.note(sanitize(`+ ${finding.link.name.padEnd(nameWidth)} ${rowOf(finding).line}`.trimEnd()))
       show()
     },
     onProgress: (link, percent) => {

@@ -26,6 +26,17 @@ test('deviceAsset uses the product name as article number if there is no order n
   })
 })
 
+test('deviceAsset has the same serial number with and without the data identifier of labels', () => {
+  const of = (serialNumber: string) => {
+    const { asset_identifiers, product_instance_information } = deviceAsset({
+      ...{ manufacturer: 'Siemens', orderNumber: '6ES7 516-3FN02-0AB0', serialNumber },
+    })
+    return { asset_identifiers, product_instance_information }
+  }
+  assert.deepEqual(of('S C-X1234567'), of('C-X1234567'))
+  assert.notDeepEqual(of('S 1'), of('1'), 'a short serial number can start with S')
+})
+
 test('deviceAsset does not identify a device by a placeholder', () => {
   const placeholders = ['0', '00000000', 'N/A', 'n/a', 'none', 'Unknown', '-', '???', 'FFFFFFFF', 'Not available']
   for (const serialNumber of placeholders)

@@ -50,7 +50,7 @@ export function deviceAsset(facts: DeviceFacts): Asset {
     description: facts.description,
     asset_identifiers: identifiersOf(facts),
     product_instance_information: {
-      serial_number: facts.serialNumber,
+      serial_number: serialNumberOf(facts),
       manufacturer_product: {
         manufacturer: { name: facts.manufacturer },
         product_id: facts.orderNumber,
@@ -73,9 +73,18 @@ export function isIdentified(facts: DeviceFacts): boolean {
   return identifiersOf(facts).length > 0
 }
 
+/**
+ * Returns the serial number without the letter S and a space before it, which are its data identifier on labels. Some
+ * protocols report the serial number of a device with them, and some without.
+ */
+function serialNumberOf({ serialNumber }: DeviceFacts): string | undefined {
+  return serialNumber?.replace(/^S (?=\S{6})/, '')
+}
+
 /** A serial number identifies a device only together with its manufacturer and its order number or product name. */
 function identifiersOf(facts: DeviceFacts): Asset[] {
-  const { manufacturer, serialNumber, macAddress, otherMacAddresses = [], certificateHash } = facts
+  const { manufacturer, macAddress, otherMacAddresses = [], certificateHash } = facts
+  const serialNumber = serialNumberOf(facts)
   const articleNumber = [facts.orderNumber, facts.product].find(isFilled)
   const macAddresses = new Set([macAddress, ...otherMacAddresses].filter(isMacAddress))
   const isProduct = isFilled(manufacturer) && articleNumber !== undefined

@@ -77,7 +77,7 @@ function productOf(nameplate: Nameplate): DeviceFacts {
     manufacturer,
     product: moduleType,
     orderNumber: orderNumberOf(nameplate),
-    serialNumber: serialNumberOf(nameplate.serialNumber),
+    serialNumber: nameplate.serialNumber,
     hardwareVersion,
     firmwareVersion,
   }
@@ -97,11 +97,6 @@ function manufacturerOf({ manufacturerId = 0, copyright = '', orderNumber = '' }
 function orderNumberOf({ orderNumber }: Nameplate): string | undefined {
   if (orderNumber === undefined || !siemensOrderNumber.test(orderNumber)) return orderNumber
   return `${orderNumber.slice(0, 4)} ${orderNumber.slice(4).trim()}`
-}
-
-/** Returns the serial number without the letter S and a space before it, which are its data identifier on labels. */
-function serialNumberOf(text: string | undefined): string | undefined {
-  return text?.replace(/^S (?=\S{6})/, '')
 }
 
 function locationsOf({ plantIdentification, locationIdentification }: Nameplate): Asset[] {
