@@ -216,7 +216,9 @@ async function printPlan(terminal: Terminal, { links, linkOptions, ranges, budge
   const addresses = countAddresses(ranges, excluded)
   const multicast = allowsGroups(budget)
   if (options.json || options.ndjson)
-    return terminal.print(JSON.stringify({ ranges, excluded, addresses, multicast, perDevice, perGateway, sends: rows }))
+    return terminal.print(
+      JSON.stringify({ ranges, excluded, addresses, multicast, perDevice, perGateway, sends: rows }),
+    )
   await printFunctions(terminal, rows)
   await terminal.print(
     [

@@ -131,7 +131,7 @@ type Queries = {
 
 /**
  * Asks the links one after the other, so that the device is not read several times at once. A link on several gateways is
- * asked until one of them answers. Fails if no link answers.
+ * queried until one of them answers. Fails if no link answers.
  */
 async function queryLinks(context: Context, caller: Caller, { device, question, answer }: Queries): Promise<void> {
   const endsAtMs = performance.now() + answerWithinSeconds * 1_000
@@ -194,9 +194,7 @@ async function queryDevice(
       .moveJob({ params: { id: made.id }, body: { data: { state: 'CANCELED', as: 'WFX' } } })
       .catch(() => engine.moveJob({ params: { id: made.id }, body: { data: { state: 'CANCELING', as: 'WFX' } } }))
       .catch(() => {})
-    throw unreachable(
-      `The gateway did not respond within ${waitSeconds} seconds. Check that the gateway is online.`,
-    )
+    throw unreachable(`The gateway did not respond within ${waitSeconds} seconds. Check that the gateway is online.`)
   }
   const outcome = (job.status.context ?? {}) as Outcome
   if (job.status.state === 'FINISHED' && outcome.unreachable !== true) return outcome
