@@ -16,6 +16,8 @@ export const monitoringLimits = {
   runs: 100,
   /** The number of days for which changes of the state of an asset are kept. */
   availabilityDays: 90,
+  /** The longest time in hours for which the result of a check counts in the availability, if no later check follows. */
+  resultHours: 24,
   /** The maximum number of changes of the state of an asset in one response. */
   changes: 1_000,
   /** The maximum number of targets that a gateway gets in one request, and of results that it sends in one request. */

@@ -27,7 +27,7 @@ import * as runners from './services/events/delivery/runner-store.ts'
 import { searchNodes } from './services/hierarchy/search-store.ts'
 import { requestToken } from './services/identity/testing.ts'
 import { putStates } from './services/monitoring/availability-store.ts'
-import { countPending, listPending, lockPending } from './services/monitoring/result-store.ts'
+import { checksByOthers, countPending, listPending, lockPending } from './services/monitoring/result-store.ts'
 import * as monitoringRuns from './services/monitoring/run-store.ts'
 import {
   countUnended,
@@ -156,7 +156,8 @@ describe('indexes of frequent statements', () => {
         await countPending(tx, ids.monitoringRun)
         await listPending(tx, { ...key, gatewayId: ids.asset }, { limit: 200 })
         await lockPending(tx, key, [ids.asset, ids.otherAsset])
-        await putStates(tx, [{ assetId: ids.asset, state: 'failed' }], new Date().toISOString())
+        await checksByOthers(tx, ids.monitoring, [ids.asset, ids.otherAsset])
+        await putStates(tx, [{ assetId: ids.asset, state: 'failed', lastAt: null }], new Date().toISOString())
       }),
     'claiming subscriptions, reading events, and storing the results of deliveries': () =>
       hub.context.database.transaction(hub.tenant, async (tx) => {

@@ -137,12 +137,13 @@ describe('the documentation', () => {
   })
 
   test('the guide of monitoring states the limits of the contract', () => {
-    const { monitorings, assetIds, targets, keys, links, runs, availabilityDays, changes, valueBytes } =
+    const { monitorings, assetIds, targets, keys, links, runs, availabilityDays, resultHours, changes, valueBytes } =
       monitoringLimits
     const rows = (read('docs/how-to/monitor-devices.md').split('## Limits')[1] ?? '').split('\n')
     const values = rows.map((row) => row.split(' | ')[1] ?? '').join(' ')
     const stated = [...values.matchAll(/[\d,]+\d|\d/g)].map(([text]) => Number(text.replaceAll(',', '')))
-    const limits = [monitorings, assetIds, targets, keys, links, runs, availabilityDays, changes, valueBytes]
+    const times = [availabilityDays, resultHours]
+    const limits = [monitorings, assetIds, targets, keys, links, runs, ...times, changes, valueBytes]
     for (const value of limits) assert.ok(stated.includes(value), `${value}`)
   })
 

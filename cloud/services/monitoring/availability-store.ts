@@ -2,6 +2,7 @@ import type { MonitoredState } from '@millwright/api/monitoring.ts'
 import type { Handle, Transaction } from '../../platform/database/database.ts'
 import { arrayOf, rowset } from '../../platform/database/rowset.ts'
 import { statement } from '../../platform/database/statement.ts'
+import { endOfResult } from './result.ts'
 
 /** Statements on the states of monitored assets over time. A row is written only when the state of an asset changes. */
 
@@ -11,9 +12,11 @@ const currentStatement = statement<{ assetId: string; state: MonitoredState }>(
   `select asset_id as "assetId", state from asset_availability
    where tenant_id = $1 and asset_id = any($2::uuid[]) and to_at is null order by asset_id for update`,
 )
+type EndedRow = { assetId: string; toAt: string }
+const endedRows = rowset<EndedRow>({ assetId: 'uuid', toAt: 'timestamptz' })
 const endStatement = statement(
-  `update asset_availability set to_at = greatest($3::timestamptz, from_at)
-   where tenant_id = $1 and asset_id = any($2::uuid[]) and to_at is null`,
+  `update asset_availability a set to_at = greatest(r."toAt", a.from_at) from ${endedRows.rows}
+   where a.tenant_id = $1 and a.asset_id = r."assetId" and a.to_at is null`,
 )
 type NewRow = { assetId: string; fromAt: string; state: MonitoredState }
 const newRows = rowset<NewRow>({ assetId: 'uuid', fromAt: 'timestamptz', state: 'text' })
@@ -22,25 +25,40 @@ const insertStatement = statement(
    select $1, r."assetId", r."fromAt", r.state from ${newRows.rows} on conflict do nothing`,
 )
 
-/** Stores the states of assets at a time. Assets whose state is the same as before are left out. */
-export async function putStates(
-  tx: Transaction,
-  states: readonly { assetId: string; state: MonitoredState }[],
-  now: string,
-): Promise<void> {
+/** `lastAt` is the time of the result before this one, of any monitoring. */
+export type NewState = { assetId: string; state: MonitoredState; lastAt: string | null }
+
+/**
+ * Stores the states of assets at a time. Assets whose state is the same as before are left out, unless the result before is too
+ * old: then the old state ends, and the time without a result does not count.
+ */
+export async function putStates(tx: Transaction, states: readonly NewState[], now: string): Promise<void> {
   if (states.length === 0) return
   const ids = states.map(({ assetId }) => assetId)
   const current = new Map(
     (await tx.rows(currentStatement, arrayOf('uuid', ids))).map(({ assetId, state }) => [assetId, state]),
   )
-  const changed = states.filter(({ assetId, state }) => current.get(assetId) !== state)
+  const changed = states.filter(
+    ({ assetId, state, lastAt }) => current.get(assetId) !== state || (lastAt !== null && endOfResult(lastAt) < now),
+  )
   if (changed.length === 0) return
-  const ended = changed.flatMap(({ assetId }) => (current.has(assetId) ? [assetId] : []))
-  if (ended.length > 0) await tx.run(endStatement, arrayOf('uuid', ended), now)
-  const rows = changed
-    .map(({ assetId, state }) => ({ assetId, state, fromAt: now }))
-    .toSorted((a, b) => (a.assetId < b.assetId ? -1 : 1))
+  const ended = changed
+    .filter(({ assetId }) => current.has(assetId))
+    .map(({ assetId, lastAt }) => ({ assetId, toAt: endAt(lastAt, now) }))
+    .toSorted(byAsset)
+  if (ended.length > 0) await tx.run(endStatement, ...endedRows.values(ended))
+  const rows = changed.map(({ assetId, state }) => ({ assetId, state, fromAt: now })).toSorted(byAsset)
   await tx.run(insertStatement, ...newRows.values(rows))
+}
+
+/** Returns when a state ends whose last result is from `lastAt`. */
+function endAt(lastAt: string | null, now: string): string {
+  const end = lastAt === null ? now : endOfResult(lastAt)
+  return end < now ? end : now
+}
+
+function byAsset(a: { assetId: string }, b: { assetId: string }): number {
+  return a.assetId < b.assetId ? -1 : 1
 }
 
 export const listStatement = statement<AvailabilityRow>(
@@ -55,14 +73,20 @@ export function listStates(handle: Handle, assetId: string, since: string, limit
 }
 
 const endOfAssetsStatement = statement(
-  `update asset_availability a set to_at = greatest($3::timestamptz, a.from_at)
-   where a.tenant_id = $1 and a.asset_id = any($2::uuid[]) and a.to_at is null
-     and not exists (select from monitoring_results t where t.tenant_id = $1 and t.asset_id = a.asset_id)`,
+  `update asset_availability a set to_at = greatest(r."toAt", a.from_at) from ${endedRows.rows}
+   where a.tenant_id = $1 and a.asset_id = r."assetId" and a.to_at is null
+     and not exists (select from monitoring_results t where t.tenant_id = $1 and t.asset_id = r."assetId")`,
 )
 
-/** Ends the current state of those of the assets that no monitoring checks. */
-export async function endStates(tx: Transaction, assetIds: readonly string[], now: string): Promise<void> {
-  if (assetIds.length > 0) await tx.run(endOfAssetsStatement, arrayOf('uuid', assetIds), now)
+/** Ends the current state of those of the assets that no monitoring checks. `checkedAt` is the time of their last result. */
+export async function endStates(
+  tx: Transaction,
+  assets: readonly { assetId: string; checkedAt: string | null }[],
+  now: string,
+): Promise<void> {
+  if (assets.length === 0) return
+  const rows = assets.map(({ assetId, checkedAt }) => ({ assetId, toAt: endAt(checkedAt, now) })).toSorted(byAsset)
+  await tx.run(endOfAssetsStatement, ...endedRows.values(rows))
 }
 
 /** Returns a row if a state ended before the retention. */

@@ -8,12 +8,13 @@ import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import { currentCaller } from '../../platform/access/current-caller.ts'
 import { systemCaller } from '../../platform/access/system.ts'
+import type { Transaction } from '../../platform/database/database.ts'
 import type { Context } from '../../platform/service.ts'
-import { putStates } from './availability-store.ts'
+import { type NewState, putStates } from './availability-store.ts'
 import { mayAssign, mayMonitor } from './monitoring-access.ts'
 import type { MonitoringRow } from './monitoring-store.ts'
-import { type Check, digestOf, rowAfter } from './result.ts'
-import { findPending, lockPending, type ResultRow, updateResults } from './result-store.ts'
+import { type Check, digestOf, endOfResult, rowAfter } from './result.ts'
+import { checksByOthers, findPending, lockPending, type ResultRow, updateResults } from './result-store.ts'
 import { addCounts, type JobRow, type RunRow, touchJob } from './run-store.ts'
 
 /**
@@ -41,12 +42,35 @@ export async function storeChecks(
     })
     await updateResults(tx, row.id, after)
     const done = after.filter(({ isPending }) => !isPending)
-    await putStates(tx, done, now)
+    await putStates(tx, await statesOf(tx, { monitoringId: row.id, pending, done, now }), now)
     const counted = (state: ResultRow['state']) => done.filter((one) => one.state === state).length
     const counts = { reached: counted('reached'), failed: counted('failed'), unknown: counted('unknown') }
     const changed = done.filter(({ isChanged }) => isChanged).length
     if (done.length > 0) await addCounts(tx, run.id, { ...counts, changed })
     if (job !== undefined) await touchJob(tx, job.jobId, now)
+  })
+}
+
+type Stored = { monitoringId: string; pending: readonly ResultRow[]; done: readonly ResultRow[]; now: string }
+
+/**
+ * Returns the states of assets for their availability, each with the time of the result before. A state that another monitoring
+ * knows is not replaced by `unknown`. Other monitorings are read only for assets whose own last result is missing or old.
+ */
+async function statesOf(tx: Transaction, { monitoringId, pending, done, now }: Stored): Promise<NewState[]> {
+  const own = new Map(pending.map(({ assetId, checkedAt }) => [assetId, checkedAt]))
+  const isOld = (at: string | null | undefined) => at === null || at === undefined || endOfResult(at) < now
+  const asked = done.filter(({ assetId, state }) => state === 'unknown' || isOld(own.get(assetId)))
+  const others = await checksByOthers(
+    tx,
+    monitoringId,
+    asked.map(({ assetId }) => assetId),
+  )
+  return done.flatMap(({ assetId, state }) => {
+    const other = others.get(assetId)
+    if (state === 'unknown' && !isOld(other)) return []
+    const times = [own.get(assetId) ?? [], other ?? []].flat().toSorted()
+    return [{ assetId, state, lastAt: times.at(-1) ?? null }]
   })
 }
 
@@ -91,6 +115,7 @@ function allowedReport(
   { links, keys }: { links: readonly string[]; keys: readonly string[] },
 ): Report {
   const isOfLink = assetLinkId !== undefined && links.includes(assetLinkId)
+  const isFirst = ({ key }: { key: string }, index: number) => values?.findIndex((one) => one.key === key) === index
   const isSmall = (value: unknown) => Buffer.byteLength(JSON.stringify(value ?? null)) <= monitoringLimits.valueBytes
   return {
     ...rest,
@@ -98,7 +123,7 @@ function allowedReport(
     ...(isOfLink && asset !== undefined ? { asset } : {}),
     ...(values === undefined
       ? {}
-      : { values: values.filter(({ key, value }) => keys.includes(key) && isSmall(value)) }),
+      : { values: values.filter(isFirst).filter(({ key, value }) => keys.includes(key) && isSmall(value)) }),
   }
 }
 

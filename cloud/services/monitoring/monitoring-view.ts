@@ -75,7 +75,7 @@ function summaryOf(counts: readonly ResultCount[]): Monitoring['summary'] {
   }
 }
 
-/** Returns a run as the API shows it. A caller that cannot read all assets gets no counts. */
+/** Returns a run as the API shows it. A caller that cannot read all assets gets no counts, also not in the message. */
 export function showRun(run: RunRow, { jobs, caller }: { jobs: readonly JobRow[]; caller: Caller }): MonitoringRun {
   const { id, monitoringId, number, cause, state, message, targets, reached, failed, unknown, changed } = run
   const done = reached + failed + unknown
@@ -86,7 +86,7 @@ export function showRun(run: RunRow, { jobs, caller }: { jobs: readonly JobRow[]
     number,
     trigger: cause,
     state,
-    ...(message === null ? {} : { message }),
+    ...(message === null || (state === 'finished' && !readsAllAssets(caller)) ? {} : { message }),
     progress,
     ...(readsAllAssets(caller) ? { counts: { targets, reached, failed, unknown, changed } } : {}),
     jobIds: jobs.filter(({ runId }) => runId === id).map(({ jobId }) => jobId),
@@ -95,6 +95,8 @@ export function showRun(run: RunRow, { jobs, caller }: { jobs: readonly JobRow[]
     ...(run.endedAt === null ? {} : { endedTimestamp: run.endedAt }),
   }
 }
+
+const hiddenReason = 'The gateway could not check this asset'
 
 type ShownResult = Omit<MonitoringResult, 'assetId' | 'assetName'>
 
@@ -111,12 +113,15 @@ export async function showResults<Row extends ResultRow>(
     const { state, sinceAt, checkedAt, isChanged, message, firmwareVersion, values } = row
     const { checkedGatewayId: gatewayId, assetLinkId, instanceId } = row
     const isGatewayShown = gatewayId !== null && !hidden.has(gatewayId)
+    // The reason of an unknown state names the gateway or its link.
+    const isReasonHidden = state === 'unknown' && gatewayId !== null && !isGatewayShown
+    const reason = isReasonHidden ? hiddenReason : message
     const result = {
       state,
       sinceTimestamp: sinceAt,
       ...(checkedAt === null ? {} : { checkedTimestamp: checkedAt }),
       changed: isChanged,
-      ...(message === null ? {} : { message }),
+      ...(reason === null ? {} : { message: reason }),
       ...(firmwareVersion === null ? {} : { firmwareVersion }),
       values,
       ...(isGatewayShown ? { gatewayId } : {}),

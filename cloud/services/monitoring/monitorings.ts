@@ -18,7 +18,7 @@ import { missingMonitoring, requireAssignment, requireTargets, requireTemplate }
 import type { MonitoringFields, MonitoringRow } from './monitoring-store.ts'
 import * as store from './monitoring-store.ts'
 import { showMonitorings, showRun } from './monitoring-view.ts'
-import { assetsOf } from './result-store.ts'
+import { forgetInstances, lastChecks } from './result-store.ts'
 import { cancelJobs } from './run-jobs.ts'
 import { scheduleKind } from './run-schedule.ts'
 import { beginRun, isActive, runsTopic } from './run-start.ts'
@@ -86,6 +86,8 @@ export function monitoringHandlers(context: Context): Pick<Handlers<typeof monit
         if (locked.version !== before.version)
           throw new Problem('conflict', 'Another request changed the monitoring at the same time. Retry the request')
         await changeSchedule(tx, id, { data, fields: wanted })
+        // Credentials that worked before count as new, so that the next run assigns them.
+        if (wanted.assignWorking && changesOwner(data)) await forgetInstances(tx, id)
         const row = await store.updateMonitoring(tx, id, wanted, new Date().toISOString())
         if (row === undefined) throw missingMonitoring(id)
         const detail = { changed: Object.keys(data), ...ownerChange(before, row) }
@@ -101,11 +103,11 @@ export function monitoringHandlers(context: Context): Pick<Handlers<typeof monit
       const jobs = await database.transaction(caller, async (tx) => {
         const row = await lock(tx, id)
         requireMatch(headers['if-match'], row.version)
-        const assets = await assetsOf(tx, [id])
+        const checked = await lastChecks(tx, id)
         const open = row.latestRunId === null ? [] : await listJobs(tx, [row.latestRunId])
         await tasks.unschedule(tx, { kind: scheduleKind, key: id })
         await store.deleteMonitoring(tx, id)
-        await endStates(tx, assets, new Date().toISOString())
+        await endStates(tx, checked, new Date().toISOString())
         await reportChange(tx, caller, { action: 'deleteMonitoring', event: 'deleted', row })
         return open.filter(({ isOpen }) => isOpen)
       })

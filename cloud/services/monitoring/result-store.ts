@@ -208,6 +208,16 @@ export async function dropPending(tx: Transaction, runId: string): Promise<void>
   await tx.run(forgetStatement, runId)
 }
 
+const forgetInstancesStatement = statement(
+  `update monitoring_results set instance_id = null
+   where tenant_id = $1 and monitoring_id = $2 and instance_id is not null`,
+)
+
+/** Removes the credential instances with which the devices of a monitoring were read. */
+export async function forgetInstances(tx: Transaction, monitoringId: string): Promise<void> {
+  await tx.run(forgetInstancesStatement, monitoringId)
+}
+
 type Listing = {
   monitoringId: string
   state: MonitoredState | undefined
@@ -289,7 +299,37 @@ export function resultsOfAsset(handle: Handle, assetId: string): Promise<ResultR
   return handle.rows(resultsOfAssetStatement, assetId)
 }
 
-const deleteStaleStatement = statement<{ assetId: string; checkedAt: string | null }>(
+type LastCheck = { assetId: string; checkedAt: string | null }
+
+const lastChecksStatement = statement<LastCheck>(
+  `select asset_id as "assetId", checked_at as "checkedAt" from monitoring_results
+   where tenant_id = $1 and monitoring_id = $2`,
+)
+
+/** Returns the assets of a monitoring with the times of their last checks. */
+export function lastChecks(handle: Handle, monitoringId: string): Promise<LastCheck[]> {
+  return handle.rows(lastChecksStatement, monitoringId)
+}
+
+export const otherChecksStatement = statement<{ assetId: string; checkedAt: string }>(
+  `select asset_id as "assetId", max(checked_at) as "checkedAt" from monitoring_results
+   where tenant_id = $1 and asset_id = any($2::uuid[]) and monitoring_id <> $3 and state <> 'unknown'
+     and checked_at is not null
+   group by asset_id`,
+)
+
+/** Returns when other monitorings last reported that an asset is reached or failed. */
+export async function checksByOthers(
+  handle: Handle,
+  monitoringId: string,
+  assetIds: readonly string[],
+): Promise<Map<string, string>> {
+  if (assetIds.length === 0) return new Map()
+  const rows = await handle.rows(otherChecksStatement, arrayOf('uuid', assetIds), monitoringId)
+  return new Map(rows.map(({ assetId, checkedAt }) => [assetId, checkedAt]))
+}
+
+const deleteStaleStatement = statement<LastCheck>(
   `delete from monitoring_results where tenant_id = $1 and monitoring_id = $2 and run_id <> $3
    returning asset_id as "assetId", checked_at as "checkedAt"`,
 )

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { firmwareVersionOf } from '@millwright/api/asset-firmware.ts'
 import { canonicalJson } from '@millwright/api/canonical-json.ts'
-import type { MonitoredDevice, MonitoredValue } from '@millwright/api/monitoring.ts'
+import { type MonitoredDevice, type MonitoredValue, monitoringLimits } from '@millwright/api/monitoring.ts'
 import type { ResultRow } from './result-store.ts'
 
 /** Pure functions that compute the next row of a monitored asset from the report of a gateway. */
@@ -74,6 +74,11 @@ function valuesAfter(
     const isSame = last?.value !== undefined && canonicalJson(last.value) === canonicalJson(value)
     return { key, value, changedTimestamp: (isSame ? last.changedTimestamp : undefined) ?? now }
   })
+}
+
+/** Returns the time up to which the result of a check counts, if no later check follows. */
+export function endOfResult(checkedAt: string): string {
+  return new Date(Date.parse(checkedAt) + monitoringLimits.resultHours * 3_600_000).toISOString()
 }
 
 /** Returns a text that identifies the report of a device through a link. */

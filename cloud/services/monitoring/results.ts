@@ -51,7 +51,11 @@ export function resultHandlers(context: Context): Pick<Handlers<typeof monitorin
         const own = shown.find((one) => one.row.monitoringId === row.id)
         return own === undefined ? [] : [{ monitoringId: row.id, monitoringName: row.name, ...own.result }]
       })
-      return { data: { ...availabilityOf(states, { from, to }), results: ofMonitorings } }
+      const checkedAt = results
+        .flatMap((row) => row.checkedAt ?? [])
+        .toSorted()
+        .at(-1)
+      return { data: { ...availabilityOf(states, { from, to, checkedAt }), results: ofMonitorings } }
     },
   }
 }

@@ -97,6 +97,32 @@ describe('rights for monitorings', () => {
     assert.equal((await endOfRun(hall, id)).latestRun?.counts?.targets, 2)
   })
 
+  test('a result and a run name no gateway and count no assets that the caller cannot read', async () => {
+    const hidden = await monitoredPlant(hub, admin, { devices: 1, name: 'secret gateway' })
+    const hall = await monitoredPlant(hub, admin, { devices: 1, accessGroup: group })
+    const [assetId = ''] = hidden.assetIds
+    await admin.inventory.setAccessGroup({ params: { id: assetId }, body: { data: { access_group: 'hall-1' } } })
+    await hub.settle()
+    const owner = await userWith(['glb_discovery_run', 'glb_jobs_read', 'inventory_read_asset_data'], [group])
+    const other = await monitoredPlant(hub, admin, { devices: 1 })
+    const ids = [assetId, ...other.assetIds].map((id) => `id eq '${id}'`)
+    const id = await createMonitoring(owner, { targets: { filter: ids.join(' or ') } })
+    await admin.onboarding.revokeGateway({ params: { id: hidden.gateway.id } })
+    const { latestRun } = await endOfRun(hall, id)
+    assert.match(latestRun?.message ?? '', /^1 asset was left out/)
+    const messageFor = async (caller: TestCaller) => {
+      const { data } = await caller.monitoring.listMonitoringResults({ params: { id }, query: {} })
+      return data[0]?.message ?? ''
+    }
+    assert.match(await messageFor(admin), /secret gateway/)
+    const user = await userWith(['glb_jobs_read'], [group])
+    assert.equal(await messageFor(user), 'The gateway could not check this asset')
+    const { data: availability } = await user.monitoring.readAvailability({ params: { id: assetId }, query: {} })
+    assert.doesNotMatch(JSON.stringify(availability), /secret/)
+    const { data: runs } = await user.monitoring.listMonitoringRuns({ params: { id }, query: {} })
+    assert.deepEqual([runs[0]?.state, runs[0]?.message], ['finished', undefined])
+  })
+
   test('a gateway reads and writes only the targets of its own jobs', async () => {
     const plant = await monitoredPlant(hub, admin, { devices: 1 })
     const other = await monitoredPlant(hub, admin, { devices: 1 })

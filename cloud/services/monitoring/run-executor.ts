@@ -281,12 +281,7 @@ async function end({ context, system, run, row }: ActiveRun, ending: Omit<RunEnd
     if (ended === undefined) return
     await dropPending(tx, run.id)
     if (ended.state === 'finished') {
-      const stale = await deleteStale(tx, row.id, run.id)
-      await endStates(
-        tx,
-        stale.map(({ assetId }) => assetId),
-        now,
-      )
+      await endStates(tx, await deleteStale(tx, row.id, run.id), now)
     }
     await store.deleteRuns(tx, row.id, ended.number - monitoringLimits.runs)
     await emitRunEvent(tx, 'finished', ended)

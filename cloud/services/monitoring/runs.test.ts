@@ -215,6 +215,7 @@ describe('runs of monitorings', () => {
       values: [
         { key: 'other', value: 1 },
         { key: 'uptime', value: 'x'.repeat(10_000) },
+        { key: 'uptime', value: 'repeated' },
       ],
     }))
     await hub.settle()
