@@ -3,7 +3,7 @@ import { ComparisonOperator } from '@millwright/api/proto/generated/operators_pb
 import type { Variant } from '@millwright/api/proto/generated/variant_pb.js'
 import { type JsonValue, jsonOf, variantOfType, variantTypeOf } from '@millwright/api/variant.ts'
 import { LinkError } from './link-error.ts'
-import type { Parameter } from './manifest.ts'
+import type { Manifest, Parameter } from './manifest.ts'
 
 export type Operator = keyof typeof ComparisonOperator
 
@@ -29,6 +29,11 @@ export function readOptions(activeOptions: readonly ActiveOption[], declared: re
   const options = activeOptions.map((option) => readParameter('option', option, declared))
   const all = [...options, ...defaults('option', { filters: options, declared })]
   return Object.fromEntries(all.map(({ key, value }) => [key, value]))
+}
+
+/** Returns the options of a call that has none: the defaults of the manifest. */
+export function defaultOptionsOf({ options }: Pick<Manifest, 'options'>): Options {
+  return readOptions([], options)
 }
 
 type Kind = 'filter' | 'option'

@@ -3,6 +3,7 @@ import type { Address, Target } from '../define-link.ts'
 import type { Asset, AssetValue } from '../device-identifiers.ts'
 import { LinkError } from '../link-error.ts'
 import { macIdentifier } from './device-asset.ts'
+import type { Neighbours } from './neighbours.ts'
 
 /** The maximum number of identifiers that are stored. The oldest are removed first. */
 const mostIdentifiers = 20_000
@@ -20,6 +21,9 @@ type Sighting = {
   /** The MAC address that the network, and not the device itself, reports for the address. */
   macAddress?: string | undefined
 }
+
+/** `LocatedAddress` is an address with an IP address. */
+export type LocatedAddress = Address & { ip_address: string }
 
 type Entry = { scan: object | undefined; addresses: Address[] }
 
@@ -63,6 +67,20 @@ export class KnownDevices {
     const found = keysOf(identifiers).flatMap((key) => this.#entries.get(key)?.addresses ?? [])
     const known = named === undefined ? found[0] : found.find((one) => one.ip_address === named)
     return known === undefined && Object.keys(address).length === 0 ? undefined : { ...known, ...address }
+  }
+
+  /**
+   * Returns the address of a target as `addressOf` does, always with an IP address. If no scan found the target, the ARP
+   * table contains the IP address of one of its MAC addresses, or of its parent. Throws a `LinkError` if it does not.
+   */
+  async locate(target: Target, { ipAddressOf }: Neighbours, parentMac?: string): Promise<LocatedAddress> {
+    const known = this.addressOf(target) ?? {}
+    if (typeof known.ip_address === 'string') return { ...known, ip_address: known.ip_address }
+    for (const mac of [parentMac, ...target.identifiers.map(({ mac_address }) => mac_address)]) {
+      const ipAddress = typeof mac === 'string' ? await ipAddressOf(mac) : undefined
+      if (ipAddress !== undefined) return { ...known, ip_address: ipAddress }
+    }
+    throw new LinkError('UNAVAILABLE', 'The IP address of the device is not known. Scan the range of the device first.')
   }
 }
 
@@ -108,4 +126,17 @@ function comparable(value: AssetValue): unknown {
     .filter(([name, one]) => one !== undefined && one !== null && !annotations.includes(name))
     .toSorted(([one], [other]) => (one < other ? -1 : 1))
     .map(([name, one]) => [name, comparable(one)])
+}
+
+/**
+ * Returns the MAC address of the parent and the slot, if the target is identified by them. Such a target is a module, or a
+ * device behind a gateway.
+ */
+export function parentOf({ identifiers }: Pick<Target, 'identifiers'>): { mac: string; slot: number } | undefined {
+  for (const { parent_identifier: parent, slot } of identifiers) {
+    const mac =
+      typeof parent === 'object' && parent !== null && 'mac_address' in parent ? parent.mac_address : undefined
+    if (typeof mac === 'string' && typeof slot === 'number') return { mac, slot }
+  }
+  return undefined
 }

@@ -10,6 +10,7 @@ import { checkLink } from '@millwright/link-sdk/conformance/suite.ts'
 import type { DiscoverCall } from '@millwright/link-sdk/define-link.ts'
 import { PermitRefusedError } from '@millwright/link-sdk/network/permits.ts'
 import { startLink } from '@millwright/link-sdk/start-link.ts'
+import { assetsIn, errorsIn, neighbours } from '@millwright/link-sdk/testing/loopback.ts'
 import { unlimitedPermits } from '@millwright/link-sdk/testing/permits.ts'
 import fc from 'fast-check'
 import { manufacturerName } from '../manufacturer-name.ts'
@@ -17,17 +18,7 @@ import { bacnetLink } from './link.ts'
 import { manifest } from './manifest.ts'
 import { scanOptionsOf } from './options.ts'
 import { type SimulatedDevice, startSimulator } from './simulator.ts'
-import {
-  assetsIn,
-  controller,
-  defaults,
-  errorsIn,
-  impatient,
-  neighbours,
-  read,
-  resultsOf,
-  scanDevice,
-} from './testing.ts'
+import { controller, defaults, impatient, read, resultsOf, scanDevice } from './testing.ts'
 import { vendorOf } from './vendors.ts'
 
 const without = (...numbers: number[]): SimulatedDevice => ({

@@ -4,10 +4,11 @@ import { once } from 'node:events'
 import { describe, test } from 'node:test'
 import type { DiscoverCall } from '@millwright/link-sdk/define-link.ts'
 import { PermitRefusedError } from '@millwright/link-sdk/network/permits.ts'
+import { assetsIn, errorsIn } from '@millwright/link-sdk/testing/loopback.ts'
 import { unlimitedPermits } from '@millwright/link-sdk/testing/permits.ts'
 import { ownNetworks } from './broadcast.ts'
 import { type SimulatedDevice, startSimulator } from './simulator.ts'
-import { assetsIn, controller, errorsIn, resultsOf } from './testing.ts'
+import { controller, resultsOf } from './testing.ts'
 
 /** The broadcast address of the loopback interface. Nothing of these tests leaves the machine. */
 const broadcast = '127.255.255.255'

@@ -3,9 +3,10 @@ import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { describe, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
+import { assetsIn, errorsIn } from '@millwright/link-sdk/testing/loopback.ts'
 import fc from 'fast-check'
 import { type ChangeAnswer, type RunningSimulator, startSimulator } from './simulator.ts'
-import { assetsIn, controller, errorsIn, impatient, resultsOf, scanDevice } from './testing.ts'
+import { controller, impatient, resultsOf, scanDevice } from './testing.ts'
 
 /** Returns whether a datagram is the answer to a request, and not I-Am. */
 const isAnswer = (answer: Buffer) => answer[6] === 0x30

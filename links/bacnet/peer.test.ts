@@ -6,8 +6,9 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { describe, test } from 'node:test'
 import bacnetClient, { ApplicationTag, type BACNetAddress } from '@bacnet-js/client'
+import { assetsIn, errorsIn } from '@millwright/link-sdk/testing/loopback.ts'
 import { startSimulator } from './simulator.ts'
-import { assetsIn, controller, errorsIn, read, resultsOf } from './testing.ts'
+import { controller, read, resultsOf } from './testing.ts'
 
 /** These tests use independent implementations as peers of the link and of its simulator. */
 

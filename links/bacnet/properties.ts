@@ -1,4 +1,3 @@
-import type { VariantValue } from '@millwright/api/variant.ts'
 import type {
   Address,
   PropertiesCall,
@@ -11,6 +10,8 @@ import { LinkError } from '@millwright/link-sdk/link-error.ts'
 import type { ContactOptions } from '@millwright/link-sdk/network/host-scan.ts'
 import { KnownDevices } from '@millwright/link-sdk/network/known-devices.ts'
 import type { Neighbours } from '@millwright/link-sdk/network/neighbours.ts'
+import { propertyValues } from '@millwright/link-sdk/network/property-values.ts'
+import { defaultOptionsOf } from '@millwright/link-sdk/parameters.ts'
 import { assetOf } from './asset.ts'
 import { BacnetError } from './bacnet-error.ts'
 import { highestInstance, highestNetwork, type IpPlace, type ReadTarget, usualPort } from './codec.ts'
@@ -21,7 +22,7 @@ import { scanOptionsOf } from './options.ts'
 
 /** The options for a read of one device, which has none. The time ends before the gateway stops to wait. */
 const readOptions = {
-  ...scanOptionsOf(Object.fromEntries((manifest.options ?? []).map(({ key, default: value }) => [key, value]))),
+  ...scanOptionsOf(defaultOptionsOf(manifest)),
   deviceSeconds: 15,
 }
 
@@ -42,7 +43,7 @@ export async function properties(call: PropertiesCall, neighbours: Neighbours): 
   const reading = await readAt(place, { address, port, timeoutMs: readOptions.timeoutMs, permits, signal })
   const macAddress = await neighbours.macAddressOf(address)
   const asset = assetOf(reading, { ipAddress: address, macAddress }) ?? {}
-  return { ...valuesOf(asset), bacnet: valuesOf(detailsOf(reading)) }
+  return { ...propertyValues(asset), bacnet: propertyValues(detailsOf(reading)) }
 }
 
 /** Reads the device with the known instance. If the device at the address has another instance now, reads this device. */
@@ -103,23 +104,15 @@ function detailsOf({ instance, station, iAm, values }: Reading): Asset {
   }
 }
 
-/** Returns the values without fields that are undefined. */
-function valuesOf(asset: Asset): Record<string, VariantValue> {
-  return JSON.parse(JSON.stringify(asset))
-}
-
 type Place = IpPlace & { target: ReadTarget | undefined }
 
 /**
  * Finds a device by the address that the discovery returned. If the call does not contain it, finds the device by its
  * identifiers, with the addresses of earlier scans and with the ARP table.
  */
-async function placeOf(device: Target, { ipAddressOf }: Neighbours): Promise<Place> {
-  const known = knownDevices.addressOf(device) ?? {}
-  const { ip_address: ipAddress, port } = known
-  const address = typeof ipAddress === 'string' ? ipAddress : await addressByMac(device, ipAddressOf)
-  if (address === undefined)
-    throw new LinkError('UNAVAILABLE', 'The IP address of the device is not known. Scan the range of the device first.')
+async function placeOf(device: Target, neighbours: Neighbours): Promise<Place> {
+  const known = await knownDevices.locate(device, neighbours)
+  const { ip_address: address, port } = known
   return { address, port: typeof port === 'number' ? port : usualPort, target: targetOf(known) }
 }
 
@@ -141,15 +134,4 @@ function targetOf({ device_instance: instance, network, mac }: Address): ReadTar
 
 function isWhole(value: unknown, { least, most }: { least: number; most: number }): value is number {
   return typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most
-}
-
-async function addressByMac(
-  { identifiers }: Target,
-  ipAddressOf: Neighbours['ipAddressOf'],
-): Promise<string | undefined> {
-  for (const { mac_address: mac } of identifiers) {
-    const address = typeof mac === 'string' ? await ipAddressOf(mac) : undefined
-    if (address !== undefined) return address
-  }
-  return undefined
 }

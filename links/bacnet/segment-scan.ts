@@ -1,10 +1,11 @@
 import { openPermitSource } from '@millwright/link-sdk/network/permit-source.ts'
 import type { Permits } from '@millwright/link-sdk/network/permits.ts'
+import { defaultOptionsOf } from '@millwright/link-sdk/parameters.ts'
 import { link } from './link.ts'
 import { manifest } from './manifest.ts'
 
 /** Scans the segment that `segment.sh` creates with the default budget, and prints the results as JSON. Used by a test. */
-const defaults = Object.fromEntries((manifest.options ?? []).map(({ key, default: value }) => [key, value]))
+const defaults = defaultOptionsOf(manifest)
 const signal = new AbortController().signal
 const log = { debug() {}, info() {}, warn() {}, error() {} }
 

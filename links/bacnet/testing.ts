@@ -1,4 +1,6 @@
-import type { DiscoverCall, DiscoveryResult, Target } from '@millwright/link-sdk/define-link.ts'
+import type { DiscoverCall, Target } from '@millwright/link-sdk/define-link.ts'
+import { defaultOptionsOf } from '@millwright/link-sdk/parameters.ts'
+import { assetsIn, behindRouter, errorsIn, neighbours, silentLog } from '@millwright/link-sdk/testing/loopback.ts'
 import { unlimitedPermits } from '@millwright/link-sdk/testing/permits.ts'
 import { discover } from './discover.ts'
 import { manifest } from './manifest.ts'
@@ -7,27 +9,10 @@ import { type ChangeAnswer, type SimulatedDevice, startSimulator } from './simul
 
 /** This file contains helpers of the tests of this link. */
 
-export const defaults = Object.fromEntries((manifest.options ?? []).map(({ key, default: value }) => [key, value]))
-const silentLog = { debug() {}, info() {}, warn() {}, error() {} }
+export const defaults = defaultOptionsOf(manifest)
 
 /** The options of scans of devices that do not answer to some requests. */
 export const impatient = { timeout_ms: 200, collect_ms: 300 }
-
-/** Loopback has no ARP table, so each address has a MAC address that contains it. */
-export const neighbours = {
-  macAddressOf: async (ip: string) =>
-    `02:00:${ip
-      .split('.')
-      .map((part) => Number(part).toString(16).padStart(2, '0'))
-      .join(':')}`.toUpperCase(),
-  ipAddressOf: async (mac: string) =>
-    mac
-      .split(':')
-      .slice(2)
-      .map((part) => Number.parseInt(part, 16))
-      .join('.'),
-}
-const behindRouter = { macAddressOf: async () => undefined, ipAddressOf: async () => undefined }
 
 /** A device with all properties that the link reads. */
 export const controller: SimulatedDevice = {
@@ -74,10 +59,6 @@ export function scan({ range = '127.0.60.1', exclude, options, targets = [], isR
 }
 
 export const resultsOf = (parameters: ScanParameters) => Array.fromAsync(scan(parameters))
-export const assetsIn = (results: readonly DiscoveryResult[]) =>
-  results.flatMap((one) => ('asset' in one ? [one.asset] : []))
-export const errorsIn = (results: readonly DiscoveryResult[]) =>
-  results.flatMap((one) => ('error' in one ? [one.error] : []))
 
 /** Scans one simulated device. */
 export async function scanDevice(

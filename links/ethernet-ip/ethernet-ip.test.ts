@@ -5,23 +5,14 @@ import { checkLink } from '@millwright/link-sdk/conformance/suite.ts'
 import type { DiscoverCall } from '@millwright/link-sdk/define-link.ts'
 import { PermitRefusedError } from '@millwright/link-sdk/network/permits.ts'
 import { startLink } from '@millwright/link-sdk/start-link.ts'
+import { assetsIn, errorsIn, neighbours } from '@millwright/link-sdk/testing/loopback.ts'
 import { unlimitedPermits } from '@millwright/link-sdk/testing/permits.ts'
 import fc from 'fast-check'
 import { ethernetIpLink } from './link.ts'
 import { manifest } from './manifest.ts'
 import { scanOptionsOf } from './options.ts'
 import { type RunningSimulator, type SimulatedDevice, startSimulator } from './simulator.ts'
-import {
-  adapter,
-  assetsIn,
-  controller,
-  defaults,
-  errorsIn,
-  neighbours,
-  readProperties,
-  resultsOf,
-  scanDevice,
-} from './testing.ts'
+import { adapter, controller, defaults, readProperties, resultsOf, scanDevice } from './testing.ts'
 
 const codesOf = ({ requests }: RunningSimulator) => requests.map(({ transport, code }) => `${transport} ${code}`)
 const network = { address: '127.0.60.1', mask: '255.255.255.0', router: '127.0.60.254', domain: 'plant.example' }

@@ -3,6 +3,7 @@ import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { describe, test } from 'node:test'
+import { assetsIn, errorsIn } from '@millwright/link-sdk/testing/loopback.ts'
 import fc from 'fast-check'
 import {
   frameLength,
@@ -16,7 +17,7 @@ import {
   parseUnconnected,
 } from './message.ts'
 import { type SimulatedDevice, startSimulator } from './simulator.ts'
-import { adapter, assetsIn, controller, errorsIn, resultsOf } from './testing.ts'
+import { adapter, controller, resultsOf } from './testing.ts'
 
 const host = '127.0.63.1'
 const device: SimulatedDevice = {

@@ -4,10 +4,11 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { describe, test } from 'node:test'
 import type { DiscoverCall } from '@millwright/link-sdk/define-link.ts'
+import { assetsIn, errorsIn } from '@millwright/link-sdk/testing/loopback.ts'
 import { unlimitedPermits } from '@millwright/link-sdk/testing/permits.ts'
 import { startSilentPort } from '@millwright/link-sdk/testing/silent-port.ts'
 import { startSimulator } from './simulator.ts'
-import { adapter, assetsIn, controller, errorsIn, readProperties, resultsOf, scan, scanDevice } from './testing.ts'
+import { adapter, controller, readProperties, resultsOf, scan, scanDevice } from './testing.ts'
 
 const host = '127.0.64.1'
 

@@ -3,8 +3,9 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { describe, test } from 'node:test'
+import { assetsIn, errorsIn } from '@millwright/link-sdk/testing/loopback.ts'
 import { startSimulator } from './simulator.ts'
-import { adapter, assetsIn, controller, errorsIn, readProperties, resultsOf } from './testing.ts'
+import { adapter, controller, readProperties, resultsOf } from './testing.ts'
 
 /** These tests use independent implementations of EtherNet/IP in Python. They are skipped if these are not installed. */
 

@@ -1,10 +1,11 @@
-import type { VariantValue } from '@millwright/api/variant.ts'
 import type { PropertiesCall, PropertyValues, SupportedProperty, Target } from '@millwright/link-sdk/define-link.ts'
 import type { Asset } from '@millwright/link-sdk/device-identifiers.ts'
 import { LinkError } from '@millwright/link-sdk/link-error.ts'
 import { deviceAsset } from '@millwright/link-sdk/network/device-asset.ts'
-import { KnownDevices } from '@millwright/link-sdk/network/known-devices.ts'
+import { KnownDevices, parentOf } from '@millwright/link-sdk/network/known-devices.ts'
 import type { Neighbours } from '@millwright/link-sdk/network/neighbours.ts'
+import { propertyValues } from '@millwright/link-sdk/network/property-values.ts'
+import { defaultOptionsOf } from '@millwright/link-sdk/parameters.ts'
 import { factsOf, moduleAsset, revisionText, serialText } from './asset.ts'
 import { deviceTypeName } from './device-types.ts'
 import { type Host, type Module, readHost } from './host.ts'
@@ -12,9 +13,7 @@ import { manifest } from './manifest.ts'
 import type { Identity } from './message.ts'
 import { highestSlot, scanOptionsOf } from './options.ts'
 
-const defaults = scanOptionsOf(
-  Object.fromEntries((manifest.options ?? []).map(({ key, default: value }) => [key, value])),
-)
+const defaults = scanOptionsOf(defaultOptionsOf(manifest))
 const [defaultPort = 44_818] = defaults.ports
 
 /** The time for a read of one device, which has no options. It ends before the gateway stops to wait. */
@@ -36,14 +35,14 @@ export async function properties(call: PropertiesCall, neighbours: Neighbours): 
     throw new LinkError('UNAVAILABLE', `${address} does not answer to EtherNet/IP at port ${port}.`)
   const network = { ipAddress: address, macAddress: await neighbours.macAddressOf(address) }
   if (slot === undefined || host.slot === slot)
-    return { ...valuesOf(deviceAsset(factsOf(host, network))), ethernet_ip: valuesOf(deviceDetails(host)) }
+    return { ...propertyValues(deviceAsset(factsOf(host, network))), ethernet_ip: propertyValues(deviceDetails(host)) }
   const module = host.modules.find((one) => one.slot === slot)
   const asset = module === undefined ? undefined : moduleAsset(module, host, network)
   if (module === undefined || asset === undefined)
     throw host.problem ?? new LinkError('UNAVAILABLE', `The module in slot ${slot} of ${address} does not answer.`)
   // Only a scan of all slots decides of which device it is a module.
-  const { asset_relations: _, ...values } = valuesOf(asset)
-  return { ...values, ethernet_ip: valuesOf(moduleDetails(module)) }
+  const { asset_relations: _, ...values } = propertyValues(asset)
+  return { ...values, ethernet_ip: propertyValues(moduleDetails(module)) }
 }
 
 export function supportedProperties(): SupportedProperty[] {
@@ -115,47 +114,21 @@ function isSet(status: number, bit: number): boolean {
   return ((status >> bit) & 1) === 1
 }
 
-/** Returns the values without fields that are undefined. */
-function valuesOf(asset: Asset): Record<string, VariantValue> {
-  return JSON.parse(JSON.stringify(asset))
-}
-
 type Place = { address: string; port: number; slot: number | undefined }
 
 /**
  * Finds a device by the address that the discovery returned. If the call does not contain it, finds the device by its
  * identifiers, with the addresses of earlier scans and with the ARP table.
  */
-async function placeOf(device: Target, { ipAddressOf }: Neighbours): Promise<Place> {
-  const { ip_address, port, slot } = knownDevices.addressOf(device) ?? {}
-  const address = typeof ip_address === 'string' ? ip_address : await addressByMac(device, ipAddressOf)
-  if (address === undefined)
-    throw new LinkError('UNAVAILABLE', 'The IP address of the device is not known. Scan the range of the device first.')
+async function placeOf(device: Target, neighbours: Neighbours): Promise<Place> {
+  const parent = parentOf(device)
+  const { ip_address: address, port, slot } = await knownDevices.locate(device, neighbours, parent?.mac)
   const place = { address, port: typeof port === 'number' ? port : defaultPort }
-  return { ...place, slot: slotOf(typeof slot === 'number' ? slot : parentOf(device)?.slot) }
+  return { ...place, slot: slotOf(typeof slot === 'number' ? slot : parent?.slot) }
 }
 
 /** A slot that does not exist would become the number of another slot in the route of a request. */
 function slotOf(slot: number | undefined): number | undefined {
   if (slot === undefined || (Number.isInteger(slot) && slot >= 0 && slot <= highestSlot)) return slot
   throw new LinkError('INVALID_ARGUMENT', `The slot of the device is ${slot}, but must be from 0 to ${highestSlot}.`)
-}
-
-async function addressByMac(device: Target, ipAddressOf: Neighbours['ipAddressOf']): Promise<string | undefined> {
-  const macs = [parentOf(device)?.parentMac, ...device.identifiers.map(({ mac_address }) => mac_address)]
-  for (const mac of macs) {
-    const address = typeof mac === 'string' ? await ipAddressOf(mac) : undefined
-    if (address !== undefined) return address
-  }
-  return undefined
-}
-
-/** Returns the device and the slot, if the target is a module that its slot identifies. */
-function parentOf({ identifiers }: Target): { parentMac: string; slot: number } | undefined {
-  for (const { parent_identifier: parent, slot } of identifiers) {
-    const mac =
-      typeof parent === 'object' && parent !== null && 'mac_address' in parent ? parent.mac_address : undefined
-    if (typeof mac === 'string' && typeof slot === 'number') return { parentMac: mac, slot }
-  }
-  return undefined
 }

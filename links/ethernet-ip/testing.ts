@@ -1,4 +1,6 @@
-import type { DiscoverCall, DiscoveryResult, Target } from '@millwright/link-sdk/define-link.ts'
+import type { DiscoverCall, Target } from '@millwright/link-sdk/define-link.ts'
+import { defaultOptionsOf } from '@millwright/link-sdk/parameters.ts'
+import { assetsIn, behindRouter, errorsIn, neighbours, silentLog } from '@millwright/link-sdk/testing/loopback.ts'
 import { unlimitedPermits } from '@millwright/link-sdk/testing/permits.ts'
 import { discover } from './discover.ts'
 import { manifest } from './manifest.ts'
@@ -7,24 +9,7 @@ import { type SimulatedDevice, type SimulatedIdentity, startSimulator } from './
 
 /** This file contains helpers of the tests of this link. */
 
-export const defaults = Object.fromEntries((manifest.options ?? []).map(({ key, default: value }) => [key, value]))
-const silentLog = { debug() {}, info() {}, warn() {}, error() {} }
-
-/** Loopback has no ARP table, so each address has a MAC address that contains it. */
-export const neighbours = {
-  macAddressOf: async (ip: string) =>
-    `02:00:${ip
-      .split('.')
-      .map((part) => Number(part).toString(16).padStart(2, '0'))
-      .join(':')}`.toUpperCase(),
-  ipAddressOf: async (mac: string) =>
-    mac
-      .split(':')
-      .slice(2)
-      .map((part) => Number.parseInt(part, 16))
-      .join('.'),
-}
-export const behindRouter = { macAddressOf: async () => undefined, ipAddressOf: async () => undefined }
+export const defaults = defaultOptionsOf(manifest)
 
 export const adapter: SimulatedIdentity = {
   vendor: 1,
@@ -68,10 +53,6 @@ export function scan({ range = '127.0.60.1', options, targets = [], isRouted, ..
 }
 
 export const resultsOf = (parameters: ScanParameters) => Array.fromAsync(scan(parameters))
-export const assetsIn = (results: readonly DiscoveryResult[]) =>
-  results.flatMap((one) => ('asset' in one ? [one.asset] : []))
-export const errorsIn = (results: readonly DiscoveryResult[]) =>
-  results.flatMap((one) => ('error' in one ? [one.error] : []))
 
 export async function scanDevice(device: SimulatedDevice, { options, ...rest }: ScanParameters = {}) {
   await using simulator = await startSimulator(device, { host: '127.0.60.1' })

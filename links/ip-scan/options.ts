@@ -4,7 +4,7 @@ import { localAddressOf, segmentOf, segments } from '@millwright/link-sdk/networ
 import { macAddressOf } from '@millwright/link-sdk/network/neighbours.ts'
 import type { Permits } from '@millwright/link-sdk/network/permits.ts'
 import { portsOf, wholeNumber } from '@millwright/link-sdk/network/range.ts'
-import type { Options } from '@millwright/link-sdk/parameters.ts'
+import { defaultOptionsOf, type Options } from '@millwright/link-sdk/parameters.ts'
 import type { HostProbes, Surroundings } from './host.ts'
 import { manifest } from './manifest.ts'
 import { openPing, pingAdvice } from './ping.ts'
@@ -42,9 +42,7 @@ export function scanOptionsOf(options: Options): ScanOptions {
 }
 
 /** The options that apply if a device is read outside a scan. */
-export const defaultOptions: Options = Object.fromEntries(
-  (manifest.options ?? []).map(({ key, default: value }) => [key, value]),
-)
+export const defaultOptions: Options = defaultOptionsOf(manifest)
 
 /** Returns what this machine knows about its network. Its interfaces are read once per scan. */
 export function thisMachine(): Surroundings {

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { errorsIn } from '@millwright/link-sdk/testing/loopback.ts'
 import { decode, encode, type Answer as PeerRecord } from 'dns-packet'
 import fc from 'fast-check'
 import { encodeQuery, messageLimits, type Name, parseAnswer, type RecordType } from './message.ts'
 import { startSimulator } from './simulator.ts'
-import { errorsIn, resultsOf } from './testing.ts'
+import { resultsOf } from './testing.ts'
 
 const label = fc.stringMatching(/^[a-zA-Z0-9_][a-zA-Z0-9_ -]{0,30}$/).filter((text) => text.trim() === text)
 const name = fc.array(label, { minLength: 1, maxLength: 5 })

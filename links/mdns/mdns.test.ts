@@ -10,10 +10,11 @@ import { variantOf } from '@millwright/api/variant.ts'
 import { checkLink } from '@millwright/link-sdk/conformance/suite.ts'
 import { PermitRefusedError } from '@millwright/link-sdk/network/permits.ts'
 import { startLink } from '@millwright/link-sdk/start-link.ts'
+import { assetsIn, errorsIn, neighbours } from '@millwright/link-sdk/testing/loopback.ts'
 import { unlimitedPermits } from '@millwright/link-sdk/testing/permits.ts'
 import { mdnsLink } from './link.ts'
 import { type SimulatedDevice, startSimulator } from './simulator.ts'
-import { assetsIn, errorsIn, host, neighbours, queriesOf, read, resultsOf, scan, scanDevice } from './testing.ts'
+import { host, queriesOf, read, resultsOf, scan, scanDevice } from './testing.ts'
 
 /** The options of scans of devices that do not answer to some queries. */
 const impatient = { timeout_ms: 300 }

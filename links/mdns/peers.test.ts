@@ -7,10 +7,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import type { Asset } from '@millwright/link-sdk/device-identifiers.ts'
+import { assetsIn, errorsIn } from '@millwright/link-sdk/testing/loopback.ts'
 import multicastDns from 'multicast-dns'
 import { capturedPackets } from '../testing/packet-capture.ts'
 import type { SimulatedDevice } from './simulator.ts'
-import { assetsIn, errorsIn, host, resultsOf } from './testing.ts'
+import { host, resultsOf } from './testing.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'millwright-mdns-'))
 after(() => rmSync(folder, { recursive: true }))

@@ -1,18 +1,17 @@
-import type { VariantValue } from '@millwright/api/variant.ts'
 import type { PropertiesCall, PropertyValues, SupportedProperty, Target } from '@millwright/link-sdk/define-link.ts'
 import type { Asset } from '@millwright/link-sdk/device-identifiers.ts'
 import { LinkError } from '@millwright/link-sdk/link-error.ts'
 import { deviceAsset } from '@millwright/link-sdk/network/device-asset.ts'
 import { KnownDevices } from '@millwright/link-sdk/network/known-devices.ts'
 import type { Neighbours } from '@millwright/link-sdk/network/neighbours.ts'
+import { propertyValues } from '@millwright/link-sdk/network/property-values.ts'
+import { defaultOptionsOf } from '@millwright/link-sdk/parameters.ts'
 import { factsOf } from './asset.ts'
 import { type Reading, readDevice } from './device.ts'
 import { manifest } from './manifest.ts'
 import { scanOptionsOf } from './options.ts'
 
-const defaults = scanOptionsOf(
-  Object.fromEntries((manifest.options ?? []).map(({ key, default: value }) => [key, value])),
-)
+const defaults = scanOptionsOf(defaultOptionsOf(manifest))
 
 /** The port of multicast DNS. */
 const usualPort = 5353
@@ -36,7 +35,7 @@ export async function properties(call: PropertiesCall, neighbours: Neighbours): 
     )
   const macAddress = await neighbours.macAddressOf(address)
   const asset = deviceAsset(factsOf({ ipAddress: address, macAddress, reading }))
-  return { ...valuesOf(asset), mdns: valuesOf(detailsOf(reading)) }
+  return { ...propertyValues(asset), mdns: propertyValues(detailsOf(reading)) }
 }
 
 export function supportedProperties(): SupportedProperty[] {
@@ -59,27 +58,11 @@ function detailsOf({ hostName, services }: Reading): Asset {
   }
 }
 
-/** Returns the values without fields that are undefined. */
-function valuesOf(asset: Asset): Record<string, VariantValue> {
-  return JSON.parse(JSON.stringify(asset))
-}
-
 /**
  * Finds a device by the address that the discovery returned. If the call does not contain it, finds the device by its
  * identifiers, with the addresses of earlier scans and with the ARP table.
  */
-async function placeOf(device: Target, { ipAddressOf }: Neighbours): Promise<{ address: string; port: number }> {
-  const { ip_address, port } = knownDevices.addressOf(device) ?? {}
-  const address = typeof ip_address === 'string' ? ip_address : await addressByMac(device, ipAddressOf)
-  if (address === undefined)
-    throw new LinkError('UNAVAILABLE', 'The IP address of the device is not known. Scan the range of the device first.')
+async function placeOf(device: Target, neighbours: Neighbours): Promise<{ address: string; port: number }> {
+  const { ip_address: address, port } = await knownDevices.locate(device, neighbours)
   return { address, port: typeof port === 'number' ? port : usualPort }
-}
-
-async function addressByMac(device: Target, ipAddressOf: Neighbours['ipAddressOf']): Promise<string | undefined> {
-  for (const { mac_address: mac } of device.identifiers) {
-    const address = typeof mac === 'string' ? await ipAddressOf(mac) : undefined
-    if (address !== undefined) return address
-  }
-  return undefined
 }

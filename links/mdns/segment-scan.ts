@@ -3,13 +3,14 @@ import { defaultBudget, type ScanBudget } from '@millwright/api/scan-budget.ts'
 import type { DiscoveryResult } from '@millwright/link-sdk/define-link.ts'
 import { arpTable } from '@millwright/link-sdk/network/neighbours.ts'
 import { PermitRefusedError, type Permits } from '@millwright/link-sdk/network/permits.ts'
+import { defaultOptionsOf } from '@millwright/link-sdk/parameters.ts'
 import { discover } from './discover.ts'
 import { manifest } from './manifest.ts'
 
 /** Scans the segment that `segment.sh` creates several times, and prints the results as JSON. Used by a test. */
 const signal = new AbortController().signal
 const log = { debug() {}, info() {}, warn() {}, error() {} }
-const defaults = Object.fromEntries((manifest.options ?? []).map(({ key, default: value }) => [key, value]))
+const defaults = defaultOptionsOf(manifest)
 
 type ScanParameters = { range: string; multicast: boolean; budget?: Partial<ScanBudget> }
 

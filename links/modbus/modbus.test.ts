@@ -11,7 +11,9 @@ import { variantOf } from '@millwright/api/variant.ts'
 import { checkLink } from '@millwright/link-sdk/conformance/suite.ts'
 import type { DiscoverCall, DiscoveryResult, Target } from '@millwright/link-sdk/define-link.ts'
 import { PermitRefusedError } from '@millwright/link-sdk/network/permits.ts'
+import { defaultOptionsOf } from '@millwright/link-sdk/parameters.ts'
 import { startLink } from '@millwright/link-sdk/start-link.ts'
+import { assetsIn, behindRouter, errorsIn, neighbours, silentLog } from '@millwright/link-sdk/testing/loopback.ts'
 import { unlimitedPermits } from '@millwright/link-sdk/testing/permits.ts'
 import { startSilentPort } from '@millwright/link-sdk/testing/silent-port.ts'
 import fc from 'fast-check'
@@ -24,23 +26,7 @@ import { scanOptionsOf } from './options.ts'
 import { properties } from './properties.ts'
 import { type RunningSimulator, type SimulatedDevice, startSimulator } from './simulator.ts'
 
-const defaults = Object.fromEntries((manifest.options ?? []).map(({ key, default: value }) => [key, value]))
-const silentLog = { debug() {}, info() {}, warn() {}, error() {} }
-/** Loopback has no ARP table, so each address has a MAC address that contains it. */
-const neighbours = {
-  macAddressOf: async (ip: string) =>
-    `02:00:${ip
-      .split('.')
-      .map((part) => Number(part).toString(16).padStart(2, '0'))
-      .join(':')}`.toUpperCase(),
-  ipAddressOf: async (mac: string) =>
-    mac
-      .split(':')
-      .slice(2)
-      .map((part) => Number.parseInt(part, 16))
-      .join('.'),
-}
-const behindRouter = { macAddressOf: async () => undefined, ipAddressOf: async () => undefined }
+const defaults = defaultOptionsOf(manifest)
 
 const meter = {
   '0': 'Schneider Electric SE',
@@ -77,8 +63,6 @@ function scan({ range = '127.0.30.1', options, targets = [], isRouted, ...rest }
 }
 
 const resultsOf = (parameters: ScanParameters) => Array.fromAsync(scan(parameters))
-const assetsIn = (results: DiscoveryResult[]) => results.flatMap((one) => ('asset' in one ? [one.asset] : []))
-const errorsIn = (results: DiscoveryResult[]) => results.flatMap((one) => ('error' in one ? [one.error] : []))
 
 async function scanDevice(device: SimulatedDevice, { options, ...rest }: ScanParameters = {}) {
   await using simulator = await startSimulator(device, { host: '127.0.30.1' })

@@ -1,18 +1,17 @@
-import type { VariantValue } from '@millwright/api/variant.ts'
 import type { PropertiesCall, PropertyValues, SupportedProperty, Target } from '@millwright/link-sdk/define-link.ts'
 import type { Asset } from '@millwright/link-sdk/device-identifiers.ts'
 import { LinkError } from '@millwright/link-sdk/link-error.ts'
 import { deviceAsset } from '@millwright/link-sdk/network/device-asset.ts'
-import { KnownDevices } from '@millwright/link-sdk/network/known-devices.ts'
+import { KnownDevices, parentOf } from '@millwright/link-sdk/network/known-devices.ts'
 import type { Neighbours } from '@millwright/link-sdk/network/neighbours.ts'
+import { propertyValues } from '@millwright/link-sdk/network/property-values.ts'
+import { defaultOptionsOf } from '@millwright/link-sdk/parameters.ts'
 import { factsOf, type Nameplate, unitAsset } from './asset.ts'
 import { readHost } from './host.ts'
 import { manifest } from './manifest.ts'
 import { scanOptionsOf } from './options.ts'
 
-const defaults = scanOptionsOf(
-  Object.fromEntries((manifest.options ?? []).map(({ key, default: value }) => [key, value])),
-)
+const defaults = scanOptionsOf(defaultOptionsOf(manifest))
 
 /** The time for a read of one device, which has no options. It ends before the gateway stops to wait. */
 const readSeconds = 15
@@ -37,8 +36,8 @@ export async function properties(call: PropertiesCall, neighbours: Neighbours): 
   const asset =
     parent === undefined
       ? deviceAsset(factsOf({ ipAddress: address, macAddress, nameplate }))
-      : unitAsset({ ...parent, nameplate })
-  return { ...valuesOf(asset), modbus: valuesOf(detailsOf(nameplate, host.unit)) }
+      : unitAsset({ gatewayMac: parent.mac, unit: parent.slot, nameplate })
+  return { ...propertyValues(asset), modbus: propertyValues(detailsOf(nameplate, host.unit)) }
 }
 
 export function supportedProperties(): SupportedProperty[] {
@@ -66,41 +65,15 @@ function detailsOf(nameplate: Nameplate, unit: number): Asset {
   }
 }
 
-/** Returns the values without fields that are undefined. */
-function valuesOf(asset: Asset): Record<string, VariantValue> {
-  return JSON.parse(JSON.stringify(asset))
-}
-
 type Place = { address: string; port: number; unit: number | undefined }
 
 /**
  * Finds a device by the address that the discovery returned. If the call does not contain it, finds the device by its
  * identifiers, with the addresses of earlier scans and with the ARP table.
  */
-async function placeOf(device: Target, { ipAddressOf }: Neighbours): Promise<Place> {
-  const { ip_address, port, unit_id } = knownDevices.addressOf(device) ?? {}
-  const address = typeof ip_address === 'string' ? ip_address : await addressByMac(device, ipAddressOf)
-  if (address === undefined)
-    throw new LinkError('UNAVAILABLE', 'The IP address of the device is not known. Scan the range of the device first.')
-  const unit = typeof unit_id === 'number' ? unit_id : parentOf(device)?.unit
+async function placeOf(device: Target, neighbours: Neighbours): Promise<Place> {
+  const parent = parentOf(device)
+  const { ip_address: address, port, unit_id } = await knownDevices.locate(device, neighbours, parent?.mac)
+  const unit = typeof unit_id === 'number' ? unit_id : parent?.slot
   return { address, port: typeof port === 'number' ? port : 502, unit }
-}
-
-async function addressByMac(device: Target, ipAddressOf: Neighbours['ipAddressOf']): Promise<string | undefined> {
-  const macs = [parentOf(device)?.gatewayMac, ...device.identifiers.map(({ mac_address }) => mac_address)]
-  for (const mac of macs) {
-    const address = typeof mac === 'string' ? await ipAddressOf(mac) : undefined
-    if (address !== undefined) return address
-  }
-  return undefined
-}
-
-/** Returns the gateway and the unit id, if the device is a unit behind a gateway. */
-function parentOf({ identifiers }: Target): { gatewayMac: string; unit: number } | undefined {
-  for (const { parent_identifier: parent, slot } of identifiers) {
-    const mac =
-      typeof parent === 'object' && parent !== null && 'mac_address' in parent ? parent.mac_address : undefined
-    if (typeof mac === 'string' && typeof slot === 'number') return { gatewayMac: mac, unit: slot }
-  }
-  return undefined
 }

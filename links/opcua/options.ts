@@ -3,7 +3,7 @@ import type { Address } from '@millwright/link-sdk/define-link.ts'
 import { LinkError } from '@millwright/link-sdk/link-error.ts'
 import { localAddressOf } from '@millwright/link-sdk/network/local-network.ts'
 import { requiredPortsOf, wholeNumber } from '@millwright/link-sdk/network/range.ts'
-import type { Options } from '@millwright/link-sdk/parameters.ts'
+import { defaultOptionsOf, type Options } from '@millwright/link-sdk/parameters.ts'
 import { manifest } from './manifest.ts'
 import { defaultPort } from './services.ts'
 
@@ -33,9 +33,7 @@ export function scanOptionsOf(options: Options): ScanOptions {
 }
 
 /** The options of a call that has none. */
-export const defaultOptions: Options = Object.fromEntries(
-  (manifest.options ?? []).map(({ key, default: value }) => [key, value]),
-)
+export const defaultOptions: Options = defaultOptionsOf(manifest)
 
 /** `Place` is the address of a server, and the device below it if the target is a module. */
 export type Place = { address: string; port: number; device: string | undefined }

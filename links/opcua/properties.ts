@@ -1,8 +1,8 @@
 import type { VariantValue } from '@millwright/api/variant.ts'
 import type { PropertiesCall, PropertyValues, SupportedProperty } from '@millwright/link-sdk/define-link.ts'
-import type { Asset } from '@millwright/link-sdk/device-identifiers.ts'
 import { LinkError } from '@millwright/link-sdk/link-error.ts'
 import { macAddressOf } from '@millwright/link-sdk/network/neighbours.ts'
+import { propertyValues } from '@millwright/link-sdk/network/property-values.ts'
 import { assetsOf } from './asset.ts'
 import { mostRequests, nameOf, readServer, type Server, serverLimit } from './device.ts'
 import type { Endpoint } from './endpoints.ts'
@@ -43,12 +43,7 @@ export async function properties(
   if (device !== undefined && asset === undefined) {
     throw new LinkError('NOT_FOUND', `${nameOf(contact)} no longer contains the device ${device}.`)
   }
-  return { ...valuesOf(asset ?? {}), ...statusOf(server) }
-}
-
-/** Returns the values without fields that are undefined. */
-function valuesOf(asset: Asset): Record<string, VariantValue> {
-  return JSON.parse(JSON.stringify(asset))
+  return { ...propertyValues(asset ?? {}), ...statusOf(server) }
 }
 
 const texts = ['name', 'description', 'functional_object_type', 'functional_object_schema_url', 'server_state']

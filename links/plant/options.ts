@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { DurableStore } from '@millwright/link-sdk/durable-store.ts'
 import { wholeNumber } from '@millwright/link-sdk/network/range.ts'
-import type { Options } from '@millwright/link-sdk/parameters.ts'
+import { defaultOptionsOf, type Options } from '@millwright/link-sdk/parameters.ts'
 import { faultsNamed, type UpdateSettings } from './fault.ts'
 import { manifest } from './manifest.ts'
 import { type Plant, plantLimits } from './simulator.ts'
@@ -56,4 +56,4 @@ export function plantOfSeed(seed: number, home: string | undefined): ScannedPlan
   return storeOf(home).get(String(seed)) ?? { ...plantOf(defaults), seed }
 }
 
-const defaults: Options = Object.fromEntries((manifest.options ?? []).map(({ key, default: value }) => [key, value]))
+const defaults: Options = defaultOptionsOf(manifest)

@@ -7,6 +7,7 @@ import { variantOf } from '@millwright/api/variant.ts'
 import { checkLink } from '@millwright/link-sdk/conformance/suite.ts'
 import { readCredential } from '@millwright/link-sdk/credential.ts'
 import type { DiscoverCall, DiscoveryResult, Target } from '@millwright/link-sdk/define-link.ts'
+import { defaultOptionsOf } from '@millwright/link-sdk/parameters.ts'
 import { startLink } from '@millwright/link-sdk/start-link.ts'
 import { unlimitedPermits } from '@millwright/link-sdk/testing/permits.ts'
 import { discover } from './discover.ts'
@@ -17,7 +18,7 @@ import { plantOf } from './options.ts'
 import { properties } from './properties.ts'
 import { deviceAt, deviceOf } from './simulator.ts'
 
-const defaults = Object.fromEntries((manifest.options ?? []).map(({ key, default: value }) => [key, value]))
+const defaults = defaultOptionsOf(manifest)
 const permits = unlimitedPermits()
 const silent = { debug() {}, info() {}, warn() {}, error() {} }
 

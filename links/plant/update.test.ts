@@ -13,6 +13,7 @@ import { codeOf, Subject } from '@millwright/link-sdk/conformance/check.ts'
 import { valuesOf } from '@millwright/link-sdk/conformance/device-values.ts'
 import { runDiscovery } from '@millwright/link-sdk/conformance/discover-checks.ts'
 import { UpdateClient } from '@millwright/link-sdk/conformance/update-client.ts'
+import { defaultOptionsOf } from '@millwright/link-sdk/parameters.ts'
 import { startLink } from '@millwright/link-sdk/start-link.ts'
 import { faultOf, faults, isActivatedWithoutAnswer } from './fault.ts'
 import { createFirmware } from './firmware.ts'
@@ -24,7 +25,7 @@ import { deviceAt } from './simulator.ts'
 const restartMs = 300
 type PlantOptions = Record<string, string | number>
 const plantOptions = (options: PlantOptions) => ({ protected_percent: 0, update_restart_ms: restartMs, ...options })
-const defaults = Object.fromEntries((manifest.options ?? []).map(({ key, default: value }) => [key, value]))
+const defaults = defaultOptionsOf(manifest)
 const payload = Buffer.alloc(200_000, 7)
 const chunks = (bytes: Buffer) =>
   Array.from({ length: 20 }, (_, index) => bytes.subarray(index * 10_100).subarray(0, 10_100))

@@ -1,5 +1,5 @@
 import { wholeNumber } from '@millwright/link-sdk/network/range.ts'
-import type { Options } from '@millwright/link-sdk/parameters.ts'
+import { defaultOptionsOf, type Options } from '@millwright/link-sdk/parameters.ts'
 import { longestSpreadMs } from './dcp.ts'
 import { manifest } from './manifest.ts'
 
@@ -31,6 +31,4 @@ export function scanOptionsOf(options: Options): ScanOptions {
 }
 
 /** The defaults of all options. */
-export const defaultOptions: Options = Object.fromEntries(
-  (manifest.options ?? []).flatMap(({ key, default: value }) => (value === undefined ? [] : [[key, value]])),
-)
+export const defaultOptions: Options = defaultOptionsOf(manifest)

@@ -9,6 +9,7 @@ import { LinkError } from '@millwright/link-sdk/link-error.ts'
 import type { Segment } from '@millwright/link-sdk/network/local-network.ts'
 import { PermitRefusedError } from '@millwright/link-sdk/network/permits.ts'
 import { startLink } from '@millwright/link-sdk/start-link.ts'
+import { errorsIn, silentLog } from '@millwright/link-sdk/testing/loopback.ts'
 import { unlimitedPermits } from '@millwright/link-sdk/testing/permits.ts'
 import fc from 'fast-check'
 import { discover } from './discover.ts'
@@ -20,7 +21,6 @@ import type { Ethernet } from './raw-ethernet.ts'
 import type { SimulatedDevice } from './simulator.ts'
 import { linkMac, memoryEthernet } from './testing.ts'
 
-const silentLog = { debug() {}, info() {}, warn() {}, error() {} }
 const ethernetSegment: Segment = {
   name: 'eth0',
   address: '10.0.0.1',
@@ -75,7 +75,6 @@ function scan({ devices = {}, options, targets = [], progress = () => undefined,
 
 const assetsIn = (results: DiscoveryResult[]) =>
   results.flatMap((one) => ('asset' in one ? [JSON.parse(JSON.stringify(one.asset))] : []))
-const errorsIn = (results: DiscoveryResult[]) => results.flatMap((one) => ('error' in one ? [one.error] : []))
 const macsIn = (results: DiscoveryResult[]) => results.map(({ address }) => address?.mac_address)
 
 describe('a PROFINET device', () => {

@@ -1,8 +1,7 @@
-import type { VariantValue } from '@millwright/api/variant.ts'
 import type { PropertiesCall, PropertyValues, SupportedProperty, Target } from '@millwright/link-sdk/define-link.ts'
-import type { Asset } from '@millwright/link-sdk/device-identifiers.ts'
 import { LinkError } from '@millwright/link-sdk/link-error.ts'
 import { segmentOf } from '@millwright/link-sdk/network/local-network.ts'
+import { propertyValues } from '@millwright/link-sdk/network/property-values.ts'
 import { stationAsset, stationDetails } from './asset.ts'
 import { isStationName, type Station } from './dcp.ts'
 import { knownDevices, ownRecords, type Surroundings } from './discover.ts'
@@ -52,10 +51,10 @@ async function valuesOfStation(station: Station, { call, place, surroundings }: 
   const { software_components: software, ...asset } = stationAsset(station, { records })
   const isEmpty = Array.isArray(software) && software.length === 0
   return {
-    ...valuesOf(asset),
+    ...propertyValues(asset),
     // DCP has no versions: an empty list would mean that the device has no firmware.
-    ...(isEmpty ? {} : valuesOf({ software_components: software })),
-    profinet: valuesOf(stationDetails(station)),
+    ...(isEmpty ? {} : propertyValues({ software_components: software })),
+    profinet: propertyValues(stationDetails(station)),
   }
 }
 
@@ -81,11 +80,6 @@ export function supportedProperties(): SupportedProperty[] {
     ...arrays.map((key) => ({ key, type: 'array' as const })),
     ...['product_instance_information', 'profinet'].map((key) => ({ key, type: 'structure' as const })),
   ]
-}
-
-/** Returns the values without fields that are undefined. */
-function valuesOf(asset: Asset): Record<string, VariantValue> {
-  return JSON.parse(JSON.stringify(asset))
 }
 
 type Place = {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { assetsIn, errorsIn } from '@millwright/link-sdk/testing/loopback.ts'
 import fc from 'fast-check'
 import {
   connectionRequest,
@@ -14,7 +15,7 @@ import {
   setupRequest,
 } from './message.ts'
 import { listIds, nameplateOf, operatingModeOf } from './system-status-list.ts'
-import { assetsIn, errorsIn, listen, resultsOf, testHost } from './testing.ts'
+import { listen, resultsOf, testHost } from './testing.ts'
 
 const hex = (text: string) => Buffer.from(text.replaceAll(' ', ''), 'hex')
 

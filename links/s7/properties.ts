@@ -1,18 +1,17 @@
-import type { VariantValue } from '@millwright/api/variant.ts'
 import type { PropertiesCall, PropertyValues, SupportedProperty, Target } from '@millwright/link-sdk/define-link.ts'
 import type { Asset } from '@millwright/link-sdk/device-identifiers.ts'
 import { LinkError } from '@millwright/link-sdk/link-error.ts'
 import { deviceAsset } from '@millwright/link-sdk/network/device-asset.ts'
-import { KnownDevices } from '@millwright/link-sdk/network/known-devices.ts'
+import { KnownDevices, parentOf } from '@millwright/link-sdk/network/known-devices.ts'
 import type { Neighbours } from '@millwright/link-sdk/network/neighbours.ts'
+import { propertyValues } from '@millwright/link-sdk/network/property-values.ts'
+import { defaultOptionsOf } from '@millwright/link-sdk/parameters.ts'
 import { factsOf, moduleAsset, placeAt } from './asset.ts'
 import { type Module, readHost } from './host.ts'
 import { manifest } from './manifest.ts'
 import { highest, scanOptionsOf } from './options.ts'
 
-const defaults = scanOptionsOf(
-  Object.fromEntries((manifest.options ?? []).map(({ key, default: value }) => [key, value])),
-)
+const defaults = scanOptionsOf(defaultOptionsOf(manifest))
 
 const usualPort = 102
 const highestPort = 65_535
@@ -42,11 +41,11 @@ export async function properties(call: PropertiesCall, neighbours: Neighbours): 
     throw new LinkError('UNAVAILABLE', `${address} does not accept S7 connections on port ${port}.`)
   const { cpu, modules } = host
   const facts = factsOf(cpu, { ipAddress: address, macAddress: await neighbours.macAddressOf(address) })
-  if (moduleSlot === undefined) return { ...valuesOf(deviceAsset(facts)), s7: valuesOf(detailsOf(cpu)) }
+  if (moduleSlot === undefined) return { ...propertyValues(deviceAsset(facts)), s7: propertyValues(detailsOf(cpu)) }
   const [module] = modules
   if (module === undefined)
     throw new LinkError('UNAVAILABLE', `${address} has no module that answers in rack ${rack}, slot ${moduleSlot}.`)
-  return { ...valuesOf(moduleAsset(module, facts) ?? {}), s7: valuesOf(detailsOf(module)) }
+  return { ...propertyValues(moduleAsset(module, facts) ?? {}), s7: propertyValues(detailsOf(module)) }
 }
 
 export function supportedProperties(): SupportedProperty[] {
@@ -83,11 +82,6 @@ function detailsOf({ rack, slot, messageBytes, operatingMode, nameplate }: Modul
   }
 }
 
-/** Returns the values without fields that are undefined. */
-function valuesOf(asset: Asset): Record<string, VariantValue> {
-  return JSON.parse(JSON.stringify(asset))
-}
-
 type Place = {
   address: string
   port: number
@@ -101,16 +95,14 @@ type Place = {
  * Finds a device by the address that the discovery returned. If the call does not contain it, finds the device by its
  * identifiers, with the addresses of earlier scans and with the ARP table.
  */
-async function placeOf(device: Target, { ipAddressOf }: Neighbours): Promise<Place> {
-  const known = knownDevices.addressOf(device) ?? {}
-  const address = typeof known.ip_address === 'string' ? known.ip_address : await addressByMac(device, ipAddressOf)
-  if (address === undefined)
-    throw new LinkError('UNAVAILABLE', 'The IP address of the device is not known. Scan the range of the device first.')
+async function placeOf(device: Target, neighbours: Neighbours): Promise<Place> {
+  const parent = placeInRackOf(device)
+  const known = await knownDevices.locate(device, neighbours, parent?.mac)
+  const address = known.ip_address
   const [slot, cpuSlot] = [numberOf(known.slot, highest.slot), numberOf(known.cpu_slot, highest.slot)]
   const rack = numberOf(known.rack, highest.rack) ?? defaults.rack
   const place = { address, port: numberOf(known.port, highestPort) ?? usualPort, rack }
   if (cpuSlot !== undefined) return { ...place, cpuSlot, moduleSlot: slot }
-  const parent = parentOf(device)
   if (parent === undefined) return { ...place, cpuSlot: slot, moduleSlot: undefined }
   return { ...place, rack: parent.rack, cpuSlot: undefined, moduleSlot: parent.slot }
 }
@@ -119,22 +111,9 @@ function numberOf(value: unknown, most: number): number | undefined {
   return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= most ? value : undefined
 }
 
-async function addressByMac(device: Target, ipAddressOf: Neighbours['ipAddressOf']): Promise<string | undefined> {
-  const macs = [parentOf(device)?.mac, ...device.identifiers.map(({ mac_address }) => mac_address)]
-  for (const mac of macs) {
-    const address = typeof mac === 'string' ? await ipAddressOf(mac) : undefined
-    if (address !== undefined) return address
-  }
-  return undefined
-}
-
 /** Returns the MAC address of the controller, the rack and the slot, if the device is a module without a serial number. */
-function parentOf({ identifiers }: Target): { mac: string; rack: number; slot: number } | undefined {
-  for (const { parent_identifier: parent, slot } of identifiers) {
-    const mac =
-      typeof parent === 'object' && parent !== null && 'mac_address' in parent ? parent.mac_address : undefined
-    const position = numberOf(slot, highest.position)
-    if (typeof mac === 'string' && position !== undefined) return { mac, ...placeAt(position) }
-  }
-  return undefined
+function placeInRackOf(device: Target): { mac: string; rack: number; slot: number } | undefined {
+  const parent = parentOf(device)
+  const position = numberOf(parent?.slot, highest.position)
+  return parent === undefined || position === undefined ? undefined : { mac: parent.mac, ...placeAt(position) }
 }

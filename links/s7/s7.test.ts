@@ -5,6 +5,7 @@ import { checkLink } from '@millwright/link-sdk/conformance/suite.ts'
 import type { DiscoverCall } from '@millwright/link-sdk/define-link.ts'
 import { PermitRefusedError } from '@millwright/link-sdk/network/permits.ts'
 import { startLink } from '@millwright/link-sdk/start-link.ts'
+import { assetsIn, errorsIn, neighbours } from '@millwright/link-sdk/testing/loopback.ts'
 import { unlimitedPermits } from '@millwright/link-sdk/testing/permits.ts'
 import { startSilentPort } from '@millwright/link-sdk/testing/silent-port.ts'
 import fc from 'fast-check'
@@ -12,18 +13,7 @@ import { s7Link } from './link.ts'
 import { manifest } from './manifest.ts'
 import { scanOptionsOf } from './options.ts'
 import { type SimulatedDevice, type SimulatedModule, startSimulator } from './simulator.ts'
-import {
-  assetsIn,
-  defaults,
-  errorsIn,
-  listen,
-  neighbours,
-  read,
-  resultsOf,
-  scanDevice,
-  testHost,
-  testMac,
-} from './testing.ts'
+import { defaults, listen, read, resultsOf, scanDevice, testHost, testMac } from './testing.ts'
 
 const cpu315: SimulatedModule = {
   orderNumber: '6ES7 315-2EH14-0AB0',

@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { test } from 'node:test'
-import { assetsIn, errorsIn, read, resultsOf } from './testing.ts'
+import { assetsIn, errorsIn } from '@millwright/link-sdk/testing/loopback.ts'
+import { read, resultsOf } from './testing.ts'
 
 /**
  * Starts the server of python-snap7. Version 2 contains the Snap7 library in C++, which returns lists of a real CPU. Version

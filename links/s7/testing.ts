@@ -1,6 +1,8 @@
 import { once } from 'node:events'
 import { createServer, type Socket } from 'node:net'
-import type { DiscoverCall, DiscoveryResult, Target } from '@millwright/link-sdk/define-link.ts'
+import type { DiscoverCall, Target } from '@millwright/link-sdk/define-link.ts'
+import { defaultOptionsOf } from '@millwright/link-sdk/parameters.ts'
+import { assetsIn, behindRouter, errorsIn, neighbours, silentLog } from '@millwright/link-sdk/testing/loopback.ts'
 import { unlimitedPermits } from '@millwright/link-sdk/testing/permits.ts'
 import { discover } from './discover.ts'
 import { manifest } from './manifest.ts'
@@ -11,24 +13,7 @@ import { type SimulatedDevice, startSimulator } from './simulator.ts'
 export const testHost = '127.0.32.1'
 export const testMac = '02:00:7F:00:20:01'
 
-export const defaults = Object.fromEntries((manifest.options ?? []).map(({ key, default: value }) => [key, value]))
-const silentLog = { debug() {}, info() {}, warn() {}, error() {} }
-
-/** Loopback has no ARP table, so each address has a MAC address that contains it. */
-export const neighbours = {
-  macAddressOf: async (ip: string) =>
-    `02:00:${ip
-      .split('.')
-      .map((part) => Number(part).toString(16).padStart(2, '0'))
-      .join(':')}`.toUpperCase(),
-  ipAddressOf: async (mac: string) =>
-    mac
-      .split(':')
-      .slice(2)
-      .map((part) => Number.parseInt(part, 16))
-      .join('.'),
-}
-export const behindRouter = { macAddressOf: async () => undefined, ipAddressOf: async () => undefined }
+export const defaults = defaultOptionsOf(manifest)
 
 export type ScanParameters = {
   range?: string
@@ -53,9 +38,6 @@ export function resultsOf({ range = testHost, options, targets = [], isRouted, .
   }
   return Array.fromAsync(discover(call, isRouted ? behindRouter : neighbours))
 }
-
-export const assetsIn = (results: DiscoveryResult[]) => results.flatMap((one) => ('asset' in one ? [one.asset] : []))
-export const errorsIn = (results: DiscoveryResult[]) => results.flatMap((one) => ('error' in one ? [one.error] : []))
 
 export async function scanDevice(device: SimulatedDevice, { options, ...rest }: ScanParameters = {}) {
   await using simulator = await startSimulator(device, { host: testHost })

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { errorsIn } from '@millwright/link-sdk/testing/loopback.ts'
 import fc from 'fast-check'
 import { parseMessageHeader } from './message-header.ts'
 import { pduTypes } from './simulator.ts'
 import { element } from './simulator-ber.ts'
 import { SimulatedEngine } from './simulator-security.ts'
 import { switchValues } from './simulator-switch.ts'
-import { credential, errorsIn, scan, startAgents, target } from './testing.ts'
+import { credential, scan, startAgents, target } from './testing.ts'
 
 const values = switchValues({ name: 'switch', mac: '00:1B:1B:30:00:00', ports: 4, serial: 'VPL1' })
 const user = { name: 'mill', authProtocol: 'sha', authPassword: 'auth-secret', privPassword: 'priv-secret' } as const

@@ -4,12 +4,13 @@ import { once } from 'node:events'
 import { describe, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import type { Permits } from '@millwright/link-sdk/network/permits.ts'
+import { assetsIn, errorsIn } from '@millwright/link-sdk/testing/loopback.ts'
 import { parseMessageHeader } from './message-header.ts'
 import { type AgentOptions, type AgentRequest, pduTypes } from './simulator.ts'
 import { element, elementsOf, inside, integer, octets, oid, tag } from './simulator-ber.ts'
 import { SimulatedEngine } from './simulator-security.ts'
 import { switchValues } from './simulator-switch.ts'
-import { assetsIn, credential, errorsIn, impatient, type ScanOptions, scan, startAgents, target } from './testing.ts'
+import { credential, impatient, type ScanOptions, scan, startAgents, target } from './testing.ts'
 
 const values = switchValues({
   name: 'switch',

@@ -5,8 +5,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { assetsIn } from '@millwright/link-sdk/testing/loopback.ts'
 import { switchValues } from './simulator-switch.ts'
-import { assetsIn, scan } from './testing.ts'
+import { scan } from './testing.ts'
 
 test('the simulated agent runs as a process with the values of a file', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'millwright-snmp-'))

@@ -4,13 +4,14 @@ import { variantOf } from '@millwright/api/variant.ts'
 import { checkLink } from '@millwright/link-sdk/conformance/suite.ts'
 import { PermitRefusedError } from '@millwright/link-sdk/network/permits.ts'
 import { startLink } from '@millwright/link-sdk/start-link.ts'
+import { assetsIn, errorsIn, silentLog } from '@millwright/link-sdk/testing/loopback.ts'
 import { unlimitedPermits } from '@millwright/link-sdk/testing/permits.ts'
 import { link } from './link.ts'
 import { manifest } from './manifest.ts'
 import { properties, supportedProperties } from './properties.ts'
 import { pduTypes } from './simulator.ts'
 import { interfaceValues, switchValues, systemValues } from './simulator-switch.ts'
-import { assetsIn, credential, errorsIn, impatient, scan, silentLog, startAgents, target } from './testing.ts'
+import { credential, impatient, scan, startAgents, target } from './testing.ts'
 
 const user = { name: 'mill', authProtocol: 'sha256', authPassword: 'auth-secret', privPassword: 'priv-secret' } as const
 const userFields = {

@@ -6,7 +6,8 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { assetsIn, credential, errorsIn, scan, target } from './testing.ts'
+import { assetsIn, errorsIn } from '@millwright/link-sdk/testing/loopback.ts'
+import { credential, scan, target } from './testing.ts'
 
 /** These tests use the agent of net-snmp as an independent peer. */
 

@@ -1,5 +1,7 @@
 import { readCredential } from '@millwright/link-sdk/credential.ts'
 import type { DiscoverCall, DiscoveryResult, Target } from '@millwright/link-sdk/define-link.ts'
+import { defaultOptionsOf } from '@millwright/link-sdk/parameters.ts'
+import { silentLog } from '@millwright/link-sdk/testing/loopback.ts'
 import { unlimitedPermits } from '@millwright/link-sdk/testing/permits.ts'
 import { discover } from './discover.ts'
 import { manifest } from './manifest.ts'
@@ -7,8 +9,7 @@ import { type AgentOptions, type RunningAgent, startSnmpAgent } from './simulato
 
 /** This file contains helpers of the tests of this link. */
 
-const defaults = Object.fromEntries((manifest.options ?? []).map(({ key, default: value }) => [key, value]))
-export const silentLog = { debug() {}, info() {}, warn() {}, error() {} }
+const defaults = defaultOptionsOf(manifest)
 
 /** The time to wait for agents that answer, on a busy machine too. */
 const patientMs = 10_000
@@ -37,11 +38,6 @@ export function credential(fields: Record<string, string>) {
 export function target(more: Partial<Target>): Target {
   return { address: {}, identifiers: [], credentials: [], ...more }
 }
-
-export const assetsIn = (results: readonly DiscoveryResult[]) =>
-  results.flatMap((one) => ('asset' in one ? [one.asset] : []))
-export const errorsIn = (results: readonly DiscoveryResult[]) =>
-  results.flatMap((one) => ('error' in one ? [one.error] : []))
 
 /** Starts agents on consecutive addresses from 127.0.<network>.1, at one free port. */
 export async function startAgents(
