@@ -96,7 +96,7 @@ export async function recordReported(context: Context, caller: Caller, reported:
     const instanceId = worked.get(assetId) ?? null
     const links = targets.get(assetId)?.routes[0]?.links ?? []
     const check = { ...allowedReport(device, { links, keys: row.keys }), gatewayId: job.gatewayId, instanceId }
-    checks.set(assetId, mayWrite ? check : notAllowed(job.gatewayId))
+    checks.set(assetId, mayWrite ? check : notAllowed(job.gatewayId, asset))
   }
   const digests = await writeReports(context, caller, { job, checks, targets })
   await writeReachability(context, owner, { checks, targets, current, written: digests })
@@ -127,8 +127,11 @@ function allowedReport(
   }
 }
 
-function notAllowed(gatewayId: string): Check {
-  const message = 'The owner of the monitoring can no longer read and write this asset'
+function notAllowed(gatewayId: string, asset: InventoryDevice | undefined): Check {
+  const message =
+    asset === undefined
+      ? 'The asset was deleted or merged during the run, or the owner of the monitoring can no longer read it'
+      : 'The owner of the monitoring can no longer write this asset'
   return { state: 'unknown', message, gatewayId, instanceId: null }
 }
 

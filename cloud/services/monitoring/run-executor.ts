@@ -19,7 +19,7 @@ import {
   putTargets,
   type ResultRow,
 } from './result-store.ts'
-import { cancelJobs, monitoringWorkflow, stopJob } from './run-jobs.ts'
+import { cancelJobs, type JobStatus, monitoringWorkflow, readJobs, stopJob } from './run-jobs.ts'
 import { emitRunEvent } from './run-start.ts'
 import type { JobRow, RunEnd, RunRow } from './run-store.ts'
 import * as store from './run-store.ts'
@@ -115,9 +115,7 @@ async function supervise(active: ActiveRun): Promise<void> {
   if (pending.length === 0) return end(active, { state: 'finished', message: leftOutText(run) })
   const waiting = new Set(pending.flatMap(({ gatewayId }) => gatewayId ?? []))
   const open = jobs.filter(({ isOpen }) => isOpen)
-  const { data: statuses } = await context
-    .peers(workflows, system)
-    .readJobs({ body: { data: { ids: open.map(({ jobId }) => jobId) } } })
+  const statuses = await readJobs(context, system, open)
   const byId = new Map(statuses.map((status) => [status.id, status]))
   for (const job of open) await superviseJob(active, job, byId.get(job.jobId))
   for (const gatewayId of waiting) {
@@ -163,8 +161,6 @@ async function endRows(active: ActiveRun, rows: readonly ResultRow[], message: s
   )
   await storeChecks(context, system, { run, row, checks })
 }
-
-type JobStatus = { isFinal: boolean; isLeased: boolean; status: { state: string; message?: string } }
 
 async function superviseJob(active: ActiveRun, job: JobRow, status: JobStatus | undefined): Promise<void> {
   const { context, system } = active
@@ -252,9 +248,7 @@ async function cancel(active: ActiveRun, cancelAt: string): Promise<void> {
   const jobs = await context.database.read(system, (handle) => store.listJobs(handle, [run.id]))
   const open = jobs.filter(({ isOpen }) => isOpen)
   await cancelJobs(context, system, open)
-  const { data: statuses } = await context
-    .peers(workflows, system)
-    .readJobs({ body: { data: { ids: open.map(({ jobId }) => jobId) } } })
+  const statuses = await readJobs(context, system, open)
   const isDue = Date.now() - Date.parse(cancelAt) > runTiming.cancelMs
   if (!isDue && statuses.some(({ isFinal }) => !isFinal)) {
     const dueAt = new Date(Date.now() + runTiming.superviseMs).toISOString()

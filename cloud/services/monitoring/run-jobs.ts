@@ -1,4 +1,5 @@
 import { Problem } from '@millwright/api/problem.ts'
+import { workflowLimits } from '@millwright/api/workflow-shapes.ts'
 import { workflows } from '@millwright/api/workflows.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import { systemCaller } from '../../platform/access/system.ts'
@@ -8,6 +9,19 @@ import type { JobRow } from './run-store.ts'
 /** The jobs of runs in the workflow engine, one per gateway. */
 
 export const monitoringWorkflow = 'monitoring'
+
+export type JobStatus = { id: string; isFinal: boolean; isLeased: boolean; status: { state: string; message?: string } }
+
+/** Returns the states of jobs. Missing jobs are left out. */
+export async function readJobs(context: Context, caller: Caller, jobs: readonly JobRow[]): Promise<JobStatus[]> {
+  const client = context.peers(workflows, systemCaller(caller))
+  const statuses: JobStatus[] = []
+  for (let start = 0; start < jobs.length; start += workflowLimits.jobsPerRead) {
+    const ids = jobs.slice(start, start + workflowLimits.jobsPerRead).map(({ jobId }) => jobId)
+    statuses.push(...(await client.readJobs({ body: { data: { ids } } })).data)
+  }
+  return statuses
+}
 
 /** Cancels jobs. A gateway that works on its job confirms the cancellation. */
 export async function cancelJobs(context: Context, caller: Caller, jobs: readonly JobRow[]): Promise<void> {
