@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { closed, data, Uuid } from '../envelope.ts'
+import { closed, data, Timestamp, Uuid } from '../envelope.ts'
 import { filterText, inventoryLimits, oneOf } from './shapes.ts'
 
 /** Operations with which the update hub reads the products and versions of devices, and how devices are connected. */
@@ -107,7 +107,8 @@ export const deviceOperations = {
   recordReachability: {
     method: 'POST',
     path: '/devices/reachability',
-    summary: 'Queue the reachability states of assets in the name of a user; an unchanged state has no effect',
+    summary:
+      'Record the reachability states that a check found, in the name of a user; an unchanged state only gets a new time',
     access: 'on-behalf',
     body: data(
       closed({
@@ -115,9 +116,18 @@ export const deviceOperations = {
           minItems: 1,
           maxItems: inventoryLimits.batch,
         }),
+        checkedAt: Timestamp,
       }),
     ),
-    answers: { 202: data(closed({ statusId: Uuid })) },
+    answers: {
+      202: data(
+        closed({
+          statusId: Type.Optional(
+            Type.Unsafe<string>({ ...Uuid, description: 'The status of the changes. Absent without a change' }),
+          ),
+        }),
+      ),
+    },
     errors: ['overloaded'],
   },
   countProductVersions: {

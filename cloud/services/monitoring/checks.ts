@@ -24,13 +24,15 @@ import { addCounts, type JobRow, type RunRow, touchJob } from './run-store.ts'
 
 type Checks = { run: RunRow; row: MonitoringRow; checks: ReadonlyMap<string, Check> }
 
+/** `now` is the time of the checks. */
+type StoreOptions = { job?: JobRow; digests?: ReadonlyMap<string, string>; now?: string }
+
 /** Stores the results of checks. Results of assets that already have a result in the run are ignored. */
 export async function storeChecks(
   { database }: Context,
   caller: Pick<Caller, 'tenantId'>,
-  { run, row, checks, job, digests }: Checks & { job?: JobRow; digests?: ReadonlyMap<string, string> },
+  { run, row, checks, job, digests, now = new Date().toISOString() }: Checks & StoreOptions,
 ): Promise<void> {
-  const now = new Date().toISOString()
   await database.transaction(caller, async (tx) => {
     const pending = await lockPending(tx, { monitoringId: row.id, runId: run.id }, [...checks.keys()])
     const after = pending.flatMap((target) => {
@@ -79,6 +81,7 @@ type Reported = { run: RunRow; row: MonitoringRow; job: JobRow; devices: readonl
 /** Writes what a gateway reported to the inventory and the credentials service, and stores the results. */
 export async function recordReported(context: Context, caller: Caller, reported: Reported): Promise<void> {
   const { run, row, job } = reported
+  const now = new Date().toISOString()
   const owner = await currentCaller(context, caller.tenantId, row)
   const ids = reported.devices.map(({ assetId }) => assetId)
   const pending = await context.database.read(caller, (handle) =>
@@ -99,9 +102,9 @@ export async function recordReported(context: Context, caller: Caller, reported:
     checks.set(assetId, mayWrite ? check : notAllowed(job.gatewayId, asset))
   }
   const digests = await writeReports(context, caller, { job, checks, targets })
-  await writeReachability(context, owner, { checks, targets, current, written: digests })
+  await writeReachability(context, owner, { checks, targets, now })
   if (row.assignWorking && mayAssign(owner)) await assignCopies(context, owner, { worked, targets })
-  await storeChecks(context, caller, { run, row, checks, job, digests })
+  await storeChecks(context, caller, { run, row, checks, job, digests, now })
 }
 
 type Report = Omit<MonitoredDevice, 'assetId' | 'uses'>
@@ -201,26 +204,22 @@ async function writeReports(
   return digests
 }
 
-/** Writes the reachability states that differ from those in the inventory. A written report sets `reached` itself. */
+/**
+ * Writes the reachability states. If the state of an asset is the same, only its time changes. A report that was written before
+ * has already set `reached`.
+ */
 async function writeReachability(
   { peers }: Context,
   owner: Caller,
-  {
-    checks,
-    targets,
-    current,
-    written,
-  }: CheckedTargets & { current: ReadonlyMap<string, InventoryDevice>; written: ReadonlyMap<string, string> },
+  { checks, targets, now }: CheckedTargets & { now: string },
 ): Promise<void> {
-  const now = new Date().toISOString()
   const states = [...checks].flatMap(([assetId, check]) => {
     const target = targets.get(assetId)
     const after = target === undefined ? undefined : rowAfter(target, check, now)
-    if (after === undefined || after.isPending || after.state === 'unknown' || written.has(assetId)) return []
-    const isSame = current.get(assetId)?.reachabilityState === after.state
-    return isSame ? [] : [{ assetId, state: after.state }]
+    return after === undefined || after.isPending || after.state === 'unknown' ? [] : [{ assetId, state: after.state }]
   })
-  if (states.length > 0) await peers(inventory, owner).recordReachability({ body: { data: { states } } })
+  if (states.length > 0)
+    await peers(inventory, owner).recordReachability({ body: { data: { states, checkedAt: now } } })
 }
 
 /** Assigns copies of credential instances that worked for the first time. An asset has at most one copy of an instance. */

@@ -212,7 +212,7 @@ function state(value: string, at: string): State {
   return { state_value: value, state_timestamp: at }
 }
 
-function stateOf(document: PlainObject, name: StateName): State | undefined {
+export function stateOf(document: PlainObject, name: StateName): State | undefined {
   const state = document[name]
   return isObject(state) ? (state as State) : undefined
 }

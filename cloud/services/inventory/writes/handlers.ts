@@ -18,6 +18,7 @@ import { findProperties } from '../assets/property-store.ts'
 import type { InventoryContext } from '../context.ts'
 import { isReservedIdentifier, keyOf, storedIdentifier, uncertaintyOf } from '../identity/identifier.ts'
 import { itemOrRefusal, type RefusedItem } from './item-result.ts'
+import { confirmReachability } from './reachability.ts'
 import { acceptedAnswer } from './status.ts'
 import type { PatchChange, PatchItem, PutItem, PutPayload, StoredIdentifier, WriteSource } from './write.ts'
 
@@ -214,9 +215,11 @@ export function writeHandlers(own: InventoryContext): Writes {
     },
 
     async recordReachability({ body: { data } }, caller) {
-      const items = data.states.map(
-        ({ assetId, state }): PatchItem => ({ assetId, change: 'reachability_state', value: state }),
-      )
+      const changed = await confirmReachability(context.database, caller, data)
+      if (changed.length === 0) return answer(202, { data: {} })
+      const items = changed.map(({ assetId, state }): PatchItem => {
+        return { assetId, change: 'reachability_state', value: state, time: data.checkedAt }
+      })
       const statusId = await acceptor.accept(caller, {
         kind: 'patch',
         action: 'inventory.recordReachability',

@@ -101,7 +101,7 @@ function patchedDocument({ document }: WorkingAsset, item: PatchItem, now: strin
     case 'management_state':
     case 'reachability_state':
     case 'trust_state':
-      return setState(document, { state: item.change, value: item.value, now })
+      return setState(document, { state: item.change, value: item.value, now: item.time ?? now })
     case 'firmware':
       return setFirmware(document, { version: item.version, ...(item.name === undefined ? {} : { name: item.name }) })
     case 'gateway_version':

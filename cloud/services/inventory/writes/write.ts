@@ -74,7 +74,8 @@ export type DeletePayload = { ids: string[]; ifMatch?: string }
 
 /** One change of one asset. */
 export type PatchChange =
-  | { change: 'management_state' | 'reachability_state' | 'trust_state'; value: string }
+  /** `time` is the time at which the state was found. The default is the time of the change. */
+  | { change: 'management_state' | 'reachability_state' | 'trust_state'; value: string; time?: string }
   | { change: 'firmware'; name?: string; version: string }
   | { change: 'gateway_version'; version: string }
   | { change: 'access_group'; accessGroupId: string }
