@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Target } from '../define-link.ts'
+import { behindRouter, neighbours } from '../testing/loopback.ts'
 import { macIdentifier } from './device-asset.ts'
-import { KnownDevices } from './known-devices.ts'
+import { KnownDevices, parentOf } from './known-devices.ts'
 
 const target = (more: Partial<Target>): Target => ({ address: {}, identifiers: [], credentials: [], ...more })
 const named = (mac: string) => target({ identifiers: [macIdentifier(mac) as Target['address']] })
@@ -95,5 +96,18 @@ describe('known devices', () => {
         { message: /whole number from 1 to 65535/ },
         String(port),
       )
+  })
+  test('are located by the last scan, and otherwise by the MAC address of their parent or by their own', async () => {
+    const known = new KnownDevices()
+    known.add(asset('02:00:0A:00:00:01'), at('10.0.0.9', { port: 1102 }))
+    assert.deepEqual(await known.locate(named('02:00:0A:00:00:01'), neighbours), at('10.0.0.9', { port: 1102 }))
+    assert.deepEqual(await known.locate(named('02:00:0A:00:00:02'), neighbours), at('10.0.0.2'))
+    const module = target({
+      identifiers: [{ parent_identifier: { mac_address: '02:00:0A:00:00:03' }, slot: 4 } as Target['address']],
+    })
+    assert.deepEqual(parentOf(module), { mac: '02:00:0A:00:00:03', slot: 4 })
+    assert.deepEqual(await known.locate(module, neighbours, parentOf(module)?.mac), at('10.0.0.3'))
+    await assert.rejects(known.locate(module, neighbours), { code: 'UNAVAILABLE', message: /Scan the range/ })
+    await assert.rejects(known.locate(named('02:00:0A:00:00:02'), behindRouter), { code: 'UNAVAILABLE' })
   })
 })

@@ -169,3 +169,33 @@ function portsIn(part: string, key: string): number[] {
     `"${key}" must contain ports from 1 to 65535 such as 502 or 5000-5010, at most ${mostPorts}, but contains "${part}".`,
   )
 }
+
+type NumbersOptions = {
+  least: number
+  most: number
+  /** What the numbers are, such as `slots`. */
+  noun: string
+  /** An example of a valid value. */
+  example: string
+}
+
+/** Returns the numbers of an option such as `3` or `0, 4-11`, each once and in this order. The list can be empty. */
+export function numbersOf(options: Options, key: string, { least, most, noun, example }: NumbersOptions): number[] {
+  const digits = `\\d{1,${String(most).length}}`
+  const pattern = new RegExp(`^(${digits})(?:\\s*-\\s*(${digits}))?$`)
+  const parts = String(options[key] ?? '')
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '')
+  const numbers = parts.flatMap((part) => {
+    const [, first, last = first] = pattern.exec(part) ?? []
+    const [from, to] = [Number(first), Number(last)]
+    if (from >= least && to <= most && from <= to)
+      return Array.from({ length: to - from + 1 }, (_, index) => from + index)
+    throw new LinkError(
+      'INVALID_ARGUMENT',
+      `"${key}" must contain ${noun} from ${least} to ${most} such as ${example}, but contains "${part}".`,
+    )
+  })
+  return [...new Set(numbers)]
+}

@@ -1,4 +1,5 @@
 import { createSocket, type Socket } from 'node:dgram'
+import { connectSocket } from '@millwright/link-sdk/network/connected-socket.ts'
 import type { ContactOptions } from '@millwright/link-sdk/network/host-scan.ts'
 import { PermitRefusedError, takePermit } from '@millwright/link-sdk/network/permits.ts'
 import { startTimer } from '@millwright/link-sdk/network/timer.ts'
@@ -74,7 +75,9 @@ export class Channel implements Disposable {
   constructor(options: ContactOptions) {
     this.#options = options
     this.#socket = createSocket('udp4')
-    this.#connected = connect(this.#socket, options)
+    this.#connected = connectSocket(this.#socket, options).catch((error) => {
+      throw this.#unreachable(error)
+    })
     // The first request reports this error. A channel that is closed before it sends has no use for it.
     this.#connected.catch(() => undefined)
     this.#socket.on('error', (error) => this.#end(this.#unreachable(error)))
@@ -317,17 +320,4 @@ type Collection = {
 function isSame(one: Station | undefined, other: Station | undefined): boolean {
   if (one === undefined || other === undefined) return one === other
   return one.network === other.network && one.mac.equals(other.mac)
-}
-
-function connect(socket: Socket, { address, port, localAddress }: ContactOptions): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>()
-  const fail = (error: Error) => {
-    const code = 'code' in error ? error.code : error.message
-    reject(new BacnetError('refused', `${address} port ${port} is not reachable (${code}).`))
-  }
-  const open = () => socket.connect(port, address, (error?: Error) => (error ? fail(error) : resolve()))
-  socket.once('error', fail)
-  if (localAddress === undefined) open()
-  else socket.bind({ address: localAddress, port: 0 }, open)
-  return promise
 }

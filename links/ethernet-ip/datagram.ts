@@ -1,5 +1,6 @@
 import { createSocket, type Socket } from 'node:dgram'
 import { LinkError } from '@millwright/link-sdk/link-error.ts'
+import { connectSocket } from '@millwright/link-sdk/network/connected-socket.ts'
 import type { ContactOptions } from '@millwright/link-sdk/network/host-scan.ts'
 import { takePermit } from '@millwright/link-sdk/network/permits.ts'
 import { startTimer } from '@millwright/link-sdk/network/timer.ts'
@@ -70,23 +71,15 @@ class IdentitySocket implements Disposable {
     return await Promise.race([this.#answer.promise, silence.promise])
   }
 
-  #connect(): Promise<void> {
-    const { address, port, localAddress } = this.#options
-    const { promise, resolve, reject } = Promise.withResolvers<void>()
-    const fail = (error: Error) =>
-      reject(new LinkError('UNAVAILABLE', `The UDP socket could not be opened: ${error.message}.`, { cause: error }))
-    const open = () =>
-      this.#socket.connect(port, address, (error?: Error) => {
-        if (error !== undefined) this.#refuse()
-        resolve()
-      })
-    if (localAddress === undefined) {
-      open()
-      return promise
+  /** Connects the socket. A device that cannot be reached refuses datagrams. */
+  async #connect(): Promise<void> {
+    try {
+      await connectSocket(this.#socket, this.#options)
+    } catch (error) {
+      const isLocal = error instanceof Error && 'syscall' in error && error.syscall === 'bind'
+      if (!isLocal) this.#refuse()
+      else throw new LinkError('UNAVAILABLE', `The UDP socket could not be opened: ${error.message}.`, { cause: error })
     }
-    this.#socket.once('error', fail)
-    this.#socket.bind({ address: localAddress, port: 0 }, open)
-    return promise
   }
 
   #refuse(): void {

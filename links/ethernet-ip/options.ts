@@ -1,6 +1,6 @@
 import { LinkError } from '@millwright/link-sdk/link-error.ts'
 import { localAddressOf } from '@millwright/link-sdk/network/local-network.ts'
-import { requiredPortsOf, wholeNumber } from '@millwright/link-sdk/network/range.ts'
+import { numbersOf, requiredPortsOf, wholeNumber } from '@millwright/link-sdk/network/range.ts'
 import type { Options } from '@millwright/link-sdk/parameters.ts'
 
 /** `ScanOptions` are the options of a discovery. */
@@ -18,10 +18,12 @@ export type ScanOptions = {
 
 export const highestSlot = 63
 
+const slotNumbers = { least: 0, most: highestSlot, noun: 'slots', example: '3 or 0-16' }
+
 export function scanOptionsOf(options: Options): ScanOptions {
   const usesUdp = options.udp === true
   const usesTcp = options.tcp === true
-  const slots = slotsOf(options)
+  const slots = numbersOf(options, 'slots', slotNumbers).toSorted((one, other) => one - other)
   if (!usesUdp && !usesTcp) throw invalid('At least one of "udp" and "tcp" must be true.')
   if (!usesTcp && slots.length > 0) throw invalid('"slots" needs TCP connections. Set "tcp" to true.')
   return {
@@ -35,20 +37,6 @@ export function scanOptionsOf(options: Options): ScanOptions {
     parallel: wholeNumber(options, 'parallel', { least: 1, most: 256 }),
     localAddress: localAddressOf(options),
   }
-}
-
-function slotsOf(options: Options): number[] {
-  const parts = String(options.slots ?? '')
-    .split(',')
-    .map((part) => part.trim())
-    .filter((part) => part !== '')
-  const slots = parts.flatMap((part) => {
-    const [, first, last = first] = /^(\d{1,2})(?:\s*-\s*(\d{1,2}))?$/.exec(part) ?? []
-    const [from, to] = [Number(first), Number(last)]
-    if (from <= to && to <= highestSlot) return Array.from({ length: to - from + 1 }, (_, index) => from + index)
-    throw invalid(`"slots" must contain slots from 0 to ${highestSlot} such as 3 or 0-16, but contains "${part}".`)
-  })
-  return [...new Set(slots)].toSorted((one, other) => one - other)
 }
 
 function invalid(description: string): LinkError {

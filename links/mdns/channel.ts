@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { createSocket, type Socket } from 'node:dgram'
+import { connectSocket } from '@millwright/link-sdk/network/connected-socket.ts'
 import type { ContactOptions } from '@millwright/link-sdk/network/host-scan.ts'
 import { startTimer } from '@millwright/link-sdk/network/timer.ts'
 import { MdnsError } from './mdns-error.ts'
@@ -46,7 +47,9 @@ export class Channel implements Disposable {
   constructor(options: ContactOptions) {
     this.#options = options
     this.#socket = createSocket('udp4')
-    this.#connected = this.#connect()
+    this.#connected = connectSocket(this.#socket, options).catch((error) => {
+      throw unreachable(error)
+    })
     // `query` reports this error. A channel that is closed before it sends has no use for it.
     this.#connected.catch(() => undefined)
     this.#socket.on('error', (error) => this.#fail(unreachable(error)))
@@ -87,17 +90,6 @@ export class Channel implements Disposable {
     if (this.#isClosed) return
     this.#isClosed = true
     this.#socket.close()
-  }
-
-  #connect(): Promise<void> {
-    const { address, port, localAddress } = this.#options
-    const { promise, resolve, reject } = Promise.withResolvers<void>()
-    const fail = (error: Error) => reject(unreachable(error))
-    const open = () => this.#socket.connect(port, address, (error?: Error) => (error ? fail(error) : resolve()))
-    this.#socket.once('error', fail)
-    if (localAddress === undefined) open()
-    else this.#socket.bind({ address: localAddress, port: 0 }, open)
-    return promise
   }
 
   #onMessage(message: Buffer): void {

@@ -1,6 +1,6 @@
 import { LinkError } from '@millwright/link-sdk/link-error.ts'
 import { localAddressOf } from '@millwright/link-sdk/network/local-network.ts'
-import { requiredPortsOf, wholeNumber } from '@millwright/link-sdk/network/range.ts'
+import { numbersOf, requiredPortsOf, wholeNumber } from '@millwright/link-sdk/network/range.ts'
 import type { Options } from '@millwright/link-sdk/parameters.ts'
 import { type Category, categories } from './device.ts'
 
@@ -20,14 +20,15 @@ export type ScanOptions = {
 const highestUnit = 255
 /** The highest id of a unit on a serial line. */
 const highestSerialUnit = 247
+const unitIdTexts = { noun: 'unit ids', example: '1 or 1-32' }
 
 export function scanOptionsOf(options: Options): ScanOptions {
-  const unitIds = unitsOf(options, { key: 'unit_ids', least: 0, most: highestUnit })
+  const unitIds = numbersOf(options, 'unit_ids', { ...unitIdTexts, least: 0, most: highestUnit })
   if (unitIds.length === 0) throw invalid('"unit_ids" must contain at least one unit id, such as 255.')
   return {
     ports: requiredPortsOf(options, 'ports'),
     unitIds,
-    gatewayUnits: unitsOf(options, { key: 'gateway_units', least: 1, most: highestSerialUnit }),
+    gatewayUnits: numbersOf(options, 'gateway_units', { ...unitIdTexts, least: 1, most: highestSerialUnit }),
     category: categoryOf(options.category),
     reportsServerId: options.report_server_id === true,
     timeoutMs: wholeNumber(options, 'timeout_ms', { least: 50, most: 30_000 }),
@@ -35,21 +36,6 @@ export function scanOptionsOf(options: Options): ScanOptions {
     parallel: wholeNumber(options, 'parallel', { least: 1, most: 256 }),
     localAddress: localAddressOf(options),
   }
-}
-
-function unitsOf(options: Options, { key, least, most }: { key: string; least: number; most: number }): number[] {
-  const parts = String(options[key] ?? '')
-    .split(',')
-    .map((part) => part.trim())
-    .filter((part) => part !== '')
-  const units = parts.flatMap((part) => {
-    const [, first, last = first] = /^(\d{1,3})(?:\s*-\s*(\d{1,3}))?$/.exec(part) ?? []
-    const [from, to] = [Number(first), Number(last)]
-    if (from >= least && to <= most && from <= to)
-      return Array.from({ length: to - from + 1 }, (_, index) => from + index)
-    throw invalid(`"${key}" must contain unit ids from ${least} to ${most} such as 1 or 1-32, but contains "${part}".`)
-  })
-  return [...new Set(units)]
 }
 
 function categoryOf(value: unknown): Category {

@@ -1,6 +1,6 @@
 import { LinkError } from '@millwright/link-sdk/link-error.ts'
 import { localAddressOf } from '@millwright/link-sdk/network/local-network.ts'
-import { requiredPortsOf, wholeNumber } from '@millwright/link-sdk/network/range.ts'
+import { numbersOf, requiredPortsOf, wholeNumber } from '@millwright/link-sdk/network/range.ts'
 import type { Options } from '@millwright/link-sdk/parameters.ts'
 import { type ConnectionType, connectionTypes } from './message.ts'
 
@@ -20,34 +20,22 @@ export type ScanOptions = {
 /** The highest rack and slot that the address of a module (TSAP) can contain, and the highest value of both together. */
 export const highest = { rack: 7, slot: 31, position: 255 } as const
 
+const slotNumbers = { least: 0, most: highest.slot, noun: 'slots', example: '2 or 4-11' }
+
 export function scanOptionsOf(options: Options): ScanOptions {
-  const slots = slotsOf(options, 'slots')
+  const slots = numbersOf(options, 'slots', slotNumbers)
   if (slots.length === 0) throw invalid('"slots" must contain at least one slot, such as 2.')
   return {
     ports: requiredPortsOf(options, 'ports'),
     rack: wholeNumber(options, 'rack', { least: 0, most: highest.rack }),
     slots,
-    moduleSlots: slotsOf(options, 'module_slots'),
+    moduleSlots: numbersOf(options, 'module_slots', slotNumbers),
     connectionType: connectionTypeOf(options.connection_type),
     timeoutMs: wholeNumber(options, 'timeout_ms', { least: 50, most: 30_000 }),
     deviceSeconds: wholeNumber(options, 'device_seconds', { least: 1, most: 3_600 }),
     parallel: wholeNumber(options, 'parallel', { least: 1, most: 256 }),
     localAddress: localAddressOf(options),
   }
-}
-
-function slotsOf(options: Options, key: string): number[] {
-  const parts = String(options[key] ?? '')
-    .split(',')
-    .map((part) => part.trim())
-    .filter((part) => part !== '')
-  const slots = parts.flatMap((part) => {
-    const [, first, last = first] = /^(\d{1,2})(?:\s*-\s*(\d{1,2}))?$/.exec(part) ?? []
-    const [from, to] = [Number(first), Number(last)]
-    if (from <= to && to <= highest.slot) return Array.from({ length: to - from + 1 }, (_, index) => from + index)
-    throw invalid(`"${key}" must contain slots from 0 to ${highest.slot} such as 2 or 4-11, but contains "${part}".`)
-  })
-  return [...new Set(slots)]
 }
 
 function connectionTypeOf(value: unknown): ConnectionType {

@@ -1,5 +1,6 @@
 import { createSocket, type Socket } from 'node:dgram'
 import { EventEmitter } from 'node:events'
+import { connectSocket } from '@millwright/link-sdk/network/connected-socket.ts'
 import type { Permits } from '@millwright/link-sdk/network/permits.ts'
 import { SnmpError } from './snmp-error.ts'
 
@@ -50,7 +51,9 @@ export class Channel extends EventEmitter implements Disposable {
     super()
     this.#options = options
     this.#socket = createSocket('udp4')
-    this.#connected = connect(this.#socket, options)
+    this.#connected = connectSocket(this.#socket, options).catch((error) => {
+      throw unreachable(error)
+    })
     // `send` reports this error. A channel that is closed before it sends has no use for it.
     this.#connected.catch(() => undefined)
     this.#socket.on('error', (error) => this.onFailure(unreachable(error)))
@@ -121,16 +124,6 @@ export class Channel extends EventEmitter implements Disposable {
       this.onFailure(new SnmpError('faulty', 'sends answers that are not valid SNMP messages'))
     }
   }
-}
-
-function connect(socket: Socket, { address, port, localAddress }: ChannelOptions): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>()
-  const fail = (error: Error) => reject(unreachable(error))
-  const open = () => socket.connect(port, address, (error?: Error) => (error ? fail(error) : resolve()))
-  socket.once('error', fail)
-  if (localAddress === undefined) open()
-  else socket.bind({ address: localAddress, port: 0 }, open)
-  return promise
 }
 
 function unreachable(error: Error): SnmpError {
