@@ -18,6 +18,11 @@ export const credentialLimits = {
   /** The maximum number of instances of a template from which the instances of a product are selected. */
   templateInstances: 1_000,
   /**
+   * The time in minutes for which monitoring does not try an instance again at an address that rejected it, unless the instance
+   * was changed. Many devices lock an account after a few failed attempts.
+   */
+  rejectedMinutes: 60,
+  /**
    * The maximum number of devices in one request for credentials. `assetsPerSelection` is the maximum number of assets
    * that such a request names for one device.
    */

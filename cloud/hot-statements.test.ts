@@ -358,6 +358,15 @@ describe('indexes of frequent statements', () => {
         body: { data: { jobId: v7(), gatewayId: ids.gateway, product, devices } },
       })
     },
+    'selecting credentials of a template': async () => {
+      const template = await admin.credentials.createInstancesTemplate({ body: { data: { name: v7() } } })
+      const instancesTemplateId = template.data.id
+      await admin.credentials.mapInstance({ params: { instancesTemplateId, instanceId: ids.instance } })
+      const devices = [{ address: '10.7.7.7' }, { address: '10.7.7.8' }]
+      return platform(hub).selectCredentials({
+        body: { data: { jobId: v7(), gatewayId: ids.gateway, product, devices, instancesTemplateId } },
+      })
+    },
     'recording which credentials worked': () =>
       platform(hub).recordUse({
         body: {

@@ -37,6 +37,9 @@ type LinkResult = Omit<MonitoredDevice, 'assetId' | 'uses'>
 
 const limits = { readMs: 10_000, inspectedMs: 5_000 } as const
 
+/** The platform leaves out credentials that the device rejected recently. */
+const noCredentials =
+  'The device is protected, and there are no credentials for its address, or it rejected them less than an hour ago'
 const otherDevice = 'Another device responds at the address of this device. Run a discovery'
 
 /**
@@ -115,6 +118,8 @@ export class MonitoredDevices implements Disposable {
       }
     }
     if (failure === undefined && choices.length === 0) return { result: await ask() }
+    if (choices.length === 0 && isAuthenticationError(failure))
+      return { result: { state: 'reached', message: noCredentials } }
     if (refused > 0) return { result: { state: 'reached', message: protectedText(refused) } }
     throw failure
   }

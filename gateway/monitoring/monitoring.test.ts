@@ -200,6 +200,26 @@ describe('monitoring of a simulated plant', () => {
     await admin.monitoring.updateMonitoring({ params: { id: later }, body: { data: { assignWorking: true } } })
     await again(later)
     assert.equal((await copies()).length, 1)
+    // A device rejects each credential once. Then the next credentials of the template are tried.
+    const names = ['right 2', 'wrong 2', 'wrong 3', 'wrong 4']
+    const others = await admin.credentials.createInstancesTemplate({ body: { data: { name: 'others' } } })
+    for (const name of names) {
+      const instanceId = await instance(name, name === 'right 2' ? 'user_password' : name, ['10.0.0.0/24'])
+      await admin.credentials.mapInstance({ params: { instancesTemplateId: others.data.id, instanceId } })
+    }
+    const tried = await monitor({ instancesTemplateId: others.data.id })
+    await ended(tried)
+    const resultOf = async () => (await resultsOf(tried)).find((one) => one.assetId === assetId)
+    assert.match((await resultOf())?.message ?? '', /3 credentials were rejected/)
+    await again(tried)
+    assert.equal((await resultOf())?.message, undefined)
+    const wrongOnly = await admin.credentials.createInstancesTemplate({ body: { data: { name: 'wrong only' } } })
+    await admin.credentials.mapInstance({ params: { instancesTemplateId: wrongOnly.data.id, instanceId: wrong } })
+    const refused = await monitor({ instancesTemplateId: wrongOnly.data.id })
+    await ended(refused)
+    await again(refused)
+    const [{ state, message } = {}] = (await resultsOf(refused)).filter((one) => one.assetId === assetId)
+    assert.deepEqual([state, message?.includes('rejected them less than an hour ago')], ['reached', true])
     const { data: deliveries } = await admin.audit.listEntries({ query: { action: 'credentials.deliver', limit: 100 } })
     assert.ok(!JSON.stringify(deliveries).includes(elsewhere))
   })

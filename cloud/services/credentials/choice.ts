@@ -6,7 +6,7 @@ import { type Address, blockKeysContaining, parseAddress, showAddress, storedRan
 import { findSchemaIdsOfProduct } from './schema-store.ts'
 import { applies, type Candidate, select, selectOfTemplate } from './selection.ts'
 import { instanceIdsOfTemplate } from './template-store.ts'
-import { findAssociated } from './use-store.ts'
+import { findAssociated, findFailures } from './use-store.ts'
 
 /** A device of a scan, with the address blocks that contain its address. */
 export type Device = { parsed: Address; address: string; blocks: readonly string[]; assetIds: readonly string[] }
@@ -63,7 +63,7 @@ type TemplateChoice = { gatewayId: string; product: Product; templateId: string 
 
 /**
  * Chooses the instances of a template for each device: first those that worked at its address, then the most recently changed
- * ones. Other instances are not used, also if they are assigned to the asset.
+ * ones. Instances that the device rejected recently are left out, because monitoring asks often. Other instances are not used, also if they are assigned to the asset.
  */
 async function chooseOfTemplate(
   tx: Transaction,
@@ -74,10 +74,14 @@ async function chooseOfTemplate(
   const candidates = (await holdInstances(tx, ids)).map(candidateOf)
   const ofAddresses = devices.map(({ address }) => ({ address, assetIds: [] }))
   const associations = await findAssociated(tx, gatewayId, ofAddresses)
+  const addresses = [...new Set(devices.map(({ address }) => address))]
+  const since = new Date(Date.now() - credentialLimits.rejectedMinutes * 60_000).toISOString()
+  const failures = await findFailures(tx, { gatewayId, instanceIds: ids, addresses, since })
   return devices.map((device, index) => {
     const target = { address: device.parsed, product }
     const worked = associations[index] ?? new Map<string, never>()
-    return { device, withheld: [], ...selectOfTemplate(target, { candidates, worked }) }
+    const failed = new Map((failures.get(device.address) ?? []).map((record) => [record.instanceId, record]))
+    return { device, withheld: [], ...selectOfTemplate(target, { candidates, worked, failed }) }
   })
 }
 

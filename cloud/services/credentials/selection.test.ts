@@ -112,7 +112,7 @@ describe('selection of credentials', () => {
     fc.assert(
       fc.property(plant, ({ found, recent, associated }) => {
         const worked = new Map(associated.map((one) => [one.id, one]))
-        const { known, chosen } = selectOfTemplate(found, { candidates: recent, worked })
+        const { known, chosen } = selectOfTemplate(found, { candidates: recent, worked, failed: new Map() })
         assert.ok(chosen.length <= 3)
         const timeOf = ({ id }: Candidate) => worked.get(id)?.workedAt ?? ''
         assert.deepEqual(chosen.map(timeOf), chosen.map(timeOf).toSorted().toReversed())

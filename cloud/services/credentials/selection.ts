@@ -73,15 +73,25 @@ type Record = { workedAt: string | null; failedAt: string | null }
 /**
  * Selects the instances of a template for the monitoring of a device, in order of preference: the instances that worked at its
  * address, most recent success first, then the most recently changed ones. The address must be in a range of the instance, and
- * the product must match.
+ * the product must match. `failed` contains the recent failures at the address: an instance whose last attempt is among them is
+ * selected again only after it has changed.
  */
 export function selectOfTemplate<C extends Candidate>(
   { address, product }: ScanTarget,
-  { candidates, worked }: { candidates: readonly C[]; worked: ReadonlyMap<string, Record> },
+  {
+    candidates,
+    worked,
+    failed,
+  }: { candidates: readonly C[]; worked: ReadonlyMap<string, Record>; failed: ReadonlyMap<string, Record> },
 ): Selection<C> {
+  const isRejected = (one: C) => {
+    const record = failed.get(one.id)
+    return record !== undefined && hasFailed({ ...one, ...record })
+  }
   const applicable = candidates.filter(
     (one) =>
       one.assetId === null &&
+      !isRejected(one) &&
       one.purpose !== 'discovery' &&
       one.product.identifier === product.identifier &&
       one.ranges.some((range) => rangeContains(range, address)),

@@ -38,6 +38,25 @@ const ofInstancesStatement = statement<Record>(
    where tenant_id = $1 and instance_id = any($2::uuid[]) group by instance_id`,
 )
 
+const failuresStatement = statement<Record & { address: string }>(
+  `select instance_id as "instanceId", address, worked_at as "workedAt", failed_at as "failedAt" from credential_uses
+   where tenant_id = $1 and gateway_id = $2 and instance_id = any($3::uuid[]) and address = any($4::text[])
+     and failed_at > $5::timestamptz`,
+)
+
+type Failures = { gatewayId: string; instanceIds: readonly string[]; addresses: readonly string[]; since: string }
+
+/** Returns the instances with which a login failed since a time, for each address. */
+export async function findFailures(
+  handle: Handle,
+  { gatewayId, instanceIds, addresses, since }: Failures,
+): Promise<Map<string, Record[]>> {
+  if (instanceIds.length === 0) return new Map()
+  const [ids, places] = [arrayOf('uuid', instanceIds), arrayOf('text', addresses)]
+  const rows = await handle.rows(failuresStatement, gatewayId, ids, places, since)
+  return Map.groupBy(rows, ({ address }) => address)
+}
+
 type Device = { address: string; assetIds: readonly string[] }
 
 /**
