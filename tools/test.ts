@@ -141,10 +141,8 @@ function titleOf({ file, arrangement }: Assignment): string {
 
 function conclude(): never {
   writeDurations()
-  const slowest = reports.toSorted((one, other) => other.ms - one.ms).slice(0, 10)
-  console.log('\nSlowest files: wall-clock seconds, CPU seconds')
-  const seconds = (ms: number) => (ms / 1000).toFixed(1).padStart(6)
-  for (const report of slowest) console.log(`${seconds(report.ms)} ${seconds(report.cpuMs)}  ${titleOf(report)}`)
+  printTimes('Slowest files', 'ms')
+  printTimes('Files with the most CPU time', 'cpuMs')
   const failures = reports.filter(({ failures }) => failures !== '')
   for (const report of failures) console.log(`\n✖ ${titleOf(report)}\n${report.failures}`)
   if (shown !== undefined) console.error(`A secret was printed: …${shown}…`)
@@ -153,6 +151,18 @@ function conclude(): never {
   const skipped = reports.reduce((total, report) => total + report.skipped.length, 0)
   console.log(`\n${sum('passed')} passed, ${sum('failed')} failed, ${skipped} skipped`)
   process.exit(isPassed && sum('failed') === 0 && shown === undefined && sum('passed') > 0 ? 0 : 1)
+}
+
+/** Lists the ten files with the highest value, and the sum of all files. */
+function printTimes(title: string, order: 'ms' | 'cpuMs'): void {
+  const seconds = (ms: number) => (ms / 1000).toFixed(1).padStart(6)
+  const line = (name: string, { ms, cpuMs }: { ms: number; cpuMs: number }) =>
+    `${seconds(ms)} ${seconds(cpuMs)}  ${name}`
+  const sum = (name: 'ms' | 'cpuMs') => reports.reduce((total, report) => total + report[name], 0)
+  console.log(`\n${title}: wall-clock seconds, CPU seconds`)
+  for (const report of reports.toSorted((one, other) => other[order] - one[order]).slice(0, 10))
+    console.log(line(titleOf(report), report))
+  console.log(line('all files', { ms: sum('ms'), cpuMs: sum('cpuMs') }))
 }
 
 /** Lists the skipped tests by the reason, so that a reader sees which programs and rights were missing. */

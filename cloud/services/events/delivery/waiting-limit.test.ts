@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { subscriptionLimits } from '@millwright/api/event-subscriptions.ts'
+import { newId } from '../../../platform/database/id.ts'
 import { emitEvents } from '../testing.ts'
 import { Deliverer } from './deliverer.ts'
 import { createWebhook, deliveryHub, Receiver, TestClock, until } from './testing.ts'
@@ -61,13 +62,15 @@ test('retries as many dead letters as can wait, and returns how many remain', as
   await using hub = await deliveryHub()
   const admin = await hub.as('administrator')
   const id = await createWebhook(admin, 'http://127.0.0.1:9/', { active: false })
+  // The ids contain the time. With other ids, the rows could be deleted because of their age.
+  const ids = Array.from({ length: subscriptionLimits.waiting + 5 }, () => newId())
   await hub.asOwner((owner) =>
     owner.query(
       `insert into event_deliveries (tenant_id, id, subscription_id, event_id, position, type, subject, state,
          is_dead_letter, message_id, attempt_count, attempts, created_at)
-       select $1, gen_random_uuid(), $2, gen_random_uuid(), n, 'test.thing.changed', 'thing/' || n, 'failed', true, 'm', 1,
-         '[]', now() from generate_series(1, $3::integer) as n`,
-      [hub.tenant.tenantId, id, subscriptionLimits.waiting + 5],
+       select $1, new_id, $2, new_id, n, 'test.thing.changed', 'thing/' || n, 'failed', true, 'm', 1, '[]', now()
+       from unnest($3::uuid[]) with ordinality as rows (new_id, n)`,
+      [hub.tenant.tenantId, id, ids],
     ),
   )
   const retry = async () => (await admin.events.retryWebhookDeadLetters({ params: { id } })).data
