@@ -4,7 +4,16 @@ import type { Permission } from '@millwright/api/permission.ts'
 import { changeAccess, insertGrant, insertPrincipal } from '../../platform/access/store.ts'
 import { newId } from '../../platform/database/id.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
-import { checkDevices, createMonitoring, endOfRun, monitoredPlant, runOnce } from './testing.ts'
+import {
+  checkDevices,
+  createMonitoring,
+  endOfRun,
+  leaseMonitoring,
+  listTargets,
+  monitoredPlant,
+  runOnce,
+  uploadResults,
+} from './testing.ts'
 
 const code = (expected: string) => (problem: { code: string }) => problem.code === expected
 
@@ -95,6 +104,20 @@ describe('rights for monitorings', () => {
     await checkDevices(open.gateway, () => ({ state: 'reached', assetLinkId: open.linkId }))
     await checkDevices(hall.gateway, () => ({ state: 'reached', assetLinkId: hall.linkId }))
     assert.equal((await endOfRun(hall, id)).latestRun?.counts?.targets, 2)
+  })
+
+  test('a run ends when its owner is disabled, and its gateway gets no further targets', async () => {
+    const hall = await monitoredPlant(hub, admin, { devices: 2, accessGroup: group })
+    const user = await userWith(['glb_discovery_run', 'glb_jobs_read'], [group])
+    const id = await createMonitoring(user, { targets: { assetIds: hall.assetIds } })
+    const leased = await leaseMonitoring(hall.gateway)
+    const [first = ''] = (await listTargets(hall.gateway, leased)).map(({ assetId }) => assetId)
+    await uploadResults(hall.gateway, leased, [{ assetId: first, state: 'reached', assetLinkId: hall.linkId }])
+    await admin.identity.updateUser({ params: { id: user.principalId }, body: { data: { disabled: true } } })
+    const { latestRun, summary } = await endOfRun(hall, id)
+    assert.deepEqual([latestRun?.state, summary.reached, summary.unknown], ['failed', 1, 1])
+    assert.match(latestRun?.message ?? '', /^The owner of the monitoring was disabled/)
+    await assert.rejects(listTargets(hall.gateway, leased), code('lease_lost'))
   })
 
   test('a result and a run name no gateway and count no assets that the caller cannot read', async () => {

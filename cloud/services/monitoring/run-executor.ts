@@ -71,18 +71,15 @@ export async function advanceRun(
   const active = { context, system, run, row, signal }
   if (run.cancelAt !== null) return cancel(active, run.cancelAt)
   if (Date.now() - Date.parse(run.createdAt) > runTiming.runMs) return endEarly(active, 'The run took too long')
-  const started = run.state === 'created' ? await start(active) : run
+  const owner = await currentCaller(context, system.tenantId, row)
+  if (owner.rights === noRights) return endEarly(active, ownerGone)
+  const started = run.state === 'created' ? await start(active, owner) : run
   if (started !== undefined && !signal.aborted) await supervise({ ...active, run: started })
 }
 
 /** Stores the targets of a run. Returns undefined if the run has ended. */
-async function start(active: ActiveRun): Promise<RunRow | undefined> {
+async function start(active: ActiveRun, owner: Caller): Promise<RunRow | undefined> {
   const { context, system, run, row, signal } = active
-  const owner = await currentCaller(context, system.tenantId, row)
-  if (owner.rights === noRights) {
-    await end(active, { state: 'failed', message: ownerGone })
-    return undefined
-  }
   const resolved = await resolveTargets(context, owner, row).catch((error: unknown) => {
     if (error instanceof Problem && error.status < 500) return error
     throw error
