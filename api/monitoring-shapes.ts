@@ -31,6 +31,8 @@ export const monitoringLimits = {
   /** The maximum length of a message, and the maximum size of a value as JSON text. */
   message: 1_000,
   valueBytes: 4_096,
+  /** The maximum size of the report of one device as JSON text. A larger report is left out. */
+  reportBytes: 256 * 1024,
   /** The maximum size of a request with results in bytes. */
   resultBytes: 8 * 1024 * 1024,
 } as const

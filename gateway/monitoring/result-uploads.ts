@@ -11,8 +11,6 @@ const limits = {
   devices: 100,
   bytes: monitoringLimits.resultBytes / 4,
   ageMs: 1_000,
-  /** The maximum size of the report of one device. A larger report is left out. */
-  reportBytes: 256 * 1024,
 } as const
 
 /**
@@ -89,7 +87,7 @@ export class ResultUploads {
 /** Returns a result whose report and values are within the limits. */
 function limitedResult(result: MonitoredDevice): MonitoredDevice {
   const { asset, values, message, ...rest } = result
-  const isReportSmall = asset !== undefined && bytesOf(asset) <= limits.reportBytes
+  const isReportSmall = asset !== undefined && bytesOf(asset) <= monitoringLimits.reportBytes
   return {
     ...rest,
     ...(message === undefined ? {} : { message: message.slice(0, monitoringLimits.message) }),

@@ -110,8 +110,8 @@ export async function recordReported(context: Context, caller: Caller, reported:
 type Report = Omit<MonitoredDevice, 'assetId' | 'uses'>
 
 /**
- * Returns a report with the properties of the monitoring only. A report through another link than those of the target is left
- * out, because the link decides which fields of the asset win.
+ * Returns a report with the properties of the monitoring only. Assets and values that are too large are left out. An asset that
+ * another link than those of the target reports is left out too, because the link decides which fields of the asset win.
  */
 function allowedReport(
   { assetLinkId, asset, values, ...rest }: Report,
@@ -119,14 +119,18 @@ function allowedReport(
 ): Report {
   const isOfLink = assetLinkId !== undefined && links.includes(assetLinkId)
   const isFirst = ({ key }: { key: string }, index: number) => values?.findIndex((one) => one.key === key) === index
-  const isSmall = (value: unknown) => Buffer.byteLength(JSON.stringify(value ?? null)) <= monitoringLimits.valueBytes
+  const bytesOf = (value: unknown) => Buffer.byteLength(JSON.stringify(value ?? null))
   return {
     ...rest,
     ...(isOfLink ? { assetLinkId } : {}),
-    ...(isOfLink && asset !== undefined ? { asset } : {}),
+    ...(isOfLink && asset !== undefined && bytesOf(asset) <= monitoringLimits.reportBytes ? { asset } : {}),
     ...(values === undefined
       ? {}
-      : { values: values.filter(isFirst).filter(({ key, value }) => keys.includes(key) && isSmall(value)) }),
+      : {
+          values: values
+            .filter(isFirst)
+            .filter(({ key, value }) => keys.includes(key) && bytesOf(value) <= monitoringLimits.valueBytes),
+        }),
   }
 }
 

@@ -250,6 +250,11 @@ describe('runs of monitorings', () => {
     const [result] = (await admin.monitoring.listMonitoringResults({ params: { id }, query: {} })).data
     assert.deepEqual([result?.state, result?.values, result?.assetLinkId], ['reached', [], undefined])
     assert.equal((await assetOf(assetId)).name, 'Device 700')
+    const many = Object.fromEntries(Array.from({ length: 30_000 }, (_, index) => [`key ${index}`, index]))
+    const asset = { ...reportedDevice(700, '9.9'), ...many }
+    await runOnce(plant, id, () => ({ state: 'reached', assetLinkId: plant.linkId, asset }))
+    const [large] = (await admin.monitoring.listMonitoringResults({ params: { id }, query: {} })).data
+    assert.deepEqual([large?.state, large?.firmwareVersion], ['reached', undefined])
   })
 
   test('an asset that is no longer a target loses its result, and states older than 90 days are deleted', async () => {
