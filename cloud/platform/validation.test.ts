@@ -9,6 +9,12 @@ const body = Type.Object(
   {
     rows: Type.Array(Type.Object({ path: Type.Array(Type.String()), kind: Type.Optional(Type.String()) }, closed)),
     ids: Type.Optional(Type.Array(Type.String(), { uniqueItems: true })),
+    chosen: Type.Optional(
+      Type.Union([
+        Type.Object({ filter: Type.String() }, closed),
+        Type.Object({ ids: Type.Array(Type.String(), { maxItems: 100 }) }, closed),
+      ]),
+    ),
   },
   closed,
 )
@@ -56,6 +62,10 @@ test('returns the position of an invalid entry after many valid entries, with th
 
 test('returns the error of a whole list', () => {
   assert.deepEqual(errorsIn({ rows: [], ids: [...Array.from({ length: 100 }, (_, id) => `${id}`), '7'] }), ['/ids'])
+})
+
+test('returns the error of a whole list in the branch of a union that the value belongs to', () => {
+  assert.deepEqual(errorsIn({ rows: [], chosen: { ids: repeated(101, 'a') } }), ['/chosen/ids'])
 })
 
 test('accepts a valid body with long lists', () => {

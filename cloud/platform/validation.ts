@@ -195,10 +195,12 @@ function firstErrors(schema: TSchema): Check['errorsIn'] {
   const first = allErrors(firstError, schema)
   const all = allErrors(strict, schema)
   return (value) => {
-    const [error] = first(value)
+    const found = first(value)
+    const [error] = found
     if (error === undefined) return []
     const errors = all(shortened(value, error.instancePath.split('/').slice(1)))
-    return errors.length === 0 ? [error] : errors
+    // The error is about a whole list. In a union, there is one error for each branch.
+    return errors.length === 0 ? found : errors
   }
 }
 
