@@ -62,7 +62,8 @@ export function deviceAsset(facts: DeviceFacts): Asset {
       },
     },
     connection_points: connectionPointsOf(facts.interfaces ?? []),
-    software_components: firmwareVersion === undefined ? [] : [firmwareOf(firmwareName, firmwareVersion)],
+    software_components:
+      firmwareVersion === undefined ? [] : [softwareComponent(firmwareName, firmwareVersion, { isFirmware: true })],
     location: facts.location && [{ location_type: 'Okz', location_identifier: facts.location }],
     ...facts.more,
   }
@@ -159,14 +160,15 @@ function connectionPointsOf(interfaces: readonly InterfaceFacts[]): Asset[] {
   ]
 }
 
-function firmwareOf(name: string, version: string): Asset {
+/** Returns a software component of a device with its version. */
+export function softwareComponent(name: string, version: string, { isFirmware }: { isFirmware: boolean }): Asset {
   return {
     software_component_type: 'SoftwareArtifactComponent',
     artifact: {
       functional_object_type: 'SoftwareArtifact',
       functional_object_schema_url: baseSchemaUrl,
       name,
-      is_firmware: true,
+      is_firmware: isFirmware,
       asset_identifiers: [{ asset_identifier_type: 'SoftwareIdentifier', name, version }],
     },
   }

@@ -1,10 +1,10 @@
-import { baseSchemaUrl } from '@millwright/api/asset-schema.ts'
 import type { Asset } from '@millwright/link-sdk/device-identifiers.ts'
 import {
   type DeviceFacts,
   deviceAsset,
   isIdentified,
   macIdentifier,
+  softwareComponent,
 } from '@millwright/link-sdk/network/device-asset.ts'
 import { manufacturerName } from '../manufacturer-name.ts'
 import type { Reading } from './device.ts'
@@ -69,21 +69,10 @@ function productOf({ instance, iAm, values }: Reading): DeviceFacts {
 /** Returns the firmware, and the application software as a component that is not firmware. */
 function softwareOf({ values: { firmwareRevision, applicationVersion } }: Reading): Asset {
   const components = [
-    ...(firmwareRevision === undefined ? [] : [component('Firmware', firmwareRevision, true)]),
-    ...(applicationVersion === undefined ? [] : [component('Application software', applicationVersion, false)]),
+    ...(firmwareRevision === undefined ? [] : [softwareComponent('Firmware', firmwareRevision, { isFirmware: true })]),
+    ...(applicationVersion === undefined
+      ? []
+      : [softwareComponent('Application software', applicationVersion, { isFirmware: false })]),
   ]
   return { software_components: components }
-}
-
-function component(name: string, version: string, isFirmware: boolean): Asset {
-  return {
-    software_component_type: 'SoftwareArtifactComponent',
-    artifact: {
-      functional_object_type: 'SoftwareArtifact',
-      functional_object_schema_url: baseSchemaUrl,
-      name,
-      is_firmware: isFirmware,
-      asset_identifiers: [{ asset_identifier_type: 'SoftwareIdentifier', name, version }],
-    },
-  }
 }

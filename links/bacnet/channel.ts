@@ -256,7 +256,7 @@ export class Channel implements Disposable {
       return new BacnetError('rejected', `${place} answers to BACnet requests with ${apdu.reason}.`)
     return new BacnetError(
       'segmented',
-      `The answer of ${place} does not fit into one BACnet message. The link does not accept answers in segments.`,
+      `${place} has an answer that does not fit into one BACnet message. The link does not accept answers in segments.`,
     )
   }
 
@@ -280,11 +280,17 @@ export class Channel implements Disposable {
 
   #silence(station: Station | undefined): BacnetError {
     if (this.#malformed !== undefined) return this.#faulty(this.#malformed)
-    return new BacnetError('silent', `${this.#place(station)} does not answer to BACnet requests.`)
+    return new BacnetError(
+      'silent',
+      `${this.#place(station)} does not answer to BACnet requests. Set a longer timeout_ms, or exclude the address.`,
+    )
   }
 
   #faulty(reason: string): BacnetError {
-    return new BacnetError('faulty', `${this.#place()} does not speak BACnet correctly: ${reason}.`)
+    return new BacnetError(
+      'faulty',
+      `${this.#place()} does not speak BACnet correctly: ${reason}. Change the option ports, or exclude the address.`,
+    )
   }
 
   #unreachable(error: Error): BacnetError {
@@ -294,7 +300,7 @@ export class Channel implements Disposable {
 
   #place(station?: Station): string {
     const place = `${this.#options.address} port ${this.#options.port}`
-    return station === undefined ? place : `the station ${stationName(station)} behind ${place}`
+    return station === undefined ? place : `Station ${stationName(station)} behind ${place}`
   }
 
   readonly #abort = () => this.#end(this.#options.signal.reason)

@@ -5,8 +5,9 @@ import { BacnetError } from './bacnet-error.ts'
 /*
  * This file encodes and decodes BACnet/IP messages as in ANSI/ASHRAE 135: the virtual link layer (BVLC, annex J), the
  * network layer (NPDU, clause 6), and the application layer (APDU, clauses 20 and 21). It encodes only services that
- * read (Who-Is, ReadProperty, ReadPropertyMultiple), and the registration of a foreign device at a BBMD. Each length that a device sends is checked before it is used, and nothing is decoded recursively. A message that
- * violates the protocol leads to a `BacnetError` with the fault `faulty`.
+ * read (Who-Is, ReadProperty, ReadPropertyMultiple), and the registration of a foreign device at a BBMD. Each length that
+ * a device sends is checked before it is used, and nothing is decoded recursively. A message that violates the protocol
+ * leads to a `BacnetError` with the fault `faulty`.
  */
 
 /** The UDP port of BACnet/IP, 0xBAC0. */

@@ -20,7 +20,7 @@ import { readHost, readKnownDevice } from './host.ts'
 import { manifest } from './manifest.ts'
 import { scanOptionsOf } from './options.ts'
 
-/** The options for a read of one device, which has none. The time ends before the gateway stops to wait. */
+/** The options for a read of one device, which has none. The time ends before the gateway stops waiting. */
 const readOptions = {
   ...scanOptionsOf(defaultOptionsOf(manifest)),
   deviceSeconds: 15,
@@ -58,7 +58,10 @@ async function readAt({ target, address, port }: Place, at: ContactOptions): Pro
   }
   const [reading] = (await readHost(at, readOptions))?.readings ?? []
   if (reading === undefined)
-    throw new LinkError('UNAVAILABLE', `${address} does not answer to BACnet requests at UDP port ${port}.`)
+    throw new LinkError(
+      'UNAVAILABLE',
+      `${address} does not answer to BACnet requests at UDP port ${port}. Check the device and the network.`,
+    )
   if (reading.problem !== undefined) throw reading.problem
   return reading
 }

@@ -25,7 +25,7 @@ import {
 /** The number of answers without a request, such as repeated answers, that a device can send before it counts as faulty. */
 const mostOtherFrames = 16
 
-/** The part of the time for an answer after which the device gives up to forward a message to a module. */
+/** The part of the time for an answer after which the device stops forwarding a message to a module. */
 const forwardingShare = 0.75
 
 /** Connects to a port. Returns undefined if it accepts no connection within the time limit. */
@@ -115,7 +115,10 @@ export class EthernetIpConnection implements Disposable {
     using _permit = await takePermit(permits, { address, protocol: 'ethernet-ip', operation, kind: 'request' }, signal)
     const frame = await this.#exchange(command, content)
     if (frame.status === 0) return frame
-    throw new EthernetIpError('refused', `${this.#place} refuses ${operation} with the status ${frame.status}.`)
+    throw new EthernetIpError(
+      'refused',
+      `${this.#place} refuses ${operation} with the status ${frame.status}. Allow EtherNet/IP in the settings of the device, or exclude the address.`,
+    )
   }
 
   async #exchange(command: number, content: Buffer = Buffer.alloc(0)): Promise<Frame> {
@@ -126,7 +129,12 @@ export class EthernetIpConnection implements Disposable {
     this.#pending = { command, context, resolve, reject }
     this.#isUnanswered = true
     using _timer = startTimer(this.#options.timeoutMs, () =>
-      reject(new EthernetIpError('no answer', `${this.#place} does not answer to EtherNet/IP requests.`)),
+      reject(
+        new EthernetIpError(
+          'no answer',
+          `${this.#place} does not answer to EtherNet/IP requests. Set a longer timeout_ms, or exclude the address.`,
+        ),
+      ),
     )
     this.#socket.write(encodeFrame(command, { session: this.#session ?? 0, context, content }))
     try {
@@ -173,7 +181,12 @@ export class EthernetIpConnection implements Disposable {
 
   #onClose(): void {
     this.#socket.destroy()
-    this.#fail(new EthernetIpError('closed', `${this.#place} closes the connection without an answer.`))
+    this.#fail(
+      new EthernetIpError(
+        'closed',
+        `${this.#place} closes the connection without an answer. Scan the device again, or exclude the address.`,
+      ),
+    )
   }
 
   readonly #abort = () => this.#fail(this.#options.signal.reason)
@@ -191,7 +204,10 @@ export class EthernetIpConnection implements Disposable {
   }
 
   #notEthernetIp(reason: string): EthernetIpError {
-    return new EthernetIpError('not ethernet-ip', `${this.#place} does not speak EtherNet/IP correctly: ${reason}.`)
+    return new EthernetIpError(
+      'not ethernet-ip',
+      `${this.#place} does not speak EtherNet/IP correctly: ${reason}. Change the option ports, or exclude the address.`,
+    )
   }
 
   get #place(): string {

@@ -96,7 +96,7 @@ class IdentitySocket implements Disposable {
       return
     }
     const { address, port } = this.#options
-    const text = `${address} UDP port ${port} does not speak EtherNet/IP correctly: ${identity}.`
+    const text = `${address} UDP port ${port} does not speak EtherNet/IP correctly: ${identity}. Change the option ports, or exclude the address.`
     this.fault = new EthernetIpError('not ethernet-ip', text)
     this.#invalidAnswers += 1
     if (this.#invalidAnswers >= mostInvalidAnswers) this.#refuse()

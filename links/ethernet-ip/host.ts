@@ -83,7 +83,7 @@ function withoutConnection(
 
 function unreadSlots({ address, port }: ContactOptions, { slots }: Scan): LinkError | undefined {
   if (slots.length === 0) return undefined
-  const text = `${address} accepts no connection at TCP port ${port}, so the modules in its slots were not read.`
+  const text = `${address} accepts no connection at TCP port ${port}, so the modules in its slots were not read. Allow this port in the firewall, or scan without the option slots.`
   return new LinkError('UNAVAILABLE', text)
 }
 

@@ -16,7 +16,7 @@ import { highestSlot, scanOptionsOf } from './options.ts'
 const defaults = scanOptionsOf(defaultOptionsOf(manifest))
 const [defaultPort = 44_818] = defaults.ports
 
-/** The time for a read of one device, which has no options. It ends before the gateway stops to wait. */
+/** The time for a read of one device, which has no options. It ends before the gateway stops waiting. */
 const readSeconds = 15
 
 /** The addresses of the devices of earlier scans. A device that is read later by its identifiers is found with them. */
@@ -32,14 +32,23 @@ export async function properties(call: PropertiesCall, neighbours: Neighbours): 
     { ...defaults, slots, deviceSeconds: readSeconds },
   )
   if (host === undefined)
-    throw new LinkError('UNAVAILABLE', `${address} does not answer to EtherNet/IP at port ${port}.`)
+    throw new LinkError(
+      'UNAVAILABLE',
+      `${address} does not answer to EtherNet/IP at port ${port}. Check the device and the network.`,
+    )
   const network = { ipAddress: address, macAddress: await neighbours.macAddressOf(address) }
   if (slot === undefined || host.slot === slot)
     return { ...propertyValues(deviceAsset(factsOf(host, network))), ethernet_ip: propertyValues(deviceDetails(host)) }
   const module = host.modules.find((one) => one.slot === slot)
   const asset = module === undefined ? undefined : moduleAsset(module, host, network)
   if (module === undefined || asset === undefined)
-    throw host.problem ?? new LinkError('UNAVAILABLE', `The module in slot ${slot} of ${address} does not answer.`)
+    throw (
+      host.problem ??
+      new LinkError(
+        'UNAVAILABLE',
+        `The module in slot ${slot} of ${address} does not answer. Check the module, and scan the device again.`,
+      )
+    )
   // Only a scan of all slots decides of which device it is a module.
   const { asset_relations: _, ...values } = propertyValues(asset)
   return { ...values, ethernet_ip: propertyValues(moduleDetails(module)) }

@@ -98,7 +98,7 @@ function incomplete(address: string, { message }: MdnsError): LinkError {
 function unread(address: string): LinkError {
   return new LinkError(
     'UNAVAILABLE',
-    `The device at ${address} answers to a multicast query, but not to queries to its address, so its services are not known.`,
+    `The device at ${address} answers to a multicast query, but not to queries to its address, so its services are not known. Read the device with another link.`,
   )
 }
 

@@ -16,7 +16,7 @@ const defaults = scanOptionsOf(defaultOptionsOf(manifest))
 /** The port of multicast DNS. */
 const usualPort = 5353
 
-/** The time for a read of one device, which has no options. It ends before the gateway stops to wait. */
+/** The time for a read of one device, which has no options. It ends before the gateway stops waiting. */
 const readSeconds = 15
 
 /** The addresses of the devices of earlier scans. A device that is read later by its identifiers is found with them. */
@@ -31,7 +31,7 @@ export async function properties(call: PropertiesCall, neighbours: Neighbours): 
   if (reading === undefined)
     throw new LinkError(
       'UNAVAILABLE',
-      `The device at ${address} does not answer to multicast DNS queries at UDP port ${port}.`,
+      `The device at ${address} does not answer to multicast DNS queries at UDP port ${port}. Check the device and the network.`,
     )
   const macAddress = await neighbours.macAddressOf(address)
   const asset = deviceAsset(factsOf({ ipAddress: address, macAddress, reading }))

@@ -13,7 +13,7 @@ import { scanOptionsOf } from './options.ts'
 
 const defaults = scanOptionsOf(defaultOptionsOf(manifest))
 
-/** The time for a read of one device, which has no options. It ends before the gateway stops to wait. */
+/** The time for a read of one device, which has no options. It ends before the gateway stops waiting. */
 const readSeconds = 15
 
 /** The addresses of the devices of earlier scans. A device that is read later by its identifiers is found with them. */

@@ -1,6 +1,10 @@
-import { baseSchemaUrl } from '@millwright/api/asset-schema.ts'
 import type { Asset } from '@millwright/link-sdk/device-identifiers.ts'
-import { type DeviceFacts, deviceAsset, isIdentified } from '@millwright/link-sdk/network/device-asset.ts'
+import {
+  type DeviceFacts,
+  deviceAsset,
+  isIdentified,
+  softwareComponent,
+} from '@millwright/link-sdk/network/device-asset.ts'
 import { manufacturerName } from '../manufacturer-name.ts'
 import type { BuildInfo, Server } from './device.ts'
 import { type Endpoint, identifyingCertificate } from './endpoints.ts'
@@ -64,7 +68,10 @@ function serverFacts(server: Server, { address, port, macAddress, own }: ServerC
   const { application, endpoints, content } = server
   const build = content?.build ?? {}
   const device = own === undefined ? {} : nameplateFacts(own)
-  const firmware = device.firmwareVersion === undefined ? [] : [softwareOf('Firmware', device.firmwareVersion, true)]
+  const firmware =
+    device.firmwareVersion === undefined
+      ? []
+      : [softwareComponent('Firmware', device.firmwareVersion, { isFirmware: true })]
   const certificate = identifyingCertificate(endpoints)
   return {
     ...device,
@@ -115,25 +122,12 @@ function serverSoftwareOf({ productName, softwareVersion, buildNumber }: BuildIn
   if (softwareVersion === undefined) return []
   const isInVersion = buildNumber === undefined || softwareVersion.includes(buildNumber)
   return [
-    softwareOf(
+    softwareComponent(
       productName ?? 'OPC UA server',
       isInVersion ? softwareVersion : `${softwareVersion} (${buildNumber})`,
-      false,
+      { isFirmware: false },
     ),
   ]
-}
-
-function softwareOf(name: string, version: string, isFirmware: boolean): Asset {
-  return {
-    software_component_type: 'SoftwareArtifactComponent',
-    artifact: {
-      functional_object_type: 'SoftwareArtifact',
-      functional_object_schema_url: baseSchemaUrl,
-      name,
-      is_firmware: isFirmware,
-      asset_identifiers: [{ asset_identifier_type: 'SoftwareIdentifier', name, version }],
-    },
-  }
 }
 
 /** The asset schema has no field for services, so the endpoints and the certificate are annotations. */

@@ -11,7 +11,7 @@ import { addressOf } from './known-places.ts'
 import { loadLibrary } from './library.ts'
 import { defaultOptions, placeOf, scanOptionsOf } from './options.ts'
 
-/** The time for a read of one server, which has no options. It ends before the gateway stops to wait. */
+/** The time for a read of one server, which has no options. It ends before the gateway stops waiting. */
 const readSeconds = 15
 
 /**

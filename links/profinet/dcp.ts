@@ -96,7 +96,10 @@ export class DcpError extends LinkError {
   readonly macAddress: string
 
   constructor(macAddress: string, description: string) {
-    super('PAYLOAD_DESERIALISATION_ISSUE', `The device ${macAddress} sends an incorrect DCP answer: ${description}.`)
+    super(
+      'PAYLOAD_DESERIALISATION_ISSUE',
+      `The device ${macAddress} sends an incorrect DCP answer: ${description}. Update its firmware, or read it with another link.`,
+    )
     this.name = 'DcpError'
     this.macAddress = macAddress
   }

@@ -316,7 +316,7 @@ describe('a PROFINET scan', () => {
 describe('a hostile device', () => {
   const hex = (mac: string) => mac.replaceAll(':', '')
 
-  test('that answers with many MAC addresses is cut, with an error', async () => {
+  test('that answers with many MAC addresses is reported up to the limit, with an error', async () => {
     const frames = Array.from({ length: 5_000 }, (_, index) => {
       const mac = (0x0200_0000_0000 + index).toString(16).padStart(12, '0')
       return `{to}${mac}8892feff0501{xid}00000006020200020000`

@@ -10,7 +10,7 @@ import { defaultOptions, scanOptionsOf } from './options.ts'
 
 const defaults = scanOptionsOf(defaultOptions)
 
-/** The time to read the records of one device. It ends before the gateway stops to wait. */
+/** The time to read the records of one device. It ends before the gateway stops waiting. */
 const readSeconds = 8
 
 /** The time over which a single station spreads its answer. */
@@ -37,7 +37,7 @@ export async function properties(call: PropertiesCall, surroundings: Surrounding
   const { macAddress, ipAddress } = place
   throw new LinkError(
     'UNAVAILABLE',
-    `The device ${macAddress ?? ipAddress} does not answer to PROFINET DCP at the interface "${interfaceName}".`,
+    `The device ${macAddress ?? ipAddress} does not answer to PROFINET DCP at the interface "${interfaceName}". Check the device and its cable.`,
   )
 }
 

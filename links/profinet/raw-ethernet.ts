@@ -216,7 +216,7 @@ class PacketSocket implements EthernetSocket {
     if (address.readUInt16LE(8) !== ethernetType || address.readUInt8(11) !== 6)
       throw new LinkError(
         'INVALID_ARGUMENT',
-        `The network interface "${this.#interfaceName}" is not an Ethernet interface.`,
+        `The network interface "${this.#interfaceName}" is not an Ethernet interface. Set the option interface.`,
       )
     return macText(address.subarray(12, 18))
   }
@@ -228,7 +228,10 @@ class PacketSocket implements EthernetSocket {
   #failure(): LinkError {
     const errorNumber = this.#library.errorNumber()
     const reason = errorNumber === errors.networkDown ? 'it is down' : `the system returns error ${errorNumber}`
-    return new LinkError('UNAVAILABLE', `The network interface "${this.#interfaceName}" cannot be used: ${reason}.`)
+    return new LinkError(
+      'UNAVAILABLE',
+      `The network interface "${this.#interfaceName}" cannot be used: ${reason}. Start the interface, or set the option interface.`,
+    )
   }
 }
 

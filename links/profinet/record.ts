@@ -50,7 +50,10 @@ export function portRecord(port: number): RecordAddress {
 /** `RecordError` means that an answer is not correct. */
 export class RecordError extends LinkError {
   constructor(description: string) {
-    super('PAYLOAD_DESERIALISATION_ISSUE', `The answer of the device to PROFINET RPC is incorrect: ${description}.`)
+    super(
+      'PAYLOAD_DESERIALISATION_ISSUE',
+      `The answer of the device to PROFINET RPC is incorrect: ${description}. Update its firmware, or scan without the option read_records.`,
+    )
     this.name = 'RecordError'
   }
 }

@@ -96,10 +96,16 @@ export class S7Connection implements AsyncDisposable {
       answer.type === 'confirm' ? answer.reference === ownReference : answer.type === 'refusal',
     )
     if (type === 'refusal')
-      throw new S7Error('refused', `${this.#place} refuses the connection to rack ${module.rack}, slot ${module.slot}.`)
+      throw new S7Error(
+        'refused',
+        `${this.#place} refuses the connection to rack ${module.rack}, slot ${module.slot}. Set the options rack, slots and connection_type.`,
+      )
     const answer = await this.#requestMessage('SetupCommunication', setupRequest)
     if (answer.error !== 0)
-      throw new S7Error('refused', `${this.#place} refuses S7 communication with the error ${hex(answer.error)}.`)
+      throw new S7Error(
+        'refused',
+        `${this.#place} refuses S7 communication with the error ${hex(answer.error)}. Set the option connection_type, or exclude the address.`,
+      )
     return this.#correct(parseSetup(answer))
   }
 
@@ -135,7 +141,10 @@ export class S7Connection implements AsyncDisposable {
       (one) => one.type === 'refusal' || (one.type === 'message' && one.message.reference === reference),
     )
     if (answer.type === 'message') return answer.message
-    throw new S7Error('closed', `${this.#place} ends the connection without an answer.`)
+    throw new S7Error(
+      'closed',
+      `${this.#place} ends the connection without an answer. Scan the device again, or exclude the address.`,
+    )
   }
 
   /** Sends a request with its permit, and returns its answer. */
@@ -147,7 +156,12 @@ export class S7Connection implements AsyncDisposable {
     this.#pending = { isAnswer, resolve, reject }
     this.#isUnanswered = true
     using _timer = startTimer(timeoutMs, () =>
-      reject(new S7Error('no answer', `${this.#place} does not answer to S7 requests.`)),
+      reject(
+        new S7Error(
+          'no answer',
+          `${this.#place} does not answer to S7 requests. Set a longer timeout_ms, or exclude the address.`,
+        ),
+      ),
     )
     this.#socket.write(packet)
     try {
@@ -205,7 +219,12 @@ export class S7Connection implements AsyncDisposable {
 
   #onClose(): void {
     this.#socket.destroy()
-    this.#fail(new S7Error('closed', `${this.#place} closes the connection without an answer.`))
+    this.#fail(
+      new S7Error(
+        'closed',
+        `${this.#place} closes the connection without an answer. Scan the device again, or exclude the address.`,
+      ),
+    )
   }
 
   readonly #abort = () => this.#fail(this.#options.signal.reason)
@@ -223,7 +242,10 @@ export class S7Connection implements AsyncDisposable {
   }
 
   #notS7(reason: string): S7Error {
-    return new S7Error('not s7', `${this.#place} does not speak S7 correctly: ${reason}.`)
+    return new S7Error(
+      'not s7',
+      `${this.#place} does not speak S7 correctly: ${reason}. Change the option ports, or exclude the address.`,
+    )
   }
 
   get #place(): string {

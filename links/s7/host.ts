@@ -114,7 +114,7 @@ class ModuleReader {
       return errors.at(-1)
     const { at, scan } = this.#options
     const slots = scan.slots.slice(0, errors.length).join(', ')
-    const text = `${at.address} port ${at.port} ${reactions[first.fault]} S7 connections to rack ${scan.rack}, slots ${slots}.`
+    const text = `${at.address} port ${at.port} ${reactions[first.fault]} S7 connections to rack ${scan.rack}, slots ${slots}. Set the options rack, slots, connection_type and timeout_ms, or exclude the address.`
     return new S7Error(first.fault, text)
   }
 
@@ -144,7 +144,7 @@ class ModuleReader {
 
 const identification = [listIds.moduleIdentification, listIds.componentIdentification] as const
 
-/** Reads lists. If the module stops to answer, the result contains the lists before it. */
+/** Reads lists. If the module stops answering, the result contains the lists that were read before. */
 async function readLists(connection: S7Connection, ids: readonly number[]): Promise<Map<number, Buffer>> {
   const lists = new Map<number, Buffer>()
   try {

@@ -16,7 +16,7 @@ const defaults = scanOptionsOf(defaultOptionsOf(manifest))
 const usualPort = 102
 const highestPort = 65_535
 
-/** The time for a read of one device, which has no options. It ends before the gateway stops to wait. */
+/** The time for a read of one device, which has no options. It ends before the gateway stops waiting. */
 const readSeconds = 15
 
 /** The addresses of the devices of earlier scans. A device that is read later by its identifiers is found with them. */
@@ -38,13 +38,19 @@ export async function properties(call: PropertiesCall, neighbours: Neighbours): 
     },
   )
   if (host === undefined)
-    throw new LinkError('UNAVAILABLE', `${address} does not accept S7 connections on port ${port}.`)
+    throw new LinkError(
+      'UNAVAILABLE',
+      `${address} does not accept S7 connections at port ${port}. Check the device and the network.`,
+    )
   const { cpu, modules } = host
   const facts = factsOf(cpu, { ipAddress: address, macAddress: await neighbours.macAddressOf(address) })
   if (moduleSlot === undefined) return { ...propertyValues(deviceAsset(facts)), s7: propertyValues(detailsOf(cpu)) }
   const [module] = modules
   if (module === undefined)
-    throw new LinkError('UNAVAILABLE', `${address} has no module that answers in rack ${rack}, slot ${moduleSlot}.`)
+    throw new LinkError(
+      'UNAVAILABLE',
+      `${address} has no module that answers in rack ${rack}, slot ${moduleSlot}. Check the module, and scan the device again.`,
+    )
   return { ...propertyValues(moduleAsset(module, facts) ?? {}), s7: propertyValues(detailsOf(module)) }
 }
 

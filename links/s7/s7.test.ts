@@ -200,7 +200,7 @@ describe('an S7 controller', () => {
     assert.match(await messageOf({ modules: {} }), /refuses the connection to rack 0, slot 2/)
     assert.match(
       await messageOf({ modules: {} }, { slots: '1-3' }),
-      /refuses S7 connections to rack 0, slots 1, 2, 3\.$/,
+      /refuses S7 connections to rack 0, slots 1, 2, 3\. Set the options rack, slots/,
     )
     await using server = await listen((socket) => void socket.write('SSH-2.0-OpenSSH_9.2\r\n'))
     const permits = unlimitedPermits()

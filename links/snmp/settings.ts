@@ -5,7 +5,7 @@ import type { ReadSettings } from './contact.ts'
 
 export type ScanSettings = ReadSettings & { ports: number[]; parallel: number }
 
-/** The settings of a read of one device, which has no options. It ends before the gateway stops to wait. */
+/** The settings of a read of one device, which has no options. It ends before the gateway stops waiting. */
 export const readSettings: ReadSettings = { timeoutMs: 1_000, deviceSeconds: 15, withNeighbours: true }
 
 /** Returns the settings that the options of a discovery select. */
