@@ -54,7 +54,7 @@ describe('a device that violates the protocol', () => {
 })
 
 describe('a device that delays its scan', () => {
-  test('and does not answer after the first query is reported with the data that was read, and receives few further queries', async () => {
+  test('without answers after the first query is reported with the data that was read, and receives few further queries', async () => {
     const silentFor = ['PTR _http._tcp.local', 'PTR _ipp._tcp.local', 'PTR _ssh._tcp.local', 'PTR _smb._tcp.local']
     const more = ['_ssh._tcp', '_smb._tcp'].map((type) => ({ type, name: 'x', port: 1 }))
     const { assets, errors, simulator } = await scanDevice(
@@ -67,7 +67,7 @@ describe('a device that delays its scan', () => {
     assert.equal(simulator.queries.length, 1 + 2 * deviceLimits.silentQueries)
   })
 
-  test('and needs longer than device_seconds is reported with the data that was read', async () => {
+  test('longer than device_seconds is reported with the data that was read', async () => {
     const silentFor = ['SRV Printer._ipp._tcp.local', 'PTR _http._tcp.local']
     const { assets, errors } = await scanDevice(
       { ...device, style: 'separate', silentFor },
