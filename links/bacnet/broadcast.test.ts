@@ -179,7 +179,28 @@ describe('a BBMD', () => {
       code: 'FAILED_PRECONDITION',
       message: /does not accept the link as a foreign device \(BVLC result 48\)/,
     })
-    await assert.rejects(scanWith('127.0.66.99:9'), { code: 'UNAVAILABLE', message: /does not answer.*option bbmd/ })
+    await assert.rejects(scanWith('127.0.66.99:9'), {
+      code: 'FAILED_PRECONDITION',
+      message: /does not answer.*option bbmd/,
+    })
+  })
+
+  test('has no entry at the end if the budget refuses the broadcast', async () => {
+    await using network = await startNetwork()
+    const options = { ports: String(network.port), bbmd: `127.0.66.10:${network.port}`, interface: 'lo' }
+    const { take } = unlimitedPermits()
+    const operations: string[] = []
+    const permits: DiscoverCall['permits'] = {
+      take: async (request, signal) => {
+        operations.push(request.operation)
+        if (request.forwarded) throw new PermitRefusedError('excluded', 'Broadcasts are not allowed.')
+        return take(request, signal)
+      },
+    }
+    const refused = resultsOf({ range: '127.0.66.0/24', options, permits })
+    await assert.rejects(refused, { message: 'Broadcasts are not allowed.' })
+    assert.deepEqual(operations, ['RegisterForeignDevice', 'DistributeBroadcast', 'DeleteForeignDevice'])
+    while (network.bbmd.foreignDevices.size > 0) await new Promise((resolve) => setImmediate(resolve))
   })
 
   /** Starts a program that accepts the registration, and answers to Who-Is with the messages of `answers`. */

@@ -172,11 +172,20 @@ export async function whoIsThroughBbmd(bbmd: IpPlace, answers: Answers, context:
   await register(bbmd, { endpoint, result, context })
   onResult = (code) => endpoint.fail(refusal(bbmd, code))
   const message = encodeWhoIs({ instances, isRouted: withRouters, delivery: 'bbmd' })
-  await endpoint.send(message, bbmd, 'DistributeBroadcast')
-  await endpoint.wait(collectMs)
-  onResult = () => undefined
-  const own = { address: await localAddressTo(bbmd, context.options.localAddress), port: endpoint.port }
-  await endpoint.send(encodeDeleteForeignDevice(own), bbmd, 'DeleteForeignDevice')
+  const deleteRegistration = async () => {
+    onResult = () => undefined
+    const own = { address: await localAddressTo(bbmd, context.options.localAddress), port: endpoint.port }
+    await endpoint.send(encodeDeleteForeignDevice(own), bbmd, 'DeleteForeignDevice')
+  }
+  try {
+    await endpoint.send(message, bbmd, 'DistributeBroadcast')
+    await endpoint.wait(collectMs)
+  } catch (error) {
+    // The first error is the reason. Without a permit for the deletion, for example after a cancellation, the registration expires.
+    await deleteRegistration().catch(() => undefined)
+    throw error
+  }
+  await deleteRegistration()
 }
 
 type Registration = { endpoint: Endpoint; result: Promise<number>; context: BroadcastContext }
@@ -190,8 +199,9 @@ async function register(bbmd: IpPlace, { endpoint, result, context }: Registrati
     if (code === 0) return
     if (code !== undefined) throw refusal(bbmd, code)
   }
+  // Not UNAVAILABLE: the gateway would repeat the scan, and with it the registration.
   throw new LinkError(
-    'UNAVAILABLE',
+    'FAILED_PRECONDITION',
     `The BBMD at ${bbmd.address} port ${bbmd.port} does not answer. Check the option bbmd.`,
   )
 }
