@@ -191,10 +191,10 @@ describe('a BBMD', () => {
     const { take } = unlimitedPermits()
     const operations: string[] = []
     const permits: DiscoverCall['permits'] = {
-      take: async (request, signal) => {
+      take: async (request) => {
         operations.push(request.operation)
         if (request.forwarded) throw new PermitRefusedError('excluded', 'Broadcasts are not allowed.')
-        return take(request, signal)
+        return await take(request)
       },
     }
     const refused = resultsOf({ range: '127.0.66.0/24', options, permits })
