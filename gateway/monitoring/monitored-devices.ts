@@ -216,9 +216,14 @@ function reportOf(asset: Document, identifiers: readonly Document[]): Document |
 
 /** Returns the state of a device after the error of a link. It is unknown if the gateway cannot reach the link. */
 function failureOf(error: unknown, assetLinkId: string): LinkResult {
-  const message = linkErrorText(error)
   if (isAuthenticationError(error)) return { state: 'reached', assetLinkId, message: protectedText(0) }
-  return { state: isUnreachable(error) && !isLinkAway(error) ? 'failed' : 'unknown', message }
+  const isFailed = isUnreachable(error) && !isLinkAway(error)
+  return isFailed ? { state: 'failed', message: detailsOf(error) } : { state: 'unknown', message: linkErrorText(error) }
+}
+
+/** Returns the text of the link without the code of gRPC, because the state of the device already expresses the code. */
+function detailsOf(error: unknown): string {
+  return isServiceError(error) && error.details !== '' ? error.details : linkErrorText(error)
 }
 
 /** Returns whether the device refused a sign-in. The link also reports `PERMISSION_DENIED` if the gateway refused a permit. */

@@ -120,6 +120,7 @@ describe('monitoring of a simulated plant', () => {
     await scan({ silent_percent: '100' })
     const silent = await again(id)
     assert.deepEqual([silent?.counts?.failed, silent?.counts?.changed], [size, size])
+    assert.match((await resultsOf(id))[0]?.message ?? '', /^\S+ does not respond\.$/)
     await until(async () => (await reachabilities()) === 0)
     await scan({})
     const run = await again(id)

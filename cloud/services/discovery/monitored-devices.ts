@@ -7,7 +7,7 @@ import { answer, type Context, type Handlers } from '../../platform/service.ts'
 import { addressesOfAssets } from './device-address-store.ts'
 import { gatewayCaller } from './gateway-caller.ts'
 import { canReadProperties, compareLinks } from './link.ts'
-import { findLink } from './link-store.ts'
+import { findLink, type LinkRow } from './link-store.ts'
 import { linksByAsset } from './update-links.ts'
 
 type Operations = 'findReadingLinks' | 'readDeviceTargets' | 'recordDevices'
@@ -20,8 +20,7 @@ export function monitoredDeviceHandlers(context: Context): Pick<Handlers<typeof 
       const found = await linksByAsset(context, caller, data.assetIds)
       const readable = [...found].map(([assetId, links]) => ({
         assetId,
-        links: links
-          .filter(({ state, report }) => state !== 'gone' && canReadProperties(report.interfaces))
+        links: readingLinksOf(links)
           .toSorted(compareLinks)
           .map(({ gatewayId, appInstanceId }) => ({ gatewayId, assetLinkId: appInstanceId })),
       }))
@@ -64,4 +63,14 @@ export function monitoredDeviceHandlers(context: Context): Pick<Handlers<typeof 
       return answer(202, { data: { accepted: assets.length } })
     },
   }
+}
+
+/**
+ * Returns the links that can read a device. A link that is not registered any more is used only if there is no other link, so that the
+ * device stays in the results, with an unknown state and the reason.
+ */
+function readingLinksOf(links: readonly LinkRow[]): LinkRow[] {
+  const able = links.filter(({ report }) => canReadProperties(report.interfaces))
+  const registered = able.filter(({ state }) => state !== 'gone')
+  return registered.length > 0 ? registered : able
 }

@@ -194,6 +194,17 @@ describe('runs of monitorings', () => {
     assert.equal((await stateOf(assetId)).state_value, 'reached')
   })
 
+  test('devices stay in the results of a filter while their link is switched off', async () => {
+    const plant = await monitoredPlant(hub, admin)
+    const [assetId = ''] = plant.assetIds
+    const { name } = await assetOf(assetId)
+    const id = await createMonitoring(admin, { targets: { filter: `name eq '${name}'` } })
+    await runOnce(plant, id, () => ({ state: 'reached', assetLinkId: plant.linkId }))
+    await plant.gateway.gatekeeper.reportLinks({ body: { data: { gatewayVersion: '1.0.0', links: [] } } })
+    const { summary } = await runOnce(plant, id, () => ({ state: 'unknown', message: 'The link is not running' }))
+    assert.deepEqual([summary.targets, summary.unknown], [1, 1])
+  })
+
   test('a device fails only if every gateway that found it reports that it does not respond', async () => {
     const first = await monitoredPlant(hub, admin, { devices: 1, first: 900 })
     const second = await monitoredPlant(hub, admin, { devices: 1, first: 900, name: 'second' })

@@ -125,7 +125,7 @@ function columnsOf(text: Text, { gateways, names }: ColumnContext): Column<AnyJo
     {
       id: 'phase',
       header: text.phase,
-      width: 140,
+      width: 165,
       cell: ({ phase, progress }) =>
         phase === 'running' && progress !== undefined ? (
           <Progress value={progress} label={text.progress} />
@@ -133,7 +133,7 @@ function columnsOf(text: Text, { gateways, names }: ColumnContext): Column<AnyJo
           <JobPhaseChip phase={phase} />
         ),
     },
-    { id: 'message', header: text.message, width: 300, cell: ({ message }) => message },
+    { id: 'message', header: text.message, width: 275, cell: ({ message }) => message },
     {
       id: 'gateway',
       header: text.gateway,

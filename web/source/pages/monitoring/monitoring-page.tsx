@@ -70,30 +70,23 @@ function columnsOf(text: Text, formats: Formats, scheduleText: (cron: string) =>
     cell: ({ summary }) => formats.number(summary[name]),
   })
   return [
-    { id: 'name', header: text.name, width: 153, cell: ({ name }) => name },
+    { id: 'name', header: text.name, width: 213, cell: ({ name }) => <span title={name}>{name}</span> },
     { id: 'state', header: text.state, width: 130, cell: (row) => <MonitoringState monitoring={row} /> },
-    count('failed', text.unreachable, 165),
-    count('reached', text.reached, 115),
+    count('failed', text.unreachable, 162),
+    count('reached', text.reached, 112),
     count('unknown', text.unknown, 112),
     count('changed', text.changed, 103),
     {
       id: 'last',
       header: text.lastRun,
-      width: 124,
+      width: 150,
       cell: ({ latestRun }) => <Time at={latestRun?.endedTimestamp ?? latestRun?.createdTimestamp} isRelative />,
     },
     {
       id: 'schedule',
       header: text.schedule,
-      width: 148,
-      cell: ({ schedule }) => (schedule === undefined ? text.manual : scheduleText(schedule.cron)),
-    },
-    {
-      id: 'next',
-      header: text.nextRun,
-      width: 125,
-      cell: ({ schedule }) =>
-        schedule === undefined ? null : schedule.paused ? text.paused : <Time at={schedule.nextRuns[0]} isRelative />,
+      width: 142,
+      cell: ({ schedule }) => schedule !== undefined && scheduleText(schedule.cron),
     },
   ]
 }

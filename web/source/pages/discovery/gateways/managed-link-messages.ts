@@ -3,7 +3,7 @@ import { messages } from '../../../app/language/language.ts'
 export const managedLinkMessages = messages({
   en: {
     title: 'Built-in links',
-    lead: 'The gateway runs the links that are switched on. A link sends nothing to devices until a scan starts or a user reads properties of a device.',
+    lead: 'The gateway runs the links that are switched on. A link sends to devices only while a scan or a monitoring runs, or when a user reads or updates a device.',
     running: 'Running',
     starting: 'Starting',
     failed: 'Failed',
@@ -13,7 +13,7 @@ export const managedLinkMessages = messages({
   },
   de: {
     title: 'Mitgelieferte Links',
-    lead: 'Das Gateway betreibt die eingeschalteten Links. Ein Link sendet erst dann an Geräte, wenn ein Suchlauf startet oder ein Benutzer Eigenschaften eines Geräts liest.',
+    lead: 'Das Gateway betreibt die eingeschalteten Links. Ein Link sendet nur dann an Geräte, wenn ein Suchlauf oder eine Überwachung läuft oder ein Benutzer ein Gerät liest oder aktualisiert.',
     running: 'Läuft',
     starting: 'Startet',
     failed: 'Fehlgeschlagen',

@@ -13,7 +13,7 @@ import { SelectField } from '../../../components/forms/fields.tsx'
 import { Form } from '../../../components/forms/form.tsx'
 import { EmptyState } from '../../../components/page/empty-state.tsx'
 import { StatusChip } from '../../../components/values/status-chip.tsx'
-import { builtInDescription, builtInName } from '../built-in-links.ts'
+import { builtInDescription, builtInName, parameterTexts } from '../built-in-links.ts'
 import { type GatewayLink, nameOf, useReadyLinks } from '../gateways/gateway-links.ts'
 import { useParameterForm } from './parameter-groups.tsx'
 import { scanMessages } from './scan-messages.ts'
@@ -68,17 +68,22 @@ export function keyFor({ gatewayId, link }: Pick<GatewayLink, 'gatewayId' | 'lin
   return `${gatewayId} ${link.assetLinkId}`
 }
 
-/** `LinkFacts` shows what the link does, that it needs a range, and whether the scan budget applies to it. */
+/** `LinkFacts` shows what the link does, which devices it contacts, and whether the scan budget applies to it. */
 function LinkFacts({ link }: { link: AssetLink }) {
   const text = useText(scanMessages)
-  const description = builtInDescription(builtInName(link.assetLinkId), useLanguage()) ?? link.product?.description
+  const language = useLanguage()
+  const description = builtInDescription(builtInName(link.assetLinkId), language) ?? link.product?.description
+  const sendsFrames = link.sends?.some(({ transport }) => transport === 'ethernet')
+  const toSegments = link.options.find(({ key }) => key === 'multicast' || key === 'broadcast')
   const asksDns = link.options.some(({ key }) => key === 'reverse_dns')
   return (
     <div className="link-facts quiet">
       {description !== undefined && <p>{description}</p>}
       {link.filters.some(isRequiredParameter) && (
         <p>
-          {text.rangeOnly} {asksDns && text.asksDns}
+          {sendsFrames ? text.segmentsOnly : text.rangeOnly}{' '}
+          {toSegments && text.toSegments(parameterTexts(link.assetLinkId, toSegments, language).label)}
+          {asksDns && text.asksDns}
         </p>
       )}
       {!link.budgeted && (

@@ -7,6 +7,10 @@ export const scanMessages = messages({
     linkHint: 'Each asset link scans with one protocol.',
     noneReady: 'No asset link is running. Add a gateway, or switch on a built-in link on the page of the gateway.',
     rangeOnly: 'The link contacts only addresses in the range that you enter, and only after you start the scan.',
+    segmentsOnly:
+      'The link sends multicast frames only to the network segments that contain addresses in the range, and only after you start the scan. All devices of these segments receive the frames.',
+    toSegments: (option: string) =>
+      `With the option ${option}, all devices of the network segments receive the request.`,
     asksDns: 'The link also queries the names of devices from the DNS server.',
     notBudgeted: 'Not budgeted',
     notBudgetedDetail: 'The gateway cannot limit or count what this asset link sends.',
@@ -63,6 +67,9 @@ export const scanMessages = messages({
       'Es läuft kein Asset-Link. Fügen Sie ein Gateway hinzu, oder schalten Sie auf der Seite des Gateways einen mitgelieferten Link ein.',
     rangeOnly:
       'Der Link kontaktiert nur Adressen im eingegebenen Bereich, und erst nachdem Sie den Suchlauf gestartet haben.',
+    segmentsOnly:
+      'Der Link sendet Multicast-Telegramme nur in die Netzsegmente, die Adressen des Bereichs enthalten, und erst nachdem Sie den Suchlauf gestartet haben. Alle Geräte dieser Segmente empfangen die Telegramme.',
+    toSegments: (option: string) => `Mit der Option ${option} empfangen alle Geräte der Netzsegmente die Anfrage.`,
     asksDns: 'Außerdem fragt der Link die Namen der Geräte beim DNS-Server ab.',
     notBudgeted: 'Ohne Budget',
     notBudgetedDetail: 'Das Gateway kann nicht begrenzen oder zählen, was dieser Asset-Link sendet.',

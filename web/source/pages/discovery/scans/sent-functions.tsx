@@ -1,9 +1,16 @@
 import type { AssetLink, Discovery } from '@millwright/api/discovery.ts'
-import { plannedFunctions } from '@millwright/api/sent-function.ts'
+import { type PlannedFunction, plannedFunctions } from '@millwright/api/sent-function.ts'
 import { useText } from '../../../app/language/language-context.tsx'
 import { scanMessages } from './scan-messages.ts'
 
 type SentFunctionsProps = { link: AssetLink; options: Discovery['discoveryOptions'] }
+
+const transportNames: Readonly<Record<PlannedFunction['transport'], string>> = {
+  udp: 'UDP',
+  tcp: 'TCP',
+  icmp: 'ICMP',
+  ethernet: 'Ethernet',
+}
 
 /** `SentFunctions` lists what the link sends to devices in a scan with these options. */
 export function SentFunctions({ link, options }: SentFunctionsProps) {
@@ -28,8 +35,8 @@ export function SentFunctions({ link, options }: SentFunctionsProps) {
             <tr key={`${sent.protocol} ${sent.operation}`}>
               <td>{sent.operation}</td>
               <td>{sent.code}</td>
-              <td>{`${sent.transport} ${sent.ports}`}</td>
-              <td>{sent.description}</td>
+              <td>{`${transportNames[sent.transport]} ${sent.ports}`}</td>
+              <td lang="en">{sent.description}</td>
             </tr>
           ))}
         </tbody>

@@ -49,6 +49,7 @@ export function Results({ monitoring }: { monitoring: Monitoring }) {
   )
   const { summary } = monitoring
   const counts = { ...summary, all: summary.reached + summary.failed + summary.unknown }
+  const hasEnded = monitoring.latestRun?.state === 'finished'
   const names = { ...shared, failed: shared.unreachable, all: text.all }
   return (
     <section className="monitoring-section" aria-labelledby="monitoring-results">
@@ -75,8 +76,8 @@ export function Results({ monitoring }: { monitoring: Monitoring }) {
           onEnd={pagedList.next}
           empty={
             part === 'all' ? (
-              <EmptyState icon={iconMonitoring} title={text.noResults}>
-                <p>{text.noResultsHint}</p>
+              <EmptyState icon={iconMonitoring} title={hasEnded ? text.noDevices : text.noResults}>
+                <p>{hasEnded ? text.noDevicesHint : text.noResultsHint}</p>
               </EmptyState>
             ) : (
               <EmptyState icon={iconMonitoring} title={text.noneOfState} />
@@ -134,15 +135,15 @@ function columnsOf(text: Text, { linkNames, credentialNames, hasValues }: Column
     {
       id: 'device',
       header: text.device,
-      width: 180,
+      width: 150,
       cell: ({ assetId, assetName }) => <Link to={`/assets/${assetId}`}>{assetName ?? assetId}</Link>,
     },
     { id: 'state', header: text.state, width: 165, cell: ({ state }) => <ResultState state={state} /> },
-    { id: 'since', header: text.since, width: 140, cell: (row) => <Time at={row.sinceTimestamp} isRelative /> },
+    { id: 'since', header: text.since, width: 150, cell: (row) => <Time at={row.sinceTimestamp} isRelative /> },
     {
       id: 'reason',
       header: text.reason,
-      width: 250,
+      width: 260,
       cell: ({ message }) =>
         message !== undefined && (
           <span lang="en" title={message}>
@@ -150,13 +151,13 @@ function columnsOf(text: Text, { linkNames, credentialNames, hasValues }: Column
           </span>
         ),
     },
-    { id: 'checked', header: text.checked, width: 140, cell: (row) => <Time at={row.checkedTimestamp} isRelative /> },
-    { id: 'firmware', header: text.firmware, width: 120, cell: ({ firmwareVersion }) => firmwareVersion },
+    { id: 'checked', header: text.checked, width: 150, cell: (row) => <Time at={row.checkedTimestamp} isRelative /> },
+    { id: 'firmware', header: text.firmware, width: 110, cell: ({ firmwareVersion }) => firmwareVersion },
     ...(hasValues ? [values] : []),
     {
       id: 'link',
       header: text.link,
-      width: 150,
+      width: 130,
       cell: ({ assetLinkId }) => assetLinkId !== undefined && (linkNames.get(assetLinkId) ?? assetLinkId),
     },
     ...(credentialNames === undefined ? [] : [credentials]),

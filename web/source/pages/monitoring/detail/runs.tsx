@@ -59,19 +59,19 @@ function columnsOf(
     cell: ({ counts }) => counts && formats.number(counts[name]),
   })
   return [
-    { id: 'number', header: text.run, width: 80, isNumber: true, cell: ({ number }) => formats.number(number) },
+    { id: 'number', header: text.run, width: 70, isNumber: true, cell: ({ number }) => formats.number(number) },
     {
       id: 'started',
       header: text.started,
       width: 190,
       cell: (run) => <Time at={run.startedTimestamp ?? run.createdTimestamp} isExact />,
     },
-    { id: 'state', header: shared.state, width: 150, cell: ({ state }) => <RunState state={state} /> },
-    count('targets', shared.targets, 95),
-    count('failed', shared.unreachable, 165),
-    count('reached', shared.reached, 115),
+    { id: 'state', header: shared.state, width: 165, cell: ({ state }) => <RunState state={state} /> },
+    count('targets', shared.targets, 90),
+    count('failed', shared.unreachable, 162),
+    count('reached', shared.reached, 112),
     count('unknown', shared.unknown, 112),
-    count('changed', shared.changed, 105),
+    count('changed', shared.changed, 103),
     {
       id: 'duration',
       header: text.duration,
@@ -84,6 +84,17 @@ function columnsOf(
       header: text.trigger,
       width: 130,
       cell: ({ trigger }) => (trigger === 'person' ? text.userTrigger : text.scheduleTrigger),
+    },
+    {
+      id: 'message',
+      header: text.message,
+      width: 320,
+      cell: ({ message }) =>
+        message !== undefined && (
+          <span lang="en" title={message}>
+            {message}
+          </span>
+        ),
     },
   ]
 }
