@@ -265,6 +265,11 @@ describe('monitoring in the console', () => {
     const filter = "name eq '[unknown]'"
     const once = await millwright(['monitor', 'create', 'Once', '--filter', filter], { home }).ended
     assert.deepEqual([once.code, once.stdout], [0, 'Once: 0 unreachable, 0 reachable, 0 changed\n'], once.stderr)
+    const { data } = await caller.monitoring.listMonitorings({ query: {} })
+    await follow(page, '/monitoring')
+    await follow(page, `/monitoring/${data.find(({ name }) => name === 'Once')?.id}`)
+    await page.getByText('No devices checked').waitFor()
+    await follow(page, '/monitoring')
     const deleted = await millwright(['monitor', 'delete', 'Once', '--yes'], { home }).ended
     assert.equal(deleted.code, 0, deleted.stderr)
   })

@@ -75,7 +75,7 @@ export class MonitoredDevices implements Disposable {
     const { assetLinkId } = link
     const opened = await this.#open(assetLinkId)
     if (opened === undefined)
-      return { state: 'unknown', message: `Asset link ${assetLinkId} is not running, or cannot read devices` }
+      return { state: 'unknown', message: `The asset link is not running, or cannot read devices (${assetLinkId})` }
     const ask = (access?: DeviceAccess) => this.#ask(target, link, { ...opened, access })
     try {
       const { result, access } = await this.#askWithCredentials(target, link, { ask, uses })

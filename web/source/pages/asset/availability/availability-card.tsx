@@ -102,7 +102,7 @@ function Outages({ outages, now }: { outages: readonly StatePeriod[]; now: strin
   const line = ({ from, to }: StatePeriod) =>
     to == null || to === now
       ? text.ongoing(formats.dateTime(from))
-      : text.outageLine(formats.dateTime(from), formats.duration(Date.parse(to) - Date.parse(from)))
+      : text.outageLine(formats.dateTime(from), unbroken(formats.duration(Date.parse(to) - Date.parse(from))))
   return (
     <ul className="plain-list">
       {outages.slice(0, shownOutages).map((outage) => (
@@ -115,19 +115,24 @@ function Outages({ outages, now }: { outages: readonly StatePeriod[]; now: strin
   )
 }
 
+/** Returns a text that does not wrap between a number and its unit. */
+function unbroken(text: string): string {
+  return text.replaceAll(' ', '\u00a0')
+}
+
 /** `Results` links to the monitorings of the asset, each with the reason if the device was not reached or read. */
 function Results({ results }: Pick<Availability, 'results'>) {
   const canOpen = usePermission('glb_jobs_read')
   return (
-    <ul className="plain-list">
+    <ul className="plain-list availability-results">
       {results.map(({ monitoringId, monitoringName, message, checkedTimestamp }) => (
         <li key={monitoringId}>
-          {canOpen ? <Link to={`/monitoring/${monitoringId}`}>{monitoringName}</Link> : monitoringName}{' '}
-          <span className="quiet">
+          {canOpen ? <Link to={`/monitoring/${monitoringId}`}>{monitoringName}</Link> : monitoringName}
+          <span className="where">
             <Time at={checkedTimestamp} isRelative />
           </span>
           {message !== undefined && (
-            <span className="quiet where" lang="en">
+            <span className="where" lang="en">
               {message}
             </span>
           )}

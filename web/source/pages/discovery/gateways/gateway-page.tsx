@@ -51,11 +51,13 @@ export function GatewayPage() {
       <QueryState query={gateway}>
         {({ data }) => (
           <div className="cards cards-two">
-            <Card title={scans.gateway}>
-              <GatewayDetails gateway={data} />
-            </Card>
+            <div className="card-column">
+              <Card title={scans.gateway}>
+                <GatewayDetails gateway={data} />
+              </Card>
+              <GatewayAccessCard gatewayId={id} name={data.name} />
+            </div>
             <ManagedLinksCard gateway={data} />
-            <GatewayAccessCard gatewayId={id} name={data.name} />
             <Links gatewayId={id} />
             <GatewayGrants gateway={data} />
             <IdentityConflicts gatewayId={id} />

@@ -33,7 +33,7 @@ export function ManagedLinksCard({ gateway }: { gateway: OnboardedGateway }) {
   const links = managed.data?.data ?? []
   if (links.length === 0) return null
   return (
-    <Card title={text.title} size="tall">
+    <Card title={text.title}>
       <p className="quiet card-lead">{text.lead}</p>
       <ul className="managed-links">
         {links.map((link) => (
