@@ -66,7 +66,7 @@ export function monitoredDeviceHandlers(context: Context): Pick<Handlers<typeof 
 }
 
 /**
- * Returns the links that can read a device. A link that is not registered any more is used only if there is no other link, so that the
+ * Returns the links that can read a device. A link that is no longer registered is used only if there is no other link, so that the
  * device stays in the results, with an unknown state and the reason.
  */
 function readingLinksOf(links: readonly LinkRow[]): LinkRow[] {
