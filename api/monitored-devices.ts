@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { closed, data, Uuid } from './envelope.ts'
 import { inventoryLimits } from './inventory/shapes.ts'
-import { MonitoringTarget, monitoringLimits } from './monitoring-shapes.ts'
+import { MonitoringTarget, monitoringLimits, ReportError } from './monitoring-shapes.ts'
 
 /** Operations of the discovery service with which the monitoring service finds devices and writes what they report. */
 
@@ -51,7 +51,7 @@ export const monitoredDeviceOperations = {
   recordDevices: {
     method: 'POST',
     path: '/gateways/{gatewayId}/devices',
-    summary: 'Queue what a link reported about devices, with the sources of a discovery with the same link',
+    summary: 'Write what a link reported about devices, with the sources of a discovery with the same link',
     access: 'peer',
     bodyBytes: monitoringLimits.resultBytes,
     params: byGateway,
@@ -62,9 +62,20 @@ export const monitoredDeviceOperations = {
           minItems: 1,
           maxItems: monitoringLimits.targetsPerPage,
         }),
+        key: Type.String({
+          minLength: 1,
+          maxLength: 128,
+          description: 'A repeated request with the same key has no effect',
+        }),
       }),
     ),
-    answers: { 202: data(closed({ accepted: Type.Integer({ minimum: 0 }) })) },
+    answers: {
+      200: data(
+        Type.Array(closed({ error: Type.Optional(ReportError) }), {
+          description: 'One entry for each asset. `error` is present if the inventory refused the report',
+        }),
+      ),
+    },
     errors: ['not_found'],
   },
 } as const

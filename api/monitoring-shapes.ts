@@ -85,3 +85,10 @@ export const MonitoredDevice = closed({
   ),
 })
 export type MonitoredDevice = Static<typeof MonitoredDevice>
+
+/** Why the inventory refused the report of a device. */
+export const ReportError = closed({
+  code: Type.String({ description: 'The code of the problem, such as `identity_taken`' }),
+  detail: Type.String(),
+})
+export type ReportError = Static<typeof ReportError>

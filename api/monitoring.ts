@@ -2,9 +2,9 @@ import { type Static, Type } from 'typebox'
 import { contract, empty } from './contract.ts'
 import { closed, data, Name, page, pageQuery, Timestamp, Uuid } from './envelope.ts'
 import { filterText, oneOf } from './inventory/shapes.ts'
-import { MonitoredDevice, MonitoringTarget, monitoringLimits } from './monitoring-shapes.ts'
+import { MonitoredDevice, MonitoringTarget, monitoringLimits, ReportError } from './monitoring-shapes.ts'
 
-export { MonitoredDevice, MonitoringTarget, monitoringLimits } from './monitoring-shapes.ts'
+export { MonitoredDevice, MonitoringTarget, monitoringLimits, ReportError } from './monitoring-shapes.ts'
 
 const count = Type.Integer({ minimum: 0 })
 
@@ -154,6 +154,12 @@ const resultFields = {
   checkedTimestamp: Type.Optional(Type.Unsafe<string>({ ...Timestamp, description: 'Absent before the first check' })),
   changed: Type.Boolean({ description: 'Whether the last check found a change' }),
   message: Type.Optional(Type.String({ description: 'Why the device was not reached, or could not be read' })),
+  error: Type.Optional(
+    Type.Unsafe<ReportError>({
+      ...ReportError,
+      description: 'Why the inventory refused what the device reported. The next run tries again',
+    }),
+  ),
   firmwareVersion: Type.Optional(Type.String()),
   values: Type.Array(MonitoredValue),
   gatewayId: Type.Optional(Uuid),

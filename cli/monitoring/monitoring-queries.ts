@@ -38,7 +38,7 @@ export const resultColumns: Columns = {
   firmware: 'firmwareVersion',
   link: 'assetLinkId',
   values: ({ values }) => valuesText(values as MonitoringResult['values']),
-  message: 'message',
+  message: (row) => messageOf(row as Pick<MonitoringResult, 'message' | 'error'>),
 }
 
 type ListOptions = PagingOptions & { scheduled?: boolean }
@@ -171,10 +171,16 @@ async function showAvailability(session: Session, asset: string, { days }: { day
   )
   const outages = changes.filter((change) => change.state === 'failed')
   if (outages.length > 0) for (const line of outageTable(outages, answer.data.to)) await terminal.print(line)
-  for (const { monitoringName, message, checkedTimestamp } of results) {
+  for (const { monitoringName, checkedTimestamp, ...result } of results) {
+    const message = messageOf(result)
     const reason = message === undefined ? '' : `: ${displayText(message)}`
     await output.printText(`${displayText(monitoringName)} checked it at ${displayText(checkedTimestamp)}${reason}`)
   }
+}
+
+/** Returns why a device was not reached or read, or why the inventory refused its report. */
+function messageOf({ message, error }: Pick<MonitoringResult, 'message' | 'error'>): string | undefined {
+  return message ?? error?.detail
 }
 
 /** Returns a percentage with two decimal places, rounded down, so that only full availability is 100 %. */

@@ -22,7 +22,7 @@ import {
   type UploadKey,
 } from './finding-store.ts'
 import { gatewayCaller, onBehalfOf } from './gateway-caller.ts'
-import { type RefusedAsset, type WriteResult, writeAssets } from './inventory-writes.ts'
+import { descriptionOf, type RefusedAsset, type WriteResult, writeAssets } from './inventory-writes.ts'
 import { findLink } from './link-store.ts'
 import { emitRunEvent, systemOf } from './run-start.ts'
 import {
@@ -250,18 +250,12 @@ function findingsOf(written: readonly WriteResult[], { assets }: Upload): Findin
   })
 }
 
-/**
- * The text that the report of a run shows. It replaces the error text of the inventory, which is written for the client
- * that sent the write request.
- */
-const identityTaken =
-  'The identifiers of this device belong to an asset that the gateway cannot change. To allow the change, grant the gateway a role that can write assets in the access group of that asset.'
-
-function deviceError({ problem, code, fields }: RefusedAsset, asset: Record<string, unknown> | undefined): DeviceError {
+function deviceError(refused: RefusedAsset, asset: Record<string, unknown> | undefined): DeviceError {
+  const { code, fields } = refused
   const { name, asset_identifiers: identifiers } = asset ?? {}
   return {
     code: code === 'identity_taken' ? permissionDenied : invalidArgument,
-    description: code === 'identity_taken' ? identityTaken : problem,
+    description: descriptionOf(refused),
     ...(code === undefined ? {} : { reason: code }),
     device: { ...(name === undefined ? {} : { name }), ...(identifiers === undefined ? {} : { identifiers }) },
     ...(fields === undefined ? {} : { fields }),

@@ -70,6 +70,18 @@ function refusedOf({ errors = [], code, detail, title }: Partial<ProblemDocument
   }
 }
 
+/**
+ * The text that the report of a run shows. It replaces the error text of the inventory, which is written for the client
+ * that sent the write request.
+ */
+const identityTaken =
+  'The identifiers of this device belong to an asset that the gateway cannot change. To allow the change, grant the gateway a role that can write assets in the access group of that asset.'
+
+/** Returns why the inventory refused a device, and what to do. */
+export function descriptionOf({ code, problem }: RefusedAsset): string {
+  return code === 'identity_taken' ? identityTaken : problem
+}
+
 function shortened({ pointer, detail }: { pointer: string; detail: string }) {
   return { pointer: pointer.slice(0, limits.text), detail: detail.slice(0, limits.text) }
 }

@@ -1,11 +1,12 @@
 import type { discovery } from '@millwright/api/discovery.ts'
 import { inventory } from '@millwright/api/inventory/inventory.ts'
-import { monitoringLimits } from '@millwright/api/monitoring-shapes.ts'
+import { monitoringLimits, type ReportError } from '@millwright/api/monitoring-shapes.ts'
 import { onboarding } from '@millwright/api/onboarding.ts'
 import { systemCaller } from '../../platform/access/system.ts'
-import { answer, type Context, type Handlers } from '../../platform/service.ts'
+import type { Context, Handlers } from '../../platform/service.ts'
 import { addressesOfAssets } from './device-address-store.ts'
 import { gatewayCaller } from './gateway-caller.ts'
+import { descriptionOf, type RefusedAsset, writeAssets } from './inventory-writes.ts'
 import { canReadProperties, compareLinks } from './link.ts'
 import { findLink, type LinkRow } from './link-store.ts'
 import { linksByAsset } from './update-links.ts'
@@ -49,18 +50,19 @@ export function monitoredDeviceHandlers(context: Context): Pick<Handlers<typeof 
       }
     },
 
-    /** The write is queued with the rights of the gateway and the source of its link, as the upload of a scan is. */
+    /** Writes the reports with the rights of the gateway and the source of its link, as an upload of a scan. */
     async recordDevices({ params: { gatewayId }, body: { data } }, caller) {
       const system = systemCaller(caller)
       const { data: gateway } = await peers(onboarding, system).resolveGateway({ params: { id: gatewayId } })
       const link = await database.read(caller, (handle) => findLink(handle, gatewayId, data.assetLinkId))
       // A device does not change its access group.
       const assets = data.assets.map(({ access_group: _, ...asset }) => asset)
-      const source = { type: 'discovery' as const, value: link?.report.deviceClass ?? data.assetLinkId }
-      await peers(inventory, await gatewayCaller(context, system, gateway)).createAssets({
-        body: { data: { assets, meta: { source } } },
+      const written = await writeAssets(context, await gatewayCaller(context, system, gateway), {
+        assets,
+        source: { type: 'discovery', value: link?.report.deviceClass ?? data.assetLinkId },
+        key: `monitored.${data.key}`,
       })
-      return answer(202, { data: { accepted: assets.length } })
+      return { data: written.map((one) => ('assetId' in one ? {} : { error: reportError(one) })) }
     },
   }
 }
@@ -73,4 +75,11 @@ function readingLinksOf(links: readonly LinkRow[]): LinkRow[] {
   const able = links.filter(({ report }) => canReadProperties(report.interfaces))
   const registered = able.filter(({ state }) => state !== 'gone')
   return registered.length > 0 ? registered : able
+}
+
+/** Returns why the inventory refused a report. The detail names the first invalid field. */
+function reportError(refused: RefusedAsset): ReportError {
+  const [field] = refused.fields ?? []
+  const detail = descriptionOf(refused) + (field === undefined ? '' : `: ${field.pointer} ${field.detail}`)
+  return { code: refused.code ?? 'internal', detail: detail.slice(0, monitoringLimits.message) }
 }

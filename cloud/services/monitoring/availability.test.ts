@@ -51,6 +51,7 @@ const row: ResultRow = {
   assetLinkId: 'l',
   instanceId: null,
   reportDigest: null,
+  reportError: null,
 }
 const check = (state: Check['state'], more: Partial<Check> = {}): Check => ({
   state,

@@ -3,7 +3,7 @@ import { credentialLimits } from '@millwright/api/credentials-shapes.ts'
 import { discovery } from '@millwright/api/discovery.ts'
 import type { InventoryDevice } from '@millwright/api/inventory/devices.ts'
 import { inventory } from '@millwright/api/inventory/inventory.ts'
-import { type MonitoredDevice, monitoringLimits } from '@millwright/api/monitoring.ts'
+import { type MonitoredDevice, monitoringLimits, type ReportError } from '@millwright/api/monitoring.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import { currentCaller } from '../../platform/access/current-caller.ts'
@@ -13,7 +13,7 @@ import type { Context } from '../../platform/service.ts'
 import { type NewState, putStates } from './availability-store.ts'
 import { mayAssign, mayMonitor } from './monitoring-access.ts'
 import type { MonitoringRow } from './monitoring-store.ts'
-import { type Check, digestOf, endOfResult, rowAfter } from './result.ts'
+import { type Check, digestOf, digestOfText, endOfResult, rowAfter } from './result.ts'
 import { checksByOthers, findPending, lockPending, type ResultRow, updateResults } from './result-store.ts'
 import { addCounts, type JobRow, type RunRow, touchJob } from './run-store.ts'
 
@@ -101,7 +101,11 @@ export async function recordReported(context: Context, caller: Caller, reported:
     const check = { ...allowedReport(device, { links, keys: row.keys }), gatewayId: job.gatewayId, instanceId }
     checks.set(assetId, mayWrite ? check : notAllowed(job.gatewayId, asset))
   }
-  const digests = await writeReports(context, caller, { job, checks, targets })
+  const { digests, errors } = await writeReports(context, caller, { job, checks, targets })
+  for (const [assetId, check] of checks) {
+    const error = errors.get(assetId)
+    if (error !== undefined) checks.set(assetId, { ...check, error })
+  }
   await writeReachability(context, owner, { checks, targets, now })
   if (row.assignWorking && mayAssign(owner)) await assignCopies(context, owner, { worked, targets })
   await storeChecks(context, caller, { run, row, checks, job, digests, now })
@@ -185,27 +189,36 @@ type CheckedTargets = Targets & { checks: ReadonlyMap<string, Check> }
 
 /**
  * Writes the reports of devices that differ from their last reports, in the same way as a scan of the link. Returns the digests
- * of the written reports.
+ * of the written reports, and why the inventory refused others. A refused report has no digest, so the next run writes it again.
  */
 async function writeReports(
   context: Context,
   caller: Caller,
   { job, checks, targets }: CheckedTargets & { job: JobRow },
-): Promise<Map<string, string>> {
+): Promise<{ digests: Map<string, string>; errors: Map<string, ReportError> }> {
   const digests = new Map<string, string>()
-  const byLink = new Map<string, Record<string, unknown>[]>()
-  for (const [assetId, check] of checks) {
+  const errors = new Map<string, ReportError>()
+  const reports = [...checks].flatMap(([assetId, check]) => {
     const { assetLinkId, asset, state } = check
     const digest = digestOf(check)
-    if (state !== 'reached' || assetLinkId === undefined || asset === undefined || digest === null) continue
-    if (targets.get(assetId)?.reportDigest === digest) continue
-    byLink.set(assetLinkId, [...(byLink.get(assetLinkId) ?? []), asset])
-    digests.set(assetId, digest)
-  }
+    if (state !== 'reached' || assetLinkId === undefined || asset === undefined || digest === null) return []
+    return targets.get(assetId)?.reportDigest === digest ? [] : [{ assetId, assetLinkId, asset, digest }]
+  })
   const client = context.peers(discovery, systemCaller(caller))
-  for (const [assetLinkId, assets] of byLink)
-    await client.recordDevices({ params: { gatewayId: job.gatewayId }, body: { data: { assetLinkId, assets } } })
-  return digests
+  for (const [assetLinkId, ofLink] of Map.groupBy(reports, (report) => report.assetLinkId)) {
+    const assets = ofLink.map(({ asset }) => asset)
+    const key = `${job.jobId}.${digestOfText(ofLink.map(({ digest }) => digest).join())}`
+    const { data } = await client.recordDevices({
+      params: { gatewayId: job.gatewayId },
+      body: { data: { assetLinkId, assets, key } },
+    })
+    for (const [index, { assetId, digest }] of ofLink.entries()) {
+      const error = data[index]?.error
+      if (error === undefined) digests.set(assetId, digest)
+      else errors.set(assetId, error)
+    }
+  }
+  return { digests, errors }
 }
 
 /**

@@ -110,7 +110,7 @@ export async function showResults<Row extends ResultRow>(
   const hidden = await hiddenAssets(context, caller, [...new Set(gateways)])
   const seesCredentials = may(caller, 'glb_credential_read')
   return rows.map((row) => {
-    const { state, sinceAt, checkedAt, isChanged, message, firmwareVersion, values } = row
+    const { state, sinceAt, checkedAt, isChanged, message, reportError, firmwareVersion, values } = row
     const { checkedGatewayId: gatewayId, assetLinkId, instanceId } = row
     const isGatewayShown = gatewayId !== null && !hidden.has(gatewayId)
     // The reason of an unknown state names the gateway or its link.
@@ -122,6 +122,7 @@ export async function showResults<Row extends ResultRow>(
       ...(checkedAt === null ? {} : { checkedTimestamp: checkedAt }),
       changed: isChanged,
       ...(reason === null ? {} : { message: reason }),
+      ...(reportError === null ? {} : { error: reportError }),
       ...(firmwareVersion === null ? {} : { firmwareVersion }),
       values,
       ...(isGatewayShown ? { gatewayId } : {}),

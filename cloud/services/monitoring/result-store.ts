@@ -1,4 +1,4 @@
-import type { MonitoredState, MonitoredValue } from '@millwright/api/monitoring.ts'
+import type { MonitoredState, MonitoredValue, ReportError } from '@millwright/api/monitoring.ts'
 import type { Handle, Transaction } from '../../platform/database/database.ts'
 import { lowestId } from '../../platform/database/id.ts'
 import { jsonText } from '../../platform/database/json.ts'
@@ -34,6 +34,7 @@ export type ResultRow = {
   assetLinkId: string | null
   instanceId: string | null
   reportDigest: string | null
+  reportError: ReportError | null
 }
 
 const targetColumns = `t.monitoring_id as "monitoringId", t.asset_id as "assetId", t.asset_name as "assetName",
@@ -41,7 +42,7 @@ const targetColumns = `t.monitoring_id as "monitoringId", t.asset_id as "assetId
 const stateColumns = `t.state, t.since_at as "sinceAt", t.checked_at as "checkedAt", t.is_changed as "isChanged", t.message,
   t.firmware_version as "firmwareVersion", t.property_values as values`
 const sourceColumns = `t.checked_gateway_id as "checkedGatewayId", t.asset_link_id as "assetLinkId",
-  t.instance_id as "instanceId", t.report_digest as "reportDigest"`
+  t.instance_id as "instanceId", t.report_digest as "reportDigest", t.report_error as "reportError"`
 const columns = `${targetColumns}, ${stateColumns}, ${sourceColumns}`
 
 /** The order of results: unreachable assets first, then changed ones, then the others. */
@@ -174,15 +175,16 @@ const storedRows = rowset<Record<string, unknown>>({
   assetLinkId: 'text',
   instanceId: 'uuid',
   reportDigest: 'text',
+  reportError: 'json',
 })
 const updateStatement = statement(
   `update monitoring_results t set gateway_id = r."gatewayId", routes = r.routes, is_pending = r."isPending" = 1,
      rank = r.rank, state = r.state, since_at = r."sinceAt", checked_at = r."checkedAt", is_changed = r."isChanged" = 1,
      message = r.message, firmware_version = r."firmwareVersion", property_values = r.values,
      checked_gateway_id = r."checkedGatewayId", asset_link_id = r."assetLinkId", instance_id = r."instanceId",
-     report_digest = r."reportDigest"
+     report_digest = r."reportDigest", report_error = r."reportError"
    from ${storedRows.rows}
-   where t.tenant_id = $1 and t.monitoring_id = $18 and t.asset_id = r."assetId"`,
+   where t.tenant_id = $1 and t.monitoring_id = $19 and t.asset_id = r."assetId"`,
 )
 
 /** Stores changed rows of one monitoring, which the transaction has locked. */
@@ -192,6 +194,7 @@ export async function updateResults(tx: Transaction, monitoringId: string, rows:
     ...row,
     routes: jsonText(row.routes),
     values: jsonText(row.values),
+    reportError: row.reportError === null ? null : jsonText(row.reportError),
     isPending: Number(row.isPending),
     isChanged: Number(row.isChanged),
     rank: rankOf(row),

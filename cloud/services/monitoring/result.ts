@@ -1,15 +1,24 @@
 import { createHash } from 'node:crypto'
 import { firmwareVersionOf } from '@millwright/api/asset-firmware.ts'
 import { canonicalJson } from '@millwright/api/canonical-json.ts'
-import { type MonitoredDevice, type MonitoredValue, monitoringLimits } from '@millwright/api/monitoring.ts'
+import {
+  type MonitoredDevice,
+  type MonitoredValue,
+  monitoringLimits,
+  type ReportError,
+} from '@millwright/api/monitoring.ts'
 import type { ResultRow } from './result-store.ts'
 
 /** Pure functions that compute the next row of a monitored asset from the report of a gateway. */
 
-/** What a check of an asset found out. `instanceId` is the credential instance that worked. */
+/**
+ * What a check of an asset found out. `instanceId` is the credential instance that worked. `error` is the reason why the inventory
+ * refused the report.
+ */
 export type Check = Pick<MonitoredDevice, 'state' | 'message' | 'assetLinkId' | 'asset' | 'values'> & {
   gatewayId: string | null
   instanceId: string | null
+  error?: ReportError
 }
 
 /**
@@ -46,6 +55,7 @@ export function rowAfter(row: ResultRow, check: Check, now: string): ResultRow {
     checkedGatewayId: check.gatewayId,
     assetLinkId: check.assetLinkId ?? null,
     instanceId: check.instanceId,
+    reportError: check.error ?? null,
   }
 }
 
@@ -84,8 +94,9 @@ export function endOfResult(checkedAt: string): string {
 /** Returns a text that identifies the report of a device through a link. */
 export function digestOf({ assetLinkId, asset }: Pick<Check, 'assetLinkId' | 'asset'>): string | null {
   if (assetLinkId === undefined || asset === undefined) return null
-  return createHash('sha256')
-    .update(canonicalJson([assetLinkId, asset]))
-    .digest('base64url')
-    .slice(0, 22)
+  return digestOfText(canonicalJson([assetLinkId, asset]))
+}
+
+export function digestOfText(text: string): string {
+  return createHash('sha256').update(text).digest('base64url').slice(0, 22)
 }

@@ -125,15 +125,15 @@ function Results({ results }: Pick<Availability, 'results'>) {
   const canOpen = usePermission('glb_jobs_read')
   return (
     <ul className="plain-list availability-results">
-      {results.map(({ monitoringId, monitoringName, message, checkedTimestamp }) => (
+      {results.map(({ monitoringId, monitoringName, message, error, checkedTimestamp }) => (
         <li key={monitoringId}>
           {canOpen ? <Link to={`/monitoring/${monitoringId}`}>{monitoringName}</Link> : monitoringName}
           <span className="where">
             <Time at={checkedTimestamp} isRelative />
           </span>
-          {message !== undefined && (
+          {(message ?? error) !== undefined && (
             <span className="where" lang="en">
-              {message}
+              {message ?? error?.detail}
             </span>
           )}
         </li>

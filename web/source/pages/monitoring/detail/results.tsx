@@ -144,12 +144,16 @@ function columnsOf(text: Text, { linkNames, credentialNames, hasValues }: Column
       id: 'reason',
       header: text.reason,
       width: 260,
-      cell: ({ message }) =>
-        message !== undefined && (
-          <span lang="en" title={message}>
-            {message}
-          </span>
-        ),
+      cell: ({ message, error }) => {
+        const reason = message ?? error?.detail
+        return (
+          reason !== undefined && (
+            <span lang="en" title={reason}>
+              {reason}
+            </span>
+          )
+        )
+      },
     },
     { id: 'checked', header: text.checked, width: 150, cell: (row) => <Time at={row.checkedTimestamp} isRelative /> },
     { id: 'firmware', header: text.firmware, width: 110, cell: ({ firmwareVersion }) => firmwareVersion },
