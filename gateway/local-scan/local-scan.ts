@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { comparisonOperators } from '@millwright/api/discovery.ts'
 import type { DeviceError, LinkParameter } from '@millwright/api/gatekeeper.ts'
-import type { ConnectionParameterSet } from '@millwright/api/proto/generated/address_pb.js'
 import type { UnsignedReceipt } from '@millwright/api/receipt.ts'
 import type { ScanBudget } from '@millwright/api/scan-budget.ts'
 import { type JsonValue, variantOfType, variantTypeOf } from '@millwright/api/variant.ts'
@@ -48,10 +47,7 @@ type LocalScanOptions = {
 /** `LocalOption` is an option of a link, with the type that the link declares. */
 export type LocalOption = { key: string; type: LinkParameter['dataType']; value: JsonValue }
 
-/**
- * `LocalFinding` is a device that a link found. `address` is the IP address that the link scanned. It is absent for devices
- * that answered to an Ethernet frame.
- */
+/** `LocalFinding` is a device that a link found. `address` is the address that the link scanned. */
 export type LocalFinding = { link: BuiltInLink; asset: Document; address?: string }
 export type LocalError = { link: BuiltInLink; error: DeviceError }
 
@@ -193,18 +189,10 @@ async function scanWith(link: BuiltInLink, { registration, scanId, options, resu
   })
   for await (const { devices = [], errors = [], progress } of scanning) {
     for (const { mapped, connection, address } of devices)
-      add(mapped, address ?? (connection && scannedAddress(connection)))
+      add(mapped, address ?? (connection && locationOf(connection).address))
     result.errors.push(...errors.map((error) => ({ link, error })))
     if (progress !== undefined) onProgress?.(link, progress)
   }
-}
-
-/**
- * Returns the IP address that the link scanned. A connection with a MAC address leads to a device that answered to a frame
- * without an IP address: the device reported its IP address itself, which can be the address of another device.
- */
-function scannedAddress(connection: ConnectionParameterSet): string | undefined {
-  return connection.parameterJson.includes('"mac_address"') ? undefined : locationOf(connection).address
 }
 
 function requestFor(link: BuiltInLink, { ranges, excluded, optionsFor }: LocalScanOptions): ScanRequest {

@@ -95,7 +95,8 @@ async function* scanInterface(interfaceName: string, scan: Scan): AsyncGenerator
   const { options, signal } = scan
   try {
     const { answers, cables } = await readSegment(interfaceName, scan)
-    for await (const result of resultsOf(answers, { cables, interfaceName, scan })) {
+    for await (const reported of resultsOf(answers, { cables, interfaceName, scan })) {
+      const result = await withConfirmedAddress(reported, scan.surroundings)
       if ('asset' in result && result.address !== undefined) {
         // LLDP frames contain the MAC address of a device as text of the sender, so the network does not confirm it.
         const { mac_address: mac, protocol } = result.address
@@ -112,6 +113,16 @@ async function* scanInterface(interfaceName: string, scan: Scan): AsyncGenerator
     if (isNamed || isRefused) throw error
     yield { error, address: { interface: interfaceName } }
   }
+}
+
+/**
+ * Returns the result without an IP address that the ARP table does not have for the device. A device reports its IP address
+ * itself, which can be the address of another device. Without it, the device is read by its MAC address.
+ */
+async function withConfirmedAddress(result: DiscoveryResult, { neighbours }: Surroundings): Promise<DiscoveryResult> {
+  const { ip_address: ipAddress, ...others } = result.address ?? {}
+  if (typeof ipAddress !== 'string' || (await neighbours.macAddressOf(ipAddress)) === others.mac_address) return result
+  return { ...result, address: others }
 }
 
 /** Sends the Identify frames and listens for LLDP frames concurrently. The end of one with an error ends the other one. */

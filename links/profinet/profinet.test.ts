@@ -53,6 +53,8 @@ type ScanParameters = {
   signal?: AbortSignal
   segments?: Segment[]
   progress?: DiscoverCall['progress']
+  /** The ARP table: MAC addresses by IP address. */
+  arp?: Record<string, string>
 }
 
 function scan({ devices = {}, options, targets = [], progress = () => undefined, ...rest }: ScanParameters) {
@@ -70,7 +72,8 @@ function scan({ devices = {}, options, targets = [], progress = () => undefined,
     permits,
     log: silentLog,
   }
-  return Array.fromAsync(discover(call, { ethernet, segments: () => segments, neighbours: noNeighbours }))
+  const neighbours = { ...noNeighbours, macAddressOf: async (ipAddress: string) => rest.arp?.[ipAddress] }
+  return Array.fromAsync(discover(call, { ethernet, segments: () => segments, neighbours }))
 }
 
 const assetsIn = (results: DiscoveryResult[]) =>
@@ -79,7 +82,7 @@ const macsIn = (results: DiscoveryResult[]) => results.map(({ address }) => addr
 
 describe('a PROFINET device', () => {
   test('is reported with its name, manufacturer, type, MAC address and IP address', async () => {
-    const [result, ...others] = await scan({ devices: { [plcMac]: plc } })
+    const [result, ...others] = await scan({ devices: { [plcMac]: plc }, arp: { '10.0.0.5': plcMac } })
     assert.deepEqual(others, [])
     assert.deepEqual(result?.address, {
       ip_address: '10.0.0.5',
@@ -99,6 +102,15 @@ describe('a PROFINET device', () => {
       asset.connection_points.map((point: Record<string, unknown>) => point.mac_address ?? point.ipv4_address),
       [plcMac, '10.0.0.5'],
     )
+  })
+
+  test('is not found at an IP address that it reports but the network does not confirm', async () => {
+    for (const arp of [{}, { '10.0.0.5': otherMac }]) {
+      const [result] = await scan({ devices: { [plcMac]: plc }, arp })
+      assert.deepEqual(result?.address, { mac_address: plcMac, interface: 'eth0', name_of_station: 'plc-1' })
+      const [asset] = assetsIn(result === undefined ? [] : [result])
+      assert.equal(asset.connection_points[1].ipv4_address, '10.0.0.5')
+    }
   })
 
   test('without an IP address and without a name is reported', async () => {
