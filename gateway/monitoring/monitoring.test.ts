@@ -90,10 +90,13 @@ describe('monitoring of a simulated plant', () => {
     return (await admin.inventory.listAssets({ query })).meta.totalElements
   }
 
-  test('reads all devices with their firmware and properties, and changes no asset', async () => {
-    const versions = async () =>
-      Promise.all(assetIds.map(async (id) => (await admin.inventory.readAsset({ params: { id }, query: {} })).data))
-    const before = await versions()
+  test('reads all devices with their firmware and properties, and changes only the time of the last contact', async () => {
+    const read = async (id: string) => (await admin.inventory.readAsset({ params: { id }, query: {} })).data
+    const timesOf = (assets: Awaited<ReturnType<typeof read>>[]) =>
+      assets.map(({ reachability_state: state }) => (state as { state_timestamp: string }).state_timestamp)
+    const othersOf = (assets: Awaited<ReturnType<typeof read>>[]) =>
+      assets.map(({ reachability_state: _, ...others }) => others)
+    const before = await Promise.all(assetIds.map(read))
     const id = await monitor({ keys: ['diagnostics', 'no such key'] })
     const run = await ended(id)
     assert.deepEqual(run?.counts, { targets: size, reached: size, failed: 0, unknown: 0, changed: 0 }, run?.message)
@@ -105,7 +108,9 @@ describe('monitoring of a simulated plant', () => {
       assert.match(values[1]?.problem ?? '', /property/)
     }
     await hub.settle()
-    assert.deepEqual(await versions(), before)
+    const afterwards = await Promise.all(assetIds.map(read))
+    assert.deepEqual(othersOf(afterwards), othersOf(before))
+    for (const [index, time] of timesOf(afterwards).entries()) assert.ok(time > (timesOf(before)[index] ?? ''), time)
     const job = await admin.workflows.getJob({ params: { id: run?.jobIds[0] ?? '' }, query: {} })
     assert.deepEqual([job.workflow.name, job.clientId], ['monitoring', gateway.gatewayId])
     await until(async () => {
