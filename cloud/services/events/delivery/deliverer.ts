@@ -57,6 +57,8 @@ export class Deliverer {
   }
   readonly #context: Context
   readonly #running = new Map<string, Running>()
+  /** The last call of `start` for each tenant. */
+  readonly #starting = new Map<string, Promise<void>>()
   /** The active subscriptions of each tenant with events, as they were read last. */
   readonly #known = new Map<string, { ids: readonly string[]; readAtMs: number }>()
   /** The time at which the task of a tenant is woken for a retry. */
@@ -88,8 +90,20 @@ export class Deliverer {
     return this.#running.size
   }
 
-  /** Claims the subscriptions of a tenant that have something to send, and starts their runners. */
+  /**
+   * Claims the subscriptions of a tenant that have something to send, and starts their runners. Calls for one tenant wait for
+   * each other, so that each counts the runners of the earlier ones. A task that lost its lease can still be in a call.
+   */
   async start(tenantId: string): Promise<void> {
+    const before = this.#starting.get(tenantId)
+    const turn = Promise.resolve(before?.catch(() => {})).then(() => this.#start(tenantId))
+    this.#starting.set(tenantId, turn)
+    await turn.finally(() => {
+      if (this.#starting.get(tenantId) === turn) this.#starting.delete(tenantId)
+    })
+  }
+
+  async #start(tenantId: string): Promise<void> {
     if (this.#isStopping) return
     const { database, tenants } = this.#context
     const limit = this.#placesFor(tenantId)

@@ -61,12 +61,17 @@ describe('runners of subscriptions', () => {
     for (let count = 0; count < 6; count++) slowIds.push(await createWebhook(slow, hanging.url))
     await emitEvents(own, ['thing/slow'])
     await until(() => hanging.requests.length > 0, 'the receiver is used')
+    // Calls at the same time do not start more runners than one call.
+    const deliverer = Deliverer.of(own.contextOf('events'))
+    await Promise.all([1, 2, 3].map(() => deliverer.start(own.tenant.tenantId)))
     const tenant = await own.anotherTenant()
     const other = await own.as('administrator', { tenant })
     await createWebhook(other, receiver.url)
     await emitEvents({ context: own.context, tenant } as TestHub, ['thing/other'])
     await until(() => receiver.accepted.length === 1, 'the event of the other tenant is delivered')
-    assert.ok(hanging.requests.length <= 2, `${hanging.requests.length} runners of one tenant`)
+    // On a slow machine, a runner can lose its lease and close its connection, and another webhook is sent then. A request
+    // stays open for longer than the time limit here.
+    await until(() => hanging.open <= 2, 'not more than two runners of one tenant', 5_000)
     for (const id of slowIds) await slow.events.deleteWebhook({ params: { id } })
   })
 })

@@ -19,6 +19,8 @@ export class Receiver {
   readonly requests: ReceivedRequest[] = []
   /** The events that the receiver confirmed, in order. */
   readonly accepted: CloudEvent[] = []
+  /** The number of requests without a response whose connection is open. */
+  open = 0
   behaviour: ReceiverBehaviour = () => 204
   readonly #server = createServer((request, response) => void this.#answer(request, response))
 
@@ -38,6 +40,10 @@ export class Receiver {
     const body = JSON.parse(Buffer.concat(chunks).toString()) as CloudEvent | CloudEvent[]
     const received = { messageId: String(request.headers['webhook-id']), events: [body].flat() }
     this.requests.push(received)
+    this.open += 1
+    response.on('close', () => {
+      this.open -= 1
+    })
     const status = await this.behaviour(received)
     if (status === undefined) return
     if (status >= 200 && status < 300) this.accepted.push(...received.events)
