@@ -8,6 +8,7 @@ import { emit } from '../events/events.ts'
 import { createLog } from '../log.ts'
 import { type TestHub, testHub } from '../testing/hub.ts'
 import { LeaseLost, type Task, type TaskKinds, Tasks } from './tasks.ts'
+import type { WorkerOptions } from './worker.ts'
 
 const minuteMs = 60_000
 
@@ -16,7 +17,7 @@ function later(ms: number): Date {
 }
 
 /** Creates tasks with kinds that the worker of the hub does not define, so that only the test runs them. */
-function tasksOf(hub: TestHub, kinds: TaskKinds, options: { sweepMs?: number; graceMs?: number } = {}): Tasks {
+function tasksOf(hub: TestHub, kinds: TaskKinds, options: Partial<WorkerOptions> = {}): Tasks {
   const { database, log } = hub.context
   const tasks = new Tasks({ database, log, debounceMs: 0, ...options })
   tasks.define(kinds)
@@ -414,6 +415,8 @@ test('a running task sees the next signal, and whether it may delay other tasks'
     tidy: {
       periodic: { everyMs: minuteMs, wakeOn: 'dirt' },
       async run({ mayDelayOthers, nextWake }) {
+        // The signal causes a second run.
+        if (seen.length > 0) return
         const woken = nextWake()
         seen.push(mayDelayOthers())
         tasks.wake(hub.tenant.tenantId, 'sweep')
@@ -643,6 +646,54 @@ test('runs a woken task before the due tasks that the check of all tenants found
   // Tenants that wait for a place are not checked after each run.
   const { checks, done } = tasks.stats()
   assert.ok(checks < 3 * done, `${checks} checks for ${done} tasks`)
+  await tasks.stop()
+})
+
+test('runs a woken task whose place became free during the check of its tenant', async () => {
+  await using hub = await testHub()
+  const { tenantId: other } = await hub.anotherTenant()
+  const { tenantId } = hub.tenant
+  const gate = Promise.withResolvers<void>()
+  const end = Promise.withResolvers<void>()
+  let isGated = false
+  const reads: string[] = []
+  // Delays the reads of one tenant, so that a run of the other tenant ends during its check.
+  const database = new Proxy(hub.context.database, {
+    get(target, name) {
+      const value = Reflect.get(target, name)
+      if (typeof value !== 'function') return value
+      if (name !== 'read') return value.bind(target)
+      return async (scope: { tenantId: string }, work: Parameters<Database['read']>[1]) => {
+        const result = await target.read(scope, work)
+        if (isGated && scope.tenantId === tenantId) {
+          reads.push(tenantId)
+          await gate.promise
+        }
+        return result
+      }
+    },
+  })
+  const runs: string[] = []
+  const tasks = tasksOf(
+    hub,
+    {
+      hold: { periodic: { everyMs: minuteMs }, run: () => (isGated ? end.promise : Promise.resolve()) },
+      tidy: { periodic: { everyMs: minuteMs }, run: async (task) => void runs.push(task.tenantId) },
+    },
+    { database, periodicConcurrency: 1, sweepMs: 60 * minuteMs },
+  )
+  for (const id of [tenantId, other]) assert.equal(await tasks.runDue(id), 2)
+  tasks.start()
+  await until(() => tasks.stats().sweeps === 1 && tasks.stats().queuedTenants === 0)
+  isGated = true
+  tasks.wake(other, 'hold')
+  await until(() => tasks.stats().running === 1)
+  tasks.wake(tenantId, 'tidy')
+  await until(() => reads.length === 1)
+  end.resolve()
+  await until(() => tasks.stats().running === 0)
+  gate.resolve()
+  await until(() => runs.filter((id) => id === tenantId).length === 2)
   await tasks.stop()
 })
 

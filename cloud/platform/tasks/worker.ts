@@ -228,12 +228,18 @@ export class Worker {
       for (const task of claimed.tasks) void this.#run(tenantId, task)
       return claimed
     })
-    for (const lane of work.full)
-      if (this.#starved[lane].get(tenantId) !== this.#urgent) this.#starved[lane].set(tenantId, queue)
-    if ([...tenant.woken].some((kind) => !paused.includes(kind))) this.#starved.periodic.set(tenantId, this.#urgent)
+    for (const lane of work.full) this.#awaitPlace(tenantId, { lane, queue })
+    const isWaiting = (kind: string) => !paused.includes(kind) && !busyKinds(tenant).has(kind)
+    if ([...tenant.woken].some(isWaiting)) this.#awaitPlace(tenantId, { lane: 'periodic', queue: this.#urgent })
     const pauses = paused.map((kind) => this.#pauseMs(tenantId, kind))
     const nextInMs = Math.min(work.nextInMs ?? Infinity, ...pauses)
     if (nextInMs < this.#options.sweepMs) this.#checkIn(tenantId, Math.max(1, nextInMs))
+  }
+
+  /** Queues a tenant when a place of the lane is free. A run can have ended during the check that found no place. */
+  #awaitPlace(tenantId: string, { lane, queue }: { lane: Lane; queue: Set<string> }): void {
+    if (this.#capacity()[lane] > 0) queue.add(tenantId)
+    else if (this.#starved[lane].get(tenantId) !== this.#urgent) this.#starved[lane].set(tenantId, queue)
   }
 
   /** Returns how long the minimum pause of a kind in a tenant still lasts. */
@@ -271,7 +277,7 @@ export class Worker {
       tenant.prepared = true
     }
     // A kind that runs or pauses stays in `woken`, and is claimed later.
-    const busy = new Set([...tenant.runs.keys()].map((run) => run.claimed.kind))
+    const busy = busyKinds(tenant)
     const woken = [...tenant.woken]
       .filter((kind) => !busy.has(kind) && this.#pauseMs(tenantId, kind) === 0)
       .slice(0, Math.max(0, capacity.periodic))
@@ -353,6 +359,11 @@ export class Worker {
     }
     return tenant
   }
+}
+
+/** Returns the kinds of which a run is in progress. The check after that run claims them again. */
+function busyKinds({ runs }: Pick<Tenant, 'runs'>): ReadonlySet<string> {
+  return new Set([...runs.keys()].map((run) => run.claimed.kind))
 }
 
 /** Waits until the work ends or the time limit is reached. No timer is left afterwards. */

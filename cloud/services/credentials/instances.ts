@@ -8,6 +8,7 @@ import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import type { Handle, Transaction } from '../../platform/database/database.ts'
 import { newId } from '../../platform/database/id.ts'
+import { fieldProblem } from '../../platform/field-problem.ts'
 import { etagOf, requireMatch } from '../../platform/http/etag.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
 import { readableUses, withoutHiddenAssets } from './asset.ts'
@@ -249,7 +250,5 @@ export function showAssociation({ gatewayId, address, assetId, workedAt, failedA
 
 function schemaMissing(id: string): Problem {
   const detail = `Credential schema ${id} does not exist`
-  return new Problem('schema_not_found', detail, {
-    errors: [{ pointer: '/data/schemaId', code: 'schema_not_found', detail }],
-  })
+  return fieldProblem('schema_not_found', '/data/schemaId', detail)
 }

@@ -4,6 +4,7 @@ import { joinPath } from '@millwright/api/hierarchy-path.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import { newId } from '../../platform/database/id.ts'
 import { createYield } from '../../platform/event-loop.ts'
+import { fieldProblem } from '../../platform/field-problem.ts'
 import type { HierarchyRow, NodeRow, TreeRow } from './node-store.ts'
 import type { ChangedNode, NewNode } from './node-write-store.ts'
 import { bySiblingOrder, rankGap } from './rank-store.ts'
@@ -32,7 +33,7 @@ export type ImportedNode = {
 }
 
 export function invalidImport(pointer: string, detail: string): Problem {
-  return new Problem('invalid_body', detail, { errors: [{ pointer, code: 'invalid_body', detail }] })
+  return fieldProblem('invalid_body', pointer, detail)
 }
 
 export function nodesInJson(rows: readonly PathRow[]): ImportedNode[] {

@@ -3,6 +3,7 @@ import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import type { Handle } from '../../platform/database/database.ts'
 import { bytesOfId, idBytes, idOfBytes, isId, lowestId } from '../../platform/database/id.ts'
+import { fieldProblem } from '../../platform/field-problem.ts'
 import { JsonText } from '../../platform/service.ts'
 import { getHierarchy } from './hierarchies.ts'
 import { countBelow, countChildren, countMatches, matchAt, positionsOf } from './node-paging-store.ts'
@@ -179,7 +180,7 @@ function readName(cursor: string, search: Search): { name: string; id: string } 
 }
 
 function invalidOffset(detail: string): Problem {
-  return new Problem('invalid_query', detail, { errors: [{ pointer: '/offset', code: 'invalid_query', detail }] })
+  return fieldProblem('invalid_query', '/offset', detail)
 }
 
 function invalidCursor(): Problem {

@@ -8,6 +8,7 @@ import { record } from '../../platform/audit/audit.ts'
 import type { Handle, Transaction } from '../../platform/database/database.ts'
 import { bytesOfId, newId } from '../../platform/database/id.ts'
 import { emit } from '../../platform/events/events.ts'
+import { fieldProblem } from '../../platform/field-problem.ts'
 import { etagOf, requireMatch } from '../../platform/http/etag.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
 import { deleteProjected, shiftCounts } from './count-store.ts'
@@ -173,7 +174,7 @@ export function nodeHandlers(context: Context): Pick<Handlers<typeof hierarchy>,
     async moveNode({ params: { id }, headers, body: { data } }, caller) {
       if (data.parentId === undefined && data.position === undefined) {
         const detail = 'Send parentId, position or both'
-        throw new Problem('invalid_body', detail, { errors: [{ pointer: '/data', code: 'invalid_body', detail }] })
+        throw fieldProblem('invalid_body', '/data', detail)
       }
       return database.transaction(caller, async (tx) => {
         const { tree, node } = await lockedNode(tx, id)

@@ -12,6 +12,7 @@ import type { Caller } from '../../platform/access/caller.ts'
 import { requirePermission } from '../../platform/access/permission-denied.ts'
 import { readableGateways, readsAllAssets } from '../../platform/asset-visibility.ts'
 import { bytesOfId, idBytes, idOfBytes } from '../../platform/database/id.ts'
+import { fieldProblem } from '../../platform/field-problem.ts'
 import { etagOf, requireMatch } from '../../platform/http/etag.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
 import { assignNow, currentNodes } from './assignment-run.ts'
@@ -76,7 +77,7 @@ export function ruleHandlers(context: Context): Pick<Handlers<typeof hierarchy>,
       if (twice >= 0) {
         const detail = `The asset ${data.assets[twice]?.assetId} is in the list twice. Remove one of the two entries`
         const pointer = `/data/assets/${twice}/assetId`
-        throw new Problem('invalid_body', detail, { errors: [{ pointer, code: 'invalid_body', detail }] })
+        throw fieldProblem('invalid_body', pointer, detail)
       }
       const assetIds = data.assets.map(({ assetId }) => assetId)
       const proposed = await proposedNodes(context, caller, { rules, assetIds })

@@ -8,6 +8,7 @@ import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import { groupsWith, may } from '../../platform/access/rights.ts'
 import type { Handle } from '../../platform/database/database.ts'
+import { fieldProblem } from '../../platform/field-problem.ts'
 import { allGroups, type CountScope } from './count-store.ts'
 import { childAt, positionsAt } from './node-paging-store.ts'
 import type { After, AssetCounts, ListedNode, NodeContents, NodeRow, StructureRow } from './node-store.ts'
@@ -91,7 +92,7 @@ export function typeBelow(
   const choice =
     allowed.length === 0 ? `${parentType} is the last level of the template` : `Allowed types: ${allowed.join(', ')}`
   const detail = `The template ${template} does not allow ${node} ${place}. ${choice}`
-  throw new Problem('invalid_node_type', detail, { errors: [{ pointer, code: 'invalid_node_type', detail }] })
+  throw fieldProblem('invalid_node_type', pointer, detail)
 }
 
 export type Parent = { id: string; level: number; type: string | null | undefined; path: readonly NodeRow[] }
@@ -112,13 +113,13 @@ export async function parentIn(
 
 export function missingParent(id: string, pointer: string): Problem {
   const detail = `Node ${id} does not exist in this hierarchy`
-  return new Problem('node_not_found', detail, { errors: [{ pointer, code: 'node_not_found', detail }] })
+  return fieldProblem('node_not_found', pointer, detail)
 }
 
 export function requireLevels(levels: number, pointer: string): void {
   if (levels <= hierarchyLimits.levels) return
   const detail = `The hierarchy would have ${levels} levels. The limit is ${hierarchyLimits.levels}`
-  throw new Problem('conflict', detail, { errors: [{ pointer, code: 'conflict', detail }] })
+  throw fieldProblem('conflict', pointer, detail)
 }
 
 export function requireNodes(nodes: number): void {

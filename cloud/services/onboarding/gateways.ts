@@ -16,6 +16,7 @@ import { isReadableGateway, readableGateways } from '../../platform/asset-visibi
 import { record } from '../../platform/audit/audit.ts'
 import { newId } from '../../platform/database/id.ts'
 import { emit } from '../../platform/events/events.ts'
+import { fieldProblem } from '../../platform/field-problem.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
 import { putDirectoryEntry, removeDirectoryEntries } from '../../platform/tenants/store.ts'
 import { createEnrolmentToken, hashOf, writeVersion } from './enrolment.ts'
@@ -216,9 +217,7 @@ async function groupOf({ database }: Context, caller: Caller, nameOrId: string):
   if (group !== undefined && mayIn(caller, 'inventory_read_asset_data', group.id))
     throw permissionDenied({ permission: writeAssets, accessGroup: group.name })
   const detail = `Access group ${nameOrId} does not exist`
-  throw new Problem('access_group_not_found', detail, {
-    errors: [{ pointer: '/data/access_group', code: 'access_group_not_found', detail }],
-  })
+  throw fieldProblem('access_group_not_found', '/data/access_group', detail)
 }
 
 function missing(id: string): Problem {

@@ -11,6 +11,7 @@ import type { Caller } from '../../platform/access/caller.ts'
 import { systemCaller } from '../../platform/access/system.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { newId } from '../../platform/database/id.ts'
+import { fieldProblem } from '../../platform/field-problem.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
 import { mayConnect } from './assets.ts'
 import { policyOf } from './policy-store.ts'
@@ -170,9 +171,7 @@ async function requireCredential(
   })
   if (data.isAllowed) return
   const detail = `Credential instance ${instanceId} does not exist, or is neither assigned to the asset nor valid for its address`
-  throw new Problem('invalid_reference', detail, {
-    errors: [{ pointer: '/data/credentialInstanceId', code: 'invalid_reference', detail }],
-  })
+  throw fieldProblem('invalid_reference', '/data/credentialInstanceId', detail)
 }
 
 /** Requires that no limit is reached. The transaction holds a lock, so that concurrent requests do not exceed a limit. */

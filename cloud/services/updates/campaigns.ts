@@ -12,6 +12,7 @@ import {
 import type { Caller } from '../../platform/access/caller.ts'
 import { mayIn } from '../../platform/access/rights.ts'
 import { newId } from '../../platform/database/id.ts'
+import { fieldProblem } from '../../platform/field-problem.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
 import { readUsableArtefact, requireArtefact } from './artefact-view.ts'
 import { showCampaign, showCampaigns } from './campaign.ts'
@@ -41,9 +42,7 @@ export function campaignHandlers(context: Context): Pick<Handlers<typeof updates
       const artefact = await requireArtefact(context, caller, data.artefactId).catch((error: unknown) => {
         if (!(error instanceof Problem) || error.code !== 'not_found') throw error
         const detail = `Artefact ${data.artefactId} does not exist`
-        throw new Problem('artefact_not_found', detail, {
-          errors: [{ pointer: '/data/artefactId', code: 'artefact_not_found', detail }],
-        })
+        throw fieldProblem('artefact_not_found', '/data/artefactId', detail)
       })
       const draft: CampaignDraft = {
         name: data.name,

@@ -1,4 +1,5 @@
 import { subscriptionLimits } from '@millwright/api/event-subscriptions.ts'
+import { Semaphore } from '@millwright/api/semaphore.ts'
 import { newId } from '../../../platform/database/id.ts'
 import { isTransient } from '../../../platform/database/transient.ts'
 import { placedTopic } from '../../../platform/events/relay.ts'
@@ -57,8 +58,7 @@ export class Deliverer {
   }
   readonly #context: Context
   readonly #running = new Map<string, Running>()
-  /** The last call of `start` for each tenant. */
-  readonly #starting = new Map<string, Promise<void>>()
+  readonly #starts = new Semaphore({ capacity: Number.POSITIVE_INFINITY, perKey: 1 })
   /** The active subscriptions of each tenant with events, as they were read last. */
   readonly #known = new Map<string, { ids: readonly string[]; readAtMs: number }>()
   /** The time at which the task of a tenant is woken for a retry. */
@@ -94,13 +94,8 @@ export class Deliverer {
    * Claims the subscriptions of a tenant that have something to send, and starts their runners. Calls for one tenant wait for
    * each other, so that each counts the runners of the earlier ones. A task that lost its lease can still be in a call.
    */
-  async start(tenantId: string): Promise<void> {
-    const before = this.#starting.get(tenantId)
-    const turn = Promise.resolve(before?.catch(() => {})).then(() => this.#start(tenantId))
-    this.#starting.set(tenantId, turn)
-    await turn.finally(() => {
-      if (this.#starting.get(tenantId) === turn) this.#starting.delete(tenantId)
-    })
+  start(tenantId: string): Promise<void> {
+    return this.#starts.run(tenantId, () => this.#start(tenantId))
   }
 
   async #start(tenantId: string): Promise<void> {

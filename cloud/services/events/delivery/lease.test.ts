@@ -21,6 +21,8 @@ describe('runners of subscriptions', () => {
     const id = await createWebhook(admin, former.url)
     await emitEvents(hub, ['thing/1'])
     await until(() => former.accepted.length === 1, 'the runner has started')
+    // No task is left that would start the next runner by chance.
+    await hub.settle()
     // Another process changes the subscription. This process gets no signal.
     await hub.asOwner(async (owner) => {
       const key = [hub.tenant.tenantId, id]

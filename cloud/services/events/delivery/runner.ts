@@ -48,7 +48,7 @@ export type RunnerOptions = {
 export type RunnerEnd = {
   /** The time of the next attempt, if the runner knows one. */
   wakeAt: number | null
-  /** True if there are newer events. */
+  /** True if there are newer events, or if the lease was lost. Then events may have been read and not sent. */
   hasMore: boolean
 }
 
@@ -658,7 +658,8 @@ export class Runner {
   }
 
   #remaining(tail: Tail): RunnerEnd {
-    if (this.#ending !== undefined || this.#stopReason !== undefined) return { wakeAt: null, hasMore: false }
+    if (this.#ending !== undefined || this.#stopReason !== undefined)
+      return { wakeAt: null, hasMore: this.#ending === 'lost' }
     return { wakeAt: this.#wakeAt(), hasMore: !this.#circuit.isOpen && tail.newest > this.#queue.read }
   }
 

@@ -12,6 +12,7 @@ import type { Database, Transaction } from '../../../platform/database/database.
 import { isContention, isTransient } from '../../../platform/database/transient.ts'
 import { type CoalescedWrite, WriteCoalescer } from '../../../platform/database/write-coalescer.ts'
 import { type EventRecord, emitAll, emitLast } from '../../../platform/events/events.ts'
+import { fieldProblem } from '../../../platform/field-problem.ts'
 import { readableGroups } from '../visibility.ts'
 import { listNodesOf } from './node-assignment-store.ts'
 import { assetsOf, authorOf, isReserved, relationDetail, relationEvents, triplesOf } from './relation.ts'
@@ -176,7 +177,7 @@ function tooManyNodes({ relation, pointer }: RelationRequest, nodes: Nodes): Pro
 /** Returns the problem of an asset that already has relations to the maximum number of nodes. */
 export function nodeLimitExceeded(assetId: string, nodes: number, pointer: string): Problem {
   const detail = `The asset ${assetId} already has relations to ${nodes} nodes. The limit is ${inventoryLimits.nodesPerAsset}. Delete relations to nodes that no longer exist`
-  return new Problem('too_many_relations', detail, { errors: [{ pointer, code: 'too_many_relations', detail }] })
+  return fieldProblem('too_many_relations', pointer, detail)
 }
 
 function isAssignment({ subject, predicate, object }: ReturnType<typeof triplesOf>[number]): boolean {

@@ -1,4 +1,5 @@
 import { Problem, type ProblemDocument } from '@millwright/api/problem.ts'
+import { fieldProblem } from '../../../platform/field-problem.ts'
 import { setPropertyValue } from '../assets/asset.ts'
 import { Precondition } from '../assets/asset-tag.ts'
 import { type Document, objectsOf } from '../assets/document.ts'
@@ -82,7 +83,7 @@ function namedAsset({ batch, rights }: Writing, { assetId }: ImportItem): Workin
 
 function unknownAsset({ assetId }: ImportItem): Problem {
   const detail = `No asset has the ID ${assetId}, and the row has no other identifier. Enter a MAC address, or a serial number with its manufacturer`
-  return new Problem('asset_not_found', detail, { errors: [{ pointer: '/id', code: 'asset_not_found', detail }] })
+  return fieldProblem('asset_not_found', '/id', detail)
 }
 
 const defaultType = 'Device'
