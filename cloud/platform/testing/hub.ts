@@ -144,14 +144,9 @@ async function closeProcesses({ clouds }: Processes): Promise<void> {
   for (const cloud of clouds.toReversed()) await cloud.close()
 }
 
-async function freshTenant({ owner: address }: TestDatabase, name: string): Promise<TestTenant> {
-  const owner = await openClient(address)
-  try {
-    const { id } = await createTenant(owner, { name })
-    return { tenantId: id, name }
-  } finally {
-    await owner.end()
-  }
+async function freshTenant({ withOwner }: TestDatabase, name: string): Promise<TestTenant> {
+  const { id } = await withOwner((owner) => createTenant(owner, { name }))
+  return { tenantId: id, name }
 }
 
 function randomName(): string {
@@ -391,7 +386,7 @@ export class TestHub {
   }
 
   async #refuseSecretsInRows(): Promise<void> {
-    const text = await this.asOwner(async (owner) => {
+    const text = await this.database.withOwner(async (owner) => {
       const { rows } = await owner.query<{ text: string }>(
         `select coalesce(string_agg(t, E'\\n'), '') as text from (
            select data::text || subject as t from events where tenant_id = $1

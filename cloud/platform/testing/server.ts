@@ -50,12 +50,16 @@ const quick = {
 
 type Parts = Exclude<Address, { url: string }>
 
+type Owner = Awaited<ReturnType<typeof openClient>>
+
 export type TestDatabase = {
   owner: Address
   app: Address
   server: Server
   /** True if other tests use the database too, with their own tenants. */
   shared: boolean
+  /** Runs work of the test kit with a connection of the owner. The work must leave no state in the session. */
+  withOwner<Result>(work: (owner: Owner) => Promise<Result>): Promise<Result>
   /**
    * Cleans up after a hub. In a shared database, it suspends or deletes the given tenants. A separate database is
    * dropped.
@@ -89,6 +93,7 @@ export function atEndOfTests(work: () => Promise<void>): void {
 
 async function endTests(): Promise<void> {
   for (const ending of endings) await ending()
+  await closeIdleOwners()
   await (await ownServer)?.stop()
 }
 
@@ -122,10 +127,41 @@ export async function testDatabase({ own = false }: { own?: boolean } = {}): Pro
   if (own) return cloneTemplate()
   processDatabase ??= cloneTemplate()
   const { owner, app, server } = await processDatabase
-  return { owner, app, server, shared: true, leave: (tenants) => asOwner(owner, suspend, [tenants]) }
+  const withOwner = <Result>(work: (connection: Owner) => Promise<Result>) => withIdleOwner(owner, work)
+  const leave = async (tenants: string[]) => {
+    await withOwner((connection) => connection.query(suspend, [tenants]))
+  }
+  return { owner, app, server, shared: true, withOwner, leave }
 }
 
 let processDatabase: Promise<TestDatabase> | undefined
+
+/** The connections of the owner to the database of this process that no work uses. */
+const idleOwners = new Set<Owner>()
+
+/**
+ * Runs work with an idle connection of the owner, or with a new one. Each hub needs several connections one after the
+ * other, and opening one takes longer than its work. A connection whose work failed is not used again.
+ */
+async function withIdleOwner<Result>(address: Address, work: (owner: Owner) => Promise<Result>): Promise<Result> {
+  const [idle] = idleOwners
+  if (idle !== undefined) idleOwners.delete(idle)
+  const owner = idle ?? (await openClient(address))
+  // A test can end all connections of its database.
+  if (idle === undefined) owner.once('end', () => idleOwners.delete(owner))
+  try {
+    const result = await work(owner)
+    idleOwners.add(owner)
+    return result
+  } catch (error) {
+    await owner.end()
+    throw error
+  }
+}
+
+async function closeIdleOwners(): Promise<void> {
+  await Promise.all([...idleOwners].map((owner) => owner.end()))
+}
 
 /**
  * A statement that suspends tenants, so that no background task runs for them. Their rows are deleted with the
@@ -144,6 +180,7 @@ async function cloneTemplate(): Promise<TestDatabase> {
     app: { ...server, database, user: appRole.name, password: appRole.password },
     server: template.server,
     shared: false,
+    withOwner: (work) => withNewOwner({ ...server, database }, work),
     leave: () => asOwner(postgres, `drop database ${database} with (force)`),
   }
 }
@@ -159,7 +196,7 @@ async function givenDatabase(owner: Address): Promise<TestDatabase> {
     for (const name of tenants) if ((await findTenant(client, name)) !== undefined) await deleteTenant(client, name)
     await client.end()
   }
-  return { owner, app, server, shared: true, leave }
+  return { owner, app, server, shared: true, withOwner: (work) => withNewOwner(owner, work), leave }
 }
 
 type Template = { name: string; server: Server }
@@ -196,11 +233,15 @@ async function makeTemplate(server: Parts): Promise<Template> {
   }
 }
 
-async function asOwner(address: Address, text: string, values: unknown[] = []): Promise<void> {
-  const client = await openClient(address)
+async function asOwner(address: Address, text: string): Promise<void> {
+  await withNewOwner(address, (owner) => owner.query(text))
+}
+
+async function withNewOwner<Result>(address: Address, work: (owner: Owner) => Promise<Result>): Promise<Result> {
+  const owner = await openClient(address)
   try {
-    await client.query(text, values)
+    return await work(owner)
   } finally {
-    await client.end()
+    await owner.end()
   }
 }
