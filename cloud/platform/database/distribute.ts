@@ -29,6 +29,9 @@ export async function distribute(
     )
   }
   const steps = distributionSteps(await listTables(owner), referenceTables)
+  await owner.query(`set citus.multi_shard_modify_mode = 'sequential'`)
+  // Otherwise Citus converts every table with a foreign key to a reference table, and then refuses to distribute it.
+  await owner.query('set citus.enable_local_reference_table_foreign_keys = off')
   for (const step of steps) {
     if (step.how === 'reference') await owner.query('select create_reference_table($1::regclass)', [step.table])
     else {
