@@ -7,8 +7,8 @@ import {
   meaninglessNames,
   modules,
   ownerConnectionUsers,
-  referenceTables,
   restrictedPackages,
+  sharedTables,
   testsMayAlsoImport,
 } from './architecture.ts'
 import { readMigrations } from './cloud/platform/database/migrations.ts'
@@ -165,7 +165,7 @@ describe('migrations', async () => {
   )
   const tables = statements.filter((sql) => /^create table/i.test(sql))
   const nameOf = (sql: string) => /create table (?:if not exists )?(\w+)/i.exec(sql)?.[1] ?? ''
-  const isShared = (name: string) => (referenceTables as readonly string[]).includes(name)
+  const isShared = (name: string) => (sharedTables as readonly string[]).includes(name)
 
   test('the migration check finds more than 10 tables', () => assert.ok(tables.length > 10 && migrations.length > 5))
 
@@ -193,7 +193,7 @@ describe('migrations', async () => {
       tables.filter((sql) => !isShared(nameOf(sql))).every((sql) => /tenant_id uuid (not null|primary key)/.test(sql)),
     )
     assert.deepEqual(
-      referenceTables.filter((name) => !tables.some((sql) => nameOf(sql) === name)),
+      sharedTables.filter((name) => !tables.some((sql) => nameOf(sql) === name)),
       [],
     )
   })

@@ -252,13 +252,20 @@ export const meaninglessNames: readonly string[] = [
   'index',
 ]
 
-/** Tables that all tenants share, because they are read before the tenant of a request is known. */
-export const referenceTables = [
-  'tenants',
-  'master_keys',
-  'platform_keys',
-  'platform_secrets',
-  'directory',
-  'access_versions',
-  'signing_keys',
-] as const
+/**
+ * Tables that all tenants share and that the application never writes. On a Citus cluster they are reference tables:
+ * every node has a copy, and a write needs every node.
+ */
+export const referenceTables = ['tenants', 'master_keys', 'platform_keys', 'platform_secrets', 'signing_keys'] as const
+
+/**
+ * Shared tables that the application writes. On a Citus cluster they stay on the coordinator, so that a write depends on
+ * no worker. Tables of tenants cannot reference them.
+ */
+export const coordinatorTables = ['directory'] as const
+
+/**
+ * All tables that are read before the tenant of a request is known, or for many tenants at once. `access_versions` is
+ * distributed by tenant, and every process reads the versions of all tenants that it serves.
+ */
+export const sharedTables = [...referenceTables, ...coordinatorTables, 'access_versions'] as const

@@ -1,4 +1,4 @@
-import { referenceTables } from '../architecture.ts'
+import { coordinatorTables, referenceTables } from '../architecture.ts'
 import {
   currentUser,
   ensureApplicationRole,
@@ -82,7 +82,8 @@ export async function prepareDatabase({
 
 /** Distributes all tables of the product over a Citus cluster. */
 export async function distributeTables(owner: Owner, appRole: string): Promise<Distribution> {
-  return distribute(owner, { referenceTables, migrations: await readMigrations(migrationSources), appRole })
+  const migrations = await readMigrations(migrationSources)
+  return distribute(owner, { referenceTables, coordinatorTables, migrations, appRole })
 }
 
 async function requireVersion(owner: Owner): Promise<void> {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Client } from 'pg'
-import { referenceTables } from '../architecture.ts'
+import { sharedTables } from '../architecture.ts'
 import { openClient } from './platform/database/connection.ts'
 import { type TestCaller, type TestHub, type TestTenant, testHub } from './platform/testing/hub.ts'
 import { tableNames, tenantTables } from './platform/testing/statements.ts'
@@ -48,7 +48,7 @@ describe('tenant isolation', () => {
   })
 
   test('prevents changing, deleting or adding a row of another tenant in any table', async () => {
-    for (const table of [...(await tenantTables()), ...referenceTables]) {
+    for (const table of [...(await tenantTables()), ...sharedTables]) {
       const keys = await columnsOf(table)
       const tenant = keys.includes('tenant_id') ? 'tenant_id' : 'id'
       const where = keys.includes(tenant) ? `where ${tenant} = '${hub.tenant.tenantId}'` : ''

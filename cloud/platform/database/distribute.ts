@@ -8,6 +8,8 @@ export type Table = { name: string; tenant: boolean; place: string | null; needs
 
 type Options = {
   referenceTables: readonly string[]
+  /** Tables that stay on the coordinator, although their rows belong to tenants. */
+  coordinatorTables: readonly string[]
   migrations: readonly Migration[]
   appRole: string
 }
@@ -21,14 +23,15 @@ export type Step = { table: string; how: 'distributed'; colocateWith: string } |
  */
 export async function distribute(
   owner: Client,
-  { referenceTables, migrations, appRole }: Options,
+  { referenceTables, coordinatorTables, migrations, appRole }: Options,
 ): Promise<Distribution> {
   if (!(await isCitus(owner))) {
     throw new StartError(
       'This server is not a Citus coordinator: create the extension citus and add its workers first.',
     )
   }
-  const steps = distributionSteps(await listTables(owner), referenceTables)
+  const tables = (await listTables(owner)).filter(({ name }) => !coordinatorTables.includes(name))
+  const steps = distributionSteps(tables, referenceTables)
   await owner.query(`set citus.multi_shard_modify_mode = 'sequential'`)
   // Otherwise Citus converts every table with a foreign key to a reference table, and then refuses to distribute it.
   await owner.query('set citus.enable_local_reference_table_foreign_keys = off')

@@ -1,4 +1,4 @@
-import { referenceTables } from '../../../architecture.ts'
+import { sharedTables } from '../../../architecture.ts'
 import { migrationSources } from '../../prepare.ts'
 import { readMigrations } from '../database/migrations.ts'
 
@@ -18,7 +18,7 @@ export function tenantTables(): Promise<Set<string>> {
 }
 
 async function readTenantTables(): Promise<Set<string>> {
-  const shared: readonly string[] = referenceTables
+  const shared: readonly string[] = sharedTables
   return new Set((await tableNames()).filter((name) => !shared.includes(name)))
 }
 
