@@ -41,6 +41,8 @@ type Options = {
    * run.
    */
   filling?: { migrations: ReadonlySet<string>; fill(owner: Owner): Promise<void> }
+  /** Accepts tables that a newer version has migrated, if this version can run on them. By default, they are refused. */
+  acceptNewer?: boolean
 }
 
 export type Prepared = { app: Address; appRole: string; server: Server; secrets: Secrets }
@@ -55,6 +57,7 @@ export async function prepareDatabase({
   binding,
   masterKeys,
   filling,
+  acceptNewer = false,
 }: Options): Promise<Prepared> {
   const owner = await openClient(address).catch((error: Error) => {
     throw new StartError(
@@ -68,10 +71,11 @@ export async function prepareDatabase({
       await migrate(owner, { sources: migrationSources, appRole, only: filling.migrations })
       await filling.fill(owner)
     }
-    await migrate(owner, { sources: migrationSources, appRole })
-    if (await isDistributed(owner)) await distributeTables(owner, appRole)
+    const { hasNewer } = await migrate(owner, { sources: migrationSources, appRole, acceptNewer })
+    if (!hasNewer && (await isDistributed(owner))) await distributeTables(owner, appRole)
     const secrets = await openSecrets(owner, masterKeys)
-    await retirePlatformKeys(owner, { secrets, columns: sealedColumns })
+    // A newer version can have sealed columns that this version does not know.
+    if (!hasNewer) await retirePlatformKeys(owner, { secrets, columns: sealedColumns })
     for (const service of services) await service.prepare?.(owner, secrets)
     const user = app ?? (await applicationAddress(owner, address, { appRole, secrets }))
     return { app: user, appRole, server: await inspect(user, binding), secrets }

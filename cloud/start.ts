@@ -73,6 +73,7 @@ export async function startCloud(
       app,
       binding: configuration.tenantBinding,
       masterKeys,
+      acceptNewer: true,
     })
     const database = new Database({
       address: prepared.app,

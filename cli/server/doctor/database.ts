@@ -2,7 +2,8 @@ import { access } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { openMasterKeys } from '@millwright/cloud/master-key-places.ts'
 import { listApplied } from '@millwright/cloud/platform/backup/backup-store.ts'
-import { readMigrations } from '@millwright/cloud/platform/database/migrations.ts'
+import { requireCompatible } from '@millwright/cloud/platform/database/compatibility.ts'
+import { checksumsOf, readApplied, readMigrations } from '@millwright/cloud/platform/database/migrations.ts'
 import { openSecrets } from '@millwright/cloud/platform/secrets/opening.ts'
 import type { Owner } from '@millwright/cloud/platform/tenants/tenants.ts'
 import { migrationSources, oldestPostgres } from '@millwright/cloud/prepare.ts'
@@ -68,30 +69,16 @@ async function checkServer(owner: Owner): Promise<Check[]> {
 
 async function checkMigrations(owner: Owner): Promise<Check> {
   const name = 'Tables'
-  const migrations = new Map(
-    (await readMigrations(migrationSources)).map((one) => [`${one.module}/${one.name}`, one.checksum]),
-  )
-  const applied = new Map((await listApplied(owner)).map((one) => [`${one.module}/${one.name}`, one.checksum]))
-  const newer = [...applied.keys()].find((id) => !migrations.has(id))
-  if (newer !== undefined) {
-    return {
-      name,
-      outcome: 'fail',
-      detail: `created by a newer version (${newer})`,
-      next: 'use that version, or restore a backup',
-    }
+  const known = checksumsOf(await readMigrations(migrationSources))
+  const isEmpty = (await listApplied(owner)).length === 0
+  const applied = isEmpty ? new Map<string, never>() : await readApplied(owner)
+  const { hasNewer } = requireCompatible({ known, applied }, { acceptNewer: true })
+  if (hasNewer) {
+    const detail = 'a newer version has migrated the tables, and this version can run on them'
+    return { name, outcome: 'warn', detail, next: 'complete the upgrade: replace the processes of this version' }
   }
-  const changed = [...applied].find(([id, checksum]) => migrations.get(id) !== checksum)
-  if (changed !== undefined) {
-    return {
-      name,
-      outcome: 'fail',
-      detail: `the migration ${changed[0]} was changed`,
-      next: 'restore the original file',
-    }
-  }
-  const pending = migrations.size - applied.size
-  if (pending === 0) return { name, outcome: 'ok', detail: `up to date (${migrations.size} migrations)` }
+  const pending = known.size - applied.size
+  if (pending === 0) return { name, outcome: 'ok', detail: `up to date (${known.size} migrations)` }
   return {
     name,
     outcome: 'warn',

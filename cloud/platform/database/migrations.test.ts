@@ -19,7 +19,10 @@ describe('migrations', options, () => {
     const runs = Array.from({ length: 4 }, () =>
       hub.asOwner((owner) => migrate(owner, { sources, appRole: appRoleOf(hub) })),
     )
-    assert.deepEqual((await Promise.all(runs)).flat(), ['extra/0001-a'])
+    assert.deepEqual(
+      (await Promise.all(runs)).flatMap(({ applied }) => applied),
+      ['extra/0001-a'],
+    )
   })
 
   test('protects every table with a tenant column by a row-level security policy', async () => {
@@ -51,7 +54,7 @@ describe('migrations', options, () => {
     })
   })
 
-  test('refuses to start when an applied migration was changed or is from a newer version', async () => {
+  test('refuses to start when an applied migration was changed', async () => {
     await using hub = await testHub({ own: true })
     await using folder = await migrationsFolder({ '0001-a.sql': 'create table later (tenant_id uuid)' })
     const sources = [...migrationSources, folder.source]
@@ -59,7 +62,53 @@ describe('migrations', options, () => {
       await migrate(owner, { sources, appRole: appRoleOf(hub) })
       await writeFile(new URL('0001-a.sql', folder.source.folder), 'create table later (tenant_id uuid, more text)')
       await assert.rejects(migrate(owner, { sources, appRole: appRoleOf(hub) }), /was changed after it was applied/)
-      await assert.rejects(migrate(owner, { sources: migrationSources, appRole: appRoleOf(hub) }), /newer version/)
+    })
+  })
+
+  test('accepts the tables of a newer version only in a process that can run on them', async () => {
+    const older = { sources: migrationSources, acceptNewer: true }
+    for (const { text, refusal } of [
+      { text: 'create table later (tenant_id uuid)', refusal: undefined },
+      { text: '-- contract: 0.9.0\ncreate table later (tenant_id uuid)', refusal: undefined },
+      { text: '-- contract: 99.0.0\ncreate table later (tenant_id uuid)', refusal: /start that version/ },
+    ]) {
+      await using hub = await testHub({ own: true })
+      await using folder = await migrationsFolder({ '0001-a.sql': text })
+      const appRole = appRoleOf(hub)
+      await hub.asOwner(async (owner) => {
+        await migrate(owner, { sources: [...migrationSources, folder.source], appRole })
+        const command = migrate(owner, { sources: migrationSources, appRole })
+        await assert.rejects(command, refusal ?? /newer version \(extra\/0001-a\): run this command with that version/)
+        const start = migrate(owner, { ...older, appRole })
+        if (refusal !== undefined) return assert.rejects(start, refusal)
+        assert.deepEqual(await start, { applied: [], hasNewer: true })
+      })
+    }
+  })
+
+  test('refuses the tables of a newer version that did not store its compatibility, or lacks a migration of this version', async () => {
+    await using hub = await testHub({ own: true })
+    await using newer = await migrationsFolder({ '0001-a.sql': 'create table later (tenant_id uuid)' })
+    await using own = await migrationsFolder({ '0001-b.sql': 'create table missing (tenant_id uuid)' })
+    const appRole = appRoleOf(hub)
+    await hub.asOwner(async (owner) => {
+      await migrate(owner, { sources: [...migrationSources, newer.source], appRole })
+      const sources = [...migrationSources, { ...own.source, module: 'own' }]
+      await assert.rejects(migrate(owner, { sources, appRole, acceptNewer: true }), /without the migration own\/0001-b/)
+      await owner.query(`update migrations set compatible_with = null where module = 'extra'`)
+      const start = migrate(owner, { sources: migrationSources, appRole, acceptNewer: true })
+      await assert.rejects(start, /newer version \(extra\/0001-a\): start that version/)
+    })
+  })
+
+  test('migrates tables of a version that did not store the compatibility of migrations', async () => {
+    await using hub = await testHub({ own: true })
+    await using folder = await migrationsFolder({ '0001-a.sql': 'create table later (tenant_id uuid)' })
+    const appRole = appRoleOf(hub)
+    await hub.asOwner(async (owner) => {
+      await owner.query('alter table migrations drop column compatible_with')
+      const { applied } = await migrate(owner, { sources: [...migrationSources, folder.source], appRole })
+      assert.deepEqual(applied, ['extra/0001-a'])
     })
   })
 })

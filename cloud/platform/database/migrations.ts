@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Client } from 'pg'
-import { StartError } from '../start-error.ts'
+import { type AppliedMigration, compatibleWith, requireCompatible } from './compatibility.ts'
 import { markLeakproof } from './leakproof.ts'
 
 /** `MigrationSource` is a module with tables. `folder` contains its SQL files, which only migrate forward. */
@@ -32,13 +32,18 @@ type MigrateOptions = {
   appRole: string
   /** Applies only these migrations, named `module/name`. The result is the schema of an older version. */
   only?: ReadonlySet<string>
+  /** Accepts tables that a newer version has migrated, if this version can run on them. By default, they are refused. */
+  acceptNewer?: boolean
 }
+
+/** `applied` lists the migrations of this run. If `hasNewer` is set, a newer version has migrated the tables. */
+export type MigrationResult = { applied: string[]; hasNewer: boolean }
 
 /**
  * Applies pending migrations. One process migrates at a time. The other processes wait, and then find no pending
  * migrations.
  */
-export async function migrate(owner: Client, options: MigrateOptions) {
+export async function migrate(owner: Client, options: MigrateOptions): Promise<MigrationResult> {
   const migrations = await readMigrations(options.sources)
   await owner.query('select pg_advisory_lock($1)', [migrationLock])
   try {
@@ -47,36 +52,34 @@ export async function migrate(owner: Client, options: MigrateOptions) {
          module text not null, name text not null, checksum text not null,
          applied_at timestamptz(3) not null default now(), primary key (module, name))`,
     )
-    const { rows } = await owner.query<{ module: string; name: string; checksum: string }>(
-      'select module, name, checksum from migrations',
-    )
-    const applied = new Map(rows.map((row) => [`${row.module}/${row.name}`, row.checksum]))
-    refuseChanged(migrations, applied)
+    await owner.query('alter table migrations add column if not exists compatible_with text')
+    const applied = await readApplied(owner)
+    const known = checksumsOf(migrations)
+    // A process of an older version changes nothing, because its definitions of tables and grants are outdated.
+    const { hasNewer } = requireCompatible({ known, applied }, { acceptNewer: options.acceptNewer === true })
+    if (hasNewer) return { applied: [], hasNewer }
     const isSelected = (id: string) => !applied.has(id) && (options.only?.has(id) ?? true)
     const pending = migrations.filter(({ module, name }) => isSelected(`${module}/${name}`))
     await markLeakproof(owner)
     for (const migration of pending) await apply(owner, migration, options.appRole)
     if (options.only === undefined) await grantAgain(owner, migrations, options.appRole)
-    return pending.map((migration) => `${migration.module}/${migration.name}`)
+    return { applied: pending.map((migration) => `${migration.module}/${migration.name}`), hasNewer }
   } finally {
     await owner.query('select pg_advisory_unlock($1)', [migrationLock])
   }
 }
 
-function refuseChanged(migrations: Migration[], applied: Map<string, string>): void {
-  const checksums = new Map(
-    migrations.map((migration) => [`${migration.module}/${migration.name}`, migration.checksum]),
+/** Returns the applied migrations by `module/name`. Tables of older versions do not have the column `compatible_with`. */
+export async function readApplied(owner: Client): Promise<Map<string, AppliedMigration>> {
+  const { rows } = await owner.query<AppliedMigration & { id: string }>(
+    `select module || '/' || name as id, checksum, to_jsonb(m) ->> 'compatible_with' as compatible from migrations m`,
   )
-  for (const [id, checksum] of applied) {
-    if (!checksums.has(id)) {
-      throw new StartError(
-        `The database was migrated by a newer version (${id}): start that version, or restore a backup.`,
-      )
-    }
-    if (checksums.get(id) !== checksum) {
-      throw new StartError(`The migration ${id} was changed after it was applied: restore the original file.`)
-    }
-  }
+  return new Map(rows.map((row) => [row.id, row]))
+}
+
+/** Returns the checksums of migrations by `module/name`. */
+export function checksumsOf(migrations: readonly Migration[]): Map<string, string> {
+  return new Map(migrations.map(({ module, name, checksum }) => [`${module}/${name}`, checksum]))
 }
 
 /**
@@ -108,10 +111,11 @@ function forRole(owner: Client, text: string, appRole: string): string {
 async function apply(owner: Client, migration: Migration, appRole: string): Promise<void> {
   try {
     await owner.query(`begin; ${forRole(owner, migration.text, appRole)}; ${protectTenantTables}`)
-    await owner.query('insert into migrations (module, name, checksum) values ($1, $2, $3)', [
+    await owner.query('insert into migrations (module, name, checksum, compatible_with) values ($1, $2, $3, $4)', [
       migration.module,
       migration.name,
       migration.checksum,
+      compatibleWith(migration.text),
     ])
     await owner.query('commit')
   } catch (error) {

@@ -4,8 +4,8 @@ import type { LinkReport } from '@millwright/api/gatekeeper.ts'
 import { platformIdentifiers } from '@millwright/api/inventory/identity.ts'
 import type { AssetDocument } from '@millwright/api/inventory/inventory.ts'
 import { rankOf } from '@millwright/api/link-rank.ts'
+import { isAtLeast } from '../../platform/semantic-version.ts'
 import type { LinkRow } from './link-store.ts'
-import { isAtLeast } from './semantic-version.ts'
 
 /** The interfaces of asset links that a gateway supports, without the vendor prefix. */
 const knownInterfaces: readonly string[] = [
