@@ -91,7 +91,7 @@ export class NotificationListener {
         if (channel === 'access') onAccessChange(accessChangeOf(payload))
         else otherChannels[channel]?.()
       })
-      await client.query(['access', ...Object.keys(otherChannels)].map((channel) => `listen ${channel}`).join('; '))
+      for (const channel of ['access', ...Object.keys(otherChannels)]) await client.query(`listen ${channel}`)
       if (this.#stopping.signal.aborted) return
       this.#client = client
       connected()

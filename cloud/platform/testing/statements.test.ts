@@ -9,6 +9,10 @@ const upsert = 'insert into notes (tenant_id, id) values ($1, $2) on conflict (t
 
 const faults: [string, RegExp][] = [
   ['select id from notes where id = $2', /only 0 times/],
+  ['select n.id from notes n join notes m on m.tenant_id = n.tenant_id where n.tenant_id = $1', /only 1 times/],
+  ['select n.id from unnest($2::uuid[]) as r (id), notes n where n.id = r.id', /only 0 times/],
+  ['delete from notes n using notes m where n.tenant_id = $1 and m.id = n.id', /only 1 times/],
+  ['select 1; select 2', /several commands/],
   ['insert into notes (id) values ($1)', /without tenant_id/],
   ['insert into notes (tenant_id, id)\n select $1, id from unnest($2::uuid[]) as r (id)', /without returning/],
   ['update notes set until = now() + duration where tenant_id = $1', /adds a column/],
@@ -40,6 +44,8 @@ for (const [text, message] of faults)
 
 const valid = [
   'insert into notes (tenant_id, id) select $1, id from unnest($2::uuid[]) as r (id) returning id',
+  'select 1, notes from (select 1 as notes) as n;',
+  'do $$ begin perform 1; perform 2; end $$',
   'insert into notes (tenant_id, id) select $1, $2 on conflict (tenant_id, id) do nothing',
   'insert into notes (tenant_id, id) values ($1, (select max(id) from notes where tenant_id = $1))',
   `update notes set until = now() + $2 * interval '1 second' where tenant_id = $1`,

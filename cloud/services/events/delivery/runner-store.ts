@@ -19,7 +19,7 @@ const isRunnable = (now: string, keepsOpen: string) => `${isFree}
          else p.wake_at <= ${now} or p.position < (select last from event_positions where tenant_id = $1)
            or (${keepsOpen} and s.details ->> 'statusTopic' is not null) end`
 const subscriptionsOfProgress = `event_subscription_progress as p
-   join event_subscriptions as s on s.tenant_id = p.tenant_id and s.id = p.subscription_id`
+   join event_subscriptions as s on s.tenant_id = $1 and s.id = p.subscription_id`
 
 /** A statement that returns a row if a subscription needs a runner. */
 export const anyRunnable = statement(
