@@ -1,4 +1,9 @@
-import { type Address, openClient, openConnection, sessionSettings } from '@millwright/cloud/platform/database/connection.ts'
+import {
+  type Address,
+  openClient,
+  openConnection,
+  sessionSettings,
+} from '@millwright/cloud/platform/database/connection.ts'
 import { createTenant } from '@millwright/cloud/platform/tenants/tenants.ts'
 import { workedMicros } from './cpu-time.ts'
 import type { RecordedStatement } from './statement-sender.ts'

@@ -96,10 +96,12 @@ export class Database {
     })
     this.#pool = new Pool({
       open: () =>
-        openConnection(address, { settings: server.pooled ? [] : settingsOf(server, 'set'), responseMs }).catch((error: unknown) => {
-          this.#health.noteError(error)
-          throw cannotConnect(error)
-        }),
+        openConnection(address, { settings: server.pooled ? [] : settingsOf(server, 'set'), responseMs }).catch(
+          (error: unknown) => {
+            this.#health.noteError(error)
+            throw cannotConnect(error)
+          },
+        ),
       size: connections,
       waitMs,
     })
