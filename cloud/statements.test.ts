@@ -14,7 +14,7 @@ import { migrationSources } from './prepare.ts'
 
 const root = join(import.meta.dirname, '..')
 const sources = globSync('{cloud,cli}/**/*.ts', { cwd: root }).filter(
-  (file) => !/node_modules|\.test\.ts$|\/testing(\.ts|\/)/.test(file),
+  (file) => !/node_modules|\.test\.ts$|\/testing(\.ts|\/)|database\/migrations\.ts$/.test(file),
 )
 
 describe('forms of statements', async () => {

@@ -289,9 +289,10 @@ export class Database {
     }
     // Each command is a separate message of the same write. Citus forwards a message with `set local` to its workers, so
     // the message must contain no other command.
+    const setTenant = `set local app.tenant = '${checked(tenantId)}'`
     unawaited(connection, 'begin')
     if (this.server.pooled) for (const command of settingsOf(this.server, 'set local')) unawaited(connection, command)
-    unawaited(connection, `set local app.tenant = '${checked(tenantId)}'`)
+    unawaited(connection, setTenant)
   }
 
   /**

@@ -23,6 +23,8 @@ const faults: [string, RegExp][] = [
   [`${upsert} do update set text = excluded.text where notes.until < clock_timestamp() returning id`, /in on conflict/],
   [`with put as (${upsert} do update set made_at = now()) select 1`, /in on conflict/],
   ['insert into keys (id) values ($1) on conflict (id) do update set made_at = now()', /in on conflict/],
+  ['update notes set text = $2 where tenant_id = $1 returning id, to_json(tags) as tags', /in returning/],
+  [`with put as (${upsert} do nothing returning now()) select 1`, /in returning/],
   ['update notes set made_at = coalesce(made_at, now()) where tenant_id = $1', /coalesce or case/],
   [
     'update notes n set made_at = case when $2 then (now()) else n.made_at end where n.tenant_id = $1',

@@ -53,6 +53,8 @@ export function faultOfCommand(text: string, tables: ReadonlySet<string>): strin
     return 'contains a time or a random value in on conflict'
   if (conditionalsOf(unquoted).some((expression) => mutable.test(expression)))
     return 'contains a time or a random value in coalesce or case of an update'
+  if (returnedBy(unquoted).some((clause) => mutable.test(clause) || stable.test(clause)))
+    return 'contains a function that is not immutable in returning'
   const incomplete = insertsOf(flat, tables).find(({ columns }) => !columns.includes('tenant_id'))
   if (incomplete !== undefined) return `inserts into ${incomplete.name} without tenant_id`
   const isChange = /\b(?:update|delete from) \w+/.test(flat) && tablesOf(flat, tables).length > 0
@@ -89,17 +91,28 @@ function isCopied(text: string): boolean {
 const mutable =
   /\b(?:(?:now|(?:clock|statement|transaction)_timestamp|random|gen_random_uuid)\(|current_(?:date|time|timestamp)\b|localtime)/
 
+/** Matches functions that depend on settings of the session. They are stable. */
+const stable = /\b(?:to_jsonb?|(?:array|row)_to_json|jsonb?_build_\w+|jsonb?_agg|to_char|concat|concat_ws|format)\(/
+
 /** Returns each clause `on conflict` up to `returning`, the end of a sub-statement or the end of the text. */
 function conflictClausesOf(text: string): string[] {
-  return [...text.matchAll(/\bon conflict\b/g)].map(({ index }) => {
-    let depth = 0
-    for (const token of text.slice(index).matchAll(/[()]|\breturning\b/g)) {
-      if (token[0] === '(') depth++
-      else if (depth === 0) return text.slice(index, index + token.index)
-      else if (token[0] === ')') depth--
-    }
-    return text.slice(index)
-  })
+  return [...text.matchAll(/\bon conflict\b/g)].map(({ index }) => clauseAt(text, index))
+}
+
+/** Returns each clause `returning` up to the end of its statement. */
+function returnedBy(text: string): string[] {
+  return [...text.matchAll(/\breturning\b/g)].map(({ index }) => clauseAt(text, index))
+}
+
+function clauseAt(text: string, start: number): string {
+  const rest = text.slice(start)
+  let depth = 0
+  for (const { 0: token, index } of rest.matchAll(/[()]|(?<!^)\breturning\b/g)) {
+    if (token === '(') depth++
+    else if (depth === 0) return rest.slice(0, index)
+    else if (token === ')') depth--
+  }
+  return rest
 }
 
 /** Matches parentheses, the limits of `case`, and the first words of commands. `for update` and `do update` are none. */
