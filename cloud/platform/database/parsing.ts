@@ -1,7 +1,7 @@
 import pg from 'pg'
 
 const int8 = 20
-const int8Array = 1016
+const int8Array: number = 1016
 const timestamptz = 1184
 
 /**
