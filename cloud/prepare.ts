@@ -2,13 +2,15 @@ import { coordinatorTables, referenceTables } from '../architecture.ts'
 import {
   currentUser,
   ensureApplicationRole,
+  requireNoSessions,
   requireRestrictedRole,
   setPassword,
 } from './platform/database/application-role.ts'
 import { type Binding, inspectServer, type Server } from './platform/database/binding.ts'
+import { isDistributed } from './platform/database/cluster.ts'
 import { type Address, openClient } from './platform/database/connection.ts'
-import { type Distribution, distribute, isDistributed } from './platform/database/distribute.ts'
-import { migrate, readMigrations } from './platform/database/migrations.ts'
+import { checkDistribution, type Distribution, distribute } from './platform/database/distribute.ts'
+import { migrate } from './platform/database/migrations.ts'
 import { platformMigrations } from './platform/migrations.ts'
 import { ownSealedColumns, retirePlatformKeys } from './platform/secrets/data-rotation.ts'
 import type { MasterKeys } from './platform/secrets/master-keys.ts'
@@ -25,6 +27,9 @@ export const migrationSources = [
   ...platformMigrations,
   ...services.flatMap(({ migrations }) => (migrations === undefined ? [] : [migrations])),
 ]
+
+/** Where the tables of the product are stored in a distributed database. */
+export const placeRules = { referenceTables, coordinatorTables }
 
 /** All columns with sealed values, of the platform and of its services. */
 export const sealedColumns = [...ownSealedColumns, ...services.flatMap(({ sealed }) => sealed ?? [])]
@@ -43,6 +48,8 @@ type Options = {
   filling?: { migrations: ReadonlySet<string>; fill(owner: Owner): Promise<void> }
   /** Accepts tables that a newer version has migrated, if this version can run on them. By default, they are refused. */
   acceptNewer?: boolean
+  /** Receives a line per step if a distribution that was interrupted is completed. */
+  onProgress?: ((line: string) => void) | undefined
 }
 
 export type Prepared = { app: Address; appRole: string; server: Server; secrets: Secrets }
@@ -58,6 +65,7 @@ export async function prepareDatabase({
   masterKeys,
   filling,
   acceptNewer = false,
+  onProgress,
 }: Options): Promise<Prepared> {
   const owner = await openClient(address).catch((error: Error) => {
     throw new StartError(
@@ -67,12 +75,12 @@ export async function prepareDatabase({
   try {
     await requireVersion(owner)
     const appRole = app === undefined ? await createRole(owner) : await roleOf(app)
+    const migrations = { sources: migrationSources, appRole, rules: placeRules, onProgress }
     if (filling !== undefined) {
-      await migrate(owner, { sources: migrationSources, appRole, only: filling.migrations })
+      await migrate(owner, { ...migrations, only: filling.migrations })
       await filling.fill(owner)
     }
-    const { hasNewer } = await migrate(owner, { sources: migrationSources, appRole, acceptNewer })
-    if (!hasNewer && (await isDistributed(owner))) await distributeTables(owner, appRole)
+    const { hasNewer } = await migrate(owner, { ...migrations, acceptNewer })
     const secrets = await openSecrets(owner, masterKeys)
     // A newer version can have sealed columns that this version does not know.
     if (!hasNewer) await retirePlatformKeys(owner, { secrets, columns: sealedColumns })
@@ -84,10 +92,20 @@ export async function prepareDatabase({
   }
 }
 
-/** Distributes all tables of the product over a Citus cluster. */
-export async function distributeTables(owner: Owner, appRole: string): Promise<Distribution> {
-  const migrations = await readMigrations(migrationSources)
-  return distribute(owner, { referenceTables, coordinatorTables, migrations, appRole })
+/**
+ * Distributes all tables of the product over a Citus cluster, and checks the result on all nodes. The first run refuses
+ * to start while the platform uses the database.
+ */
+export async function distributeTables(
+  owner: Owner,
+  appRole: string,
+  onProgress?: (line: string) => void,
+): Promise<Distribution> {
+  const options = { rules: placeRules, appRole, onProgress }
+  if (!(await isDistributed(owner))) await requireNoSessions(owner, appRole)
+  const done = await distribute(owner, options)
+  if (done.distributed.length + done.reference.length === 0) await checkDistribution(owner, options)
+  return done
 }
 
 async function requireVersion(owner: Owner): Promise<void> {

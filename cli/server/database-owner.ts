@@ -25,10 +25,12 @@ export type OwnerContext = {
 
 /**
  * Runs `work` as the owner of the database, whether the platform is running or not. Starts the embedded database server
- * if it is not running. Applies pending migrations first.
+ * if it is not running. Applies pending migrations first. `onProgress` receives the steps of an interrupted distribution
+ * that is completed.
  */
 export async function withDatabaseOwner<Result>(
   work: (owner: Owner, parts: OwnerContext) => Promise<Result>,
+  onProgress?: (line: string) => void,
 ): Promise<Result> {
   const configuration = readCloudConfiguration(process.env)
   const home = await createHome(configuration.home)
@@ -41,6 +43,7 @@ export async function withDatabaseOwner<Result>(
       app,
       binding: configuration.tenantBinding,
       masterKeys,
+      onProgress,
     })
     const owner = await openClient(engine.address)
     const openDatabase = async () => new Database({ address: prepared.app, server: prepared.server, connections: 2 })

@@ -8,14 +8,18 @@ export function addCommands(database: Command): void {
     .description('distribute the tables over the workers of a Citus cluster, by tenant')
     .addHelpText(
       'after',
-      '\nDATABASE_URL must be the coordinator. The command can be repeated. Upgrades distribute new tables automatically.',
+      '\nDATABASE_URL must be the coordinator. Stop the platform first. An interrupted command continues where it stopped when it is repeated. Upgrades distribute new tables automatically.',
     )
     .action(async () => {
-      const done = await withDatabaseOwner((owner, { appRole }) => distributeTables(owner, appRole))
-      const lines = [
-        ...done.distributed.map((name) => `${name}: distributed by tenant`),
-        ...done.reference.map((name) => `${name}: copied to every node`),
-      ]
-      console.log(lines.length === 0 ? 'All tables are already distributed.' : lines.join('\n'))
+      const print = (line: string) => console.log(line)
+      const { distributed, reference } = await withDatabaseOwner(
+        (owner, { appRole }) => distributeTables(owner, appRole, print),
+        print,
+      )
+      console.log(
+        distributed.length + reference.length === 0
+          ? 'All tables are distributed. All shards were checked.'
+          : `Distributed ${distributed.length} tables by tenant and copied ${reference.length} tables to every node. All shards were checked.`,
+      )
     })
 }

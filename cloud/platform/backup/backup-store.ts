@@ -1,5 +1,5 @@
 import { copyIn, copyOut } from '../database/copy.ts'
-import { inForeignKeyOrder } from '../database/distribute.ts'
+import { inForeignKeyOrder } from '../database/foreign-key-order.ts'
 import type { Owner } from '../tenants/tenants.ts'
 
 /**

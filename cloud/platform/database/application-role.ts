@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import type { Client } from 'pg'
 import { StartError } from '../start-error.ts'
 
@@ -64,6 +65,28 @@ export async function requireRestrictedRole(app: Client): Promise<void> {
   throw new StartError(
     `The database user ${user?.name} ${violation}, so row-level security would not separate tenants: set MILLWRIGHT_DATABASE_APP_URL to a URL with another user.`,
   )
+}
+
+/** The time until the server has ended a session after its connection was closed. */
+const sessionEndMs = 5_000
+
+/** Throws if sessions of the application's role use the database. */
+export async function requireNoSessions(owner: Client, role: string): Promise<void> {
+  const end = performance.now() + sessionEndMs
+  for (;;) {
+    const { rows } = await owner.query<{ count: number }>(
+      'select count(*)::int as count from pg_stat_activity where datname = current_database() and usename = $1',
+      [role],
+    )
+    const count = rows[0]?.count ?? 0
+    if (count === 0) return
+    if (performance.now() > end) {
+      throw new StartError(
+        `The platform is running: the role ${role} has ${count} sessions. Stop all platform processes and connection poolers of this database, then repeat the command.`,
+      )
+    }
+    await setTimeout(100)
+  }
 }
 
 /**

@@ -3,15 +3,26 @@ import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { distributeTables } from '../../prepare.ts'
 import { testHub } from '../testing/hub.ts'
-import { distributionSteps, inForeignKeyOrder, type Table } from './distribute.ts'
+import { placementTargets, type Table } from './cluster.ts'
+import { misplacedTables } from './distribute.ts'
+import { placeFaults } from './distribution-check.ts'
+import { inForeignKeyOrder } from './foreign-key-order.ts'
 
 const table = (name: string, more: Partial<Table> = {}): Table => ({
   name,
   tenant: true,
-  place: null,
+  place: 'plain',
+  column: null,
+  colocation: null,
+  leftover: false,
   needs: [],
   ...more,
 })
+
+const rules = { referenceTables: ['tenants'], coordinatorTables: ['directory'] }
+
+const distributed = (name: string, colocation: number, column = 'tenant_id') =>
+  table(name, { place: 'distributed', column, colocation })
 
 describe('distribution over a Citus cluster', () => {
   test('creates shared tables as reference tables, and co-locates the other tables by tenant', () => {
@@ -21,7 +32,7 @@ describe('distribution over a Citus cluster', () => {
       table('tenants', { tenant: false }),
       table('grants'),
     ]
-    assert.deepEqual(distributionSteps(tables, ['tenants']), [
+    assert.deepEqual(placementTargets(tables, rules), [
       { table: 'tenants', how: 'reference' },
       { table: 'assets', how: 'distributed', colocateWith: 'default' },
       { table: 'grants', how: 'distributed', colocateWith: 'assets' },
@@ -29,14 +40,36 @@ describe('distribution over a Citus cluster', () => {
   })
 
   test('skips tables that are already distributed, and co-locates new tables with them', () => {
-    const tables = [
-      table('assets', { place: 'distributed' }),
-      table('tenants', { tenant: false, place: 'reference' }),
-      table('new_one'),
-    ]
-    assert.deepEqual(distributionSteps(tables, ['tenants']), [
+    const tables = [distributed('assets', 7), table('tenants', { tenant: false, place: 'reference' }), table('new_one')]
+    assert.deepEqual(placementTargets(tables, rules), [
       { table: 'new_one', how: 'distributed', colocateWith: 'assets' },
     ])
+  })
+
+  test('finds the tables that are distributed in another way than they must be', () => {
+    const tables = [
+      distributed('assets', 7),
+      distributed('grants', 7),
+      distributed('elsewhere', 8),
+      distributed('by_id', 7, 'id'),
+      table('versions', { place: 'reference' }),
+      table('tenants', { tenant: false, place: 'reference' }),
+      table('migrations', { tenant: false, place: 'reference' }),
+      table('not_yet'),
+      table('directory'),
+    ]
+    const names = misplacedTables(tables, rules).map(({ name }) => name)
+    assert.deepEqual(names, ['elsewhere', 'by_id', 'versions', 'migrations'])
+    assert.deepEqual(
+      placeFaults(tables, rules).map((fault) => `${fault.table} ${fault.detail}`),
+      [
+        'elsewhere is not co-located with the other tables',
+        'by_id is distributed by id instead of tenant_id',
+        'versions is reference and must be distributed',
+        'migrations is reference and must be plain',
+        'not_yet is plain and must be distributed',
+      ],
+    )
   })
 
   test('distributes no table before a table that it references', () => {

@@ -1,110 +1,160 @@
 import type { Client } from 'pg'
 import { StartError } from '../start-error.ts'
-import { grantAll, type Migration } from './migrations.ts'
+import {
+  isCitus,
+  listTables,
+  mainColocation,
+  type PlaceRules,
+  placementTargets,
+  placeTable,
+  repeatColumnGrants,
+  schemaTransaction,
+  type Table,
+  type Target,
+  targetPlace,
+} from './cluster.ts'
+import { findFaults, type TableFault } from './distribution-check.ts'
+import { inForeignKeyOrder } from './foreign-key-order.ts'
+import { withMigrationLock } from './migration-lock.ts'
 
+/** The tables that `distribute` has changed. */
 export type Distribution = { distributed: string[]; reference: string[] }
 
-export type Table = { name: string; tenant: boolean; place: string | null; needs: string[] }
-
-type Options = {
-  referenceTables: readonly string[]
-  /** Tables that stay on the coordinator, although their rows belong to tenants. */
-  coordinatorTables: readonly string[]
-  migrations: readonly Migration[]
+export type DistributeOptions = {
+  rules: PlaceRules
   appRole: string
+  /** Receives one line per step. */
+  onProgress?: ((line: string) => void) | undefined
 }
-
-export type Step = { table: string; how: 'distributed'; colocateWith: string } | { table: string; how: 'reference' }
 
 /**
  * Distributes the tables over the workers of a Citus cluster. Tables of tenants are distributed by `tenant_id` and
- * co-located. Shared tables become reference tables. Tables that are already distributed are skipped, so this function
- * can run again after later migrations.
+ * co-located. Shared tables become reference tables. Each step is one transaction, and the steps are derived from the
+ * state of the database. After an interruption, the next run therefore continues with the step that was interrupted.
+ * If a step was done, the result is checked on all nodes.
  */
-export async function distribute(
-  owner: Client,
-  { referenceTables, coordinatorTables, migrations, appRole }: Options,
-): Promise<Distribution> {
+export async function distribute(owner: Client, options: DistributeOptions): Promise<Distribution> {
   if (!(await isCitus(owner))) {
     throw new StartError(
       'This server is not a Citus coordinator: create the extension citus and add its workers first.',
     )
   }
-  const tables = (await listTables(owner)).filter(({ name }) => !coordinatorTables.includes(name))
-  const steps = distributionSteps(tables, referenceTables)
-  await owner.query(`set citus.multi_shard_modify_mode = 'sequential'`)
-  // Otherwise Citus converts every table with a foreign key to a reference table, and then refuses to distribute it.
-  await owner.query('set citus.enable_local_reference_table_foreign_keys = off')
-  for (const step of steps) {
-    if (step.how === 'reference') await owner.query('select create_reference_table($1::regclass)', [step.table])
-    else {
-      const values = [step.table, 'tenant_id', step.colocateWith]
-      await owner.query('select create_distributed_table($1::regclass, $2, colocate_with => $3)', values)
-    }
-  }
-  // Citus does not copy column grants to the shards, so all grants are repeated.
-  if (steps.length > 0) await grantAll(owner, migrations, appRole)
-  const tablesOf = (how: Step['how']) => steps.filter((step) => step.how === how).map(({ table }) => table)
-  return { distributed: tablesOf('distributed'), reference: tablesOf('reference') }
-}
-
-/**
- * Returns the steps that are still needed, in the order of the foreign keys. A table without a tenant stays local,
- * unless it is a reference table.
- */
-export function distributionSteps(tables: readonly Table[], referenceTables: readonly string[]): Step[] {
-  let first = tables.find(({ place }) => place === 'distributed')?.name
-  return inForeignKeyOrder(tables).flatMap(({ name, tenant, place }): Step[] => {
-    if (place !== null) return []
-    if (referenceTables.includes(name)) return [{ table: name, how: 'reference' }]
-    if (!tenant) return []
-    const colocateWith = first ?? 'default'
-    first ??= name
-    return [{ table: name, how: 'distributed', colocateWith }]
+  return withMigrationLock(owner, async () => {
+    const report = options.onProgress ?? (() => {})
+    await undistributeLocalTables(owner, report)
+    const moved = await moveTables(owner, options.rules, report)
+    const placed = await placeTables(owner, options.rules, report)
+    await deleteLeftoverRows(owner, report)
+    const targets = [...moved, ...placed]
+    if (targets.length > 0) await checkDistribution(owner, options)
+    const tablesOf = (how: Target['how']) => targets.filter((step) => step.how === how).map(({ table }) => table)
+    return { distributed: tablesOf('distributed'), reference: tablesOf('reference') }
   })
 }
 
-/**
- * Returns true if `distribute` has run on this database. Tables of later migrations are then distributed automatically.
- */
-export async function isDistributed(owner: Client): Promise<boolean> {
-  if (!(await isCitus(owner))) return false
-  const tables = await owner.query('select from citus_tables limit 1')
-  return tables.rows.length > 0
-}
-
-async function isCitus(owner: Client): Promise<boolean> {
-  const { rows } = await owner.query(`select from pg_extension where extname = 'citus'`)
-  return rows.length > 0
-}
-
-async function listTables(owner: Client): Promise<Table[]> {
-  const { rows } = await owner.query<Table>(
-    `select c.relname as name,
-            exists (select from pg_attribute a
-                    where a.attrelid = c.oid and a.attname = 'tenant_id' and not a.attisdropped) as tenant,
-            (select citus_table_type from citus_tables t where t.table_name = c.oid::regclass) as place,
-            array(select r.relname::text from pg_constraint k join pg_class r on r.oid = k.confrelid
-                  where k.conrelid = c.oid and k.contype = 'f' and k.confrelid <> c.oid) as needs
-     from pg_class c
-     where c.relkind = 'r' and c.relnamespace = current_schema()::regnamespace
-     order by c.relname`,
-  )
-  return rows
-}
-
-/** Orders tables so that each table comes after the tables that its foreign keys reference. */
-export function inForeignKeyOrder<T extends { name: string; needs: readonly string[] }>(tables: readonly T[]): T[] {
-  const ordered = new Set<T>()
-  const visit = (table: T, path: Set<T>) => {
-    if (ordered.has(table) || path.has(table)) return
-    path.add(table)
-    for (const need of table.needs) {
-      const needed = tables.find((other) => other.name === need)
-      if (needed !== undefined) visit(needed, path)
-    }
-    ordered.add(table)
+/** Throws if the tables are not distributed as they must be, or if a shard differs from its table. */
+export async function checkDistribution(owner: Client, options: DistributeOptions): Promise<void> {
+  const report = options.onProgress ?? (() => {})
+  let faults = await findFaults(owner, options)
+  const ungranted = new Set(faults.filter(({ part }) => part === 'privileges').map(({ table }) => table))
+  for (const table of ungranted) {
+    await schemaTransaction(owner, () => repeatColumnGrants(owner, table))
+    report(`${table}: privileges repeated on its shards`)
   }
-  for (const table of tables) visit(table, new Set())
-  return [...ordered]
+  if (ungranted.size > 0) faults = await findFaults(owner, options)
+  if (faults.length > 0) throw new StartError(describe(faults))
+}
+
+function describe(faults: readonly TableFault[]): string {
+  const shown = faults.slice(0, 10).map(({ table, detail }) => `${table}: ${detail}`)
+  const more = faults.length > shown.length ? `, and ${faults.length - shown.length} more` : ''
+  return `The tables are not distributed correctly (${shown.join('; ')}${more}): check that all nodes run, and repeat "millwright database distribute".`
+}
+
+/**
+ * Converts the local tables of Citus, and all tables that foreign keys connect with them, to plain tables. Citus creates
+ * local tables if a reference table is created while other tables reference it.
+ */
+async function undistributeLocalTables(owner: Client, report: (line: string) => void): Promise<void> {
+  for (;;) {
+    const local = (await listTables(owner)).find(({ place }) => place === 'local')
+    if (local === undefined) return
+    await schemaTransaction(owner, async () => {
+      await owner.query('select undistribute_table($1::regclass, cascade_via_foreign_keys => true)', [local.name])
+    })
+    report(`${local.name}: moved back to the coordinator, with all tables that foreign keys connect with it`)
+  }
+}
+
+/** Moves tables that are distributed in another way than they must be. Each table is moved in one transaction. */
+async function moveTables(owner: Client, rules: PlaceRules, report: (line: string) => void): Promise<Target[]> {
+  const tables = await listTables(owner)
+  const wrong = misplacedTables(tables, rules)
+  const targets: Target[] = []
+  for (const { name } of wrong) {
+    const plain = tables
+      .filter((table) => !wrong.includes(table) || table.name === name)
+      .map(
+        (table): Table => (table.name === name ? { ...table, place: 'plain', column: null, colocation: null } : table),
+      )
+    const target = placementTargets(plain, rules).find(({ table }) => table === name)
+    await schemaTransaction(owner, async () => {
+      const keys = await dropForeignKeys(owner, name)
+      await owner.query('select undistribute_table($1::regclass)', [name])
+      if (target !== undefined) await placeTable(owner, target)
+      for (const key of keys) await owner.query(key)
+    })
+    report(`${name}: ${target === undefined ? 'moved to the coordinator' : kindOf(target)}`)
+    if (target !== undefined) targets.push(target)
+  }
+  return targets
+}
+
+/** Returns the tables that are distributed in another way than they must be. */
+export function misplacedTables(tables: readonly Table[], rules: PlaceRules): Table[] {
+  const main = mainColocation(tables)
+  return tables.filter((table) => {
+    if (table.place === 'plain' || table.place === 'local') return false
+    const target = targetPlace(table, rules)
+    if (table.place !== target) return true
+    return target === 'distributed' && (table.column !== 'tenant_id' || table.colocation !== main)
+  })
+}
+
+/** Drops the foreign keys of a table and those that reference it. Returns the commands that create them again. */
+async function dropForeignKeys(owner: Client, table: string): Promise<string[]> {
+  const { rows } = await owner.query<{ drop: string; add: string }>(
+    `select format('alter table %s drop constraint %I', k.conrelid::regclass, k.conname) as drop,
+            format('alter table %s add constraint %I %s', k.conrelid::regclass, k.conname,
+                   pg_get_constraintdef(k.oid)) as add
+     from pg_constraint k where k.contype = 'f' and $1::regclass in (k.conrelid, k.confrelid)`,
+    [table],
+  )
+  for (const { drop } of rows) await owner.query(drop)
+  return rows.map(({ add }) => add)
+}
+
+async function placeTables(owner: Client, rules: PlaceRules, report: (line: string) => void): Promise<Target[]> {
+  const targets = placementTargets(await listTables(owner), rules)
+  for (const [index, target] of targets.entries()) {
+    await schemaTransaction(owner, () => placeTable(owner, target))
+    report(`${index + 1}/${targets.length} ${target.table}: ${kindOf(target)}`)
+  }
+  return targets
+}
+
+function kindOf({ how }: Target): string {
+  return how === 'distributed' ? 'distributed by tenant' : 'copied to every node'
+}
+
+/**
+ * Deletes the rows that the coordinator still stores after they were copied to the shards. Citus refuses this while a
+ * plain table references the table, so it is the last step.
+ */
+async function deleteLeftoverRows(owner: Client, report: (line: string) => void): Promise<void> {
+  const filled = inForeignKeyOrder(await listTables(owner)).filter(({ leftover }) => leftover)
+  for (const { name } of filled.reverse()) {
+    await owner.query('select truncate_local_data_after_distributing_table($1::regclass)', [name])
+  }
+  if (filled.length > 0) report(`Deleted the copied rows of ${filled.length} tables on the coordinator.`)
 }

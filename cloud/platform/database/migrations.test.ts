@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
-import { migrationSources } from '../../prepare.ts'
+import { migrationSources, placeRules as rules } from '../../prepare.ts'
 import { testHub } from '../testing/hub.ts'
 import { openClient } from './connection.ts'
 import { migrate } from './migrations.ts'
@@ -17,7 +17,7 @@ describe('migrations', options, () => {
     await using folder = await migrationsFolder({ '0001-a.sql': 'create table made_once (tenant_id uuid primary key)' })
     const sources = [...migrationSources, folder.source]
     const runs = Array.from({ length: 4 }, () =>
-      hub.asOwner((owner) => migrate(owner, { sources, appRole: appRoleOf(hub) })),
+      hub.asOwner((owner) => migrate(owner, { sources, appRole: appRoleOf(hub), rules })),
     )
     assert.deepEqual(
       (await Promise.all(runs)).flatMap(({ applied }) => applied),
@@ -32,7 +32,7 @@ describe('migrations', options, () => {
         'create table kept_apart (tenant_id uuid, id uuid, primary key (tenant_id, id)); grant select, insert on kept_apart to :app_role',
     })
     await hub.asOwner(async (owner) => {
-      await migrate(owner, { sources: [...migrationSources, folder.source], appRole: appRoleOf(hub) })
+      await migrate(owner, { sources: [...migrationSources, folder.source], appRole: appRoleOf(hub), rules })
       await owner.query('insert into kept_apart values ($1, $1)', [hub.tenant.tenantId])
     })
     const app = await openClient(hub.database.app)
@@ -47,7 +47,7 @@ describe('migrations', options, () => {
     await using folder = await migrationsFolder({ '0001-a.sql': 'create table half (tenant_id uuid); select 1 / 0' })
     await hub.asOwner(async (owner) => {
       await assert.rejects(
-        migrate(owner, { sources: [...migrationSources, folder.source], appRole: appRoleOf(hub) }),
+        migrate(owner, { sources: [...migrationSources, folder.source], appRole: appRoleOf(hub), rules }),
         /extra\/0001-a failed/,
       )
       assert.equal((await owner.query(`select from pg_class where relname = 'half'`)).rowCount, 0)
@@ -59,9 +59,12 @@ describe('migrations', options, () => {
     await using folder = await migrationsFolder({ '0001-a.sql': 'create table later (tenant_id uuid)' })
     const sources = [...migrationSources, folder.source]
     await hub.asOwner(async (owner) => {
-      await migrate(owner, { sources, appRole: appRoleOf(hub) })
+      await migrate(owner, { sources, appRole: appRoleOf(hub), rules })
       await writeFile(new URL('0001-a.sql', folder.source.folder), 'create table later (tenant_id uuid, more text)')
-      await assert.rejects(migrate(owner, { sources, appRole: appRoleOf(hub) }), /was changed after it was applied/)
+      await assert.rejects(
+        migrate(owner, { sources, appRole: appRoleOf(hub), rules }),
+        /was changed after it was applied/,
+      )
     })
   })
 
@@ -76,10 +79,10 @@ describe('migrations', options, () => {
       await using folder = await migrationsFolder({ '0001-a.sql': text })
       const appRole = appRoleOf(hub)
       await hub.asOwner(async (owner) => {
-        await migrate(owner, { sources: [...migrationSources, folder.source], appRole })
-        const command = migrate(owner, { sources: migrationSources, appRole })
+        await migrate(owner, { sources: [...migrationSources, folder.source], appRole, rules })
+        const command = migrate(owner, { sources: migrationSources, appRole, rules })
         await assert.rejects(command, refusal ?? /newer version \(extra\/0001-a\): run this command with that version/)
-        const start = migrate(owner, { ...older, appRole })
+        const start = migrate(owner, { ...older, appRole, rules })
         if (refusal !== undefined) return assert.rejects(start, refusal)
         assert.deepEqual(await start, { applied: [], hasNewer: true })
       })
@@ -92,11 +95,14 @@ describe('migrations', options, () => {
     await using own = await migrationsFolder({ '0001-b.sql': 'create table missing (tenant_id uuid)' })
     const appRole = appRoleOf(hub)
     await hub.asOwner(async (owner) => {
-      await migrate(owner, { sources: [...migrationSources, newer.source], appRole })
+      await migrate(owner, { sources: [...migrationSources, newer.source], appRole, rules })
       const sources = [...migrationSources, { ...own.source, module: 'own' }]
-      await assert.rejects(migrate(owner, { sources, appRole, acceptNewer: true }), /without the migration own\/0001-b/)
+      await assert.rejects(
+        migrate(owner, { sources, appRole, rules, acceptNewer: true }),
+        /without the migration own\/0001-b/,
+      )
       await owner.query(`update migrations set compatible_with = null where module = 'extra'`)
-      const start = migrate(owner, { sources: migrationSources, appRole, acceptNewer: true })
+      const start = migrate(owner, { sources: migrationSources, appRole, rules, acceptNewer: true })
       await assert.rejects(start, /newer version \(extra\/0001-a\): start that version/)
     })
   })
@@ -107,7 +113,7 @@ describe('migrations', options, () => {
     const appRole = appRoleOf(hub)
     await hub.asOwner(async (owner) => {
       await owner.query('alter table migrations drop column compatible_with')
-      const { applied } = await migrate(owner, { sources: [...migrationSources, folder.source], appRole })
+      const { applied } = await migrate(owner, { sources: [...migrationSources, folder.source], appRole, rules })
       assert.deepEqual(applied, ['extra/0001-a'])
     })
   })

@@ -3,16 +3,24 @@ import { readdir, readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Client } from 'pg'
+import {
+  isDistributed,
+  listTables,
+  type PlaceRules,
+  placementTargets,
+  placeTable,
+  schemaTransaction,
+} from './cluster.ts'
 import { type AppliedMigration, compatibleWith, requireCompatible } from './compatibility.ts'
+import { distribute } from './distribute.ts'
 import { markLeakproof } from './leakproof.ts'
+import { withMigrationLock } from './migration-lock.ts'
+import { splitCommands } from './sql-commands.ts'
 
 /** `MigrationSource` is a module with tables. `folder` contains its SQL files, which only migrate forward. */
 export type MigrationSource = { module: string; folder: URL }
 
 export type Migration = { module: string; name: string; text: string; checksum: string }
-
-/** The id of the advisory lock for migrations. All processes use it for every database of this product. */
-const migrationLock = 0x6d696c6c
 
 export async function readMigrations(sources: readonly MigrationSource[]): Promise<Migration[]> {
   const folders = sources.map(async ({ module, folder }) => {
@@ -30,10 +38,14 @@ export async function readMigrations(sources: readonly MigrationSource[]): Promi
 type MigrateOptions = {
   sources: readonly MigrationSource[]
   appRole: string
+  /** Where a distributed database stores new tables. */
+  rules: PlaceRules
   /** Applies only these migrations, named `module/name`. The result is the schema of an older version. */
   only?: ReadonlySet<string>
   /** Accepts tables that a newer version has migrated, if this version can run on them. By default, they are refused. */
   acceptNewer?: boolean
+  /** Receives a line per step if a distribution that was interrupted is completed. */
+  onProgress?: ((line: string) => void) | undefined
 }
 
 /** `applied` lists the migrations of this run. If `hasNewer` is set, a newer version has migrated the tables. */
@@ -45,8 +57,7 @@ export type MigrationResult = { applied: string[]; hasNewer: boolean }
  */
 export async function migrate(owner: Client, options: MigrateOptions): Promise<MigrationResult> {
   const migrations = await readMigrations(options.sources)
-  await owner.query('select pg_advisory_lock($1)', [migrationLock])
-  try {
+  return withMigrationLock(owner, async () => {
     await owner.query(
       `create table if not exists migrations (
          module text not null, name text not null, checksum text not null,
@@ -61,12 +72,13 @@ export async function migrate(owner: Client, options: MigrateOptions): Promise<M
     const isSelected = (id: string) => !applied.has(id) && (options.only?.has(id) ?? true)
     const pending = migrations.filter(({ module, name }) => isSelected(`${module}/${name}`))
     await markLeakproof(owner)
-    for (const migration of pending) await apply(owner, migration, options.appRole)
+    const distributed = await isDistributed(owner)
+    // Completes a distribution that was interrupted, because a migration uses several tables together.
+    if (distributed) await distribute(owner, options)
+    for (const migration of pending) await apply(owner, migration, { ...options, distributed })
     if (options.only === undefined) await grantAgain(owner, migrations, options.appRole)
     return { applied: pending.map((migration) => `${migration.module}/${migration.name}`), hasNewer }
-  } finally {
-    await owner.query('select pg_advisory_unlock($1)', [migrationLock])
-  }
+  })
 }
 
 /** Returns the applied migrations by `module/name`. Tables of older versions do not have the column `compatible_with`. */
@@ -97,8 +109,9 @@ async function grantAgain(owner: Client, migrations: readonly Migration[], appRo
   if (rows.length > 0) await grantAll(owner, migrations, appRole)
 }
 
-export async function grantAll(owner: Client, migrations: readonly Migration[], appRole: string): Promise<void> {
-  for (const grant of migrations.flatMap(({ text }) => text.match(/^grant [^;]+/gm) ?? [])) {
+async function grantAll(owner: Client, migrations: readonly Migration[], appRole: string): Promise<void> {
+  const commands = migrations.flatMap(({ text }) => splitCommands(text))
+  for (const grant of commands.filter((command) => /^grant\b/i.test(command))) {
     await owner.query(forRole(owner, grant, appRole))
   }
 }
@@ -108,41 +121,53 @@ function forRole(owner: Client, text: string, appRole: string): string {
   return text.replaceAll(':app_role', owner.escapeIdentifier(appRole))
 }
 
-async function apply(owner: Client, migration: Migration, appRole: string): Promise<void> {
+type ApplyOptions = { appRole: string; rules: PlaceRules; distributed: boolean }
+
+/**
+ * Applies a migration in one transaction, with one command per message. In a distributed database, a new table is placed
+ * before the next command runs, so that this command can use the table together with distributed tables.
+ */
+async function apply(owner: Client, migration: Migration, options: ApplyOptions): Promise<void> {
   try {
-    await owner.query(`begin; ${forRole(owner, migration.text, appRole)}; ${protectTenantTables}`)
-    await owner.query('insert into migrations (module, name, checksum, compatible_with) values ($1, $2, $3, $4)', [
-      migration.module,
-      migration.name,
-      migration.checksum,
-      compatibleWith(migration.text),
-    ])
-    await owner.query('commit')
+    await schemaTransaction(owner, async () => {
+      for (const command of splitCommands(forRole(owner, migration.text, options.appRole))) {
+        await owner.query(command)
+        if (options.distributed && /^create table\b/i.test(command)) await placeTables(owner, options.rules)
+      }
+      await protectTenantTables(owner)
+      await owner.query('insert into migrations (module, name, checksum, compatible_with) values ($1, $2, $3, $4)', [
+        migration.module,
+        migration.name,
+        migration.checksum,
+        compatibleWith(migration.text),
+      ])
+    })
   } catch (error) {
-    await owner.query('rollback')
     throw new Error(`Migration ${migration.module}/${migration.name} failed: ${(error as Error).message}`, {
       cause: error,
     })
   }
 }
 
+async function placeTables(owner: Client, rules: PlaceRules): Promise<void> {
+  for (const target of placementTargets(await listTables(owner), rules)) await placeTable(owner, target)
+}
+
 /**
  * Adds the tenant policy to every table with a tenant, so that no table can be forgotten. If no tenant is set, a
  * statement returns no rows and no error. Tables with their own policy keep it.
  */
-const protectTenantTables = `
-  do $$
-  declare name text;
-  begin
-    for name in
-      select c.oid::regclass::text
-      from pg_class c
-      join pg_attribute a on a.attrelid = c.oid and a.attname = 'tenant_id' and not a.attisdropped
-      where c.relkind in ('r', 'p') and c.relnamespace = current_schema()::regnamespace and not c.relrowsecurity
-    loop
-      execute format('alter table %s enable row level security', name);
-      execute format(
-        'create policy tenant on %s using (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::uuid)
-         with check (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::uuid)', name);
-    end loop;
-  end $$`
+async function protectTenantTables(owner: Client): Promise<void> {
+  const { rows } = await owner.query<{ name: string }>(
+    `select c.oid::regclass::text as name
+     from pg_class c
+     join pg_attribute a on a.attrelid = c.oid and a.attname = 'tenant_id' and not a.attisdropped
+     where c.relkind in ('r', 'p') and c.relnamespace = current_schema()::regnamespace and not c.relrowsecurity`,
+  )
+  for (const { name } of rows) {
+    await owner.query(`alter table ${name} enable row level security`)
+    await owner.query(`create policy tenant on ${name} using (${ownTenant}) with check (${ownTenant})`)
+  }
+}
+
+const ownTenant = `tenant_id = nullif(current_setting('app.tenant', true), '')::uuid`

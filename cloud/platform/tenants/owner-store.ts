@@ -1,5 +1,5 @@
 import type { openClient } from '../database/connection.ts'
-import { inForeignKeyOrder } from '../database/distribute.ts'
+import { inForeignKeyOrder } from '../database/foreign-key-order.ts'
 import type { Application, Tenant } from './store.ts'
 
 /** A connection of the owner of the tables. The application's role can only read tenants. */
