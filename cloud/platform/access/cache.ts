@@ -1,11 +1,12 @@
 import { LruMap } from 'toad-cache'
 import type { Address } from '../database/connection.ts'
 import type { Database, Handle, ReferenceHandle, Transaction } from '../database/database.ts'
+import { isStatementTimeout, lostWorkerOf } from '../database/transient.ts'
 import type { Log } from '../log.ts'
 import { TenantDirectory } from '../tenants/directory.ts'
 import { type AccessChange, NotificationListener } from './notification-listener.ts'
 import { type GrantedRole, type HeldRole, noRights, type Rights, rightsOf } from './rights.ts'
-import { findAccess, listVersions, type PrincipalAccess } from './store.ts'
+import { findAccess, listAllVersions, listVersions, type PrincipalAccess } from './store.ts'
 
 /** The cached access of a principal. */
 export type Access = PrincipalAccess & {
@@ -42,7 +43,6 @@ type TenantState = {
    * lookup.
    */
   atLeast: number
-  settled: boolean
   loading: Map<string, Promise<Access | undefined>>
 }
 
@@ -59,8 +59,15 @@ const narrowedLimit = 32
 const trustMs = 5_000
 
 /**
+ * How often a poll compares versions on a cluster while notifications arrive. The statement runs on every shard, so it
+ * costs more than on a single server.
+ */
+const clusterComparisonMs = 5_000
+
+/**
  * `AccessCache` holds the rights of principals in memory. A change by this process takes effect at the next request. A
- * change by another process takes effect when its notification arrives or at the next poll, so within a second.
+ * change by another process takes effect when its notification arrives or at the next poll, so within a second. On a
+ * cluster, a poll compares versions less often while the connection for notifications works.
  */
 export class AccessCache {
   readonly tenants: TenantDirectory
@@ -73,6 +80,7 @@ export class AccessCache {
   readonly #entries: LruMap<{ generation: symbol; access: Access }>
   readonly #narrowed = new WeakMap<Access, LruMap<Rights>>()
   #confirmedAtMs = performance.now()
+  #comparedAtMs = -Infinity
   #timer: NodeJS.Timeout | undefined
   #polling: { startedAtMs: number; done: Promise<void> } | undefined
 
@@ -88,6 +96,10 @@ export class AccessCache {
         address,
         log,
         onAccessChange: (change) => this.#onAccessChange(change),
+        // Notifications were lost while the listener was disconnected.
+        onConnected: () => {
+          this.#comparedAtMs = -Infinity
+        },
         otherChannels,
       })
     }
@@ -149,8 +161,11 @@ export class AccessCache {
     const startedAtMs = performance.now()
     const handle = this.#listener?.handle
     const look = async (through: ReferenceHandle) => {
-      await this.#compareVersions(through)
       await this.tenants.refresh(through)
+      const isEarly = startedAtMs - this.#comparedAtMs < clusterComparisonMs
+      if (this.#database.server.citus && handle !== undefined && isEarly) return
+      await this.#compareVersions(through)
+      this.#comparedAtMs = startedAtMs
     }
     try {
       await (handle === undefined ? this.#database.reference(look) : look(handle))
@@ -194,8 +209,7 @@ export class AccessCache {
   }
 
   #emptyState(): TenantState {
-    const settled = !this.#database.server.citus
-    return { generation: Symbol(), version: undefined, atLeast: 0, settled, loading: new Map() }
+    return { generation: Symbol(), version: undefined, atLeast: 0, loading: new Map() }
   }
 
   #load(state: TenantState, tenantId: string, principalId: string): Promise<Access | undefined> {
@@ -247,22 +261,27 @@ export class AccessCache {
   async #compareVersions(handle: ReferenceHandle): Promise<void> {
     const before = new Map([...this.#states.items].map(([tenantId, { value }]) => [tenantId, value]))
     if (before.size === 0) return
-    const rows = await listVersions(handle, [...before.keys()])
+    const rows = await this.#versionsOf(handle, [...before.keys()])
     const versions = new Map(rows.map(({ tenantId, version }) => [tenantId, version]))
     for (const [tenantId, state] of before) {
       if (this.#states.get(tenantId) !== state || state.version === undefined) continue
       if (versions.get(tenantId) !== state.version) this.forget(tenantId)
-      else if (!state.settled) this.#settle(tenantId, state)
     }
   }
 
   /**
-   * Discards the entries again when a poll confirms the new version after a change, so that they are read again. On a
-   * cluster, a commit becomes visible node by node, so the first lookup could return old data with the new version.
+   * Returns the current versions of tenants. If a worker of a cluster does not respond, it returns none, so that the
+   * entries of all tenants are read again. The tenants of other workers can still be read.
    */
-  #settle(tenantId: string, state: TenantState): void {
-    this.forget(tenantId)
-    this.#states.set(tenantId, { ...this.#emptyState(), version: state.version, settled: true })
+  async #versionsOf(handle: ReferenceHandle, tenantIds: string[]) {
+    if (!this.#database.server.citus) return listVersions(handle, tenantIds)
+    try {
+      return await listAllVersions(handle)
+    } catch (error) {
+      if (lostWorkerOf(error) === undefined && !isStatementTimeout(error)) throw error
+      this.#log.warn({ error }, 'A worker of the database does not respond; cached access is read again')
+      return []
+    }
   }
 }
 

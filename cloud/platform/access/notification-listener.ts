@@ -13,12 +13,16 @@ type Options = {
   address: Address
   log: Log
   onAccessChange: (announcement: AccessChange) => void
+  /** Called when the connection receives notifications. */
+  onConnected: () => void
   /** Handlers for further notification channels of this database, by the name of the channel. */
   otherChannels?: Readonly<Record<string, () => void>>
 }
 
 const reconnect = { firstMs: 250, longestMs: 15_000 } as const
 const queryTimeoutMs = 2_000
+/** The server cancels a poll after this time. The connection then stays usable, unlike after `queryTimeoutMs`. */
+const statementTimeoutMs = 1_500
 
 /**
  * `NotificationListener` receives PostgreSQL notifications about changes of access by other processes. It uses its own
@@ -86,13 +90,15 @@ export class NotificationListener {
     ;(client as Client & { unref(): void }).unref()
     try {
       const ended = once(client, 'end')
-      const { onAccessChange, otherChannels = {} } = this.#options
+      const { onAccessChange, onConnected, otherChannels = {} } = this.#options
       client.on('notification', ({ channel, payload = '' }) => {
         if (channel === 'access') onAccessChange(accessChangeOf(payload))
         else otherChannels[channel]?.()
       })
-      for (const channel of ['access', ...Object.keys(otherChannels)]) await client.query(`listen ${channel}`)
+      await client.query(`set statement_timeout = ${statementTimeoutMs}`)
+      await client.query(['access', ...Object.keys(otherChannels)].map((channel) => `listen ${channel}`).join('; '))
       if (this.#stopping.signal.aborted) return
+      onConnected()
       this.#client = client
       connected()
       await ended

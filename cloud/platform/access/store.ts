@@ -47,6 +47,9 @@ const announce = statement(`select pg_notify('access', $1)`)
 const versions = statement<{ tenantId: string; version: number }>(
   'select tenant_id as "tenantId", version from access_versions where tenant_id = any($1::uuid[])',
 )
+const allVersions = statement<{ tenantId: string; version: number }>(
+  'select tenant_id as "tenantId", version from access_versions',
+)
 
 /**
  * Starts a change of access. It must be the first step of every transaction that changes access, because it serializes
@@ -62,6 +65,11 @@ export async function changeAccess(tx: Transaction): Promise<void> {
 
 export async function listVersions(handle: ReferenceHandle, tenantIds: string[]) {
   return handle.rows(versions, tenantIds)
+}
+
+/** Returns the versions of all tenants. On a cluster this is faster than a list of ids, which every shard would receive. */
+export async function listAllVersions(handle: ReferenceHandle) {
+  return handle.rows(allVersions)
 }
 
 const principalColumns = `id, kind, name, display_name as "displayName", disabled, ${dates}`

@@ -96,12 +96,10 @@ export class Database {
     })
     this.#pool = new Pool({
       open: () =>
-        openConnection(address, { settings: server.pooled ? [] : settingsOf(server, 'set'), responseMs }).catch(
-          (error: unknown) => {
-            this.#health.noteError(error)
-            throw cannotConnect(error)
-          },
-        ),
+        openConnection(address, { settings: !server.pooled, responseMs }).catch((error: unknown) => {
+          this.#health.noteError(error)
+          throw cannotConnect(error)
+        }),
       size: connections,
       waitMs,
     })
@@ -266,6 +264,7 @@ export class Database {
   #failure(error: unknown, connection?: Connection): unknown {
     this.#health.noteError(error)
     if (connection !== undefined && isConnectionLost(error)) connection.broken = true
+    if (isTenantDeleted(error)) return new Problem('not_found', 'The tenant no longer exists', { cause: error })
     return asProblem(error)
   }
 
@@ -287,12 +286,13 @@ export class Database {
       unawaited(connection, 'begin')
       return
     }
-    // Each command is a separate message of the same write. Citus forwards a message with `set local` to its workers, so
-    // the message must contain no other command.
-    const setTenant = `set local app.tenant = '${checked(tenantId)}'`
-    unawaited(connection, 'begin')
-    if (this.server.pooled) for (const command of settingsOf(this.server, 'set local')) unawaited(connection, command)
-    unawaited(connection, setTenant)
+    const local = [
+      'begin',
+      ...(this.server.citus ? [`set local citus.propagate_set_commands = 'local'`] : []),
+      `set local app.tenant = '${checked(tenantId)}'`,
+      ...(this.server.pooled ? [sessionSettings('set local')] : []),
+    ]
+    unawaited(connection, local.join('; '))
   }
 
   /**
@@ -393,13 +393,6 @@ async function drained({ client }: Connection): Promise<void> {
   stream.off('drain', resolve).off('close', resolve)
 }
 
-/** Returns the commands that prepare a session or, with a pooler, a transaction. */
-function settingsOf({ citus }: Server, verb: 'set' | 'set local'): string[] {
-  // Without this setting, Citus does not forward `set local`, so that the workers would not know the tenant.
-  const forwarding = citus ? [`${verb} citus.propagate_set_commands = 'local'`] : []
-  return [...sessionSettings(verb), ...forwarding]
-}
-
 /** Sends a statement without waiting for its response. If the statement fails, the next statement fails too. */
 function unawaited(connection: Connection, text: string): void {
   corkForTick(connection)
@@ -427,19 +420,22 @@ function codeOf(error: unknown): string | undefined {
   return (error as { code?: string }).code
 }
 
-/** Returns the name of the violated unique or foreign key, or undefined for any other error. */
-export function violatedConstraint(error: unknown): string | undefined {
-  const { code, constraint, message } = error as { code?: string; constraint?: string; message?: string }
-  if (code !== '23505' && code !== '23503' && code !== '23001') return undefined
-  return constraint ?? constraintOfShard(message ?? '')
+/** The message for the foreign key to the tenant, which every table of tenants has. A shard has its number in the name. */
+const tenantKey = /violates foreign key constraint "\w+_tenant_id_fkey(?:_\d+)?"/
+
+/** Returns true if a row was inserted for a tenant that was deleted at the same time. */
+function isTenantDeleted(error: unknown): boolean {
+  return codeOf(error) === '23503' && tenantKey.test((error as Error).message)
 }
 
 /**
- * Returns the name of a constraint from the message of a shard, such as `… violates unique constraint "name_102008"`.
- * Citus returns the error of a worker without the name in a separate field, and appends the number of the shard to it.
+ * Returns the name of the violated unique or foreign key, or undefined for any other error. The foreign key to the tenant
+ * does not count: no store can handle a deleted tenant.
  */
-function constraintOfShard(message: string): string | undefined {
-  return /\bconstraint "([^"]+)"/.exec(message)?.[1]?.replace(/_\d+$/, '')
+export function violatedConstraint(error: unknown): string | undefined {
+  if (isTenantDeleted(error)) return undefined
+  const { code, constraint } = error as { code?: string; constraint?: string }
+  return code === '23505' || code === '23503' || code === '23001' ? constraint : undefined
 }
 
 const ping = 'select 1'

@@ -1,28 +1,71 @@
+import { backOffMs, pause } from '@millwright/api/back-off.ts'
+import { Problem } from '@millwright/api/problem.ts'
 import type { Client } from 'pg'
 import type { ReferenceHandle, Transaction } from './database.ts'
 import type { Statement } from './statement.ts'
+import { asProblem, isLostRace, lostWorkerOf } from './transient.ts'
 
 /** A connection of the owner of the database. */
 export type Owner = Client
+
+/** An operator waits for a command, so it is repeated more often than a request. */
+const attempts = 8
+/** The pauses before a transaction is repeated after a deadlock or a serialization failure. */
+const repeat = { firstMs: 50, longestMs: 1_000 } as const
 
 /**
  * Runs a transaction as the owner of the database on the rows of one tenant. It is for stores whose statements need a
  * tenant. Row-level security does not apply to the owner. Use it for operator commands, never for requests.
  */
-export async function ownerTransaction<Result>(
+export function ownerTransaction<Result>(
   owner: Owner,
   tenantId: string,
   work: (tx: Transaction) => Promise<Result>,
 ): Promise<Result> {
+  return inTransaction(owner, () => work(handleOf(owner, tenantId)))
+}
+
+/**
+ * Runs `work` in a transaction of the owner. After a deadlock or a serialization failure `work` runs again, so its only
+ * effects must be its statements.
+ */
+export async function inTransaction<Result>(owner: Owner, work: () => Promise<Result>): Promise<Result> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await attemptOnce(owner, work)
+    } catch (error) {
+      if (attempt === attempts || !isLostRace(error)) throw ownerProblem(error)
+      await pause(backOffMs(attempt, repeat))
+    }
+  }
+}
+
+async function attemptOnce<Result>(owner: Owner, work: () => Promise<Result>): Promise<Result> {
   await owner.query('begin')
   try {
-    const result = await work(handleOf(owner, tenantId))
+    const result = await work()
     await owner.query('commit')
     return result
   } catch (error) {
-    await owner.query('rollback')
+    // After a lost connection, the rollback fails too. The first error is the cause.
+    await owner.query('rollback').catch(() => {})
     throw error
   }
+}
+
+/**
+ * Returns the problem that an operator sees. A command that changes a tenant or a key writes to every server of a
+ * cluster, so the problem names the server that is not reachable.
+ */
+function ownerProblem(error: unknown): unknown {
+  const worker = lostWorkerOf(error)
+  if (worker === undefined) return isLostRace(error) ? asProblem(error) : error
+  return new Problem(
+    'unavailable',
+    `The database server ${worker} of the cluster is not reachable, and this command needs it. ` +
+      'Start the server, or remove it from the cluster, then run the command again. Other tenants are not affected',
+    { retryAfter: 5, cause: error },
+  )
 }
 
 function handleOf(owner: Owner, tenantId: string): Transaction {

@@ -5,7 +5,7 @@ import { type TestHub, testHub } from '../testing/hub.ts'
 import { openClient } from './connection.ts'
 import { Database } from './database.ts'
 import { statement } from './statement.ts'
-import { isContention, isStatementTimeout, isTransient, outageOf } from './transient.ts'
+import { isContention, isStatementTimeout, isTransient, lostWorkerOf, outageOf } from './transient.ts'
 
 const outages = {
   '53000': 'out of resources',
@@ -46,6 +46,26 @@ describe('errors of the database', () => {
     )
   const raise = (database: Database, code: string, message?: string) =>
     thrownBy(database.transaction(hub.tenant, (tx) => tx.reference.run(raising(code, message))))
+
+  test('returns 503 for a worker of a cluster that is not reachable, and no outage of the server', async () => {
+    await using database = open(1)
+    for (const [message, address] of [
+      ['connection to the remote node app@10.0.0.7:5432 failed with the following error: refused', '10.0.0.7:5432'],
+      ['could not establish any connections to the node 10.0.0.7:5432 after 30000 ms', '10.0.0.7:5432'],
+    ] as const) {
+      const error = await raise(database, '08006', message)
+      assert.ok(error instanceof Problem)
+      assert.deepEqual([error.code, lostWorkerOf(error), outageOf(error)], ['unavailable', address, undefined])
+      assert.match(error.message, /Other tenants are not affected/)
+      assert.ok(!error.message.includes(address))
+      assert.ok(isTransient(error) && isTransient(error.cause) && !isContention(error))
+      assert.equal(await database.outage(10_000), undefined)
+    }
+    const stopping = Object.assign(new Error('terminating connection due to administrator command'), { code: '57P01' })
+    assert.equal(outageOf(stopping), 'not reachable')
+    const context = { where: 'while executing command on 10.0.0.7:5432' }
+    assert.deepEqual([lostWorkerOf(Object.assign(stopping, context)), outageOf(stopping)], ['10.0.0.7:5432', undefined])
+  })
 
   test('returns 503 with Retry-After during an outage of the server', async () => {
     for (const [code, state] of Object.entries(outages)) {

@@ -3,9 +3,9 @@ import { isTransientCode } from '@millwright/api/transient.ts'
 
 /**
  * Classifies errors of the database as transient. A transient error is not caused by the statement, and the same work
- * can succeed later. There are two kinds. In an *outage* the server does not work for any client: it is down, or out of
- * disk space, memory or connections. With *contention* the server works, but the transaction conflicted with other
- * transactions or took too long.
+ * can succeed later. There are three kinds. In an *outage* the server does not work for any client: it is down, or out of
+ * disk space, memory or connections. With a *lost worker* of a Citus cluster, only the tenants of this worker are
+ * affected. With *contention* the server works, but the transaction conflicted with other transactions or took too long.
  */
 
 /** The states of the server in an outage, by SQLSTATE or class of SQLSTATE. Operators and callers see these texts. */
@@ -51,7 +51,28 @@ const statementTimeout = '57014'
 const lockTimeout = '55P03'
 const lostRaces = new Set(['40001', '40P01'])
 
-type DriverError = Error & { code?: string; syscall?: string }
+/** The messages with which a Citus coordinator reports a worker that it cannot reach, with the address of the worker. */
+const lostWorkerMessages = [
+  /^connection to the remote node (?:\S+@)?(\S+) failed/,
+  /^could not establish any connections to the node (\S+)/,
+]
+/** The context of an error of a worker that shuts down or starts. */
+const workerContext = /while executing command on (?:\S+@)?(\S+)/
+
+type DriverError = Error & { code?: string; syscall?: string; where?: string }
+
+/**
+ * Returns the address of the worker of a Citus cluster that the coordinator cannot reach. Returns undefined for any other
+ * error.
+ */
+export function lostWorkerOf(error: unknown): string | undefined {
+  const cause = sourceOf(error)
+  if (!(cause instanceof Error)) return undefined
+  const { code = '', message, where = '' } = cause as DriverError
+  if (!/^(?:08|57P)/.test(code)) return undefined
+  const messages = lostWorkerMessages.map((pattern) => pattern.exec(message)?.[1])
+  return messages.find((address) => address !== undefined) ?? workerContext.exec(where)?.[1]
+}
 
 /**
  * Returns the state of the server that an error shows, such as `out of disk space`. Returns undefined if the error
@@ -60,6 +81,7 @@ type DriverError = Error & { code?: string; syscall?: string }
 export function outageOf(error: unknown): string | undefined {
   const cause = sourceOf(error)
   if (!(cause instanceof Error)) return undefined
+  if (lostWorkerOf(cause) !== undefined) return undefined
   const { code = '', syscall, message } = cause as DriverError
   if (lostSocket.has(code) || (failedConnect.has(code) && (syscall === 'connect' || syscall === 'getaddrinfo')))
     return 'not reachable'
@@ -92,12 +114,12 @@ export function isContention(error: unknown): boolean {
 }
 
 /**
- * Returns true if the same work can succeed later without a change. The cause is an outage, contention, or an
- * overloaded process.
+ * Returns true if the same work can succeed later without a change. The cause is an outage, a lost worker, contention, or
+ * an overloaded process.
  */
 export function isTransient(error: unknown): boolean {
   if (error instanceof Problem) return isTransientCode(error.code)
-  return outageOf(error) !== undefined || isContention(error)
+  return outageOf(error) !== undefined || lostWorkerOf(error) !== undefined || isContention(error)
 }
 
 /**
@@ -125,6 +147,12 @@ export function asProblem(error: unknown): unknown {
       retryAfter: 1,
       cause: error,
     })
+  if (lostWorkerOf(error) !== undefined)
+    return new Problem(
+      'unavailable',
+      'The database server with the data of this tenant is not reachable. Other tenants are not affected. Retry later',
+      { retryAfter: 5, cause: error },
+    )
   const state = outageOf(error)
   if (state === undefined) return error
   return new Problem('unavailable', `The database is ${state}. Retry later`, {

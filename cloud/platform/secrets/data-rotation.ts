@@ -83,11 +83,13 @@ async function resealAll(owner: Owner, { tenantId, safe, columns, onStep = () =>
   for (const column of columns) {
     let after: Record<string, string> | undefined
     for (;;) {
-      const page = await ownerTransaction(owner, tenantId, async (tx) => {
+      const { page, count } = await ownerTransaction(owner, tenantId, async (tx) => {
         const rows = await columnStore.pageOfSealed(tx, column, { after, limit: batch })
-        for (const row of rows) resealed += await reseal(tx, { safe, column, row })
-        return rows
+        let resealedRows = 0
+        for (const row of rows) resealedRows += await reseal(tx, { safe, column, row })
+        return { page: rows, count: resealedRows }
       })
+      resealed += count
       if (page.length > 0)
         await onStep(`${resealed} ${resealed === 1 ? 'value' : 'values'} of ${column.table} encrypted again`)
       after = page.at(-1)?.key

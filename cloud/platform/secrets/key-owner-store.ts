@@ -1,7 +1,6 @@
 import type { ReferenceHandle, Transaction } from '../database/database.ts'
-import type { Owner } from '../database/owner-transaction.ts'
+import { inTransaction, type Owner } from '../database/owner-transaction.ts'
 import { statement } from '../database/statement.ts'
-import { inTransaction } from '../tenants/owner-store.ts'
 import type { PlatformKeyRow } from './key-store.ts'
 import type { MasterKeyRow } from './master-keys.ts'
 

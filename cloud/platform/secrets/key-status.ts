@@ -64,7 +64,8 @@ export async function keyStatus(
 async function dataKeys(owner: Owner, columns: readonly SealedColumn[]): Promise<DataKeyStatus[]> {
   const all: DataKeyStatus[] = []
   for (const { id, name } of await listTenants(owner)) {
-    await ownerTransaction(owner, id, async (tx) => {
+    const rows = await ownerTransaction(owner, id, async (tx) => {
+      const statuses: DataKeyStatus[] = []
       const keys = await store.listDataKeys(tx)
       for (const key of keys) {
         let sealed = 0
@@ -73,9 +74,11 @@ async function dataKeys(owner: Owner, columns: readonly SealedColumn[]): Promise
         }
         const state = key.retiredAt !== null ? 'retired' : key === keys.at(-1) ? 'current' : 'being replaced'
         const { version, masterKeyId, createdAt } = key
-        all.push({ tenant: name, version, state, masterKeyId, createdAt, sealed })
+        statuses.push({ tenant: name, version, state, masterKeyId, createdAt, sealed })
       }
+      return statuses
     })
+    all.push(...rows)
   }
   return all
 }

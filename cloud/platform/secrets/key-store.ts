@@ -1,4 +1,5 @@
-import type { Handle, ReferenceHandle, Transaction } from '../database/database.ts'
+import { Problem } from '@millwright/api/problem.ts'
+import { type Handle, type ReferenceHandle, type Transaction, violatedConstraint } from '../database/database.ts'
 import { statement } from '../database/statement.ts'
 import type { MasterKeyRow } from './master-keys.ts'
 
@@ -7,9 +8,7 @@ export type PlatformKeyRow = { version: number; masterKeyId: string; wrapped: Bu
 export type DataKeyRow = { id: string; version: number; masterKeyId: string; wrapped: Buffer }
 
 const masterKeys = statement<MasterKeyRow>('select id, transit_text as "transitText" from master_keys')
-const holdMasterKey = statement<{ id: string }>(
-  'select id from master_keys order by current_since desc, id limit 1 for key share',
-)
+const currentMasterKey = statement<{ id: string }>('select id from master_keys order by current_since desc, id limit 1')
 const platformKeys = statement<PlatformKeyRow>(
   `select version, master_key_id as "masterKeyId", wrapped, active_from as "activeFrom"
    from platform_keys order by version`,
@@ -19,9 +18,12 @@ export function listMasterKeys(handle: ReferenceHandle): Promise<MasterKeyRow[]>
   return handle.rows(masterKeys)
 }
 
-/** Returns the current master key, which wraps new keys. The key cannot be retired before the transaction ends. */
-export async function holdCurrentMasterKey(tx: Transaction): Promise<string> {
-  const row = await tx.reference.row(holdMasterKey)
+/**
+ * Returns the current master key, which wraps new keys. It is not locked: on a cluster, the lock of a reference table
+ * would need another server. If the key is retired at the same time, `insertDataKey` fails.
+ */
+export async function findCurrentMasterKey(tx: Transaction): Promise<string> {
+  const row = await tx.reference.row(currentMasterKey)
   if (row === undefined) throw new Error('The database has no master key')
   return row.id
 }
@@ -69,7 +71,15 @@ export async function nextDataKeyVersion(tx: Transaction): Promise<number> {
  * does nothing.
  */
 export async function insertDataKey(tx: Transaction, key: DataKeyRow): Promise<void> {
-  await tx.run(insert, key.id, key.version, key.masterKeyId, key.wrapped)
+  try {
+    await tx.run(insert, key.id, key.version, key.masterKeyId, key.wrapped)
+  } catch (error) {
+    if (violatedConstraint(error) === undefined) throw error
+    throw new Problem('overloaded', 'The master key was retired during the request. Retry the request', {
+      retryAfter: 1,
+      cause: error,
+    })
+  }
 }
 
 export function forgetRetiredDataKeys(tx: Transaction, afterSeconds: number): Promise<number> {

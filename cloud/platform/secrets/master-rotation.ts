@@ -119,12 +119,12 @@ async function rewrapAll(owner: Owner, { masterKeys, to, onStep }: Move): Promis
   const rewrap = async (row: { masterKeyId: string; wrapped: Buffer }, belongsTo: string) => {
     await masterKeys.find(row.masterKeyId, () => listMasterKeys(handle))
     const key = masterKeys.unwrap(row.masterKeyId, row.wrapped, belongsTo)
-    rewrapped++
     return { from: row.masterKeyId, to, wrapped: masterKeys.wrap(to, key, belongsTo) }
   }
   for (const row of await store.listKnownPlatformKeys(handle)) {
     if (row.masterKeyId === to) continue
     await store.rewrapPlatform(handle, row.version, await rewrap(row, platformKeyFor(row.version)))
+    rewrapped++
     await onStep(`platform key ${row.version} is rewrapped`)
   }
   for (const tenant of await listTenants(owner)) {
@@ -133,6 +133,7 @@ async function rewrapAll(owner: Owner, { masterKeys, to, onStep }: Move): Promis
       for (const row of rows) await store.rewrapData(tx, row.id, await rewrap(row, dataKeyFor(tenant.id, row.id)))
       return rows.length
     })
+    rewrapped += moved
     if (moved > 0) await onStep(`the data keys of ${tenant.name} are rewrapped`)
   }
   return rewrapped

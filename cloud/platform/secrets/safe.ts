@@ -74,7 +74,7 @@ export class Safe {
    * use its key.
    */
   async #make(tx: Transaction, version: number): Promise<store.DataKeyRow> {
-    const masterKeyId = await store.holdCurrentMasterKey(tx)
+    const masterKeyId = await store.findCurrentMasterKey(tx)
     await this.#masterKeys.find(masterKeyId, () => store.listMasterKeys(tx.reference))
     const id = v7()
     const wrapped = this.#masterKeys.wrap(masterKeyId, newKey(), wrappedFor(tx.tenantId, id))

@@ -7,18 +7,6 @@ export type Owner = Awaited<ReturnType<typeof openClient>>
 
 export type ListedTenant = Tenant & { createdTimestamp: string }
 
-export async function inTransaction<Result>(owner: Owner, work: () => Promise<Result>): Promise<Result> {
-  await owner.query('begin')
-  try {
-    const result = await work()
-    await owner.query('commit')
-    return result
-  } catch (error) {
-    await owner.query('rollback')
-    throw error
-  }
-}
-
 /** Inserts a tenant. Returns false if the name is in use. */
 export async function insertTenant(owner: Owner, tenant: { id: string; name: string }): Promise<boolean> {
   const { rows } = await owner.query(
@@ -58,13 +46,21 @@ export async function selectTenant(owner: Owner, name: string): Promise<Tenant |
 }
 
 /**
- * Locks a tenant. Concurrent writes for the tenant wait until this transaction ends, because their foreign keys
- * reference the tenant.
+ * Locks a tenant until the end of the transaction. With `no key update`, other commands for the tenant and changes of its
+ * access wait. With `update`, every insert for the tenant waits too, because its foreign key references the tenant.
+ *
+ * On a cluster, the join runs on the server with the data of the tenant, and locks the copy of `tenants` that the foreign
+ * keys of this server check. A statement on `tenants` alone would lock the copy of another server.
  */
-export async function lockTenant(owner: Owner, name: string): Promise<Tenant | undefined> {
+export async function lockTenant(
+  owner: Owner,
+  id: string,
+  strength: 'update' | 'no key update',
+): Promise<Tenant | undefined> {
   const { rows } = await owner.query<Tenant>(
-    'select id, name, state, applications from tenants where name = $1 for update',
-    [name],
+    `select t.id, t.name, t.state, t.applications
+     from access_versions v join tenants t on t.id = $1 where v.tenant_id = $1 for ${strength}`,
+    [id],
   )
   return rows[0]
 }

@@ -2,6 +2,7 @@ import { defaultAccessGroup } from '@millwright/api/permission.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import { v7 } from 'uuid'
 import type { MigrationSource } from '../database/migrations.ts'
+import { inTransaction } from '../database/owner-transaction.ts'
 import type { ListedTenant, Owner } from './owner-store.ts'
 import * as store from './owner-store.ts'
 import type { Application, Tenant } from './store.ts'
@@ -24,7 +25,7 @@ export async function createTenant(owner: Owner, { name }: { name: string }): Pr
     )
   }
   const tenant = { id: v7(), name }
-  return store.inTransaction(owner, async () => {
+  return inTransaction(owner, async () => {
     if (!(await store.insertTenant(owner, tenant))) {
       throw new Problem('already_exists', `A tenant named ${name} already exists`)
     }
@@ -55,13 +56,14 @@ export async function resumeTenant(owner: Owner, name: string): Promise<void> {
  * id of the tenant.
  */
 export async function deleteTenant(owner: Owner, name: string): Promise<string> {
-  return change(owner, name, async ({ id, state }) => {
+  const erase = async ({ id, state }: Tenant) => {
     if (state !== 'suspended') {
       throw new Problem('conflict', `The tenant ${name} is active: suspend it first, then delete it`)
     }
     await store.deleteRowsOf(owner, id)
     return id
-  })
+  }
+  return change(owner, name, erase, 'update')
 }
 
 /**
@@ -84,9 +86,16 @@ export async function withdrawApplication(owner: Owner, name: string, applicatio
   )
 }
 
-async function change<Result>(owner: Owner, name: string, work: (tenant: Tenant) => Promise<Result>): Promise<Result> {
-  return store.inTransaction(owner, async () => {
-    const tenant = await store.lockTenant(owner, name)
+async function change<Result>(
+  owner: Owner,
+  name: string,
+  work: (tenant: Tenant) => Promise<Result>,
+  strength: 'update' | 'no key update' = 'no key update',
+): Promise<Result> {
+  return inTransaction(owner, async () => {
+    const found = await store.selectTenant(owner, name)
+    // Another command can delete the tenant before this one has its lock.
+    const tenant = found === undefined ? undefined : await store.lockTenant(owner, found.id, strength)
     if (tenant === undefined) throw new Problem('not_found', `Tenant ${name} does not exist`)
     const result = await work(tenant)
     await store.announce(owner, tenant.id)

@@ -1,7 +1,7 @@
 import type { JWK } from 'jose'
 import type { ReferenceHandle } from '../../../platform/database/database.ts'
+import { inTransaction } from '../../../platform/database/owner-transaction.ts'
 import { statement } from '../../../platform/database/statement.ts'
-import { inTransaction } from '../../../platform/tenants/owner-store.ts'
 import type { Owner } from '../../../platform/tenants/tenants.ts'
 
 export type StoredKey = { kid: string; publicJwk: JWK; sealedPrivateJwk: Buffer; activeFrom: string }
@@ -36,8 +36,13 @@ export async function hasKey(owner: Owner): Promise<boolean> {
   return rows.length > 0
 }
 
+/**
+ * Deletes expired keys. It writes nothing if there is none: on a cluster, a write of this table needs every server, and
+ * each start of a process calls this function.
+ */
 export async function pruneKeys(owner: Owner): Promise<void> {
-  await owner.query('delete from signing_keys where expires_at <= now()')
+  const { rows } = await owner.query('select from signing_keys where expires_at <= now() limit 1')
+  if (rows.length > 0) await owner.query('delete from signing_keys where expires_at <= now()')
 }
 
 export async function retireKeys(owner: Owner, afterSeconds: number): Promise<void> {
