@@ -1,5 +1,6 @@
 import { allVersions, compatibleWith } from '@millwright/cloud/platform/database/compatibility.ts'
 import type { Migration } from '@millwright/cloud/platform/database/migrations.ts'
+import { splitCommands } from '@millwright/cloud/platform/database/sql-commands.ts'
 import { isReleased, type Release } from './releases.ts'
 
 /**
@@ -56,13 +57,11 @@ export function findContractions(migrations: readonly MigrationFile[], releases:
   })
 }
 
-/** Returns the commands of a migration in lower case, with single spaces and without comments. */
+/** Returns the commands of a migration in lower case, with single spaces. The commands of a `do` block are separate commands. */
 function statementsOf(text: string): string[] {
-  return text
-    .replace(/--.*$/gm, '')
-    .split(';')
+  return splitCommands(text)
+    .flatMap((command) => (/^do\b/i.test(command) ? splitCommands(command.replaceAll('$$', ' ')) : [command]))
     .map((sql) => sql.replace(/\s+/g, ' ').trim().toLowerCase())
-    .filter((sql) => sql !== '')
 }
 
 function createdTables(sql: string): string[] {

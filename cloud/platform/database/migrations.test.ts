@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { migrationSources, placeRules as rules } from '../../prepare.ts'
+import { until } from '../postgres/testing.ts'
 import { testHub } from '../testing/hub.ts'
 import { openClient } from './connection.ts'
 import { migrate } from './migrations.ts'
@@ -51,6 +52,24 @@ describe('migrations', options, () => {
         /extra\/0001-a failed/,
       )
       assert.equal((await owner.query(`select from pg_class where relname = 'half'`)).rowCount, 0)
+    })
+  })
+
+  test('tries again while a long transaction holds a table, and does not block requests in the meantime', async () => {
+    await using hub = await testHub({ own: true })
+    await using folder = await migrationsFolder({ '0001-a.sql': 'alter table assets add column later text' })
+    const migration = { sources: [...migrationSources, folder.source], appRole: appRoleOf(hub), rules }
+    const caller = await hub.as('administrator')
+    await hub.asOwner(async (backup) => {
+      await backup.query('begin')
+      await backup.query('lock table assets in access share mode')
+      const refused = hub.asOwner((owner) => migrate(owner, { ...migration, lockLimitMs: 0 }))
+      await assert.rejects(refused, /holds the tables of the migration extra\/0001-a: wait for its end/)
+      const waiting = hub.asOwner((owner) => migrate(owner, migration))
+      await until(async () => (await backup.query(waitingForTable)).rowCount === 1)
+      await caller.inventory.listAssets({})
+      await backup.query('commit')
+      assert.deepEqual((await waiting).applied, ['extra/0001-a'])
     })
   })
 
@@ -118,6 +137,8 @@ describe('migrations', options, () => {
     })
   })
 })
+
+const waitingForTable = `select from pg_locks where not granted and relation = 'assets'::regclass limit 1`
 
 function appRoleOf(hub: Awaited<ReturnType<typeof testHub>>): string {
   return 'user' in hub.database.app ? hub.database.app.user : ''

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Client } from 'pg'
+import { StartError } from '../start-error.ts'
 import {
   isDistributed,
   listTables,
@@ -21,6 +23,12 @@ import { splitCommands } from './sql-commands.ts'
 export type MigrationSource = { module: string; folder: URL }
 
 export type Migration = { module: string; name: string; text: string; checksum: string }
+
+/**
+ * The limits of the wait for the locks of tables. While a migration waits, requests of other processes wait behind it. It
+ * therefore gives up after a short time and tries again later, for example until the end of a backup.
+ */
+const lockLimits = { waitMs: 2_000, pauseMs: 1_000, totalMs: 600_000 }
 
 export async function readMigrations(sources: readonly MigrationSource[]): Promise<Migration[]> {
   const folders = sources.map(async ({ module, folder }) => {
@@ -44,6 +52,8 @@ type MigrateOptions = {
   only?: ReadonlySet<string>
   /** Accepts tables that a newer version has migrated, if this version can run on them. By default, they are refused. */
   acceptNewer?: boolean
+  /** The time after which a migration that cannot lock its tables fails. */
+  lockLimitMs?: number
   /** Receives a line per step if a distribution that was interrupted is completed. */
   onProgress?: ((line: string) => void) | undefined
 }
@@ -75,7 +85,7 @@ export async function migrate(owner: Client, options: MigrateOptions): Promise<M
     const distributed = await isDistributed(owner)
     // Completes a distribution that was interrupted, because a migration uses several tables together.
     if (distributed) await distribute(owner, options)
-    for (const migration of pending) await apply(owner, migration, { ...options, distributed })
+    for (const migration of pending) await applyWithLocks(owner, migration, { ...options, distributed })
     if (options.only === undefined) await grantAgain(owner, migrations, options.appRole)
     return { applied: pending.map((migration) => `${migration.module}/${migration.name}`), hasNewer }
   })
@@ -121,7 +131,31 @@ function forRole(owner: Client, text: string, appRole: string): string {
   return text.replaceAll(':app_role', owner.escapeIdentifier(appRole))
 }
 
-type ApplyOptions = { appRole: string; rules: PlaceRules; distributed: boolean }
+type ApplyOptions = Pick<MigrateOptions, 'appRole' | 'rules' | 'lockLimitMs'> & { distributed: boolean }
+
+/** Applies a migration. Tries again while other transactions hold locks of its tables. */
+async function applyWithLocks(owner: Client, migration: Migration, options: ApplyOptions): Promise<void> {
+  const deadline = Date.now() + (options.lockLimitMs ?? lockLimits.totalMs)
+  for (;;) {
+    try {
+      return await apply(owner, migration, options)
+    } catch (error) {
+      if (!isLockConflict((error as Error).cause)) throw error
+      if (Date.now() > deadline) {
+        throw new StartError(
+          `Another transaction, for example of a backup, holds the tables of the migration ${migration.module}/${migration.name}: wait for its end, and start again.`,
+          { cause: error },
+        )
+      }
+    }
+    await delay(lockLimits.pauseMs)
+  }
+}
+
+/** Returns whether a lock was not available in time, or two transactions waited for the locks of each other. */
+function isLockConflict(error: unknown): boolean {
+  return ['55P03', '40P01'].includes((error as { code?: string } | undefined)?.code ?? '')
+}
 
 /**
  * Applies a migration in one transaction, with one command per message. In a distributed database, a new table is placed
@@ -130,6 +164,7 @@ type ApplyOptions = { appRole: string; rules: PlaceRules; distributed: boolean }
 async function apply(owner: Client, migration: Migration, options: ApplyOptions): Promise<void> {
   try {
     await schemaTransaction(owner, async () => {
+      await owner.query(`set local lock_timeout = ${lockLimits.waitMs}`)
       for (const command of splitCommands(forRole(owner, migration.text, options.appRole))) {
         await owner.query(command)
         if (options.distributed && /^create table\b/i.test(command)) await placeTables(owner, options.rules)
