@@ -1,4 +1,9 @@
-import { type Address, openClient, openConnection } from '@millwright/cloud/platform/database/connection.ts'
+import {
+  type Address,
+  openClient,
+  openConnection,
+  sessionSettings,
+} from '@millwright/cloud/platform/database/connection.ts'
 import { createTenant } from '@millwright/cloud/platform/tenants/tenants.ts'
 import { workedMicros } from './cpu-time.ts'
 import type { RecordedStatement } from './statement-sender.ts'
@@ -30,7 +35,7 @@ export type ReplayResult = { seconds: number; micros: [text: string, micros: num
  */
 export async function replay({ application, owner, tenantId, transactions }: Options): Promise<ReplayResult> {
   const other = await tenantLike(owner, tenantId)
-  const { client } = await openConnection(application, { settings: true })
+  const { client } = await openConnection(application, { settings: sessionSettings('set') })
   await client.query(`set app.tenant = '${other}'`)
   const named = new Map<string, string>()
   const micros = new Map<string, number>()

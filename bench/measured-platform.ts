@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import { openMasterKeys } from '@millwright/cloud/master-key-places.ts'
 import { findAccessGroup, insertAccessGroup } from '@millwright/cloud/platform/access/store.ts'
-import { openClient, openConnection } from '@millwright/cloud/platform/database/connection.ts'
+import { openClient, openConnection, sessionSettings } from '@millwright/cloud/platform/database/connection.ts'
 import { attachPostgres } from '@millwright/cloud/platform/postgres/postgres.ts'
 import { createTenant } from '@millwright/cloud/platform/tenants/tenants.ts'
 import { prepareDatabase } from '@millwright/cloud/prepare.ts'
@@ -157,7 +157,7 @@ async function openQuery(groupId: string): Promise<Query> {
   const { databaseConnections } = readCloudConfiguration(process.env)
   const connections = await Promise.all(
     Array.from({ length: databaseConnections }, async () => {
-      const { client } = await openConnection(address, { settings: true })
+      const { client } = await openConnection(address, { settings: sessionSettings('set') })
       await client.query(`set app.tenant = '${scope.tenantId}'`)
       return client
     }),

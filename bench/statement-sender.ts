@@ -1,4 +1,4 @@
-import { type Address, openConnection, send } from '@millwright/cloud/platform/database/connection.ts'
+import { type Address, openConnection, send, sessionSettings } from '@millwright/cloud/platform/database/connection.ts'
 
 /** `RecordedStatement` is one SQL statement. Statements of one transaction have the same `by`. */
 export type RecordedStatement = { text: string; values: readonly unknown[]; by?: string }
@@ -13,7 +13,7 @@ type Options = { address: Address; tenantId: string; connections: number }
 export async function openStatementSender({ address, tenantId, connections }: Options) {
   const idle = await Promise.all(
     Array.from({ length: connections }, async () => {
-      const { client } = await openConnection(address, { settings: true })
+      const { client } = await openConnection(address, { settings: sessionSettings('set') })
       await client.query(`set app.tenant = '${tenantId}'`)
       return client
     }),

@@ -96,7 +96,7 @@ export class NotificationListener {
         else otherChannels[channel]?.()
       })
       await client.query(`set statement_timeout = ${statementTimeoutMs}`)
-      await client.query(['access', ...Object.keys(otherChannels)].map((channel) => `listen ${channel}`).join('; '))
+      for (const channel of ['access', ...Object.keys(otherChannels)]) await client.query(`listen ${channel}`)
       if (this.#stopping.signal.aborted) return
       onConnected()
       this.#client = client

@@ -78,7 +78,7 @@ export async function openClient(
  */
 export async function openConnection(
   address: Address,
-  { settings, responseMs = timeouts.responseMs }: { settings: boolean; responseMs?: number | undefined },
+  { settings, responseMs = timeouts.responseMs }: { settings: string[]; responseMs?: number | undefined },
 ): Promise<Connection> {
   const client = await openClient(address, {
     pipeline: true,
@@ -101,7 +101,7 @@ export async function openConnection(
     connection.broken = true
   })
   // A pooler shares its sessions between clients. With a pooler, each transaction sets these settings with `set local`.
-  if (settings) await client.query(sessionSettings('set'))
+  await Promise.all(settings.map((command) => client.query(command)))
   return connection
 }
 
@@ -125,11 +125,11 @@ export async function send(
   }
 }
 
-export function sessionSettings(verb: 'set' | 'set local'): string {
+export function sessionSettings(verb: 'set' | 'set local'): string[] {
   return [
     `${verb} timezone = 'UTC'`,
     `${verb} statement_timeout = ${timeouts.statementMs}`,
     `${verb} lock_timeout = ${timeouts.lockMs}`,
     `${verb} idle_in_transaction_session_timeout = ${timeouts.idleInTransactionMs}`,
-  ].join('; ')
+  ]
 }

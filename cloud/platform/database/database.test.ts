@@ -5,7 +5,7 @@ import { v7 } from 'uuid'
 import { type TestHub, type TestTenant, testHub } from '../testing/hub.ts'
 import type { Binding } from './binding.ts'
 import { openClient } from './connection.ts'
-import { Database, type Transaction } from './database.ts'
+import { Database, type Transaction, violatedConstraint } from './database.ts'
 import { statement } from './statement.ts'
 
 const insertGroup = statement('insert into access_groups (tenant_id, id, name) values ($1, $2, $3)')
@@ -237,6 +237,16 @@ for (const binding of ['session', 'transaction'] satisfies Binding[]) {
     }
   })
 }
+
+test('names the violated key also for an error of a shard, which contains the name only in its message', () => {
+  const unique = 'duplicate key value violates unique constraint "hierarchies_name_103358"'
+  const foreign =
+    'update or delete on table "access_groups_102008" violates foreign key constraint "assets_access_group_102041" on table "assets_102041"'
+  assert.equal(violatedConstraint({ code: '23505', message: unique }), 'hierarchies_name')
+  assert.equal(violatedConstraint({ code: '23503', message: foreign }), 'assets_access_group')
+  assert.equal(violatedConstraint({ code: '23505', message: unique, constraint: 'roles_name' }), 'roles_name')
+  assert.equal(violatedConstraint({ code: '23514', message: 'violates check constraint "a_102008"' }), undefined)
+})
 
 test('prefers an idle connection that was last used for the same tenant', async () => {
   await using hub = await testHub()

@@ -96,10 +96,12 @@ export class Database {
     })
     this.#pool = new Pool({
       open: () =>
-        openConnection(address, { settings: !server.pooled, responseMs }).catch((error: unknown) => {
-          this.#health.noteError(error)
-          throw cannotConnect(error)
-        }),
+        openConnection(address, { settings: server.pooled ? [] : settingsOf(server, 'set'), responseMs }).catch(
+          (error: unknown) => {
+            this.#health.noteError(error)
+            throw cannotConnect(error)
+          },
+        ),
       size: connections,
       waitMs,
     })
@@ -286,13 +288,12 @@ export class Database {
       unawaited(connection, 'begin')
       return
     }
-    const local = [
-      'begin',
-      ...(this.server.citus ? [`set local citus.propagate_set_commands = 'local'`] : []),
-      `set local app.tenant = '${checked(tenantId)}'`,
-      ...(this.server.pooled ? [sessionSettings('set local')] : []),
-    ]
-    unawaited(connection, local.join('; '))
+    // Each command is a separate message of the same write. Citus forwards a message with `set local` to its workers, so
+    // the message must contain no other command.
+    const setTenant = `set local app.tenant = '${checked(tenantId)}'`
+    unawaited(connection, 'begin')
+    if (this.server.pooled) for (const command of settingsOf(this.server, 'set local')) unawaited(connection, command)
+    unawaited(connection, setTenant)
   }
 
   /**
@@ -393,6 +394,13 @@ async function drained({ client }: Connection): Promise<void> {
   stream.off('drain', resolve).off('close', resolve)
 }
 
+/** Returns the commands that prepare a session or, with a pooler, a transaction. */
+function settingsOf({ citus }: Server, verb: 'set' | 'set local'): string[] {
+  // Without this setting, Citus does not forward `set local`, so that the workers would not know the tenant.
+  const forwarding = citus ? [`${verb} citus.propagate_set_commands = 'local'`] : []
+  return [...sessionSettings(verb), ...forwarding]
+}
+
 /** Sends a statement without waiting for its response. If the statement fails, the next statement fails too. */
 function unawaited(connection: Connection, text: string): void {
   corkForTick(connection)
@@ -434,8 +442,17 @@ function isTenantDeleted(error: unknown): boolean {
  */
 export function violatedConstraint(error: unknown): string | undefined {
   if (isTenantDeleted(error)) return undefined
-  const { code, constraint } = error as { code?: string; constraint?: string }
-  return code === '23505' || code === '23503' || code === '23001' ? constraint : undefined
+  const { code, constraint, message } = error as { code?: string; constraint?: string; message?: string }
+  if (code !== '23505' && code !== '23503' && code !== '23001') return undefined
+  return constraint ?? constraintOfShard(message ?? '')
+}
+
+/**
+ * Returns the name of a constraint from the message of a shard, such as `… violates unique constraint "name_102008"`.
+ * Citus returns the error of a worker without the name in a separate field, and appends the number of the shard to it.
+ */
+function constraintOfShard(message: string): string | undefined {
+  return /\bconstraint "([^"]+)"/.exec(message)?.[1]?.replace(/_\d+$/, '')
 }
 
 const ping = 'select 1'

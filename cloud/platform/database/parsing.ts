@@ -1,6 +1,7 @@
 import pg from 'pg'
 
 const int8 = 20
+const int8Array: number = 1016
 const timestamptz = 1184
 
 /**
@@ -10,7 +11,14 @@ const timestamptz = 1184
 export function parserOf(oid: number, format?: 'text' | 'binary'): (text: string) => unknown {
   if (oid === int8) return Number
   if (oid === timestamptz) return rfc3339
+  if (oid === int8Array) return numbers
   return pg.types.getTypeParser(oid, format as 'text')
+}
+
+const parseArray = pg.types.getTypeParser(int8Array) as (text: string) => string[]
+
+function numbers(text: string): number[] {
+  return parseArray(text).map(Number)
 }
 
 /**

@@ -5,14 +5,23 @@ import { LruMap } from 'toad-cache'
 export type Statement<Row = unknown> = { readonly name: string; readonly text: string; readonly row?: Row }
 
 /**
- * Defines a statement. The transaction passes the tenant as `$1`. The text must contain `tenant_id = $1`, so that the
- * statement uses the index and is routed to one shard. If the condition is missing, row-level security still protects
- * other tenants. An `insert … select` needs `returning` or `on conflict`. Otherwise a distributed database inserts the
+ * Defines a statement. The transaction passes the tenant as `$1`. The text must contain `tenant_id = $1` for each table,
+ * so that the statement uses the index and is routed to one shard. If the condition is missing, row-level security still
+ * protects other tenants. A text contains one command. An `insert … select` needs `returning` or `on conflict`. Otherwise a distributed database inserts the
  * rows with `copy`, which row-level security does not allow. For the current time, `do update` uses the column of
  * `excluded`, because a distributed database refuses `now()` there.
  */
 export function statement<Row = Record<string, never>>(text: string): Statement<Row> {
-  return { name: nameOf(text), text }
+  const created: Statement<Row> = { name: nameOf(text), text }
+  registered.set(created.name, created)
+  return created
+}
+
+const registered = new Map<string, Statement>()
+
+/** Returns the statements of the stores that are loaded. Tests check them. */
+export function registeredStatements(): Statement[] {
+  return [...registered.values()]
 }
 
 /**

@@ -9,6 +9,10 @@ const upsert = 'insert into notes (tenant_id, id) values ($1, $2) on conflict (t
 
 const faults: [string, RegExp][] = [
   ['select id from notes where id = $2', /only 0 times/],
+  ['select n.id from notes n join notes m on m.tenant_id = n.tenant_id where n.tenant_id = $1', /only 1 times/],
+  ['select n.id from unnest($2::uuid[]) as r (id), notes n where n.id = r.id', /only 0 times/],
+  ['delete from notes n using notes m where n.tenant_id = $1 and m.id = n.id', /only 1 times/],
+  ['select 1; select 2', /several commands/],
   ['insert into notes (id) values ($1)', /without tenant_id/],
   ['insert into notes (tenant_id, id)\n select $1, id from unnest($2::uuid[]) as r (id)', /without returning/],
   ['update notes set until = now() + duration where tenant_id = $1', /adds a column/],
@@ -19,6 +23,8 @@ const faults: [string, RegExp][] = [
   [`${upsert} do update set text = excluded.text where notes.until < clock_timestamp() returning id`, /in on conflict/],
   [`with put as (${upsert} do update set made_at = now()) select 1`, /in on conflict/],
   ['insert into keys (id) values ($1) on conflict (id) do update set made_at = now()', /in on conflict/],
+  ['update notes set text = $2 where tenant_id = $1 returning id, to_json(tags) as tags', /in returning/],
+  [`with put as (${upsert} do nothing returning now()) select 1`, /in returning/],
   ['update notes set made_at = coalesce(made_at, now()) where tenant_id = $1', /coalesce or case/],
   [
     'update notes n set made_at = case when $2 then (now()) else n.made_at end where n.tenant_id = $1',
@@ -40,6 +46,8 @@ for (const [text, message] of faults)
 
 const valid = [
   'insert into notes (tenant_id, id) select $1, id from unnest($2::uuid[]) as r (id) returning id',
+  'select 1, notes from (select 1 as notes) as n;',
+  'do $$ begin perform 1; perform 2; end $$',
   'insert into notes (tenant_id, id) select $1, $2 on conflict (tenant_id, id) do nothing',
   'insert into notes (tenant_id, id) values ($1, (select max(id) from notes where tenant_id = $1))',
   `update notes set until = now() + $2 * interval '1 second' where tenant_id = $1`,

@@ -23,35 +23,63 @@ async function readTenantTables(): Promise<Set<string>> {
 }
 
 /**
- * Returns the fault of a statement, or undefined if it has none. A distributed database requires that the statement
- * itself restricts each table of a tenant to the tenant. It also refuses some forms of inserts and updates: see
+ * Returns the fault of a statement of a store, or undefined if it has none. A distributed database requires that the
+ * statement itself restricts each table of a tenant to `$1`. With a condition such as `a.tenant_id = b.tenant_id`, it
+ * sends some statements to all shards, and refuses others. It also refuses some forms of inserts and updates: see
  * `statement`, `timePlus` and `firstTime`.
  */
 export function faultOf(text: string, tables: ReadonlySet<string>): string | undefined {
-  const flat = text.replace(/--.*$/gm, ' ').replace(/\s+/g, ' ').toLowerCase()
-  const unquoted = flat.replace(/'[^']*'|"[^"]*"/g, "''")
+  const flat = flatten(text)
+  const fault = faultOfCommand(text, tables)
+  if (fault !== undefined) return fault
+  const touched = tablesOf(flat, tables)
+  const inserts = insertsOf(flat, tables)
+  if (inserts.length > 0 && isCopied(flat)) return 'inserts selected rows without returning or on conflict'
+  const pinned = [...flat.matchAll(/tenant_id = \$1\b/g)].length
+  const needed = touched.length - inserts.length
+  if (pinned < needed) return `uses ${touched.join(', ')} but contains tenant_id = $1 only ${pinned} times`
+  return undefined
+}
+
+/**
+ * Returns the fault of a command of any database user, or undefined if it has none. Commands of the owner can use the
+ * rows of all tenants. Row-level security does not apply to the owner, so its commands can insert selected rows.
+ */
+export function faultOfCommand(text: string, tables: ReadonlySet<string>): string | undefined {
+  const flat = flatten(text)
+  const unquoted = flat.replace(quoted, "''")
+  if (/;\s*\S/.test(unquoted)) return 'contains several commands'
   if (conflictClausesOf(unquoted).some((clause) => mutable.test(clause)))
     return 'contains a time or a random value in on conflict'
   if (conditionalsOf(unquoted).some((expression) => mutable.test(expression)))
     return 'contains a time or a random value in coalesce or case of an update'
-  const touched = [...flat.matchAll(/\b(?:from|join|update|into) (?:only )?(\w+)/g)]
-    .map((match) => match[1] ?? '')
-    .filter((name) => tables.has(name))
-  if (touched.length === 0) return undefined
-  const inserts = [...flat.matchAll(/\binsert into (\w+)(?: as \w+)? \(([^)]*)\)/g)].filter((match) =>
-    tables.has(match[1] ?? ''),
-  )
-  for (const [, name, columns] of inserts) {
-    if (!columns?.split(',').some((column) => column.trim() === 'tenant_id'))
-      return `inserts into ${name} without tenant_id`
-  }
-  if (inserts.length > 0 && isCopied(flat)) return 'inserts selected rows without returning or on conflict'
-  if (/\b(?:update|delete from) \w+/.test(flat) && addsColumnToTime.test(flat)) return 'adds a column to a time'
-  const pinned = [...flat.matchAll(/tenant_id = (?:\$1\b|\w+\.tenant_id|excluded\.tenant_id)/g)].length
-  const needed = touched.length - inserts.length
-  if (pinned < needed) return `touches ${touched.join(', ')} but contains tenant_id only ${pinned} times`
-  if (needed > 0 && !/tenant_id = \$1\b/.test(flat)) return 'does not contain tenant_id = $1'
+  if (returnedBy(unquoted).some((clause) => mutable.test(clause) || stable.test(clause)))
+    return 'contains a function that is not immutable in returning'
+  const incomplete = insertsOf(flat, tables).find(({ columns }) => !columns.includes('tenant_id'))
+  if (incomplete !== undefined) return `inserts into ${incomplete.name} without tenant_id`
+  const isChange = /\b(?:update|delete from) \w+/.test(flat) && tablesOf(flat, tables).length > 0
+  if (isChange && addsColumnToTime.test(flat)) return 'adds a column to a time'
   return undefined
+}
+
+/** Matches quoted texts and names. */
+const quoted = /\$(\w*)\$.*?\$\1\$|'[^']*'|"[^"]*"/g
+
+function flatten(text: string): string {
+  return text.replace(/--.*$/gm, ' ').replace(/\s+/g, ' ').toLowerCase()
+}
+
+/** Returns the tables of tenants that a statement reads or changes. A table occurs as often as the statement names it. */
+function tablesOf(text: string, tables: ReadonlySet<string>): string[] {
+  return [...text.matchAll(/\b(?:from|join|update|into|using) (?:only )?(\w+)|, (\w+)(?: as)? (?!from\b)\w+\b/g)]
+    .map(([, first, listed]) => first ?? listed ?? '')
+    .filter((name) => tables.has(name))
+}
+
+function insertsOf(text: string, tables: ReadonlySet<string>): { name: string; columns: string[] }[] {
+  return [...text.matchAll(/\binsert into (\w+)(?: as \w+)? \(([^)]*)\)/g)]
+    .map(([, name = '', columns = '']) => ({ name, columns: columns.split(',').map((column) => column.trim()) }))
+    .filter(({ name }) => tables.has(name))
 }
 
 /** Returns whether a distributed database would insert the rows of a statement with `copy`. */
@@ -63,17 +91,28 @@ function isCopied(text: string): boolean {
 const mutable =
   /\b(?:(?:now|(?:clock|statement|transaction)_timestamp|random|gen_random_uuid)\(|current_(?:date|time|timestamp)\b|localtime)/
 
+/** Matches functions that depend on settings of the session. They are stable. */
+const stable = /\b(?:to_jsonb?|(?:array|row)_to_json|jsonb?_build_\w+|jsonb?_agg|to_char|concat|concat_ws|format)\(/
+
 /** Returns each clause `on conflict` up to `returning`, the end of a sub-statement or the end of the text. */
 function conflictClausesOf(text: string): string[] {
-  return [...text.matchAll(/\bon conflict\b/g)].map(({ index }) => {
-    let depth = 0
-    for (const token of text.slice(index).matchAll(/[()]|\breturning\b/g)) {
-      if (token[0] === '(') depth++
-      else if (depth === 0) return text.slice(index, index + token.index)
-      else if (token[0] === ')') depth--
-    }
-    return text.slice(index)
-  })
+  return [...text.matchAll(/\bon conflict\b/g)].map(({ index }) => clauseAt(text, index))
+}
+
+/** Returns each clause `returning` up to the end of its statement. */
+function returnedBy(text: string): string[] {
+  return [...text.matchAll(/\breturning\b/g)].map(({ index }) => clauseAt(text, index))
+}
+
+function clauseAt(text: string, start: number): string {
+  const rest = text.slice(start)
+  let depth = 0
+  for (const { 0: token, index } of rest.matchAll(/[()]|(?<!^)\breturning\b/g)) {
+    if (token === '(') depth++
+    else if (depth === 0) return rest.slice(0, index)
+    else if (token === ')') depth--
+  }
+  return rest
 }
 
 /** Matches parentheses, the limits of `case`, and the first words of commands. `for update` and `do update` are none. */

@@ -14,7 +14,7 @@ const insertStatement = statement(
    select $1, b.block, i.id, i.schema_id, s.resource_identifier,
      i.asset_id is null and coalesce(i.purpose, 'discovery') = 'discovery', i.modified_at
    from unnest($3::text[]) as b (block), credential_instances i
-   join credential_schemas s on s.tenant_id = i.tenant_id and s.id = i.schema_id
+   join credential_schemas s on s.tenant_id = $1 and s.id = i.schema_id
    where i.tenant_id = $1 and i.id = $2 returning block`,
 )
 

@@ -30,7 +30,7 @@ export const instanceColumns = `i.id, i.schema_id as "schemaId", s.uri as "schem
   i.ip_ranges as "ipRanges", i.purpose, i.asset_id as "assetId", i.copied_from as "copiedFrom", i.version,
   i.created_by as "createdBy", i.created_at as "createdAt", i.modified_by as "modifiedBy", i.modified_at as "modifiedAt"`
 export const fromInstances = `from credential_instances i
-  join credential_schemas s on s.tenant_id = i.tenant_id and s.id = i.schema_id`
+  join credential_schemas s on s.tenant_id = $1 and s.id = i.schema_id`
 
 const insertStatement = statement<{ id: string }>(
   `insert into credential_instances (tenant_id, id, schema_id, name, shown, sealed, ip_ranges, purpose, asset_id,

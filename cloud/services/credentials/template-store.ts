@@ -15,7 +15,7 @@ export type TemplateRow = {
 
 const columns = `t.id, t.name, t.description, t.version, t.created_by as "createdBy", t.created_at as "createdAt",
   t.modified_at as "modifiedAt", (select count(*) from credential_template_instances m
-    where m.tenant_id = t.tenant_id and m.template_id = t.id) as instances`
+    where m.tenant_id = $1 and m.template_id = t.id) as instances`
 
 const insertStatement = statement(
   `insert into credential_templates (tenant_id, id, name, description, created_by) values ($1, $2, $3, $4, $5)`,
@@ -113,7 +113,7 @@ export async function unmapInstance(tx: Transaction, templateId: string, instanc
 
 const instancesStatement = statement<InstanceRow>(
   `select ${instanceColumns} ${fromInstances}
-   join credential_template_instances m on m.tenant_id = i.tenant_id and m.instance_id = i.id
+   join credential_template_instances m on m.tenant_id = $1 and m.instance_id = i.id
    where i.tenant_id = $1 and m.template_id = $2 order by m.mapped_at, i.id limit $3 offset $4`,
 )
 
@@ -127,7 +127,7 @@ export function listTemplateInstances(
 
 const ofInstanceStatement = statement<{ id: string; name: string }>(
   `select t.id, t.name from credential_template_instances m
-   join credential_templates t on t.tenant_id = m.tenant_id and t.id = m.template_id
+   join credential_templates t on t.tenant_id = $1 and t.id = m.template_id
    where m.tenant_id = $1 and m.instance_id = $2 order by t.name, t.id limit $3`,
 )
 

@@ -81,10 +81,11 @@ export async function lastRow(handle: Handle, importId: string): Promise<number>
 const duplicateStatement = statement<{ row: number }>(
   `with own as (select r.row, k.key, min(r.row) over (partition by k.key) as first
      from import_rows r, unnest(r.keys) as k (key) where r.tenant_id = $1 and r.import_id = $2),
-   repeated as (select row, min(first) as first from own where first < row group by row)
-   update import_rows r set outcome = 'failed', errors = json_build_array(json_build_object(
-       'column', null, 'code', 'duplicate_row',
-       'detail', 'Row ' || d.first || ' describes the same asset: it has the same identifier. Remove one of the rows'))
+   repeated as (select row, json_build_array(json_build_object(
+       'column', null, 'code', 'duplicate_row', 'detail', 'Row ' || min(first)
+         || ' describes the same asset: it has the same identifier. Remove one of the rows')) as errors
+     from own where first < row group by row)
+   update import_rows r set outcome = 'failed', errors = d.errors
    from repeated d where r.tenant_id = $1 and r.import_id = $2 and r.row = d.row returning r.row`,
 )
 

@@ -48,7 +48,7 @@ function filtered<Row>(
   const from =
     first === undefined
       ? 'workflow_jobs j'
-      : `workflow_job_tags g join workflow_jobs j on j.tenant_id = g.tenant_id and j.id = g.job_id`
+      : `workflow_job_tags g join workflow_jobs j on j.tenant_id = $1 and j.id = g.job_id`
   const where = [
     ...(first === undefined ? [] : [`g.tenant_id = $1 and g.tag = ${first}`]),
     'j.tenant_id = $1',

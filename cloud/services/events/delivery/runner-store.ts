@@ -19,7 +19,7 @@ const isRunnable = (now: string, keepsOpen: string) => `${isFree}
          else p.wake_at <= ${now} or p.position < (select last from event_positions where tenant_id = $1)
            or (${keepsOpen} and s.details ->> 'statusTopic' is not null) end`
 const subscriptionsOfProgress = `event_subscription_progress as p
-   join event_subscriptions as s on s.tenant_id = p.tenant_id and s.id = p.subscription_id`
+   join event_subscriptions as s on s.tenant_id = $1 and s.id = p.subscription_id`
 
 /** A statement that returns a row if a subscription needs a runner. */
 export const anyRunnable = statement(
@@ -97,7 +97,7 @@ const claimStatement = statement<ClaimedProgress>(
    where p.tenant_id = $1 and p.subscription_id = r."subscriptionId" and p.stopped_reason is null
      and (p.runner_until is null or p.runner_until < now())
    returning p.subscription_id as "subscriptionId", p.runner_id as "runnerId", p.position,
-     p.finished_to as "finishedTo", to_json(p.unfinished) as unfinished,
+     p.finished_to as "finishedTo", p.unfinished,
      p.stopped_reason as "stoppedReason", p.stopped_at as "stoppedAt", p.failures, p.opened_at as "openedAt",
      p.blocked_until as "blockedUntil", p.wake_at as "wakeAt", p.last_success_at as "lastSuccessAt",
      p.last_failure_at as "lastFailureAt", p.last_error as "lastError"`,

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { readMigrations } from './platform/database/migrations.ts'
+import { registeredStatements } from './platform/database/statement.ts'
+import { faultOf, faultOfCommand, tenantTables } from './platform/testing/statements.ts'
+import { migrationSources } from './prepare.ts'
+
+/**
+ * These tests read all SQL of the product and refuse the forms that a distributed database cannot run. Texts that
+ * depend on a request are checked when a test sends them: see `testHub`.
+ */
+
+const root = join(import.meta.dirname, '..')
+const sources = globSync('{cloud,cli}/**/*.ts', { cwd: root }).filter(
+  (file) => !/node_modules|\.test\.ts$|\/testing(\.ts|\/)|database\/migrations\.ts$/.test(file),
+)
+
+describe('forms of statements', async () => {
+  const tables = await tenantTables()
+
+  test('every statement of a store names the tenant for each table, and has a form that can be distributed', async () => {
+    for (const file of sources.filter((name) => /^cloud\/.*store\.ts$/.test(name))) await import(join(root, file))
+    const statements = registeredStatements()
+    assert.ok(statements.length > 1_000)
+    const wrong = statements.flatMap(({ text }) => faultOf(text, tables)?.concat(`: ${text}`) ?? [])
+    assert.deepEqual(wrong, [])
+  })
+
+  test('every command that is sent without a store has a form that can be distributed', () => {
+    const commands = sources.flatMap((file) =>
+      literalsSent(readFileSync(join(root, file), 'utf8')).map((text) => ({ file, text })),
+    )
+    assert.ok(commands.length > 60)
+    const wrong = commands.flatMap(({ file, text }) => faultOfCommand(text, tables)?.concat(`: ${file}: ${text}`) ?? [])
+    assert.deepEqual(wrong, [])
+  })
+
+  test('finds the commands in a source', () => {
+    const source = `owner.query('select 1')
+      await client.query<{ name: string; parts: Array<string> }>(\`update notes set a = \${value}; select 2\`, [1])`
+    assert.deepEqual(literalsSent(source), ['select 1', 'update notes set a = $; select 2'])
+    assert.match(faultOfCommand('begin; set local a = 1', tables) ?? '', /several commands/)
+  })
+
+  test('every command of a migration that changes rows has a form that can be distributed', async () => {
+    const commands = (await readMigrations(migrationSources)).flatMap(({ module, name, text }) =>
+      text
+        .replace(/--.*$/gm, '')
+        .split(/;\s*$/m)
+        .map((part) => ({ name: `${module}/${name}`, text: part.trim() })),
+    )
+    const changes = commands.filter(({ text }) => /^(?:insert|update|delete|with)\b/i.test(text))
+    assert.ok(changes.length > 0)
+    const wrong = changes.flatMap(({ name, text }) => faultOfCommand(text, tables)?.concat(`: ${name}: ${text}`) ?? [])
+    assert.deepEqual(wrong, [])
+  })
+})
+
+/** Returns the texts that a source passes to `query`. An expression in a template becomes `$`. */
+function literalsSent(source: string): string[] {
+  const calls = /\.query(?:<[^(]*>)?\(\s*(?:'([^']*)'|`((?:[^`$]|\$(?!\{)|\$\{[^}]*\})*)`)/g
+  return [...source.matchAll(calls)].map(([, plain, template]) => plain ?? template?.replace(/\$\{[^}]*\}/g, '$') ?? '')
+}
