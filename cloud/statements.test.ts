@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { readMigrations } from './platform/database/migrations.ts'
 import { registeredStatements } from './platform/database/statement.ts'
+import { testDatabase } from './platform/testing/server.ts'
+import { planFaults } from './platform/testing/statement-plans.ts'
 import { faultOf, faultOfCommand, tenantTables } from './platform/testing/statements.ts'
 import { migrationSources } from './prepare.ts'
 
@@ -19,13 +21,20 @@ const sources = globSync('{cloud,cli}/**/*.ts', { cwd: root }).filter(
 
 describe('forms of statements', async () => {
   const tables = await tenantTables()
+  for (const file of sources.filter((name) => /^cloud\/.*store\.ts$/.test(name))) await import(join(root, file))
 
   test('every statement of a store names the tenant for each table, and has a form that can be distributed', async () => {
-    for (const file of sources.filter((name) => /^cloud\/.*store\.ts$/.test(name))) await import(join(root, file))
     const statements = registeredStatements()
     assert.ok(statements.length > 1_000)
     const wrong = statements.flatMap(({ text }) => faultOf(text, tables)?.concat(`: ${text}`) ?? [])
     assert.deepEqual(wrong, [])
+  })
+
+  test('every statement of a store runs on one shard of a cluster', async (context) => {
+    const database = await testDatabase()
+    if (!database.server.citus) return context.skip('the database is not a cluster')
+    const texts = registeredStatements().map(({ text }) => text)
+    assert.deepEqual(await planFaults(database.app, texts), [])
   })
 
   test('every command that is sent without a store has a form that can be distributed', () => {

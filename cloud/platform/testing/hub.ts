@@ -27,6 +27,7 @@ import type { Context } from '../service.ts'
 import { createTenant } from '../tenants/tenants.ts'
 import { secretIn } from './secrets-shown.ts'
 import { atEndOfTests, keysFor, type TestDatabase, testDatabase } from './server.ts'
+import { planFaults } from './statement-plans.ts'
 import { faultOf, tenantTables } from './statements.ts'
 
 export type Arrangement = 'one process' | 'split'
@@ -365,11 +366,20 @@ export class TestHub {
       const faults = this.#processes.faults.slice(this.#before.faults)
       if (faults.length > 0)
         throw new Error(`Statements that do not name their tenant:\n${[...new Set(faults)].join('\n')}`)
+      await this.#refuseManyShards()
       await this.#refuseLeaks()
     } finally {
       this.#processes.hubs -= 1
       await this.database.leave(this.#tenants)
     }
+  }
+
+  /** Throws if a cluster cannot run a statement on one shard. */
+  async #refuseManyShards(): Promise<void> {
+    const texts = [...unplannedStatements]
+    unplannedStatements.clear()
+    const faults = texts.length === 0 ? [] : await planFaults(this.database.app, texts)
+    if (faults.length > 0) throw new Error(`Statements that do not run on one shard:\n${faults.join('\n')}`)
   }
 
   /** Throws if database connections were not returned. The background tasks of shared processes can finish first. */
@@ -405,6 +415,9 @@ export async function sentBody(body: NonNullable<RawRequest['body']>): Promise<s
   return body instanceof Blob ? Buffer.from(await body.arrayBuffer()) : Buffer.from(body)
 }
 
+/** The statements that a cluster has not planned yet. */
+const unplannedStatements = new Set<string>()
+
 /** The statements without a fault. They are stored, because a test sends the same statement many times. */
 const checkedStatements = new Set<string>()
 
@@ -438,8 +451,10 @@ async function openProcesses(database: TestDatabase, overrides: Overrides): Prom
       onStatement: ({ text }) => {
         if (checkedStatements.has(text)) return
         const fault = faultOf(text, tables)
-        if (fault === undefined) checkedStatements.add(text)
-        else processes.faults.push(`${fault}: ${text}`)
+        if (fault === undefined) {
+          checkedStatements.add(text)
+          if (database.server.citus) unplannedStatements.add(text)
+        } else processes.faults.push(`${fault}: ${text}`)
       },
     })
     const log = createLog({ level: 'debug', to: { write: (line) => processes.printed.push(line) } })
