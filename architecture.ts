@@ -162,6 +162,7 @@ export const modules: Readonly<Record<string, Module>> = {
       'cloud/services/events',
       'cloud/services/identity',
       'cloud/services/inventory',
+      'cloud/services/workflows',
       'e2e',
       'web',
       'gateway',

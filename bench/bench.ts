@@ -2,6 +2,8 @@ import { writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { keepChart } from './chart.ts'
 import { consoleTable } from './console.ts'
+import { coordinator } from './coordinator.ts'
+import { costs } from './costs.ts'
 import { credentials } from './credentials.ts'
 import { discover } from './discovery.ts'
 import { fairness } from './fairness.ts'
@@ -13,6 +15,7 @@ import { hierarchy } from './hierarchy.ts'
 import { inventory } from './inventory.ts'
 import { monitoring } from './monitoring.ts'
 import type { BenchOptions } from './options.ts'
+import { processes } from './processes.ts'
 import { reads } from './reads.ts'
 import { remote } from './remote.ts'
 import { print, type Report } from './report.ts'
@@ -29,6 +32,7 @@ import { webhooks } from './webhooks.ts'
  * - `-- --json <path>` writes the result for programs, `-- --profile <folder>` writes CPU profiles.
  * - `npm run bench reads -- --assets 1000000 --relations 5 --home <folder>` uses a plant of another size, and the
  *   next run reuses that plant.
+ * - `npm run bench coordinator -- --database <URL>` measures the coordinator of a Citus cluster on this machine.
  * - `--chart docs/figures/reads` draws the result in one chart with the results for other sizes.
  */
 
@@ -37,12 +41,15 @@ const benchmarks: Record<string, (options: BenchOptions) => Promise<Report>> = {
   front,
   revocation,
   inventory,
+  processes,
   reads,
   discovery: discover,
   console: consoleTable,
   topology,
   gateways,
   gateway,
+  coordinator,
+  costs,
   credentials,
   fairness,
   hierarchy,
@@ -64,17 +71,19 @@ const { values, positionals } = parseArgs({
     plans: { type: 'boolean', default: false },
     home: { type: 'string' },
     only: { type: 'string', default: '' },
+    database: { type: 'string' },
     chart: { type: 'string' },
   },
 })
-const names = positionals.length === 0 ? Object.keys(benchmarks) : positionals
+const runnable = Object.keys(benchmarks).filter((name) => name !== 'coordinator' || values.database !== undefined)
+const names = positionals.length === 0 ? runnable : positionals
 const unknown = names.find((name) => !Object.hasOwn(benchmarks, name))
 if (unknown !== undefined) {
   console.error(`Unknown benchmark ${unknown}. Available: ${Object.keys(benchmarks).join(', ')}.`)
   process.exit(1)
 }
 
-const { profile, home, only } = values
+const { profile, home, only, database } = values
 const options: BenchOptions = {
   profile,
   assets: Number(values.assets),
@@ -82,6 +91,7 @@ const options: BenchOptions = {
   plans: values.plans,
   home,
   only,
+  database,
 }
 const reports: Record<string, Report> = {}
 for (const name of names) {

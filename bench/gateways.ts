@@ -18,13 +18,15 @@ import type { Report, Row } from './report.ts'
 
 const gatewayCount = 1_000
 const enrolledAtOnce = 16
+/** The wait of a poll is short, so that every gateway polls several times during the measurement. */
+const waitSeconds = 10
 const jobs = 20
 /** A workflow whose jobs a user can create. */
 const workflow = 'bench.update'
 const goals = { pickUpMs: 1_000, growthMebibytes: 50 } as const
 
 /** `WaitingGateway` is a simulated gateway that only polls for work, over its own connection. */
-type WaitingGateway = { id: string; polls: number; taken: Map<string, number>; stop(): Promise<void> }
+export type WaitingGateway = { id: string; polls: number; taken: Map<string, number>; stop(): Promise<void> }
 
 /** Measures one thousand waiting gateways: their cost for the platform, and the time until a gateway picks up a job. */
 export async function gateways(): Promise<Report> {
@@ -39,7 +41,7 @@ export async function gateways(): Promise<Report> {
         return megabytes
       }
       await note('before the first gateway')
-      await enrolAll(platform, home, waiting)
+      await startGateways(platform, { home, count: gatewayCount, waitSeconds }, waiting)
       await until(() => waiting.every(({ polls }) => polls > 0))
       const first = await note('all wait')
       const pickUps = await offerJobs(platform, waiting)
@@ -72,17 +74,33 @@ export async function gateways(): Promise<Report> {
   })
 }
 
-async function enrolAll(platform: PlatformProcess, home: string, waiting: WaitingGateway[]): Promise<void> {
+type GatewayOptions = {
+  /** The folder for the homes of the gateways. */
+  home: string
+  count: number
+  /** The time that the platform may wait before it answers a poll. */
+  waitSeconds: number
+  /** The number of polls that a gateway sends at the same time. */
+  polls?: number
+}
+
+/** Enrols gateways and starts their polls. Adds each gateway to `waiting`, so that the caller can stop it after an error. */
+export async function startGateways(
+  platform: PlatformProcess,
+  { home, count, ...polling }: GatewayOptions,
+  waiting: WaitingGateway[],
+): Promise<void> {
   const caller = client(onboarding, overHttp({ baseUrl: platform.url, token: await tokenSource(platform) }))
-  let begun = 0
+  let begun = waiting.length
+  const last = begun + count
   const enrolSome = async () => {
-    while (begun < gatewayCount) {
+    while (begun < last) {
       const folder = join(home, `gateway-${begun++}`)
       await mkdir(folder)
       const { data } = await caller.createGateway({ body: { data: { name: `Gateway ${begun}` } } })
       const config = await caller.createGatewayConfig({ params: { id: data.id } })
       await writeFile(join(folder, 'gateway-config.json'), JSON.stringify(config))
-      waiting.push(await startWaiting(folder))
+      waiting.push(await startWaiting(folder, polling))
     }
   }
   await Promise.all(Array.from({ length: enrolledAtOnce }, enrolSome))
@@ -93,7 +111,10 @@ async function tokenSource(platform: PlatformProcess): Promise<() => string> {
   return () => token
 }
 
-async function startWaiting(home: string): Promise<WaitingGateway> {
+async function startWaiting(
+  home: string,
+  { waitSeconds, polls = 1 }: Pick<GatewayOptions, 'waitSeconds' | 'polls'>,
+): Promise<WaitingGateway> {
   const clock = new Clock()
   const key = await ownKey(join(home, 'gateway-key.pem'))
   const identity = await enrolledIdentity({ home, configFile: join(home, 'gateway-config.json'), key, clock })
@@ -111,17 +132,11 @@ async function startWaiting(home: string): Promise<WaitingGateway> {
       await platform.close()
     },
   }
-  void wait(one, outgoing)
+  for (let poll = 0; poll < polls; poll++) void wait(one, outgoing, waitSeconds)
   return one
 }
 
-/**
- * The time that the platform may wait before it answers a poll. It is short, so that every gateway polls several times
- * during the measurement.
- */
-const waitSeconds = 10
-
-async function wait(one: WaitingGateway, { gatekeeper }: CloudConnection): Promise<void> {
+async function wait(one: WaitingGateway, { gatekeeper }: CloudConnection, waitSeconds: number): Promise<void> {
   try {
     for (;;) {
       one.polls += 1

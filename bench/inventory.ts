@@ -194,7 +194,7 @@ async function grow(platform: PlatformProcess, size: Bench['size']): Promise<Row
 }
 
 /** Returns a function that generates new assets. They belong to another plant than the stored assets. */
-function freshAssets(): () => PlantAsset {
+export function freshAssets(): () => PlantAsset {
   const plant = plantAssets({ assets: Number.MAX_SAFE_INTEGER, seed: seed + 1, relations: 5 })
   return () => plant.next().value as PlantAsset
 }

@@ -12,6 +12,7 @@ import { createServerUser, newServerUserSecret } from '@millwright/cloud/service
 import { insertSchema } from '@millwright/cloud/services/inventory/schemas/schema-store.ts'
 import { readCloudConfiguration } from '@millwright/cloud/settings.ts'
 import { embeddedOwner, startCloud } from '@millwright/cloud/start.ts'
+import { createTenants, databaseVolume, liveBytes, pollForEvents, pollForJobs } from './capacity-commands.ts'
 import { runInventoryCommand } from './inventory-commands.ts'
 import { cpuMicros, measureCalls } from './measurement.ts'
 import type { PlatformCommand } from './platform-process.ts'
@@ -54,6 +55,18 @@ async function runCommand(command: PlatformCommand): Promise<unknown> {
       return createGroups(command.count)
     case 'store an address':
       return storeAddress(command)
+    case 'create tenants':
+      return createTenants(ownerAddress(), command.count)
+    case 'database volume':
+      return databaseVolume(ownerAddress())
+    case 'live bytes':
+      return liveBytes()
+    case 'task checks':
+      return running.cloud.context.tasks.stats().checks
+    case 'poll for jobs':
+      return pollForJobs(database, command)
+    case 'poll for events':
+      return pollForEvents(database, command)
     case 'query through the driver': {
       query ??= openQuery(command.groupId)
       const { inTurn, pipelined } = await query

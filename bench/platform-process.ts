@@ -34,6 +34,14 @@ export type GrownHierarchy = { root: string; sites: string[]; lines: string[]; c
 /** `ProcessLoad` contains the memory of the platform's process, and the CPU time that its database has used so far. */
 export type ProcessLoad = { megabytes: number; databaseCpuMicros: number }
 
+/** The commands that measure the costs of the capacity model. */
+export type CapacityCommand =
+  | { kind: 'create tenants'; count: number }
+  | { kind: 'database volume' }
+  | { kind: 'live bytes' }
+  | { kind: 'task checks' }
+  | { kind: 'poll for jobs' | 'poll for events'; tenants: string[]; ms: number }
+
 /** The commands of the process under test. */
 export type PlatformCommand =
   | InventoryCommand
@@ -44,6 +52,7 @@ export type PlatformCommand =
   | { kind: 'store an expensive schema'; url: string }
   | { kind: 'create groups'; count: number }
   | { kind: 'store an address'; assetId: string; gatewayId: string; address: string }
+  | CapacityCommand
   | (QueryCommand & Calls)
   | { kind: 'serve without the platform'; groupId: string }
 
