@@ -141,15 +141,31 @@ async function applicationAddress(
 ): Promise<Address> {
   const database = await databaseOf(owner)
   const password = await sharedPassword(owner, secrets, `database role ${user}`)
-  await setPassword(owner, { name: user, password })
-  if (!('url' in address)) return { ...address, database, user, password }
+  const app = withUser(address, { database, user, password })
+  // A cluster changes a role on every server. A start must not fail while one of them is not reachable, so the password
+  // is set only if the role does not have it.
+  if (!(await canConnect(app))) await setPassword(owner, { name: user, password })
+  return app
+}
+
+function withUser(address: Address, app: { database: string; user: string; password: string }): Address {
+  if (!('url' in address)) return { ...address, ...app }
   // The URL parser is not used here. It refuses a URL without a host, in which a parameter names the folder of the
   // socket.
   return {
     url: address.url.replace(
       /^(\w+:\/\/)(?:[^@/]*@)?/,
-      (_, scheme: string) => `${scheme}${encodeURIComponent(user)}:${password}@`,
+      (_, scheme: string) => `${scheme}${encodeURIComponent(app.user)}:${app.password}@`,
     ),
+  }
+}
+
+async function canConnect(address: Address): Promise<boolean> {
+  try {
+    await (await openClient(address)).end()
+    return true
+  } catch {
+    return false
   }
 }
 
