@@ -20,7 +20,7 @@ const callers = 16
 /** The requests that each process gets before the measurement. */
 const warmUpRequests = 1_000
 const warmUpMs = 500
-const longestWarmUpMs = 8_000
+const longestWarmUpMs = 20_000
 const measureMs = 3_000
 const goalPercent = 25
 
@@ -73,10 +73,12 @@ async function compared(group: Group, workload: (typeof workloads)[number]): Pro
   const kind = group.requests[workload]
   await warmUp(group, kind)
   const { rate, cost, cores } = await measureLoop(group, { kind, ms: measureMs })
-  const { platformMicros, databaseMicros } = readCosts().work[workload]
+  const { work, idleProcess } = readCosts()
+  const { platformMicros, databaseMicros } = work[workload]
+  const idleCores = (idleProcess.platformMicros + idleProcess.databaseMicros) / 1e6
   const expected = { platformMicros, databaseMicros, clientMicros: cost.clientMicros }
   const processes = group.processes.length
-  const predicted = predictRate({ cost: expected, processes, cores, callers })
+  const predicted = predictRate({ cost: expected, processes, cores, idleCores, callers })
   return {
     processes,
     requests: workload,

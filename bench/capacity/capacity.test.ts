@@ -156,10 +156,11 @@ test('the results of benchmarks replace only the costs that they contain', () =>
 
 test('the predicted rate is the lowest bound of callers, processes, load generator and cores', () => {
   const cost = { platformMicros: 400, databaseMicros: 100, clientMicros: 50 }
-  const loop = { cost, cores: 8, callers: 64 }
+  const loop = { cost, cores: 8, idleCores: 0.01, callers: 64 }
   assert.deepEqual(predictRate({ ...loop, processes: 1 }), { rate: 2_500, bottleneck: 'processes' })
   assert.deepEqual(predictRate({ ...loop, processes: 2 }), { rate: 5_000, bottleneck: 'processes' })
   assert.equal(predictRate({ ...loop, processes: 16 }).bottleneck, 'cores')
+  assert.equal(predictRate({ ...loop, processes: 16, idleCores: 0.5 }).rate, 0)
   assert.equal(predictRate({ ...loop, processes: 16, callers: 1 }).bottleneck, 'callers')
   assert.equal(predictRate({ ...loop, processes: 16, cores: 64 }).bottleneck, 'load generator')
 })
