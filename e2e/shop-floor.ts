@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Caller, until } from './platform.ts'
-import { millwright, type Program } from './program.ts'
+import { millwright, type Program, root } from './program.ts'
 import { withinLimit } from './time-limit.ts'
 
 /** This file starts the programs of a shop floor, each in its own process, in the same way as a user starts them. */
@@ -15,7 +15,8 @@ export type GatewayStatus = {
   remoteAccess: { streams: number }
 }
 
-type Starting = { home: string; id: string; environment?: Record<string, string> }
+/** `checkout` is the folder of another version of the product. */
+type Starting = { home: string; id: string; environment?: Record<string, string>; checkout?: string }
 
 /** Registers a gateway on the platform and writes its enrolment file to the home. */
 export async function newGateway(caller: Caller, { home, name }: { home: string; name: string }): Promise<string> {
@@ -25,13 +26,16 @@ export async function newGateway(caller: Caller, { home, name }: { home: string;
   return made.id
 }
 
-export async function startGateway(name: string, { home, id, environment = {} }: Starting): Promise<Gateway> {
+export async function startGateway(
+  name: string,
+  { home, id, environment = {}, checkout = root }: Starting,
+): Promise<Gateway> {
   const program = millwright(
     ['gateway', '--config', join(home, `${name}.json`), '--home', join(home, name)].concat(
       ['--registry-port', '0'],
       ['--proxy-port', '0'],
     ),
-    { home, environment: { MILLWRIGHT_GATEWAY_LOG_LEVEL: 'warn', ...environment } },
+    { home, checkout, environment: { MILLWRIGHT_GATEWAY_LOG_LEVEL: 'warn', ...environment } },
   )
   await until('the gateway is ready', () => program.stdout().includes('Ctrl-C stops it.') || program.stderr() !== '')
   const registryPort = /Registry\s+port (\d+)/.exec(program.stdout())?.[1] ?? assert.fail(program.stderr())
@@ -41,9 +45,12 @@ export async function startGateway(name: string, { home, id, environment = {} }:
 }
 
 /** Starts the link of a simulated plant. The state of its devices is in the home, so it survives a kill of the link. */
-export function startPlant({ registryPort }: Gateway, { home }: { home: string }): Program {
+export function startPlant(
+  { registryPort }: Gateway,
+  { home, checkout = root }: { home: string; checkout?: string },
+): Program {
   const args = ['--log-level', 'error', '--registry', `127.0.0.1:${registryPort}`, '--home', join(home, 'plant')]
-  return millwright(['link', 'run', 'plant', ...args], { home })
+  return millwright(['link', 'run', 'plant', ...args], { home, checkout })
 }
 
 export async function killed({ child, ended }: Program): Promise<void> {

@@ -3,8 +3,11 @@ import { testHub } from '@millwright/cloud/platform/testing/hub.ts'
 import { ensureTemplate, startTestServer } from '@millwright/cloud/platform/testing/server.ts'
 import { askAll } from '@millwright/cloud/platform/testing/visibility-model.ts'
 import { temporaryFolder } from '@millwright/e2e/platform.ts'
+import { installRelease } from '@millwright/e2e/release.ts'
+import { upgradeUnderLoad } from '@millwright/e2e/rolling-upgrade.ts'
 import { updateFleet } from '@millwright/e2e/update-fleet.ts'
 import { deliverEvents } from '@millwright/e2e/webhook-delivery.ts'
+import { readReleases } from './releases.ts'
 
 /**
  * `npm run soak` compares the results of random reads with a simple model of visibility. `--questions` sets the number of
@@ -15,6 +18,9 @@ import { deliverEvents } from '@millwright/e2e/webhook-delivery.ts'
  *
  * `npm run soak -- --webhooks` delivers 100,000 events, or the number that follows, while the platform and the receiver are killed 20 times,
  * and compares the log of the receiver with the events. `--kills` sets the number of kills.
+ *
+ * `npm run soak -- --upgrade` installs the last release of `releases.json` into a temporary folder, and upgrades its processes to this
+ * version, one at a time, under load. `--seconds` sets the time of each step. `--from` names another commit.
  */
 
 const questionsPerRound = 5_000
@@ -28,6 +34,9 @@ const { values, positionals } = parseArgs({
     updates: { type: 'string' },
     webhooks: { type: 'boolean', default: false },
     kills: { type: 'string', default: '20' },
+    upgrade: { type: 'boolean', default: false },
+    from: { type: 'string' },
+    seconds: { type: 'string', default: '60' },
     seed: { type: 'string', default: String(Date.now() % 1e6) },
   },
 })
@@ -68,6 +77,25 @@ if (values.webhooks) {
   const { duplicates, ms } = await deliverEvents({ ...options, log: console.log })
   console.log(
     `${events} events, ${kills} kills, ${Math.round(ms / 1000)} s: none is lost, each asset is in order, duplicates with the same id: ${JSON.stringify(duplicates)}`,
+  )
+  process.exit(0)
+}
+
+if (values.upgrade) {
+  const seconds = Number(values.seconds)
+  const release = readReleases().at(-1)
+  const commit = values.from ?? release?.commit
+  if (commit === undefined || !Number.isInteger(seconds) || seconds < 1) {
+    console.error('--seconds must be a whole number of at least 1, for example: npm run soak -- --upgrade --seconds 60')
+    process.exit(1)
+  }
+  const name = values.from ?? release?.version
+  using folder = temporaryFolder('release')
+  console.log(`installing ${name} (about two minutes)`)
+  installRelease({ commit, folder: folder.path })
+  const { counts, ms } = await upgradeUnderLoad({ release: folder.path, stepMs: seconds * 1_000, log: console.log })
+  console.log(
+    `upgrade from ${name}, ${Math.round(ms / 1000)} s: no request failed and nothing is lost: ${JSON.stringify(counts)}`,
   )
   process.exit(0)
 }
