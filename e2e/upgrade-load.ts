@@ -20,7 +20,7 @@ import { EventReceiver } from './upgrade-webhook.ts'
  */
 
 /** The time after a kill in which requests can fail. */
-const outageMs = 120_000
+const outageMs = 180_000
 const retryMs = 100
 /** The time limit of each wait. It is long, because a machine that runs two versions is busy. */
 const patienceMs = 300_000
@@ -370,7 +370,8 @@ class HierarchyTask implements LoadTask {
       assert.equal(paths.length, 1, `the asset ${assetId} has lost its node`)
     }
     const id = this.#nodes[0]?.id ?? ''
-    const isCounted = async () => (await hierarchy.readNode({ params: { id } })).data.assetCount === this.#nodes.length
+    const isCounted = async () =>
+      (await hierarchy.readNode({ params: { id } })).data.totalAssetCount === this.#nodes.length
     await until('the counts of the nodes are complete', isCounted, patienceMs)
     const filter = `predicate eq 'connected_to'`
     const relations = await listAll((query) => inventory.listRelations({ query: { ...query, filter } }))
