@@ -198,6 +198,15 @@ describe('migrations', async () => {
     )
   })
 
+  test('every table has a primary key or a replica identity, so that Citus can move its shards', () => {
+    const identified = statements.flatMap((sql) => /^alter table (\w+) replica identity/i.exec(sql)?.[1] ?? [])
+    const without = tables.filter((sql) => !/\bprimary key\b/i.test(sql)).map(nameOf)
+    assert.deepEqual(
+      without.filter((name) => !identified.includes(name)),
+      [],
+    )
+  })
+
   test('every unique index starts with the tenant column', () => {
     const indexes = statements.filter((sql) => /^create unique index/i.test(sql))
     assert.ok(indexes.length > 0)

@@ -22,6 +22,7 @@ import { print, type Report } from './report.ts'
 import { revocation } from './revocation.ts'
 import { scan } from './scan.ts'
 import { start } from './start.ts'
+import { tenants } from './tenants.ts'
 import { topology } from './topology.ts'
 import { updateDevices } from './updates.ts'
 import { webhooks } from './webhooks.ts'
@@ -33,6 +34,8 @@ import { webhooks } from './webhooks.ts'
  * - `npm run bench reads -- --assets 1000000 --relations 5 --home <folder>` uses a plant of another size, and the
  *   next run reuses that plant.
  * - `npm run bench coordinator -- --database <URL>` measures the coordinator of a Citus cluster on this machine.
+ * - `npm run bench tenants -- --tenants 20 --assets 50000 --database <URL> --home <folder>` compares the embedded database
+ *   with a given one, for example a Citus cluster.
  * - `--chart docs/figures/reads` draws the result in one chart with the results for other sizes.
  */
 
@@ -59,6 +62,7 @@ const benchmarks: Record<string, (options: BenchOptions) => Promise<Report>> = {
   monitoring,
   updates: updateDevices,
   webhooks,
+  tenants,
 }
 
 const { values, positionals } = parseArgs({
@@ -68,10 +72,11 @@ const { values, positionals } = parseArgs({
     profile: { type: 'string' },
     assets: { type: 'string', default: '20000' },
     relations: { type: 'string', default: '5' },
+    tenants: { type: 'string', default: '4' },
+    database: { type: 'string' },
     plans: { type: 'boolean', default: false },
     home: { type: 'string' },
     only: { type: 'string', default: '' },
-    database: { type: 'string' },
     chart: { type: 'string' },
   },
 })
@@ -88,10 +93,11 @@ const options: BenchOptions = {
   profile,
   assets: Number(values.assets),
   relations: Number(values.relations),
+  tenants: Number(values.tenants),
+  database,
   plans: values.plans,
   home,
   only,
-  database,
 }
 const reports: Record<string, Report> = {}
 for (const name of names) {

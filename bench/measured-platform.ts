@@ -3,19 +3,26 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import { openMasterKeys } from '@millwright/cloud/master-key-places.ts'
 import { findAccessGroup, insertAccessGroup } from '@millwright/cloud/platform/access/store.ts'
-import { openClient, openConnection, sessionSettings } from '@millwright/cloud/platform/database/connection.ts'
+import {
+  type Address,
+  openClient,
+  openConnection,
+  sessionSettings,
+} from '@millwright/cloud/platform/database/connection.ts'
 import { attachPostgres } from '@millwright/cloud/platform/postgres/postgres.ts'
-import { createTenant } from '@millwright/cloud/platform/tenants/tenants.ts'
+import { createTenant, findTenant } from '@millwright/cloud/platform/tenants/tenants.ts'
 import { prepareDatabase } from '@millwright/cloud/prepare.ts'
 import { putDeviceAddresses } from '@millwright/cloud/services/discovery/device-address-store.ts'
 import { createServerUser, newServerUserSecret } from '@millwright/cloud/services/identity/accounts/accounts.ts'
 import { insertSchema } from '@millwright/cloud/services/inventory/schemas/schema-store.ts'
+import { bulkLoad } from '@millwright/cloud/services/inventory/writes/bulk-load.ts'
 import { readCloudConfiguration } from '@millwright/cloud/settings.ts'
 import { embeddedOwner, startCloud } from '@millwright/cloud/start.ts'
+import { plantAssets, plantProperty, plantSource } from '@millwright/links/plant/generator.ts'
 import { createTenants, databaseVolume, liveBytes, pollForEvents, pollForJobs } from './capacity-commands.ts'
 import { runInventoryCommand } from './inventory-commands.ts'
 import { cpuMicros, measureCalls } from './measurement.ts'
-import type { PlatformCommand } from './platform-process.ts'
+import type { GrownTenants, PlatformCommand, TenantCredentials } from './platform-process.ts'
 import { handleCommands } from './worker-process.ts'
 
 /**
@@ -47,6 +54,8 @@ async function runCommand(command: PlatformCommand): Promise<unknown> {
       return process.memoryUsage.rss() / 2 ** 20
     case 'create a second tenant':
       return createSecondTenant()
+    case 'grow tenants':
+      return growTenants(command)
     case 'wait for tasks':
       return waitForTasks(command.of)
     case 'store an expensive schema':
@@ -90,12 +99,43 @@ async function runCommand(command: PlatformCommand): Promise<unknown> {
 }
 
 /** Returns the credentials of an administrator of a new tenant. */
-async function createSecondTenant(): Promise<{ clientId: string; clientSecret: string }> {
+async function createSecondTenant(): Promise<TenantCredentials> {
   const owner = await openClient(ownerAddress())
   const { id: tenantId } = await createTenant(owner, { name: 'second' }).finally(() => owner.end())
+  return createAccount(tenantId)
+}
+
+async function createAccount(tenantId: string): Promise<TenantCredentials> {
   const secret = newServerUserSecret()
-  await createServerUser({ database }, { tenantId }, { name: 'bench', secret, role: 'administrator' })
+  const name = `bench ${secret.clientId}`
+  await createServerUser({ database }, { tenantId }, { name, secret, role: 'administrator' })
   return secret
+}
+
+type TenantPlants = Extract<PlatformCommand, { kind: 'grow tenants' }>
+
+/** Creates missing tenants, each with its own copy of a plant. */
+async function growTenants({ count, size }: TenantPlants): Promise<GrownTenants> {
+  const owner = await openClient(ownerAddress())
+  try {
+    const { citus, version } = database.server
+    const credentials: TenantCredentials[] = []
+    let isFilled = false
+    for (let number = 1; number <= count; number++) {
+      const name = `bench-${number}`
+      const existing = await findTenant(owner, name)
+      const { id: tenantId } = existing ?? (await createTenant(owner, { name }))
+      if (existing === undefined) {
+        await bulkLoad(plantAssets(size), { owner, tenantId, property: plantProperty, source: plantSource })
+        isFilled = true
+      }
+      credentials.push(await createAccount(tenantId))
+    }
+    if (isFilled) await owner.query('vacuum analyze')
+    return { server: citus ? 'Citus' : `PostgreSQL ${version}`, credentials }
+  } finally {
+    await owner.end()
+  }
 }
 
 /** Waits until no task of a kind is left. */
@@ -200,7 +240,9 @@ async function applicationAddress() {
   return (await prepareDatabase({ owner: ownerAddress(), app: undefined, binding: 'auto', masterKeys })).app
 }
 
-function ownerAddress() {
+function ownerAddress(): Address {
+  const { databaseUrl } = readCloudConfiguration(process.env)
+  if (databaseUrl !== undefined) return { url: databaseUrl }
   const postgres = attachPostgres({ home: running.home })
   if (postgres === undefined) throw new Error('The database server of the home is not running')
   return embeddedOwner(postgres)

@@ -4,6 +4,8 @@ export type BenchOptions = {
   /** The size of the plant, and the number of relations per asset. */
   assets: number
   relations: number
+  /** The number of tenants that have such a plant. */
+  tenants: number
   /** The URL of a further database to measure, as its owner. */
   database: string | undefined
   /** Whether to print the plans of the measured statements. */

@@ -48,6 +48,7 @@ export type PlatformCommand =
   | { kind: 'cpu' }
   | { kind: 'memory' }
   | { kind: 'create a second tenant' }
+  | { kind: 'grow tenants'; count: number; size: PlantSize }
   | { kind: 'wait for tasks'; of: string }
   | { kind: 'store an expensive schema'; url: string }
   | { kind: 'create groups'; count: number }
@@ -55,6 +56,11 @@ export type PlatformCommand =
   | CapacityCommand
   | (QueryCommand & Calls)
   | { kind: 'serve without the platform'; groupId: string }
+
+export type TenantCredentials = { clientId: string; clientSecret: string }
+
+/** `GrownTenants` names the database server, and contains the credentials of an administrator of each tenant. */
+export type GrownTenants = { server: string; credentials: TenantCredentials[] }
 
 export type PlatformProcess = WorkerProcess<PlatformCommand> & { url: string; access: Access }
 

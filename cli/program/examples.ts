@@ -395,11 +395,12 @@ const examples: Readonly<Record<string, readonly string[]>> = {
 
   config: ['config', 'config --json'],
   tenants: ['tenants create plant-7', 'tenants list'],
-  'tenants list': ['tenants list'],
+  'tenants list': ['tenants list', 'tenants list --placement'],
   'tenants create': ['tenants create plant-7'],
   'tenants suspend': ['tenants suspend plant-7'],
   'tenants resume': ['tenants resume plant-7'],
   'tenants delete': ['tenants delete plant-7 --yes'],
+  'tenants move': ['tenants move plant-7 --to worker-2.example.com:5432'],
   'tenants provision': ['tenants provision plant-7 ui'],
   'tenants withdraw': ['tenants withdraw plant-7 ui'],
   users: ['users reset-password admin', 'users reset-second-factor admin@plant-7'],

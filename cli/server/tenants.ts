@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { createAdministrator } from '@millwright/cloud/first-run.ts'
 import type { ArtefactSettings } from '@millwright/cloud/platform/service.ts'
+import { listPlacements, moveTenant, type TransferMode } from '@millwright/cloud/platform/tenants/placement.ts'
 import {
   createTenant,
   deleteTenant,
@@ -17,7 +18,8 @@ import { artefactSettings } from '@millwright/cloud/settings.ts'
 import { Argument, type Command } from 'commander'
 import { reportAndExit } from '../output/error-report.ts'
 import { table } from '../output/table.ts'
-import { recordForTenants, withDatabaseOwner } from './database-owner.ts'
+import { formatBytes } from '../output/text.ts'
+import { recordForTenants, withDatabaseOwner, withOwnerConnection } from './database-owner.ts'
 
 /** Deletes the contents of the artefacts of a deleted tenant in the home. Prints which objects of an S3 store remain. */
 async function deleteArtefacts({ folder, s3 }: ArtefactSettings, tenantId: string): Promise<void> {
@@ -31,8 +33,10 @@ export function addCommands(tenants: Command): void {
   tenants
     .command('list')
     .description('list all tenants with their state and applications')
+    .option('--placement', 'show the worker, the shard and the estimated size of each tenant in a Citus cluster')
     .option('--json', 'print JSON')
-    .action(async ({ json }: { json?: boolean }) => {
+    .action(async ({ json, placement }: { json?: boolean; placement?: boolean }) => {
+      if (placement === true) return printPlacements(json === true)
       const rows = await withDatabaseOwner((owner) => listTenants(owner))
       if (rows.length === 0 && !json) return console.log('No tenants yet.')
       console.log(
@@ -81,6 +85,21 @@ export function addCommands(tenants: Command): void {
       })
     })
 
+  tenants
+    .command('move <name>')
+    .description('move the data of a tenant to another worker of a Citus cluster')
+    .requiredOption('--to <worker>', 'worker with its port, as tenants list --placement prints it')
+    .option('--block-writes', 'block the writes of the tenant during the move, and use no logical replication')
+    .addHelpText(
+      'after',
+      `
+Requests of the tenant continue during the move. Its writes wait a short time at the end. If other tenants are in the same
+shard, the tenant first gets its own shard. An interrupted move can be repeated.`,
+    )
+    .action((name: string, { to, blockWrites }: { to: string; blockWrites?: boolean }) =>
+      move({ name, to, mode: blockWrites === true ? 'block_writes' : 'auto' }),
+    )
+
   const application = () => new Argument('<application>', 'application').choices(['api', 'ui'] as const)
 
   tenants
@@ -100,6 +119,34 @@ export function addCommands(tenants: Command): void {
     .action((name: string, which: 'api' | 'ui') =>
       changed(name, `${which} withdrawn`, (owner) => withdrawApplication(owner, name, which)),
     )
+}
+
+/** Needs no migrations and no master key, so that it works while a worker is down. */
+async function printPlacements(json: boolean): Promise<void> {
+  const rows = await withOwnerConnection(process.env, (owner) => listPlacements(owner))
+  if (json) return console.log(JSON.stringify(rows))
+  if (rows.length === 0) return console.log('No tenants yet.')
+  const shown = rows.map(({ bytes, sharedWith, ...row }) => ({
+    ...row,
+    'shared with': sharedWith,
+    size: bytes === null ? 'not reachable' : formatBytes(bytes),
+  }))
+  console.log(table(shown))
+}
+
+async function move(request: { name: string; to: string; mode: TransferMode }): Promise<void> {
+  const { name, to } = request
+  const moved = await withDatabaseOwner(async (owner, parts) => {
+    const done = await moveTenant(owner, request)
+    if (done !== undefined) {
+      const detail = { what: `moved from ${done.from} to ${done.to}` }
+      await recordForTenants(parts, [done.tenantId], { action: 'tenants.change', target: `tenant/${name}`, detail })
+    }
+    return done
+  })
+  if (moved === undefined) return console.log(`Tenant ${name} is on ${to} already.`)
+  const own = moved.isolated ? ' It has its own shard now.' : ''
+  console.log(`Tenant ${name} moved from ${moved.from} to ${moved.to}.${own}`)
 }
 
 /** Changes a tenant and records the change in its audit trail. */

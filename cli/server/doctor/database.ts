@@ -12,6 +12,7 @@ import type { Environment } from '../../output/terminal.ts'
 import { formatCount } from '../../output/text.ts'
 import { withOwnerConnection } from '../database-owner.ts'
 import { type Check, runCheck } from './checks.ts'
+import { checkCluster } from './cluster.ts'
 import { findRole, hasPlatformKeys, listHeads, listUnprotected, readBacklog, readServer } from './doctor-store.ts'
 
 const clockToleranceSeconds = 5
@@ -27,18 +28,29 @@ export async function checkDatabase(environment: Environment, configuration: Clo
       const server = await checkServer(owner)
       const migrations = await runCheck('Tables', () => checkMigrations(owner))
       if ((await listApplied(owner)).length === 0) return [...server, ...migrations]
+      let isReachable = true
+      const cluster = await runCheck('Cluster', async () => {
+        const found = await checkCluster(owner)
+        isReachable = found.isReachable
+        return found.checks
+      })
       const checks: [string, () => Promise<Check | Check[]>][] = [
         ['Tenants', () => checkPolicies(owner)],
         ['Role', () => checkRole(owner, configuration)],
         ['Master key', () => checkMasterKey(owner, configuration)],
-        ['Background', () => checkBacklog(owner)],
-        ['Audit', () => checkAudit(owner)],
+        ['Background', () => (isReachable ? checkBacklog(owner) : skipped('Background'))],
+        ['Audit', () => (isReachable ? checkAudit(owner) : skipped('Audit'))],
       ]
       const results: Check[] = []
       for (const [name, check] of checks) results.push(...(await runCheck(name, check)))
-      return [...server, ...migrations, ...results]
+      return [...server, ...migrations, ...cluster, ...results]
     }),
   )
+}
+
+/** A check that reads the data of all tenants is skipped while a worker of the cluster is down. */
+async function skipped(name: string): Promise<Check> {
+  return { name, outcome: 'skip', detail: 'a worker of the cluster is not reachable' }
 }
 
 function exists(path: string): Promise<boolean> {

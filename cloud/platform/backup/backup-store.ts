@@ -1,5 +1,7 @@
 import { copyIn, copyOut } from '../database/copy.ts'
 import { inForeignKeyOrder } from '../database/foreign-key-order.ts'
+import { StartError } from '../start-error.ts'
+import { readClusterState } from '../tenants/placement-store.ts'
 import type { Owner } from '../tenants/tenants.ts'
 
 /**
@@ -15,9 +17,33 @@ export type AppliedMigration = { module: string; name: string; checksum: string 
  */
 const migrationsTable = 'migrations'
 
-/** Starts a snapshot. All later reads see the data of this point in time, while other processes continue to write. */
+/** How often a snapshot of a cluster is started again if tenants are created or deleted at the same time. */
+const snapshotAttempts = 10
+
+/**
+ * Starts a snapshot. All later reads see the data of this point in time, while other processes continue to write. In a
+ * cluster, each node has its own snapshot. They start within milliseconds, and contain the same tenants.
+ */
 export async function beginSnapshot(owner: Owner): Promise<void> {
-  await owner.query('begin transaction isolation level repeatable read, read only')
+  const isCluster = (await readClusterState(owner)).distributed
+  for (let attempt = 1; ; attempt++) {
+    await owner.query('begin transaction isolation level repeatable read, read only')
+    if (!isCluster || (await snapshotNodes(owner))) return
+    await owner.query('rollback')
+    if (attempt === snapshotAttempts)
+      throw new StartError('Tenants are being created or deleted: repeat the backup after that.')
+  }
+}
+
+/**
+ * Starts the snapshots of all nodes. Each node gets one connection, because each connection has its own snapshot. Returns
+ * false if a tenant is in the shared table but has no rows on its worker, or the other way round.
+ */
+async function snapshotNodes(owner: Owner): Promise<boolean> {
+  await owner.query('set local citus.max_adaptive_executor_pool_size = 1')
+  const { rows: tenants } = await owner.query<{ id: string }>('select id from tenants')
+  const { rows: placed } = await owner.query<{ id: string }>('select tenant_id as id from access_versions')
+  return new Set(tenants.map(({ id }) => id)).symmetricDifference(new Set(placed.map(({ id }) => id))).size === 0
 }
 
 export async function endSnapshot(owner: Owner): Promise<void> {

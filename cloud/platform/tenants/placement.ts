@@ -1,0 +1,118 @@
+import { Problem } from '@millwright/api/problem.ts'
+import { StartError } from '../start-error.ts'
+import type { Owner } from './owner-store.ts'
+import type { ClusterNode, ShardSize, TenantShard, TransferMode } from './placement-store.ts'
+import * as store from './placement-store.ts'
+
+export type { TransferMode } from './placement-store.ts'
+
+/** `Placement` is the location of the data of a tenant in a Citus cluster. */
+export type Placement = {
+  tenant: string
+  state: string
+  worker: string
+  shard: string
+  /** The number of other tenants in the same shard. */
+  sharedWith: number
+  /** The estimated size of the data. Null if the worker is not reachable. */
+  bytes: number | null
+}
+
+/** Returns the placement of all tenants. Works while a worker is down, without the sizes of its tenants. */
+export async function listPlacements(owner: Owner): Promise<Placement[]> {
+  await requireDistributed(owner)
+  const nodes = new Map((await store.selectNodes(owner)).map((node) => [node.id, node]))
+  const shards = await store.selectTenantShards(owner)
+  const sizes = await store.readShardSizes(owner)
+  const inRange = Map.groupBy(shards, ({ range }) => range)
+  const bytes = estimateSizes(
+    shards,
+    [...sizes.values()].flatMap((found) => (Array.isArray(found) ? found : [])),
+  )
+  return shards.map(({ tenantId, tenant, state, shard, range, nodeId }) => ({
+    tenant,
+    state,
+    worker: nameOf(nodes.get(nodeId)),
+    shard,
+    sharedWith: (inRange.get(range)?.length ?? 1) - 1,
+    bytes: Array.isArray(sizes.get(nodeId)) ? (bytes.get(tenantId) ?? 0) : null,
+  }))
+}
+
+export async function requireDistributed(owner: Owner): Promise<void> {
+  const { citus, distributed } = await store.readClusterState(owner)
+  if (!citus) throw new StartError('This server is not a Citus coordinator: all tenants are in this database.')
+  if (!distributed) throw new StartError('The tables are not distributed: run millwright database distribute.')
+}
+
+/** Returns the name of a node as the command line prints and accepts it. */
+export function nameOf(node: Pick<ClusterNode, 'host' | 'port'> | undefined): string {
+  return node === undefined ? '' : `${node.host}:${node.port}`
+}
+
+/**
+ * Estimates the size of the data of each tenant in bytes. Each shard of a table is divided by the share of the rows in
+ * the statistics. Tenants without statistics divide the rest of the shard equally.
+ */
+export function estimateSizes(
+  tenants: readonly Pick<TenantShard, 'tenantId' | 'range'>[],
+  sizes: readonly ShardSize[],
+): Map<string, number> {
+  const estimates = new Map(tenants.map(({ tenantId }) => [tenantId, 0]))
+  const inRange = Map.groupBy(tenants, ({ range }) => range)
+  for (const { range, bytes, tenants: common, shares } of sizes) {
+    const all = inRange.get(range) ?? []
+    const shareOf = new Map(common.map((tenantId, index) => [tenantId, shares[index] ?? 0]))
+    const others = all.filter(({ tenantId }) => !shareOf.has(tenantId)).length
+    const rest = Math.max(0, 1 - shares.reduce((sum, share) => sum + share, 0)) / Math.max(1, others)
+    for (const { tenantId } of all) {
+      const share = shareOf.get(tenantId) ?? rest
+      estimates.set(tenantId, (estimates.get(tenantId) ?? 0) + bytes * share)
+    }
+  }
+  return new Map([...estimates].map(([tenantId, bytes]) => [tenantId, Math.round(bytes)]))
+}
+
+export type MovedTenant = { tenantId: string; from: string; to: string; isolated: boolean }
+
+/**
+ * Moves the data of one tenant to another worker. If other tenants are in the same shard, the tenant first gets its own
+ * shard. Returns undefined if the tenant is on the worker already. An interrupted move leaves the tenant on its worker,
+ * and the move can be repeated.
+ */
+export async function moveTenant(
+  owner: Owner,
+  { name, to: target, mode }: { name: string; to: string; mode: TransferMode },
+): Promise<MovedTenant | undefined> {
+  await requireDistributed(owner)
+  const nodes = await store.selectNodes(owner)
+  const to = nodes.find((node) => nameOf(node) === target)
+  if (to === undefined || !to.hasShards) {
+    const workers = nodes.filter(({ hasShards }) => hasShards).map(nameOf)
+    throw new StartError(`${target} is not a worker of this cluster: use one of ${workers.join(', ')}.`)
+  }
+  const shards = await store.selectTenantShards(owner)
+  const own = shards.find(({ tenant }) => tenant === name)
+  if (own === undefined) throw new Problem('not_found', `Tenant ${name} does not exist`)
+  const from = nodes.find(({ id }) => id === own.nodeId)
+  if (from === undefined || from.id === to.id) return undefined
+  const isolated = shards.some(({ range, tenantId }) => range === own.range && tenantId !== own.tenantId)
+  try {
+    const shard = isolated ? await store.isolateTenant(owner, own.tenantId, mode) : own.shard
+    await store.moveShard(owner, { shard, from, to, mode })
+    await store.analyzeShards(owner, shard, to)
+    await store.dropOldShards(owner)
+  } catch (error) {
+    throw failedMove(name, error as Error)
+  }
+  return { tenantId: own.tenantId, from: nameOf(from), to: nameOf(to), isolated }
+}
+
+/** Turns an error of Citus into a message with a remedy. */
+function failedMove(name: string, error: Error): StartError {
+  const reason = error.message.split('\n')[0]?.replace(/^ERROR: +/, '')
+  const remedy = /output plugin|wal_level|replication/.test(error.message)
+    ? 'set wal_level to logical, and add citus to output_plugin_libraries on all workers, or pass --block-writes'
+    : 'check that all nodes run, and repeat the command'
+  return new StartError(`Tenant ${name} was not moved (${reason}): ${remedy}.`, { cause: error })
+}
