@@ -108,11 +108,21 @@ export async function moveTenant(
   return { tenantId: own.tenantId, from: nameOf(from), to: nameOf(to), isolated }
 }
 
+/** What to do after an error of Citus, by its message. */
+const remedies: readonly (readonly [message: RegExp, remedy: string])[] = [
+  [
+    /missing reference tables/,
+    'run "select replicate_reference_tables()" on the coordinator as a superuser, and retry',
+  ],
+  [
+    /output plugin|wal_level|replication/,
+    'set wal_level to logical and add citus to output_plugin_libraries on all workers, or pass --block-writes',
+  ],
+]
+
 /** Turns an error of Citus into a message with a remedy. */
 function failedMove(name: string, error: Error): StartError {
   const reason = error.message.split('\n')[0]?.replace(/^ERROR: +/, '')
-  const remedy = /output plugin|wal_level|replication/.test(error.message)
-    ? 'set wal_level to logical, and add citus to output_plugin_libraries on all workers, or pass --block-writes'
-    : 'check that all nodes run, and repeat the command'
+  const remedy = remedies.find(([pattern]) => pattern.test(error.message))?.[1] ?? 'check that all nodes run, and retry'
   return new StartError(`Tenant ${name} was not moved (${reason}): ${remedy}.`, { cause: error })
 }
