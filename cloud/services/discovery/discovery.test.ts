@@ -651,9 +651,9 @@ describe('discovery', () => {
     const claimUntil = (until: string) =>
       hub.asOwner((owner) =>
         owner.query(
-          `update idempotent_requests set claim_id = gen_random_uuid(), claimed_until = ${until}
+          `update idempotent_requests set claim_id = $2, claimed_until = ${until}
            where tenant_id = $1 and key = 'died'`,
-          [hub.tenant.tenantId],
+          [hub.tenant.tenantId, randomUUID()],
         ),
       )
     await claimUntil(`now() + interval '1 hour'`)

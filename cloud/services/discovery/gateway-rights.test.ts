@@ -432,7 +432,7 @@ describe('permissions of a gateway for discovered assets', () => {
     const running = await hub.asOwner(async (owner) => {
       // The test locks this row. The applier waits for the lock, so the write stays in the queue.
       await owner.query('begin')
-      await owner.query('select from assets where id = $1 for update', [id])
+      await owner.query('select from assets where tenant_id = $1 and id = $2 for update', [hub.tenant.tenantId, id])
       const scanning = scan(gateway, [foundDevice(91, { name: 'Late' })])
       scanning.catch(() => undefined)
       const isQueued = async () => {

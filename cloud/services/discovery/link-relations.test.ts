@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import type { LinkReport } from '@millwright/api/gatekeeper.ts'
+import { timePlus } from '../../platform/database/statement.ts'
 import { enrolledGateway, linkReport, type TestGateway } from '../../platform/testing/gateway.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
 
@@ -126,9 +127,10 @@ describe('relations between links and their gateway', () => {
     await report({})
     const { rows } = await hub.asOwner((owner) =>
       owner.query<{ seconds: string }>(
-        `update asset_links set registration_expires_at = registration_expires_at - interval '900 seconds'
-         where gateway_id = $1 returning extract(epoch from last_seen_at - registration_expires_at) as seconds`,
-        [gateway.id],
+        `update asset_links set registration_expires_at = ${timePlus('registration_expires_at', "interval '-900 seconds'")}
+         where tenant_id = $1 and gateway_id = $2
+         returning extract(epoch from last_seen_at - registration_expires_at) as seconds`,
+        [hub.tenant.tenantId, gateway.id],
       ),
     )
     assert.deepEqual(

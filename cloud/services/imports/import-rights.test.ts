@@ -68,7 +68,10 @@ describe('the rights of an import', () => {
     await hub.asOwner(async (owner) => {
       // The import waits for this lock before it stores its next results.
       await owner.query('begin')
-      await owner.query('select from imports where id = $1 for update', [importId])
+      await owner.query('select from imports where tenant_id = $1 and id = $2 for update', [
+        hub.tenant.tenantId,
+        importId,
+      ])
       await revokeAll(user.principalId)
       await owner.query('commit')
     })

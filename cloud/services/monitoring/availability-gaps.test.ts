@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { timePlus } from '../../platform/database/statement.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
 import { createMonitoring, endOfRun, type MonitoredPlant, monitoredPlant, runOnce } from './testing.ts'
 
@@ -23,15 +24,16 @@ describe('availability with times without results', () => {
 
   /** Moves everything that is stored about the states of an asset to the past. */
   async function age(assetId: string, days: number): Promise<void> {
+    const earlier = `-$2::float8 * interval '1 day'`
     await hub.asOwner(async (owner) => {
       await owner.query(
-        `update asset_availability set from_at = from_at - $2 * interval '1 day', to_at = to_at - $2 * interval '1 day'
+        `update asset_availability set from_at = ${timePlus('from_at', earlier)}, to_at = ${timePlus('to_at', earlier)}
          where asset_id = $1`,
         [assetId, days],
       )
       await owner.query(
-        `update monitoring_results set checked_at = checked_at - $2 * interval '1 day',
-           since_at = since_at - $2 * interval '1 day' where asset_id = $1`,
+        `update monitoring_results set checked_at = ${timePlus('checked_at', earlier)},
+           since_at = ${timePlus('since_at', earlier)} where asset_id = $1`,
         [assetId, days],
       )
     })

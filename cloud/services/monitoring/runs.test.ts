@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { workflowLimits } from '@millwright/api/workflow-shapes.ts'
+import { timePlus } from '../../platform/database/statement.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
 import {
   checkDevices,
@@ -284,9 +285,10 @@ describe('runs of monitorings', () => {
       (await admin.monitoring.readAvailability({ params: { id: assetId }, query: { days: 90 } })).data
     const { state, changes } = await statesOf(removed)
     assert.deepEqual([state, changes.length], ['unknown', 1])
+    const earlier = `interval '-100 days'`
     await hub.asOwner((owner) =>
       owner.query(
-        `update asset_availability set from_at = from_at - interval '100 days', to_at = to_at - interval '100 days'
+        `update asset_availability set from_at = ${timePlus('from_at', earlier)}, to_at = ${timePlus('to_at', earlier)}
          where asset_id = any($1::uuid[])`,
         [plant.assetIds],
       ),

@@ -184,7 +184,10 @@ describe('rights for campaigns', () => {
     await hub.asOwner(async (owner) => {
       await owner.query(fail, [id, own.assetIds[0]])
       await owner.query('begin')
-      await owner.query('select from update_campaigns where id = $1 for update', [id])
+      await owner.query('select from update_campaigns where tenant_id = $1 and id = $2 for update', [
+        hub.tenant.tenantId,
+        id,
+      ])
       const retried = user.updates.retryCampaign({ params: { id } })
       const blocked = 'select from pg_stat_activity where pg_backend_pid() = any(pg_blocking_pids(pid))'
       await waitUntil(async () => ((await owner.query(blocked)).rowCount ?? 0) > 0)

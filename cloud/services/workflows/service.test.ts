@@ -3,6 +3,7 @@ import { after, before, describe, test } from 'node:test'
 import type { AnyInput } from '@millwright/api/client.ts'
 import { type JobStatus, type WorkflowJob, workflowLimits, workflows } from '@millwright/api/workflows.ts'
 import { newId } from '../../platform/database/id.ts'
+import { timePlus } from '../../platform/database/statement.ts'
 import type { RawAnswer, TestCaller, TestHub } from '../../platform/testing/hub.ts'
 import { testHub } from '../../platform/testing/hub.ts'
 import { directUpdate, engineOf, gatewayCaller, machine } from './testing.ts'
@@ -456,7 +457,7 @@ describe('workflow engine', () => {
       await engineOf(hub).moveJob({ params: { id }, body: { data: { state: 'TERMINATED', as: 'CLIENT' } } })
     await hub.asOwner((owner) =>
       owner.query(
-        `update workflow_jobs set modified_at = modified_at - make_interval(days => $3) where tenant_id = $1 and id = $2`,
+        `update workflow_jobs set modified_at = ${timePlus('modified_at', 'make_interval(days => -$3::integer)')} where tenant_id = $1 and id = $2`,
         [hub.tenant.tenantId, old.id, workflowLimits.keptDays],
       ),
     )

@@ -120,7 +120,8 @@ export class Deliverer {
       const subscription = await database.read({ tenantId }, (handle) =>
         findSubscription(handle, { id: progress.subscriptionId, kind }),
       )
-      if (subscription === undefined || this.#isStopping) continue
+      // The subscription can be paused between the list of subscriptions and the claim.
+      if (subscription?.active !== true || this.#isStopping) continue
       const runner = new Runner({
         context: this.#context,
         tenant: { tenantId, tenantName: tenant.name },

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import type { CloudEvent } from '@millwright/api/events.ts'
 import { changeAccess, updatePrincipal } from '../../../platform/access/store.ts'
@@ -231,9 +232,9 @@ describe('delivery of events', () => {
       if (requests > 1) return 204
       await hub.asOwner((owner) =>
         owner.query(
-          `update event_subscription_progress set runner_id = gen_random_uuid(), runner_until = now() + interval '1 second'
+          `update event_subscription_progress set runner_id = $3, runner_until = now() + interval '1 second'
            where tenant_id = $1 and subscription_id = $2`,
-          [hub.tenant.tenantId, id],
+          [hub.tenant.tenantId, id, randomUUID()],
         ),
       )
       return 204

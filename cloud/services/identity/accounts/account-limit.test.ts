@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Problem } from '@millwright/api/problem.ts'
+import { timePlus } from '../../../platform/database/statement.ts'
 import { type TestHub, testHub } from '../../../platform/testing/hub.ts'
 import { authorizePath, Browser, freezeClock, person, rightPassword, wrongPassword } from '../testing.ts'
 import { Guard } from './guard.ts'
@@ -37,9 +38,10 @@ test('limits wrong passwords per account across addresses and processes, without
   // The test ends the wait in the database. It does not move the clock of this process, because the clock also orders the
   // ids of later tests.
   await hub.asOwner((owner) =>
-    owner.query(`update sign_in_failures set last_at = last_at - interval '61 seconds' where tenant_id = $1`, [
-      hub.tenant.tenantId,
-    ]),
+    owner.query(
+      `update sign_in_failures set last_at = ${timePlus('last_at', "interval '-61 seconds'")} where tenant_id = $1`,
+      [hub.tenant.tenantId],
+    ),
   )
   assert.equal((await guess(jane.signInName, rightPassword)).status, 303)
   await assertAllRecorded(hub, jane.id)
