@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { v7 } from 'uuid'
 import { Database, type Transaction } from '../database/database.ts'
+import { timePlus } from '../database/statement.ts'
 import { type TestHub, testHub } from '../testing/hub.ts'
 import { emit, emitAll, emitLast } from './events.ts'
 import { extent, insert, list, nextOrdinal } from './store.ts'
@@ -178,7 +179,7 @@ test('deletes events after thirty days and never reuses their positions', async 
   const monthMs = 31 * 24 * 3_600_000
   await hub.asOwner((owner) =>
     owner.query(
-      `update events set time = time - interval '31 days',
+      `update events set time = ${timePlus('time', "interval '-31 days'")},
               id = (lpad(to_hex($2::bigint + position), 12, '0') || substr(replace(id::text, '-', ''), 13))::uuid
        where tenant_id = $1 and subject <> 'new'`,
       [hub.tenant.tenantId, Date.now() - monthMs],

@@ -32,7 +32,7 @@ describe('interruptions of deliveries', () => {
         try {
           const { rows: ended } = await owner.query(
             `select pg_terminate_backend(pid) from pg_stat_activity
-             where datname = current_database() and pid <> pg_backend_pid()`,
+             where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'`,
           )
           assert.notEqual(ended.length, 0)
           await sleep(outageMs)

@@ -207,9 +207,10 @@ test('stores no secret and no recovery code in readable form, and seals the secr
   // A copy of the row does not work for another user, because the sealed secret is bound to its user.
   await hub.asOwner((owner) =>
     owner.query(
-      `update totp_secrets set sealed_secret = (select sealed_secret from totp_secrets where principal_id = $1)
-       where principal_id = $2`,
-      [mallory.id, jane.id],
+      `update totp_secrets set sealed_secret =
+         (select sealed_secret from totp_secrets where tenant_id = $1 and principal_id = $2)
+       where tenant_id = $1 and principal_id = $3`,
+      [hub.tenant.tenantId, mallory.id, jane.id],
     ),
   )
   const signIn = new TwoStepSignIn(hub)
