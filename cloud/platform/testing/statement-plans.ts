@@ -31,7 +31,11 @@ export async function planFaults(application: Address, texts: Iterable<string>):
 
 const insufficientPrivilege = '42501'
 
+/** Matches the commands that have a plan. */
+const planned = /^\s*(?:select|with|insert|update|delete)\b/i
+
 async function planFaultOf(client: Client, text: string): Promise<string | undefined> {
+  if (!planned.test(text)) return undefined
   await client.query('begin')
   try {
     const tenantId = v7()
