@@ -12,7 +12,7 @@ const clockToleranceMs = 60_000
 const newRevocation = statement(
   `insert into revoked_tokens (tenant_id, principal_id, token_id, expires_at)
    select $1, $2, t.id, $4::timestamptz from unnest($3::uuid[]) as t (id)
-   on conflict (tenant_id, principal_id, token_id) do nothing`,
+   on conflict (tenant_id, principal_id, token_id) do nothing returning token_id`,
 )
 
 export type Revocation = {
@@ -33,7 +33,7 @@ export type Revocation = {
 export async function revokeTokens(tx: Transaction, { principalId, ids, expiresAtMs }: Revocation): Promise<number> {
   if (ids.length === 0) return 0
   const expiresAt = new Date((expiresAtMs ?? Date.now() + limits.tokenLifetimeSeconds * 1000) + clockToleranceMs)
-  return tx.run(newRevocation, principalId, [...new Set(ids)], expiresAt.toISOString())
+  return (await tx.rows(newRevocation, principalId, [...new Set(ids)], expiresAt.toISOString())).length
 }
 
 const firstUse = statement<{ used: number }>(

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { v7 } from 'uuid'
 import { Database, type Transaction } from '../database/database.ts'
 import { lowestIdAt } from '../database/id.ts'
-import { statement } from '../database/statement.ts'
+import { statement, timePlus } from '../database/statement.ts'
 import { type TestHub, type TestTenant, testHub } from '../testing/hub.ts'
 import { type Actor, record, recordOutside } from './audit.ts'
 import { type Content, emptyHead, extend } from './chain.ts'
@@ -205,7 +205,8 @@ const tamperings: [what: string, sequence: number, detail: RegExp, tamper: (owne
     'a changed time',
     2,
     /changed/,
-    (owner, id) => owner.query(`update audit_entries set time = time - interval '1 ms' where ${entry} 2`, [id]),
+    (owner, id) =>
+      owner.query(`update audit_entries set time = ${timePlus('time', "interval '-1 ms'")} where ${entry} 2`, [id]),
   ],
   [
     'a changed detail',

@@ -22,7 +22,10 @@ export type Handle = {
   readonly tenantId: string
   rows<Row>(statement: Statement<Row>, ...values: unknown[]): Promise<Row[]>
   row<Row>(statement: Statement<Row>, ...values: unknown[]): Promise<Row | undefined>
-  /** Runs a statement that returns no rows. Returns the number of affected rows. */
+  /**
+   * Runs a statement that returns no rows. Returns the number of affected rows. For an `insert … select` with `on conflict`,
+   * a distributed database returns the number of selected rows, so a store that needs the number uses `returning`.
+   */
   run(statement: Statement, ...values: unknown[]): Promise<number>
 }
 
