@@ -21,8 +21,14 @@ async function signInFrom(hub: TestHub, signInName: string, place: Place = {}) {
 }
 
 /** Changes the sessions of the tenant in the database, as if time had passed. */
-async function setSessions(hub: TestHub, change: string): Promise<void> {
-  await hub.asOwner((owner) => owner.query(`update sessions set ${change} where tenant_id = $1`, [hub.tenant.tenantId]))
+/** Changes one session, or all sessions of the tenant. */
+async function setSessions(hub: TestHub, change: string, sid: string | null = null): Promise<void> {
+  await hub.asOwner((owner) =>
+    owner.query(`update sessions set ${change} where tenant_id = $1 and ($2::uuid is null or id = $2)`, [
+      hub.tenant.tenantId,
+      sid,
+    ]),
+  )
 }
 
 async function setPolicy(hub: TestHub, data: { idleMinutes?: number; absoluteHours?: number }): Promise<void> {
@@ -193,7 +199,7 @@ test('applies a shorter policy to existing sessions at once', async () => {
   const jane = await person(hub, 'jane', 'viewer')
   const [old, recent] = [await signInFrom(hub, jane.signInName), await signInFrom(hub, jane.signInName)]
   const sid = String(decodeJwt(old.accessToken).sid)
-  await setSessions(hub, `last_used_at = case when id = '${sid}' then now() - interval '2 hours' else last_used_at end`)
+  await setSessions(hub, `last_used_at = now() - interval '2 hours'`, sid)
   assert.equal(await statusOf(hub, old.accessToken), 200)
   await setPolicy(hub, { idleMinutes: 60 })
   assert.equal(await statusOf(hub, old.accessToken), 401)
@@ -285,10 +291,7 @@ test('ends the sessions that were not used for the longest time when a user has 
     ),
   )
   assert.equal(await statusOf(hub, first.accessToken), 200)
-  await setSessions(
-    hub,
-    `last_used_at = case when id = '${decodeJwt(first.accessToken).sid}' then now() - interval '1 hour' else last_used_at end`,
-  )
+  await setSessions(hub, `last_used_at = now() - interval '1 hour'`, String(decodeJwt(first.accessToken).sid))
   const last = await signInFrom(hub, jane.signInName)
   assert.equal(await statusOf(hub, first.accessToken), 401)
   const { meta } = await last.caller.identity.listSessions({})
