@@ -33,6 +33,8 @@ export type Address =
 /** Time limits for the database. */
 export const timeouts = {
   connectMs: 10_000,
+  /** How long the coordinator of a cluster waits for a connection to a worker. */
+  workerConnectMs: 5_000,
   /** The connection timeout for starts and commands, where no caller waits for a response. */
   commandConnectMs: 30_000,
   statementMs: 30_000,

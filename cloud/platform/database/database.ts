@@ -400,8 +400,9 @@ async function drained({ client }: Connection): Promise<void> {
 /** Returns the commands that prepare a session or, with a pooler, a transaction. */
 function settingsOf({ citus }: Server, verb: 'set' | 'set local'): string[] {
   // Without this setting, Citus does not forward `set local`, so that the workers would not know the tenant.
-  const forwarding = citus ? [`${verb} citus.propagate_set_commands = 'local'`] : []
-  return [...sessionSettings(verb), ...forwarding]
+  const forwarding = `${verb} citus.propagate_set_commands = 'local'`
+  const connecting = `${verb} citus.node_connection_timeout = ${timeouts.workerConnectMs}`
+  return [...sessionSettings(verb), ...(citus ? [forwarding, connecting] : [])]
 }
 
 /** Sends a statement without waiting for its response. If the statement fails, the next statement fails too. */

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { pause } from '@millwright/api/back-off.ts'
 import { v7 } from 'uuid'
 import type { Database } from '../database/database.ts'
-import { isTransient } from '../database/transient.ts'
+import { isTransient, lostWorkerOf } from '../database/transient.ts'
 import type { Log } from '../log.ts'
 import { type Capacity, type ClaimedWork, claimWork, type Lane, laneOf, periodicKey } from './claim.ts'
 import { retryDelayMs } from './retry.ts'
@@ -256,11 +256,12 @@ export class Worker {
 
   /**
    * Handles a failed check. The next sweep checks the tenant again. During an outage of the database, the worker pauses
-   * before the next tenant.
+   * before the next tenant. It does not pause if only a worker of a cluster is lost, because other tenants are not
+   * affected.
    */
   async #backOff(error: unknown): Promise<void> {
     this.#options.log.warn({ error }, 'The check for background work failed')
-    if (!isTransient(error)) return
+    if (!isTransient(error) || lostWorkerOf(error) !== undefined) return
     this.#failures++
     await pause(Math.min(longestPauseMs, retryDelayMs(this.#failures)), this.#stopped?.signal)
   }
