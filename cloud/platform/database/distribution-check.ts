@@ -75,6 +75,7 @@ async function placementCounts(owner: Client): Promise<Map<string, number>> {
   const { rows } = await owner.query<{ table: string; count: number }>(
     `select c.relname as table, count(*)::int as count
      from pg_dist_shard s join pg_dist_placement p on p.shardid = s.shardid join pg_class c on c.oid = s.logicalrelid
+     where c.relnamespace = current_schema()::regnamespace
      group by c.relname`,
   )
   return new Map(rows.map(({ table, count }) => [table, count]))
@@ -92,9 +93,11 @@ type NodeShards = { node: string; error: string | null; shards: ShardGroup[] }
 
 /** Returns the definitions of the shards on each node. */
 async function shardDefinitions(owner: Client, appRole: string): Promise<NodeShards[]> {
+  const { rows: schemas } = await owner.query<{ name: string }>('select current_schema() as name')
+  const schema = owner.escapeLiteral(owner.escapeIdentifier(schemas[0]?.name ?? ''))
   const relations = `select c.relname as "table", to_regclass(shard_name(s.logicalrelid, s.shardid))::oid as relation
     from pg_dist_shard s join pg_class c on c.oid = s.logicalrelid
-    where c.relnamespace = current_schema()::regnamespace
+    where c.relnamespace = to_regnamespace(${schema})
       and to_regclass(shard_name(s.logicalrelid, s.shardid)) is not null`
   const command = `select coalesce(json_agg(d), '[]') from (${definitionsOf(relations, owner.escapeLiteral(appRole))}) d`
   const { rows } = await owner.query<{ node: string; success: boolean; result: string }>(
