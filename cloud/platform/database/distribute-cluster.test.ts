@@ -23,7 +23,7 @@ const appRole = `${schema}_app`
 const assetsPerTenant = 1_000
 const tenants = [randomUUID(), randomUUID(), randomUUID()]
 
-// The tests use a schema of their own in the given database. Each test continues with the tables of the test before.
+// The tests use a separate schema in the given database. Each test continues with the tables of the test before.
 describe('a schema on a Citus cluster', { skip: !cluster && 'needs the database of a cluster' }, () => {
   let rowsBefore: Map<string, number>
 
@@ -53,7 +53,7 @@ describe('a schema on a Citus cluster', { skip: !cluster && 'needs the database 
     })
   })
 
-  test('is distributed with its rows although the command is interrupted again and again', async () => {
+  test('is distributed with its rows although the command is interrupted repeatedly', async () => {
     let interruptions = 0
     while (!(await distributeUntil(randomInt(500, 8_000)))) interruptions += 1
     assert.ok(interruptions > 0)
