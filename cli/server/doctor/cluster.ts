@@ -1,3 +1,4 @@
+import { findFaults } from '@millwright/cloud/platform/database/distribution-check.ts'
 import { nameOf } from '@millwright/cloud/platform/tenants/placement.ts'
 import {
   type ClusterNode,
@@ -8,6 +9,7 @@ import {
   selectTenantShards,
 } from '@millwright/cloud/platform/tenants/placement-store.ts'
 import type { Owner } from '@millwright/cloud/platform/tenants/tenants.ts'
+import { placeRules } from '@millwright/cloud/prepare.ts'
 import { formatBytes, formatCount } from '../../output/text.ts'
 import type { Check } from './checks.ts'
 
@@ -22,7 +24,7 @@ export type ClusterChecks = {
 }
 
 /** Checks the nodes of a Citus cluster. Returns no check for a plain PostgreSQL server. */
-export async function checkCluster(owner: Owner): Promise<ClusterChecks> {
+export async function checkCluster(owner: Owner, appRole: string): Promise<ClusterChecks> {
   const { citus, distributed } = await readClusterState(owner)
   if (!citus) return { checks: [], isReachable: true }
   if (!distributed) {
@@ -36,7 +38,8 @@ export async function checkCluster(owner: Owner): Promise<ClusterChecks> {
   const down = nodes.filter(isDown)
   if (down.length > 0) return { checks: await reportDown(owner, down), isReachable: false }
   const shown = nodes.map((node) => ({ node: nameOf(node), ...(versions.get(node.id) as Versions) }))
-  return { checks: [checkVersions(shown), await checkBalance(owner, nodes)], isReachable: true }
+  const checks = [checkVersions(shown), await checkTables(owner, appRole), await checkBalance(owner, nodes)]
+  return { checks, isReachable: true }
 }
 
 type Versions = { postgres: string; citus: string }
@@ -65,6 +68,21 @@ function checkVersions(nodes: readonly (Versions & { node: string })[]): Check {
     ({ node, postgres, citus }) => `${node} has Citus ${citus} and PostgreSQL ${postgres}`,
   )
   return { name, outcome: 'warn', detail: detail.join(', '), next: 'install the same versions on all nodes' }
+}
+
+/** Checks the place of each table, and that its shards have the columns, policies and privileges of the table. */
+async function checkTables(owner: Owner, appRole: string): Promise<Check> {
+  const name = 'Cluster'
+  const faults = await findFaults(owner, { rules: placeRules, appRole })
+  const [first] = faults
+  if (first === undefined) return { name, outcome: 'ok', detail: 'all tables and shards are as they must be' }
+  const more = faults.length > 1 ? `, and ${faults.length - 1} more` : ''
+  return {
+    name,
+    outcome: 'fail',
+    detail: `${first.table}: ${first.detail}${more}`,
+    next: 'run millwright database distribute',
+  }
 }
 
 async function checkBalance(owner: Owner, nodes: readonly ClusterNode[]): Promise<Check> {

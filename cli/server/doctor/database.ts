@@ -30,7 +30,7 @@ export async function checkDatabase(environment: Environment, configuration: Clo
       if ((await listApplied(owner)).length === 0) return [...server, ...migrations]
       let isReachable = true
       const cluster = await runCheck('Cluster', async () => {
-        const found = await checkCluster(owner)
+        const found = await checkCluster(owner, await applicationRole(owner, configuration))
         isReachable = found.isReachable
         return found.checks
       })
@@ -108,10 +108,14 @@ async function checkPolicies(owner: Owner): Promise<Check> {
   return { name: 'Tenants', outcome: 'fail', detail: `no row-level security policy on ${open.join(', ')}`, next }
 }
 
-async function checkRole(owner: Owner, { databaseAppUrl }: CloudConfiguration): Promise<Check> {
-  const { database } = await readServer(owner)
+/** Returns the name of the role that requests use. */
+async function applicationRole(owner: Owner, { databaseAppUrl }: CloudConfiguration): Promise<string> {
   const configured = databaseAppUrl === undefined ? undefined : /^\w+:\/\/([^:@/]+)/.exec(databaseAppUrl)?.[1]
-  const name = configured === undefined ? `${database}_app` : decodeURIComponent(configured)
+  return configured === undefined ? `${(await readServer(owner)).database}_app` : decodeURIComponent(configured)
+}
+
+async function checkRole(owner: Owner, configuration: CloudConfiguration): Promise<Check> {
+  const name = await applicationRole(owner, configuration)
   const role = await findRole(owner, name)
   if (role === undefined) {
     return { name: 'Role', outcome: 'warn', detail: `${name} does not exist`, next: 'the next start creates it' }
