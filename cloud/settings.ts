@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import {
   type Configuration,
   choice,
@@ -165,10 +165,14 @@ export const cloudSettings = {
     default: undefined,
     help: 'Host names for the web pages of devices, such as *.remote.example.com; without a base URL, the default is *.localhost',
   }),
+  artefactFolder: text('MILLWRIGHT_ARTEFACT_FOLDER', {
+    default: undefined,
+    help: 'Folder for the contents of artefacts, which all processes of one database must share; default: the folder artefacts in the home',
+  }),
   artefactStore: url('MILLWRIGHT_ARTEFACT_STORE', {
     default: undefined,
     protocols: ['s3:'],
-    help: 'Bucket of an S3-compatible store for the contents of artefacts, such as s3://bucket/prefix; without it, the folder artefacts in the home',
+    help: 'Bucket of an S3-compatible store for the contents of artefacts, such as s3://bucket/prefix; without it, MILLWRIGHT_ARTEFACT_FOLDER',
   }),
   s3Endpoint: origin('MILLWRIGHT_S3_ENDPOINT', {
     default: undefined,
@@ -224,12 +228,17 @@ function requireCompleteTls({ tlsCert, tlsKey, httpRedirectPort, ...addresses }:
     throw new StartError('MILLWRIGHT_HTTP_REDIRECT_PORT needs TLS: set MILLWRIGHT_TLS_CERT and MILLWRIGHT_TLS_KEY.')
 }
 
+/** Returns the folder for the contents of artefacts. */
+export function artefactFolderOf({ artefactFolder }: Pick<CloudConfiguration, 'artefactFolder'>, home: string): string {
+  return resolve(artefactFolder ?? join(home, 'artefacts'))
+}
+
 /** Returns where the contents of artefacts are stored. */
 export function artefactSettings(
-  { artefactStore, s3Endpoint, s3Region, s3AccessKey, s3SecretKey, outboundAllow }: CloudConfiguration,
+  { artefactFolder, artefactStore, s3Endpoint, s3Region, s3AccessKey, s3SecretKey, outboundAllow }: CloudConfiguration,
   home: string,
 ): ArtefactSettings {
-  const folder = join(home, 'artefacts')
+  const folder = artefactFolderOf({ artefactFolder }, home)
   if (artefactStore === undefined) return { folder, s3: undefined }
   const { hostname: bucket, pathname } = new URL(artefactStore)
   const required = {

@@ -1,11 +1,10 @@
 import { access, open, rename, rm, stat } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
 import { Readable, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { takeBackup } from '@millwright/cloud/platform/backup/backup.ts'
 import { productVersion } from '@millwright/cloud/platform/version.ts'
-import { readCloudConfiguration } from '@millwright/cloud/settings.ts'
+import { artefactFolderOf, readCloudConfiguration } from '@millwright/cloud/settings.ts'
 import type { Command } from 'commander'
 import { CommandError, usageError } from '../output/error-report.ts'
 import type { Terminal } from '../output/terminal.ts'
@@ -68,10 +67,11 @@ async function write(terminal: Terminal, file: string, force: boolean): Promise<
 }
 
 async function take(terminal: Terminal, to: Writable): Promise<void> {
+  const configuration = readCloudConfiguration({ ...terminal.environment })
   await withOwnerConnection(terminal.environment, (owner) => {
     const bytes = takeBackup(owner, {
       product: productVersion,
-      folder: join(resolve(readCloudConfiguration({ ...terminal.environment }).home), 'artefacts'),
+      folder: artefactFolderOf(configuration, configuration.home),
       onProgress: ({ table, rows }) => terminal.progress(`${table}: ${rows} rows`),
     })
     return pipeline(Readable.from(bytes, { objectMode: false }), createGzip(compression), to)

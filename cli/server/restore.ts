@@ -29,7 +29,7 @@ export function addCommands(restore: Command, terminal: Terminal): void {
       'after',
       `
 Restores to a home without a database, or to your own empty database (DATABASE_URL). The contents of artefacts are restored
-to the folder artefacts in the home. The command never overwrites data. The
+to the folder artefacts in the home, or to MILLWRIGHT_ARTEFACT_FOLDER. The command never overwrites data. The
 master key of the backup must be present before: as master.key in the home, or in MILLWRIGHT_MASTER_KEY. A backup of an
 older version is migrated. A backup of a newer version is rejected. If the restore fails, the database stays empty.
 

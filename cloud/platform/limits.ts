@@ -38,10 +38,11 @@ export const limits = {
   /** How long the response for an Idempotency-Key is stored. */
   idempotencyHours: 24,
   /**
-   * How long an Idempotency-Key stays claimed after the process of its request dies. It is longer than any operation
-   * waits.
+   * How long an Idempotency-Key stays claimed after the process of its request dies. The process renews the claim while
+   * the request runs.
    */
-  idempotencyClaimSeconds: 120,
+  idempotencyClaimMs: 9_000,
+  idempotencyRenewMs: 2_000,
   /** The longest lifetime that an access token can have. */
   tokenLifetimeSeconds: 86_400,
   /** How long a client may take to send its request. The largest file takes this time at `bodyBytesPerSecond`. */

@@ -1,6 +1,6 @@
 import type { Database, Transaction } from '../database/database.ts'
 import type { Secrets } from '../secrets/secrets.ts'
-import type { TaskKinds } from '../tasks/task.ts'
+import { type TaskKinds, takeoverMs } from '../tasks/task.ts'
 import { emptyHead, extend, type Head, headMessage } from './chain.ts'
 import * as store from './store.ts'
 
@@ -9,7 +9,6 @@ type Parts = { database: Database; secrets: Secrets }
 const batch = 500
 /** After this many batches, the task lets other tasks of the process run. */
 const batchesAtOnce = 20
-const sweepMs = 15_000
 /**
  * The minimum pause between two runs. Claiming and completing a task costs more than sealing a few entries, so the
  * entries of this time are sealed together.
@@ -20,8 +19,7 @@ const minPauseMs = 250
 export function auditTasks({ database, secrets }: Parts): TaskKinds {
   return {
     'audit.seal': {
-      periodic: { everyMs: sweepMs, wakeOn: 'audit', minPauseMs, pending: store.anyUnsealed },
-      leaseMs: 30_000,
+      periodic: { everyMs: takeoverMs, wakeOn: 'audit', minPauseMs, pending: store.anyUnsealed },
       async run(task) {
         for (let round = 1; !task.signal.aborted; round++) {
           const ended = await database.transaction(task, async (tx) => {

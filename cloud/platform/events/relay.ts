@@ -1,6 +1,6 @@
 import type { Database, Transaction } from '../database/database.ts'
 import { lowestIdAt } from '../database/id.ts'
-import type { TaskKinds } from '../tasks/task.ts'
+import { type TaskKinds, takeoverMs } from '../tasks/task.ts'
 import * as store from './store.ts'
 
 const batch = 500
@@ -10,7 +10,6 @@ export const placedTopic = 'events.placed'
 export const eventsTopic = 'events'
 /** After this many batches, the task lets other tasks of the process run. */
 const batchesAtOnce = 20
-const sweepMs = 15_000
 /**
  * After this time without a renewal, another process continues. The lease is short, because all readers of events wait for
  * the task. Two processes that run it at the same time wait for each other in each batch, so no event gets two positions.
@@ -23,7 +22,7 @@ const keptMs = 30 * 24 * hourMs
 export function eventTasks({ database }: { database: Database }): TaskKinds {
   return {
     'events.relay': {
-      periodic: { everyMs: sweepMs, wakeOn: eventsTopic, pending: store.anyWaiting },
+      periodic: { everyMs: takeoverMs, wakeOn: eventsTopic, pending: store.anyWaiting },
       leaseMs,
       async run(task) {
         for (let round = 1; !task.signal.aborted; round++) {

@@ -14,6 +14,7 @@ import {
   findRequest,
   keepRequest,
   releaseRequest,
+  renewClaim,
   type StoredRequest,
 } from './store.ts'
 
@@ -34,7 +35,8 @@ type Parts = Pick<Context, 'database' | 'secrets' | 'log'>
  *   request either gets the stored response or runs for the first time. It never runs twice.
  * - An operation that can wait for an event (`waits` in its contract) or for the validation worker
  *   (`validatesInWorker`) holds neither a transaction nor a connection while it waits. One short transaction claims the
- *   key, and another one stores the response. A claim expires, so that a crash does not block the key.
+ *   key, and another one stores the response. The process renews the claim while the operation runs. After a crash, the
+ *   claim expires, so that it does not block the key.
  *
  * A call of another service to an operation with `validatesInWorker` uses the first form. After a crash, the other
  * service can repeat the call at once, because no claim has to expire. The pool limits the connections of the tenant.
@@ -84,7 +86,7 @@ type KeyedRequest = {
 }
 
 function runInTransaction({ database }: Parts, request: KeyedRequest): Promise<Answer> {
-  const { local, input, caller, place, fingerprint } = request
+  const { local, input, caller, place, fingerprint, previous } = request
   const work = async (tx: Transaction) => {
     const answer = await local.invoke(input, { ...caller, transaction: tx })
     if (await keepRequest(tx, place, storedRequest(local, answer, fingerprint))) return answer
@@ -92,12 +94,21 @@ function runInTransaction({ database }: Parts, request: KeyedRequest): Promise<A
   }
   // Another service may call while the first request already holds an enclosing transaction. The call must not wait for
   // a second enclosing transaction.
-  return caller.byPeer === true ? database.transaction(caller, work) : database.enclosing(caller, work)
+  const running = caller.byPeer === true ? database.transaction(caller, work) : database.enclosing(caller, work)
+  return running.catch(async (error: unknown) => {
+    // A concurrent request with the same key may have been committed first, in this process or in another one. Then this
+    // request fails because of the effect of that request, and gets its response.
+    if (!(error instanceof Problem) || error.status >= 500) throw error
+    const answered = await previous()
+    if (answered === undefined) throw error
+    return answered
+  })
 }
 
 async function runClaimed({ database, log }: Parts, request: KeyedRequest): Promise<Answer> {
   const { local, input, caller, place, fingerprint, previous } = request
-  const claim = { id: newId(), until: new Date(Date.now() + limits.idempotencyClaimSeconds * 1_000) }
+  const end = () => new Date(Date.now() + limits.idempotencyClaimMs)
+  const claim = { id: newId(), until: end() }
   const isClaimed = await database.transaction(caller, (tx) => claimRequest(tx, place, { fingerprint, claim }))
   if (!isClaimed) {
     const answered = await previous()
@@ -110,6 +121,12 @@ async function runClaimed({ database, log }: Parts, request: KeyedRequest): Prom
       .catch((error: unknown) =>
         log.warn({ error }, 'The response of a request with an Idempotency-Key could not be stored'),
       )
+  const renewal = setInterval(() => {
+    // The next renewal follows soon after a failed one.
+    database
+      .transaction(caller, (tx) => renewClaim(tx, place, { id: claim.id, until: end() }))
+      .catch((error: unknown) => log.warn({ error }, 'The claim of an Idempotency-Key could not be renewed'))
+  }, limits.idempotencyRenewMs).unref()
   try {
     const answer = await local.invoke(input, caller)
     await note((tx) => completeRequest(tx, place, { claim, answer: storedRequest(local, answer, fingerprint) }))
@@ -117,6 +134,8 @@ async function runClaimed({ database, log }: Parts, request: KeyedRequest): Prom
   } catch (error) {
     await note((tx) => releaseRequest(tx, place, claim))
     throw error
+  } finally {
+    clearInterval(renewal)
   }
 }
 

@@ -36,6 +36,11 @@ const complete = statement(
    where tenant_id = $1 and principal_id = $2 and key = $3 and claim_id = $4`,
 )
 
+const renew = statement(
+  `update idempotent_requests set claimed_until = $5
+   where tenant_id = $1 and principal_id = $2 and key = $3 and claim_id = $4`,
+)
+
 const release = statement(
   'delete from idempotent_requests where tenant_id = $1 and principal_id = $2 and key = $3 and claim_id = $4',
 )
@@ -76,6 +81,15 @@ export async function claimRequest(
 ): Promise<boolean> {
   await handle.run(forget, principalId, key, storedSince, new Date())
   return (await handle.run(claim, principalId, key, fingerprint, id, until)) === 1
+}
+
+/** Renews the claim of a request that still runs. */
+export async function renewClaim(
+  handle: Handle,
+  { principalId, key }: Key,
+  { id, until }: { id: string; until: Date },
+): Promise<void> {
+  await handle.run(renew, principalId, key, id, until)
 }
 
 /**

@@ -18,15 +18,15 @@ type Options = {
 }
 
 /**
- * The default limits of a task. The lease of a periodic task is short, because other work waits for the task. If its
- * process dies, another process can claim the task when the lease expires.
+ * The default limits of a task. If the process of a task dies, another process claims the task when the lease expires. The
+ * lease is short, so that this takes less than ten seconds.
  */
-export const defaults = { maxAttempts: 10, leaseMs: 60_000, periodicLeaseMs: 10_000 } as const
+export const defaults = { maxAttempts: 10, leaseMs: 6_000 } as const
 
 const endedTopic = 'tasks.ended/'
 
-export function leaseMsOf({ leaseMs, periodic }: Pick<TaskKind, 'leaseMs' | 'periodic'>): number {
-  return leaseMs ?? (periodic === undefined ? defaults.leaseMs : defaults.periodicLeaseMs)
+export function leaseMsOf({ leaseMs = defaults.leaseMs }: Pick<TaskKind, 'leaseMs'>): number {
+  return leaseMs
 }
 
 /**

@@ -23,6 +23,13 @@ export type Task<Payload = unknown> = {
   complete(tx: Transaction, next?: RunAgain): Promise<void>
 }
 
+/**
+ * The interval of a periodic task that other work waits for. If a process dies after a commit and before it runs the task,
+ * another process finds the work at its next sweep. The interval is shorter than the time between two sweeps, so that each
+ * sweep checks for work.
+ */
+export const takeoverMs = 4_000
+
 /** `RunAgain` makes the same task run again at this time. */
 export type RunAgain = { runAgainAt: Date }
 

@@ -14,21 +14,15 @@ import { keyThumbprint, signReceipt } from '@millwright/api/receipt-signature.ts
 import { defaultBudget } from '@millwright/api/scan-budget.ts'
 import { type WorkflowJob, workflows } from '@millwright/api/workflows.ts'
 import { CompactSign, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose'
-import { type RawAnswer, type RawRequest, sentBody, type TestCaller, type TestHub } from './hub.ts'
-
-/** The platform of a gateway: a test hub, or a platform that listens on a port. */
-type GatewayPlatform = {
-  request(request: RawRequest): Promise<RawAnswer>
-  context: { settings: { baseUrl: string } }
-}
+import { type RawAnswer, type RawRequest, type RequestTarget, sentBody, type TestCaller, type TestHub } from './hub.ts'
 
 /** Returns the platform at an address. */
-export function platformOver(baseUrl: string): GatewayPlatform {
+export function platformOver(baseUrl: string): RequestTarget {
   return {
     context: { settings: { baseUrl } },
     async request({ method, path, headers = {}, body }) {
       const sent = body === undefined ? null : await sentBody(body)
-      const response = await fetch(baseUrl + path, { method, headers, body: sent })
+      const response = await fetch(baseUrl + path, { method, headers, body: sent, redirect: 'manual' })
       const bytes = Buffer.from(await response.arrayBuffer())
       const text = bytes.toString()
       const isJson = response.headers.get('content-type')?.includes('json') === true
@@ -59,7 +53,7 @@ export async function enrolment(
 }
 
 export async function assertionOf(
-  hub: GatewayPlatform,
+  hub: RequestTarget,
   { clientId, key }: { clientId: string; key: Key },
 ): Promise<string> {
   return new SignJWT({})
@@ -73,7 +67,7 @@ export async function assertionOf(
     .sign(key.privateKey)
 }
 
-export async function requestToken(hub: GatewayPlatform, client_assertion: string): Promise<RawAnswer> {
+export async function requestToken(hub: RequestTarget, client_assertion: string): Promise<RawAnswer> {
   return hub.request({
     method: 'POST',
     path: '/oauth/token',
@@ -90,7 +84,7 @@ type Proved = { method: string; path: string; token: string; key: Key }
 
 /** Creates a proof for one request. `changes` replace claims, to make the proof invalid. */
 export async function proofFor(
-  hub: GatewayPlatform,
+  hub: RequestTarget,
   proved: Proved,
   changes: Record<string, unknown> = {},
 ): Promise<string> {
@@ -117,7 +111,7 @@ type GatewayOptions = { name?: string; access_group?: string }
  * with it.
  */
 export async function enrolledGateway(
-  hub: GatewayPlatform,
+  hub: RequestTarget,
   admin: Pick<TestCaller, 'onboarding'>,
   options: GatewayOptions = {},
 ) {

@@ -83,6 +83,12 @@ export type RawRequest = {
   body?: string | Blob | Uint8Array | ReadableStream<Uint8Array>
   from?: string
 }
+/** A platform that receives requests: a test hub, or a platform that listens on a port. */
+export type RequestTarget = {
+  request(request: RawRequest): Promise<RawAnswer>
+  context: { settings: { baseUrl: string } }
+}
+
 export type RawAnswer = { status: number; headers: Headers; text: string; bytes: Buffer; body: unknown }
 
 export type TestCaller = {

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { TestContext } from 'node:test'
-import type { RawAnswer, TestHub } from '../../platform/testing/hub.ts'
+import type { RawAnswer, RequestTarget, TestHub } from '../../platform/testing/hub.ts'
 import { plantedWord } from '../../platform/testing/secrets-shown.ts'
 import { createUser } from './accounts/accounts.ts'
 
@@ -10,7 +10,7 @@ export const wrongPassword = `not the ${plantedWord} at all`
 const formType = 'application/x-www-form-urlencoded'
 
 export function postForm(
-  hub: TestHub,
+  hub: RequestTarget,
   path: string,
   {
     form,
@@ -25,7 +25,7 @@ export function postForm(
 
 /** Sends a token request and returns the parts of the response that tests read. */
 export async function requestToken(
-  hub: TestHub,
+  hub: RequestTarget,
   form: Record<string, string>,
   { headers, from }: { headers?: Record<string, string>; from?: string } = {},
 ) {
@@ -56,7 +56,7 @@ export function proofKey(verifier = randomBytes(32).toString('base64url')) {
   return { verifier, challenge: createHash('sha256').update(verifier).digest('base64url') }
 }
 
-export function authorizePath(hub: TestHub, parameters: Record<string, string | undefined> = {}): string {
+export function authorizePath(hub: RequestTarget, parameters: Record<string, string | undefined> = {}): string {
   const query = new URLSearchParams()
   const all = {
     response_type: 'code',
@@ -75,10 +75,10 @@ type SignInInput = { name: string; password: string; headers?: Record<string, st
 
 /** `Browser` implements the parts of a browser that the sign-in needs: it stores cookies by path and fills in forms. */
 export class Browser {
-  readonly #hub: TestHub
+  readonly #hub: RequestTarget
   readonly cookies = new Map<string, { value: string; path: string; attributes: string }>()
 
-  constructor(hub: TestHub) {
+  constructor(hub: RequestTarget) {
     this.#hub = hub
   }
 
@@ -138,7 +138,7 @@ export function locationOf(answer: RawAnswer): URL {
 }
 
 /** Signs a person in and returns the first tokens. */
-export async function signedIn(hub: TestHub, signInName: string, parameters: Record<string, string> = {}) {
+export async function signedIn(hub: RequestTarget, signInName: string, parameters: Record<string, string> = {}) {
   const browser = new Browser(hub)
   const tokens = await signInWith(hub, browser, { signInName, parameters })
   return { browser, ...tokens }
@@ -154,7 +154,7 @@ type BrowserSignIn = {
 }
 
 export async function signInWith(
-  hub: TestHub,
+  hub: RequestTarget,
   browser: Browser,
   { signInName, parameters = {}, headers = {}, from }: BrowserSignIn,
 ) {
@@ -174,7 +174,7 @@ export async function signInWith(
   return { status, body, exchange, accessToken: body.access_token ?? '', refreshToken: body.refresh_token ?? '' }
 }
 
-export function refresh(hub: TestHub, refreshToken: string, more: Record<string, string> = {}) {
+export function refresh(hub: RequestTarget, refreshToken: string, more: Record<string, string> = {}) {
   return requestToken(hub, { grant_type: 'refresh_token', client_id: 'console', refresh_token: refreshToken, ...more })
 }
 

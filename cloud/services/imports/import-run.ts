@@ -6,6 +6,7 @@ import type { Rights } from '../../platform/access/rights.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { isTransient } from '../../platform/database/transient.ts'
 import type { Context } from '../../platform/service.ts'
+import { takeoverMs } from '../../platform/tasks/task.ts'
 import type { TaskKinds } from '../../platform/tasks/tasks.ts'
 import { CanceledImport, progressed, type RunningImport } from './import-progress.ts'
 import * as store from './import-store.ts'
@@ -34,7 +35,6 @@ const runTask = 'imports.run'
 const leaseMs = 5_000
 /** After this many attempts without progress, the import fails. */
 const maxAttempts = 10
-const recoverMs = 30_000
 
 export function importTasks(context: Context): TaskKinds {
   const { database } = context
@@ -55,7 +55,7 @@ export function importTasks(context: Context): TaskKinds {
     // The tasks of the slots are enqueued again, in case they were lost with a restored backup. A process that died may have
     // left jobs without their end.
     'imports.recover': {
-      periodic: { everyMs: recoverMs, pending: store.anyUnfinished },
+      periodic: { everyMs: takeoverMs, pending: store.anyUnfinished },
       async run({ tenantId }) {
         await database.transaction({ tenantId }, (tx) => enqueueRuns(context, tx))
         const unreported = await database.read({ tenantId }, store.findUnreported)

@@ -1,6 +1,7 @@
 import { inventory, inventoryLimits } from '@millwright/api/inventory/inventory.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import { type Context, type Handlers, service } from '../../platform/service.ts'
+import { takeoverMs } from '../../platform/tasks/task.ts'
 import { deviceHandlers } from './assets/devices.ts'
 import { assetHandlers } from './assets/handlers.ts'
 import { listMatching } from './assets/list-store.ts'
@@ -74,7 +75,7 @@ export const inventoryService = service({
     const { schemas, waiters, payloads } = inventoryContext(context)
     return {
       'inventory.apply': {
-        periodic: { everyMs: 5_000, wakeOn: writesTopic, pending: anyQueued },
+        periodic: { everyMs: takeoverMs, wakeOn: writesTopic, pending: anyQueued },
         async run({ tenantId, signal, mayDelayOthers, nextWake }) {
           const { relationsMerged } = inventoryLimits
           const options = {

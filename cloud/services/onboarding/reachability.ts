@@ -3,15 +3,13 @@ import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import { systemCaller } from '../../platform/access/system.ts'
 import type { Context } from '../../platform/service.ts'
+import { takeoverMs } from '../../platform/tasks/task.ts'
 import type { TaskKinds } from '../../platform/tasks/tasks.ts'
 import { stateOf } from './gateway.ts'
 import * as store from './store.ts'
 
 /** The topic that is signalled when a gateway enrols, reconnects or is revoked. */
 export const reachabilityTopic = 'gateway-attendance'
-
-/** The interval of the task. The state of the asset changes at most this time after the gateway counts as offline. */
-const everyMs = 15_000
 
 /**
  * Updates `reachability_state` of the gateways' assets: `reached` while the gateway is online, `failed` while it is offline
@@ -21,7 +19,7 @@ export function reachabilityTasks(context: Context): TaskKinds {
   const { database } = context
   return {
     'onboarding.reachability': {
-      periodic: { everyMs, wakeOn: reachabilityTopic, pending: store.anyReachabilityChanged },
+      periodic: { everyMs: takeoverMs, wakeOn: reachabilityTopic, pending: store.anyReachabilityChanged },
       async run({ tenantId, signal }) {
         const tenant = await context.tenants.byId(tenantId)
         const system = systemCaller({ tenantId, tenantName: tenant?.name ?? '' })

@@ -19,7 +19,8 @@ type PeerStream = {
   request: { kind: string; [member: string]: string | number }
 }
 
-const handshakeMs = 10_000
+/** It is short, because a gateway waits for it if the machine of the former process of its tunnel is down. */
+const handshakeMs = 4_000
 /** The maximum size of the body of a refused request that is read. */
 const refusalBytes = 64 * 1024
 

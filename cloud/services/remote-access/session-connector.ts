@@ -13,7 +13,7 @@ import { findTarget, type Route, requirePort } from './targets.ts'
  * The time after which the task of sessions connects a session that its request should have connected, because the process
  * of the request died.
  */
-const abandonedMs = 30_000
+const abandonedMs = 8_000
 
 /** `SessionConnector` opens sessions: the gateway confirms that its own rules allow the target. */
 export class SessionConnector {

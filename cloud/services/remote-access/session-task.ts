@@ -1,6 +1,7 @@
 import { remoteAccessLimits, type SessionEnding } from '@millwright/api/remote-access.ts'
 import { currentCaller } from '../../platform/access/current-caller.ts'
 import type { Context } from '../../platform/service.ts'
+import { takeoverMs } from '../../platform/tasks/task.ts'
 import type { TaskKinds } from '../../platform/tasks/tasks.ts'
 import { type AssetDescription, describeAssets, mayConnect } from './assets.ts'
 import { deleteParts } from './recording-store.ts'
@@ -40,7 +41,7 @@ export function sessionTasks(context: Context, parts: Parts): TaskKinds {
       },
     },
     'remote-access.jobs': {
-      periodic: { everyMs: 10_000, pending: store.anyUnreported },
+      periodic: { everyMs: takeoverMs, pending: store.anyUnreported },
       async run({ tenantId, signal }) {
         const rows = await database.read({ tenantId }, (handle) => store.listUnreported(handle, reportsPerRun))
         for (const row of rows) {

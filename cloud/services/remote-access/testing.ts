@@ -14,7 +14,7 @@ import { Tunnel } from '@millwright/api/tunnel/tunnel.ts'
 import type { TunnelStream } from '@millwright/api/tunnel/tunnel-stream.ts'
 import { WebSocket } from 'ws'
 import { addAddress, enrolledGateway, proofFor, type TestGateway } from '../../platform/testing/gateway.ts'
-import type { TestCaller, TestHub } from '../../platform/testing/hub.ts'
+import type { RequestTarget, TestCaller, TestHub } from '../../platform/testing/hub.ts'
 import { findTunnel } from './tunnel-store.ts'
 
 /** The test kit of remote access: gateways with real tunnels over real WebSockets, and clients of streams. */
@@ -80,7 +80,7 @@ export type ConnectedGateway = {
   [Symbol.asyncDispose](): Promise<void>
 }
 
-async function openTunnelSocket(hub: TestHub, gateway: TestGateway, url: string): Promise<WebSocket> {
+async function openTunnelSocket(hub: RequestTarget, gateway: TestGateway, url: string): Promise<WebSocket> {
   const path = `${remoteAccess.prefix}/gateway-tunnel`
   const dpop = await proofFor(hub, { method: 'GET', path, token: gateway.token, key: gateway.key })
   const socket = new WebSocket(`${url.replace('http', 'ws')}${path}`, gatewayTunnelProtocol, {

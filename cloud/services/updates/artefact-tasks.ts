@@ -1,6 +1,7 @@
 import { updateLimits } from '@millwright/api/updates.ts'
 import { systemCaller } from '../../platform/access/system.ts'
 import type { Context } from '../../platform/service.ts'
+import { takeoverMs } from '../../platform/tasks/task.ts'
 import type { TaskKinds } from '../../platform/tasks/tasks.ts'
 import { listAbandoned, listSigned, listSourceAssets, lockArtefact, setSourceAccessGroup } from './artefact-store.ts'
 import { removeArtefact, storeSignatureState } from './artefacts.ts'
@@ -35,7 +36,7 @@ export function artefactTasks(context: Context, { stores }: { stores: ContentSto
       },
     },
     'updates.signatures': {
-      periodic: { everyMs: 60_000, wakeOn: anchorsTopic, pending: anyNeededCheck },
+      periodic: { everyMs: takeoverMs, wakeOn: anchorsTopic, pending: anyNeededCheck },
       async run({ tenantId, signal }) {
         // A change of the trust anchors during the run sets the mark again.
         await database.transaction({ tenantId }, (tx) => setNeedsCheck(tx, false, new Date().toISOString()))

@@ -1,6 +1,7 @@
 import { workflowLimits, workflows } from '@millwright/api/workflows.ts'
 import { systemCaller } from '../../platform/access/system.ts'
 import type { Context } from '../../platform/service.ts'
+import { takeoverMs } from '../../platform/tasks/task.ts'
 import type { TaskKinds } from '../../platform/tasks/tasks.ts'
 import { failRetrieval, noteRetrieval } from './retrieval-state.ts'
 import type { RetrievalRow } from './retrieval-store.ts'
@@ -11,7 +12,6 @@ import * as store from './retrieval-store.ts'
  * lost, and deletes old retrievals.
  */
 
-const everyMs = 30_000
 const pruneMs = 24 * 3_600_000
 const rowsPerDeletion = 500
 const keptDays = 400
@@ -21,7 +21,7 @@ export function retrievalTasks(context: Context): TaskKinds {
   const { database, tenants } = context
   return {
     'updates.retrievals': {
-      periodic: { everyMs, pending: store.anyOpenRetrieval },
+      periodic: { everyMs: takeoverMs, pending: store.anyOpenRetrieval },
       async run({ tenantId, signal }) {
         const system = systemCaller({ tenantId, tenantName: (await tenants.byId(tenantId))?.name ?? '' })
         for (let after = nilId; !signal.aborted; ) {

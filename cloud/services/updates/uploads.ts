@@ -17,8 +17,8 @@ import type { ContentStores } from './content-store/stores.ts'
  * request in another process waits for the lease.
  */
 
-const leaseMs = 15_000
-const renewMs = 5_000
+const leaseMs = 8_000
+const renewMs = 2_000
 /** How long a request waits for the lease of another process. */
 const waitMs = leaseMs + 1_000
 const pollMs = 250

@@ -1,7 +1,7 @@
 import { createHash, createPrivateKey, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
 import { Secret, TOTP } from 'otpauth'
 import { v7 } from 'uuid'
-import type { RawAnswer, TestHub } from '../../../platform/testing/hub.ts'
+import type { RawAnswer, RequestTarget, TestHub } from '../../../platform/testing/hub.ts'
 import { authorizePath, Browser, locationOf, person, proofKey, requestToken, rightPassword } from '../testing.ts'
 import { insertPasskey, putChallenge } from './factor-store.ts'
 import { createChallenge } from './passkeys.ts'
@@ -59,10 +59,10 @@ function unescaped(text: string): string {
 /** `TwoStepSignIn` is a sign-in in one browser, from the password to the tokens. */
 export class TwoStepSignIn {
   readonly browser: Browser
-  readonly #hub: TestHub
+  readonly #hub: RequestTarget
   readonly #proof = proofKey()
 
-  constructor(hub: TestHub, browser = new Browser(hub)) {
+  constructor(hub: RequestTarget, browser = new Browser(hub)) {
     this.#hub = hub
     this.browser = browser
   }
