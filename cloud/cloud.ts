@@ -26,6 +26,7 @@ import type { MasterKeys } from './platform/secrets/master-keys.ts'
 import { Safe } from './platform/secrets/safe.ts'
 import type { Secrets } from './platform/secrets/secrets.ts'
 import type { ArtefactSettings, Context, Service, Settings } from './platform/service.ts'
+import { SharedCounts } from './platform/shared-counts.ts'
 import { StartError } from './platform/start-error.ts'
 import { pruningTasks } from './platform/tasks/pruning.ts'
 import { Tasks } from './platform/tasks/tasks.ts'
@@ -44,6 +45,8 @@ export type CloudOptions = {
    * behind a connection pooler, because notifications need a dedicated connection.
    */
   listenAt: Address | undefined
+  /** The notification channel on which the processes of the platform send the counts of limits. */
+  limitsChannel: string
   secrets: Secrets
   masterKeys: MasterKeys
   log: Log
@@ -102,11 +105,12 @@ export async function openCloud(options: CloudOptions): Promise<Cloud> {
     gatewayAuthority: () => gatewayAuthority(options, settings.baseUrl),
   }
   const tenants = new TenantDirectory({ database })
+  const sharedCounts = new SharedCounts({ send: (text) => access.notify(options.limitsChannel, text), log })
   const access = new AccessCache({
     database,
     tenants,
     log,
-    otherChannels: { keys: keys.refresh },
+    otherChannels: { keys: keys.refresh, [options.limitsChannel]: (text) => sharedCounts.receive(text) },
     ...(options.listenAt === undefined ? {} : { address: options.listenAt }),
   })
   const tasks = new Tasks({ database, log })
@@ -127,6 +131,7 @@ export async function openCloud(options: CloudOptions): Promise<Cloud> {
       safe,
       tasks,
       feed,
+      sharedCounts,
       settings,
       outbound,
       peerConnections,
@@ -143,7 +148,7 @@ export async function openCloud(options: CloudOptions): Promise<Cloud> {
       (await context.peers(identity, systemCaller()).verifyProviderToken({ body: { data: { token } } })).data,
   })
   const voucher = clientVoucher(secrets)
-  const rateLimit = new RateLimit({ perSecond: options.rateLimit })
+  const rateLimit = new RateLimit({ perSecond: options.rateLimit, sharedCounts })
   const front = new Front({
     tokens,
     proofs: new ProofVerifier({ baseUrl: () => settings.baseUrl, database }),
@@ -211,6 +216,7 @@ export async function openCloud(options: CloudOptions): Promise<Cloud> {
       stopping.abort()
       await withinTime(server.close(), limits.drainMs)
       await tasks.stop()
+      sharedCounts.stop()
       await access.stop()
       keys.stop()
       await outbound.close()

@@ -132,7 +132,7 @@ export const cloudSettings = {
     default: 1000,
     minimum: 1,
     maximum: 1_000_000,
-    help: 'Requests per second from one principal to this process',
+    help: 'Requests per second from one principal',
   }),
   corsOrigins: list('MILLWRIGHT_CORS_ORIGINS', {
     default: [],

@@ -4,6 +4,7 @@ import { ensureTemplate, startTestServer } from '@millwright/cloud/platform/test
 import { askAll } from '@millwright/cloud/platform/testing/visibility-model.ts'
 import { temporaryFolder } from '@millwright/e2e/platform.ts'
 import { installRelease } from '@millwright/e2e/release.ts'
+import { killReplicas } from '@millwright/e2e/replica-kills.ts'
 import { upgradeUnderLoad } from '@millwright/e2e/rolling-upgrade.ts'
 import { updateFleet } from '@millwright/e2e/update-fleet.ts'
 import { deliverEvents } from '@millwright/e2e/webhook-delivery.ts'
@@ -21,6 +22,9 @@ import { readReleases } from './releases.ts'
  *
  * `npm run soak -- --upgrade` installs the last release of `releases.json` into a temporary folder, and upgrades its processes to this
  * version, one at a time, under load. `--seconds` sets the time of each step. `--from` names another commit.
+ *
+ * `npm run soak -- --processes` writes 20,000 assets, or the number that follows, through a load balancer to three processes, which are
+ * killed in turns. Each write must be applied once, within ten seconds. `--kills` sets the number of kills.
  */
 
 const questionsPerRound = 5_000
@@ -33,6 +37,7 @@ const { values, positionals } = parseArgs({
     questions: { type: 'string', default: '100000' },
     updates: { type: 'string' },
     webhooks: { type: 'boolean', default: false },
+    processes: { type: 'boolean', default: false },
     kills: { type: 'string', default: '20' },
     upgrade: { type: 'boolean', default: false },
     from: { type: 'string' },
@@ -96,6 +101,20 @@ if (values.upgrade) {
   const { counts, ms } = await upgradeUnderLoad({ release: folder.path, stepMs: seconds * 1_000, log: console.log })
   console.log(
     `upgrade from ${name}, ${Math.round(ms / 1000)} s: no request failed and nothing is lost: ${JSON.stringify(counts)}`,
+  )
+  process.exit(0)
+}
+
+if (values.processes) {
+  const assets = Number(positionals[0] ?? 20_000)
+  const kills = Number(values.kills)
+  if (!Number.isInteger(assets) || assets < 100 || !Number.isInteger(kills)) {
+    console.error('Assets and kills must be whole numbers, with at least 100 assets: npm run soak -- --processes 20000')
+    process.exit(1)
+  }
+  const { repeated, longestMs, ms } = await killReplicas({ processes: 3, kills, assets, log: console.log })
+  console.log(
+    `${assets} assets, ${kills} kills, ${Math.round(ms / 1000)} s: each is written once, ${repeated} requests were repeated, the longest write took ${longestMs} ms`,
   )
   process.exit(0)
 }

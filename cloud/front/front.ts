@@ -54,14 +54,18 @@ export class Front {
 
   async authorize(incoming: IncomingRequest, operation: Operation, contract: Contract): Promise<AuthorizedRequest> {
     const request = { id: incoming.id, address: this.#options.voucher.addressOf(incoming) }
+    // The process that forwarded a request has applied the rate limit.
+    const isLimited = !this.#options.voucher.isForwarded(incoming)
     if (operation.access === 'public') {
+      if (!isLimited) return { caller: { request } }
       return { caller: { request }, headers: this.#options.rateLimit.take(`address ${request.address}`) }
     }
     const { caller, useProof, policy } = await this.#authenticate(incoming, request).catch((error: unknown) => {
       this.limitAddress(incoming)
       throw error
     })
-    const headers = caller.principal.kind === 'system' ? undefined : this.#options.rateLimit.take(caller.principal.id)
+    const headers =
+      isLimited && caller.principal.kind !== 'system' ? this.#options.rateLimit.take(caller.principal.id) : undefined
     // The proof is recorded after the rate limit, so that a refused request stores nothing.
     await useProof?.()
     try {
@@ -81,7 +85,8 @@ export class Front {
    * whose authentication failed.
    */
   limitAddress(incoming: IncomingRequest): Record<string, string> {
-    return this.#options.rateLimit.take(`address ${this.#options.voucher.addressOf(incoming)}`)
+    const { voucher, rateLimit } = this.#options
+    return voucher.isForwarded(incoming) ? {} : rateLimit.take(`address ${voucher.addressOf(incoming)}`)
   }
 
   async #authenticate(incoming: IncomingRequest, request: AnonymousCaller['request']): Promise<Authenticated> {

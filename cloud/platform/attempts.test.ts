@@ -12,7 +12,7 @@ const jane = { subject: 'user jane@default', address: '10.0.0.1' }
 
 test('allows five wrong passwords, then doubles the wait after each further one, up to 15 minutes', () => {
   const time = clock()
-  const attempts = new Attempts(() => time.now)
+  const attempts = new Attempts({ now: () => time.now })
   const waits = Array.from({ length: 20 }, () => {
     attempts.failed(jane)
     const wait = attempts.waitFor(jane)
@@ -24,7 +24,7 @@ test('allows five wrong passwords, then doubles the wait after each further one,
 
 test('allows the next sign-in attempt exactly when the wait is over', () => {
   const time = clock()
-  const attempts = new Attempts(() => time.now)
+  const attempts = new Attempts({ now: () => time.now })
   for (let i = 0; i < 8; i++) attempts.failed(jane)
   assert.equal(attempts.waitFor(jane), 4)
   time.forward(3.5)
@@ -34,21 +34,21 @@ test('allows the next sign-in attempt exactly when the wait is over', () => {
 })
 
 test('does not delay sign-ins with the same name from another address, or other names from the same address', () => {
-  const attempts = new Attempts(() => 0)
+  const attempts = new Attempts({ now: () => 0 })
   for (let i = 0; i < 10; i++) attempts.failed(jane)
   assert.equal(attempts.waitFor({ ...jane, address: '10.0.0.2' }), 0)
   assert.equal(attempts.waitFor({ ...jane, subject: 'user joe@default' }), 0)
 })
 
 test('delays sign-ins from an address that tries many names', () => {
-  const attempts = new Attempts(() => 0)
+  const attempts = new Attempts({ now: () => 0 })
   for (let i = 0; i < 60; i++) attempts.failed({ subject: `user n${i}@default`, address: '10.0.0.1' })
   assert.ok(attempts.waitFor({ subject: 'user new@default', address: '10.0.0.1' }) > 0)
   assert.equal(attempts.waitFor({ subject: 'user new@default', address: '10.0.0.2' }), 0)
 })
 
 test('resets the failed attempts of a name after a correct password, but not those of its address', () => {
-  const attempts = new Attempts(() => 0)
+  const attempts = new Attempts({ now: () => 0 })
   for (let i = 0; i < 49; i++) attempts.failed({ subject: `user n${i}@default`, address: '10.0.0.1' })
   attempts.failed(jane)
   attempts.succeeded(jane, { counted: true })
@@ -58,7 +58,7 @@ test('resets the failed attempts of a name after a correct password, but not tho
 
 test('resets the failed sign-in attempts after an hour without a failure', () => {
   const time = clock()
-  const attempts = new Attempts(() => time.now)
+  const attempts = new Attempts({ now: () => time.now })
   for (let i = 0; i < 30; i++) attempts.failed(jane)
   time.forward(3_601)
   assert.equal(attempts.waitFor(jane), 0)
@@ -66,7 +66,7 @@ test('resets the failed sign-in attempts after an hour without a failure', () =>
 })
 
 test('limits the memory for failed sign-in attempts', () => {
-  const attempts = new Attempts(() => 0)
+  const attempts = new Attempts({ now: () => 0 })
   for (let i = 0; i < 30_000; i++)
     attempts.failed({ subject: `user n${i}`, address: `10.${i >> 16}.${(i >> 8) & 255}.${i & 255}` })
   assert.equal(attempts.remembered, 20_000)
@@ -76,7 +76,7 @@ test('delays sign-ins by 0 to 15 minutes after any sequence of failures', () => 
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 0, max: 100_000 }), { maxLength: 200 }), (pauses) => {
       const time = clock()
-      const attempts = new Attempts(() => time.now)
+      const attempts = new Attempts({ now: () => time.now })
       for (const pause of pauses) {
         attempts.failed(jane)
         const wait = attempts.waitFor(jane)

@@ -1,8 +1,11 @@
+import { hash } from 'node:crypto'
 import { LruMap } from 'toad-cache'
+import type { CountChange, SharedCounts, SharedLimit } from './shared-counts.ts'
 
 /**
  * Limits that slow down password guessing. Failures are counted by subject and address, and by address alone. The
- * counts are in the memory of each process, because the limit must also work while the database is overloaded.
+ * counts are in the memory of each process, because the limit must also work while the database is overloaded. The
+ * processes send each other their counts, so that the limits apply to all processes together.
  */
 
 export type Rule = {
@@ -32,12 +35,20 @@ export type Attempt = {
 
 export type Failure = { ofSubject: number; ofAddress: number }
 
+type AttemptsOptions = {
+  /** Sends the counts to other processes. `name` is the name of the limit, which is the same in all processes. */
+  shared?: { name: string; counts: SharedCounts }
+  now?: () => number
+}
+
 export class Attempts {
   readonly #entries = new LruMap<Entry>(mostRemembered)
   readonly #now: () => number
+  readonly #shared: SharedLimit | undefined
 
-  constructor(now: () => number = () => Date.now()) {
+  constructor({ shared, now = () => Date.now() }: AttemptsOptions = {}) {
     this.#now = now
+    this.#shared = shared?.counts.join(shared.name, { onChange: (key, change) => this.#onChange(key, change) })
   }
 
   get remembered(): number {
@@ -53,6 +64,8 @@ export class Attempts {
   /** Counts a failure. Returns the number of failures of the subject and of the address. */
   failed(attempt: Attempt): Failure {
     const { subject, address } = keysOf(attempt)
+    this.#shared?.add(subject, 1)
+    this.#shared?.add(address, 1)
     return { ofSubject: this.#count(subject, perSubject), ofAddress: this.#count(address, perAddress) }
   }
 
@@ -63,20 +76,29 @@ export class Attempts {
   succeeded(attempt: Attempt, { counted }: { counted: boolean }): void {
     const { subject, address } = keysOf(attempt)
     this.#entries.delete(subject)
-    const entry = this.#entries.get(address)
-    if (!counted || entry === undefined) return
-    entry.failures--
-    if (entry.failures === 0) this.#entries.delete(address)
+    this.#shared?.reset(subject)
+    if (counted) this.#decrement(address)
   }
 
   /** Removes the failure that was counted for an attempt, because the attempt did not happen. */
   uncount(attempt: Attempt): void {
-    for (const key of Object.values(keysOf(attempt))) {
-      const entry = this.#entries.get(key)
-      if (entry === undefined) continue
-      entry.failures--
-      if (entry.failures === 0) this.#entries.delete(key)
-    }
+    for (const key of Object.values(keysOf(attempt))) this.#decrement(key)
+  }
+
+  /** Applies the counts of another process. */
+  #onChange(key: string, { count, isReset }: CountChange): void {
+    const former = isReset ? undefined : this.#recent(key, key.startsWith(subjectPrefix) ? perSubject : perAddress)
+    const failures = (former?.failures ?? 0) + count
+    if (failures <= 0) this.#entries.delete(key)
+    else this.#entries.set(key, { failures, lastAt: count > 0 ? this.#now() : (former?.lastAt ?? this.#now()) })
+  }
+
+  #decrement(key: string): void {
+    this.#shared?.add(key, -1)
+    const entry = this.#entries.get(key)
+    if (entry === undefined) return
+    entry.failures--
+    if (entry.failures <= 0) this.#entries.delete(key)
   }
 
   #waitOf(key: string, rule: Rule): number {
@@ -111,9 +133,19 @@ export function waitAfter(rule: Rule, { failures, lastAt }: Entry, nowMs: number
 
 const longestSubject = 200
 
+const subjectPrefix = 'subject '
+
+/**
+ * Returns the keys under which an attempt is counted. They are hashes, because users sometimes type their password into the
+ * name field, and the keys are sent to other processes.
+ */
 function keysOf({ subject, address }: Attempt): { subject: string; address: string } {
   const place = networkOf(address ?? '')
-  return { subject: `${place} ${subject.slice(0, longestSubject)}`, address: place }
+  const digest = (text: string) => hash('sha256', text, 'base64url').slice(0, 22)
+  return {
+    subject: `${subjectPrefix}${digest(`${place} ${subject.slice(0, longestSubject)}`)}`,
+    address: `address ${digest(place)}`,
+  }
 }
 
 /**

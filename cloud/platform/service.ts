@@ -14,6 +14,7 @@ import type { Outbound } from './outbound.ts'
 import type { Safe } from './secrets/safe.ts'
 import type { SealedColumn } from './secrets/sealed-column.ts'
 import type { Secrets } from './secrets/secrets.ts'
+import type { SharedCounts } from './shared-counts.ts'
 import type { TaskKinds, Tasks } from './tasks/tasks.ts'
 import type { TenantDirectory } from './tenants/tenants.ts'
 import type { PeerConnections } from './tls/peer-connections.ts'
@@ -30,6 +31,8 @@ export type Context = {
   readonly tasks: Tasks
   /** The source of event streams. */
   readonly feed: Feed
+  /** Sends the counts of limits to the other processes of the platform. */
+  readonly sharedCounts: SharedCounts
   readonly peers: Peers
   /**
    * Returns the header `Authorization` for a WebSocket to another process of the platform, on behalf of the caller. It is

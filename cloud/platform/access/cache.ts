@@ -27,7 +27,7 @@ type Options = {
    */
   address?: Address | undefined
   /** Handlers for further notification channels, by the name of the channel. */
-  otherChannels?: Readonly<Record<string, () => void>>
+  otherChannels?: Readonly<Record<string, (payload: string) => void>>
   log: Log
   pollMs?: number
   entryLimit?: number
@@ -174,6 +174,11 @@ export class AccessCache {
       throw error
     }
     this.#confirmedAtMs = Math.max(this.#confirmedAtMs, startedAtMs)
+  }
+
+  /** Sends a notification to all processes of the database. Sends nothing behind a connection pooler. */
+  async notify(channel: string, payload: string): Promise<void> {
+    await this.#listener?.notify(channel, payload)
   }
 
   forget(tenantId: string): void {

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { BackOff, pause } from '@millwright/api/back-off.ts'
+import type { QueryConfig, QueryResult } from 'pg'
 import { type Address, openClient, timeouts } from '../database/connection.ts'
 import type { ReferenceHandle } from '../database/database.ts'
 import type { Log } from '../log.ts'
@@ -16,7 +17,7 @@ type Options = {
   /** Called when the connection receives notifications. */
   onConnected: () => void
   /** Handlers for further notification channels of this database, by the name of the channel. */
-  otherChannels?: Readonly<Record<string, () => void>>
+  otherChannels?: Readonly<Record<string, (payload: string) => void>>
 }
 
 const reconnect = { firstMs: 250, longestMs: 15_000 } as const
@@ -32,6 +33,8 @@ export class NotificationListener {
   readonly #options: Options
   readonly #stopping = new AbortController()
   #client: Client | undefined
+  /** Settles when the last query has ended. The connection runs one query at a time. */
+  #lastQuery: Promise<unknown> = Promise.resolve()
   #listening: Promise<void> | undefined
 
   constructor(options: Options) {
@@ -53,10 +56,22 @@ export class NotificationListener {
     const client = this.#client
     if (client === undefined) return undefined
     return {
-      rows: async (statement, ...values) => (await client.query({ ...statement, values })).rows,
-      row: async (statement, ...values) => (await client.query({ ...statement, values })).rows[0],
-      run: async (statement, ...values) => (await client.query({ ...statement, values })).rowCount ?? 0,
+      rows: async (statement, ...values) => (await this.#query(client, { ...statement, values })).rows,
+      row: async (statement, ...values) => (await this.#query(client, { ...statement, values })).rows[0],
+      run: async (statement, ...values) => (await this.#query(client, { ...statement, values })).rowCount ?? 0,
     }
+  }
+
+  /** Sends a notification to all processes that listen. Sends nothing while the connection is lost. */
+  async notify(channel: string, payload: string): Promise<void> {
+    if (this.#client === undefined) return
+    await this.#query(this.#client, { text: 'select pg_notify($1, $2)', values: [channel, payload] })
+  }
+
+  #query(client: Client, query: QueryConfig): Promise<QueryResult> {
+    const result = this.#lastQuery.then(() => client.query(query))
+    this.#lastQuery = result.catch(() => {})
+    return result
   }
 
   /** Closes a connection that does not respond. The listener then opens another one. */
@@ -93,13 +108,14 @@ export class NotificationListener {
       const { onAccessChange, onConnected, otherChannels = {} } = this.#options
       client.on('notification', ({ channel, payload = '' }) => {
         if (channel === 'access') onAccessChange(accessChangeOf(payload))
-        else otherChannels[channel]?.()
+        else otherChannels[channel]?.(payload)
       })
       await client.query(`set statement_timeout = ${statementTimeoutMs}`)
       for (const channel of ['access', ...Object.keys(otherChannels)]) await client.query(`listen ${channel}`)
       if (this.#stopping.signal.aborted) return
       onConnected()
       this.#client = client
+      this.#lastQuery = Promise.resolve()
       connected()
       await ended
     } finally {

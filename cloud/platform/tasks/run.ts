@@ -21,7 +21,7 @@ type Options = {
  * The default limits of a task. If the process of a task dies, another process claims the task when the lease expires. The
  * lease is short, so that this takes less than ten seconds.
  */
-export const defaults = { maxAttempts: 10, leaseMs: 6_000 } as const
+export const defaults = { maxAttempts: 10, leaseMs: 5_000 } as const
 
 const endedTopic = 'tasks.ended/'
 

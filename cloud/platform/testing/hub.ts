@@ -46,6 +46,7 @@ type Overrides = Partial<
     | 'trustedProxies'
     | 'remoteAccessHost'
     | 'artefacts'
+    | 'limitsChannel'
     | 'outboundAllow'
     | 'baseUrl'
     | 'tls'
@@ -66,6 +67,8 @@ type Processes = {
   clouds: Cloud[]
   pools: Database[]
   protocol: 'http' | 'https'
+  /** The channel on which the processes send the counts of limits. Processes of other hubs use other channels. */
+  limitsChannel: string
   /** The lines of the logs. */
   printed: string[]
   /** The statements that do not name their tenant. */
@@ -229,7 +232,8 @@ export class TestHub {
 
   /** Opens another hub on the same database. It acts as a second process of the same installation. */
   async sibling(overrides: Omit<Overrides, 'own'> = {}): Promise<TestHub> {
-    return TestHub.open({ ...this.database, leave: async () => {} }, this.tenant, overrides)
+    const { limitsChannel } = this.#processes
+    return TestHub.open({ ...this.database, leave: async () => {} }, this.tenant, { limitsChannel, ...overrides })
   }
 
   /** Creates another tenant of the same installation. */
@@ -448,7 +452,8 @@ async function openProcesses(database: TestDatabase, overrides: Overrides): Prom
   const tables = await tenantTables()
   const arrangement = overrides.arrangement ?? arrangementOfRun()
   const protocol = overrides.tls === undefined ? 'http' : 'https'
-  const processes: Processes = { protocol, clouds: [], pools: [], printed: [], faults: [], hubs: 0 }
+  const limitsChannel = overrides.limitsChannel ?? `limits_${randomBytes(8).toString('hex')}`
+  const processes: Processes = { protocol, limitsChannel, clouds: [], pools: [], printed: [], faults: [], hubs: 0 }
   const open = async (local: string[], remote: Map<string, string>) => {
     const pool = new Database({
       address: database.app,
@@ -471,6 +476,7 @@ async function openProcesses(database: TestDatabase, overrides: Overrides): Prom
       ...(await keysFor(database.owner, overrides.masterKeyFile)),
       database: pool,
       listenAt: database.app,
+      limitsChannel,
       log,
       local,
       remote,

@@ -34,7 +34,7 @@ export function subscriptionHandlers<Input extends SubscriptionInput, OwnView>(
 ) {
   type View = CommonView & OwnView
   const { database } = context
-  const tests = new WindowLimit(testLimit)
+  const tests = new WindowLimit({ ...testLimit, shared: { name: 'subscription tests', counts: context.sharedCounts } })
   const show = (row: SubscriptionRow, status: deliveries.SubscriptionStatus): View => ({
     ...commonView(row, status),
     ...kind.viewOf(row),

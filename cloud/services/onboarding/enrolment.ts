@@ -30,7 +30,7 @@ export function hashOf(token: string): Buffer {
 }
 
 export function enrolmentHandlers(context: Context): Pick<Handlers<typeof onboarding>, 'enrol'> {
-  const attempts = new Attempts()
+  const attempts = new Attempts({ shared: { name: 'enrolments', counts: context.sharedCounts } })
   const audited = new WindowLimit({ most: 1, windowMs: auditedEveryMs })
 
   /** Limits refused enrolments for each address and gateway. An attempt counts as refused until it has succeeded. */

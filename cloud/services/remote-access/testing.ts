@@ -90,16 +90,8 @@ async function openTunnelSocket(hub: RequestTarget, gateway: TestGateway, url: s
   return socket
 }
 
-/**
- * Connects a gateway with a real tunnel. Resolves when the platform shows it as connected and has stored this tunnel, not only
- * a former one.
- */
-export async function connectGateway(
-  hub: TestHub,
-  gateway: TestGateway,
-  { onOpen = echo, url }: { onOpen?: OnOpen; url?: string } = {},
-): Promise<ConnectedGateway> {
-  const base = url ?? (await hub.listen())
+/** Creates the tunnel of a gateway. `attach` opens a channel at an address. `headers` are those of all streams. */
+export function gatewayTunnel(target: RequestTarget, gateway: TestGateway, onOpen: OnOpen = echo) {
   const headers: StreamHeader[] = []
   const tunnel = new Tunnel({
     role: 'gateway',
@@ -108,11 +100,25 @@ export async function connectGateway(
       onOpen(stream, header)
     },
   })
-  const attach = async (at: string) => {
-    const socket = await openTunnelSocket(hub, gateway, at)
+  const attach = async (url: string) => {
+    const socket = await openTunnelSocket(target, gateway, url)
     tunnel.attach(channelOf(socket))
     return socket
   }
+  return { tunnel, headers, attach }
+}
+
+/**
+ * Connects a gateway with a real tunnel. Resolves when the platform shows it as connected and has stored this tunnel, not only
+ * a former one.
+ */
+export async function connectGateway(
+  hub: TestHub,
+  gateway: TestGateway,
+  { onOpen, url }: { onOpen?: OnOpen; url?: string } = {},
+): Promise<ConnectedGateway> {
+  const base = url ?? (await hub.listen())
+  const { tunnel, headers, attach } = gatewayTunnel(hub, gateway, onOpen)
   const startedAt = new Date().toISOString()
   const socket = await attach(base)
   const admin = await hub.as('administrator')

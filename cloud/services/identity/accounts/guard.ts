@@ -31,12 +31,13 @@ const auditedPerMinute = 600
 /** `Guard` limits guesses of passwords and secrets, and writes failed attempts to the log and the audit trail. */
 export class Guard {
   readonly #context: Context
-  readonly #attempts = new Attempts()
+  readonly #attempts: Attempts
   readonly #accounts: AccountLimit
   readonly #audited = new WindowLimit({ most: auditedPerMinute, windowMs: 60_000 })
 
   constructor(context: Context) {
     this.#context = context
+    this.#attempts = new Attempts({ shared: { name: 'sign-ins', counts: context.sharedCounts } })
     this.#accounts = new AccountLimit(context)
   }
 

@@ -48,7 +48,11 @@ type SignInValues = { nonce: string; verifier: string; isLogin: boolean }
 
 export function providerSignInHandlers(shared: IdentityContext): Pick<Handlers<typeof identity>, Operations> {
   const { context } = shared
-  const starts = new WindowLimit({ most: limits.startsPerMinute, windowMs: 60_000 })
+  const starts = new WindowLimit({
+    most: limits.startsPerMinute,
+    windowMs: 60_000,
+    shared: { name: 'provider sign-ins', counts: context.sharedCounts },
+  })
   const audited = new WindowLimit({ most: limits.auditedPerMinute, windowMs: 60_000 })
   /** Records a failed sign-in and returns its page. */
   const fail = async (error: unknown, { provider, subject, tenantId, visitor, acceptLanguage }: Failure) => {
