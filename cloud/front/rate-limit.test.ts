@@ -4,9 +4,42 @@ import type { ProblemDocument } from '@millwright/api/problem.ts'
 import fc from 'fast-check'
 import { enrolledGateway, proofFor } from '../platform/testing/gateway.ts'
 import { testHub } from '../platform/testing/hub.ts'
+import { processes, sendMs } from '../platform/testing/shared-counts.ts'
 import { RateLimit } from './rate-limit.ts'
 
 describe('rate limit', () => {
+  test('applies the steady rate of the rate limit to all processes together', async (t) => {
+    const { all, deliver } = processes(t)
+    let now = 0
+    const limits = all.map((sharedCounts) => new RateLimit({ perSecond: 100, sharedCounts, now: () => now }))
+    let allowed = 0
+    const seconds = 10
+    for (; now < seconds * 1_000; now += 10) {
+      for (const limit of limits)
+        for (let request = 0; request < 5; request++) {
+          try {
+            limit.take('robot')
+            allowed += 1
+          } catch {}
+        }
+      if (now % sendMs === 0) await deliver()
+    }
+    // Each process allows its own burst. Then the rate applies to both together.
+    assert.ok(allowed <= 100 * seconds + 2 * 100 + 50, String(allowed))
+    assert.ok(allowed >= 90 * seconds, String(allowed))
+  })
+
+  test('reports only clients that use much of the rate limit', async (t) => {
+    const { all, sent, deliver } = processes(t)
+    const [limit] = all.map((sharedCounts) => new RateLimit({ perSecond: 1_000, sharedCounts, now: () => 0 }))
+    for (let request = 0; request < 4; request++) limit?.take('quiet')
+    for (let request = 0; request < 20; request++) limit?.take('busy')
+    await deliver()
+    assert.equal(sent.length, 1)
+    assert.match(sent[0] ?? '', /"busy",20/)
+    assert.doesNotMatch(sent[0] ?? '', /quiet/)
+  })
+
   test('allows a burst of one second of requests, then a steady rate', () => {
     let now = 0
     const limit = new RateLimit({ perSecond: 10, now: () => now })

@@ -1,31 +1,9 @@
 import assert from 'node:assert/strict'
-import { describe, type TestContext, test } from 'node:test'
+import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { pino } from 'pino'
-import { RateLimit } from '../front/rate-limit.ts'
 import { Attempts } from './attempts.ts'
-import { SharedCounts } from './shared-counts.ts'
+import { processes } from './testing/shared-counts.ts'
 import { WindowLimit } from './window-limit.ts'
-
-const log = pino({ level: 'silent' })
-const sendMs = 50
-
-/** Creates processes that send each other counts. `sent` contains all notifications. `deliver` sends the waiting counts. */
-function processes(t: TestContext, count = 2) {
-  t.mock.timers.enable({ apis: ['setTimeout'] })
-  const sent: string[] = []
-  const all: SharedCounts[] = []
-  const send = async (text: string) => {
-    sent.push(text)
-    for (const one of all) one.receive(text)
-  }
-  for (let index = 0; index < count; index++) all.push(new SharedCounts({ send, log, sendMs }))
-  const deliver = async () => {
-    t.mock.timers.tick(sendMs)
-    await new Promise((resolve) => setImmediate(resolve))
-  }
-  return { all, sent, deliver }
-}
 
 describe('counts of several processes', () => {
   test('applies a window limit to all processes together', async (t) => {
@@ -40,38 +18,6 @@ describe('counts of several processes', () => {
     await deliver()
     assert.equal(first?.take('a'), false)
     assert.equal(first?.take('b'), true)
-  })
-
-  test('applies the steady rate of the rate limit to all processes together', async (t) => {
-    const { all, deliver } = processes(t)
-    let now = 0
-    const limits = all.map((sharedCounts) => new RateLimit({ perSecond: 100, sharedCounts, now: () => now }))
-    let allowed = 0
-    const seconds = 10
-    for (; now < seconds * 1_000; now += 10) {
-      for (const limit of limits)
-        for (let request = 0; request < 5; request++) {
-          try {
-            limit.take('robot')
-            allowed += 1
-          } catch {}
-        }
-      if (now % sendMs === 0) await deliver()
-    }
-    // Each process allows its own burst. Then the rate applies to both together.
-    assert.ok(allowed <= 100 * seconds + 2 * 100 + 50, String(allowed))
-    assert.ok(allowed >= 90 * seconds, String(allowed))
-  })
-
-  test('reports only clients that use much of the rate limit', async (t) => {
-    const { all, sent, deliver } = processes(t)
-    const [limit] = all.map((sharedCounts) => new RateLimit({ perSecond: 1_000, sharedCounts, now: () => 0 }))
-    for (let request = 0; request < 4; request++) limit?.take('quiet')
-    for (let request = 0; request < 20; request++) limit?.take('busy')
-    await deliver()
-    assert.equal(sent.length, 1)
-    assert.match(sent[0] ?? '', /"busy",20/)
-    assert.doesNotMatch(sent[0] ?? '', /quiet/)
   })
 
   test('counts wrong passwords of all processes, and forgets them after a correct password in any process', async (t) => {

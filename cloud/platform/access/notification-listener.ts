@@ -1,6 +1,5 @@
 import { once } from 'node:events'
 import { BackOff, pause } from '@millwright/api/back-off.ts'
-import type { QueryConfig, QueryResult } from 'pg'
 import { type Address, openClient, timeouts } from '../database/connection.ts'
 import type { ReferenceHandle } from '../database/database.ts'
 import type { Log } from '../log.ts'
@@ -56,20 +55,22 @@ export class NotificationListener {
     const client = this.#client
     if (client === undefined) return undefined
     return {
-      rows: async (statement, ...values) => (await this.#query(client, { ...statement, values })).rows,
-      row: async (statement, ...values) => (await this.#query(client, { ...statement, values })).rows[0],
-      run: async (statement, ...values) => (await this.#query(client, { ...statement, values })).rowCount ?? 0,
+      rows: async (statement, ...values) => (await this.#inTurn(() => client.query({ ...statement, values }))).rows,
+      row: async (statement, ...values) => (await this.#inTurn(() => client.query({ ...statement, values }))).rows[0],
+      run: async (statement, ...values) =>
+        (await this.#inTurn(() => client.query({ ...statement, values }))).rowCount ?? 0,
     }
   }
 
   /** Sends a notification to all processes that listen. Sends nothing while the connection is lost. */
   async notify(channel: string, payload: string): Promise<void> {
-    if (this.#client === undefined) return
-    await this.#query(this.#client, { text: 'select pg_notify($1, $2)', values: [channel, payload] })
+    const client = this.#client
+    if (client === undefined) return
+    await this.#inTurn(() => client.query({ text: 'select pg_notify($1, $2)', values: [channel, payload] }))
   }
 
-  #query(client: Client, query: QueryConfig): Promise<QueryResult> {
-    const result = this.#lastQuery.then(() => client.query(query))
+  #inTurn<Result>(query: () => Promise<Result>): Promise<Result> {
+    const result = this.#lastQuery.then(query)
     this.#lastQuery = result.catch(() => {})
     return result
   }
