@@ -13,6 +13,10 @@ const faults: [string, RegExp][] = [
   ['select n.id from unnest($2::uuid[]) as r (id), notes n where n.id = r.id', /only 0 times/],
   ['delete from notes n using notes m where n.tenant_id = $1 and m.id = n.id', /only 1 times/],
   ['select 1; select 2', /several commands/],
+  [
+    'insert into notes (tenant_id, id) select $1, id from unnest($2::uuid[]) as r (id) on conflict (tenant_id, id) do update set a = $3',
+    /parameter in on conflict/,
+  ],
   ['insert into notes (id) values ($1)', /without tenant_id/],
   ['insert into notes (tenant_id, id)\n select $1, id from unnest($2::uuid[]) as r (id)', /without returning/],
   ['update notes set until = now() + duration where tenant_id = $1', /adds a column/],

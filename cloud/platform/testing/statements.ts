@@ -35,6 +35,8 @@ export function faultOf(text: string, tables: ReadonlySet<string>): string | und
   const touched = tablesOf(flat, tables)
   const inserts = insertsOf(flat, tables)
   if (inserts.length > 0 && isCopied(flat)) return 'inserts selected rows without returning or on conflict'
+  if (isSelected(flat) && conflictClausesOf(flat).some((clause) => /\$\d/.test(clause)))
+    return 'contains a parameter in on conflict of selected rows'
   const pinned = [...flat.matchAll(/tenant_id = \$1\b/g)].length
   const needed = touched.length - inserts.length
   if (pinned < needed) return `uses ${touched.join(', ')} but contains tenant_id = $1 only ${pinned} times`
@@ -84,7 +86,11 @@ function insertsOf(text: string, tables: ReadonlySet<string>): { name: string; c
 
 /** Returns whether a distributed database would insert the rows of a statement with `copy`. */
 function isCopied(text: string): boolean {
-  return /\binsert into \w+(?: as \w+)? \([^)]*\) select\b/.test(text) && !/\b(?:returning|on conflict)\b/.test(text)
+  return isSelected(text) && !/\b(?:returning|on conflict)\b/.test(text)
+}
+
+function isSelected(text: string): boolean {
+  return /\binsert into \w+(?: as \w+)? \([^)]*\) select\b/.test(text)
 }
 
 /** Matches functions that return the current time or a random value. They are not immutable. */

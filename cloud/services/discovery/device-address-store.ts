@@ -1,7 +1,7 @@
 import { isIP, isIPv6 } from 'node:net'
 import type { Handle, Transaction } from '../../platform/database/database.ts'
 import { arrayOf, rowset } from '../../platform/database/rowset.ts'
-import { statement } from '../../platform/database/statement.ts'
+import { statement, timePlus } from '../../platform/database/statement.ts'
 import type { Context } from '../../platform/service.ts'
 import type { TaskKinds } from '../../platform/tasks/tasks.ts'
 import type { Upload } from './finding-store.ts'
@@ -27,7 +27,7 @@ const deletedAfterDays = 400
 const deletionMs = 24 * 60 * 60_000
 
 /** The age at which the time of the last finding is written again. Frequent scans then write little. */
-const writtenAgainMs = 60 * 60_000
+const writtenAgainHours = 1
 
 const oldStatement = statement(
   `select asset_id from device_addresses
@@ -95,7 +95,8 @@ const putStatement = statement(
   `insert into device_addresses (tenant_id, asset_id, gateway_id, app_instance_id, address, first_found_at, last_found_at)
    select $1, "assetId", "gatewayId", "assetLinkId", address, "foundAt", "foundAt" from ${stored.rows}
    on conflict (tenant_id, asset_id, gateway_id, app_instance_id, address) do update
-   set last_found_at = excluded.last_found_at where device_addresses.last_found_at < $7::timestamptz`,
+   set last_found_at = excluded.last_found_at
+   where device_addresses.last_found_at < ${timePlus('excluded.last_found_at', `interval '-${writtenAgainHours} hours'`)}`,
 )
 
 /** Stores at which addresses a link found assets, and removes outdated addresses of these assets. */
@@ -114,7 +115,7 @@ export async function putDeviceAddresses(
   const rows = found
     .map((one) => ({ ...one, gatewayId, assetLinkId, foundAt: iso(nowMs) }))
     .toSorted((a, b) => (`${a.assetId} ${a.address}` < `${b.assetId} ${b.address}` ? -1 : 1))
-  await tx.run(putStatement, ...stored.values(rows), iso(nowMs - writtenAgainMs))
+  await tx.run(putStatement, ...stored.values(rows))
 }
 
 export const addressesOfAssetStatement = statement<{ address: string }>(
