@@ -77,8 +77,8 @@ export type MovedTenant = { tenantId: string; from: string; to: string; isolated
 
 /**
  * Moves the data of one tenant to another worker. If other tenants are in the same shard, the tenant first gets its own
- * shard. Returns undefined if the tenant is on the worker already. An interrupted move leaves the tenant on its worker,
- * and the move can be repeated.
+ * shard. Returns undefined if the tenant is on the worker already. The cluster can complete a move whose
+ * command was interrupted, and the move can be repeated.
  */
 export async function moveTenant(
   owner: Owner,
