@@ -24,6 +24,8 @@ const sources = globSync('**/*.{ts,tsx,js,mjs}', {
 const codeFiles = sources.filter((file) => !isTest(file))
 const text = (file: string) => readFileSync(join(root, file), 'utf8')
 
+const migrations = await readMigrations(migrationSources)
+
 describe('imports', () => {
   const imports = sources.flatMap((file) => importsOf(file).map((target) => ({ file, target })))
 
@@ -155,8 +157,7 @@ describe('the README', () => {
   })
 })
 
-describe('migrations', async () => {
-  const migrations = await readMigrations(migrationSources)
+describe('migrations', () => {
   const statements = migrations.flatMap(({ text: sql }) =>
     sql
       .replace(/--.*$/gm, '')

@@ -7,7 +7,7 @@ const text = (maximum: number, description: string) => Type.String({ minLength: 
 /** The maximum number of functions that a link can list. */
 export const mostSentFunctions = 256
 
-/** `SentFunction` is a function of a protocol that a link sends to devices. All functions only read. */
+/** `SentFunction` is a function of a protocol that a link sends to devices. None changes values or settings of a device. */
 export const SentFunction = closed({
   protocol: text(64, 'The protocol, such as snmp'),
   operation: text(64, 'The name of the function, such as GetBulk'),

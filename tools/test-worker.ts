@@ -1,6 +1,7 @@
 import { test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { root } from './checks.ts'
+import { trackPromises } from './test-hook.ts'
 
 /**
  * This process runs the test files that it receives one after the other, so that the modules of the platform are loaded
@@ -33,13 +34,25 @@ Object.assign(process.report, { excludeNetwork: true })
 /** The test file after which each open handle was seen first. */
 const openSince = new Map<string, string>()
 
+/** The errors that no code handled while the current file ran. The file fails because of them. */
+let unhandled: unknown[] = []
+
 process.on('message', ({ file, arrangement }: Assignment) => {
   process.env.MILLWRIGHT_TEST_ARRANGEMENT = arrangement
-  test(file, (t) => {
-    t.after(() => recordOpen(file))
-    return import(new URL(file, pathToFileURL(root)).href)
+  unhandled = []
+  trackPromises(true)
+  test(file, async (t) => {
+    t.after(() => {
+      recordOpen(file)
+      if (unhandled.length > 0) throw new AggregateError(unhandled, 'Errors that no code handled')
+    })
+    await import(new URL(file, pathToFileURL(root)).href)
+    trackPromises(false)
   })
 })
+
+// The test runner does not know the tests of these errors, because it does not track their promises.
+for (const event of ['uncaughtException', 'unhandledRejection']) process.on(event, (error) => unhandled.push(error))
 
 process.on('disconnect', () => {
   setTimeout(() => {

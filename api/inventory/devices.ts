@@ -16,7 +16,6 @@ const InventoryDevice = closed({
   productName: text,
   hardwareVersion: text,
   firmwareVersion: text,
-  reachabilityState: text,
   software: Type.Optional(
     Type.Array(closed({ name: Type.String(), version: Type.String() }), {
       description: 'The software components that are not firmware',

@@ -95,7 +95,7 @@ async function printPlan(session: Session, link: LinkChoice, { filter = [], opti
   await printFunctions(session.terminal, rows)
   const visited = addresses === undefined ? '' : ` The scan would visit ${addressesText(addresses)}.`
   await session.output.printText(
-    `Nothing was sent.${visited} The budget of the gateway applies. All functions only read.`,
+    `Nothing was sent.${visited} The budget of the gateway applies. No function changes values or settings of a device.`,
   )
 }
 

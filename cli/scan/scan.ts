@@ -222,7 +222,7 @@ async function printPlan(terminal: Terminal, { links, linkOptions, ranges, budge
   await printFunctions(terminal, rows)
   await terminal.print(
     [
-      `Nothing was sent. The scan would visit ${addressesText(addresses)}. All functions only read.`,
+      `Nothing was sent. The scan would visit ${addressesText(addresses)}. No function changes values or settings of a device.`,
       ...(multicast ? [] : ['Multicast and broadcast packets are not allowed: the scan would not send them.']),
       `Budget per device: ${limitsText(perDevice)}`,
       `Budget of all devices together: ${limitsText(perGateway)}`,

@@ -3,8 +3,8 @@
  * and of building technology under the short names that nameplates and other links use. Identifiers of companies that
  * were renamed or acquired have the present name.
  *
- * Source: list of BACnet vendor identifiers of ASHRAE SSPC 135 (https://bacnet.org/assigned-vendor-ids/), edition of 2015.
- * Date: 2026-11-18.
+ * Source: a copy of the list of BACnet vendor identifiers of ASHRAE SSPC 135 from 2015. Identifiers that were assigned later
+ * are missing. The present list: https://bacnet.org/assigned-vendor-ids/
  */
 const vendors: ReadonlyMap<number, string> = new Map([
   [2, 'Trane'],

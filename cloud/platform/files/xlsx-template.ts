@@ -1,5 +1,3 @@
-import { writeXlsx } from 'hucre/xlsx'
-
 /** The number of rows of a template with lists of allowed values. */
 const listedRows = 10_000
 
@@ -13,6 +11,8 @@ type TemplateColumn = {
 
 /** Writes an empty workbook with headings. The allowed values are in a second sheet, because a list can be long. */
 export async function writeTemplate(columns: readonly TemplateColumn[]): Promise<Uint8Array> {
+  // The library is loaded on demand, because loading takes time and templates are requested rarely.
+  const { writeXlsx } = await import('hucre/xlsx')
   const lists = columns.filter(({ values }) => values.length > 0)
   const longest = Math.max(0, ...lists.map(({ values }) => values.length))
   const rows = Array.from({ length: longest }, (_, row) => lists.map(({ values }) => values[row] ?? null))

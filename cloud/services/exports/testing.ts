@@ -33,7 +33,8 @@ export async function insertWaiting(hub: TestHub, caller: TestCaller, request: E
 
 /** Runs an export that was inserted with `insertWaiting`. */
 export async function runWaiting(hub: TestHub, id: string): Promise<void> {
-  const { database, tasks } = hub.context
+  // The process of this service runs the task at once. Another process would leave it to the next check of all tenants.
+  const { database, tasks } = hub.contextOf('exports')
   await database.transaction(hub.tenant, (tx) => tasks.enqueue(tx, { kind: exportTask, key: id }))
 }
 

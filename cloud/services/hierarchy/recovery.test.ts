@@ -199,7 +199,8 @@ describe('recovery and retention of hierarchies', () => {
         await owner.query('rollback')
         return { seconds: left, started: assignment }
       })
-      assert.ok(seconds <= 3, `${kind}: ${seconds}`)
+      // The database rounds the end of the lease to milliseconds.
+      assert.ok(seconds < 3.01, `${kind}: ${seconds}`)
       await started
     }
   })

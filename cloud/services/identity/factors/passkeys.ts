@@ -1,14 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { Problem } from '@millwright/api/problem.ts'
-import {
-  type AuthenticationResponseJSON,
-  generateAuthenticationOptions,
-  generateRegistrationOptions,
-  type RegistrationResponseJSON,
-  verifyAuthenticationResponse,
-  verifyRegistrationResponse,
-} from '@simplewebauthn/server'
-import { COSEALG, decodeAttestationObject, decodeClientDataJSON } from '@simplewebauthn/server/helpers'
+import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
 import type { PasskeyRow } from './factor-store.ts'
 
 /** The checks of passkeys (WebAuthn Level 3). They read no data, so that the caller decides where the challenge is stored. */
@@ -20,7 +12,12 @@ const challengeBytes = 32
 const challengeSeconds = 300
 const longestCredentialId = 1_023
 const mostTransports = 10
-const algorithms: number[] = [COSEALG.EdDSA, COSEALG.ES256, COSEALG.RS256]
+/** The COSE numbers of the algorithms EdDSA, ES256 and RS256. */
+const algorithms = [-8, -7, -257]
+
+// The library is loaded on demand, because loading takes time and most processes check no passkey.
+const loadLibrary = () => import('@simplewebauthn/server')
+const loadHelpers = () => import('@simplewebauthn/server/helpers')
 
 export type RelyingParty = { id: string; origin: string }
 
@@ -55,6 +52,7 @@ type Owner = { principalId: string; account: string; displayName: string; passke
 
 /** Returns the options with which a browser creates a passkey. */
 export async function registrationOptions(party: RelyingParty, challenge: string, owner: Owner): Promise<WebAuthnJson> {
+  const { generateRegistrationOptions } = await loadLibrary()
   const options = await generateRegistrationOptions({
     rpName: 'Millwright',
     rpID: party.id,
@@ -77,6 +75,7 @@ export async function authenticationOptions(
   challenge: string,
   passkeys: readonly PasskeyRow[],
 ): Promise<WebAuthnJson> {
+  const { generateAuthenticationOptions } = await loadLibrary()
   const options = await generateAuthenticationOptions({
     rpID: party.id,
     challenge: new Uint8Array(Buffer.from(challenge, 'base64url')),
@@ -98,10 +97,12 @@ type Ceremony = { party: RelyingParty; challenge: string | undefined; response: 
 /** Checks the response of a browser that created a passkey. Throws `passkey_refused` if a check fails. */
 export async function verifyRegistration({ party, challenge, response }: Ceremony): Promise<NewCredential> {
   const expectedChallenge = requireChallenge(challenge)
+  const { verifyRegistrationResponse } = await loadLibrary()
+  const helpers = await loadHelpers()
   return refusedOnError(async () => {
     const registration = response as unknown as RegistrationResponseJSON
-    requireSameOrigin(registration.response.clientDataJSON)
-    requireNoCertificates(registration.response.attestationObject)
+    requireSameOrigin(registration.response.clientDataJSON, helpers)
+    requireNoCertificates(registration.response.attestationObject, helpers)
     const { verified, registrationInfo } = await verifyRegistrationResponse({
       response: registration,
       expectedChallenge,
@@ -130,11 +131,13 @@ export async function verifyAuthentication(
   passkeys: readonly PasskeyRow[],
 ): Promise<PasskeyUse> {
   const expectedChallenge = requireChallenge(challenge)
+  const { verifyAuthenticationResponse } = await loadLibrary()
+  const helpers = await loadHelpers()
   return refusedOnError(async () => {
     const authentication = response as unknown as AuthenticationResponseJSON
     const passkey = passkeys.find(({ credentialId }) => credentialId.toString('base64url') === authentication.id)
     if (passkey === undefined) throw new Error('The passkey does not belong to the account')
-    requireSameOrigin(authentication.response.clientDataJSON)
+    requireSameOrigin(authentication.response.clientDataJSON, helpers)
     const { verified, authenticationInfo } = await verifyAuthenticationResponse({
       response: authentication,
       expectedChallenge,
@@ -157,8 +160,10 @@ function requireChallenge(challenge: string | undefined): string {
   throw new Problem('passkey_refused', 'The request for the passkey has expired or was already used. Try again')
 }
 
+type Helpers = Awaited<ReturnType<typeof loadHelpers>>
+
 /** Refuses a passkey that was used in a frame of another site. */
-function requireSameOrigin(clientData: string): void {
+function requireSameOrigin(clientData: string, { decodeClientDataJSON }: Helpers): void {
   if (decodeClientDataJSON(clientData).crossOrigin === true) throw new Error('The passkey was used in a foreign frame')
 }
 
@@ -166,7 +171,7 @@ function requireSameOrigin(clientData: string): void {
  * Refuses attestation certificates. The platform requests none, and to check them, the library would connect to
  * addresses that the certificates name.
  */
-function requireNoCertificates(attestationObject: string): void {
+function requireNoCertificates(attestationObject: string, { decodeAttestationObject }: Helpers): void {
   const attestation = decodeAttestationObject(new Uint8Array(Buffer.from(attestationObject, 'base64url')))
   const format = attestation.get('fmt')
   const isSelfSigned = format === 'packed' && attestation.get('attStmt').get('x5c') === undefined

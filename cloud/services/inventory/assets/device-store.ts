@@ -17,13 +17,11 @@ type DeviceRow = {
   productName: string | null
   hardwareVersion: string | null
   firmwareVersion: string | null
-  reachabilityState: string | null
   document: string | null
 }
 
 const columns = `a.id, a.access_group_id as "accessGroupId", a.name, a.manufacturer, a.product_id as "productId",
-  a.product_name as "productName", a.product_version as "hardwareVersion", a.firmware_version as "firmwareVersion",
-  a.reachability_state as "reachabilityState"`
+  a.product_name as "productName", a.product_version as "hardwareVersion", a.firmware_version as "firmwareVersion"`
 /** The document is read only if it can contain software. Parsing it takes longer than reading all other columns. */
 const documentIf = (condition: string) =>
   `case when ${condition} and a.document::text like '%"software_components"%' then a.document::text end as document`

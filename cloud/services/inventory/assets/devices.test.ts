@@ -78,7 +78,6 @@ describe('devices for the update hub', () => {
       productName: 'Pump',
       hardwareVersion: '3',
       firmwareVersion: '2.0',
-      reachabilityState: 'unknown',
     }
     const [{ accessGroupId, ...device } = { accessGroupId: '' }] = byFilter.data.devices
     assert.deepEqual([device, byFilter.data.isTruncated], [expected, false])
