@@ -17,6 +17,10 @@ const faults: [string, RegExp][] = [
     'insert into notes (tenant_id, id) select $1, id from unnest($2::uuid[]) as r (id) on conflict (tenant_id, id) do update set a = $3',
     /parameter in on conflict/,
   ],
+  [
+    'with recursive up as (select $2::uuid as id) insert into notes (tenant_id, id) select $1, id from up on conflict do nothing',
+    /recursive query before insert/,
+  ],
   ['insert into notes (id) values ($1)', /without tenant_id/],
   ['insert into notes (tenant_id, id)\n select $1, id from unnest($2::uuid[]) as r (id)', /without returning/],
   ['update notes set until = now() + duration where tenant_id = $1', /adds a column/],
@@ -53,6 +57,7 @@ const valid = [
   'select 1, notes from (select 1 as notes) as n;',
   'do $$ begin perform 1; perform 2; end $$',
   'insert into notes (tenant_id, id) select $1, $2 on conflict (tenant_id, id) do nothing',
+  'insert into notes (tenant_id, id) with recursive up as (select $2::uuid as id) select $1, id from up on conflict do nothing',
   'insert into notes (tenant_id, id) values ($1, (select max(id) from notes where tenant_id = $1))',
   `update notes set until = now() + $2 * interval '1 second' where tenant_id = $1`,
   `delete from notes where tenant_id = $1 and made_at < now() - interval '1 day'`,

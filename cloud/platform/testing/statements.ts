@@ -35,6 +35,7 @@ export function faultOf(text: string, tables: ReadonlySet<string>): string | und
   const touched = tablesOf(flat, tables)
   const inserts = insertsOf(flat, tables)
   if (inserts.length > 0 && isCopied(flat)) return 'inserts selected rows without returning or on conflict'
+  if (inserts.length > 0 && isRecursiveBeforeInsert(flat)) return 'contains a recursive query before insert'
   if (isSelected(flat) && conflictClausesOf(flat).some((clause) => /\$\d/.test(clause)))
     return 'contains a parameter in on conflict of selected rows'
   const pinned = [...flat.matchAll(/tenant_id = \$1\b/g)].length
@@ -90,7 +91,19 @@ function isCopied(text: string): boolean {
 }
 
 function isSelected(text: string): boolean {
-  return /\binsert into \w+(?: as \w+)? \([^)]*\) select\b/.test(text)
+  return /\binsert into \w+(?: as \w+)? \([^)]*\) (?:select|with)\b/.test(text)
+}
+
+/** Returns whether the rows of an insert come from a recursive query in front of it, which a shard cannot find. */
+function isRecursiveBeforeInsert(text: string): boolean {
+  if (!/^ ?with recursive\b/.test(text)) return false
+  const outer = text.replace(quoted, "''")
+  let depth = 0
+  for (const { 0: token } of outer.matchAll(/[()]|\binsert into\b/g)) {
+    if (token === 'insert into' && depth === 0) return true
+    depth += token === '(' ? 1 : token === ')' ? -1 : 0
+  }
+  return false
 }
 
 /** Matches functions that return the current time or a random value. They are not immutable. */

@@ -189,7 +189,8 @@ const countColumns = `tenant_id, node_id, access_group_id, is_gateway, hierarchy
   undecided, changed`
 
 const changeStatement = statement<{ nodeId: string }>(
-  `with recursive changes as (
+  `insert into hierarchy_counts as k (${countColumns})
+   with recursive changes as (
      select r."nodeId" as node_id, r."accessGroupId" as access_group_id, r."isGateway" = 1 as is_gateway,
             r."hierarchyId" as hierarchy_id, r.assets as assets_here, r.assets, r.online, r.offline, r.undecided, r.changed
      from ${changeRows.rows}
@@ -199,7 +200,6 @@ const changeStatement = statement<{ nodeId: string }>(
      from changes c join hierarchy_nodes n on n.tenant_id = $1 and n.id = c.node_id
      where n.parent_id <> n.hierarchy_id
    )
-   insert into hierarchy_counts as k (${countColumns})
    select $1, node_id, access_group_id, is_gateway, hierarchy_id, sum(assets_here), sum(assets), sum(online),
           sum(offline), sum(undecided), sum(changed)
    from changes group by node_id, access_group_id, is_gateway, hierarchy_id
@@ -253,7 +253,8 @@ export async function deleteProjected(tx: Transaction, nodeIds: readonly string[
 
 const clearCountsStatement = statement(`delete from hierarchy_counts where tenant_id = $1 and hierarchy_id = $2`)
 const recountStatement = statement<{ nodeId: string }>(
-  `with recursive own as (
+  `insert into hierarchy_counts as k (${countColumns})
+   with recursive own as (
      select a.node_id, coalesce(a.access_group_id, '${allGroups}') as access_group_id, a.is_gateway, count(*) as assets,
             count(*) filter (where a.reachability_state = 'reached') as online,
             count(*) filter (where a.reachability_state = 'failed') as offline,
@@ -268,7 +269,6 @@ const recountStatement = statement<{ nodeId: string }>(
      from all_levels l join hierarchy_nodes n on n.tenant_id = $1 and n.id = l.node_id
      where n.parent_id <> n.hierarchy_id
    )
-   insert into hierarchy_counts as k (${countColumns})
    select $1, node_id, access_group_id, is_gateway, $2::uuid, sum(assets_here), sum(assets), sum(online), sum(offline),
           sum(undecided), sum(changed)
    from all_levels group by node_id, access_group_id, is_gateway
