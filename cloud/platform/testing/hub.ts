@@ -115,7 +115,7 @@ export async function testHub({ own = false, ownProcesses = false, ...overrides 
   const database = await testDatabase({
     own: own || overrides.outboundAllow !== undefined || overrides.artefacts !== undefined,
   })
-  const tenant = await freshTenant(database, database.shared ? randomName() : 'default')
+  const tenant = await freshTenant(database, own && !database.shared ? 'default' : randomName())
   const isDefault = Object.values(overrides).every((value) => value === undefined)
   if (own || ownProcesses || !isDefault) return TestHub.open(database, tenant, overrides)
   return TestHub.shareProcesses(database, tenant)
