@@ -249,6 +249,19 @@ describe('migrations', () => {
   })
 })
 
+describe('tests', () => {
+  test('no group of tests is created asynchronously', () => {
+    // The test runner assigns tests to their group by promises only while it loads a file (see tools/test-hook.ts). Tests that
+    // an asynchronous group creates later could be lost.
+    const group = /\b(?:describe|suite)(?:\.\w+)?\(\s*(?:'[^']*'|"[^"]*"|`[^`]*`)\s*,\s*(?:\{[^}]*\}\s*,\s*)?async\b/
+    assert.ok(group.test(`describe('one', { skip }, ${'async'} () => {})`))
+    assert.deepEqual(
+      sources.filter((file) => isTest(file) && group.test(text(file))),
+      [],
+    )
+  })
+})
+
 describe('dependencies', () => {
   test('the lock file contains no download addresses', () => {
     const lock: { packages: Record<string, { resolved?: string; link?: boolean }> } = JSON.parse(

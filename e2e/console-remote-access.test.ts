@@ -347,7 +347,7 @@ describe('remote access in the console', () => {
     await follow(page, '/remote?view=switches')
     await page.getByRole('switch', { name: 'Remote access through hall:' }).waitFor()
     await assertAxeCleanEverywhere(page, 'switches')
-    await page.getByRole('switch', { name: 'Remote access is on' }).click()
+    await clickAsPerson(page.getByRole('switch', { name: 'Remote access is on' }))
     await dialog().getByText('1 session ends immediately.').waitFor()
     await assertOverlayReachable(page, 'confirmation')
     await inDialog('Switch off').click()

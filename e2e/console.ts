@@ -121,6 +121,27 @@ export async function assertAxeCleanEverywhere(page: Page, where: string): Promi
   await assertAxeClean(page, `${where}, phone`, 'all but contrast')
   await page.setViewportSize(wide)
   await page.emulateMedia({ colorScheme: 'light' })
+  await layoutSettled(page)
+}
+
+/** Waits until the page has the same layout for several frames, for example after the size of the window changed. */
+async function layoutSettled(page: Page): Promise<void> {
+  await page.evaluate(async () => {
+    const nextFrame = () => new Promise((resolve) => requestAnimationFrame(resolve))
+    const layout = () =>
+      [...document.querySelectorAll('main *')]
+        .slice(0, 300)
+        .map((element) => Object.values(element.getBoundingClientRect().toJSON()).join())
+        .join(' ')
+    let before = ''
+    // An animation that never ends does not delay the test for longer than this number of frames.
+    for (let frames = 0, same = 0; same < 5 && frames < 120; frames++) {
+      await nextFrame()
+      const now = layout()
+      same = now === before ? same + 1 : 0
+      before = now
+    }
+  })
 }
 
 /** Checks the current page against WCAG 2.2 AA with axe, and checks that the page does not scroll horizontally. */

@@ -21,7 +21,7 @@ import {
 import { cpuMsOfNode, nodeOfMachine, npmStart, postgresOf, root, startedIn } from './program.ts'
 
 /** The limit for the processor time of a second start, as a multiple of an idle Node process. */
-const laterStartInNodes = 120
+const laterStartInNodes = 60
 
 describe('the first start', () => {
   const folder = temporaryFolder()

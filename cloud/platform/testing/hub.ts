@@ -117,11 +117,15 @@ function arrangementOfRun(): Arrangement {
  * without sockets. The hub also checks general rules in every test: responses match their contracts, statements name
  * their tenant, no secret is printed, no connection leaks.
  *
- * Hubs with the default settings share their processes, because opening processes takes longer than most tests.
+ * Hubs with the default settings share their processes, because opening processes takes longer than most tests. A hub with
+ * settings that background tasks use has its own database: the shared processes would otherwise run some of its tasks, for
+ * example send its events, with other settings.
  */
 export async function testHub({ own = false, ownProcesses = false, ...overrides }: Overrides = {}): Promise<TestHub> {
-  const database = await testDatabase({ own })
-  const tenant = await freshTenant(database, database.shared ? randomName() : 'default')
+  const database = await testDatabase({
+    own: own || overrides.outboundAllow !== undefined || overrides.artefacts !== undefined,
+  })
+  const tenant = await freshTenant(database, own && !database.shared ? 'default' : randomName())
   const isDefault = Object.values(overrides).every((value) => value === undefined)
   if (own || ownProcesses || !isDefault) return TestHub.open(database, tenant, overrides)
   return TestHub.shareProcesses(database, tenant)

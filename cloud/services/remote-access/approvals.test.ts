@@ -163,7 +163,8 @@ describe('approvals', () => {
     await assert.rejects(approve(supervisor, late), { code: 'conflict' })
     const id = await expired()
     await until(async () => (await readSession(user, id)).ending === 'approval-expired')
-    const { data: job } = await plant.admin.jobs.getJob({ params: { id: (await readSession(user, id)).jobId } })
-    assert.equal(job.state, 'CANCELED')
+    const { jobId } = await readSession(user, id)
+    // The job is canceled after the session has ended.
+    await until(async () => (await plant.admin.jobs.getJob({ params: { id: jobId } })).data.state === 'CANCELED')
   })
 })
