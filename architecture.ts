@@ -37,6 +37,7 @@ export const modules: Readonly<Record<string, Module>> = {
     purpose: 'The list of services',
     mayImport: [
       'cloud/platform',
+      'cloud/services/activity',
       'cloud/services/audit',
       'cloud/services/authorization',
       'cloud/services/credentials',
@@ -56,6 +57,10 @@ export const modules: Readonly<Record<string, Module>> = {
       'cloud/services/updates',
       'cloud/services/workflows',
     ],
+  },
+  'cloud/services/activity': {
+    purpose: 'The activity: changes of assets and audit entries as one list for people',
+    mayImport: ['api', 'cloud/platform'],
   },
   'cloud/services/audit': { purpose: 'The audit trail: list, export, verify', mayImport: ['api', 'cloud/platform'] },
   'cloud/services/authorization': {

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { contract, media } from './contract.ts'
 import { closed, data, page, pageQuery, Timestamp, Uuid } from './envelope.ts'
+import { oneOf } from './inventory/shapes.ts'
 
 export const auditOutcomes = ['done', 'denied', 'failed'] as const
 
@@ -32,6 +33,25 @@ export const auditFilters = {
   from: Type.Optional(Type.String({ ...Timestamp, description: 'At or after this time' })),
   to: Type.Optional(Type.String({ ...Timestamp, description: 'Before this time' })),
 }
+
+const actionNames = Type.Array(Type.String({ maxLength: 128 }), { maxItems: 256 })
+
+/** The entries that the activity service reads. */
+const activitySelection = {
+  from: Timestamp,
+  to: Timestamp,
+  principal: Type.Optional(Uuid),
+  target: Type.Optional(Type.String({ maxLength: 512 })),
+  outcomes: Type.Optional(Type.Array(oneOf(auditOutcomes), { minItems: 1 })),
+  services: Type.Optional(
+    Type.Unsafe<string[]>({ ...actionNames, description: 'Only actions of these contracts, and those in `actions`' }),
+  ),
+  actions: Type.Optional(actionNames),
+  withoutActions: Type.Unsafe<string[]>({ ...actionNames, description: 'Without these actions' }),
+  withoutDone: Type.Unsafe<string[]>({ ...actionNames, description: 'Without these actions if they succeeded' }),
+}
+
+const count = Type.Integer({ minimum: 0 })
 
 export const audit = contract({
   name: 'audit',
@@ -81,6 +101,39 @@ export const audit = contract({
         }),
       ),
       answers: { 200: media('application/x-ndjson') },
+    },
+    listActivity: {
+      method: 'POST',
+      path: '/activity',
+      summary: 'Audit entries in the name of a user, newest first, for the activity service',
+      access: 'on-behalf',
+      readOnly: true,
+      body: data(
+        closed({
+          ...activitySelection,
+          before: Type.Optional(Uuid),
+          limit: Type.Integer({ minimum: 1, maximum: 500 }),
+        }),
+      ),
+      answers: { 200: data(Type.Array(AuditEntry)) },
+    },
+    countActivity: {
+      method: 'POST',
+      path: '/activity/counts',
+      summary: 'The number of audit entries per time span, in the name of a user',
+      access: 'on-behalf',
+      readOnly: true,
+      body: data(closed({ ...activitySelection, bucketSeconds: Type.Integer({ minimum: 60 }) })),
+      answers: { 200: data(Type.Array(closed({ time: Timestamp, count }))) },
+    },
+    listActors: {
+      method: 'POST',
+      path: '/activity/actors',
+      summary: 'The principals with the most audit entries in a time range, in the name of a user',
+      access: 'on-behalf',
+      readOnly: true,
+      body: data(closed({ ...activitySelection, limit: Type.Integer({ minimum: 1, maximum: 100 }) })),
+      answers: { 200: data(Type.Array(closed({ id: Uuid, name: Type.String(), count }))) },
     },
     verify: {
       method: 'GET',

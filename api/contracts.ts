@@ -1,3 +1,4 @@
+import { activity } from './activity.ts'
 import { audit } from './audit.ts'
 import { authorization } from './authorization.ts'
 import type { Contract } from './contract.ts'
@@ -25,6 +26,7 @@ export const contracts = {
   identity,
   authorization,
   audit,
+  activity,
   events,
   inventory,
   'inventory-v1': inventoryV1,

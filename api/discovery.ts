@@ -488,6 +488,7 @@ export const discovery = contract({
           /** The key of the report. A report with the same key is written once. */
           key: Uuid,
           asset: Type.Record(Type.String(), Type.Unknown()),
+          campaign: Type.Optional(closed({ id: Uuid, name: Type.String() })),
         }),
       ),
       answers: {

@@ -43,7 +43,13 @@ export const importRowOperations = {
     description: 'A repeated request with the same `writeId` has no further effect.',
     access: 'on-behalf',
     bodyBytes: inventoryLimits.batchBytes,
-    body: data(closed({ writeId: Uuid, rows })),
+    body: data(
+      closed({
+        writeId: Uuid,
+        rows,
+        import: Type.Optional(closed({ id: Uuid, name: Type.String({ maxLength: 1_024 }) })),
+      }),
+    ),
     answers: { 202: Accepted },
   },
   previewRows: {

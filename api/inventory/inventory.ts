@@ -2,6 +2,7 @@ import { type Static, type TProperties, Type } from 'typebox'
 import { assetLimits } from '../asset-schema.ts'
 import { contract } from '../contract.ts'
 import { closed, data, Name, page, pageQuery, Timestamp, Uuid } from '../envelope.ts'
+import { changeOperations } from './changes.ts'
 import { deviceOperations } from './devices.ts'
 import { wholeOperations } from './document-write.ts'
 import { exportPageOperations } from './export-pages.ts'
@@ -63,6 +64,12 @@ const Meta = closed({
     closed(
       { jobId: Uuid, runId: Uuid },
       { description: 'The discovery run of a gateway. The platform sets it; it is ignored for other callers.' },
+    ),
+  ),
+  campaign: Type.Optional(
+    closed(
+      { id: Uuid, name: Name },
+      { description: 'The campaign that updated a device. The platform sets it; it is ignored for other callers.' },
     ),
   ),
 })
@@ -273,6 +280,7 @@ export const inventory = contract({
       answers: { 200: data(Type.Array(FieldSource)) },
       errors: ['not_found'],
     },
+    ...changeOperations,
     ...graphOperations,
     setManagementState: accepted({
       method: 'PATCH',

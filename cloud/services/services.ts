@@ -1,4 +1,5 @@
 import type { Service } from '../platform/service.ts'
+import { activityService } from './activity/service.ts'
 import { auditService } from './audit/service.ts'
 import { authorizationService } from './authorization/service.ts'
 import { credentialsService } from './credentials/service.ts'
@@ -23,6 +24,7 @@ export const services: readonly Service[] = [
   identityService,
   authorizationService,
   auditService,
+  activityService,
   eventsService,
   inventoryService,
   inventoryV1Service,

@@ -121,6 +121,18 @@ export async function findPrincipalByName(
   return handle.row(principalByName, kind, name)
 }
 
+const namesById = statement<{ id: string; name: string }>(
+  `select p.id, p.name from principals p where p.tenant_id = $1 and p.id = any($2::uuid[])
+   union all
+   select g.id, g.name from access_groups g where g.tenant_id = $1 and g.id = any($2::uuid[])`,
+)
+
+/** Returns the names of the principals and access groups among the ids, by id. */
+export async function findNames(handle: Handle, ids: readonly string[]): Promise<Map<string, string>> {
+  const rows = ids.length === 0 ? [] : await handle.rows(namesById, ids)
+  return new Map(rows.map(({ id, name }) => [id, name]))
+}
+
 /** Returns whether a principal of any kind has the name. */
 export async function isPrincipalName(handle: Handle, name: string): Promise<boolean> {
   return (await handle.row(principalOfAnyKind, name)) !== undefined

@@ -7,6 +7,7 @@ import { verifyChain } from '../../platform/audit/verification.ts'
 import type { Database } from '../../platform/database/database.ts'
 import { exportedPage } from '../../platform/export-page.ts'
 import { service } from '../../platform/service.ts'
+import * as activity from './activity-store.ts'
 import { cursorsFor, type Filters, type Selection, selectionOf } from './selection.ts'
 import { countEntries, findEntry, listEntries, listLinks } from './store.ts'
 
@@ -60,6 +61,25 @@ export const auditService = service({
           links.map((link) => [JSON.stringify(link)]),
         )
       })
+    },
+
+    async listActivity({ body: { data } }, caller) {
+      requirePermission(caller, 'glb_audit_read')
+      const { before, limit, ...selected } = data
+      const page = { limit, ...(before === undefined ? {} : { before }) }
+      return { data: await database.read(caller, (handle) => activity.listActivity(handle, selected, page)) }
+    },
+
+    async countActivity({ body: { data } }, caller) {
+      requirePermission(caller, 'glb_audit_read')
+      const { bucketSeconds, ...selected } = data
+      return { data: await database.read(caller, (handle) => activity.countActivity(handle, selected, bucketSeconds)) }
+    },
+
+    async listActors({ body: { data } }, caller) {
+      requirePermission(caller, 'glb_audit_read')
+      const { limit, ...selected } = data
+      return { data: await database.read(caller, (handle) => activity.listActors(handle, selected, limit)) }
     },
 
     async verify(_, caller) {

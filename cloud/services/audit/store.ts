@@ -37,7 +37,7 @@ function valuesOf(selection: Selection): unknown[] {
   return [selection.fromId, selection.beforeId, ...values]
 }
 
-const entryColumns = `e.id, e.time, e.sequence, e.action, e.outcome, e.principal_id as principal,
+export const entryColumns = `e.id, e.time, e.sequence, e.action, e.outcome, e.principal_id as principal,
   e.principal_name as "principalName", e.principal_kind as "principalKind", e.target, e.request_id as "requestId",
   e.address, e.detail`
 

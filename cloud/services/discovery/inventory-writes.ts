@@ -20,6 +20,8 @@ type WriteOptions = {
   source: { type: 'discovery' | 'assetlinkdiscovery'; value: string }
   /** The run that found the assets. Identity conflicts refer to this run. */
   discovery?: { jobId: string; runId: string }
+  /** The campaign that updated the device. */
+  campaign?: { id: string; name: string }
   /** The idempotency key of the write. */
   key: string
 }
@@ -29,9 +31,13 @@ const pauseMs = 100
 
 /** Writes assets and waits until they are applied. Each asset gets its own result. */
 export async function writeAssets(context: Context, caller: Caller, writing: WriteOptions): Promise<WriteResult[]> {
-  const { assets, source, discovery, key } = writing
+  const { assets, source, discovery, campaign, key } = writing
   if (assets.length === 0) return []
-  const meta = { source, ...(discovery === undefined ? {} : { discovery }) }
+  const meta = {
+    source,
+    ...(discovery === undefined ? {} : { discovery }),
+    ...(campaign === undefined ? {} : { campaign }),
+  }
   const { data } = await context.peers(inventory, caller).createAssets({
     body: { data: { assets: [...assets], meta } },
     headers: { 'idempotency-key': key },

@@ -24,6 +24,7 @@ export function updatedDeviceHandlers(context: Context): Pick<Handlers<typeof di
         assets: [asset],
         source: { type: 'discovery', value: link?.report.deviceClass ?? data.assetLinkId },
         key: `updated.${data.key}`,
+        ...(data.campaign === undefined ? {} : { campaign: data.campaign }),
       })
       if (written === undefined) return { data: {} }
       return { data: 'assetId' in written ? { assetId: written.assetId } : { problem: written.problem } }

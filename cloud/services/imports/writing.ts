@@ -103,7 +103,8 @@ async function writtenRows(
 ): Promise<RowDecision[]> {
   const client = context.peers(inventory, caller)
   const { writeId } = portion
-  const body = { data: { writeId, rows: found.map(({ content }) => importedRow(content, row.columns)) } }
+  const sent = found.map(({ content }) => importedRow(content, row.columns))
+  const body = { data: { writeId, rows: sent, import: { id: row.id, name: row.fileName } } }
   await client.importRows({ body })
   for (;;) {
     signal.throwIfAborted()

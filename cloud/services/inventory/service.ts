@@ -9,6 +9,7 @@ import { propertyHandlers } from './assets/property-handlers.ts'
 import { selectionOf } from './assets/selection.ts'
 import { inventoryContext } from './context.ts'
 import { graphHandlers } from './graph/handlers.ts'
+import { changeHandlers } from './history/change-handlers.ts'
 import { retentionTasks } from './history/retention.ts'
 import { settingsHandlers } from './history/settings-handlers.ts'
 import { duplicateHandlers } from './identity/duplicate-handlers.ts'
@@ -46,6 +47,7 @@ export const inventoryService = service({
     const own = inventoryContext(context)
     return {
       ...assetHandlers(own),
+      ...changeHandlers(own),
       ...writeHandlers(own),
       ...statusHandlers(own),
       ...relationHandlers(context),

@@ -141,6 +141,10 @@ function historyOf({ id, access_group_id, version }: Pick<AssetRow, 'id' | 'acce
     sourceValue: null,
     matchedBy: null,
     overruled: null,
+    changes: null,
+    causeKind: null,
+    causeId: null,
+    causeName: null,
   }
   return { assetId: id, version, accessGroupId: access_group_id, ...author }
 }

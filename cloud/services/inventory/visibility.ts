@@ -21,6 +21,11 @@ export function readableGroups(caller: Pick<Caller, 'rights'>): Groups {
   return may(caller, 'glb_inventory_read_gateway_data') ? [...groups, gatewayMark] : groups
 }
 
+/** Returns whether the assets of a group are readable. */
+export function isReadableGroup(groups: Groups, id: string): boolean {
+  return groups === null || groups.includes(id)
+}
+
 export function containsGateways(groups: Groups): boolean {
   return groups?.includes(gatewayMark) === true
 }

@@ -188,7 +188,14 @@ async function writeReports(run: CampaignRun): Promise<void> {
         .peers(discovery, system)
         .recordDevice({
           params: { gatewayId, assetId },
-          body: { data: { assetLinkId, key: report.jobId, asset: report.asset } },
+          body: {
+            data: {
+              assetLinkId,
+              key: report.jobId,
+              asset: report.asset,
+              campaign: { id: campaign.id, name: campaign.name },
+            },
+          },
         })
         .catch((error: unknown) => {
           if (error instanceof Problem && error.status < 500) return { data: { problem: error.message } }

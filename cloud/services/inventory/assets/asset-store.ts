@@ -338,6 +338,12 @@ export type HistoryRow = {
   matchedBy: string | null
   /** The reported values that were not used, as JSON text. */
   overruled: string | null
+  /** The changed fields, as JSON text. Null if the asset was created. */
+  changes: string | null
+  /** The operation that caused the change. Null for a change of a single asset. */
+  causeKind: string | null
+  causeId: string | null
+  causeName: string | null
 }
 
 const historyRows = rowset<HistoryRow>({
@@ -353,14 +359,19 @@ const historyRows = rowset<HistoryRow>({
   document: 'json',
   matchedBy: 'json',
   overruled: 'json',
+  changes: 'json',
+  causeKind: 'text',
+  causeId: 'uuid',
+  causeName: 'text',
 })
 const historyStatement = statement(
   `insert into asset_history (tenant_id, asset_id, version, time, change, access_group_id, principal_id, principal_name,
-                              source_type, source_value, document, matched_by, overruled)
+                              source_type, source_value, document, matched_by, overruled, changes, cause_kind, cause_id,
+                              cause_name)
    select $1, "assetId", version, time, change, "accessGroupId", "principalId", "principalName", "sourceType", "sourceValue",
           case when document is null and change <> 'deleted'
             then (select a.document from assets a where a.tenant_id = $1 and a.id = r."assetId") else document end,
-          "matchedBy", overruled
+          "matchedBy", overruled, changes, "causeKind", "causeId", "causeName"
    from ${historyRows.rows} returning version`,
 )
 

@@ -30,6 +30,7 @@ import {
 import { assetRows, endRelationsOfDeleted, save } from './save.ts'
 import type { StatusWaiters } from './status.ts'
 import type { QueuedWrite, Sender, WriteKind } from './write.ts'
+import { causeOf } from './write-cause.ts'
 import type { Writing } from './writing.ts'
 
 /**
@@ -381,7 +382,8 @@ async function decideAll(
   for (const write of writes) {
     await yieldTurn()
     const rights = await rightsOf(access, tx, { sender: write, batch })
-    const writing = { tx, batch, id: write.id, sender: write, rights, schemas, relationsMerged, yieldTurn }
+    const sender = { ...write, cause: causeOf(write) }
+    const writing = { tx, batch, id: write.id, sender, rights, schemas, relationsMerged, yieldTurn }
     outcomes.push(await decide(writing, write))
   }
   return outcomes

@@ -89,7 +89,7 @@ async function prepare(
   const { rows } = await listAccessGroups(tx, { limit: allGroups, offset: 0 })
   const groups = new Map(rows.map(({ id, name }) => [name, id]))
   const [startedAt, suffix] = [Date.now(), randomInt(2 ** 32)]
-  return { tenantId, groups, propertyKey, source, idOf: (place) => idAt(startedAt, suffix, place) }
+  return { tenantId, groups, propertyKey, source, loadId: v7(), idOf: (place) => idAt(startedAt, suffix, place) }
 }
 
 /**
@@ -110,6 +110,8 @@ type LoadContext = {
   groups: Map<string, string>
   propertyKey: string
   source: string
+  /** The id of the load. The history lists its changes together. */
+  loadId: string
   idOf: (place: number) => string
 }
 
@@ -132,7 +134,10 @@ type BatchRows = {
   relations: { predicate: string }[]
 }
 
-function rowsOf(assets: readonly BulkAsset[], { tenantId, groups, propertyKey, source, idOf }: LoadContext): BatchRows {
+function rowsOf(
+  assets: readonly BulkAsset[],
+  { tenantId, groups, propertyKey, source, loadId, idOf }: LoadContext,
+): BatchRows {
   const time = new Date().toISOString()
   const addedGroups: [string, string][] = []
   const groupNamed = (name: string) => {
@@ -161,7 +166,7 @@ function rowsOf(assets: readonly BulkAsset[], { tenantId, groups, propertyKey, s
   return {
     tables: [
       ['access_groups', newGroups],
-      ...assetRows(created, { tenantId, time, source, columns }),
+      ...assetRows(created, { tenantId, time, source, loadId, columns }),
       ...partRows(created, { tenantId, time }),
       ['relations', relationRows(created, { tenantId, time, source })],
     ],
@@ -187,11 +192,11 @@ async function write(
   await countPredicates(tx, relations, 1)
 }
 
-type Creation = { tenantId: string; time: string; source: string }
+type Creation = { tenantId: string; time: string; source: string; loadId: string }
 
 function assetRows(
   created: readonly NewAsset[],
-  { tenantId, time, source, columns }: Creation & Pick<BatchRows, 'columns'>,
+  { tenantId, time, source, loadId, columns }: Creation & Pick<BatchRows, 'columns'>,
 ): [string, Rows][] {
   const rows = created.map(({ id, document }, index) => ({
     tenant_id: tenantId,
@@ -205,11 +210,11 @@ function assetRows(
   const history = {
     columns: [
       ...['tenant_id', 'asset_id', 'version', 'time', 'change', 'access_group_id', 'principal_id', 'principal_name'],
-      ...['source_type', 'source_value', 'document'],
+      ...['source_type', 'source_value', 'document', 'cause_kind', 'cause_id', 'cause_name'],
     ],
     rows: rows.map(({ id, access_group_id, document }) => [
       ...[tenantId, id, 1, time, 'created', access_group_id, noPrincipal, author],
-      ...['discovery', source, document],
+      ...['discovery', source, document, 'import', loadId, source],
     ]),
   }
   return [
@@ -219,7 +224,10 @@ function assetRows(
 }
 
 /** Returns the rows of identifiers, addresses and property values. */
-function partRows(created: readonly NewAsset[], { tenantId, time }: Omit<Creation, 'source'>): [string, Rows][] {
+function partRows(
+  created: readonly NewAsset[],
+  { tenantId, time }: Pick<Creation, 'tenantId' | 'time'>,
+): [string, Rows][] {
   const identifiers = {
     columns: ['tenant_id', 'asset_id', 'key', 'uncertainty', 'type', 'name', 'value', 'identifier', 'created_at'],
     rows: created.flatMap(({ id, identifiers }) =>
@@ -248,7 +256,7 @@ function partRows(created: readonly NewAsset[], { tenantId, time }: Omit<Creatio
   ]
 }
 
-function relationRows(created: readonly NewAsset[], { tenantId, time, source }: Creation): Rows {
+function relationRows(created: readonly NewAsset[], { tenantId, time, source }: Omit<Creation, 'loadId'>): Rows {
   return {
     columns: [
       ...['tenant_id', 'id', 'subject_type', 'subject_id', 'predicate', 'object_type', 'object_id'],

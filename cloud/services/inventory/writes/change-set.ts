@@ -1,7 +1,9 @@
+import type { ChangeCause } from '@millwright/api/inventory/changes.ts'
 import { jsonText } from '../../../platform/database/json.ts'
 import type { EventRecord } from '../../../platform/events/events.ts'
 import type { HistoryRow, IdentifierRow } from '../assets/asset-store.ts'
 import type { OverruledField } from '../assets/field-sources.ts'
+import { deletedFields, fieldChanges } from '../history/field-changes.ts'
 import type { Suspicion } from '../identity/duplicate-store.ts'
 import type { ConflictKey, IdentityConflict } from '../identity/identity-conflict-store.ts'
 import type { MergeRow } from '../identity/merge-store.ts'
@@ -19,7 +21,8 @@ export type WorkingAsset = {
   sources: string | null
 }
 
-export type Actor = { principalId: string; principalName: string }
+/** The principal that changes an asset, and the operation in which it does so. */
+export type Actor = { principalId: string; principalName: string; cause?: ChangeCause | undefined }
 
 /** The actor, time and source of a change. */
 export type Cause = {
@@ -127,7 +130,7 @@ export function addChange(set: ChangeSet, change: Change, before: WorkingAsset |
       set.sources.delete(asset.id)
       set.deleted.set(asset.id, cause)
       count(set, asset.accessGroupId, -1)
-      recordChange(set, { asset: { ...asset, version: asset.version + 1 }, change: 'deleted', cause })
+      recordChange(set, { asset: { ...asset, version: asset.version + 1 }, before: asset, change: 'deleted', cause })
       break
     }
     case 'add identifier':
@@ -175,7 +178,7 @@ function putAsset(set: ChangeSet, { asset, before, cause }: PutAsset): void {
   set.deleted.delete(asset.id)
   count(set, asset.accessGroupId, 1)
   if (before !== undefined) count(set, before.accessGroupId, -1)
-  recordChange(set, { asset, change: before === undefined ? 'created' : 'updated', cause })
+  recordChange(set, { asset, before, change: before === undefined ? 'created' : 'updated', cause })
   if (before === undefined || before.accessGroupId === asset.accessGroupId) return
   // Callers who can read only the old access group learn that the asset left it, and nothing else.
   const data = { id: asset.id, accessGroupId: before.accessGroupId, version: asset.version }
@@ -186,10 +189,10 @@ function count({ counts }: ChangeSet, accessGroupId: string, change: number): vo
   counts.set(accessGroupId, (counts.get(accessGroupId) ?? 0) + change)
 }
 
-type Recorded = { asset: WorkingAsset; change: 'created' | 'updated' | 'deleted'; cause: Cause }
+type Recorded = PutAsset & { change: 'created' | 'updated' | 'deleted' }
 
 /** Adds one version to the history and one event. */
-function recordChange({ history, events }: ChangeSet, { asset, change, cause }: Recorded): void {
+function recordChange({ history, events }: ChangeSet, { asset, before, change, cause }: Recorded): void {
   const { actor, source, time, matchedBy, overruled } = cause
   history.push({
     assetId: asset.id,
@@ -204,6 +207,13 @@ function recordChange({ history, events }: ChangeSet, { asset, change, cause }: 
     document: change === 'deleted' ? null : jsonText(asset.document),
     matchedBy: matchedBy === undefined ? null : jsonText(matchedBy),
     overruled: overruled === undefined ? null : jsonText(overruled),
+    changes:
+      before === undefined
+        ? null
+        : jsonText(change === 'deleted' ? deletedFields(before) : fieldChanges(before, asset)),
+    causeKind: actor.cause?.kind ?? null,
+    causeId: actor.cause?.id ?? null,
+    causeName: actor.cause?.name ?? null,
   })
   const { name, functional_object_type: type } = asset.document
   events.push({

@@ -223,7 +223,7 @@ export function writeHandlers(own: InventoryContext): Writes {
       const statusId = await acceptor.accept(caller, {
         kind: 'patch',
         action: 'inventory.recordReachability',
-        payload: { items, single: false },
+        payload: { items, single: false, cause: { kind: 'check' } },
       })
       return answer(202, { data: { statusId } })
     },
@@ -255,7 +255,11 @@ export function writeHandlers(own: InventoryContext): Writes {
   }
 }
 
-type WriteMeta = { source?: Source; discovery?: { jobId: string; runId: string } }
+type WriteMeta = {
+  source?: Source
+  discovery?: { jobId: string; runId: string }
+  campaign?: { id: string; name: string }
+}
 
 type PutOptions = {
   caller: Caller
@@ -303,8 +307,16 @@ export async function putPayload(
     items.push(single ? await check() : await itemOrRefusal(check))
   }
   const mayRelate = may(caller, 'glb_inventory_write_relation_data')
-  const run = caller.principal.kind === 'gateway' && meta?.discovery !== undefined ? { discovery: meta.discovery } : {}
-  return { items, source, strict, mayRelate, defaultGroupId, ...run }
+  const { discovery, campaign } = caller.principal.kind === 'gateway' ? (meta ?? {}) : {}
+  return {
+    items,
+    source,
+    strict,
+    mayRelate,
+    defaultGroupId,
+    ...(discovery === undefined ? {} : { discovery }),
+    ...(campaign === undefined ? {} : { cause: { kind: 'campaign', ...campaign } }),
+  }
 }
 
 /** Returns a handle that takes a connection for each statement, so that no connection is held between the statements. */

@@ -43,7 +43,8 @@ export function importRowHandlers(own: InventoryContext): Pick<Handlers<typeof i
       const accepted = () => answer(202, { data: { statusId: writeId } })
       const isAccepted = (handle: Handle) => findStatus(handle, writeId)
       if ((await database.read(caller, isAccepted)) !== undefined) return accepted()
-      const payload = await payloadOf(own, caller, data.rows)
+      const checked = await payloadOf(own, caller, data.rows)
+      const payload = data.import === undefined ? checked : { ...checked, import: data.import }
       await database.transaction(caller, async (tx) => {
         if ((await isAccepted(tx)) !== undefined) return
         const request = { kind: 'import-rows', action: 'inventory.importRows', payload } as const

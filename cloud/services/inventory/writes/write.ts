@@ -1,3 +1,4 @@
+import type { ChangeCause } from '@millwright/api/inventory/changes.ts'
 import type { GrantedRole } from '../../../platform/access/rights.ts'
 import type { RefusedItem } from './item-result.ts'
 
@@ -55,7 +56,15 @@ export type ImportItem = {
   responsible?: string
 }
 
-export type ImportPayload = { items: (ImportItem | RefusedItem)[]; defaultGroupId: string }
+export type ImportPayload = {
+  items: (ImportItem | RefusedItem)[]
+  defaultGroupId: string
+  /** The import to which the rows belong, with the name of its file. */
+  import?: { id: string; name: string }
+}
+
+/** The operation to which a write belongs. The default id is the id of the write. */
+export type PayloadCause = Omit<ChangeCause, 'id'> & { id?: string }
 
 export type WriteSource = { type: 'discovery' | 'assetlinkdiscovery' | 'manual'; value?: string }
 
@@ -68,6 +77,7 @@ export type PutPayload = {
   ifMatch?: string
   /** The discovery run in which a gateway reported the assets. */
   discovery?: { jobId: string; runId: string }
+  cause?: PayloadCause
 }
 
 export type DeletePayload = { ids: string[]; ifMatch?: string }
@@ -95,6 +105,7 @@ export type PatchPayload = {
    */
   single: boolean
   ifMatch?: string
+  cause?: PayloadCause
 }
 
 export type MergePayload = { assetId: string; otherId: string; prefer: 'this' | 'other'; ifMatch?: string }

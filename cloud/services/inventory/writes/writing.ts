@@ -5,7 +5,7 @@ import type { Transaction } from '../../../platform/database/database.ts'
 import type { createYield } from '../../../platform/event-loop.ts'
 import type { SchemaRegistry } from '../schemas/schema.ts'
 import type { Batch } from './batch.ts'
-import type { Decision, WorkingAsset } from './change-set.ts'
+import type { Actor, Decision, WorkingAsset } from './change-set.ts'
 import { isOfGateway } from './gateway-scope.ts'
 import { refusalOf } from './item-result.ts'
 import type { Needs, Sender } from './write.ts'
@@ -16,7 +16,8 @@ export type Writing = {
   batch: Batch
   /** The id of the write, which is also the id of its status. */
   id: string
-  sender: Sender
+  /** The sender, and the operation to which the write belongs. */
+  sender: Sender & Actor
   rights: Rights
   schemas: SchemaRegistry
   /** The maximum number of relations of an asset that is merged into another asset. */

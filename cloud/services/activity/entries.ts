@@ -1,0 +1,127 @@
+import type { ActivityEntry } from '@millwright/api/activity.ts'
+import { type AuditEntry, audit } from '@millwright/api/audit.ts'
+import { type AssetChange, changeLimits } from '@millwright/api/inventory/changes.ts'
+import { inventory } from '@millwright/api/inventory/inventory.ts'
+import type { Caller } from '../../platform/access/caller.ts'
+import { findNames } from '../../platform/access/store.ts'
+import { isId } from '../../platform/database/id.ts'
+import type { Context } from '../../platform/service.ts'
+import type { Position } from './cursor.ts'
+import { auditEntry, changeEntry, idsIn, targetOf } from './entry.ts'
+import { auditSelected, changesSelected, type Filters, rangeOf } from './selection.ts'
+
+/**
+ * The entries of the activity. They come from two lists, each newest first: the changes of assets in the inventory, and the
+ * audit trail. A page is merged from the next elements of both lists.
+ */
+
+export type PageOptions = { limit: number; isGrouped: boolean; position?: Position; groupId?: string }
+
+export type EntryPage = { entries: ActivityEntry[]; next?: Position }
+
+type Source<Element> = { elements: Element[]; hasMore: boolean; end?: Position['change'] }
+
+export async function readPage(
+  context: Context,
+  caller: Caller,
+  filters: Filters,
+  options: PageOptions,
+): Promise<EntryPage> {
+  const { position, limit } = options
+  const range = rangeOf({ ...filters, ...(position === undefined ? {} : { to: position.to }) })
+  const [changes, trail] = await Promise.all([
+    nextChanges(context, caller, { selected: changesSelected(filters, range, caller), ...options }),
+    nextAuditEntries(context, caller, {
+      selected: options.groupId === undefined ? auditSelected(filters, range, caller) : undefined,
+      ...options,
+    }),
+  ])
+  // A list of changes that is incomplete ends at a position. Older audit entries wait for the next page.
+  const horizon = changes.hasMore ? (changes.end?.time ?? '') : ''
+  const waiting = trail.hasMore ? (trail.elements.at(-1)?.time ?? '') : ''
+  const merged = [
+    ...changes.elements.map((change) => ({ time: change.time, change })),
+    ...trail.elements.map((entry) => ({ time: entry.time, entry })),
+  ]
+    .toSorted((a, b) => (a.time < b.time ? 1 : a.time > b.time ? -1 : 0))
+    .filter(({ time }) => time >= horizon && time >= waiting)
+    .slice(0, limit)
+  const shownChanges = merged.flatMap((one) => ('change' in one ? [one.change] : []))
+  const shownAudit = merged.flatMap((one) => ('entry' in one ? [one.entry] : []))
+  const isComplete =
+    !changes.hasMore && !trail.hasMore && merged.length === changes.elements.length + trail.elements.length
+  const names = await namesOf(context, caller, shownAudit)
+  const entries = merged.map((one) => ('change' in one ? changeEntry(one.change) : auditEntry(one.entry, names)))
+  if (isComplete) return { entries }
+  const isEveryChangeShown = shownChanges.length === changes.elements.length
+  const change = (isEveryChangeShown ? changes.end : undefined) ?? lastPosition(shownChanges) ?? position?.change
+  const lastAudit = shownAudit.at(-1)?.id ?? position?.audit
+  return {
+    entries,
+    next: {
+      to: range.to,
+      ...(change === undefined ? {} : { change }),
+      ...(lastAudit === undefined ? {} : { audit: lastAudit }),
+    },
+  }
+}
+
+function lastPosition(changes: readonly AssetChange[]): Position['change'] {
+  const last = changes.at(-1)
+  return last === undefined ? undefined : { time: last.time, assetId: last.assetId, version: last.version }
+}
+
+type Selected<Selection> = PageOptions & { selected: Selection | undefined }
+
+async function nextChanges(
+  { peers }: Context,
+  caller: Caller,
+  { selected, limit, isGrouped, position, groupId }: Selected<ReturnType<typeof changesSelected>>,
+): Promise<Source<AssetChange>> {
+  if (selected === undefined) return { elements: [], hasMore: false }
+  const { data, meta } = await peers(inventory, caller).listChanges({
+    body: {
+      data: {
+        ...selected,
+        limit,
+        isGrouped,
+        ...(groupId === undefined ? {} : { causeId: groupId }),
+        ...(position?.change === undefined ? {} : { before: position.change }),
+      },
+    },
+  })
+  return { elements: data, hasMore: meta.next !== undefined, ...(meta.next === undefined ? {} : { end: meta.next }) }
+}
+
+async function nextAuditEntries(
+  { peers }: Context,
+  caller: Caller,
+  { selected, limit, position }: Selected<ReturnType<typeof auditSelected>>,
+): Promise<Source<AuditEntry>> {
+  if (selected === undefined) return { elements: [], hasMore: false }
+  const { data } = await peers(audit, caller).listActivity({
+    body: {
+      data: { ...selected, limit: limit + 1, ...(position?.audit === undefined ? {} : { before: position.audit }) },
+    },
+  })
+  return { elements: data.slice(0, limit), hasMore: data.length > limit }
+}
+
+/** Returns the names of the principals, access groups and assets that audit entries name, by id. */
+export async function namesOf(
+  { database, peers }: Context,
+  caller: Caller,
+  entries: readonly AuditEntry[],
+): Promise<Map<string, string>> {
+  const targets = entries.flatMap((entry) => targetOf(entry) ?? [])
+  const assetIds = targets.filter(({ kind, id }) => (kind === 'asset' || kind === 'gateway') && isId(id))
+  const ids = new Set([...targets.map(({ id }) => id).filter(isId), ...entries.flatMap(({ detail }) => idsIn(detail))])
+  if (ids.size === 0) return new Map()
+  const names = await database.read(caller, (handle) => findNames(handle, [...ids]))
+  const unnamed = [...new Set(assetIds.map(({ id }) => id))].slice(0, changeLimits.assets)
+  if (unnamed.length > 0) {
+    const { data } = await peers(inventory, caller).readLastChanges({ body: { data: { ids: unnamed } } })
+    for (const { assetId, name } of data) if (name !== null) names.set(assetId, name)
+  }
+  return names
+}
