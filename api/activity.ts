@@ -160,6 +160,9 @@ const filters = {
   to: Type.Optional(Type.String({ ...Timestamp, description: 'Before this time. The default is now' })),
   person: Type.Optional(Type.Unsafe<string>({ ...Uuid, description: 'Only entries of this principal' })),
   asset: Type.Optional(Type.Unsafe<string>({ ...Uuid, description: 'Only entries about this asset' })),
+  object: Type.Optional(
+    Type.String({ maxLength: 512, description: 'Only audit entries about this object, in the form `kind/id`' }),
+  ),
   node: Type.Optional(
     Type.Unsafe<string>({ ...Uuid, description: 'Only changes of assets at this hierarchy node or below it' }),
   ),
@@ -262,7 +265,7 @@ export const activity = contract({
       path: '/export',
       summary: 'Export the activity as CSV or NDJSON, one line per change, newest first',
       description: `At most ${activityLimits.exported.toLocaleString('en')} entries. The response is streamed.`,
-      access: 'signed-in',
+      access: 'glb_file_export',
       query: closed({ ...filters, format: Type.Optional(oneOf(['csv', 'ndjson'] as const)) }),
       answers: { 200: media('text/csv; charset=utf-8', 'application/x-ndjson') },
       errors: filterErrors,

@@ -17,6 +17,7 @@ export type Filters = {
   to?: string
   person?: string
   asset?: string
+  object?: string
   node?: string
   kind?: ActivityKind
   all?: boolean
@@ -49,7 +50,7 @@ function invalid(parameter: string, detail: string): Problem {
 /** The changes of assets that a query selects. Undefined if it selects none, or if the caller can read no asset. */
 export function changesSelected(filters: Filters, range: Range, caller: Caller) {
   const { person, asset, node, kind } = filters
-  if (kind !== undefined && !isAssetKind(kind)) return undefined
+  if (filters.object !== undefined || (kind !== undefined && !isAssetKind(kind))) return undefined
   const groups = groupsWith(caller, 'inventory_read_asset_data')
   if (groups !== 'all' && [...groups].length === 0 && !may(caller, 'glb_inventory_read_gateway_data')) return undefined
   return {
@@ -64,6 +65,7 @@ export function changesSelected(filters: Filters, range: Range, caller: Caller) 
 /** The audit entries that a query selects. Undefined if it selects none, or if the caller cannot read the audit trail. */
 export function auditSelected(filters: Filters, range: Range, caller: Caller) {
   const { person, asset, node, kind, all = false } = filters
+  const target = filters.object ?? (asset === undefined ? undefined : `asset/${asset}`)
   if (!may(caller, 'glb_audit_read') || node !== undefined || (kind !== undefined && isAssetKind(kind)))
     return undefined
   const selected = kind === undefined || kind === 'refused' ? undefined : auditActivity[kind satisfies AuditKindName]
@@ -71,7 +73,7 @@ export function auditSelected(filters: Filters, range: Range, caller: Caller) {
   return {
     ...range,
     ...(person === undefined ? {} : { principal: person }),
-    ...(asset === undefined ? {} : { target: `asset/${asset}` }),
+    ...(target === undefined ? {} : { target }),
     ...(kind === 'refused' ? { outcomes: ['denied', 'failed'] as ('denied' | 'failed')[] } : {}),
     ...(selected === undefined ? {} : { services: [...selected.services], actions: [...selected.actions] }),
     withoutActions: [...without, ...(all ? [] : backgroundActions)],

@@ -150,13 +150,29 @@ export type ChangeRow = ChangePosition & {
 
 /** Returns the columns of a change `h`. `isNeeded` is the condition that its documents are read. */
 function columnsOf(isNeeded: string): string {
-  return `h.time, h.asset_id as "assetId", h.version, h.change, h.access_group_id as "accessGroupId",
-    coalesce(h.document, b.document) ->> 'name' as name,
-    coalesce(h.document, b.document) ->> 'functional_object_type' as type,
-    h.principal_id as principal, h.principal_name as "principalName", h.source_type as "sourceType",
-    h.source_value as "sourceValue", h.changes, h.cause_kind as "causeKind", h.cause_id as "causeId",
-    h.cause_name as "causeName", case when ${isNeeded} then b.access_group_id end as "beforeGroupId",
-    case when ${isNeeded} then b.document end as before, case when ${isNeeded} then h.document end as after`
+  const columns: Readonly<Record<string, string>> = {
+    time: 'h.time',
+    assetId: 'h.asset_id',
+    version: 'h.version',
+    change: 'h.change',
+    accessGroupId: 'h.access_group_id',
+    name: `coalesce(h.document, b.document) ->> 'name'`,
+    type: `coalesce(h.document, b.document) ->> 'functional_object_type'`,
+    principal: 'h.principal_id',
+    principalName: 'h.principal_name',
+    sourceType: 'h.source_type',
+    sourceValue: 'h.source_value',
+    changes: 'h.changes',
+    causeKind: 'h.cause_kind',
+    causeId: 'h.cause_id',
+    causeName: 'h.cause_name',
+    beforeGroupId: `case when ${isNeeded} then b.access_group_id end`,
+    before: `case when ${isNeeded} then b.document end`,
+    after: `case when ${isNeeded} then h.document end`,
+  }
+  return Object.entries(columns)
+    .map(([name, sql]) => `${sql} as "${name}"`)
+    .join(', ')
 }
 
 /** The previous version of a change `h`. It is joined only if it is needed. */
