@@ -10,6 +10,8 @@ export const hierarchyLimits = {
   copyBytes: 8 * 1024 * 1024,
   nodesImported: 20_000,
   importBytes: 8 * 1024 * 1024,
+  /** The maximum number of children of a node that another service reads with all nodes below them. */
+  childrenResolved: 300,
   assetsAssigned: 1_000,
   /** The maximum number of assets in one request for paths. */
   assetsWithPaths: 100,

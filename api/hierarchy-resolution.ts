@@ -2,6 +2,7 @@ import { Type } from 'typebox'
 import { media } from './contract.ts'
 import { closed, data, Uuid } from './envelope.ts'
 import { hierarchyLimits } from './hierarchy-limits.ts'
+import { PathNode } from './hierarchy-nodes.ts'
 import { inventoryLimits } from './inventory/shapes.ts'
 
 /** Operations with which other services resolve nodes. */
@@ -39,6 +40,34 @@ export const resolutionOperations = {
     body: data(closed({ hierarchyId: Uuid, knownVersion })),
     answers: { 200: data(ResolvedNodes) },
     errors: ['hierarchy_not_found', 'forbidden'],
+  },
+  resolveChildren: {
+    method: 'POST',
+    path: '/resolve/children',
+    summary: 'The children of a node, or of the top level, with the ids of all nodes below each of them, for a service',
+    access: 'on-behalf',
+    readOnly: true,
+    body: data(closed({ hierarchyId: Uuid, parentId: Type.Optional(Uuid) })),
+    answers: {
+      200: data(
+        closed({
+          hierarchyName: Type.String(),
+          path: Type.Array(PathNode, { description: 'From the top level to the parent' }),
+          children: Type.Array(
+            closed({
+              ...PathNode.properties,
+              childCount: Type.Integer(),
+              nodes: Type.String({
+                description: 'The ids of the child and of all nodes below it, 16 bytes each, as base64',
+              }),
+            }),
+            { description: `In their order, at most ${hierarchyLimits.childrenResolved}` },
+          ),
+          truncated: Type.Boolean({ description: 'The parent has more children' }),
+        }),
+      ),
+    },
+    errors: ['hierarchy_not_found', 'node_not_found', 'forbidden'],
   },
   exportTree: {
     method: 'POST',

@@ -31,6 +31,7 @@ import {
   trustStates,
 } from './shapes.ts'
 import { systemEventOperations } from './system-events.ts'
+import { topologyGroupOperations } from './topology-groups.ts'
 import { visibilityOperations } from './visibility.ts'
 
 export type { GraphEdge, GraphNode } from './graph.ts'
@@ -282,6 +283,7 @@ export const inventory = contract({
     },
     ...changeOperations,
     ...graphOperations,
+    ...topologyGroupOperations,
     setManagementState: accepted({
       method: 'PATCH',
       path: '/assets/{id}/management-state',

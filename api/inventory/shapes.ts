@@ -26,6 +26,14 @@ export const inventoryLimits = {
   graphDepth: 10,
   graphNodes: 2000,
   topologyNodes: 10_000,
+  /** The maximum numbers of groups, of assets and of edges in one group of the topology. */
+  topologyGroups: 300,
+  topologyGroupAssets: 1000,
+  topologyEdges: 5000,
+  /** The maximum number of assets that were removed in the compared time and are assigned to groups. */
+  topologyRemovedAssets: 5000,
+  /** An asset with at least this many connections is a switch in the topology. */
+  switchConnections: 3,
   /** The maximum number of relations that one `relationsFilter` follows. */
   relationsFollowed: 10_000,
   /** The maximum number of relations of an asset that is merged into another asset. One transaction moves all of them. */

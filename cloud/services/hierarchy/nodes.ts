@@ -45,6 +45,7 @@ type Names =
   | 'listNodeAssets'
   | 'resolveNode'
   | 'resolveHierarchy'
+  | 'resolveChildren'
 
 export function nodeHandlers(context: Context): Pick<Handlers<typeof hierarchy>, Names> {
   const { database, peers } = context
@@ -311,11 +312,40 @@ export function nodeHandlers(context: Context): Pick<Handlers<typeof hierarchy>,
         return { data: { version, nodes: await store.packedNodesOf(handle, hierarchyId) } }
       })
     },
+
+    async resolveChildren({ body: { data } }, caller) {
+      requirePermission(caller, 'glb_hierarchy_read')
+      const { hierarchyId, parentId } = data
+      const limit = hierarchyLimits.childrenResolved
+      return database.read(caller, async (handle) => {
+        const tree = await store.findHierarchy(handle, hierarchyId)
+        if (tree === undefined)
+          throw new Problem('hierarchy_not_found', `Hierarchy ${hierarchyId} does not exist. Choose another hierarchy`)
+        const path = parentId === undefined ? [] : await store.pathTo(handle, parentId)
+        if (parentId !== undefined && path.at(-1)?.hierarchyId !== hierarchyId)
+          throw new Problem('node_not_found', `Node ${parentId} does not exist in the hierarchy ${tree.name}`)
+        const children = await store.listPackedChildren(handle, parentId ?? hierarchyId, limit + 1)
+        return {
+          data: {
+            hierarchyName: tree.name,
+            path: path.map(pathNode),
+            children: children
+              .slice(0, limit)
+              .map((child) => ({ ...pathNode(child), childCount: child.children, nodes: child.ids })),
+            truncated: children.length > limit,
+          },
+        }
+      })
+    },
   }
 }
 
 function now(): string {
   return new Date().toISOString()
+}
+
+function pathNode({ id, name, type }: Pick<store.NodeRow, 'id' | 'name' | 'type'>) {
+  return { id, name, ...(type === null ? {} : { type }) }
 }
 
 export function missingNode(id: string): Problem {

@@ -21,6 +21,7 @@ import { systemEventHandlers } from './relations/system-event-handlers.ts'
 import { schemaHandlers } from './schemas/handlers.ts'
 import { readableGroups } from './visibility.ts'
 import { classifyAssets, describeAssets, describeGateways, listReadableGateways } from './visibility-store.ts'
+import { topologyGroupHandlers } from './topology/handlers.ts'
 import { writesTopic } from './writes/accept.ts'
 import { applyQueued } from './writes/apply.ts'
 import { deletedAssetTasks } from './writes/deleted-assets.ts'
@@ -62,6 +63,7 @@ export const inventoryService = service({
       ...visibilityHandlers(context),
       ...deviceHandlers(context),
       ...graphHandlers(context),
+      ...topologyGroupHandlers(context),
       ...propertyHandlers(context),
       ...settingsHandlers(context),
       ...schemaHandlers(own),

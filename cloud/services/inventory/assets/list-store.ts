@@ -55,7 +55,7 @@ const from = `assets a join access_groups g on g.tenant_id = $1 and g.id = a.acc
  * Returns the `from` clause. It joins the access group only if one of the parts uses it, because an index-only scan may be
  * enough without the join.
  */
-function fromFor(...parts: readonly string[]): string {
+export function fromFor(...parts: readonly string[]): string {
   return parts.some((part) => /\bg\./.test(part)) ? from : 'assets a'
 }
 
@@ -367,7 +367,8 @@ export async function listMatching(handle: Handle, selection: Selection, ids: re
   return rows.map(({ id }) => id)
 }
 
-function matching({ where, sets }: Pick<Selection, 'where' | 'sets'>): string {
+/** Returns the condition that asset `a` is selected. */
+export function matching({ where, sets }: Pick<Selection, 'where' | 'sets'>): string {
   return ['a.tenant_id = $1', where, ...sets.map(({ ids }) => `a.id in (${ids})`)].join(' and ')
 }
 

@@ -47,7 +47,7 @@ type Query = { direction?: Direction; predicates?: string; at?: string }
  * tenant runs only a few of them at once.
  */
 const waitingQueries = 64
-const queries = new Semaphore({
+export const graphQueries = new Semaphore({
   capacity: 4,
   perKey: 2,
   waitingPerKey: waitingQueries,
@@ -56,7 +56,7 @@ const queries = new Semaphore({
 
 export function graphHandlers({ database }: Context): Pick<Handlers<typeof inventory>, Names> {
   const read = <Result>(caller: Caller, work: (handle: Handle) => Promise<Result>) =>
-    queries.run(caller.tenantId, () => database.read(caller, work))
+    graphQueries.run(caller.tenantId, () => database.read(caller, work))
   return {
     async readGraph({ params: { id }, query }, caller) {
       const view = viewOf(query, readableGroups(caller))

@@ -1,0 +1,97 @@
+import { type Static, Type } from 'typebox'
+import { assetClasses } from '../asset-class.ts'
+import { closed, data, Uuid } from '../envelope.ts'
+import { caseInsensitive, filterText, freeText, inventoryLimits, managementStates, oneOf, reachabilityStates } from './shapes.ts'
+
+/** The aggregated topology: groups of assets with counts, and the relations between groups. */
+
+/** The ways to group assets: by the nodes of a hierarchy, by IPv4 and IPv6 subnet, or by the switch they are connected to. */
+export const groupings = ['hierarchy', 'subnet', 'switch'] as const
+export type Grouping = (typeof groupings)[number]
+
+/** The key of the group of assets that belong to no other group, for example assets without an IP address. */
+export const restKey = 'rest'
+
+const moment = (description: string) => Type.Optional(Type.String({ format: 'date-time', description }))
+const count = Type.Integer({ minimum: 0 })
+
+const Reachability = closed({ reached: count, failed: count, unknown: count })
+const Changes = closed({ added: count, changed: count, removed: count })
+
+export const TopologyGroup = closed({
+  key: Type.String({ description: 'The id of a node or of a switch, a subnet, or `rest`' }),
+  kind: oneOf(['node', 'subnet', 'switch', 'rest'] as const),
+  name: Type.Optional(Type.String({ description: 'Omitted for the group `rest`' })),
+  type: Type.Optional(Type.String({ description: 'The type of a node, for example `line`' })),
+  children: Type.Integer({ minimum: 0, description: 'The number of groups in this group' }),
+  assets: count,
+  reachability: Reachability,
+  classes: Type.Array(closed({ class: oneOf(assetClasses), assets: count }), { description: 'Most frequent first' }),
+  changes: Changes,
+})
+export type TopologyGroup = Static<typeof TopologyGroup>
+
+export const changeKinds = ['added', 'changed', 'removed'] as const
+
+export const TopologyAsset = closed({
+  id: Uuid,
+  name: Type.Optional(Type.String()),
+  functional_object_type: Type.Optional(Type.String()),
+  class: oneOf(assetClasses),
+  management_state: oneOf(managementStates),
+  reachability_state: oneOf(reachabilityStates),
+  change: Type.Optional(oneOf(changeKinds)),
+})
+export type TopologyAsset = Static<typeof TopologyAsset>
+
+export const TopologyEdge = closed({
+  from: Type.String({ description: 'The key of a group or the id of an asset' }),
+  to: Type.String(),
+  predicate: Type.String(),
+  count: Type.Integer({ minimum: 1 }),
+})
+export type TopologyEdge = Static<typeof TopologyEdge>
+
+const PlacedGroup = closed({ key: Type.String(), name: Type.String(), type: Type.Optional(Type.String()) })
+
+export const TopologyGroups = closed({
+  path: Type.Array(PlacedGroup, { description: 'The groups from the top to `parent`' }),
+  total: closed({ assets: count, reachability: Reachability, changes: Changes }),
+  groups: Type.Array(TopologyGroup),
+  assets: Type.Array(TopologyAsset, { description: 'The assets that belong to `parent`, but to none of its groups' }),
+  edges: Type.Array(TopologyEdge, { description: 'Relations between these groups and assets, most frequent first' }),
+  truncated: Type.Boolean({ description: 'Groups, assets or edges were left out because of a limit' }),
+})
+export type TopologyGroups = Static<typeof TopologyGroups>
+
+const { topologyGroups, topologyGroupAssets, topologyEdges } = inventoryLimits
+
+export const topologyGroupOperations = {
+  readTopologyGroups: {
+    method: 'GET',
+    path: '/topology/groups',
+    summary: 'Read the topology in groups: counts, health, changes, and relations between groups',
+    description: `Without \`parent\`, the response contains the top groups. With \`parent\`, it contains the groups and assets inside this group. Only readable assets count. At most ${topologyGroups} groups, ${topologyGroupAssets} assets and ${topologyEdges} edges are returned. \`by=hierarchy\` requires \`hierarchy\` and \`glb_hierarchy_read\`. \`by=subnet\`: an asset has the subnet of its first IP address; an asset without an address has the subnet of the asset that it is a part or module of, or installed on. \`by=switch\`: an asset with at least ${inventoryLimits.switchConnections} connections (\`is_connected_to\`) is a switch, and the others belong to the nearest switch. For an earlier time, the nodes of the hierarchy are the current ones, and \`filter\` and \`q\` apply to current assets.`,
+    access: 'inventory_read_asset_data',
+    query: closed({
+      by: oneOf(groupings),
+      hierarchy: Type.Optional(Uuid),
+      parent: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'The key of a group' })),
+      at: moment('The topology at this time; default: now'),
+      since: moment('Changes after this time are counted; default: 24 hours before `at`'),
+      filter: Type.Optional(filterText),
+      caseInsensitive,
+      q: freeText,
+    }),
+    answers: { 200: data(TopologyGroups) },
+    errors: [
+      'invalid_filter',
+      'unknown_property',
+      'history_gone',
+      'hierarchy_not_found',
+      'node_not_found',
+      'not_found',
+      'forbidden',
+    ],
+  },
+} as const

@@ -1,0 +1,329 @@
+import { tagPattern } from '@millwright/api/asset-class.ts'
+import { assignmentPredicate } from '@millwright/api/assignment-predicate.ts'
+import { inventoryLimits, type managementStates, type reachabilityStates } from '@millwright/api/inventory/shapes.ts'
+import { type changeKinds, type Grouping, restKey } from '@millwright/api/inventory/topology-groups.ts'
+import type { Handle } from '../../../platform/database/database.ts'
+import { arrayOf } from '../../../platform/database/rowset.ts'
+import { dynamicStatement } from '../../../platform/database/statement.ts'
+import { fromFor, matching } from '../assets/list-store.ts'
+import type { Selection } from '../assets/selection.ts'
+import { wasReadableAt } from '../visibility.ts'
+
+/**
+ * The statement that aggregates the topology. Its parts are common table expressions:
+ * - `entity`: the assets at a time, with the properties that are counted. Three variants select the current assets, the assets
+ *   at an earlier time, and the assets that were removed in the compared time.
+ * - `placed`: the key of the group of each asset, by hierarchy, subnet or switch.
+ * - `member`: the assets with their keys. Assets of the parent group itself have the key `here`.
+ * The rows of the result are the counts per group and product, the assets of the parent group, and the edges.
+ */
+
+/** The key of the assets that belong to the parent group itself. */
+export const hereKey = 'here'
+
+export const cablePredicate = 'is_connected_to'
+
+/** The subject of such a relation is a part of the object, or runs on it. It has the place of the object. */
+const carrierPredicates = ['is_module_of', 'is_part_of', 'is_periphery_of', 'is_installed_on', 'is_running_on']
+
+/** Relations of these predicates are not edges: they describe how an asset was found. */
+const hiddenPredicates = ['found_by_gateway', 'found_by_asset_link']
+
+/** The times of a query. `at` is undefined for the current topology. Changes after `since` are counted. */
+export type Times = { at: string | undefined; since: string }
+
+/** The place of groups: the group of each node or switch. A subnet needs none, because its key is computed from addresses. */
+export type Anchors = { ids: readonly string[]; keys: readonly string[] }
+
+export type GroupQuery = {
+  selection: Selection
+  isFiltered: boolean
+  times: Times
+  by: Grouping
+  anchors: Anchors
+  /** Which assets are members: all, those in groups only, or those without a group only. */
+  scope: 'all' | 'placed' | 'rest'
+  /** The subnet whose assets are members, with the length of its prefix. */
+  subnet?: { key: string; bits: number } | undefined
+}
+
+export type GroupRow = {
+  kind: 'group' | 'asset' | 'edge'
+  key: string
+  other: string | null
+  name: string | null
+  type: string | null
+  family: string | null
+  product: string | null
+  tag: string | null
+  management: (typeof managementStates)[number] | null
+  reachability: (typeof reachabilityStates)[number] | null
+  change: (typeof changeKinds)[number] | null
+  count: number
+  added: number
+  changed: number
+}
+
+/** `Parameters` numbers the parameters of a statement, after those of the selection. */
+class Parameters {
+  readonly values: unknown[]
+
+  constructor(values: readonly unknown[]) {
+    this.values = [...values]
+  }
+
+  add(value: unknown): string {
+    this.values.push(value)
+    return `$${this.values.length + 1}`
+  }
+}
+
+type Variant = 'current' | 'past' | 'removed'
+
+/** Reads the counts, assets and edges of one group. */
+export function readGroups(handle: Handle, query: GroupQuery): Promise<GroupRow[]> {
+  return readVariant(handle, query, query.times.at === undefined ? 'current' : 'past')
+}
+
+/** Reads the counts, assets and edges of the assets that existed at `since` and were deleted until `at`. */
+export function readRemoved(handle: Handle, query: GroupQuery): Promise<GroupRow[]> {
+  return query.isFiltered ? Promise.resolve([]) : readVariant(handle, query, 'removed')
+}
+
+function readVariant(handle: Handle, query: GroupQuery, variant: Variant): Promise<GroupRow[]> {
+  const parameters = new Parameters(variant === 'removed' ? [] : query.selection.values)
+  const relations = relationsOf(query, variant, parameters)
+  const parts = [
+    ...entityOf(query, variant, parameters),
+    ...placedBy(query, { relations, variant, parameters }),
+    memberOf(query),
+    `listed as materialized (select m.* from member m where m.key = '${hereKey}'
+       order by m.name, m.id limit ${inventoryLimits.topologyGroupAssets + 1})`,
+    `spot as materialized (select m.id, m.key from member m where m.key <> '${hereKey}'
+       union all select l.id, l.id::text from listed l)`,
+  ]
+  const text = `with ${parts.join(', ')} ${rowsOf(relations, parameters)}`
+  return handle.rows(dynamicStatement<GroupRow>(text), ...parameters.values)
+}
+
+/** Returns the counts, the assets and the edges as one result, so that the parts are computed once. */
+function rowsOf(relations: string, parameters: Parameters): string {
+  const hidden = `${parameters.add(hiddenPredicates)}::text[]`
+  return `select 'group' as kind, m.key, null::text as other, null::text as name, m.type, m.family, m.product, m.tag,
+      null::text as management, m.reachability, null::text as change, count(*)::integer as count,
+      (count(*) filter (where m.change = 'added'))::integer as added,
+      (count(*) filter (where m.change = 'changed'))::integer as changed
+    from member m group by m.key, m.type, m.family, m.product, m.tag, m.reachability
+    union all
+    select 'asset', l.id::text, null, l.name, l.type, l.family, l.product, l.tag, l.management, l.reachability, l.change, 1, 0, 0
+    from listed l
+    union all
+    (select 'edge', s.key, o.key, r.predicate, null, null, null, null, null, null, null, count(*)::integer, 0, 0
+     from ${relations} join spot s on s.id = r.subject_id join spot o on o.id = r.object_id
+     where r.subject_type = 'asset' and r.object_type = 'asset' and s.key <> o.key and r.predicate <> all(${hidden})
+     group by s.key, o.key, r.predicate order by count(*) desc, s.key, o.key limit ${inventoryLimits.topologyEdges + 1})`
+}
+
+/** Returns the relations of the time of the variant, with the alias `r`. */
+function relationsOf({ times }: GroupQuery, variant: Variant, parameters: Parameters): string {
+  if (variant === 'current')
+    return `(select r.subject_type, r.subject_id, r.predicate, r.object_type, r.object_id
+      from relations r where r.tenant_id = $1) as r`
+  const at = `${parameters.add(variant === 'removed' ? times.since : times.at)}::timestamptz`
+  return `(select r.subject_type, r.subject_id, r.predicate, r.object_type, r.object_id
+      from relations r where r.tenant_id = $1 and r.created_at <= ${at}
+      union all
+      select r.subject_type, r.subject_id, r.predicate, r.object_type, r.object_id
+      from ended_relations r where r.tenant_id = $1 and r.created_at <= ${at} and r.ended_at > ${at}) as r`
+}
+
+/** The tag of a name, from which the class of the asset is derived. */
+const tagOf = (name: string) => `substring(lower(${name}) from '${tagPattern}')`
+
+const addressesOfStored = `(select min(d.kind || ' ' || d.address) from asset_addresses d
+  where d.tenant_id = $1 and d.asset_id = a.id and d.kind in ('ipv4', 'ipv6'))`
+
+const addressesOfDocument = `(select min(case when p ->> 'ipv4_address' is null then 'ipv6 ' || (p ->> 'ipv6_address')
+    else 'ipv4 ' || (p ->> 'ipv4_address') end)
+  from json_array_elements(case when json_typeof(h.document -> 'connection_points') = 'array'
+    then h.document -> 'connection_points' else '[]'::json end) as p)`
+
+const storedColumns = (by: Grouping) => `a.id, a.name, a.type, a.product_family as family, a.product_name as product,
+  ${tagOf('a.name')} as tag, a.management_state as management, a.reachability_state as reachability,
+  ${by === 'subnet' ? addressesOfStored : 'null::text'} as address`
+
+const documentColumns = (id: string, by: Grouping) => `${id} as id, h.document ->> 'name' as name,
+  h.document ->> 'functional_object_type' as type,
+  h.document #>> '{product_instance_information,manufacturer_product,product_family}' as family,
+  h.document #>> '{product_instance_information,manufacturer_product,product_name}' as product,
+  ${tagOf(`h.document ->> 'name'`)} as tag,
+  coalesce(h.document #>> '{management_state,state_value}', 'unknown') as management,
+  coalesce(h.document #>> '{reachability_state,state_value}', 'unknown') as reachability,
+  ${by === 'subnet' ? addressesOfDocument : 'null::text'} as address`
+
+/** Selects the last stored state of an asset until a time. */
+const stateAt = (id: string, time: string) => `cross join lateral (select e.document, e.time, e.change
+    from asset_history e where e.tenant_id = $1 and e.asset_id = ${id} and e.time <= ${time}
+    order by e.time desc, e.version desc limit 1) as h`
+
+function entityOf({ selection, isFiltered, times, by }: GroupQuery, variant: Variant, parameters: Parameters): string[] {
+  const since = `${parameters.add(times.since)}::timestamptz`
+  const fromSelected = `from ${fromFor(selection.where)} where ${matching(selection)}`
+  const change = `case when a.created_at > ${since} then 'added' when a.modified_at > ${since} then 'changed' end as change`
+  if (variant === 'current')
+    return [`entity as materialized (select ${storedColumns(by)}, ${change} ${fromSelected})`]
+  const groups = `${parameters.add(selection.groups)}`
+  if (variant === 'removed') {
+    const until = `${parameters.add(times.at ?? null)}::timestamptz`
+    return [
+      `deleted as materialized (select distinct d.asset_id as id from asset_history d
+         where d.tenant_id = $1 and d.change = 'deleted' and d.time > ${since} and (${until} is null or d.time <= ${until})
+         limit ${inventoryLimits.topologyRemovedAssets})`,
+      `entity as materialized (select ${documentColumns('d.id', by)}, 'removed' as change
+         from deleted d ${stateAt('d.id', since)}
+         where h.document is not null and h.change <> 'deleted' and ${wasReadableAt('d.id', `${groups}::uuid[]`, since)}
+           and not exists (select from assets b where b.tenant_id = $1 and b.id = d.id))`,
+    ]
+  }
+  const at = `${parameters.add(times.at)}::timestamptz`
+  const isSelected = isFiltered ? `and t.id in (select a.id ${fromSelected})` : ''
+  return [
+    `touched as materialized (select distinct h.asset_id as id from asset_history h
+       where h.tenant_id = $1 and h.time > ${at})`,
+    `entity as materialized (
+       select ${storedColumns(by)}, ${change} ${fromSelected}
+         and a.created_at <= ${at} and not exists (select from touched t where t.id = a.id)
+       union all
+       select ${documentColumns('t.id', by)},
+         case when h.time <= ${since} then null when exists (select from asset_history c where c.tenant_id = $1
+             and c.asset_id = t.id and c.change = 'created' and c.time > ${since} and c.time <= ${at}) then 'added'
+           else 'changed' end as change
+       from touched t ${stateAt('t.id', at)}
+       where h.document is not null and h.change <> 'deleted' and ${wasReadableAt('t.id', `${groups}::uuid[]`, at)} ${isSelected})`,
+  ]
+}
+
+function memberOf({ scope }: GroupQuery): string {
+  if (scope === 'rest')
+    return `member as materialized (select e.*, '${hereKey}' as key from entity e
+      where not exists (select from placed p where p.id = e.id))`
+  const join = scope === 'all' ? 'left join' : 'join'
+  return `member as materialized (select e.*, coalesce(p.key, '${restKey}') as key from entity e
+    ${join} placed p on p.id = e.id)`
+}
+
+type Source = { relations: string; variant: Variant; parameters: Parameters }
+
+function placedBy(query: GroupQuery, { relations, variant, parameters }: Source): string[] {
+  if (query.by === 'subnet') return placedBySubnet(query, relations, parameters)
+  const { ids, keys } = query.anchors
+  const anchor = `anchor as materialized (select n.id, n.key
+    from unnest(${parameters.add(arrayOf('uuid', ids))}::uuid[], ${parameters.add(arrayOf('text', keys))}::text[]) as n (id, key))`
+  if (query.by === 'hierarchy')
+    return [
+      anchor,
+      `placed as materialized (select r.subject_id as id, max(n.key) as key from ${relations}
+         join anchor n on n.id = r.object_id
+         where r.subject_type = 'asset' and r.predicate = '${assignmentPredicate}' and r.object_type = 'node'
+         group by r.subject_id)`,
+    ]
+  const carriers = `r.predicate = any(${parameters.add(carrierPredicates)}::text[])`
+  const areAssets = `r.subject_type = 'asset' and r.object_type = 'asset'`
+  if (variant === 'removed')
+    return [
+      anchor,
+      `placed as materialized (select x.id, max(n.key) as key
+         from (select r.subject_id as id, r.object_id as other from ${relations}
+                 where ${areAssets} and (r.predicate = '${cablePredicate}' or ${carriers})
+               union all
+               select r.object_id, r.subject_id from ${relations}
+                 where ${areAssets} and r.predicate = '${cablePredicate}') as x
+         join anchor n on n.id = x.other group by x.id)`,
+    ]
+  return [
+    anchor,
+    ...switchParts(relations),
+    // An asset with connections to several switches belongs to the first of them by id.
+    `owner as materialized (select h.id, h.id as owner from hub h
+       union all
+       select c.id, min(c.other::text)::uuid from cable c join hub h on h.id = c.other
+       where not exists (select from hub o where o.id = c.id) group by c.id)`,
+    `above as materialized (select c.id, c.other from cable c
+         where not exists (select from owner o where o.id = c.id)
+       union all
+       select r.subject_id, r.object_id from ${relations}
+         where ${areAssets} and ${carriers} and not exists (select from owner o where o.id = r.subject_id))`,
+    nextOwners('owner2', 'owner'),
+    nextOwners('owner3', 'owner union all select * from owner2'),
+    `placed as materialized (select o.id, n.key
+       from (select * from owner union all select * from owner2 union all select * from owner3) as o
+       join anchor n on n.id = o.owner)`,
+  ]
+}
+
+/** Assets without a switch have the switch of the assets that they are connected to, or that they are a part of. */
+function nextOwners(name: string, known: string): string {
+  return `${name} as materialized (select w.id, min(k.owner::text)::uuid as owner from above w
+    join (select * from ${known}) as k on k.id = w.other
+    where not exists (select from (select * from ${known}) as j where j.id = w.id) group by w.id)`
+}
+
+/** The connections of readable assets in both directions, and the assets with many connections. */
+function switchParts(relations: string): string[] {
+  return [
+    `pair as materialized (select distinct least(r.subject_id, r.object_id) as one, greatest(r.subject_id, r.object_id) as two
+       from ${relations} join entity e on e.id = r.subject_id join entity f on f.id = r.object_id
+       where r.subject_type = 'asset' and r.object_type = 'asset' and r.predicate = '${cablePredicate}'
+         and r.subject_id <> r.object_id)`,
+    `cable as materialized (select one as id, two as other from pair union all select two, one from pair)`,
+    `hub as materialized (select c.id, count(*)::integer as connections from cable c group by c.id
+       having count(*) >= ${inventoryLimits.switchConnections})`,
+  ]
+}
+
+export type SwitchRow = { id: string; other: string | null; name: string | null; connections: number }
+
+/** Reads the switches, and the connections between them as rows with `other`. */
+export function readSwitches(handle: Handle, query: GroupQuery): Promise<SwitchRow[]> {
+  const variant = query.times.at === undefined ? 'current' : 'past'
+  const parameters = new Parameters(query.selection.values)
+  const relations = relationsOf(query, variant, parameters)
+  const parts = [...entityOf(query, variant, parameters), ...switchParts(relations)]
+  const text = `with ${parts.join(', ')}
+    select h.id, null::uuid as other, e.name, h.connections from hub h join entity e on e.id = h.id
+    union all
+    select p.one, p.two, null, 0 from pair p join hub h on h.id = p.one join hub k on k.id = p.two`
+  return handle.rows(dynamicStatement<SwitchRow>(text), ...parameters.values)
+}
+
+/** The subnets of an address text such as `ipv4 10.0.3.7`, by the length of the prefix. IPv6 addresses have 64 bits only. */
+const subnetOf = (address: string, bits: number) => {
+  const numbers = bits / 8
+  const pattern = Array.from({ length: numbers }, () => '[0-9]+').join('[.]')
+  const zeros = '.0'.repeat(4 - numbers)
+  const ipv4 = `substring(${address} from '^ipv4 (${pattern})[.]') || '${zeros}/${bits}'`
+  const ipv6 = `coalesce(substring(${address} from '^ipv6 ([0-9a-f]+:[0-9a-f]+:[0-9a-f]+:[0-9a-f]+):'),
+    substring(${address} from '^ipv6 ([0-9a-f:]*?)::')) || '::/64'`
+  return `coalesce(${ipv4}, ${ipv6})`
+}
+
+/** The length of the prefix of the smallest IPv4 subnets. */
+export const subnetBits = 24
+
+function placedBySubnet({ subnet }: GroupQuery, relations: string, parameters: Parameters): string[] {
+  const parent = subnet === undefined ? undefined : `${parameters.add(subnet.key)}::text`
+  const isInside = subnet === undefined ? 'true' : `${subnetOf('w.address', subnet.bits)} = ${parent}`
+  const isSmallest = subnet !== undefined && subnet.bits >= subnetBits
+  const key = isSmallest ? `'${hereKey}'::text` : subnetOf('w.address', subnetBits)
+  return [
+    `addressed as materialized (select e.id, e.address from entity e where ${subnetOf('e.address', subnetBits)} is not null)`,
+    // Assets without an address have the address of the asset that they are a part of, or that they run on.
+    `carried as materialized (select r.subject_id as id, min(k.address) as address from ${relations}
+       join addressed k on k.id = r.object_id
+       where r.subject_type = 'asset' and r.object_type = 'asset'
+         and r.predicate = any(${parameters.add(carrierPredicates)}::text[])
+         and not exists (select from addressed j where j.id = r.subject_id) group by r.subject_id)`,
+    `placed as materialized (select w.id, ${key} as key
+       from (select * from addressed union all select * from carried) as w where ${isInside})`,
+  ]
+}

@@ -1,0 +1,195 @@
+import { type AssetClass, assetClassOf } from '@millwright/api/asset-class.ts'
+import { inventoryLimits } from '@millwright/api/inventory/shapes.ts'
+import {
+  restKey,
+  type TopologyAsset,
+  type TopologyEdge,
+  type TopologyGroup,
+  type TopologyGroups,
+} from '@millwright/api/inventory/topology-groups.ts'
+import { type GroupRow, hereKey, subnetBits } from './group-store.ts'
+
+/** Computes the groups of a response from the rows of the store. */
+
+/** A group whose key is known before the assets are counted. */
+export type NamedGroup = { key: string; name: string; type?: string; children: number }
+
+export type GroupFrame = {
+  kind: 'node' | 'switch' | 'subnet'
+  path: TopologyGroups['path']
+  /** The known groups in their order. Subnets are known only from their assets. */
+  named: readonly NamedGroup[]
+  truncated: boolean
+}
+
+type Counted = Pick<TopologyGroup, 'assets' | 'reachability' | 'changes'> & { classes: Map<AssetClass, number> }
+
+/** Returns the response for a frame. `removed` are the rows of the assets that were removed in the compared time. */
+export function groupsOf(
+  { kind, path, named, truncated }: GroupFrame,
+  rows: readonly GroupRow[],
+  removed: readonly GroupRow[],
+): TopologyGroups {
+  const keyOf = kind === 'subnet' ? subnetKeys(rows) : (key: string) => key
+  const counted = new Map<string, Counted>()
+  for (const row of rows) if (row.kind === 'group') countRow(counted, keyOf(row.key), row)
+  for (const row of removed)
+    if (row.kind === 'group') countedAt(counted, keyOf(row.key)).changes.removed += row.count
+  const known = kind === 'subnet' ? subnetsOf(rows, keyOf) : named
+  const all = known.flatMap((group) => {
+    const counts = counted.get(group.key)
+    // Subnets exist only as long as they have assets. Nodes and switches are shown even if they have none.
+    return kind === 'subnet' && counts === undefined ? [] : [shownGroup(kind, group, counts ?? emptyCount())]
+  })
+  const rest = counted.get(restKey)
+  const groups = all.slice(0, inventoryLimits.topologyGroups)
+  if (rest !== undefined && !isEmpty(rest)) groups.push(shownGroup('rest', { key: restKey, children: 0 }, rest))
+  const assets = assetsOf([...rows, ...removed])
+  const keys = new Set([...groups.map(({ key }) => key), ...assets.map(({ id }) => id)])
+  const edges = edgesOf([...rows, ...removed], keyOf).filter(({ from, to }) => keys.has(from) && keys.has(to))
+  const { topologyGroups, topologyGroupAssets, topologyEdges } = inventoryLimits
+  return {
+    path,
+    total: totalOf(counted.values()),
+    groups,
+    assets: assets.slice(0, topologyGroupAssets),
+    edges: edges.slice(0, topologyEdges),
+    truncated:
+      truncated ||
+      all.length > topologyGroups ||
+      assets.length > topologyGroupAssets ||
+      edges.length > topologyEdges,
+  }
+}
+
+function emptyCount(): Counted {
+  return {
+    assets: 0,
+    reachability: { reached: 0, failed: 0, unknown: 0 },
+    changes: { added: 0, changed: 0, removed: 0 },
+    classes: new Map(),
+  }
+}
+
+function isEmpty({ assets, changes }: Counted): boolean {
+  return assets === 0 && changes.removed === 0
+}
+
+function countedAt(counted: Map<string, Counted>, key: string): Counted {
+  const known = counted.get(key) ?? emptyCount()
+  counted.set(key, known)
+  return known
+}
+
+function countRow(counted: Map<string, Counted>, key: string, row: GroupRow): void {
+  const at = countedAt(counted, key)
+  const found = classOf(row)
+  at.assets += row.count
+  at.reachability[row.reachability ?? 'unknown'] += row.count
+  at.changes.added += row.added
+  at.changes.changed += row.changed
+  at.classes.set(found, (at.classes.get(found) ?? 0) + row.count)
+}
+
+function classOf({ type, family, product, tag }: GroupRow): AssetClass {
+  return assetClassOf({ type, family, product, name: tag })
+}
+
+function shownGroup(
+  kind: TopologyGroup['kind'],
+  { key, name, type, children }: Omit<NamedGroup, 'name'> & { name?: string },
+  { assets, reachability, changes, classes }: Counted,
+): TopologyGroup {
+  return {
+    key,
+    kind,
+    ...(name === undefined ? {} : { name }),
+    ...(type === undefined ? {} : { type }),
+    children,
+    assets,
+    reachability,
+    classes: [...classes]
+      .toSorted(([one, few], [other, many]) => many - few || (one < other ? -1 : 1))
+      .map(([each, count]) => ({ class: each, assets: count })),
+    changes,
+  }
+}
+
+function totalOf(all: Iterable<Counted>): TopologyGroups['total'] {
+  const { assets, reachability, changes } = emptyCount()
+  const total = { assets, reachability, changes }
+  for (const each of all) {
+    total.assets += each.assets
+    for (const state of ['reached', 'failed', 'unknown'] as const) reachability[state] += each.reachability[state]
+    for (const change of ['added', 'changed', 'removed'] as const) changes[change] += each.changes[change]
+  }
+  return total
+}
+
+function assetsOf(rows: readonly GroupRow[]): TopologyAsset[] {
+  return rows.flatMap((row) => {
+    if (row.kind !== 'asset') return []
+    const { key, name, type, management, reachability, change } = row
+    return [
+      {
+        id: key,
+        ...(name === null ? {} : { name }),
+        ...(type === null ? {} : { functional_object_type: type }),
+        class: classOf(row),
+        management_state: management ?? 'unknown',
+        reachability_state: reachability ?? 'unknown',
+        ...(change === null ? {} : { change }),
+      },
+    ]
+  })
+}
+
+/** Returns the edges, with the sums of edges whose groups were merged into one. */
+function edgesOf(rows: readonly GroupRow[], keyOf: (key: string) => string): TopologyEdge[] {
+  const sums = new Map<string, TopologyEdge>()
+  for (const { kind, key, other, name, count } of rows) {
+    if (kind !== 'edge') continue
+    const [from, to, predicate] = [keyOf(key), keyOf(other ?? ''), name ?? '']
+    if (from === to) continue
+    const sum = sums.get(`${from} ${to} ${predicate}`)
+    if (sum === undefined) sums.set(`${from} ${to} ${predicate}`, { from, to, predicate, count })
+    else sum.count += count
+  }
+  return [...sums.values()].toSorted((one, other) => other.count - one.count)
+}
+
+const coarser = [subnetBits, 16, 8] as const
+
+/**
+ * Returns a function that returns the group of a subnet. If there are too many subnets with 24 bits, they are merged into
+ * subnets with 16 or 8 bits.
+ */
+function subnetKeys(rows: readonly GroupRow[]): (key: string) => string {
+  const keys = new Set(rows.flatMap(({ kind, key }) => (kind === 'group' ? [key] : [])))
+  const bits =
+    coarser.find((each) => new Set([...keys].map((key) => widen(key, each))).size <= inventoryLimits.topologyGroups) ?? 8
+  return (key) => widen(key, bits)
+}
+
+/** Returns the IPv4 subnet with fewer bits that contains a subnet. Other keys do not change. */
+export function widen(key: string, bits: number): string {
+  if (bits >= subnetBits || !/^[0-9.]+\/24$/.test(key)) return key
+  const numbers = key.split('.').slice(0, bits / 8)
+  return `${numbers.join('.')}${'.0'.repeat(4 - numbers.length)}/${bits}`
+}
+
+function subnetsOf(rows: readonly GroupRow[], keyOf: (key: string) => string): NamedGroup[] {
+  const smallest = new Set(rows.flatMap(({ kind, key }) => (kind === 'group' ? [key] : [])))
+  const inside = Map.groupBy(
+    [...smallest].filter((key) => key !== restKey && key !== hereKey),
+    keyOf,
+  )
+  return [...inside]
+    .map(([key, members]) => ({ key, name: key, children: members.length > 1 ? members.length : 0 }))
+    .toSorted((one, other) => compareSubnets(one.key, other.key))
+}
+
+/** Orders subnets by their numbers, IPv4 before IPv6. */
+function compareSubnets(one: string, other: string): number {
+  return one.localeCompare(other, 'en', { numeric: true })
+}

@@ -1,0 +1,153 @@
+import { hierarchy } from '@millwright/api/hierarchy.ts'
+import type { inventory } from '@millwright/api/inventory/inventory.ts'
+import { inventoryLimits } from '@millwright/api/inventory/shapes.ts'
+import { restKey } from '@millwright/api/inventory/topology-groups.ts'
+import { Problem } from '@millwright/api/problem.ts'
+import type { Caller } from '../../../platform/access/caller.ts'
+import { idOfBytes, isId } from '../../../platform/database/id.ts'
+import type { Handle } from '../../../platform/database/database.ts'
+import { fieldProblem } from '../../../platform/field-problem.ts'
+import type { Context, Handlers } from '../../../platform/service.ts'
+import { selectionOf } from '../assets/selection.ts'
+import { graphQueries } from '../graph/handlers.ts'
+import { pointInTime } from '../history/point-in-time.ts'
+import { requireRetained } from '../history/retention.ts'
+import { type Anchors, type GroupQuery, hereKey, readGroups, readRemoved, readSwitches, subnetBits } from './group-store.ts'
+import { type GroupFrame, groupsOf } from './groups.ts'
+import { networkTree, pathToSwitch, switchesBelow } from './network-tree.ts'
+
+const dayMs = 86_400_000
+const idBytes = 16
+
+/** The groups of a request, and the nodes or switches that they consist of. */
+type Frame = GroupFrame & { anchors: Anchors; subnet?: GroupQuery['subnet'] }
+
+const noAnchors: Anchors = { ids: [], keys: [] }
+
+export function topologyGroupHandlers(context: Context): Pick<Handlers<typeof inventory>, 'readTopologyGroups'> {
+  const { database } = context
+  return {
+    async readTopologyGroups({ query }, caller) {
+      const { by, parent, filter, q } = query
+      const at = query.at === undefined ? undefined : pointInTime(query.at)
+      const since = pointInTime(query.since ?? new Date(Date.parse(at ?? new Date().toISOString()) - dayMs).toISOString())
+      if (at !== undefined && since > at)
+        throw new Problem('invalid_query', `since (${since}) is later than at (${at}). Exchange the two`)
+      const nodes = by === 'hierarchy' ? await hierarchyFrame(context, caller, query) : undefined
+      return graphQueries.run(caller.tenantId, () =>
+        database.read(caller, async (handle) => {
+          await requireRetained(handle, at, query.since === undefined ? undefined : since)
+          const groupQuery: GroupQuery = {
+            selection: await selectionOf(handle, query, caller),
+            isFiltered: filter !== undefined || q !== undefined,
+            times: { at, since },
+            by,
+            anchors: noAnchors,
+            scope: parent === undefined ? 'all' : parent === restKey ? 'rest' : 'placed',
+          }
+          const frame = nodes ?? (by === 'switch' ? await switchFrame(handle, groupQuery, parent) : subnetFrame(parent))
+          const complete = { ...groupQuery, anchors: frame.anchors, subnet: frame.subnet }
+          const rows = await readGroups(handle, complete)
+          const removed = query.since === undefined ? [] : await readRemoved(handle, complete)
+          return { data: groupsOf(frame, rows, removed) }
+        }),
+      )
+    },
+  }
+}
+
+type HierarchyQuery = { hierarchy?: string; parent?: string }
+
+async function hierarchyFrame(
+  { peers }: Context,
+  caller: Caller,
+  { hierarchy: hierarchyId, parent }: HierarchyQuery,
+): Promise<Frame> {
+  if (hierarchyId === undefined)
+    throw fieldProblem('invalid_query', '/hierarchy', 'by=hierarchy requires the id of a hierarchy: send hierarchy')
+  const isRest = parent === restKey
+  if (parent !== undefined && !isRest && !isId(parent))
+    throw fieldProblem('invalid_query', '/parent', `${parent} is not the id of a node. Send the key of a group`)
+  const parentId = parent === undefined || isRest ? undefined : parent
+  const { data } = await peers(hierarchy, caller).resolveChildren({
+    body: { data: { hierarchyId, ...(parentId === undefined ? {} : { parentId }) } },
+  })
+  const ids: string[] = []
+  const keys: string[] = []
+  for (const { id, nodes } of data.children) {
+    const bytes = Buffer.from(nodes, 'base64')
+    for (let start = 0; start < bytes.length; start += idBytes) {
+      ids.push(idOfBytes(bytes.subarray(start, start + idBytes)))
+      keys.push(id)
+    }
+  }
+  if (parentId !== undefined) {
+    ids.push(parentId)
+    keys.push(hereKey)
+  }
+  const named = data.children.map(({ childCount, nodes: _nodes, id, ...node }) => ({
+    key: id,
+    ...node,
+    children: childCount,
+  }))
+  return {
+    kind: 'node',
+    path: data.path.map(({ id, ...node }) => ({ key: id, ...node })),
+    named: isRest ? [] : named,
+    truncated: data.truncated,
+    anchors: { ids, keys },
+  }
+}
+
+function subnetFrame(parent: string | undefined): Frame {
+  const frame: Frame = { kind: 'subnet', path: [], named: [], truncated: false, anchors: noAnchors }
+  if (parent === undefined || parent === restKey) return frame
+  const bits = Number(/^[0-9a-f.:]+\/(8|16|24|64)$/.exec(parent)?.[1])
+  if (Number.isNaN(bits))
+    throw fieldProblem('invalid_query', '/parent', `${parent} is not a subnet such as 10.0.3.0/24. Send the key of a group`)
+  const above = [8, 16, subnetBits].filter((each) => each < bits && bits <= subnetBits)
+  const numbers = parent.split('.')
+  const path = above.map((each) => `${numbers.slice(0, each / 8).join('.')}${'.0'.repeat(4 - each / 8)}/${each}`)
+  return {
+    ...frame,
+    path: [...path, parent].map((key) => ({ key, name: key })),
+    subnet: { key: parent, bits },
+  }
+}
+
+/**
+ * Returns the groups of switches: the networks at the top, and the switches below a switch inside it. If there is only one
+ * network, its root is opened at once, because a single group would say nothing.
+ */
+async function switchFrame(handle: Handle, query: GroupQuery, parent: string | undefined): Promise<Frame> {
+  const rows = await readSwitches(handle, query)
+  const tree = networkTree(
+    rows.filter(({ other }) => other === null),
+    rows.flatMap(({ id, other }) => (other === null ? [] : [[id, other] as const])),
+  )
+  const nameOf = (id: string) => tree.switches.get(id)?.name ?? id
+  const [single] = tree.roots
+  const isSingle = parent === undefined && tree.roots.length === 1 && single !== undefined
+  const top = isSingle ? single : parent === restKey ? undefined : parent
+  if (top !== undefined && !tree.switches.has(top))
+    throw new Problem('not_found', `The switch ${top} does not exist. Read the groups again without parent`)
+  const inside = top === undefined ? tree.roots : (tree.childrenOf.get(top) ?? [])
+  const bySize = inside
+    .map((id) => ({ id, below: switchesBelow(tree, id) }))
+    .toSorted((one, other) => nameOf(one.id).localeCompare(nameOf(other.id), 'en', { numeric: true }))
+  const shown = bySize.slice(0, inventoryLimits.topologyGroups)
+  const anchors = shown.flatMap(({ id, below }) => below.map((each) => [each, id] as const))
+  // For the group of assets without a switch, all switches are anchors, so that their assets are not in it.
+  const own = top === undefined ? [] : ([[top, hereKey]] as const)
+  const all = [...anchors, ...own]
+  return {
+    kind: 'switch',
+    path: parent === undefined || top === undefined ? [] : pathToSwitch(tree, top).map((id) => ({ key: id, name: nameOf(id) })),
+    named:
+      parent === restKey
+        ? []
+        : shown.map(({ id }) => ({ key: id, name: nameOf(id), children: tree.childrenOf.get(id)?.length ?? 0 })),
+    truncated: bySize.length > shown.length,
+    anchors: { ids: all.map(([id]) => id), keys: all.map(([, key]) => key) },
+  }
+}

@@ -1,0 +1,221 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { baseSchemaUrl } from '@millwright/api/asset-schema.ts'
+import { inventory } from '@millwright/api/inventory/inventory.ts'
+import type { TopologyGroups } from '@millwright/api/inventory/topology-groups.ts'
+import { defaultAccessGroup } from '@millwright/api/permission.ts'
+import { v7 } from 'uuid'
+import { type TestCaller, type TestHub, testHub } from '../../../platform/testing/hub.ts'
+import { asset, createCaller, createRelations, deleteAssetsAt, type Edge, node } from '../testing.ts'
+import { networkTree, pathToSwitch, switchesBelow } from './network-tree.ts'
+
+type Query = { by: 'hierarchy' | 'subnet' | 'switch' } & Record<string, string>
+
+describe('GET /topology/groups', () => {
+  let hub: TestHub
+  let viewer: TestCaller
+  let ofLine: TestCaller
+  let line: string
+  let startedAt: string
+  const ids: Record<string, string> = {}
+  const nodes: Record<string, string> = {}
+  let hierarchyId: string
+
+  /** The assets with their addresses. The switch has connections to all assets with an address. */
+  const addresses: Record<string, string | undefined> = {
+    SW01: '10.0.1.1',
+    PLC01: '10.0.1.2',
+    DRV01: '10.0.2.3',
+    HMI01: undefined,
+    IO01: undefined,
+    hidden: '10.0.1.9',
+    loner: undefined,
+  }
+
+  before(async () => {
+    hub = await testHub()
+    const admin = await hub.as('administrator')
+    viewer = await hub.as('viewer')
+    const { data: group } = await admin.authorization.createAccessGroup({ body: { data: { name: 'line' } } })
+    line = group.id
+    ofLine = await createCaller(hub, [
+      { permissions: ['glb_hierarchy_read'] },
+      { permissions: ['inventory_read_asset_data'], accessGroupId: line },
+    ])
+    startedAt = new Date(Date.now() - 1).toISOString()
+    const { data } = await admin.inventory.createAssets({
+      headers: { prefer: 'wait=30' },
+      body: {
+        data: {
+          assets: Object.entries(addresses).map(([name, address]) => ({
+            functional_object_type: 'Device',
+            functional_object_schema_url: baseSchemaUrl,
+            name,
+            access_group: name === 'hidden' ? defaultAccessGroup : 'line',
+            asset_identifiers: [{ asset_identifier_type: 'CustomIdentifier', name: 'test', value: v7() }],
+            ...(address === undefined
+              ? {}
+              : { connection_points: [{ connection_point_type: 'Ipv4Connectivity', id: 'x1', ipv4_address: address }] }),
+          })),
+        },
+      },
+    })
+    const results = data.detail?.result as { assetId: string }[]
+    assert.equal(data.state, 'finished', JSON.stringify(data))
+    for (const [index, name] of Object.keys(addresses).entries()) ids[name] = results[index]?.assetId ?? ''
+    hierarchyId = (await admin.hierarchy.createHierarchy({ body: { data: { name: 'Plant' } } })).data.id
+    const { data: created } = await admin.hierarchy.createNodes({
+      params: { id: hierarchyId },
+      body: {
+        data: {
+          nodes: [
+            { key: 'site', name: 'Aarhus', type: 'site' },
+            { key: 'cell', name: 'Cell 1', parentKey: 'site' },
+            { key: 'robot', name: 'Robot', parentKey: 'cell' },
+            { key: 'empty', name: 'Bilbao' },
+          ],
+        },
+      },
+    })
+    for (const { key, id } of created) nodes[key] = id
+    const to = (name: string) => asset(ids[name] ?? '')
+    const edges: Edge[] = [
+      [to('PLC01'), 'is_connected_to', to('SW01')],
+      [to('SW01'), 'is_connected_to', to('PLC01')],
+      [to('DRV01'), 'is_connected_to', to('SW01')],
+      [to('HMI01'), 'is_connected_to', to('SW01')],
+      [to('hidden'), 'is_connected_to', to('SW01')],
+      [to('IO01'), 'is_module_of', to('PLC01')],
+      [to('DRV01'), 'found_by_gateway', to('PLC01')],
+      [to('PLC01'), 'is_assigned_to_node', node(nodes.robot)],
+      [to('DRV01'), 'is_assigned_to_node', node(nodes.cell)],
+      [to('SW01'), 'is_assigned_to_node', node(nodes.site)],
+      [to('hidden'), 'is_assigned_to_node', node(nodes.site)],
+    ]
+    await createRelations(hub, edges)
+  })
+
+  after(() => hub[Symbol.asyncDispose]())
+
+  async function groups(query: Query, caller = viewer): Promise<TopologyGroups> {
+    return (await caller.inventory.readTopologyGroups({ query })).data
+  }
+
+  const counts = ({ groups: all }: TopologyGroups) => all.map(({ name = 'rest', assets }) => `${name} ${assets}`)
+  const names = ({ assets }: TopologyGroups) => assets.map(({ name }) => name).join(' ')
+  const edgesOf = ({ edges, groups: all, assets }: TopologyGroups) => {
+    const nameOf = (key: string) =>
+      all.find((group) => group.key === key)?.name ?? assets.find(({ id }) => id === key)?.name ?? key
+    return edges.map(({ from, to, predicate, count }) => `${nameOf(from)} ${predicate} ${nameOf(to)} ${count}`)
+  }
+
+  test('groups assets by the nodes of a hierarchy, with the assets of all nodes below', async () => {
+    const top = await groups({ by: 'hierarchy', hierarchy: hierarchyId })
+    assert.deepEqual(counts(top), ['Aarhus 4', 'Bilbao 0', 'rest 3'])
+    const [site] = top.groups
+    assert.deepEqual([site?.type, site?.children, site?.kind], ['site', 1, 'node'])
+    assert.deepEqual(site?.reachability, { reached: 0, failed: 0, unknown: 4 })
+    assert.deepEqual(
+      site?.classes.map((each) => `${each.class} ${each.assets}`).toSorted(),
+      ['controller 1', 'drive 1', 'other 1', 'switch 1'],
+    )
+    assert.deepEqual([top.total.assets, site?.changes.added], [7, 4])
+    assert.deepEqual(edgesOf(top), ['rest is_connected_to Aarhus 1', 'rest is_module_of Aarhus 1'])
+  })
+
+  test('opens a group: its groups, its own assets, and the relations between them', async () => {
+    const inside = await groups({ by: 'hierarchy', hierarchy: hierarchyId, parent: nodes.site ?? '' })
+    assert.deepEqual([counts(inside), names(inside)], [['Cell 1 2'], 'SW01 hidden'])
+    assert.deepEqual(inside.path, [{ key: nodes.site, name: 'Aarhus', type: 'site' }])
+    assert.deepEqual(edgesOf(inside).toSorted(), [
+      'Cell 1 is_connected_to SW01 2',
+      'SW01 is_connected_to Cell 1 1',
+      'hidden is_connected_to SW01 1',
+    ])
+    const rest = await groups({ by: 'hierarchy', hierarchy: hierarchyId, parent: 'rest' })
+    assert.deepEqual([counts(rest), names(rest)], [[], 'HMI01 IO01 loner'])
+  })
+
+  test('counts only readable assets', async () => {
+    const top = await groups({ by: 'hierarchy', hierarchy: hierarchyId }, ofLine)
+    assert.deepEqual(counts(top), ['Aarhus 3', 'Bilbao 0', 'rest 3'])
+    assert.deepEqual(counts(await groups({ by: 'subnet' }, ofLine)), ['10.0.1.0/24 3', '10.0.2.0/24 1', 'rest 2'])
+    const bySwitch = await groups({ by: 'switch' }, ofLine)
+    assert.equal(names(bySwitch), 'DRV01 HMI01 IO01 PLC01 SW01')
+  })
+
+  test('groups assets by subnet, and modules with the asset that they are a module of', async () => {
+    const top = await groups({ by: 'subnet' })
+    assert.deepEqual(counts(top), ['10.0.1.0/24 4', '10.0.2.0/24 1', 'rest 2'])
+    const inside = await groups({ by: 'subnet', parent: '10.0.1.0/24' })
+    assert.deepEqual([names(inside), inside.groups], ['IO01 PLC01 SW01 hidden', []])
+    assert.deepEqual(
+      inside.path.map(({ name }) => name),
+      ['10.0.0.0/8', '10.0.0.0/16', '10.0.1.0/24'],
+    )
+    assert.deepEqual(counts(await groups({ by: 'subnet', parent: '10.0.0.0/16' })), ['10.0.1.0/24 4', '10.0.2.0/24 1'])
+    assert.equal(names(await groups({ by: 'subnet', parent: 'rest' })), 'HMI01 loner')
+  })
+
+  test('opens the only network at once: the switch and the assets that are connected to it', async () => {
+    const top = await groups({ by: 'switch' })
+    assert.deepEqual([counts(top), names(top)], [['rest 1'], 'DRV01 HMI01 IO01 PLC01 SW01 hidden'])
+    assert.equal(names(await groups({ by: 'switch', parent: 'rest' })), 'loner')
+  })
+
+  test('counts only assets that match the filter or the text', async () => {
+    assert.deepEqual(counts(await groups({ by: 'subnet', filter: "name eq 'DRV01'" })), ['10.0.2.0/24 1'])
+    const found = await groups({ by: 'hierarchy', hierarchy: hierarchyId, q: 'PLC01' })
+    assert.deepEqual(counts(found), ['Aarhus 1', 'Bilbao 0'])
+  })
+
+  test('refuses unknown parents, and times in the wrong order', async () => {
+    const status = async (query: Query) => (await viewer.exchange(inventory, 'readTopologyGroups', { query })).status
+    assert.equal(await status({ by: 'hierarchy' }), 400)
+    assert.equal(await status({ by: 'hierarchy', hierarchy: v7() }), 422)
+    assert.equal(await status({ by: 'hierarchy', hierarchy: hierarchyId, parent: v7() }), 422)
+    assert.equal(await status({ by: 'hierarchy', hierarchy: hierarchyId, parent: 'x' }), 400)
+    assert.equal(await status({ by: 'subnet', parent: '10.0.0.0/12' }), 400)
+    assert.equal(await status({ by: 'switch', parent: v7() }), 404)
+    assert.equal(await status({ by: 'subnet', at: '2026-01-01T00:00:00Z', since: '2026-01-02T00:00:00Z' }), 400)
+  })
+
+  test('returns the topology at an earlier time, and counts what was added, changed and removed since a time', async () => {
+    assert.deepEqual(counts(await groups({ by: 'subnet', at: startedAt })), [])
+    const then = new Date().toISOString()
+    const at = new Date(Date.now() + 1_000).toISOString()
+    await deleteAssetsAt(hub, { ids: [ids.DRV01 ?? ''], accessGroupId: line, at })
+    const before = await groups({ by: 'subnet', at: then })
+    assert.deepEqual(counts(before), ['10.0.1.0/24 4', '10.0.2.0/24 1', 'rest 2'])
+    assert.equal(before.total.changes.added, 7)
+    const changes = async (query: Query) =>
+      (await groups(query)).groups.map(({ name = 'rest', changes: each }) => `${name} ${Object.values(each).join(' ')}`)
+    assert.deepEqual(await changes({ by: 'hierarchy', hierarchy: hierarchyId, since: then }), ['Aarhus 0 0 1', 'Bilbao 0 0 0', 'rest 0 0 0'])
+    const inside = await groups({ by: 'hierarchy', hierarchy: hierarchyId, parent: nodes.cell ?? '', since: then })
+    assert.deepEqual(
+      inside.assets.map(({ name, change }) => `${name} ${change}`),
+      ['DRV01 removed'],
+    )
+    const bySwitch = await groups({ by: 'switch', since: then })
+    assert.deepEqual([bySwitch.total.changes.removed, bySwitch.assets.at(-1)?.change], [1, 'removed'])
+  })
+})
+
+describe('tree of switches', () => {
+  const of = (id: string, connections = 3) => ({ id, name: id, connections })
+
+  test('has one root for each network, and the shortest path to it', () => {
+    const tree = networkTree(
+      [of('a'), of('b', 9), of('c'), of('d'), of('x')],
+      [
+        ['a', 'b'],
+        ['b', 'c'],
+        ['c', 'd'],
+        ['d', 'b'],
+      ],
+    )
+    assert.deepEqual(tree.roots, ['b', 'x'])
+    assert.deepEqual(switchesBelow(tree, 'b').toSorted(), ['a', 'b', 'c', 'd'])
+    assert.deepEqual(pathToSwitch(tree, 'd'), ['b', 'd'])
+  })
+})
