@@ -21,7 +21,10 @@ export type AssetClass = (typeof assetClasses)[number]
 const productWords: readonly (readonly [AssetClass, RegExp])[] = [
   ['switch', /\b(switch|router|firewall|access point|scalance|hirschmann|stratix|media converter)\b/],
   ['panel', /\b(panel|hmi|operator terminal|display|panelview|comfort)\b/],
-  ['module', /i\/o|\b(digital|analog|analogue) (input|output)\b|\b(module|modul|remote io|et ?200\w*|terminal block)\b/],
+  [
+    'module',
+    /i\/o|\b(digital|analog|analogue) (input|output)\b|\b(module|modul|remote io|et ?200\w*|terminal block)\b/,
+  ],
   ['drive', /\b(drive|inverter|servo|motor|frequency converter|sinamics|powerflex)\b|\d ?kw\b/],
   ['sensor', /sensor|\b(transmitter|camera|meter|scanner|encoder|detector|reader|gauge)\b/],
   ['controller', /\b(plc|controller|cpu|logix\w*|s7[- ]?\d{3,4}\w*|simatic s7)\b/],
@@ -29,7 +32,7 @@ const productWords: readonly (readonly [AssetClass, RegExp])[] = [
 ]
 
 /** The tags at the end of a name that identify a class, for example `AAR-L01-PLC01`. */
-export const classTags: Readonly<Record<string, AssetClass>> = {
+const classTags: Readonly<Record<string, AssetClass>> = {
   gw: 'gateway',
   sw: 'switch',
   rtr: 'switch',
@@ -47,9 +50,14 @@ export const classTags: Readonly<Record<string, AssetClass>> = {
   app: 'software',
 }
 
-/** A regular expression for the tag at the end of a name in lower case. It is valid in JavaScript and in PostgreSQL. */
-export const tagPattern = `(?:^|[^a-z])(${Object.keys(classTags).join('|')})[0-9]*$`
-const tagExpression = new RegExp(tagPattern)
+/** The number of characters at the end of a name, without its last digits, that can contain a tag. */
+export const tagLength = 3
+
+/** Returns the class of the tag at the end of a name. A tag of two letters must not follow another letter. */
+function classByTag(name: string): AssetClass | undefined {
+  const end = name.replace(/[0-9]+$/, '').slice(-tagLength)
+  return classTags[end.toLowerCase().replace(/^[^a-z]+/, '')]
+}
 
 export type ClassifiedAsset = {
   type: string | null | undefined
@@ -63,6 +71,5 @@ export function assetClassOf({ type, family, product, name }: ClassifiedAsset): 
   if (type === 'SoftwareArtifact') return 'software'
   const words = `${family ?? ''} ${product ?? ''}`.toLowerCase()
   const [byProduct] = productWords.find(([, pattern]) => pattern.test(words)) ?? []
-  const tag = tagExpression.exec((name ?? '').toLowerCase())?.[1]
-  return byProduct ?? (tag === undefined ? undefined : classTags[tag]) ?? 'other'
+  return byProduct ?? classByTag(name ?? '') ?? 'other'
 }

@@ -24,6 +24,7 @@ import { scan } from './scan.ts'
 import { start } from './start.ts'
 import { tenants } from './tenants.ts'
 import { topology } from './topology.ts'
+import { topologyGroups } from './topology-groups.ts'
 import { updateDevices } from './updates.ts'
 import { webhooks } from './webhooks.ts'
 
@@ -49,6 +50,7 @@ const benchmarks: Record<string, (options: BenchOptions) => Promise<Report>> = {
   discovery: discover,
   console: consoleTable,
   topology,
+  'topology-groups': topologyGroups,
   gateways,
   gateway,
   coordinator,

@@ -1,7 +1,15 @@
 import { type Static, Type } from 'typebox'
 import { assetClasses } from '../asset-class.ts'
 import { closed, data, Uuid } from '../envelope.ts'
-import { caseInsensitive, filterText, freeText, inventoryLimits, managementStates, oneOf, reachabilityStates } from './shapes.ts'
+import {
+  caseInsensitive,
+  filterText,
+  freeText,
+  inventoryLimits,
+  managementStates,
+  oneOf,
+  reachabilityStates,
+} from './shapes.ts'
 
 /** The aggregated topology: groups of assets with counts, and the relations between groups. */
 

@@ -1,4 +1,4 @@
-import { tagPattern } from '@millwright/api/asset-class.ts'
+import { tagLength } from '@millwright/api/asset-class.ts'
 import { assignmentPredicate } from '@millwright/api/assignment-predicate.ts'
 import { inventoryLimits, type managementStates, type reachabilityStates } from '@millwright/api/inventory/shapes.ts'
 import { type changeKinds, type Grouping, restKey } from '@millwright/api/inventory/topology-groups.ts'
@@ -137,8 +137,8 @@ function relationsOf({ times }: GroupQuery, variant: Variant, parameters: Parame
       from ended_relations r where r.tenant_id = $1 and r.created_at <= ${at} and r.ended_at > ${at}) as r`
 }
 
-/** The tag of a name, from which the class of the asset is derived. */
-const tagOf = (name: string) => `substring(lower(${name}) from '${tagPattern}')`
+/** The end of a name, from which the class of the asset is derived. */
+const tagOf = (name: string) => `right(rtrim(${name}, '0123456789'), ${tagLength})`
 
 const addressesOfStored = `(select min(d.kind || ' ' || d.address) from asset_addresses d
   where d.tenant_id = $1 and d.asset_id = a.id and d.kind in ('ipv4', 'ipv6'))`
@@ -166,12 +166,15 @@ const stateAt = (id: string, time: string) => `cross join lateral (select e.docu
     from asset_history e where e.tenant_id = $1 and e.asset_id = ${id} and e.time <= ${time}
     order by e.time desc, e.version desc limit 1) as h`
 
-function entityOf({ selection, isFiltered, times, by }: GroupQuery, variant: Variant, parameters: Parameters): string[] {
+function entityOf(
+  { selection, isFiltered, times, by }: GroupQuery,
+  variant: Variant,
+  parameters: Parameters,
+): string[] {
   const since = `${parameters.add(times.since)}::timestamptz`
   const fromSelected = `from ${fromFor(selection.where)} where ${matching(selection)}`
   const change = `case when a.created_at > ${since} then 'added' when a.modified_at > ${since} then 'changed' end as change`
-  if (variant === 'current')
-    return [`entity as materialized (select ${storedColumns(by)}, ${change} ${fromSelected})`]
+  if (variant === 'current') return [`entity as materialized (select ${storedColumns(by)}, ${change} ${fromSelected})`]
   const groups = `${parameters.add(selection.groups)}`
   if (variant === 'removed') {
     const until = `${parameters.add(times.at ?? null)}::timestamptz`

@@ -33,8 +33,7 @@ export function groupsOf(
   const keyOf = kind === 'subnet' ? subnetKeys(rows) : (key: string) => key
   const counted = new Map<string, Counted>()
   for (const row of rows) if (row.kind === 'group') countRow(counted, keyOf(row.key), row)
-  for (const row of removed)
-    if (row.kind === 'group') countedAt(counted, keyOf(row.key)).changes.removed += row.count
+  for (const row of removed) if (row.kind === 'group') countedAt(counted, keyOf(row.key)).changes.removed += row.count
   const known = kind === 'subnet' ? subnetsOf(rows, keyOf) : named
   const all = known.flatMap((group) => {
     const counts = counted.get(group.key)
@@ -55,10 +54,7 @@ export function groupsOf(
     assets: assets.slice(0, topologyGroupAssets),
     edges: edges.slice(0, topologyEdges),
     truncated:
-      truncated ||
-      all.length > topologyGroups ||
-      assets.length > topologyGroupAssets ||
-      edges.length > topologyEdges,
+      truncated || all.length > topologyGroups || assets.length > topologyGroupAssets || edges.length > topologyEdges,
   }
 }
 
@@ -167,7 +163,8 @@ const coarser = [subnetBits, 16, 8] as const
 function subnetKeys(rows: readonly GroupRow[]): (key: string) => string {
   const keys = new Set(rows.flatMap(({ kind, key }) => (kind === 'group' ? [key] : [])))
   const bits =
-    coarser.find((each) => new Set([...keys].map((key) => widen(key, each))).size <= inventoryLimits.topologyGroups) ?? 8
+    coarser.find((each) => new Set([...keys].map((key) => widen(key, each))).size <= inventoryLimits.topologyGroups) ??
+    8
   return (key) => widen(key, bits)
 }
 

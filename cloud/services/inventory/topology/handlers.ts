@@ -4,15 +4,23 @@ import { inventoryLimits } from '@millwright/api/inventory/shapes.ts'
 import { restKey } from '@millwright/api/inventory/topology-groups.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../../platform/access/caller.ts'
-import { idOfBytes, isId } from '../../../platform/database/id.ts'
 import type { Handle } from '../../../platform/database/database.ts'
+import { idOfBytes, isId } from '../../../platform/database/id.ts'
 import { fieldProblem } from '../../../platform/field-problem.ts'
 import type { Context, Handlers } from '../../../platform/service.ts'
 import { selectionOf } from '../assets/selection.ts'
 import { graphQueries } from '../graph/handlers.ts'
 import { pointInTime } from '../history/point-in-time.ts'
 import { requireRetained } from '../history/retention.ts'
-import { type Anchors, type GroupQuery, hereKey, readGroups, readRemoved, readSwitches, subnetBits } from './group-store.ts'
+import {
+  type Anchors,
+  type GroupQuery,
+  hereKey,
+  readGroups,
+  readRemoved,
+  readSwitches,
+  subnetBits,
+} from './group-store.ts'
 import { type GroupFrame, groupsOf } from './groups.ts'
 import { networkTree, pathToSwitch, switchesBelow } from './network-tree.ts'
 
@@ -30,7 +38,9 @@ export function topologyGroupHandlers(context: Context): Pick<Handlers<typeof in
     async readTopologyGroups({ query }, caller) {
       const { by, parent, filter, q } = query
       const at = query.at === undefined ? undefined : pointInTime(query.at)
-      const since = pointInTime(query.since ?? new Date(Date.parse(at ?? new Date().toISOString()) - dayMs).toISOString())
+      const since = pointInTime(
+        query.since ?? new Date(Date.parse(at ?? new Date().toISOString()) - dayMs).toISOString(),
+      )
       if (at !== undefined && since > at)
         throw new Problem('invalid_query', `since (${since}) is later than at (${at}). Exchange the two`)
       const nodes = by === 'hierarchy' ? await hierarchyFrame(context, caller, query) : undefined
@@ -104,7 +114,11 @@ function subnetFrame(parent: string | undefined): Frame {
   if (parent === undefined || parent === restKey) return frame
   const bits = Number(/^[0-9a-f.:]+\/(8|16|24|64)$/.exec(parent)?.[1])
   if (Number.isNaN(bits))
-    throw fieldProblem('invalid_query', '/parent', `${parent} is not a subnet such as 10.0.3.0/24. Send the key of a group`)
+    throw fieldProblem(
+      'invalid_query',
+      '/parent',
+      `${parent} is not a subnet such as 10.0.3.0/24. Send the key of a group`,
+    )
   const above = [8, 16, subnetBits].filter((each) => each < bits && bits <= subnetBits)
   const numbers = parent.split('.')
   const path = above.map((each) => `${numbers.slice(0, each / 8).join('.')}${'.0'.repeat(4 - each / 8)}/${each}`)
@@ -142,7 +156,10 @@ async function switchFrame(handle: Handle, query: GroupQuery, parent: string | u
   const all = [...anchors, ...own]
   return {
     kind: 'switch',
-    path: parent === undefined || top === undefined ? [] : pathToSwitch(tree, top).map((id) => ({ key: id, name: nameOf(id) })),
+    path:
+      parent === undefined || top === undefined
+        ? []
+        : pathToSwitch(tree, top).map((id) => ({ key: id, name: nameOf(id) })),
     named:
       parent === restKey
         ? []

@@ -55,7 +55,9 @@ describe('GET /topology/groups', () => {
             asset_identifiers: [{ asset_identifier_type: 'CustomIdentifier', name: 'test', value: v7() }],
             ...(address === undefined
               ? {}
-              : { connection_points: [{ connection_point_type: 'Ipv4Connectivity', id: 'x1', ipv4_address: address }] }),
+              : {
+                  connection_points: [{ connection_point_type: 'Ipv4Connectivity', id: 'x1', ipv4_address: address }],
+                }),
           })),
         },
       },
@@ -115,10 +117,12 @@ describe('GET /topology/groups', () => {
     const [site] = top.groups
     assert.deepEqual([site?.type, site?.children, site?.kind], ['site', 1, 'node'])
     assert.deepEqual(site?.reachability, { reached: 0, failed: 0, unknown: 4 })
-    assert.deepEqual(
-      site?.classes.map((each) => `${each.class} ${each.assets}`).toSorted(),
-      ['controller 1', 'drive 1', 'other 1', 'switch 1'],
-    )
+    assert.deepEqual(site?.classes.map((each) => `${each.class} ${each.assets}`).toSorted(), [
+      'controller 1',
+      'drive 1',
+      'other 1',
+      'switch 1',
+    ])
     assert.deepEqual([top.total.assets, site?.changes.added], [7, 4])
     assert.deepEqual(edgesOf(top), ['rest is_connected_to Aarhus 1', 'rest is_module_of Aarhus 1'])
   })
@@ -190,7 +194,11 @@ describe('GET /topology/groups', () => {
     assert.equal(before.total.changes.added, 7)
     const changes = async (query: Query) =>
       (await groups(query)).groups.map(({ name = 'rest', changes: each }) => `${name} ${Object.values(each).join(' ')}`)
-    assert.deepEqual(await changes({ by: 'hierarchy', hierarchy: hierarchyId, since: then }), ['Aarhus 0 0 1', 'Bilbao 0 0 0', 'rest 0 0 0'])
+    assert.deepEqual(await changes({ by: 'hierarchy', hierarchy: hierarchyId, since: then }), [
+      'Aarhus 0 0 1',
+      'Bilbao 0 0 0',
+      'rest 0 0 0',
+    ])
     const inside = await groups({ by: 'hierarchy', hierarchy: hierarchyId, parent: nodes.cell ?? '', since: then })
     assert.deepEqual(
       inside.assets.map(({ name, change }) => `${name} ${change}`),
