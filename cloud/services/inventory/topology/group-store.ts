@@ -78,6 +78,11 @@ class Parameters {
   }
 }
 
+/** Returns a common table expression, which is computed once. */
+function part(name: string, query: string): string {
+  return `${name} as materialized (${query})`
+}
+
 type Variant = 'current' | 'past' | 'removed'
 
 /** Reads the counts, assets and edges of one group. */
@@ -97,10 +102,16 @@ function readVariant(handle: Handle, query: GroupQuery, variant: Variant): Promi
     ...entityOf(query, variant, parameters),
     ...placedBy(query, { relations, variant, parameters }),
     memberOf(query),
-    `listed as materialized (select m.* from member m where m.key = '${hereKey}'
-       order by m.name, m.id limit ${inventoryLimits.topologyGroupAssets + 1})`,
-    `spot as materialized (select m.id, m.key from member m where m.key <> '${hereKey}'
-       union all select l.id, l.id::text from listed l)`,
+    part(
+      'listed',
+      `select m.* from member m where m.key = '${hereKey}'
+       order by m.name, m.id limit ${inventoryLimits.topologyGroupAssets + 1}`,
+    ),
+    part(
+      'spot',
+      `select m.id, m.key from member m where m.key <> '${hereKey}'
+       union all select l.id, l.id::text from listed l`,
+    ),
   ]
   const text = `with ${parts.join(', ')} ${rowsOf(relations, parameters)}`
   return handle.rows(dynamicStatement<GroupRow>(text), ...parameters.values)
@@ -174,27 +185,37 @@ function entityOf(
   const since = `${parameters.add(times.since)}::timestamptz`
   const fromSelected = `from ${fromFor(selection.where)} where ${matching(selection)}`
   const change = `case when a.created_at > ${since} then 'added' when a.modified_at > ${since} then 'changed' end as change`
-  if (variant === 'current') return [`entity as materialized (select ${storedColumns(by)}, ${change} ${fromSelected})`]
+  if (variant === 'current') return [part('entity', `select ${storedColumns(by)}, ${change} ${fromSelected}`)]
   const groups = `${parameters.add(selection.groups)}`
   if (variant === 'removed') {
     const until = `${parameters.add(times.at ?? null)}::timestamptz`
     return [
-      `deleted as materialized (select distinct d.asset_id as id from asset_history d
+      part(
+        'deleted',
+        `select distinct d.asset_id as id from asset_history d
          where d.tenant_id = $1 and d.change = 'deleted' and d.time > ${since} and (${until} is null or d.time <= ${until})
-         limit ${inventoryLimits.topologyRemovedAssets})`,
-      `entity as materialized (select ${documentColumns('d.id', by)}, 'removed' as change
+         limit ${inventoryLimits.topologyRemovedAssets}`,
+      ),
+      part(
+        'entity',
+        `select ${documentColumns('d.id', by)}, 'removed' as change
          from deleted d ${stateAt('d.id', since)}
          where h.document is not null and h.change <> 'deleted' and ${wasReadableAt('d.id', `${groups}::uuid[]`, since)}
-           and not exists (select from assets b where b.tenant_id = $1 and b.id = d.id))`,
+           and not exists (select from assets b where b.tenant_id = $1 and b.id = d.id)`,
+      ),
     ]
   }
   const at = `${parameters.add(times.at)}::timestamptz`
   const isSelected = isFiltered ? `and t.id in (select a.id ${fromSelected})` : ''
   return [
-    `touched as materialized (select distinct h.asset_id as id from asset_history h
-       where h.tenant_id = $1 and h.time > ${at})`,
-    `entity as materialized (
-       select ${storedColumns(by)}, ${change} ${fromSelected}
+    part(
+      'touched',
+      `select distinct h.asset_id as id from asset_history h
+       where h.tenant_id = $1 and h.time > ${at}`,
+    ),
+    part(
+      'entity',
+      `select ${storedColumns(by)}, ${change} ${fromSelected}
          and a.created_at <= ${at} and not exists (select from touched t where t.id = a.id)
        union all
        select ${documentColumns('t.id', by)},
@@ -202,17 +223,24 @@ function entityOf(
              and c.asset_id = t.id and c.change = 'created' and c.time > ${since} and c.time <= ${at}) then 'added'
            else 'changed' end as change
        from touched t ${stateAt('t.id', at)}
-       where h.document is not null and h.change <> 'deleted' and ${wasReadableAt('t.id', `${groups}::uuid[]`, at)} ${isSelected})`,
+       where h.document is not null and h.change <> 'deleted' and ${wasReadableAt('t.id', `${groups}::uuid[]`, at)} ${isSelected}`,
+    ),
   ]
 }
 
 function memberOf({ scope }: GroupQuery): string {
   if (scope === 'rest')
-    return `member as materialized (select e.*, '${hereKey}' as key from entity e
-      where not exists (select from placed p where p.id = e.id))`
+    return part(
+      'member',
+      `select e.*, '${hereKey}' as key from entity e
+      where not exists (select from placed p where p.id = e.id)`,
+    )
   const join = scope === 'all' ? 'left join' : 'join'
-  return `member as materialized (select e.*, coalesce(p.key, '${restKey}') as key from entity e
-    ${join} placed p on p.id = e.id)`
+  return part(
+    'member',
+    `select e.*, coalesce(p.key, '${restKey}') as key from entity e
+    ${join} placed p on p.id = e.id`,
+  )
 }
 
 type Source = { relations: string; variant: Variant; parameters: Parameters }
@@ -220,67 +248,94 @@ type Source = { relations: string; variant: Variant; parameters: Parameters }
 function placedBy(query: GroupQuery, { relations, variant, parameters }: Source): string[] {
   if (query.by === 'subnet') return placedBySubnet(query, relations, parameters)
   const { ids, keys } = query.anchors
-  const anchor = `anchor as materialized (select n.id, n.key
-    from unnest(${parameters.add(arrayOf('uuid', ids))}::uuid[], ${parameters.add(arrayOf('text', keys))}::text[]) as n (id, key))`
+  const anchor = part(
+    'anchor',
+    `select n.id, n.key
+    from unnest(${parameters.add(arrayOf('uuid', ids))}::uuid[], ${parameters.add(arrayOf('text', keys))}::text[]) as n (id, key)`,
+  )
   if (query.by === 'hierarchy')
     return [
       anchor,
-      `placed as materialized (select r.subject_id as id, max(n.key) as key from ${relations}
+      part(
+        'placed',
+        `select r.subject_id as id, max(n.key) as key from ${relations}
          join anchor n on n.id = r.object_id
          where r.subject_type = 'asset' and r.predicate = '${assignmentPredicate}' and r.object_type = 'node'
-         group by r.subject_id)`,
+         group by r.subject_id`,
+      ),
     ]
   const carriers = `r.predicate = any(${parameters.add(carrierPredicates)}::text[])`
   const areAssets = `r.subject_type = 'asset' and r.object_type = 'asset'`
   if (variant === 'removed')
     return [
       anchor,
-      `placed as materialized (select x.id, max(n.key) as key
+      part(
+        'placed',
+        `select x.id, max(n.key) as key
          from (select r.subject_id as id, r.object_id as other from ${relations}
                  where ${areAssets} and (r.predicate = '${cablePredicate}' or ${carriers})
                union all
                select r.object_id, r.subject_id from ${relations}
                  where ${areAssets} and r.predicate = '${cablePredicate}') as x
-         join anchor n on n.id = x.other group by x.id)`,
+         join anchor n on n.id = x.other group by x.id`,
+      ),
     ]
   return [
     anchor,
     ...switchParts(relations),
     // An asset with connections to several switches belongs to the first of them by id.
-    `owner as materialized (select h.id, h.id as owner from hub h
+    part(
+      'owner',
+      `select h.id, h.id as owner from hub h
        union all
        select c.id, min(c.other::text)::uuid from cable c join hub h on h.id = c.other
-       where not exists (select from hub o where o.id = c.id) group by c.id)`,
-    `above as materialized (select c.id, c.other from cable c
+       where not exists (select from hub o where o.id = c.id) group by c.id`,
+    ),
+    part(
+      'above',
+      `select c.id, c.other from cable c
          where not exists (select from owner o where o.id = c.id)
        union all
        select r.subject_id, r.object_id from ${relations}
-         where ${areAssets} and ${carriers} and not exists (select from owner o where o.id = r.subject_id))`,
+         where ${areAssets} and ${carriers} and not exists (select from owner o where o.id = r.subject_id)`,
+    ),
     nextOwners('owner2', 'owner'),
     nextOwners('owner3', 'owner union all select * from owner2'),
-    `placed as materialized (select o.id, n.key
+    part(
+      'placed',
+      `select o.id, n.key
        from (select * from owner union all select * from owner2 union all select * from owner3) as o
-       join anchor n on n.id = o.owner)`,
+       join anchor n on n.id = o.owner`,
+    ),
   ]
 }
 
 /** Assets without a switch have the switch of the assets that they are connected to, or that they are a part of. */
 function nextOwners(name: string, known: string): string {
-  return `${name} as materialized (select w.id, min(k.owner::text)::uuid as owner from above w
+  return part(
+    name,
+    `select w.id, min(k.owner::text)::uuid as owner from above w
     join (select * from ${known}) as k on k.id = w.other
-    where not exists (select from (select * from ${known}) as j where j.id = w.id) group by w.id)`
+    where not exists (select from (select * from ${known}) as j where j.id = w.id) group by w.id`,
+  )
 }
 
 /** The connections of readable assets in both directions, and the assets with many connections. */
 function switchParts(relations: string): string[] {
   return [
-    `pair as materialized (select distinct least(r.subject_id, r.object_id) as one, greatest(r.subject_id, r.object_id) as two
+    part(
+      'pair',
+      `select distinct least(r.subject_id, r.object_id) as one, greatest(r.subject_id, r.object_id) as two
        from ${relations} join entity e on e.id = r.subject_id join entity f on f.id = r.object_id
        where r.subject_type = 'asset' and r.object_type = 'asset' and r.predicate = '${cablePredicate}'
-         and r.subject_id <> r.object_id)`,
-    `cable as materialized (select one as id, two as other from pair union all select two, one from pair)`,
-    `hub as materialized (select c.id, count(*)::integer as connections from cable c group by c.id
-       having count(*) >= ${inventoryLimits.switchConnections})`,
+         and r.subject_id <> r.object_id`,
+    ),
+    part('cable', `select one as id, two as other from pair union all select two, one from pair`),
+    part(
+      'hub',
+      `select c.id, count(*)::integer as connections from cable c group by c.id
+       having count(*) >= ${inventoryLimits.switchConnections}`,
+    ),
   ]
 }
 
@@ -319,14 +374,20 @@ function placedBySubnet({ subnet }: GroupQuery, relations: string, parameters: P
   const isSmallest = subnet !== undefined && subnet.bits >= subnetBits
   const key = isSmallest ? `'${hereKey}'::text` : subnetOf('w.address', subnetBits)
   return [
-    `addressed as materialized (select e.id, e.address from entity e where ${subnetOf('e.address', subnetBits)} is not null)`,
+    part('addressed', `select e.id, e.address from entity e where ${subnetOf('e.address', subnetBits)} is not null`),
     // Assets without an address have the address of the asset that they are a part of, or that they run on.
-    `carried as materialized (select r.subject_id as id, min(k.address) as address from ${relations}
+    part(
+      'carried',
+      `select r.subject_id as id, min(k.address) as address from ${relations}
        join addressed k on k.id = r.object_id
        where r.subject_type = 'asset' and r.object_type = 'asset'
          and r.predicate = any(${parameters.add(carrierPredicates)}::text[])
-         and not exists (select from addressed j where j.id = r.subject_id) group by r.subject_id)`,
-    `placed as materialized (select w.id, ${key} as key
-       from (select * from addressed union all select * from carried) as w where ${isInside})`,
+         and not exists (select from addressed j where j.id = r.subject_id) group by r.subject_id`,
+    ),
+    part(
+      'placed',
+      `select w.id, ${key} as key
+       from (select * from addressed union all select * from carried) as w where ${isInside}`,
+    ),
   ]
 }
