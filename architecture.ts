@@ -48,6 +48,7 @@ export const modules: Readonly<Record<string, Module>> = {
       'cloud/services/hierarchy',
       'cloud/services/identity',
       'cloud/services/imports',
+      'cloud/services/inbox',
       'cloud/services/inventory',
       'cloud/services/inventory-v1',
       'cloud/services/jobs',
@@ -97,6 +98,10 @@ export const modules: Readonly<Record<string, Module>> = {
   },
   'cloud/services/imports': {
     purpose: 'Imports of assets from files: spreadsheets, CSV, NDJSON, Asset Administration Shells',
+    mayImport: ['api', 'cloud/platform'],
+  },
+  'cloud/services/inbox': {
+    purpose: 'Review of new assets: decisions that can be undone, onboarding rules',
     mayImport: ['api', 'cloud/platform'],
   },
   'cloud/services/inventory': {

@@ -10,6 +10,7 @@ import { gatekeeper } from './gatekeeper.ts'
 import { hierarchy } from './hierarchy.ts'
 import { identity } from './identity.ts'
 import { imports } from './imports.ts'
+import { inbox } from './inbox.ts'
 import { inventory } from './inventory/inventory.ts'
 import { inventoryV1 } from './inventory-v1.ts'
 import { jobs } from './jobs.ts'
@@ -40,6 +41,7 @@ export const contracts = {
   hierarchy,
   exports,
   imports,
+  inbox,
   'remote-access': remoteAccess,
   updates,
 } as const

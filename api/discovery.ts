@@ -17,7 +17,7 @@ import { monitoredDeviceOperations } from './monitored-devices.ts'
 import { receiptStates, SignedReceipt } from './receipt.ts'
 import { SentFunction } from './sent-function.ts'
 
-export const discoveryLimits = { filters: 64, keysPerRequest: 256, reportPage: 100, nextRuns: 5 } as const
+export const discoveryLimits = { filters: 64, keysPerRequest: 256, reportPage: 100, nextRuns: 5, describedRuns: 100 } as const
 
 /** The comparison operators that the protocol of asset links defines for filters. */
 export const comparisonOperators = [
@@ -500,6 +500,29 @@ export const discovery = contract({
         ),
       },
       errors: ['not_found'],
+    },
+    describeRuns: {
+      method: 'POST',
+      path: '/runs/descriptions',
+      summary: 'The discovery and the gateway of runs; runs that the caller cannot read are left out',
+      access: 'on-behalf',
+      readOnly: true,
+      body: data(closed({ ids: Type.Array(Uuid, { maxItems: discoveryLimits.describedRuns }) })),
+      answers: {
+        200: data(
+          Type.Array(
+            closed({
+              id: Uuid,
+              jobId: Uuid,
+              number: Type.Integer({ minimum: 1 }),
+              gatewayId: Uuid,
+              assetLinkId: Type.String(),
+              deviceClass: Type.Optional(Type.String()),
+              createdTimestamp: Timestamp,
+            }),
+          ),
+        ),
+      },
     },
     endGatewayRuns: {
       method: 'POST',

@@ -32,6 +32,7 @@ import {
 } from './shapes.ts'
 import { systemEventOperations } from './system-events.ts'
 import { topologyGroupOperations } from './topology-groups.ts'
+import { triageOperations } from './triage.ts'
 import { visibilityOperations } from './visibility.ts'
 
 export type { GraphEdge, GraphNode } from './graph.ts'
@@ -232,6 +233,7 @@ export const inventory = contract({
         by: Type.String({ maxLength: 128, examples: ['functional_object_type'] }),
         filter: Type.Optional(filterText),
         caseInsensitive,
+        q: freeText,
         limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 50 })),
       }),
       answers: {
@@ -400,6 +402,7 @@ export const inventory = contract({
       body: bulk({ access_group: accessGroup }),
     }),
     ...identityOperations,
+    ...triageOperations,
     ...systemEventOperations,
     ...visibilityOperations,
     ...deviceOperations,

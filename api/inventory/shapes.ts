@@ -55,6 +55,8 @@ export const inventoryLimits = {
   connectionDepth: 64,
   /** The maximum number of combinations of product and version that are returned. */
   productVersions: 50_000,
+  /** The maximum number of address ranges in the conditions of one query. */
+  matchedRanges: 64,
   /** The maximum number of nodes in one query of the hierarchy service. */
   nodesPerQuery: 200_000,
 } as const

@@ -10,6 +10,7 @@ import { gatekeeperService } from './gatekeeper/service.ts'
 import { hierarchyService } from './hierarchy/service.ts'
 import { identityService } from './identity/service.ts'
 import { importsService } from './imports/service.ts'
+import { inboxService } from './inbox/service.ts'
 import { inventoryService } from './inventory/service.ts'
 import { inventoryV1Service } from './inventory-v1/service.ts'
 import { jobsService } from './jobs/service.ts'
@@ -38,6 +39,7 @@ export const services: readonly Service[] = [
   hierarchyService,
   exportsService,
   importsService,
+  inboxService,
   remoteAccessService,
   updatesService,
 ] as unknown as readonly Service[]

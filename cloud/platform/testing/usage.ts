@@ -7,6 +7,7 @@ import { exports } from '@millwright/api/exports.ts'
 import { hierarchy } from '@millwright/api/hierarchy.ts'
 import { identity } from '@millwright/api/identity.ts'
 import { imports } from '@millwright/api/imports.ts'
+import { inbox } from '@millwright/api/inbox.ts'
 import { inventory } from '@millwright/api/inventory/inventory.ts'
 import { jobs } from '@millwright/api/jobs.ts'
 import { monitoring } from '@millwright/api/monitoring.ts'
@@ -45,6 +46,7 @@ import {
   leaseDiscovery,
   linkReport,
   managedLink,
+  runScan,
   signedReceipt,
   uploadDevices,
 } from './gateway.ts'
@@ -97,6 +99,7 @@ export async function useEverything(hub: TestHub): Promise<Reach[]> {
   const remote = await useRemoteAccess(hub, admin)
   const update = await useUpdates(hub, admin, tree.nodeId)
   const monitored = await useMonitoring(hub, admin)
+  const triage = await useInbox(hub, admin)
   const subscription = await useSubscriptions(hub, admin)
   await hub.settle()
   return [
@@ -169,6 +172,12 @@ export async function useEverything(hub: TestHub): Promise<Reach[]> {
       reaches(monitoring.prefix, `/monitorings/${monitored.id}/${name}`, ['GET']),
     ),
     ...reaches(monitoring.prefix, `/assets/${monitored.assetId}/availability`, ['GET']),
+    ...reaches(inbox.prefix, `/assets/${triage.assetId}`, ['GET']),
+    ...reaches(inbox.prefix, `/decisions/${triage.decisionId}`, ['GET']),
+    ...reaches(inbox.prefix, `/decisions/${triage.decisionId}/results`, ['GET']),
+    ...reaches(inbox.prefix, `/decisions/${triage.decisionId}/undo`, ['POST']),
+    ...reaches(inbox.prefix, `/rules/${triage.ruleId}`, ['GET', 'PATCH', 'DELETE']),
+    ...reaches(inbox.prefix, `/rules/${triage.ruleId}/runs`, ['GET']),
     ...reaches(updates.prefix, `/assets/${update.assetId}`, ['GET']),
     ...reaches(updates.prefix, `/assets/${update.assetId}/impact`, ['GET']),
     ...reaches(updates.prefix, `/assets/${update.assetId}/retrievals`, ['GET', 'POST']),
@@ -217,6 +226,28 @@ async function useMonitoring(hub: TestHub, admin: TestCaller) {
   await checkDevices(plant.gateway, () => ({ state: 'reached', assetLinkId: plant.linkId }))
   await endOfRun(plant, id)
   return { id, assetId }
+}
+
+/** Onboards the new asset of a scan with an automatic rule. */
+async function useInbox(hub: TestHub, admin: TestCaller) {
+  const name = 'new press'
+  const rule = { name: 'Presses', filter: `name eq '${name}'`, mode: 'automatic' } as const
+  const { id: ruleId } = (await admin.inbox.createOnboardingRule({ body: { data: rule } })).data
+  const plant = await monitoredPlant(hub, admin, { first: 9_201, name: 'new line' })
+  const { jobId } = await admin.discovery.createDiscovery({
+    params: { gatewayId: plant.gateway.id },
+    body: { data: { assetLinkId: plant.linkId, discoveryOptions: [{ key: 'size', value: '1' }] } },
+  })
+  await runScan({ hub, admin, gateway: plant.gateway, jobId, assets: [foundDevice(9_301, { name })] })
+  for (const deadline = Date.now() + 60_000; Date.now() < deadline; await sleep(20)) {
+    const [run] = (await admin.inbox.listRuleRuns({ params: { id: ruleId }, query: {} })).data
+    if (run?.decisionId === undefined) continue
+    const decision = { params: { id: run.decisionId }, query: { wait: 30 } }
+    if ((await admin.inbox.readDecision(decision)).data.state !== 'finished') continue
+    const [item] = (await admin.inbox.listDecisionResults({ params: { id: run.decisionId }, query: {} })).data
+    return { ruleId, decisionId: run.decisionId, assetId: item?.assetId ?? '' }
+  }
+  throw new Error('The rule has not onboarded the asset')
 }
 
 /** Exports the assets. Returns the id of the export. */

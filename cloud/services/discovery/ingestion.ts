@@ -1,4 +1,5 @@
 import type { DeviceError } from '@millwright/api/gatekeeper.ts'
+import { inbox } from '@millwright/api/inbox.ts'
 import { inventory } from '@millwright/api/inventory/inventory.ts'
 import { onboarding } from '@millwright/api/onboarding.ts'
 import { Problem } from '@millwright/api/problem.ts'
@@ -39,6 +40,7 @@ import {
 import { cacheUpload, takeCachedUpload } from './upload-cache.ts'
 
 const ingestKind = 'discovery.ingest'
+const reportEndKind = 'discovery.report-end'
 /** The gRPC status codes that a run reports for devices that the inventory refuses. */
 const invalidArgument = 3
 const permissionDenied = 7
@@ -88,6 +90,15 @@ export function ingestionTasks(context: Context): TaskKinds {
         if (discovery === undefined) return
         await ingestAll(context, caller, { runId, discovery, signal: task.signal })
         if (!task.signal.aborted) await finish(context, caller, { runId, task, gatewayId: discovery.gatewayId })
+      },
+    },
+    // The inbox applies onboarding rules to the new assets of a run. The task is repeated until it succeeds.
+    [reportEndKind]: {
+      maxAttempts: 1_000,
+      async run({ tenantId, payload }) {
+        const { runId, jobId } = payload as { runId: string; jobId: string }
+        const caller = await systemOf(context, tenantId)
+        await context.peers(inbox, caller).endDiscoveryRun({ params: { id: runId }, body: { data: { jobId } } })
       },
     },
   }
@@ -281,6 +292,12 @@ async function finish(
       const gone = run.ending === 'finished' ? await putGoneAssets(tx, endedRun, answered) : 0
       const ended = await finishRun(tx, runId, gone)
       if (ended !== undefined) await emitRunEvent(tx, ended.state, ended)
+      if (ended !== undefined && ended.created > 0)
+        await context.tasks.enqueue(tx, {
+          kind: reportEndKind,
+          key: runId,
+          payload: { runId, jobId: ended.discoveryId },
+        })
     }
     await task.complete(tx)
   })

@@ -1,12 +1,13 @@
 import { type discovery, discoveryLimits } from '@millwright/api/discovery.ts'
 import { Problem } from '@millwright/api/problem.ts'
+import { may } from '../../platform/access/rights.ts'
 import type { Context, Handlers } from '../../platform/service.ts'
 import { showRun } from './discovery.ts'
 import { listErrors, listFindings, type Outcome } from './finding-store.ts'
-import { findDiscovery, findRun, type RunRow } from './store.ts'
+import { type DiscoveryRow, findDiscoveries, findDiscovery, findRun, findRuns, type RunRow } from './store.ts'
 import { isReadable, readableRuns } from './visibility.ts'
 
-export function reportHandlers(context: Context): Pick<Handlers<typeof discovery>, 'getReport'> {
+export function reportHandlers(context: Context): Pick<Handlers<typeof discovery>, 'getReport' | 'describeRuns'> {
   const { database } = context
   return {
     async getReport(
@@ -38,6 +39,25 @@ export function reportHandlers(context: Context): Pick<Handlers<typeof discovery
           totalFindings: totalOf(shown, outcome),
           totalErrors: run.errors,
         },
+      }
+    },
+
+    async describeRuns({ body: { data } }, caller) {
+      if (!may(caller, 'glb_jobs_read')) return { data: [] }
+      const found = await database.read(caller, async (handle) => {
+        const runs = await findRuns(handle, data.ids)
+        return { runs, discoveries: await findDiscoveries(handle, [...new Set(runs.map((run) => run.discoveryId))]) }
+      })
+      const readable = new Map<string, DiscoveryRow>()
+      for (const row of found.discoveries) if (await isReadable(context, caller, row)) readable.set(row.id, row)
+      return {
+        data: found.runs.flatMap(({ id, discoveryId, number, createdAt }) => {
+          const row = readable.get(discoveryId)
+          if (row === undefined) return []
+          const { gatewayId, assetLinkId, deviceClass } = row
+          const scanner = { gatewayId, assetLinkId, ...(deviceClass === null ? {} : { deviceClass }) }
+          return [{ id, jobId: discoveryId, number, ...scanner, createdTimestamp: createdAt }]
+        }),
       }
     },
   }

@@ -108,6 +108,14 @@ export function findDiscovery(handle: Handle, id: string): Promise<DiscoveryRow 
   return handle.row(findDiscoveryStatement, id)
 }
 
+const findDiscoveriesStatement = statement<DiscoveryRow>(
+  `select ${columns} from discoveries d where d.tenant_id = $1 and d.id = any($2::uuid[])`,
+)
+
+export async function findDiscoveries(handle: Handle, ids: readonly string[]): Promise<DiscoveryRow[]> {
+  return ids.length === 0 ? [] : handle.rows(findDiscoveriesStatement, ids)
+}
+
 export function lockDiscovery(tx: Transaction, id: string): Promise<DiscoveryRow | undefined> {
   return tx.row(lockStatement, id)
 }

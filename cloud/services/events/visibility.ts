@@ -29,6 +29,7 @@ const rules: Readonly<Record<string, Rule>> = {
   events: anyOf('glb_webhook_manage', 'glb_audit_read'),
   exports: anyOf('glb_file_export', 'glb_audit_read'),
   imports: anyOf('glb_file_import', 'glb_audit_read'),
+  inbox: somewhere('inventory_read_asset_data'),
   discovery: anyOf('glb_jobs_read', 'glb_audit_read'),
   onboarding: anyOf('glb_jobs_read', 'glb_audit_read'),
   monitoring: anyOf('glb_jobs_read', 'glb_audit_read'),

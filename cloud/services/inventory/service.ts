@@ -20,6 +20,7 @@ import { parentHandlers } from './relations/parents.ts'
 import { systemEventHandlers } from './relations/system-event-handlers.ts'
 import { schemaHandlers } from './schemas/handlers.ts'
 import { topologyGroupHandlers } from './topology/handlers.ts'
+import { triageHandlers } from './triage/handlers.ts'
 import { readableGroups } from './visibility.ts'
 import { classifyAssets, describeAssets, describeGateways, listReadableGateways } from './visibility-store.ts'
 import { writesTopic } from './writes/accept.ts'
@@ -59,6 +60,7 @@ export const inventoryService = service({
       ...importRowHandlers(own),
       ...parentHandlers(context),
       ...mergeHandlers(own),
+      ...triageHandlers(own),
       ...systemEventHandlers(context),
       ...visibilityHandlers(context),
       ...deviceHandlers(context),

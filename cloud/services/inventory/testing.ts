@@ -169,6 +169,7 @@ function rowOf({ name, accessGroupId, at = new Date().toISOString() }: TestAsset
     schema_url: baseSchemaUrl,
     document: JSON.stringify(document),
     field_sources: null,
+    found_run_id: null,
     name: name ?? null,
     management_state: 'unknown',
     management_state_at: at,

@@ -111,6 +111,8 @@ export type AssetRow = AssetColumns & {
   document: string
   /** The reports of links. Undefined means that a change of an asset leaves them as they are. */
   field_sources: string | null | undefined
+  /** The discovery run that created the asset. It is written only for new assets. */
+  found_run_id: string | null
   version: number
   created_at: string
   modified_at: string
@@ -123,6 +125,7 @@ const fields = {
   schema_url: 'text',
   document: 'json',
   field_sources: 'json',
+  found_run_id: 'uuid',
   name: 'text',
   description: 'text',
   serial_number: 'text',
@@ -158,10 +161,10 @@ const insertion = `insert into assets (tenant_id, ${names.join(', ')})
   select $1, ${names.join(', ')} from ${assetRows.rows}`
 const insertStatement = statement(`${insertion} returning version`)
 const putStatement = statement(
-  `${insertion} on conflict (tenant_id, id) do update set ${changesOf('id', 'created_at')}`,
+  `${insertion} on conflict (tenant_id, id) do update set ${changesOf('id', 'created_at', 'found_run_id')}`,
 )
 const putWithoutSourcesStatement = statement(
-  `${insertion} on conflict (tenant_id, id) do update set ${changesOf('id', 'created_at', 'field_sources')}`,
+  `${insertion} on conflict (tenant_id, id) do update set ${changesOf('id', 'created_at', 'found_run_id', 'field_sources')}`,
 )
 
 /**

@@ -1,4 +1,5 @@
 import { assetTypeOf } from '@millwright/api/asset-schema.ts'
+import { identityConfidence } from '@millwright/api/inventory/triage.ts'
 import {
   type Property,
   type PropertyTable,
@@ -8,6 +9,7 @@ import {
 } from '../../../platform/filter/filter.ts'
 import { normaliseMac } from '../identity/identifier.ts'
 import { type FacetColumn, facetColumns } from '../search/facet-store.ts'
+import { isGatewayOrLink } from '../visibility.ts'
 import { normaliseIpv4, normaliseIpv6 } from './address.ts'
 
 /**
@@ -45,6 +47,22 @@ const addressElement = (name: string, like: (address: string) => string): Scalar
 
 const product = 'product_instance_information/manufacturer_product'
 
+/** The SQL of how sure the identity of asset `a` is. The identifier with the lowest uncertainty decides. */
+const confidenceSql = `(select case when min(c.uncertainty) <= ${identityConfidence.high} then 'high'
+    when min(c.uncertainty) <= ${identityConfidence.medium} then 'medium' else 'low' end
+  from asset_identifiers c where c.tenant_id = $1 and c.asset_id = a.id)`
+
+/** The /24 networks of the IPv4 addresses of asset `a`. */
+const subnets: Property = {
+  kind: 'array',
+  elements: {
+    from: 'asset_addresses n',
+    where: `n.tenant_id = $1 and n.asset_id = a.id and n.kind = 'ipv4'`,
+    properties: propertyTable({}),
+    itself: text(`substring(n.address from '^[0-9]+[.][0-9]+[.][0-9]+[.]') || '0/24'`),
+  },
+}
+
 export const assetProperties: PropertyTable = propertyTable(
   {
     id: { kind: 'uuid', column: 'a.id', nullable: false },
@@ -80,6 +98,15 @@ export const assetProperties: PropertyTable = propertyTable(
     'trust_state/state_timestamp': time('a.trust_state_at'),
     created_timestamp: time('a.created_at', false),
     last_modified_timestamp: time('a.modified_at', false),
+    'first_discovery/run_id': { kind: 'uuid', column: 'a.found_run_id', sortable: false },
+    identity_confidence: text(confidenceSql, { nullable: false, sortable: false }),
+    is_platform_managed: {
+      kind: 'boolean',
+      column: `(${isGatewayOrLink('a')} is true)`,
+      nullable: false,
+      sortable: false,
+    },
+    ipv4_subnets: subnets,
     asset_identifiers: {
       kind: 'array',
       elements: {
@@ -143,7 +170,7 @@ export const assetProperties: PropertyTable = propertyTable(
   ['custom_properties', 'asset_operations'],
 )
 
-/** The properties by which assets can be counted. Each of them has few values and its own column. */
+/** The properties by which assets can be counted. Each of them has few values. */
 export const facetNames = [
   'functional_object_type',
   'access_group',
@@ -157,6 +184,9 @@ export const facetNames = [
   `${product}/product_id`,
   `${product}/product_family`,
   `${product}/product_name`,
+  'first_discovery/run_id',
+  'identity_confidence',
+  'ipv4_subnets',
 ] as const
 
 /** Returns the column of a property if the number of assets with each of its values is stored. */

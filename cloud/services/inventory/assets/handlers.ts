@@ -101,12 +101,11 @@ export function assetHandlers({ database, context }: InventoryContext): Pick<Han
         throw new Problem('unknown_property', `Assets cannot be counted by ${by}. Use one of ${facetNames.join(', ')}`)
       }
       const property = assetProperties.find(by)
-      if (property === undefined || property.kind === 'array')
-        throw new Problem('unknown_property', `Unknown property "${by}"`)
+      if (property === undefined) throw new Problem('unknown_property', `Unknown property "${by}"`)
       return database.read(caller, async (handle) => {
         const selection = await selectionOf(handle, query, caller)
         const stored = await storedFacet(handle, selection, { by, limit })
-        return { data: stored ?? (await store.countBy(handle, selection, { column: property.column, limit })) }
+        return { data: stored ?? (await store.countBy(handle, selection, { property, limit })) }
       })
     },
   }

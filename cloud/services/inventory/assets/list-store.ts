@@ -1,5 +1,6 @@
 import type { Handle } from '../../../platform/database/database.ts'
 import { dynamicStatement, statement } from '../../../platform/database/statement.ts'
+import type { Property } from '../../../platform/filter/filter.ts'
 import { type Groups, isReadableVersion, wasLastReadable, wasReadableAt } from '../visibility.ts'
 import type { OverruledField } from './field-sources.ts'
 import { type AssetSet, after, keyText, orderBy, type Ranges, type SortKey, totalOrder } from './listing.ts'
@@ -405,20 +406,30 @@ export function findAsset(handle: Handle, id: string): Promise<CurrentAsset | un
 
 export type FacetRow = { value: string | null; count: number }
 
+/**
+ * Counts the selected assets by the values of a property. For an array, an asset counts once for each different element, and
+ * an asset without elements counts with the value null.
+ */
 export function countBy(
   handle: Handle,
   selection: Selection,
-  { column, limit }: { column: string; limit: number },
+  { property, limit }: { property: Property; limit: number },
 ): Promise<FacetRow[]> {
   const { where, values } = selection
-  return handle.rows(
-    dynamicStatement<FacetRow>(
-      `select ${column}::text as value, count(*) as count from ${fromFor(column, where)} where ${matching(selection)}
-       group by 1 order by 2 desc, 1 limit $${values.length + 2}`,
-    ),
-    ...values,
-    limit,
-  )
+  const counted = `group by 1 order by 2 desc, 1 limit $${values.length + 2}`
+  if (property.kind !== 'array') {
+    const { column } = property
+    const text = `select ${column}::text as value, count(*) as count from ${fromFor(column, where)}
+      where ${matching(selection)} ${counted}`
+    return handle.rows(dynamicStatement<FacetRow>(text), ...values, limit)
+  }
+  const { from: rows, where: isElement, itself } = property.elements
+  const text = `select s.value, count(*) as count from (
+      select distinct a.id, e.value from ${fromFor(where)}
+      left join lateral (select ${itself?.column} as value from ${rows} where ${isElement}) as e on true
+      where ${matching(selection)}) as s
+    ${counted}`
+  return handle.rows(dynamicStatement<FacetRow>(text), ...values, limit)
 }
 
 export type HistoryEntryRow = {

@@ -19,6 +19,8 @@ export type WorkingAsset = {
   document: Record<string, unknown>
   /** The JSON text of `FieldSources`. It is parsed only by writes that need it. */
   sources: string | null
+  /** The discovery run that creates the asset. Only new assets have it. */
+  foundRunId?: string
 }
 
 /** The principal that changes an asset, and the operation in which it does so. */

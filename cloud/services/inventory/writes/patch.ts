@@ -32,7 +32,7 @@ export const patch: KindRules<PatchPayload> = {
     return {
       keys: [],
       assetIds: accepted.map(({ assetId }) => assetId),
-      accessGroupIds: accepted.flatMap((item) => (item.change === 'access_group' ? item.accessGroupId : [])),
+      accessGroupIds: accepted.flatMap((item) => newGroupOf(item) ?? []),
       allRelations: false,
     }
   },
@@ -55,7 +55,32 @@ export const patch: KindRules<PatchPayload> = {
 
 /** `pointer` is the JSON pointer of the item in the request body. */
 type PatchOptions = { item: PatchItem; precondition: Precondition; pointer: string; single: boolean }
-type PatchResult = { assetId: string; outcome: 'updated' | 'unchanged' }
+type PatchResult = {
+  assetId: string
+  outcome: 'updated' | 'unchanged'
+  /** The state and the access group before a decision about a new asset, to undo it. */
+  previous?: { state: string; accessGroupId: string }
+}
+
+/** Returns the access group to which an item moves its asset. */
+function newGroupOf(item: PatchItem): string | undefined {
+  return item.change === 'access_group' || item.change === 'triage' ? item.accessGroupId : undefined
+}
+
+function placementOf({ document, accessGroupId }: WorkingAsset): { state: string; accessGroupId: string } {
+  const { state_value: state } = (document.management_state ?? {}) as { state_value?: string }
+  return { state: state ?? 'unknown', accessGroupId }
+}
+
+/** Refuses a decision about an asset that another request has decided about or moved since then. */
+function requireUndecided(asset: WorkingAsset, item: Extract<PatchItem, { change: 'triage' }>): void {
+  const { state, accessGroupId } = placementOf(asset)
+  const { expectedStates, expectedAccessGroupId = accessGroupId } = item
+  if (!expectedStates.includes(state))
+    throw new Problem('conflict', `The management state of the asset is now ${state}, so it was not changed`)
+  if (expectedAccessGroupId !== accessGroupId)
+    throw new Problem('conflict', 'The asset was moved to another access group since then, so it was not changed')
+}
 
 async function patchAsset(
   writing: Writing,
@@ -67,15 +92,18 @@ async function patchAsset(
   if (item.change === 'gateway_version' && asset.document.functional_object_type !== 'Gateway') {
     throw new Problem('not_found', `Gateway ${item.assetId} does not exist`)
   }
-  if (item.change === 'access_group') requireGroup(writing, item.accessGroupId)
-  if (item.change === 'access_group' && !mayWrite(rights, item.accessGroupId)) {
-    throw await writeDenied(writing, item.accessGroupId, `${pointer}/access_group`)
+  if (item.change === 'triage') requireUndecided(asset, item)
+  const newGroupId = newGroupOf(item)
+  if (newGroupId !== undefined) requireGroup(writing, newGroupId)
+  if (newGroupId !== undefined && !mayWrite(rights, newGroupId)) {
+    throw await writeDenied(writing, newGroupId, `${pointer}/access_group`)
   }
   const now = new Date().toISOString()
   const document = patchedDocument(asset, item, now)
-  const accessGroupId = item.change === 'access_group' ? item.accessGroupId : asset.accessGroupId
+  const accessGroupId = newGroupId ?? asset.accessGroupId
+  const result = { assetId: asset.id, ...(item.change === 'triage' ? { previous: placementOf(asset) } : {}) }
   if (accessGroupId === asset.accessGroupId && isSame(asset.document, document))
-    return { result: { assetId: asset.id, outcome: 'unchanged' }, changes: [] }
+    return { result: { ...result, outcome: 'unchanged' }, changes: [] }
   const faults = await schemas.faultsOf(tx, document)
   if (faults.length > 0)
     throw new Problem('invalid_asset', 'The resulting asset does not match its schema', { errors: faults })
@@ -87,7 +115,7 @@ async function patchAsset(
     sources: sourcesAfterEdit(asset, document, now),
   }
   const cause = { actor: sender, source: { type: 'manual' }, time: now }
-  return { result: { assetId: asset.id, outcome: 'updated' }, changes: [{ type: 'put asset', asset: next, cause }] }
+  return { result: { ...result, outcome: 'updated' }, changes: [{ type: 'put asset', asset: next, cause }] }
 }
 
 /** Returns the reports after a patch. An edited name or description wins over scans. */
@@ -102,6 +130,8 @@ function patchedDocument({ document }: WorkingAsset, item: PatchItem, now: strin
     case 'reachability_state':
     case 'trust_state':
       return setState(document, { state: item.change, value: item.value, now: item.time ?? now })
+    case 'triage':
+      return setState(document, { state: 'management_state', value: item.value, now })
     case 'firmware':
       return setFirmware(document, { version: item.version, ...(item.name === undefined ? {} : { name: item.name }) })
     case 'gateway_version':

@@ -177,6 +177,7 @@ export async function putAsset(
     createdAt: existing?.createdAt ?? now,
     document: { ...content, last_modified_timestamp: now },
     sources,
+    ...(existing === undefined && payload.discovery !== undefined ? { foundRunId: payload.discovery.runId } : {}),
   }
   changes.push({
     type: 'put asset',

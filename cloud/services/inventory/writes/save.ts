@@ -168,6 +168,7 @@ function rowOf(asset: WorkingAsset, printed: string | null | undefined): store.A
     modified_at: String(asset.document.last_modified_timestamp),
     document: printed ?? jsonText(asset.document),
     field_sources: asset.sources,
+    found_run_id: asset.foundRunId ?? null,
   }
 }
 

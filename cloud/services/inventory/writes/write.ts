@@ -92,6 +92,14 @@ export type PatchChange =
   | { change: 'responsible'; responsible: string }
   | { change: 'name'; name: string }
   | { change: 'description'; description: string | null }
+  /** A decision about a new asset. It is refused if the asset has changed since the decision. */
+  | {
+      change: 'triage'
+      value: string
+      accessGroupId?: string
+      expectedStates: readonly string[]
+      expectedAccessGroupId?: string
+    }
   | { change: 'property'; key: string; value: string }
   | { change: 'no_property'; key: string }
 

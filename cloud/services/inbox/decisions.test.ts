@@ -1,0 +1,191 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { inboxFilter } from '@millwright/api/inbox-filter.ts'
+import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
+import { decide, endOfDecision, newDevice, placeOf, type ScannedPlant, scan, scannedPlant } from './testing.ts'
+
+const code = (expected: string) => (problem: { code: string }) => problem.code === expected
+
+describe('the inbox', () => {
+  let hub: TestHub
+  let admin: TestCaller
+  let plant: ScannedPlant
+  let group: string
+  let nodeId: string
+
+  before(async () => {
+    hub = await testHub()
+    admin = await hub.as('administrator')
+    plant = await scannedPlant(hub, admin)
+    group = (await admin.authorization.createAccessGroup({ body: { data: { name: 'hall-3' } } })).data.id
+    const { data: tree } = await admin.hierarchy.createHierarchy({ body: { data: { name: 'Plant' } } })
+    nodeId = (await admin.hierarchy.createNode({ params: { id: tree.id }, body: { data: { name: 'Line 1' } } })).data.id
+  })
+  after(() => hub[Symbol.asyncDispose]())
+
+  const pathsOf = async (id: string) =>
+    (await admin.hierarchy.listAssetPaths({ params: { id } })).data.map(({ path }) => path.map(({ name }) => name))
+  const listed = async (filter: string, q?: string) => {
+    const query = { filter, limit: 100, ...(q === undefined ? {} : { q }) }
+    const { data } = await admin.inventory.listAssets({ query })
+    return data.map(({ name }) => name).toSorted()
+  }
+
+  test('facets count new assets by scan, subnet, manufacturer and confidence, each with the other conditions', async () => {
+    const maker = (name: string) => ({
+      product_instance_information: { manufacturer_product: { manufacturer: { name } } },
+    })
+    const first = await scan(plant, [
+      newDevice(1, '10.1.1.1', { name: 'plc-1', ...maker('Siemens') }),
+      newDevice(2, '10.1.1.2', { name: 'plc-2', ...maker('Siemens') }),
+      newDevice(3, '10.1.2.1', { name: 'drive-1', ...maker("L'Usine") }),
+    ])
+    const second = await scan(plant, [
+      newDevice(4, '10.1.2.2', {
+        name: 'slot-4',
+        asset_identifiers: [{ asset_identifier_type: 'CustomIdentifier', name: 'rack', value: '4' }],
+      }),
+    ])
+
+    const { data: all } = await admin.inbox.readInboxFacets({ query: {} })
+    assert.deepEqual(
+      all.scan.map(({ value, count }) => [value, count]),
+      [
+        [second.runId, 1],
+        [first.runId, 3],
+      ],
+      'gateways and links are not in the inbox, and the newest scan is first',
+    )
+    assert.equal(all.scan[0]?.scan?.gatewayName, 'line 1')
+    assert.deepEqual(
+      all.subnet.map(({ value, count }) => [value, count]),
+      [
+        ['10.1.1.0/24', 2],
+        ['10.1.2.0/24', 2],
+      ],
+    )
+    assert.deepEqual(
+      all.confidence.map(({ value, count }) => [value, count]),
+      [
+        ['high', 3],
+        ['medium', 1],
+      ],
+    )
+    const { data: some } = await admin.inbox.readInboxFacets({ query: { manufacturer: 'Siemens' } })
+    assert.deepEqual(
+      some.subnet.map(({ value, count }) => [value, count]),
+      [['10.1.1.0/24', 2]],
+    )
+    assert.equal(some.manufacturer.length, 3, 'the own condition of a facet does not narrow it')
+    const { data: found } = await admin.inbox.readInboxFacets({ query: { q: 'drive' } })
+    assert.deepEqual(
+      found.scan.map(({ count }) => count),
+      [1],
+    )
+
+    assert.deepEqual(await listed(inboxFilter({ scan: first.runId, subnet: '10.1.2.0/24' })), ['drive-1'])
+    assert.deepEqual(await listed(inboxFilter({ manufacturer: "L'Usine" })), ['drive-1'])
+    assert.deepEqual(await listed(inboxFilter({ manufacturer: '' })), ['slot-4'])
+    assert.deepEqual(await listed(inboxFilter({ confidence: 'medium' })), ['slot-4'])
+    assert.deepEqual(await listed(inboxFilter({ subnet: '' })), [])
+  })
+
+  test('an asset shows the scan that found it, its identifiers and the nearest possible duplicate', async () => {
+    const known = await scan(plant, [newDevice(20, '10.2.0.9', { name: 'press' })])
+    const again = await scan(plant, [
+      newDevice(21, '10.2.0.9', { name: 'press', product_instance_information: { serial_number: 'SN20' } }),
+    ])
+    const id = again.ids.get('press') ?? ''
+    const { data } = await admin.inbox.readInboxAsset({ params: { id } })
+    assert.equal(data.scan?.jobId, again.jobId)
+    assert.equal(data.gateway?.id, plant.gateway.id)
+    assert.ok(data.assetLink?.name)
+    assert.equal(data.confidence, 'high')
+    assert.deepEqual(
+      data.identifiers.map(({ identifier }) => identifier.asset_identifier_type),
+      ['MacIdentifier'],
+    )
+    assert.equal(data.possibleDuplicate?.id, known.ids.get('press'))
+    assert.deepEqual(
+      data.possibleDuplicate?.reasons.map(({ kind }) => kind),
+      ['serial_number', 'name', 'ipv4'],
+    )
+  })
+
+  test('a decision onboards assets into an access group and a node, and an undo returns them', async () => {
+    const { ids } = await scan(plant, [
+      newDevice(30, '10.3.0.1', { name: 'a' }),
+      newDevice(31, '10.3.0.2', { name: 'b' }),
+    ])
+    const assetIds = [...ids.values()]
+    const decision = await decide(admin, { action: 'onboard', assetIds, accessGroupId: group, nodeId })
+    assert.deepEqual([decision.state, decision.changed, decision.failed, decision.canUndo], ['finished', 2, 0, true])
+    for (const id of assetIds) {
+      assert.deepEqual(await placeOf(admin, id), { state: 'regarded', group: 'hall-3' })
+      assert.deepEqual(await pathsOf(id), [['Line 1']])
+    }
+    const { data: undo } = await admin.inbox.undoDecision({ params: { id: decision.id } })
+    const undone = await endOfDecision(admin, undo.id)
+    assert.deepEqual([undone.state, undone.changed], ['finished', 2])
+    await hub.settle()
+    for (const id of assetIds) {
+      assert.deepEqual(await placeOf(admin, id), { state: 'unknown', group: 'default' })
+      assert.deepEqual(await pathsOf(id), [])
+    }
+    await assert.rejects(admin.inbox.undoDecision({ params: { id: decision.id } }), code('conflict'))
+    await assert.rejects(admin.inbox.undoDecision({ params: { id: undo.id } }), code('conflict'))
+  })
+
+  test('a decision changes only assets that still wait for it, and an undo leaves later changes', async () => {
+    const { ids } = await scan(plant, [
+      newDevice(40, '10.4.0.1', { name: 'a' }),
+      newDevice(41, '10.4.0.2', { name: 'b' }),
+    ])
+    const [a = '', b = ''] = [ids.get('a'), ids.get('b')]
+    await decide(admin, { action: 'onboard', assetIds: [a] })
+    const ignored = await decide(admin, { action: 'ignore', assetIds: [a, b, plant.gateway.id] })
+    assert.deepEqual([ignored.changed, ignored.failed], [1, 2])
+    const { data: refused } = await admin.inbox.listDecisionResults({
+      params: { id: ignored.id },
+      query: { outcome: 'failed' },
+    })
+    assert.deepEqual(
+      refused.map((item) => [item.assetId, item.code]),
+      [
+        [a, 'conflict'],
+        [plant.gateway.id, 'conflict'],
+      ],
+    )
+    await decide(admin, { action: 'return', assetIds: [b] })
+    const { data: undo } = await admin.inbox.undoDecision({ params: { id: ignored.id } })
+    assert.deepEqual((await endOfDecision(admin, undo.id)).failed, 1)
+    assert.equal((await placeOf(admin, b)).state, 'unknown')
+    assert.equal((await placeOf(admin, a)).state, 'regarded')
+  })
+
+  test('refuses targets that the caller cannot use, and shows a decision only to its author', async () => {
+    const { ids } = await scan(plant, [newDevice(50, '10.5.0.1', { name: 'a' })])
+    const assetIds = [...ids.values()]
+    const operator = await hub.as('operator', { accessGroupId: group })
+    const own = { action: 'onboard' as const, assetIds }
+    const missing = '0198f0c2-7b1e-7c3a-9d55-0242ac120002'
+    await assert.rejects(decide(admin, { ...own, accessGroupId: missing }), code('access_group_not_found'))
+    await assert.rejects(decide(admin, { ...own, nodeId: missing }), code('node_not_found'))
+    await assert.rejects(decide(operator, { ...own, nodeId }), code('forbidden'))
+    await assert.rejects(decide(admin, { action: 'ignore', assetIds, nodeId }), code('invalid_body'))
+    await assert.rejects(decide(admin, { action: 'onboard' }), code('invalid_body'))
+    const decision = await decide(operator, own)
+    assert.deepEqual(
+      [decision.changed, decision.failed],
+      [0, 1],
+      'the asset is in a group that the operator cannot read',
+    )
+    assert.equal((await placeOf(admin, assetIds[0] ?? '')).state, 'unknown')
+    const byAdmin = await decide(admin, own)
+    await assert.rejects(operator.inbox.readDecision({ params: { id: byAdmin.id }, query: {} }), code('not_found'))
+    assert.deepEqual(
+      (await operator.inbox.listDecisions({ query: {} })).data.map(({ id }) => id),
+      [decision.id],
+    )
+  })
+})

@@ -1,0 +1,88 @@
+import type { inventory } from '@millwright/api/inventory/inventory.ts'
+import { isInRanges, numberOfAddress, parseIpRange } from '@millwright/api/ip-range.ts'
+import { Problem } from '@millwright/api/problem.ts'
+import { lowestId } from '../../../platform/database/id.ts'
+import type { Handlers } from '../../../platform/service.ts'
+import { selectionOf } from '../assets/selection.ts'
+import type { InventoryContext } from '../context.ts'
+import { isReadable } from '../relations/relation-store.ts'
+import { readableGroups } from '../visibility.ts'
+import { describeAssets } from '../visibility-store.ts'
+import { itemOrRefusal } from '../writes/item-result.ts'
+import { acceptedAnswer } from '../writes/status.ts'
+import type { PatchItem } from '../writes/write.ts'
+import { listNewAssets } from './match-store.ts'
+import { originOf } from './origin.ts'
+
+type Names = 'matchNewAssets' | 'readOrigin' | 'triageAssets'
+
+/** The number of assets that one query of `matchNewAssets` reads. */
+const matchesRead = 2_000
+
+/** The operations for the inbox service. */
+export function triageHandlers(own: InventoryContext): Pick<Handlers<typeof inventory>, Names> {
+  const { database, acceptor } = own
+  return {
+    async matchNewAssets({ body: { data } }, caller) {
+      const { filter, gatewayId, runId, assetIds, after = lowestId } = data
+      const isInRange = rangeCheck(data.ranges ?? [])
+      const rows = await database.read(caller, async (handle) => {
+        const groups = readableGroups(caller)
+        // A gateway that the caller cannot read must not show which assets it found.
+        if (gatewayId !== undefined && !(await isReadable(handle, { id: gatewayId, groups }))) return []
+        const selection = await selectionOf(handle, filter === undefined ? {} : { filter }, caller)
+        return listNewAssets(handle, selection, { gatewayId, runId, assetIds, after, limit: matchesRead })
+      })
+      const assets = rows.filter(({ addresses }) => isInRange(addresses)).map(({ id, name }) => ({ id, name }))
+      const last = rows.length === matchesRead ? rows.at(-1)?.id : undefined
+      return { data: { assets, ...(last === undefined ? {} : { next: last }) } }
+    },
+
+    async readOrigin({ params: { id } }, caller) {
+      const origin = await database.read(caller, (handle) => originOf(handle, caller, id))
+      if (origin === undefined) throw new Problem('not_found', `Asset ${id} does not exist`)
+      return { data: origin }
+    },
+
+    async triageAssets({ body: { data }, headers }, caller) {
+      const ids = data.map(({ assetId }) => assetId)
+      const described = await database.read(caller, (handle) => describeAssets(handle, ids))
+      const managed = new Set(described.filter(({ isGatewayOrLink }) => isGatewayOrLink).map((asset) => asset.id))
+      const items = await Promise.all(
+        data.map(({ assetId, state, accessGroupId, expectedStates, expectedAccessGroupId }) =>
+          itemOrRefusal((): PatchItem => {
+            if (managed.has(assetId))
+              throw new Problem('conflict', 'Gateways and asset links are not in the inbox, so they need no decision')
+            return {
+              assetId,
+              change: 'triage',
+              value: state,
+              expectedStates,
+              ...(accessGroupId === undefined ? {} : { accessGroupId }),
+              ...(expectedAccessGroupId === undefined ? {} : { expectedAccessGroupId }),
+            }
+          }),
+        ),
+      )
+      const payload = { items, single: false }
+      const id = await acceptor.accept(caller, { kind: 'patch', action: 'inventory.triageAssets', payload })
+      return acceptedAnswer(own, caller, { id, prefer: headers.prefer })
+    },
+  }
+}
+
+/** Returns a function that checks whether one of the addresses is in one of the ranges. Without ranges, all are. */
+function rangeCheck(texts: readonly string[]): (addresses: readonly string[]) => boolean {
+  if (texts.length === 0) return () => true
+  const ranges = texts.map((text) => {
+    const range = parseIpRange(text)
+    if (range === undefined)
+      throw new Problem('invalid_range', `"${text}" is not a range. Use 10.0.0.0/24 or 10.0.0.1-10.0.0.20`)
+    return range
+  })
+  return (addresses) =>
+    addresses.some((address) => {
+      const number = numberOfAddress(address)
+      return number !== undefined && isInRanges(ranges, number)
+    })
+}
