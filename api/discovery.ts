@@ -17,7 +17,13 @@ import { monitoredDeviceOperations } from './monitored-devices.ts'
 import { receiptStates, SignedReceipt } from './receipt.ts'
 import { SentFunction } from './sent-function.ts'
 
-export const discoveryLimits = { filters: 64, keysPerRequest: 256, reportPage: 100, nextRuns: 5, describedRuns: 100 } as const
+export const discoveryLimits = {
+  filters: 64,
+  keysPerRequest: 256,
+  reportPage: 100,
+  nextRuns: 5,
+  describedRuns: 100,
+} as const
 
 /** The comparison operators that the protocol of asset links defines for filters. */
 export const comparisonOperators = [

@@ -99,7 +99,8 @@ export function decisionHandlers(context: Context): Pick<Handlers<typeof inbox>,
       const { total, changed, failed } = row
       const totals = { changed, failed, pending: total - changed - failed }
       const totalElements = outcome === null ? total : totals[outcome]
-      return { data, meta: { totalElements, elements: data.length, offset } }
+      // Hidden assets count too, so that the next page starts after them.
+      return { data, meta: { totalElements, elements: items.length, offset } }
     },
 
     async undoDecision({ params: { id } }, caller) {

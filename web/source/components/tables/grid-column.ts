@@ -40,6 +40,10 @@ export type GridProps<Row> = {
   onOpen?: (row: Row) => void
   /** Is called when the user starts to drag a row. If it is not set, rows cannot be dragged. */
   onDrag?: ((row: Row) => void) | undefined
+  /** Is called with the index of the row that becomes the current row. The table then marks the current row. */
+  onCurrent?: ((index: number) => void) | undefined
+  /** The row that gets the focus. A new object moves the focus again, also to the same row. */
+  focus?: { readonly index: number } | undefined
   selection?: GridSelection | undefined
   sorting?: Sorting | undefined
   onSort?: (id: string) => void

@@ -1,4 +1,4 @@
-import { type KeyboardEvent, memo, useEffect, useLayoutEffect, useRef, useState } from 'react'
+import { type KeyboardEvent, memo, useEffect, useEffectEvent, useLayoutEffect, useRef, useState } from 'react'
 import { useText } from '../../app/language/language-context.tsx'
 import { componentMessages } from '../messages.ts'
 import {
@@ -26,7 +26,7 @@ const overscanRows = 4
  * opens a row, and Space selects it. A table that is wider than the page scrolls horizontally.
  */
 export function Grid<Row>(props: GridProps<Row>) {
-  const { label, columns, count, rowAt, idOf, onRange, onOpen, onDrag, selection, isTall } = props
+  const { label, columns, count, rowAt, idOf, onRange, onOpen, onDrag, onCurrent, focus, selection, isTall } = props
   const scroller = useRef<HTMLDivElement>(null)
   const body = useRef<HTMLDivElement>(null)
   const [viewportHeight, setViewportHeight] = useState(600)
@@ -59,16 +59,24 @@ export function Grid<Row>(props: GridProps<Row>) {
   const latest = useRef(props)
   latest.current = props
   // The callbacks never change, so that unchanged rows are not rendered again.
-  const [{ toggleRow, openRow, dragRow }] = useState(() => ({
+  const [{ toggleRow, openRow, dragRow, enterRow }] = useState(() => ({
     toggleRow: (index: number, isRange: boolean) => latest.current.selection?.onToggle(index, isRange),
     openRow: (row: unknown) => latest.current.onOpen?.(row as Row),
     dragRow: (row: unknown) => latest.current.onDrag?.(row as Row),
+    enterRow: (index: number) => {
+      setCurrent(index)
+      latest.current.onCurrent?.(index)
+    },
   }))
   const focusOn = (index: number) => {
     setCurrent(index)
     setPosition(positionFor(extent, position, index))
     requestAnimationFrame(() => body.current?.querySelector<HTMLElement>(`[data-index="${index}"]`)?.focus())
   }
+  const moveFocus = useEffectEvent((index: number) => focusOn(Math.min(index, count - 1)))
+  useEffect(() => {
+    if (focus !== undefined) moveFocus(focus.index)
+  }, [focus])
   const onKey = (event: KeyboardEvent) => {
     const moved = nextIndex(event.key, current, extent)
     const row = rowAt(current)
@@ -125,7 +133,8 @@ export function Grid<Row>(props: GridProps<Row>) {
                 onToggle={selection && toggleRow}
                 onOpen={onOpen && openRow}
                 onDrag={onDrag && dragRow}
-                onFocus={setCurrent}
+                isMarked={onCurrent !== undefined}
+                onFocus={enterRow}
               />
             )
           })}
@@ -142,6 +151,8 @@ type GridRowProps = {
   columns: readonly GridColumn<unknown>[]
   isCurrent: boolean
   isSelected: boolean | undefined
+  /** Whether the current row is marked, also without the focus. */
+  isMarked: boolean
   onToggle: GridSelection['onToggle'] | undefined
   onOpen: ((row: unknown) => void) | undefined
   onDrag: ((row: unknown) => void) | undefined
@@ -150,7 +161,7 @@ type GridRowProps = {
 
 /** `GridRow` is memoized, because most rows do not change while the user scrolls. */
 const GridRow = memo(function GridRow({ index, top: y, row, columns, ...props }: GridRowProps) {
-  const { isCurrent, isSelected, onToggle, onOpen, onDrag, onFocus } = props
+  const { isCurrent, isMarked, isSelected, onToggle, onOpen, onDrag, onFocus } = props
   const text = useText(componentMessages)
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the row group handles keys
@@ -161,6 +172,7 @@ const GridRow = memo(function GridRow({ index, top: y, row, columns, ...props }:
       aria-selected={onToggle === undefined ? undefined : isSelected === true}
       data-index={index}
       data-openable={onOpen !== undefined}
+      aria-current={isMarked && isCurrent ? true : undefined}
       tabIndex={isCurrent ? 0 : -1}
       style={{ transform: `translateY(${y}px)` }}
       onFocus={() => onFocus(index)}

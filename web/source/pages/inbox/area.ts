@@ -9,5 +9,12 @@ export const area: Area = {
   path: '/inbox',
   group: 'plant',
   permissions: ['inventory_read_asset_data'],
-  routes: [{ path: '', load: async () => (await import('./inbox-page.tsx')).InboxPage }],
+  routes: [
+    { path: '', load: async () => (await import('./inbox-page.tsx')).InboxPage },
+    { path: 'rules', load: async () => (await import('./rules/rules-page.tsx')).RulesPage },
+  ],
+  commands: [
+    { title: { en: 'Recent decisions', de: 'Letzte Entscheidungen' }, search: { list: 'decisions' } },
+    { title: { en: 'Possible duplicates', de: 'Mögliche Duplikate' }, search: { list: 'twins' } },
+  ],
 }

@@ -1,3 +1,4 @@
+import { inboxFilter } from '@millwright/api/inbox-filter.ts'
 import {
   iconDataIngress,
   iconDuplicate,
@@ -116,7 +117,7 @@ function useCounts() {
   const query = useOperationQuery()
   const canReadJobs = useRights().has('glb_jobs_read')
   const [since] = useState(() => new Date(Date.now() - dayMs).toISOString())
-  const newAssets = useQuery(useTotalQuery("management_state/state_value eq 'unknown'"))
+  const newAssets = useQuery(useTotalQuery(inboxFilter({})))
   const duplicates = useQuery(query(['inventory', 'listDuplicates'], { query: { limit: 1 } }, { live: ['inventory'] }))
   const failed = useQuery({
     ...query(['jobs', 'listJobs'], { query: { phase: 'failed', since, limit: 1 } }, { live: ['workflows.job'] }),

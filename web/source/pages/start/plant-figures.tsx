@@ -1,3 +1,4 @@
+import { inboxFilter } from '@millwright/api/inbox-filter.ts'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
@@ -13,7 +14,7 @@ export function PlantFigures() {
   const canReadJobs = usePermission('glb_jobs_read')
   const canOpenInbox = usePermission('inventory_read_asset_data')
   const all = useQuery(useTotalQuery())
-  const newAssets = useQuery(useTotalQuery("management_state/state_value eq 'unknown'"))
+  const newAssets = useQuery(useTotalQuery(inboxFilter({})))
   const total = (answer: typeof all) => {
     const count = answer.data?.meta.totalElements
     return count === undefined ? '–' : formats.number(count)

@@ -65,6 +65,26 @@ export class AssetPages {
     for (let page = this.#visiblePages.first; page <= this.#visiblePages.last; page++) this.#load(page)
   }
 
+  /**
+   * Removes rows at once, before the server has removed them. The rows after them move up. The next refresh loads the rows
+   * as the server has them.
+   */
+  remove(ids: ReadonlySet<string>): void {
+    const rows: Asset[] = []
+    let pages = 0
+    for (let page = this.#pages.get(0); page !== undefined; page = this.#pages.get(++pages)) rows.push(...page)
+    const left = rows.filter(({ id }) => !ids.has(id))
+    if (left.length === rows.length) return
+    this.#pages.clear()
+    this.#cursors.clear()
+    // The last page may miss rows now, so it is loaded again when it is visible.
+    for (let page = 0; page * pageSize < left.length; page++)
+      this.#pages.set(page, left.slice(page * pageSize, (page + 1) * pageSize))
+    this.#stale = new Set(this.#pages.keys())
+    if (this.total !== undefined) this.total -= rows.length - left.length
+    this.#onChange()
+  }
+
   retry(): void {
     this.failure = undefined
     this.#onChange()

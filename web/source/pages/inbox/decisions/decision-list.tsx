@@ -1,0 +1,123 @@
+import type { Decision } from '@millwright/api/inbox.ts'
+import { iconHistory } from '@siemens/ix-icons/icons'
+import { IxButton } from '@siemens/ix-react'
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { usePagedList } from '../../../app/api/paged-list.ts'
+import { useOperationQuery } from '../../../app/api/queries.ts'
+import { useFormats, useText } from '../../../app/language/language-context.tsx'
+import { usePermission } from '../../../app/session/app-context.tsx'
+import { EmptyState } from '../../../components/page/empty-state.tsx'
+import type { Column } from '../../../components/tables/data-table.tsx'
+import { PagedTable } from '../../../components/tables/paged-table.tsx'
+import { StatusChip } from '../../../components/values/status-chip.tsx'
+import { Time } from '../../../components/values/time.tsx'
+import { decisionMessages, inboxMessages } from '../messages.ts'
+import { useDecide } from '../triage/decide.ts'
+
+const live = ['inbox.decision']
+
+/** `DecisionList` lists the decisions of users and rules, newest first. Each can be undone for some days. */
+export function DecisionList({ ruleId }: { ruleId?: string }) {
+  const text = useText(inboxMessages)
+  const formats = useFormats()
+  const decisionText = useText(decisionMessages)
+  const query = useOperationQuery()
+  const canWrite = usePermission('inventory_write_asset_data')
+  const decisions = usePagedList(
+    ['inbox', 'listDecisions'],
+    { query: ruleId === undefined ? {} : { ruleId } },
+    { live },
+  )
+  const rules = useQuery(query(['inbox', 'listOnboardingRules'], {}, { live: ['inbox.rule'] })).data?.data ?? []
+  const names = new Map(rules.map(({ id, name }) => [id, name]))
+  const { undo } = useDecide(decisions.retry)
+  const [undoing, setUndoing] = useState<string>()
+  const { didOnboard, didIgnore, didReturn, didUndo } = decisionText
+  const did = { onboard: didOnboard, ignore: didIgnore, return: didReturn, undo: didUndo }
+  const columns: Column<Decision>[] = [
+    {
+      id: 'time',
+      width: 140,
+      header: decisionText.time,
+      cell: ({ createdTimestamp }) => <Time at={createdTimestamp} isRelative />,
+    },
+    {
+      id: 'what',
+      width: 220,
+      header: decisionText.what,
+      cell: ({ action, changed }) => did[action](changed, formats.number(changed)),
+    },
+    {
+      id: 'who',
+      width: 240,
+      header: decisionText.who,
+      cell: ({ principalName, ruleId: rule, runId }) =>
+        runId === undefined || rule === undefined
+          ? principalName
+          : decisionText.byRuleOf(names.get(rule) ?? decisionText.deletedRule, principalName),
+    },
+    { id: 'result', width: 260, header: decisionText.result, cell: (decision) => <Result decision={decision} /> },
+    {
+      id: 'undo',
+      width: 140,
+      header: decisionText.undoUntil,
+      cell: ({ id, canUndo, undoUntilTimestamp, undoneBy }) =>
+        canUndo && canWrite ? (
+          <IxButton
+            variant="secondary"
+            loading={undoing === id}
+            onClick={() => {
+              setUndoing(id)
+              undo(id).finally(() => setUndoing(undefined))
+            }}
+          >
+            {text.undo}
+          </IxButton>
+        ) : undoneBy === undefined ? (
+          <span className="quiet">
+            <Time at={undoUntilTimestamp} isDate />
+          </span>
+        ) : (
+          <span className="quiet">{decisionText.undone}</span>
+        ),
+    },
+  ]
+  return (
+    <PagedTable
+      label={text.decisions}
+      pagedList={decisions}
+      columns={columns}
+      idOf={({ id }) => id}
+      empty={
+        <EmptyState icon={iconHistory} title={decisionText.none}>
+          <p>{decisionText.noneText}</p>
+        </EmptyState>
+      }
+    />
+  )
+}
+
+function Result({ decision }: { decision: Decision }) {
+  const decisionText = useText(decisionMessages)
+  const formats = useFormats()
+  const { state, total, changed, failed, notAssigned, problem } = decision
+  if (state === 'running')
+    return (
+      <StatusChip tone="info">
+        {decisionText.running(formats.number(changed + failed), formats.number(total))}
+      </StatusChip>
+    )
+  if (problem !== undefined) return <StatusChip tone="bad">{problem.detail}</StatusChip>
+  if (failed + notAssigned === 0) return <StatusChip tone="good">{decisionText.complete}</StatusChip>
+  return (
+    <StatusChip tone="warning">
+      {[
+        failed > 0 && decisionText.notChanged(formats.number(failed)),
+        notAssigned > 0 && decisionText.notAssigned(formats.number(notAssigned)),
+      ]
+        .filter(Boolean)
+        .join(', ')}
+    </StatusChip>
+  )
+}

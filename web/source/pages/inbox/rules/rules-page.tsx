@@ -1,0 +1,214 @@
+import type { OnboardingRule } from '@millwright/api/inbox.ts'
+import { iconArrowDown, iconArrowUp, iconPlus, iconTasksOpen } from '@siemens/ix-icons/icons'
+import { IxButton, IxIconButton } from '@siemens/ix-react'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import { failureOf } from '../../../app/api/failure.ts'
+import { keyOf, useOperationQuery } from '../../../app/api/queries.ts'
+import { useFormats, useText } from '../../../app/language/language-context.tsx'
+import { useApi, usePermission } from '../../../app/session/app-context.tsx'
+import { ConfirmDialog } from '../../../components/dialogs/confirm-dialog.tsx'
+import { QueryState } from '../../../components/feedback/query-state.tsx'
+import { showError, showSuccess } from '../../../components/feedback/toast.ts'
+import { EmptyState } from '../../../components/page/empty-state.tsx'
+import { PageHeader } from '../../../components/page/page-header.tsx'
+import { usePageTitle } from '../../../components/page/page-title.ts'
+import { StatusChip } from '../../../components/values/status-chip.tsx'
+import { inboxMessages } from '../messages.ts'
+import { targetText } from '../triage/inbox-columns.tsx'
+import { ruleMessages } from './messages.ts'
+import { RuleDialog } from './rule-dialog.tsx'
+import { RuleLog } from './rule-log.tsx'
+import '../../assets/assets.css'
+import '../inbox.css'
+
+type OpenDialog = { kind: 'create' } | { kind: 'edit' | 'log' | 'delete'; rule: OnboardingRule }
+
+/** `RulesPage` lists the onboarding rules in their order, and edits them. */
+export function RulesPage() {
+  const text = useText(ruleMessages)
+  usePageTitle(text.title)
+  const canWrite = usePermission('inventory_write_asset_data')
+  const query = useOperationQuery()
+  const rules = useQuery(query(['inbox', 'listOnboardingRules'], {}, { live: ['inbox.rule'] }))
+  const counted = useQuery(query(['inbox', 'countProposals'], {}, { live: ['inventory.asset', 'inbox.rule'] }))
+  const waiting = new Map(counted.data?.data.rules.map(({ ruleId, assets }) => [ruleId, assets]))
+  const [dialog, setDialog] = useState<OpenDialog>()
+  const close = () => setDialog(undefined)
+  const create = canWrite && (
+    <IxButton icon={iconPlus} onClick={() => setDialog({ kind: 'create' })}>
+      {text.create}
+    </IxButton>
+  )
+  return (
+    <>
+      <PageHeader
+        title={text.title}
+        subtitle={text.subtitle}
+        above={<Link to="/inbox">{text.inbox}</Link>}
+        actions={create}
+      />
+      <QueryState query={rules}>
+        {({ data }) =>
+          data.length === 0 ? (
+            <EmptyState icon={iconTasksOpen} title={text.none}>
+              <p>{text.noneText}</p>
+              {create}
+            </EmptyState>
+          ) : (
+            <ol className="rule-cards">
+              {data.map((rule, index) => (
+                <li key={rule.id}>
+                  <RuleCard
+                    rule={rule}
+                    waiting={waiting.get(rule.id) ?? 0}
+                    canWrite={canWrite}
+                    isFirst={index === 0}
+                    isLast={index === data.length - 1}
+                    onOpen={(kind) => setDialog({ kind, rule })}
+                  />
+                </li>
+              ))}
+            </ol>
+          )
+        }
+      </QueryState>
+      {dialog?.kind === 'create' && <RuleDialog rule={undefined} onClose={close} />}
+      {dialog?.kind === 'edit' && <RuleDialog rule={dialog.rule} onClose={close} />}
+      {dialog?.kind === 'log' && <RuleLog rule={dialog.rule} onClose={close} />}
+      {dialog?.kind === 'delete' && <DeleteDialog rule={dialog.rule} onClose={close} />}
+    </>
+  )
+}
+
+type RuleCardProps = {
+  rule: OnboardingRule
+  /** The number of new assets for which the rule proposes a target. */
+  waiting: number
+  canWrite: boolean
+  isFirst: boolean
+  isLast: boolean
+  onOpen: (kind: 'edit' | 'log' | 'delete') => void
+}
+
+function RuleCard({ rule, waiting, canWrite, isFirst, isLast, onOpen }: RuleCardProps) {
+  const text = useText(ruleMessages)
+  const inboxText = useText(inboxMessages)
+  const formats = useFormats()
+  const api = useApi()
+  const queryClient = useQueryClient()
+  const { id, name, position, mode, cap, paused, pauseReason, author } = rule
+  const change = async (data: { paused?: boolean; position?: number }, message?: string) => {
+    try {
+      await api.inbox.updateOnboardingRule({ params: { id }, body: { data } })
+      if (message !== undefined) showSuccess(message)
+    } catch (error) {
+      showError(failureOf(error).message)
+    }
+    await queryClient.invalidateQueries({ queryKey: keyOf('inbox') })
+  }
+  return (
+    <article className="rule-card">
+      <span className="rule-number" aria-hidden="true">
+        {position}
+      </span>
+      <div>
+        <h2>
+          {name}
+          {paused ? (
+            <StatusChip tone="warning">{text.paused}</StatusChip>
+          ) : (
+            <StatusChip tone={mode === 'automatic' ? 'good' : 'info'}>
+              {mode === 'automatic' ? text.isAutomatic(formats.number(cap)) : text.proposes}
+            </StatusChip>
+          )}
+          {waiting > 0 && (
+            <Link to="/inbox" className="quiet">
+              {text.waiting(waiting, formats.number(waiting))}
+            </Link>
+          )}
+        </h2>
+        <p className="rule-sentence">
+          {text.sentence(useConditionText()(rule))} → <strong>{targetText(rule, inboxText)}</strong>
+        </p>
+        {pauseReason !== undefined && (
+          <p className="rule-paused" lang="en">
+            {pauseReason}
+          </p>
+        )}
+        <p className="quiet">{text.author(author)}</p>
+      </div>
+      <div className="rule-actions">
+        <IxButton variant="subtle-primary" onClick={() => onOpen('log')}>
+          {text.log}
+        </IxButton>
+        {canWrite && (
+          <>
+            <IxButton variant="secondary" onClick={() => onOpen('edit')}>
+              {text.edit}
+            </IxButton>
+            <IxButton
+              variant="secondary"
+              onClick={() => change({ paused: !paused }, paused ? text.resumed : text.wasPaused)}
+            >
+              {paused ? text.resume : text.pause}
+            </IxButton>
+            <IxButton variant="danger-secondary" onClick={() => onOpen('delete')}>
+              {text.delete}
+            </IxButton>
+            <IxIconButton
+              icon={iconArrowUp}
+              variant="subtle-tertiary"
+              aria-label={text.up(name)}
+              disabled={isFirst}
+              onClick={() => change({ position: position - 1 })}
+            />
+            <IxIconButton
+              icon={iconArrowDown}
+              variant="subtle-tertiary"
+              aria-label={text.down(name)}
+              disabled={isLast}
+              onClick={() => change({ position: position + 1 })}
+            />
+          </>
+        )}
+      </div>
+    </article>
+  )
+}
+
+/** Returns a function that describes the conditions of a rule in one sentence. */
+function useConditionText(): (rule: OnboardingRule) => string {
+  const text = useText(ruleMessages)
+  return ({ gatewayId, gatewayName, ranges, filter }) =>
+    [
+      gatewayId !== undefined && text.from(gatewayName ?? gatewayId),
+      ranges.length > 0 && text.in(ranges.join(', ')),
+      filter !== undefined && text.matching(filter),
+    ]
+      .filter((part) => part !== false)
+      .join(` ${text.and} `)
+}
+
+function DeleteDialog({ rule: { id, name }, onClose }: { rule: OnboardingRule; onClose: () => void }) {
+  const text = useText(ruleMessages)
+  const api = useApi()
+  const queryClient = useQueryClient()
+  const confirm = async () => {
+    await api.inbox.deleteOnboardingRule({ params: { id } })
+    showSuccess(text.deleted)
+    await queryClient.invalidateQueries({ queryKey: keyOf('inbox') })
+  }
+  return (
+    <ConfirmDialog
+      title={text.deleteTitle(name)}
+      action={text.delete}
+      isDangerous
+      onConfirm={confirm}
+      onClose={onClose}
+    >
+      <p>{text.deleteText}</p>
+    </ConfirmDialog>
+  )
+}

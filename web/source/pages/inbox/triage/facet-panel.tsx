@@ -1,0 +1,112 @@
+import type { FacetValue } from '@millwright/api/inbox.ts'
+import { facetProperties, type InboxFacet, inboxFacets } from '@millwright/api/inbox-filter.ts'
+import { useState } from 'react'
+import { useFormats, useLanguage, useText } from '../../../app/language/language-context.tsx'
+import { valueName } from '../../assets/model/value-names.ts'
+import { linkTitle } from '../../discovery/built-in-links.ts'
+import { confidenceMessages, facetMessages, inboxMessages, noValueMessages } from '../messages.ts'
+
+export type FacetChoices = Partial<Record<InboxFacet, string>>
+type Facets = Readonly<Record<InboxFacet, readonly FacetValue[]>>
+
+type FacetPanelProps = {
+  facets: Facets | undefined
+  chosen: FacetChoices
+  onChoose: (facet: InboxFacet, value: string | undefined) => void
+}
+
+/** The number of values of a facet before the user shows all of them. */
+const fewValues = 5
+
+/** `FacetPanel` shows the facets of the inbox. A value shows how many assets have it, and narrows the list to them. */
+export function FacetPanel({ facets, chosen, onChoose }: FacetPanelProps) {
+  const text = useText(inboxMessages)
+  const shown = inboxFacets.filter((facet) => {
+    const values = facets?.[facet] ?? []
+    return chosen[facet] !== undefined || values.length > 1 || values.some(({ value }) => value !== null)
+  })
+  return (
+    <section className="facets" aria-label={text.facets}>
+      {shown.map((facet) => (
+        <FacetGroup
+          key={facet}
+          facet={facet}
+          values={facets?.[facet] ?? []}
+          chosen={chosen[facet]}
+          onChoose={(value) => onChoose(facet, value)}
+        />
+      ))}
+    </section>
+  )
+}
+
+type FacetGroupProps = {
+  facet: InboxFacet
+  values: readonly FacetValue[]
+  chosen: string | undefined
+  onChoose: (value: string | undefined) => void
+}
+
+function FacetGroup({ facet, values, chosen, onChoose }: FacetGroupProps) {
+  const text = useText(inboxMessages)
+  const formats = useFormats()
+  const facetNames = useText(facetMessages)
+  const label = useFacetLabel()
+  const [isOpen, setOpen] = useState(false)
+  const total = values.reduce((sum, { count }) => sum + count, 0)
+  const isFew = isOpen || values.length <= fewValues + 1
+  const listed = isFew ? values : values.filter(({ value }, index) => index < fewValues || (value ?? '') === chosen)
+  return (
+    <fieldset className="facet">
+      <legend>{facetNames[facet]}</legend>
+      <ul>
+        {listed.map((value) => {
+          const key = value.value ?? ''
+          const isChosen = key === chosen
+          // Scans without an id cannot be selected: they are several scans, or scans that the user cannot read.
+          const isFixed = facet === 'scan' && value.value === null
+          return (
+            <li key={key}>
+              <button
+                type="button"
+                className="facet-value"
+                aria-pressed={isChosen}
+                disabled={isFixed}
+                title={label(facet, value)}
+                style={{ '--share': `${(100 * value.count) / Math.max(1, total)}%` } as React.CSSProperties}
+                onClick={() => onChoose(isChosen ? undefined : key)}
+              >
+                <span className="facet-name">{label(facet, value)}</span>
+                <span className="facet-count">{formats.number(value.count)}</span>
+              </button>
+            </li>
+          )
+        })}
+      </ul>
+      {!isFew && (
+        <button type="button" className="link-button" onClick={() => setOpen(true)}>
+          {text.moreValues(formats.number(values.length - listed.length))}
+        </button>
+      )}
+    </fieldset>
+  )
+}
+
+/** Returns a function that returns the display name of the value of a facet. */
+export function useFacetLabel(): (facet: InboxFacet, value: FacetValue) => string {
+  const text = useText(inboxMessages)
+  const formats = useFormats()
+  const language = useLanguage()
+  const noValue = useText(noValueMessages)
+  const confidence = useText(confidenceMessages)
+  return (facet, { value, scan }) => {
+    if (facet === 'scan') {
+      if (scan === undefined) return text.otherScans
+      const { gatewayName = text.unknownGateway, assetLinkId, createdTimestamp } = scan
+      return `${linkTitle(assetLinkId)} · ${gatewayName} · ${formats.dateTime(createdTimestamp)}`
+    }
+    if (value === null || value === '') return noValue[facet]
+    if (facet === 'confidence') return confidence[value as 'high' | 'medium' | 'low'] ?? value
+    return valueName(facetProperties[facet], value, language)
+  }
+}

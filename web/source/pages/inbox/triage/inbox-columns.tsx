@@ -1,0 +1,112 @@
+import type { Proposal } from '@millwright/api/inbox.ts'
+import type { Language } from '../../../app/language/language.ts'
+import { basePath } from '../../../app/navigation/base-path.ts'
+import type { GridColumn } from '../../../components/tables/grid-column.ts'
+import { assetTypeName } from '../../../components/values/asset-type-names.ts'
+import { Time } from '../../../components/values/time.tsx'
+import { type Asset, nameOf, textAt, textsIn, valueAt } from '../../assets/model/asset.ts'
+import type { columnMessages, inboxMessages } from '../messages.ts'
+
+const product = 'product_instance_information/manufacturer_product'
+
+/** The fields of assets that the table and the preview show. */
+export const inboxFields = [
+  'functional_object_type',
+  'product_instance_information',
+  'connection_points',
+  'software_components',
+  'access_group',
+  'created_timestamp',
+] as const
+
+type InboxColumnOptions = {
+  language: Language
+  names: (typeof columnMessages)['en']
+  text: (typeof inboxMessages)['en']
+  proposals: ReadonlyMap<string, Proposal>
+  /** Whether the table has the column of the proposed targets. */
+  hasProposals: boolean
+}
+
+/** Returns the columns of the inbox. They fit beside the facets and the preview. */
+export function inboxColumns({
+  language,
+  names,
+  text,
+  proposals,
+  hasProposals,
+}: InboxColumnOptions): GridColumn<Asset>[] {
+  return [
+    {
+      id: 'name',
+      header: names.name,
+      width: 190,
+      isPinned: true,
+      isSortable: true,
+      cell: (asset) => (
+        <a href={`${basePath}/assets/${asset.id}`} data-opens-row="" tabIndex={-1} title={nameOf(asset)}>
+          {nameOf(asset)}
+        </a>
+      ),
+    },
+    {
+      id: `${product}/product_name`,
+      header: names.product,
+      width: 190,
+      isSortable: true,
+      cell: (asset) => productOf(asset) || assetTypeName(textAt(asset, 'functional_object_type'), language),
+    },
+    {
+      id: 'ipv4',
+      header: names.address,
+      width: 120,
+      cell: (asset) => textsIn(asset, 'connection_points', 'ipv4_address').join(', '),
+    },
+    ...(hasProposals
+      ? [
+          {
+            id: 'proposal',
+            header: names.proposal,
+            width: 170,
+            cell: (asset: Asset) => {
+              const proposal = proposals.get(asset.id)
+              return proposal === undefined ? <span className="quiet">–</span> : targetText(proposal, text)
+            },
+          },
+        ]
+      : []),
+    {
+      id: 'created_timestamp',
+      header: names.found,
+      width: 130,
+      isSortable: true,
+      cell: (asset) => {
+        const at = valueAt(asset, 'created_timestamp')
+        return typeof at === 'string' ? <Time at={at} isRelative /> : null
+      },
+    },
+    {
+      id: 'product_instance_information/serial_number',
+      header: names.serial,
+      width: 150,
+      isSortable: true,
+      cell: (asset) => textAt(asset, 'product_instance_information/serial_number'),
+    },
+  ]
+}
+
+/** Returns the manufacturer and the product of an asset as one text. */
+export function productOf(asset: Asset): string {
+  const manufacturer = textAt(asset, `${product}/manufacturer/name`)
+  const name = textAt(asset, `${product}/product_name`)
+  return name.startsWith(manufacturer) ? name : [manufacturer, name].filter((part) => part !== '').join(' ')
+}
+
+/** Returns the target of a proposal as one text: the node, and the access group. */
+export function targetText(
+  { nodePath, accessGroup }: Pick<Proposal, 'nodePath' | 'accessGroup'>,
+  text: InboxColumnOptions['text'],
+): string {
+  const parts = [nodePath?.join(' › '), accessGroup && text.inGroup(accessGroup)].filter((part) => part !== undefined)
+  return parts.length === 0 ? text.sameGroup : parts.join(' · ')
+}

@@ -1,0 +1,209 @@
+import type { InboxAsset } from '@millwright/api/inbox.ts'
+import { IxButton } from '@siemens/ix-react'
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import { useOperationQuery } from '../../../app/api/queries.ts'
+import { useLanguage, useText } from '../../../app/language/language-context.tsx'
+import { useApi } from '../../../app/session/app-context.tsx'
+import { ConfirmDialog } from '../../../components/dialogs/confirm-dialog.tsx'
+import { QueryState } from '../../../components/feedback/query-state.tsx'
+import { showSuccess } from '../../../components/feedback/toast.ts'
+import { KeyValueList } from '../../../components/values/key-value-list.tsx'
+import { StatusChip } from '../../../components/values/status-chip.tsx'
+import { Time } from '../../../components/values/time.tsx'
+import { type Asset, firmwareOf, nameOf, textAt, textsIn } from '../../assets/model/asset.ts'
+import { identifierLine } from '../../assets/model/identifier-names.ts'
+import { stateName } from '../../assets/model/value-names.ts'
+import { linkTitle } from '../../discovery/built-in-links.ts'
+import { columnMessages, confidenceMessages, inboxMessages, reasonMessages } from '../messages.ts'
+import { productOf, targetText } from './inbox-columns.tsx'
+
+type PreviewPanelProps = {
+  asset: Asset
+  state: 'unknown' | 'ignored'
+  canWrite: boolean
+  onOnboard: () => void
+  onOnboardInto: () => void
+  onIgnore: () => void
+  onMerged: () => void
+}
+
+/** `PreviewPanel` shows the current asset of the inbox: why it is new, its possible duplicate, and its main data. */
+export function PreviewPanel(props: PreviewPanelProps) {
+  const { asset, state, canWrite, onOnboard, onOnboardInto, onIgnore, onMerged } = props
+  const text = useText(inboxMessages)
+  const query = useOperationQuery()
+  const details = useQuery(
+    query(['inbox', 'readInboxAsset'], { params: { id: asset.id } }, { live: ['inventory.duplicate', 'inbox.rule'] }),
+  )
+  const product = productOf(asset)
+  return (
+    <aside className="preview" aria-label={text.preview}>
+      <div className="preview-head">
+        <h2>
+          <Link to={`/assets/${asset.id}`}>{nameOf(asset)}</Link>
+        </h2>
+        {product !== '' && <p className="quiet">{product}</p>}
+      </div>
+      {canWrite && (
+        <div className="preview-actions">
+          <IxButton onClick={onOnboard}>{text.onboard}</IxButton>
+          <IxButton variant="secondary" onClick={onOnboardInto}>
+            {text.onboardInto}
+          </IxButton>
+          <IxButton variant="secondary" onClick={onIgnore}>
+            {state === 'ignored' ? text.restore : text.ignore}
+          </IxButton>
+        </div>
+      )}
+      <QueryState query={details}>
+        {({ data }) => (
+          <>
+            <ProposalBox details={data} />
+            <Origin details={data} />
+            <DuplicateBox asset={asset} details={data} canWrite={canWrite} onMerged={onMerged} />
+          </>
+        )}
+      </QueryState>
+      <Facts asset={asset} />
+    </aside>
+  )
+}
+
+function ProposalBox({ details: { proposal } }: { details: InboxAsset }) {
+  const text = useText(inboxMessages)
+  if (proposal === undefined) return null
+  return (
+    <section className="preview-box" data-tone="info">
+      <h3>{text.proposal}</h3>
+      <p>
+        <strong>{targetText(proposal, text)}</strong>
+      </p>
+      <p className="quiet">{text.byRule(proposal.ruleName)}</p>
+    </section>
+  )
+}
+
+/** `Origin` explains why the asset is new: the scan that found it, and the identifiers that no asset had. */
+function Origin({ details }: { details: InboxAsset }) {
+  const text = useText(inboxMessages)
+  const language = useLanguage()
+  const confidenceNames = useText(confidenceMessages)
+  const { scan, source, gateway, assetLink, createdTimestamp, confidence, identifiers } = details
+  const link = assetLink?.name ?? (scan && linkTitle(scan.assetLinkId))
+  const gatewayName = gateway?.name ?? scan?.gatewayName
+  return (
+    <section className="preview-box">
+      <h3>
+        {text.whyNew}
+        <StatusChip tone={confidence === 'high' ? 'good' : confidence === 'medium' ? 'info' : 'warning'}>
+          {confidenceNames[confidence]}
+        </StatusChip>
+      </h3>
+      <p>
+        {scan !== undefined || gateway !== undefined ? (
+          <>
+            {text.foundBy(link ?? text.aLink, gatewayName ?? text.unknownGateway)}
+            {scan !== undefined && (
+              <>
+                {', '}
+                <Link to={`/discovery/scans/${scan.jobId}`}>{text.scanNumber(scan.number)}</Link>
+              </>
+            )}
+          </>
+        ) : (
+          text.createdBy(source?.principalName ?? text.unknownAuthor)
+        )}{' '}
+        <span className="quiet">
+          <Time at={createdTimestamp} isRelative />
+        </span>
+      </p>
+      <p>{text.unknownIdentifiers(identifiers.length)}</p>
+      <ul className="identifiers">
+        {identifiers.map(({ identifier, confidence: own }) => (
+          <li key={JSON.stringify(identifier)}>
+            <span>{identifierLine(identifier, language)}</span>
+            {own === 'low' && <span className="quiet"> · {confidenceNames.low}</span>}
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+type DuplicateBoxProps = { asset: Asset; details: InboxAsset; canWrite: boolean; onMerged: () => void }
+
+/** `DuplicateBox` shows the asset that may be the same device, and why. The user can merge the two assets. */
+function DuplicateBox({ asset, details: { possibleDuplicate: other }, canWrite, onMerged }: DuplicateBoxProps) {
+  const text = useText(inboxMessages)
+  const language = useLanguage()
+  const api = useApi()
+  const reasons = useText(reasonMessages)
+  const [isMerging, setMerging] = useState(false)
+  if (other === undefined)
+    return (
+      <section className="preview-box">
+        <h3>{text.possibleDuplicate}</h3>
+        <p className="quiet">{text.noPossibleDuplicate}</p>
+      </section>
+    )
+  const name = other.name ?? other.id
+  const merge = async () => {
+    const body = { data: { other: asset.id } }
+    await api.inventory.mergeAsset({ params: { id: other.id }, headers: { prefer: 'wait=20' }, body })
+    showSuccess(text.merged)
+    onMerged()
+  }
+  return (
+    <section className="preview-box" data-tone="warning">
+      <h3>{text.possibleDuplicate}</h3>
+      <p>
+        <Link to={`/assets/${other.id}`}>{name}</Link>{' '}
+        <span className="quiet">
+          {stateName('management_state', other.managementState, language)} · {other.accessGroup}
+        </span>
+      </p>
+      <ul className="identifiers">
+        {other.reasons.map(({ kind, value }) => (
+          <li key={kind}>
+            {reasons[kind]} {value !== '' && <code>{value}</code>}
+          </li>
+        ))}
+      </ul>
+      {canWrite && (
+        <div>
+          <IxButton variant="secondary" onClick={() => setMerging(true)}>
+            {text.mergeDots}
+          </IxButton>
+        </div>
+      )}
+      {isMerging && (
+        <ConfirmDialog title={text.mergeTitle} action={text.merge} onConfirm={merge} onClose={() => setMerging(false)}>
+          <p>{text.mergeText(name, nameOf(asset))}</p>
+        </ConfirmDialog>
+      )}
+    </section>
+  )
+}
+
+function Facts({ asset }: { asset: Asset }) {
+  const text = useText(inboxMessages)
+  const names = useText(columnMessages)
+  const points = (field: string) => [...new Set(textsIn(asset, 'connection_points', field))].join(', ')
+  return (
+    <KeyValueList
+      items={[
+        { name: names.address, value: points('ipv4_address') },
+        { name: names.mac, value: points('mac_address') },
+        { name: names.serial, value: textAt(asset, 'product_instance_information/serial_number') },
+        {
+          name: names.article,
+          value: textAt(asset, 'product_instance_information/manufacturer_product/product_id'),
+        },
+        { name: names.firmware, value: firmwareOf(asset) },
+        { name: text.accessGroup, value: textAt(asset, 'access_group') },
+      ]}
+    />
+  )
+}

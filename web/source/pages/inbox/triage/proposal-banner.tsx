@@ -1,0 +1,50 @@
+import { IxButton } from '@siemens/ix-react'
+import { useState } from 'react'
+import { useFormats, useText } from '../../../app/language/language-context.tsx'
+import { usePermission } from '../../../app/session/app-context.tsx'
+import { ConfirmDialog } from '../../../components/dialogs/confirm-dialog.tsx'
+import { inboxMessages } from '../messages.ts'
+import { targetText } from './inbox-columns.tsx'
+import type { CountedProposals } from './proposals.ts'
+
+type ProposalBannerProps = { counted: CountedProposals | undefined; onAccept: (ruleId: string) => Promise<unknown> }
+
+/** `ProposalBanner` shows what the onboarding rules propose. The user accepts all proposals of a rule at once. */
+export function ProposalBanner({ counted, onAccept }: ProposalBannerProps) {
+  const text = useText(inboxMessages)
+  const formats = useFormats()
+  const canWrite = usePermission('inventory_write_asset_data')
+  const [ruleId, setRuleId] = useState<string>()
+  const rules = (counted?.rules ?? []).filter(({ assets }) => assets > 0)
+  const chosen = rules.find((rule) => rule.ruleId === ruleId)
+  if (rules.length === 0) return null
+  return (
+    <>
+      <ul className="proposal-banner" aria-label={text.proposals}>
+        {rules.map((rule) => (
+          <li key={rule.ruleId}>
+            <span>
+              {text.proposes(rule.assets, formats.number(rule.assets))} <strong>{targetText(rule, text)}</strong>{' '}
+              <span className="quiet">{text.byRule(rule.ruleName)}</span>
+            </span>
+            {canWrite && (
+              <IxButton variant="secondary" onClick={() => setRuleId(rule.ruleId)}>
+                {text.accept(formats.number(rule.assets))}
+              </IxButton>
+            )}
+          </li>
+        ))}
+      </ul>
+      {chosen !== undefined && (
+        <ConfirmDialog
+          title={text.onboardTitle(chosen.assets, formats.number(chosen.assets))}
+          action={text.onboard}
+          onConfirm={() => onAccept(chosen.ruleId)}
+          onClose={() => setRuleId(undefined)}
+        >
+          <p>{text.acceptText(chosen.ruleName, targetText(chosen, text))}</p>
+        </ConfirmDialog>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,391 @@
+import { type InboxFacet, inboxFacets, inboxFilter } from '@millwright/api/inbox-filter.ts'
+import { iconFilter, iconSuccess } from '@siemens/ix-icons/icons'
+import { IxButton } from '@siemens/ix-react'
+import { useQuery } from '@tanstack/react-query'
+import { useCallback, useEffect, useEffectEvent, useMemo, useState } from 'react'
+import { useOperationQuery } from '../../../app/api/queries.ts'
+import { useFormats, useLanguage, useText } from '../../../app/language/language-context.tsx'
+import { useSearchState } from '../../../app/navigation/search-state.ts'
+import { usePermission } from '../../../app/session/app-context.tsx'
+import { ProblemMessage } from '../../../components/feedback/problem-message.tsx'
+import { Progress } from '../../../components/feedback/progress.tsx'
+import { EmptyState } from '../../../components/page/empty-state.tsx'
+import { Grid } from '../../../components/tables/grid.tsx'
+import { BulkDeleteDialog } from '../../assets/bulk/bulk-dialogs.tsx'
+import { SearchField } from '../../assets/filter/search-field.tsx'
+import type { Asset } from '../../assets/model/asset.ts'
+import { maxSelected } from '../../assets/model/limits.ts'
+import { fieldsFor, useAssetList } from '../../assets/table/asset-list.ts'
+import type { AssetPages } from '../../assets/table/asset-pages.ts'
+import { type AssetSelection, useAssetSelection } from '../../assets/table/selection.ts'
+import { columnMessages, facetMessages, inboxMessages } from '../messages.ts'
+import { type DecisionRequest, useDecide } from './decide.ts'
+import { type FacetChoices, FacetPanel, useFacetLabel } from './facet-panel.tsx'
+import { inboxColumns, inboxFields } from './inbox-columns.tsx'
+import { OnboardDialog } from './onboard-dialog.tsx'
+import { PreviewPanel } from './preview-panel.tsx'
+import { ProposalBanner } from './proposal-banner.tsx'
+import { useProposals } from './proposals.ts'
+
+const idOf = ({ id }: Asset) => id
+const newestFirst = '-created_timestamp'
+const fields = fieldsFor(inboxFields)
+
+type TriageViewProps = { state: 'unknown' | 'ignored' }
+
+/**
+ * `TriageView` shows the assets of the inbox with facets, a table and the preview of the current asset. The keys J and K move
+ * between assets, O onboards, I ignores, and U undoes the last decision.
+ */
+export function TriageView({ state }: TriageViewProps) {
+  const text = useText(inboxMessages)
+  const columnNames = useText(columnMessages)
+  const language = useLanguage()
+  const [search, setSearch] = useSearchState<InboxFacet | 'q' | 'sort'>()
+  const canWrite = usePermission('inventory_write_asset_data')
+  const chosen: FacetChoices = Object.fromEntries(
+    inboxFacets.flatMap((facet) => (search[facet] === undefined ? [] : [[facet, facetValueOf(search[facet])]])),
+  )
+  const { q = '', sort = newestFirst } = search
+  const filter = inboxFilter({ state, ...chosen })
+  const pages = useAssetList({ filter, q, sort, fields })
+  const selection = useAssetSelection(pages, { filter, q })
+  const query = useOperationQuery()
+  const facets = useQuery({
+    ...query(
+      ['inbox', 'readInboxFacets'],
+      { query: { state, ...(q !== '' && { q }), ...chosen } as never },
+      { live: ['inventory.asset'] },
+    ),
+    placeholderData: (before) => before,
+  })
+  const [current, setCurrent] = useState(0)
+  const [focus, setFocus] = useState<{ index: number }>()
+  const [range, setRange] = useState({ first: 0, last: 30 })
+  const [dialog, setDialog] = useState<'onboard' | 'delete'>()
+  const { decide, undoLast, running } = useDecide(() => pages.refresh())
+  const proposals = useProposals(pages, range, state === 'unknown')
+  const total = pages.total ?? 0
+  const asset = pages.rowAt(Math.min(current, Math.max(0, total - 1)))
+  const targets = selection.ids.size > 0 ? [...selection.ids] : asset === undefined ? [] : [asset.id]
+  const columns = useMemo(
+    () =>
+      inboxColumns({
+        language,
+        names: columnNames,
+        text,
+        proposals: proposals.byAsset,
+        hasProposals: proposals.hasRules,
+      }),
+    [language, columnNames, text, proposals.byAsset, proposals.hasRules],
+  )
+
+  const run = async (request: DecisionRequest) => {
+    const decided = new Set(request.assetIds)
+    if (decided.size <= 100) pages.remove(decided)
+    selection.clear()
+    await decide(request)
+  }
+  const onboard = () => {
+    if (targets.length > 0) run({ action: 'onboard', assetIds: targets, useProposals: proposals.hasRules }).catch(noop)
+  }
+  const ignore = () => {
+    const action = state === 'ignored' ? 'return' : 'ignore'
+    if (targets.length > 0) run({ action, assetIds: targets }).catch(noop)
+  }
+  useTriageKeys({
+    j: () => setFocus({ index: focus === undefined && current === 0 ? 0 : Math.min(current + 1, total - 1) }),
+    k: () => setFocus({ index: Math.max(0, current - 1) }),
+    x: () => asset !== undefined && selection.grid.onToggle(current, false),
+    ...(canWrite && { o: onboard, i: ignore, u: () => undoLast() }),
+  })
+  const onRange = useCallback(
+    (first: number, last: number) => {
+      pages.setVisibleRange(first, last)
+      setRange({ first, last })
+    },
+    [pages],
+  )
+  const isNarrowed = q !== '' || Object.keys(chosen).length > 0
+  const clear = () => setSearch({ q: undefined, ...Object.fromEntries(inboxFacets.map((facet) => [facet, undefined])) })
+  const choose = (facet: InboxFacet, value: string | undefined) =>
+    setSearch({ [facet]: value === undefined ? undefined : urlTextOf(value) })
+  return (
+    <div className="triage inbox-list">
+      <FacetColumn>
+        <FacetPanel facets={facets.data?.data} chosen={chosen} onChoose={choose} />
+      </FacetColumn>
+      <div className="assets-list">
+        {state === 'unknown' && (
+          <ProposalBanner counted={proposals.counted} onAccept={(ruleId) => decide({ action: 'onboard', ruleId })} />
+        )}
+        <div className="triage-tools">
+          <SearchField value={q} onChange={(next) => setSearch({ q: next })} />
+          <ActiveFilters chosen={chosen} facets={facets.data?.data} onRemove={(facet) => choose(facet, undefined)} />
+          {isNarrowed && (
+            <button type="button" className="link-button" onClick={clear}>
+              {text.clearFilters}
+            </button>
+          )}
+        </div>
+        {running !== undefined && running.total > 100 && (
+          <Progress value={(100 * (running.changed + running.failed)) / running.total} label={text.deciding} />
+        )}
+        {selection.ids.size > 0 ? (
+          <SelectionBar
+            state={state}
+            selection={selection}
+            total={total}
+            canWrite={canWrite}
+            onOnboard={onboard}
+            onIgnore={ignore}
+            onDialog={setDialog}
+          />
+        ) : (
+          <Count state={state} pages={pages} isNarrowed={isNarrowed} />
+        )}
+        {pages.failure !== undefined && <ProblemMessage failure={pages.failure} onRetry={() => pages.retry()} />}
+        {pages.total === 0 ? (
+          <Empty state={state} isNarrowed={isNarrowed} onClear={clear} />
+        ) : (
+          <Grid
+            label={text.table}
+            columns={columns}
+            count={pages.total ?? 20}
+            rowAt={(index) => pages.rowAt(index)}
+            idOf={idOf}
+            onRange={onRange}
+            onOpen={noop}
+            onCurrent={setCurrent}
+            focus={focus}
+            selection={canWrite ? selection.grid : undefined}
+            sorting={{ id: sort.replace(/^-/, ''), isDescending: sort.startsWith('-') }}
+            onSort={(id) => setSearch({ sort: sort === id ? `-${id}` : id })}
+            isTall
+          />
+        )}
+      </div>
+      {pages.total !== 0 && asset !== undefined && (
+        <PreviewPanel
+          key={asset.id}
+          asset={asset}
+          state={state}
+          canWrite={canWrite}
+          onOnboard={() =>
+            run({ action: 'onboard', assetIds: [asset.id], useProposals: proposals.hasRules }).catch(noop)
+          }
+          onOnboardInto={() => setDialog('onboard')}
+          onIgnore={ignore}
+          onMerged={() => pages.refresh()}
+        />
+      )}
+      {dialog === 'onboard' && (
+        <OnboardDialog
+          ids={targets}
+          hasProposals={proposals.hasRules}
+          onOnboard={run}
+          onClose={() => setDialog(undefined)}
+        />
+      )}
+      {dialog === 'delete' && (
+        <BulkDeleteDialog
+          ids={targets}
+          onClose={() => setDialog(undefined)}
+          onDone={() => {
+            selection.clear()
+            pages.refresh()
+          }}
+        />
+      )}
+    </div>
+  )
+}
+
+function noop(): void {}
+
+/** The text of an empty value in the URL. An absent parameter means that the facet selects nothing. */
+const emptyValue = '-'
+
+function urlTextOf(value: string): string {
+  return value === '' ? emptyValue : value
+}
+
+function facetValueOf(text: string | undefined): string {
+  return text === undefined || text === emptyValue ? '' : text
+}
+
+/** `FacetColumn` shows the facets beside the table. On narrow pages they are behind a button. */
+function FacetColumn({ children }: { children: React.ReactNode }) {
+  const text = useText(inboxMessages)
+  const [isOpen, setOpen] = useState(false)
+  return (
+    <div className="facet-column" data-open={isOpen}>
+      <IxButton
+        className="facet-toggle"
+        variant="secondary"
+        icon={iconFilter}
+        aria-expanded={isOpen}
+        onClick={() => setOpen(!isOpen)}
+      >
+        {text.facets}
+      </IxButton>
+      {children}
+    </div>
+  )
+}
+
+type ActiveFiltersProps = {
+  chosen: FacetChoices
+  facets: React.ComponentProps<typeof FacetPanel>['facets']
+  onRemove: (facet: InboxFacet) => void
+}
+
+/** `ActiveFilters` shows the selected values of the facets. A click on a value removes it. */
+function ActiveFilters({ chosen, facets, onRemove }: ActiveFiltersProps) {
+  const text = useText(inboxMessages)
+  const facetNames = useText(facetMessages)
+  const label = useFacetLabel()
+  return inboxFacets.flatMap((facet) => {
+    const value = chosen[facet]
+    if (value === undefined) return []
+    const known = facets?.[facet].find((each) => (each.value ?? '') === value)
+    const name = label(facet, known ?? { value, count: 0 })
+    return [
+      <button
+        key={facet}
+        type="button"
+        className="filter-chip"
+        aria-label={text.removeFilter(`${facetNames[facet]}: ${name}`)}
+        onClick={() => onRemove(facet)}
+      >
+        {facetNames[facet]}: <strong>{name}</strong> <span aria-hidden="true">×</span>
+      </button>,
+    ]
+  })
+}
+
+function Count({ state, pages: { total }, isNarrowed }: TriageViewProps & { pages: AssetPages; isNarrowed: boolean }) {
+  const text = useText(inboxMessages)
+  const formats = useFormats()
+  const counted = state === 'ignored' ? text.countIgnored : isNarrowed ? text.countMatching : text.count
+  return (
+    <p className="assets-count">
+      <span role="status">{total === undefined ? text.counting : counted(total, formats.number(total))}</span>
+      <KeyHelp state={state} />
+    </p>
+  )
+}
+
+/** `KeyHelp` lists the keys of the inbox. */
+function KeyHelp({ state }: TriageViewProps) {
+  const text = useText(inboxMessages)
+  const keys = [
+    ['J', text.nextKey],
+    ['K', text.previousKey],
+    ['O', text.onboard],
+    ['I', state === 'ignored' ? text.restore : text.ignore],
+    ['X', text.selectKey],
+    ['U', text.undo],
+  ] as const
+  return (
+    <span className="key-help">
+      {keys.map(([key, name]) => (
+        <span key={key}>
+          <kbd>{key}</kbd> {name}
+        </span>
+      ))}
+    </span>
+  )
+}
+
+type SelectionBarProps = TriageViewProps & {
+  selection: AssetSelection
+  total: number
+  canWrite: boolean
+  onOnboard: () => void
+  onIgnore: () => void
+  onDialog: (dialog: 'onboard' | 'delete') => void
+}
+
+/** `SelectionBar` contains the actions for the selected assets. */
+function SelectionBar({ state, selection, total, canWrite, onOnboard, onIgnore, onDialog }: SelectionBarProps) {
+  const text = useText(inboxMessages)
+  const formats = useFormats()
+  const [isGathering, setGathering] = useState(false)
+  const [failure, setFailure] = useState<unknown>()
+  const reach = Math.min(total, maxSelected)
+  const { ids, clear, selectMatching } = selection
+  const selectAll = async () => {
+    setGathering(true)
+    await selectMatching()
+      .catch(setFailure)
+      .finally(() => setGathering(false))
+  }
+  const selected = text.selected(formats.number(ids.size))
+  return (
+    <>
+      <div className="bulk-bar" role="toolbar" aria-label={selected}>
+        <strong>{selected}</strong>
+        {canWrite && (
+          <>
+            <IxButton onClick={onOnboard}>{text.onboard}</IxButton>
+            <IxButton variant="secondary" onClick={() => onDialog('onboard')}>
+              {text.onboardInto}
+            </IxButton>
+            <IxButton variant="secondary" onClick={onIgnore}>
+              {state === 'ignored' ? text.restore : text.ignore}
+            </IxButton>
+            <IxButton variant="danger-secondary" onClick={() => onDialog('delete')}>
+              {text.delete}
+            </IxButton>
+          </>
+        )}
+        {ids.size < reach && (
+          <IxButton variant="subtle-primary" loading={isGathering} onClick={selectAll}>
+            {text.selectMatching(formats.number(reach))}
+          </IxButton>
+        )}
+        <IxButton variant="subtle-primary" onClick={clear}>
+          {text.unselect}
+        </IxButton>
+      </div>
+      {failure !== undefined && <ProblemMessage failure={failure} />}
+    </>
+  )
+}
+
+function Empty({ state, isNarrowed, onClear }: TriageViewProps & { isNarrowed: boolean; onClear: () => void }) {
+  const text = useText(inboxMessages)
+  if (isNarrowed)
+    return (
+      <EmptyState icon={iconFilter} title={text.noMatches}>
+        <p>{text.noMatchesText}</p>
+        <IxButton variant="secondary" onClick={onClear}>
+          {text.clearFilters}
+        </IxButton>
+      </EmptyState>
+    )
+  return (
+    <EmptyState icon={iconSuccess} title={state === 'ignored' ? text.emptyIgnored : text.empty}>
+      <p>{state === 'ignored' ? text.emptyIgnoredText : text.emptyText}</p>
+    </EmptyState>
+  )
+}
+
+/** Runs actions when the user presses single letters outside of fields and dialogs. */
+function useTriageKeys(actions: Readonly<Record<string, () => unknown>>): void {
+  const onKey = useEffectEvent((event: KeyboardEvent) => {
+    const act = actions[event.key.toLowerCase()]
+    const target = event.target instanceof Element ? event.target : undefined
+    const isTyping = target?.closest('input:not([type="checkbox"]), textarea, select, [contenteditable="true"]')
+    const isModified = event.ctrlKey || event.metaKey || event.altKey
+    if (act === undefined || isModified || isTyping || document.querySelector('dialog[open]') !== null) return
+    event.preventDefault()
+    act()
+  })
+  useEffect(() => {
+    const listener = (event: KeyboardEvent) => onKey(event)
+    addEventListener('keydown', listener)
+    return () => removeEventListener('keydown', listener)
+  }, [])
+}
