@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { closed, data, Timestamp, Uuid } from '../envelope.ts'
+import { ChangeCause } from './changes.ts'
 import { Accepted, byId, Document, filterText, inventoryLimits, managementStates, oneOf } from './shapes.ts'
 
 /** Operations with which the inbox service reads and decides about new assets, in the name of a user. */
@@ -100,16 +101,19 @@ export const triageOperations = {
     access: 'on-behalf',
     headers: ['prefer'],
     body: data(
-      Type.Array(
-        closed({
-          assetId: Uuid,
-          expectedStates: Type.Array(oneOf(managementStates), { minItems: 1, maxItems: managementStates.length }),
-          expectedAccessGroupId: Type.Optional(Uuid),
-          state: oneOf(managementStates),
-          accessGroupId: Type.Optional(Uuid),
-        }),
-        { minItems: 1, maxItems: inventoryLimits.batch },
-      ),
+      closed({
+        cause: Type.Optional(ChangeCause),
+        assets: Type.Array(
+          closed({
+            assetId: Uuid,
+            expectedStates: Type.Array(oneOf(managementStates), { minItems: 1, maxItems: managementStates.length }),
+            expectedAccessGroupId: Type.Optional(Uuid),
+            state: oneOf(managementStates),
+            accessGroupId: Type.Optional(Uuid),
+          }),
+          { minItems: 1, maxItems: inventoryLimits.batch },
+        ),
+      }),
     ),
     answers: { 202: Accepted },
   },

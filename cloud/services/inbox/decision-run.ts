@@ -10,6 +10,7 @@ import type { Context } from '../../platform/service.ts'
 import type { TaskKinds } from '../../platform/tasks/tasks.ts'
 import type { DecisionRow, ItemResult, ItemRow } from './decision-store.ts'
 import * as store from './decision-store.ts'
+import { listRules } from './rule-store.ts'
 
 /**
  * Runs decisions. Each decision has one task, which handles its assets in portions, with the current rights of the
@@ -74,7 +75,8 @@ async function runPortion(context: Context, key: DecisionKey): Promise<boolean> 
   }
   if (row.action === 'undo' && first.ordinal === 1) await undoAssignments(context, caller, row)
   const portionKey = `inbox.${id}.${first.ordinal}`
-  const results = await writeStates(context, caller, { items, key: portionKey })
+  const cause = await causeOf(context, key, row)
+  const results = await writeStates(context, caller, { items, key: portionKey, cause })
   const assigned = await assignNodes(context, caller, { items, results, key: portionKey })
   const now = new Date().toISOString()
   await database.transaction({ tenantId }, async (tx) => {
@@ -103,6 +105,21 @@ export async function emitDecision(tx: Parameters<typeof emit>[0], row: Decision
 }
 
 type Portion = { items: readonly ItemRow[]; key: string }
+
+type DecisionCause = { kind: 'rule' | 'bulk_edit'; id: string; name?: string }
+
+/** Returns the operation that the history shows for the changes of a decision. One asset is not a larger operation. */
+async function causeOf(
+  { database }: Context,
+  { tenantId, id }: DecisionKey,
+  { runId, ruleId, total }: DecisionRow,
+): Promise<DecisionCause | undefined> {
+  if (runId === null) return total > 1 ? { kind: 'bulk_edit', id } : undefined
+  const rules = await database.read({ tenantId }, listRules)
+  const name = rules.find((rule) => rule.id === ruleId)?.name
+  return { kind: 'rule', id, ...(name === undefined ? {} : { name }) }
+}
+
 type StateResult = {
   assetId?: string
   previous?: { state: string; accessGroupId: string }
@@ -111,18 +128,25 @@ type StateResult = {
 }
 
 /** Sets the states and access groups of assets, and waits until the inventory has applied the write. */
-async function writeStates({ peers }: Context, caller: Caller, { items, key }: Portion): Promise<ItemResult[]> {
+async function writeStates(
+  { peers }: Context,
+  caller: Caller,
+  { items, key, cause }: Portion & { cause: DecisionCause | undefined },
+): Promise<ItemResult[]> {
   const client = peers(inventory, caller)
   const { data } = await client.triageAssets({
     headers: { 'idempotency-key': key },
     body: {
-      data: items.map(({ assetId, expectedStates, expectedGroupId, state, accessGroupId }) => ({
-        assetId,
-        expectedStates: expectedStates as ('regarded' | 'ignored' | 'unknown')[],
-        state: state as 'regarded' | 'ignored' | 'unknown',
-        ...(expectedGroupId === null ? {} : { expectedAccessGroupId: expectedGroupId }),
-        ...(accessGroupId === null ? {} : { accessGroupId }),
-      })),
+      data: {
+        ...(cause === undefined ? {} : { cause }),
+        assets: items.map(({ assetId, expectedStates, expectedGroupId, state, accessGroupId }) => ({
+          assetId,
+          expectedStates: expectedStates as ('regarded' | 'ignored' | 'unknown')[],
+          state: state as 'regarded' | 'ignored' | 'unknown',
+          ...(expectedGroupId === null ? {} : { expectedAccessGroupId: expectedGroupId }),
+          ...(accessGroupId === null ? {} : { accessGroupId }),
+        })),
+      },
     },
   })
   const status = { params: { id: data.statusId }, query: { wait: statusWaitSeconds } }

@@ -45,11 +45,12 @@ export function triageHandlers(own: InventoryContext): Pick<Handlers<typeof inve
     },
 
     async triageAssets({ body: { data }, headers }, caller) {
-      const ids = data.map(({ assetId }) => assetId)
+      const { cause } = data
+      const ids = data.assets.map(({ assetId }) => assetId)
       const described = await database.read(caller, (handle) => describeAssets(handle, ids))
       const managed = new Set(described.filter(({ isGatewayOrLink }) => isGatewayOrLink).map((asset) => asset.id))
       const items = await Promise.all(
-        data.map(({ assetId, state, accessGroupId, expectedStates, expectedAccessGroupId }) =>
+        data.assets.map(({ assetId, state, accessGroupId, expectedStates, expectedAccessGroupId }) =>
           itemOrRefusal((): PatchItem => {
             if (managed.has(assetId))
               throw new Problem('conflict', 'Gateways and asset links are not in the inbox, so they need no decision')
@@ -64,7 +65,7 @@ export function triageHandlers(own: InventoryContext): Pick<Handlers<typeof inve
           }),
         ),
       )
-      const payload = { items, single: false }
+      const payload = { items, single: false, ...(cause === undefined ? {} : { cause }) }
       const id = await acceptor.accept(caller, { kind: 'patch', action: 'inventory.triageAssets', payload })
       return acceptedAnswer(own, caller, { id, prefer: headers.prefer })
     },
