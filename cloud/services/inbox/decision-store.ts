@@ -196,9 +196,9 @@ const endStatement = statement<DecisionRow>(
    where d.tenant_id = $1 and d.id = $2 and d.state = 'running' returning ${columns}`,
 )
 
-type End = { state: 'finished' | 'failed'; problem: DecisionRow['problem']; now: string }
+type DecisionEnding = { state: 'finished' | 'failed'; problem: DecisionRow['problem']; now: string }
 
-export function endDecision(tx: Transaction, id: string, { state, problem, now }: End) {
+export function endDecision(tx: Transaction, id: string, { state, problem, now }: DecisionEnding) {
   return tx.row(endStatement, id, state, problem === null ? null : jsonText(problem), now)
 }
 

@@ -143,7 +143,7 @@ function newItem(assetId: string, action: DecisionAction, { accessGroupId, nodeI
   }
 }
 
-/** Returns the items of an automatic rule. Only assets that nobody has decided about are changed. */
+/** Returns the items of an automatic rule. Only assets without a decision are changed. */
 export function itemOfRule(assetId: string, target: Target): NewItem {
   return { ...newItem(assetId, 'onboard', target), expectedStates: ['unknown'] }
 }

@@ -13,12 +13,12 @@ import { reportRule } from './rules.ts'
 import { requireTarget } from './target.ts'
 
 /**
- * Applies the rules after a discovery run. Only assets that this run created and that nobody has decided about are
+ * Applies the rules after a discovery run. Only assets that this run created and that have no decision are
  * considered, so a rule never changes the access group or the state of a known asset. The rules are compared in their order.
  * For each asset, the first rule that matches applies: a rule that proposes leaves the asset in the inbox. A rule onboards at
  * most `cap` assets after a run.
  *
- * A rule runs with the current rights of its author. A rule whose author has lost the rights pauses, and its reason says so.
+ * A rule runs with the current rights of its author. A rule whose author has lost the rights pauses, and shows the reason.
  */
 export function ruleRunHandlers(context: Context): Pick<Handlers<typeof inbox>, 'endDiscoveryRun'> {
   return {

@@ -168,7 +168,7 @@ describe('onboarding rules', () => {
     await remove(automatic)
   })
 
-  test('a rule pauses when its author loses the rights, says so, and a caller that resumes it becomes the author', async () => {
+  test('a rule pauses when its author loses the rights and shows why, and a caller that resumes it becomes the author', async () => {
     const author = await hub.as('operator')
     const rule = await createRule(author, {
       name: 'Automatic',

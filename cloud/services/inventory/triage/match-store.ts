@@ -17,7 +17,7 @@ type NewAssetQuery = {
 export type NewAsset = { id: string; name: string | null; addresses: string[] }
 
 /**
- * Returns the next selected assets that nobody has decided about, with their IPv4 addresses, in the order of their ids.
+ * Returns the next selected assets without a decision, with their IPv4 addresses, in the order of their ids.
  * Gateways and asset links are left out.
  */
 export function listNewAssets(

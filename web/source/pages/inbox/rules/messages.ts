@@ -23,7 +23,7 @@ export const ruleMessages = messages({
     target: 'Where they belong',
     what: 'What the rule does',
     propose: 'Propose',
-    proposeHint: 'The target appears in the inbox. You accept the proposals one by one or all at once.',
+    proposeHint: 'The target appears in the inbox. You accept the proposals individually or all at once.',
     automatic: 'Onboard automatically',
     automaticHint:
       'After each scan, the new devices are onboarded with your current rights. Devices that were found before are never changed. You can undo it for 7 days.',

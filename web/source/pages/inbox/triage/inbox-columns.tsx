@@ -28,7 +28,7 @@ type InboxColumnOptions = {
   hasProposals: boolean
 }
 
-/** Returns the columns of the inbox. They fit beside the facets and the preview. */
+/** Returns the columns of the inbox. They fit between the facets and the preview. */
 export function inboxColumns({
   language,
   names,

@@ -214,7 +214,7 @@ function facetValueOf(text: string | undefined): string {
   return text === undefined || text === emptyValue ? '' : text
 }
 
-/** `FacetColumn` shows the facets beside the table. On narrow pages they are behind a button. */
+/** `FacetColumn` shows the facets next to the table. On narrow pages they are behind a button. */
 function FacetColumn({ children }: { children: React.ReactNode }) {
   const text = useText(inboxMessages)
   const [isOpen, setOpen] = useState(false)
