@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { contract, empty } from './contract.ts'
+import { describedRunOperations } from './described-runs.ts'
 import { closed, data, describedPattern, page, pageQuery, Timestamp, Uuid } from './envelope.ts'
 import {
   CredentialUse,
@@ -507,29 +508,7 @@ export const discovery = contract({
       },
       errors: ['not_found'],
     },
-    describeRuns: {
-      method: 'POST',
-      path: '/runs/descriptions',
-      summary: 'The discovery and the gateway of runs; runs that the caller cannot read are left out',
-      access: 'on-behalf',
-      readOnly: true,
-      body: data(closed({ ids: Type.Array(Uuid, { maxItems: discoveryLimits.describedRuns }) })),
-      answers: {
-        200: data(
-          Type.Array(
-            closed({
-              id: Uuid,
-              jobId: Uuid,
-              number: Type.Integer({ minimum: 1 }),
-              gatewayId: Uuid,
-              assetLinkId: Type.String(),
-              deviceClass: Type.Optional(Type.String()),
-              createdTimestamp: Timestamp,
-            }),
-          ),
-        ),
-      },
-    },
+    ...describedRunOperations,
     endGatewayRuns: {
       method: 'POST',
       path: '/gateways/{gatewayId}/end-runs',

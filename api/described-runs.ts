@@ -1,0 +1,33 @@
+import { Type } from 'typebox'
+import { closed, data, Timestamp, Uuid } from './envelope.ts'
+
+/** The operation with which other services name the runs of discoveries. */
+
+/** The maximum number of runs in one request. */
+const maxRuns = 100
+
+export const describedRunOperations = {
+  describeRuns: {
+    method: 'POST',
+    path: '/runs/descriptions',
+    summary: 'The discovery and the gateway of runs; runs that the caller cannot read are left out',
+    access: 'on-behalf',
+    readOnly: true,
+    body: data(closed({ ids: Type.Array(Uuid, { maxItems: maxRuns }) })),
+    answers: {
+      200: data(
+        Type.Array(
+          closed({
+            id: Uuid,
+            jobId: Uuid,
+            number: Type.Integer({ minimum: 1 }),
+            gatewayId: Uuid,
+            assetLinkId: Type.String(),
+            deviceClass: Type.Optional(Type.String()),
+            createdTimestamp: Timestamp,
+          }),
+        ),
+      ),
+    },
+  },
+} as const
