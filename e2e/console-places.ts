@@ -28,6 +28,8 @@ export const places: readonly Place[] = [
   { name: 'inbox', path: () => '/inbox' },
   { name: 'inbox-ignored', path: () => '/inbox?list=ignored' },
   { name: 'inbox-duplicates', path: () => '/inbox?list=twins' },
+  { name: 'inbox-decisions', path: () => '/inbox?list=decisions' },
+  { name: 'onboarding-rules', path: () => '/inbox/rules' },
   { name: 'assets', path: () => '/assets' },
   {
     name: 'assets-filtered',

@@ -82,7 +82,7 @@ describe('start page, inbox and assets in the console', () => {
     await isAll.or(others).first().waitFor()
     if (await others.isVisible()) await others.click()
     await isAll.waitFor()
-    await page.getByRole('button', { name: 'Onboard' }).click()
+    await page.getByRole('toolbar').getByRole('button', { name: 'Onboard', exact: true }).click()
     await page.getByText('Inbox empty').waitFor({ timeout: scanMs })
     const { meta } = await caller.inventory.listAssets({
       query: { filter: "management_state/state_value eq 'regarded'", limit: 1 },
@@ -103,7 +103,10 @@ describe('start page, inbox and assets in the console', () => {
         manufacturer_product: { product_name: product, manufacturer: { name: vendor } },
       },
     })
-    await page.getByText(name ?? '').waitFor()
+    await page
+      .getByText(name ?? '')
+      .first()
+      .waitFor()
     for (const path of ['/', '/assets?sort=-created_timestamp&columns=name,description', '/inbox', '/assets?q=img']) {
       await follow(page, path)
       await page.getByText('<img src=x onerror=').first().waitFor()

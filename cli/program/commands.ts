@@ -98,6 +98,11 @@ export const commandModules: Readonly<Record<string, CommandModule>> = {
     description: 'receipts of scans: what was sent to each device',
     load: () => import('../discovery/receipt.ts'),
   },
+  inbox: {
+    group: work,
+    description: 'review of new assets, decisions that can be undone, onboarding rules',
+    load: () => import('../inbox/inbox.ts'),
+  },
   monitor: {
     group: work,
     description: 'reachability, firmware and properties of devices, checked by schedule',

@@ -44,6 +44,29 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   'assets identity-conflicts': ['assets identity-conflicts'],
   'assets merge': [`assets merge 'Drive 12' ${id}`],
 
+  'inbox list': ['inbox list', 'inbox list --subnet 10.0.1.0/24 --confidence high', 'inbox list --ignored'],
+  'inbox facets': ['inbox facets', 'inbox facets --subnet 10.0.1.0/24 --json'],
+  'inbox show': ["inbox show 'Drive 12'"],
+  'inbox onboard': [
+    "inbox onboard 'Drive 12' 'Drive 13' --group line-1 --node 'Site 1/Line A'",
+    "inbox onboard --rule 'Hall 3'",
+  ],
+  'inbox ignore': ["inbox ignore 'Printer 4'"],
+  'inbox return': ["inbox return 'Printer 4'"],
+  'inbox decisions': ['inbox decisions --limit 10'],
+  'inbox undo': [`inbox undo ${id}`],
+  'inbox rules': ["inbox rules create 'Hall 3' --range 10.3.0.0/16 --group hall-3", 'inbox rules list'],
+  'inbox rules list': ['inbox rules list'],
+  'inbox rules create': [
+    "inbox rules create 'Hall 3' --gateway 'Hall 3' --range 10.3.0.0/16 --group hall-3",
+    "inbox rules create Drives --filter \"startswith(name, 'Drive')\" --node 'Site 1/Line A' --automatic --cap 50",
+  ],
+  'inbox rules preview': ['inbox rules preview --range 10.3.0.0/16'],
+  'inbox rules pause': ["inbox rules pause 'Hall 3'"],
+  'inbox rules resume': ["inbox rules resume 'Hall 3'"],
+  'inbox rules log': ["inbox rules log 'Hall 3'"],
+  'inbox rules delete': ["inbox rules delete 'Hall 3' --yes"],
+
   relations: ["relations add 'Module 3' is_module_of 'Rack 1'", "relations list --asset 'Rack 1'"],
   'relations delete': [
     `relations delete ${id}`,

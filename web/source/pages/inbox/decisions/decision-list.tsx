@@ -1,6 +1,5 @@
 import type { Decision } from '@millwright/api/inbox.ts'
 import { iconHistory } from '@siemens/ix-icons/icons'
-import { IxButton } from '@siemens/ix-react'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { usePagedList } from '../../../app/api/paged-list.ts'
@@ -18,17 +17,13 @@ import { useDecide } from '../triage/decide.ts'
 const live = ['inbox.decision']
 
 /** `DecisionList` lists the decisions of users and rules, newest first. Each can be undone for some days. */
-export function DecisionList({ ruleId }: { ruleId?: string }) {
+export function DecisionList() {
   const text = useText(inboxMessages)
   const formats = useFormats()
   const decisionText = useText(decisionMessages)
   const query = useOperationQuery()
   const canWrite = usePermission('inventory_write_asset_data')
-  const decisions = usePagedList(
-    ['inbox', 'listDecisions'],
-    { query: ruleId === undefined ? {} : { ruleId } },
-    { live },
-  )
+  const decisions = usePagedList(['inbox', 'listDecisions'], {}, { live })
   const rules = useQuery(query(['inbox', 'listOnboardingRules'], {}, { live: ['inbox.rule'] })).data?.data ?? []
   const names = new Map(rules.map(({ id, name }) => [id, name]))
   const { undo } = useDecide(decisions.retry)
@@ -61,25 +56,22 @@ export function DecisionList({ ruleId }: { ruleId?: string }) {
     {
       id: 'undo',
       width: 140,
-      header: decisionText.undoUntil,
-      cell: ({ id, canUndo, undoUntilTimestamp, undoneBy }) =>
+      header: text.undo,
+      cell: ({ id, canUndo, undoneBy }) =>
         canUndo && canWrite ? (
-          <IxButton
-            variant="secondary"
-            loading={undoing === id}
+          <button
+            type="button"
+            className="link-button"
+            disabled={undoing === id}
             onClick={() => {
               setUndoing(id)
               undo(id).finally(() => setUndoing(undefined))
             }}
           >
             {text.undo}
-          </IxButton>
-        ) : undoneBy === undefined ? (
-          <span className="quiet">
-            <Time at={undoUntilTimestamp} isDate />
-          </span>
+          </button>
         ) : (
-          <span className="quiet">{decisionText.undone}</span>
+          undoneBy !== undefined && <span className="quiet">{decisionText.undone}</span>
         ),
     },
   ]

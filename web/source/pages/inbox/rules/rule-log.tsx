@@ -1,6 +1,5 @@
 import type { OnboardingRule, RuleRun } from '@millwright/api/inbox.ts'
 import { iconHistory } from '@siemens/ix-icons/icons'
-import { IxButton } from '@siemens/ix-react'
 import { Link } from '@tanstack/react-router'
 import { usePagedList } from '../../../app/api/paged-list.ts'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
@@ -40,12 +39,12 @@ export function RuleLog({ rule, onClose }: { rule: OnboardingRule; onClose: () =
     },
     {
       id: 'matched',
-      width: 90,
+      width: 110,
       isNumber: true,
       header: text.logMatched,
       cell: ({ matched }) => formats.number(matched),
     },
-    { id: 'taken', width: 110, isNumber: true, header: text.logTaken, cell: ({ taken }) => formats.number(taken) },
+    { id: 'taken', width: 120, isNumber: true, header: text.logTaken, cell: ({ taken }) => formats.number(taken) },
     {
       id: 'result',
       width: 260,
@@ -67,9 +66,9 @@ export function RuleLog({ rule, onClose }: { rule: OnboardingRule; onClose: () =
         const decision = byId.get(decisionId ?? '')
         if (decision?.undoneBy !== undefined) return <span className="quiet">{decisionText.undone}</span>
         return decision?.canUndo && canWrite ? (
-          <IxButton variant="secondary" onClick={() => undo(decision.id)}>
+          <button type="button" className="link-button" onClick={() => undo(decision.id)}>
             {inboxText.undo}
-          </IxButton>
+          </button>
         ) : null
       },
     },

@@ -1,5 +1,5 @@
 import type { OnboardingRule } from '@millwright/api/inbox.ts'
-import { iconArrowDown, iconArrowUp, iconPlus, iconTasksOpen } from '@siemens/ix-icons/icons'
+import { iconArrowDown, iconArrowUp, iconPlus, iconTasksOpen, iconTrashcan } from '@siemens/ix-icons/icons'
 import { IxButton, IxIconButton } from '@siemens/ix-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
@@ -98,6 +98,7 @@ function RuleCard({ rule, waiting, canWrite, isFirst, isLast, onOpen }: RuleCard
   const formats = useFormats()
   const api = useApi()
   const queryClient = useQueryClient()
+  const conditionText = useConditionText()
   const { id, name, position, mode, cap, paused, pauseReason, author } = rule
   const change = async (data: { paused?: boolean; position?: number }, message?: string) => {
     try {
@@ -130,17 +131,17 @@ function RuleCard({ rule, waiting, canWrite, isFirst, isLast, onOpen }: RuleCard
           )}
         </h2>
         <p className="rule-sentence">
-          {text.sentence(useConditionText()(rule))} → <strong>{targetText(rule, inboxText)}</strong>
+          {text.sentence(conditionText(rule))} → <strong>{targetText(rule, inboxText)}</strong>
         </p>
         {pauseReason !== undefined && (
           <p className="rule-paused" lang="en">
             {pauseReason}
           </p>
         )}
-        <p className="quiet">{text.author(author)}</p>
+        <p className="quiet">{mode === 'automatic' ? text.runsAs(author) : text.author(author)}</p>
       </div>
       <div className="rule-actions">
-        <IxButton variant="subtle-primary" onClick={() => onOpen('log')}>
+        <IxButton variant="secondary" onClick={() => onOpen('log')}>
           {text.log}
         </IxButton>
         {canWrite && (
@@ -153,9 +154,6 @@ function RuleCard({ rule, waiting, canWrite, isFirst, isLast, onOpen }: RuleCard
               onClick={() => change({ paused: !paused }, paused ? text.resumed : text.wasPaused)}
             >
               {paused ? text.resume : text.pause}
-            </IxButton>
-            <IxButton variant="danger-secondary" onClick={() => onOpen('delete')}>
-              {text.delete}
             </IxButton>
             <IxIconButton
               icon={iconArrowUp}
@@ -170,6 +168,12 @@ function RuleCard({ rule, waiting, canWrite, isFirst, isLast, onOpen }: RuleCard
               aria-label={text.down(name)}
               disabled={isLast}
               onClick={() => change({ position: position + 1 })}
+            />
+            <IxIconButton
+              icon={iconTrashcan}
+              variant="subtle-tertiary"
+              aria-label={text.remove(name)}
+              onClick={() => onOpen('delete')}
             />
           </>
         )}

@@ -103,7 +103,7 @@ export function useFacetLabel(): (facet: InboxFacet, value: FacetValue) => strin
     if (facet === 'scan') {
       if (scan === undefined) return text.otherScans
       const { gatewayName = text.unknownGateway, assetLinkId, createdTimestamp } = scan
-      return `${linkTitle(assetLinkId)} · ${gatewayName} · ${formats.dateTime(createdTimestamp)}`
+      return `${formats.dateTime(createdTimestamp)} · ${linkTitle(assetLinkId)} · ${gatewayName}`
     }
     if (value === null || value === '') return noValue[facet]
     if (facet === 'confidence') return confidence[value as 'high' | 'medium' | 'low'] ?? value

@@ -40,7 +40,7 @@ export function inboxColumns({
     {
       id: 'name',
       header: names.name,
-      width: 190,
+      width: 150,
       isPinned: true,
       isSortable: true,
       cell: (asset) => (
@@ -52,14 +52,14 @@ export function inboxColumns({
     {
       id: `${product}/product_name`,
       header: names.product,
-      width: 190,
+      width: 150,
       isSortable: true,
       cell: (asset) => productOf(asset) || assetTypeName(textAt(asset, 'functional_object_type'), language),
     },
     {
       id: 'ipv4',
       header: names.address,
-      width: 120,
+      width: 110,
       cell: (asset) => textsIn(asset, 'connection_points', 'ipv4_address').join(', '),
     },
     ...(hasProposals
@@ -67,7 +67,7 @@ export function inboxColumns({
           {
             id: 'proposal',
             header: names.proposal,
-            width: 170,
+            width: 160,
             cell: (asset: Asset) => {
               const proposal = proposals.get(asset.id)
               return proposal === undefined ? <span className="quiet">–</span> : targetText(proposal, text)

@@ -49,11 +49,11 @@ export function PreviewPanel(props: PreviewPanelProps) {
       {canWrite && (
         <div className="preview-actions">
           <IxButton onClick={onOnboard}>{text.onboard}</IxButton>
-          <IxButton variant="secondary" onClick={onOnboardInto}>
-            {text.onboardInto}
-          </IxButton>
           <IxButton variant="secondary" onClick={onIgnore}>
             {state === 'ignored' ? text.restore : text.ignore}
+          </IxButton>
+          <IxButton variant="secondary" onClick={onOnboardInto}>
+            {text.onboardInto}
           </IxButton>
         </div>
       )}
@@ -132,6 +132,9 @@ function Origin({ details }: { details: InboxAsset }) {
   )
 }
 
+/** The reasons that make a duplicate likely. Different devices can have the same name, or the same address in two networks. */
+const strongReasons: readonly string[] = ['reported_together', 'mac', 'identifier', 'serial_number']
+
 type DuplicateBoxProps = { asset: Asset; details: InboxAsset; canWrite: boolean; onMerged: () => void }
 
 /** `DuplicateBox` shows the asset that may be the same device, and why. The user can merge the two assets. */
@@ -149,6 +152,7 @@ function DuplicateBox({ asset, details: { possibleDuplicate: other }, canWrite, 
       </section>
     )
   const name = other.name ?? other.id
+  const isStrong = other.reasons.some(({ kind }) => strongReasons.includes(kind))
   const merge = async () => {
     const body = { data: { other: asset.id } }
     await api.inventory.mergeAsset({ params: { id: other.id }, headers: { prefer: 'wait=20' }, body })
@@ -156,7 +160,7 @@ function DuplicateBox({ asset, details: { possibleDuplicate: other }, canWrite, 
     onMerged()
   }
   return (
-    <section className="preview-box" data-tone="warning">
+    <section className="preview-box" data-tone={isStrong ? 'warning' : undefined}>
       <h3>{text.possibleDuplicate}</h3>
       <p>
         <Link to={`/assets/${other.id}`}>{name}</Link>{' '}
@@ -171,7 +175,8 @@ function DuplicateBox({ asset, details: { possibleDuplicate: other }, canWrite, 
           </li>
         ))}
       </ul>
-      {canWrite && (
+      {!isStrong && <p className="quiet">{text.weakHint}</p>}
+      {canWrite && isStrong && (
         <div>
           <IxButton variant="secondary" onClick={() => setMerging(true)}>
             {text.mergeDots}

@@ -3,12 +3,15 @@ import { iconFilter, iconSuccess } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
 import { useQuery } from '@tanstack/react-query'
 import { useCallback, useEffect, useEffectEvent, useMemo, useState } from 'react'
+import { failureOf } from '../../../app/api/failure.ts'
 import { useOperationQuery } from '../../../app/api/queries.ts'
 import { useFormats, useLanguage, useText } from '../../../app/language/language-context.tsx'
 import { useSearchState } from '../../../app/navigation/search-state.ts'
+import { usePreference } from '../../../app/preferences/preference.ts'
 import { usePermission } from '../../../app/session/app-context.tsx'
 import { ProblemMessage } from '../../../components/feedback/problem-message.tsx'
 import { Progress } from '../../../components/feedback/progress.tsx'
+import { showError } from '../../../components/feedback/toast.ts'
 import { EmptyState } from '../../../components/page/empty-state.tsx'
 import { Grid } from '../../../components/tables/grid.tsx'
 import { BulkDeleteDialog } from '../../assets/bulk/bulk-dialogs.tsx'
@@ -62,7 +65,8 @@ export function TriageView({ state }: TriageViewProps) {
   const [current, setCurrent] = useState(0)
   const [focus, setFocus] = useState<{ index: number }>()
   const [range, setRange] = useState({ first: 0, last: 30 })
-  const [dialog, setDialog] = useState<'onboard' | 'delete'>()
+  /** The open dialog and its assets. The current asset can change while the dialog is open. */
+  const [dialog, setDialog] = useState<{ kind: 'onboard' | 'delete'; ids: string[] }>()
   const { decide, undoLast, running } = useDecide(() => pages.refresh())
   const proposals = useProposals(pages, range, state === 'unknown')
   const total = pages.total ?? 0
@@ -86,18 +90,19 @@ export function TriageView({ state }: TriageViewProps) {
     selection.clear()
     await decide(request)
   }
-  const onboard = () => {
-    if (targets.length > 0) run({ action: 'onboard', assetIds: targets, useProposals: proposals.hasRules }).catch(noop)
+  const runWithToast = (request: DecisionRequest) => {
+    if ((request.assetIds ?? []).length === 0) return
+    run(request).catch((error: unknown) => showError(failureOf(error).message))
   }
-  const ignore = () => {
-    const action = state === 'ignored' ? 'return' : 'ignore'
-    if (targets.length > 0) run({ action, assetIds: targets }).catch(noop)
-  }
-  useTriageKeys({
+  const onboard = (assetIds: string[]) =>
+    runWithToast({ action: 'onboard', assetIds, ...(proposals.hasRules && { useProposals: true }) })
+  const ignore = (assetIds: string[]) => runWithToast({ action: state === 'ignored' ? 'return' : 'ignore', assetIds })
+  const [hasKeys, setKeys] = usePreference('inbox.keys', true)
+  useTriageKeys(hasKeys, {
     j: () => setFocus({ index: focus === undefined && current === 0 ? 0 : Math.min(current + 1, total - 1) }),
     k: () => setFocus({ index: Math.max(0, current - 1) }),
     x: () => asset !== undefined && selection.grid.onToggle(current, false),
-    ...(canWrite && { o: onboard, i: ignore, u: () => undoLast() }),
+    ...(canWrite && { o: () => onboard(targets), i: () => ignore(targets), u: () => undoLast() }),
   })
   const onRange = useCallback(
     (first: number, last: number) => {
@@ -112,13 +117,10 @@ export function TriageView({ state }: TriageViewProps) {
     setSearch({ [facet]: value === undefined ? undefined : urlTextOf(value) })
   return (
     <div className="triage inbox-list">
-      <FacetColumn>
-        <FacetPanel facets={facets.data?.data} chosen={chosen} onChoose={choose} />
-      </FacetColumn>
+      {state === 'unknown' && (
+        <ProposalBanner counted={proposals.counted} onAccept={(ruleId) => decide({ action: 'onboard', ruleId })} />
+      )}
       <div className="assets-list">
-        {state === 'unknown' && (
-          <ProposalBanner counted={proposals.counted} onAccept={(ruleId) => decide({ action: 'onboard', ruleId })} />
-        )}
         <div className="triage-tools">
           <SearchField value={q} onChange={(next) => setSearch({ q: next })} />
           <ActiveFilters chosen={chosen} facets={facets.data?.data} onRemove={(facet) => choose(facet, undefined)} />
@@ -137,12 +139,14 @@ export function TriageView({ state }: TriageViewProps) {
             selection={selection}
             total={total}
             canWrite={canWrite}
-            onOnboard={onboard}
-            onIgnore={ignore}
-            onDialog={setDialog}
+            onOnboard={() => onboard(targets)}
+            onIgnore={() => ignore(targets)}
+            onDialog={(kind) => setDialog({ kind, ids: targets })}
           />
         ) : (
-          <Count state={state} pages={pages} isNarrowed={isNarrowed} />
+          <Count state={state} pages={pages} isNarrowed={isNarrowed}>
+            <KeyHelp state={state} isOn={hasKeys} onChange={setKeys} />
+          </Count>
         )}
         {pages.failure !== undefined && <ProblemMessage failure={pages.failure} onRetry={() => pages.retry()} />}
         {pages.total === 0 ? (
@@ -171,25 +175,27 @@ export function TriageView({ state }: TriageViewProps) {
           asset={asset}
           state={state}
           canWrite={canWrite}
-          onOnboard={() =>
-            run({ action: 'onboard', assetIds: [asset.id], useProposals: proposals.hasRules }).catch(noop)
-          }
-          onOnboardInto={() => setDialog('onboard')}
-          onIgnore={ignore}
+          onOnboard={() => onboard([asset.id])}
+          onOnboardInto={() => setDialog({ kind: 'onboard', ids: [asset.id] })}
+          onIgnore={() => ignore([asset.id])}
           onMerged={() => pages.refresh()}
         />
       )}
-      {dialog === 'onboard' && (
+      {/* The facets have many buttons, so they come after the table in the order of the Tab key. */}
+      <FacetColumn>
+        <FacetPanel facets={facets.data?.data} chosen={chosen} onChoose={choose} />
+      </FacetColumn>
+      {dialog?.kind === 'onboard' && (
         <OnboardDialog
-          ids={targets}
+          ids={dialog.ids}
           hasProposals={proposals.hasRules}
           onOnboard={run}
           onClose={() => setDialog(undefined)}
         />
       )}
-      {dialog === 'delete' && (
+      {dialog?.kind === 'delete' && (
         <BulkDeleteDialog
-          ids={targets}
+          ids={dialog.ids}
           onClose={() => setDialog(undefined)}
           onDone={() => {
             selection.clear()
@@ -264,20 +270,24 @@ function ActiveFilters({ chosen, facets, onRemove }: ActiveFiltersProps) {
   })
 }
 
-function Count({ state, pages: { total }, isNarrowed }: TriageViewProps & { pages: AssetPages; isNarrowed: boolean }) {
+type CountProps = TriageViewProps & { pages: AssetPages; isNarrowed: boolean; children: React.ReactNode }
+
+function Count({ state, pages: { total }, isNarrowed, children }: CountProps) {
   const text = useText(inboxMessages)
   const formats = useFormats()
   const counted = state === 'ignored' ? text.countIgnored : isNarrowed ? text.countMatching : text.count
   return (
-    <p className="assets-count">
+    <div className="assets-count">
       <span role="status">{total === undefined ? text.counting : counted(total, formats.number(total))}</span>
-      <KeyHelp state={state} />
-    </p>
+      {children}
+    </div>
   )
 }
 
-/** `KeyHelp` lists the keys of the inbox. */
-function KeyHelp({ state }: TriageViewProps) {
+type KeyHelpProps = TriageViewProps & { isOn: boolean; onChange: (isOn: boolean) => void }
+
+/** `KeyHelp` lists the keys of the inbox. The user can switch them off, because speech input can press single letters. */
+function KeyHelp({ state, isOn, onChange }: KeyHelpProps) {
   const text = useText(inboxMessages)
   const keys = [
     ['J', text.nextKey],
@@ -289,11 +299,15 @@ function KeyHelp({ state }: TriageViewProps) {
   ] as const
   return (
     <span className="key-help">
-      {keys.map(([key, name]) => (
-        <span key={key}>
-          <kbd>{key}</kbd> {name}
-        </span>
-      ))}
+      {isOn &&
+        keys.map(([key, name]) => (
+          <span key={key}>
+            <kbd>{key}</kbd> {name}
+          </span>
+        ))}
+      <button type="button" className="link-button" onClick={() => onChange(!isOn)}>
+        {isOn ? text.keysOff : text.keysOn}
+      </button>
     </span>
   )
 }
@@ -373,9 +387,9 @@ function Empty({ state, isNarrowed, onClear }: TriageViewProps & { isNarrowed: b
 }
 
 /** Runs actions when the user presses single letters outside of fields and dialogs. */
-function useTriageKeys(actions: Readonly<Record<string, () => unknown>>): void {
+function useTriageKeys(isOn: boolean, actions: Readonly<Record<string, () => unknown>>): void {
   const onKey = useEffectEvent((event: KeyboardEvent) => {
-    const act = actions[event.key.toLowerCase()]
+    const act = isOn ? actions[event.key.toLowerCase()] : undefined
     const target = event.target instanceof Element ? event.target : undefined
     const isTyping = target?.closest('input:not([type="checkbox"]), textarea, select, [contenteditable="true"]')
     const isModified = event.ctrlKey || event.metaKey || event.altKey
