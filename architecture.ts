@@ -237,6 +237,7 @@ export const restrictedPackages: Readonly<Record<string, readonly string[]>> = {
   yauzl: ['cloud/platform/files'],
   '@fastify/busboy': ['cloud/platform/http'],
   commander: ['cli'],
+  marked: ['cloud/documentation'],
 }
 
 /** Files and folders that open connections as the database owner. They can import the types of the database driver. */

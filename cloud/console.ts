@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { encodingsOf } from './platform/http/encodings.ts'
 import { etagOf, type Page, type PageRequest, type PageResponse } from './platform/http/pages.ts'
 
 const distFolder = fileURLToPath(new URL('../web/dist/', import.meta.url))
@@ -132,13 +133,6 @@ class BuildFiles {
     this.#files.set(file, reading)
     return reading
   }
-}
-
-function encodingsOf(header: string | string[] | undefined): ('br' | 'gzip')[] {
-  const accepted = String(header ?? '')
-  return (['br', 'gzip'] as const).filter((encoding) =>
-    new RegExp(`\\b${encoding}\\b(?!;q=0(?:\\.0+)?\\b)`).test(accepted),
-  )
 }
 
 function missing(): PageResponse {

@@ -1,9 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import type { Contract } from '@millwright/api/contract.ts'
-import { statusText } from '@millwright/api/contracts.ts'
-import { type ProblemCode, problemCodes } from '@millwright/api/problem.ts'
 import { consolePages } from './console.ts'
+import { documentationPages } from './documentation/pages.ts'
 import { openApi } from './platform/http/openapi.ts'
 import type { Page } from './platform/http/pages.ts'
 import type { Metrics } from './platform/metrics.ts'
@@ -30,7 +29,8 @@ const htmlType = 'text/html; charset=utf-8'
 export function pages({ contracts, readiness, metrics, ...options }: Options): Page[] {
   return [
     ...consolePages(),
-    ...documentPages(contracts),
+    ...documentationPages(),
+    ...referencePages(contracts),
     { path: '/version', mediaType: jsonType, load: async () => JSON.stringify(versions(contracts)) },
     { path: '/healthz', mediaType: jsonType, live: true, load: async () => JSON.stringify({ status: 'ok' }) },
     readinessPage(readiness),
@@ -85,7 +85,7 @@ export function mayReadMetrics({ address, headers, metricsToken, metricsFromLoop
 /**
  * Returns the API reference: one document for all services, one document per service, and a page that displays them.
  */
-function documentPages(contracts: readonly Contract[]): Page[] {
+function referencePages(contracts: readonly Contract[]): Page[] {
   const whole = { title: 'Millwright', version: productVersion, description: 'Open industrial asset management.' }
   const explorer = createRequire(import.meta.url).resolve('openapi-explorer/dist/browser/openapi-explorer.min.js')
   return [
@@ -96,25 +96,19 @@ function documentPages(contracts: readonly Contract[]): Page[] {
       load: async () => JSON.stringify(openApi([contract], contract)),
     })),
     {
-      path: '/docs',
+      path: '/docs/api',
       mediaType: htmlType,
-      headers: { 'content-security-policy': docsPolicy },
-      load: async () => docsPage,
+      headers: { 'content-security-policy': referencePolicy },
+      load: async () => referencePage,
     },
-    { path: '/docs/explorer.js', mediaType: 'text/javascript; charset=utf-8', load: () => readFile(explorer) },
-    {
-      path: '/docs/problems',
-      mediaType: htmlType,
-      headers: { 'content-security-policy': docsPolicy },
-      load: async () => problemsPage(),
-    },
+    { path: '/docs/api/explorer.js', mediaType: 'text/javascript; charset=utf-8', load: () => readFile(explorer) },
   ]
 }
 
-const docsPolicy =
+const referencePolicy =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'"
 
-const docsPage = `<!doctype html>
+const referencePage = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -123,41 +117,14 @@ const docsPage = `<!doctype html>
 <style>
 body { margin: 0; color-scheme: light }
 openapi-explorer { min-height: 100vh }
-.home { display: block; padding: 1.25rem 1.5rem 0; color: #eef3f7; font: 600 1rem system-ui, sans-serif }
+.home { display: flex; gap: 1.5rem; padding: 1.25rem 1.5rem 0; font: 600 1rem system-ui, sans-serif }
+.home a { color: #eef3f7 }
 </style>
-<script type="module" src="/docs/explorer.js"></script>
+<script type="module" src="/docs/api/explorer.js"></script>
 <openapi-explorer spec-url="/openapi.json" bg-color="#ffffff" text-color="#14202b" header-color="#14202b"
   primary-color="#00646e" secondary-color="#a5ece5" nav-bg-color="#14202b" nav-text-color="#c6d1da"
   nav-hover-bg-color="#22323f" nav-hover-text-color="#4fd1c5">
-<a class="home" slot="nav-header" href="/">Millwright console</a>
+<nav class="home" slot="nav-header" aria-label="Millwright"><a href="/docs">Documentation</a> <a href="/console/">Console</a></nav>
 </openapi-explorer>
 </html>
 `
-
-function problemsPage(): string {
-  const rows = Object.entries(problemCodes).map(
-    ([code, { title }]) =>
-      `<tr id="${code}"><th scope="row"><code>${code.replaceAll('_', '_<wbr>')}</code><td>${statusText(code as ProblemCode)}<td>${title}`,
-  )
-  return `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Problem codes · Millwright</title>
-<link rel="icon" href="/console/mark.svg" type="image/svg+xml">
-<link rel="stylesheet" href="/console/console.css">
-<header class="bar">
-<a class="brand" href="/"><img src="/console/mark.svg" alt="" width="26" height="26"><span>Millwright</span></a>
-</header>
-<main>
-<h1>Problem codes</h1>
-<p class="lead">Every error is a problem document (RFC 9457) with one of these codes. A code is never renamed.</p>
-<table class="card codes">
-<thead><tr><th scope="col">Code<th scope="col">Status<th scope="col">Meaning
-<tbody>
-${rows.join('\n')}
-</table>
-</main>
-</html>
-`
-}

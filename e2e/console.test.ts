@@ -74,7 +74,8 @@ describe('the console in a browser', () => {
       (await visitorPage.locator('main').textContent()) ?? '',
       /industrial asset management.*first-run\.json/s,
     )
-    assert.equal(await visitorPage.getByRole('link', { name: 'API reference' }).first().getAttribute('href'), '/docs')
+    assert.equal(await visitorPage.getByRole('link', { name: 'Documentation' }).first().getAttribute('href'), '/docs')
+    assert.equal(await visitorPage.getByRole('link', { name: 'API reference' }).getAttribute('href'), '/docs/api')
     assert.equal(await visitorPage.getByRole('link', { name: 'Problem codes' }).getAttribute('href'), '/docs/problems')
   })
 
@@ -297,7 +298,7 @@ describe('the console in a browser', () => {
   })
 
   test('shows the API reference and executes an operation in it', async () => {
-    await visitorPage.goto('/docs')
+    await visitorPage.goto('/docs/api')
     await visitorPage.getByText('Read the account of the token').first().click()
     await visitorPage.getByRole('button', { name: 'Execute' }).click()
     await visitorPage.getByText('Response Status: Unauthorized (401)').waitFor()

@@ -43,7 +43,8 @@ describe('the first start', () => {
     const screen = program.stdout()
     assert.match(screen, /^Millwright \d+\.\d+\.\d+(?:-[\w.]+)? is ready after \d+\.\d s\.$/m)
     assert.match(screen, new RegExp(`Console +${baseUrl}/$`, 'm'))
-    assert.match(screen, new RegExp(`API +${baseUrl}/docs$`, 'm'))
+    assert.match(screen, new RegExp(`Docs +${baseUrl}/docs$`, 'm'))
+    assert.match(screen, new RegExp(`API +${baseUrl}/docs/api$`, 'm'))
     assert.match(screen, /Sign in +admin, password in .+first-run\.json$/m)
     assert.equal(program.stderr(), '')
     assert.equal(secretIn(screen), undefined)
@@ -111,9 +112,11 @@ async function assertServesPublicPages(baseUrl: string): Promise<void> {
     ['/auth/callback', 'text/html', /Millwright/],
     ['/console/assets', 'text/html', /Millwright/],
     ['/console/mark.svg', 'image/svg+xml', /./],
-    ['/console/console.css', 'text/css', /./],
-    ['/docs', 'text/html', /openapi-explorer/],
-    ['/docs/explorer.js', 'text/javascript', /./],
+    ['/console/documentation.css', 'text/css', /./],
+    ['/console/documentation.js', 'text/javascript', /./],
+    ['/docs', 'text/html', /Your first plant/],
+    ['/docs/api', 'text/html', /openapi-explorer/],
+    ['/docs/api/explorer.js', 'text/javascript', /./],
     ['/docs/problems', 'text/html', /weak_password/],
     ['/openapi.json', 'application/json', /"openapi":"3\.1/],
     ['/iam/v1/openapi.json', 'application/json', /"openapi":"3\.1/],

@@ -1,4 +1,4 @@
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isInternal, pathOf } from '@millwright/api/contract.ts'
 import { contracts } from '@millwright/api/contracts.ts'
@@ -27,6 +27,16 @@ export function buildOptions({ into }: { into: string }): InlineConfig {
       modulePreload: { polyfill: false },
       reportCompressedSize: false,
       chunkSizeWarningLimit: 1024,
+      rolldownOptions: {
+        input: {
+          index: join(web, 'index.html'),
+          documentation: join(web, 'source/documentation/documentation.ts'),
+        },
+        // The platform renders the pages of the documentation without the build, so the name of their script is fixed.
+        output: {
+          entryFileNames: ({ name }) => (name === 'documentation' ? 'documentation.js' : 'files/[name]-[hash].js'),
+        },
+      },
     },
   }
 }

@@ -140,7 +140,8 @@ function welcome({ baseUrl, firstRun, home }: RunningCloud, seconds: number): st
     `${styleText('bold', `Millwright ${productVersion}`)} is ready after ${seconds.toFixed(1)} s.`,
     '',
     row('Console', `${baseUrl}/`),
-    row('API', `${baseUrl}/docs`),
+    row('Docs', `${baseUrl}/docs`),
+    row('API', `${baseUrl}/docs/api`),
   ]
   if (access !== undefined && interactive && firstRun.isNew) {
     lines.push(

@@ -10,7 +10,8 @@ import { AppContext, type AppContextValue } from './session/app-context.tsx'
 import type { Metadata } from './session/session.ts'
 import { SignInPage, StartupErrorPage, WrongAddressPage } from './session/signed-out-pages.tsx'
 import { resolveStartup, type SignedOutReason, type StartupResult, startUserSession } from './session/startup.ts'
-import { applyTheme, themes } from './shell/theme.ts'
+import { themes } from './shell/stored-theme.ts'
+import { chooseTheme } from './shell/theme.ts'
 
 type Stage =
   | { kind: 'loading' }
@@ -81,7 +82,7 @@ function SignedInApp({ context }: { context: AppContextValue }) {
   const language = usePreferenceValue(context, { name: 'language', values: languages, fallback: languageOfBrowser() })
   const theme = usePreferenceValue(context, { name: 'theme', values: themes, fallback: 'system' })
   useEffect(() => invalidateQueriesOnEvents(context.live, queryClient), [context, queryClient])
-  useEffect(() => applyTheme(theme), [theme])
+  useEffect(() => chooseTheme(theme), [theme])
   useEffect(() => {
     document.documentElement.lang = language
   }, [language])

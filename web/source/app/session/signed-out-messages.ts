@@ -3,6 +3,7 @@ import { messages } from '../language/language.ts'
 /** The texts of the pages that are shown while no user is signed in. */
 export const signedOutMessages = messages({
   en: {
+    documentation: 'Documentation',
     reference: 'API reference',
     problems: 'Problem codes',
     referenceNavigation: 'Reference',
@@ -27,6 +28,7 @@ export const signedOutMessages = messages({
     setBaseUrl: 'If this address is wrong, set MILLWRIGHT_BASE_URL and restart the server.',
   },
   de: {
+    documentation: 'Dokumentation (Englisch)',
     reference: 'API-Referenz',
     problems: 'Fehlercodes',
     referenceNavigation: 'Referenz',

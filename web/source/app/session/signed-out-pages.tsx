@@ -24,7 +24,8 @@ function SignedOutLayout({ children }: { children: ReactNode }) {
       </main>
       <footer className="signed-out-foot">
         <nav aria-label={text.referenceNavigation}>
-          <a href="/docs">{text.reference}</a>
+          <a href="/docs">{text.documentation}</a>
+          <a href="/docs/api">{text.reference}</a>
           <a href="/docs/problems">{text.problems}</a>
         </nav>
       </footer>
@@ -70,7 +71,7 @@ export function SignInPage({ metadata, reason }: SignInPageProps) {
           <button type="button" className="signed-out-button" disabled={isRedirecting} onClick={signIn}>
             {text.signIn}
           </button>
-          <a href="/docs">{text.reference}</a>
+          <a href="/docs">{text.documentation}</a>
         </p>
         {failure !== undefined && <ProblemMessage failure={failure} onRetry={signIn} />}
       </div>

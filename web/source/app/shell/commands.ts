@@ -5,7 +5,7 @@ import { areas } from '../navigation/areas.ts'
 import { useAppContext } from '../session/app-context.tsx'
 import type { Command } from './command.ts'
 import { appMessages } from './messages.ts'
-import { themes } from './theme.ts'
+import { themes } from './stored-theme.ts'
 
 /**
  * Returns all commands of the palette except those for assets: the areas with their views and actions, the themes, the
@@ -50,6 +50,7 @@ export function useCommands(): Command[] {
       hint: text.actions,
       run: () => preferences.set('language', each),
     })),
+    { id: 'documentation', label: text.documentation, hint: text.actions, run: () => void open('/docs') },
     { id: 'sign-out', label: text.signOut, hint: text.actions, run: () => signOut() },
   ]
 }

@@ -1,4 +1,4 @@
-import { iconSearch, iconUserProfile } from '@siemens/ix-icons/icons'
+import { iconQuestion, iconSearch, iconUserProfile } from '@siemens/ix-icons/icons'
 import { IxApplication, IxApplicationHeader, IxContent, IxMenu, IxMenuItem } from '@siemens/ix-react'
 import { Outlet, useNavigate, useRouterState } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -11,11 +11,12 @@ import { LiveIndicator } from '../live/live-indicator.tsx'
 import { type Area, navigationGroups } from '../navigation/area.ts'
 import { areas } from '../navigation/areas.ts'
 import { basePath } from '../navigation/base-path.ts'
+import { helpAddress } from '../navigation/help-pages.ts'
 import { usePreference } from '../preferences/preference.ts'
 import { useAppContext } from '../session/app-context.tsx'
 import { CommandPalette } from './command-palette.tsx'
 import { appMessages } from './messages.ts'
-import { type Theme, themes } from './theme.ts'
+import { type Theme, themes } from './stored-theme.ts'
 
 /** `Shell` is the frame around every page: header, navigation and command palette. */
 export function Shell() {
@@ -42,6 +43,7 @@ export function Shell() {
               <span className="search-label">{text.search}</span>
               <kbd>Ctrl K</kbd>
             </button>
+            <HelpLink />
             <AccountMenu />
           </div>
         </IxApplicationHeader>
@@ -54,6 +56,28 @@ export function Shell() {
       </IxApplication>
       {isPaletteOpen && <CommandPalette onClose={() => setPaletteOpen(false)} />}
     </>
+  )
+}
+
+/** `HelpLink` opens the page of the documentation that describes the current page of the console. */
+function HelpLink() {
+  const text = useText(appMessages)
+  const address = useRouterState({
+    select: ({ matches, location }) => helpAddress(matches.at(-1)?.fullPath ?? '', location.search),
+  })
+  useKeyboardShortcut('?', () => open(address))
+  return (
+    <a
+      className="help-link"
+      href={address}
+      target="_blank"
+      rel="noopener"
+      title={text.help}
+      aria-label={text.help}
+      aria-keyshortcuts="?"
+    >
+      <Icon name={iconQuestion} />
+    </a>
   )
 }
 
@@ -128,7 +152,8 @@ function AccountMenu() {
       }),
     ),
     { kind: 'line' },
-    { kind: 'item', label: text.reference, onSelect: () => open('/docs') },
+    { kind: 'item', label: text.documentation, onSelect: () => open('/docs') },
+    { kind: 'item', label: text.reference, onSelect: () => open('/docs/api') },
     { kind: 'item', label: text.problems, onSelect: () => open('/docs/problems') },
     { kind: 'line' },
     { kind: 'item', label: text.signOut, onSelect: () => signOut() },

@@ -1,7 +1,4 @@
-/** The themes. `system` uses the theme of the operating system. */
-
-export const themes = ['system', 'light', 'dark'] as const
-export type Theme = (typeof themes)[number]
+import { storeTheme, type Theme } from './stored-theme.ts'
 
 const systemIsDark = matchMedia('(prefers-color-scheme: dark)')
 let chosen: Theme = 'system'
@@ -11,6 +8,12 @@ export function applyTheme(theme: Theme): void {
   const isDark = theme === 'dark' || (theme === 'system' && systemIsDark.matches)
   document.documentElement.dataset.ixColorSchema = isDark ? 'dark' : 'light'
   document.documentElement.style.colorScheme = isDark ? 'dark' : 'light'
+}
+
+/** Applies the theme that the user has chosen, and stores it for the pages of the documentation. */
+export function chooseTheme(theme: Theme): void {
+  storeTheme(theme)
+  applyTheme(theme)
 }
 
 systemIsDark.addEventListener('change', () => applyTheme(chosen))
