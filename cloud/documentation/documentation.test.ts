@@ -33,7 +33,9 @@ describe('the site of the documentation', () => {
       assert.equal(text.match(/<h1/g)?.length, 1, path)
       assert.match(text, /<title>[^<]+ · Millwright documentation<\/title>/, path)
       assert.doesNotMatch(text, /<script(?![^>]* src=)|<style| style="| on\w+="/, path)
-      if (path !== '/docs' && path !== '/docs/decisions') assert.match(text, /aria-current="page"/, path)
+      if (path !== '/docs') assert.match(text, /aria-current="page"/, path)
+      const ids = [...text.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id)
+      assert.equal(new Set(ids).size, ids.length, path)
     }
   })
 

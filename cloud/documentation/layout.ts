@@ -56,20 +56,20 @@ function card({ name, path, groups }: NavigationSection): string {
 
 /** The attributes of the search field. The script of the page makes the field visible. */
 const searchAttributes = [
-  'type="text" id="search" role="combobox" autocomplete="off" spellcheck="false" placeholder="Search the documentation"',
+  'type="text" id="site-search" role="combobox" autocomplete="off" spellcheck="false" placeholder="Search the documentation"',
   'aria-label="Search the documentation" aria-keyshortcuts="/ Control+K"',
-  'aria-expanded="false" aria-controls="results" aria-autocomplete="list"',
+  'aria-expanded="false" aria-controls="site-results" aria-autocomplete="list"',
 ].join(' ')
 
 const searchHtml = `<search class="search" hidden>
 <input ${searchAttributes}>
 <kbd class="search-key" aria-hidden="true">/</kbd>
-<div class="results" id="results" role="listbox" aria-label="Search results" hidden></div>
-<p class="unseen" id="search-status" role="status"></p>
+<div class="results" id="site-results" role="listbox" aria-label="Search results" hidden></div>
+<p class="unseen" id="site-search-status" role="status"></p>
 </search>`
 
 const barHtml = `<header class="bar">
-<button type="button" class="tool menu-button" popovertarget="navigation">Menu</button>
+<button type="button" class="tool menu-button" popovertarget="site-navigation">Menu</button>
 <a class="brand" href="/docs"><img src="/console/mark.svg" alt="" width="24" height="24"><span>Millwright <span class="brand-part">documentation</span></span></a>
 ${searchHtml}
 <nav class="bar-links" aria-label="Platform">
@@ -96,19 +96,19 @@ function frame({ site, title, content, current, contents = '' }: Frame): string 
   const more =
     contents === ''
       ? ''
-      : '<button type="button" class="tool contents-button" popovertarget="contents">On this page</button>'
+      : '<button type="button" class="tool contents-button" popovertarget="site-contents">On this page</button>'
   return `<!doctype html>
 <html lang="en">
 ${headHtml(title)}
 <body>
-<a class="skip" href="#main">Skip to content</a>
+<a class="skip" href="#site-main">Skip to content</a>
 ${barHtml}
 <div class="columns${contents === '' ? '' : ' with-contents'}">
-<nav class="navigation" id="navigation" popover aria-label="Documentation">
+<nav class="navigation" id="site-navigation" popover aria-label="Documentation">
 <ul class="platform-links"><li><a href="/docs/api">API reference</a></li><li><a href="/console/">Console</a></li></ul>
 ${site.sections.map((section, place) => navigationSection(section, current, place < firstSections)).join('\n')}
 </nav>
-<main id="main" tabindex="-1">
+<main id="site-main" tabindex="-1">
 ${more}
 ${content}
 <footer class="foot">Millwright ${escapeHtml(productVersion)}</footer>
@@ -140,7 +140,7 @@ function contentsOf({ headings }: RenderedPage): string {
   const items = shown.map(
     ({ depth, id, text }) => `<li class="depth-${depth}"><a href="#${escapeHtml(id)}">${escapeHtml(text)}</a></li>`,
   )
-  return `<nav class="contents" id="contents" popover aria-labelledby="contents-title"><p class="group" id="contents-title">On this page</p><ul>${items.join('')}</ul></nav>`
+  return `<nav class="contents" id="site-contents" popover aria-labelledby="site-contents-title"><p class="group" id="site-contents-title">On this page</p><ul>${items.join('')}</ul></nav>`
 }
 
 function adjacentPages(site: DocumentationSite, page: SitePage): string {

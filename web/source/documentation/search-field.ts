@@ -7,9 +7,9 @@ const resultLimit = 12
  * time. The keys `/` and Ctrl+K focus the field, the arrow keys select a result, and Enter opens it.
  */
 export function startSearchField(): void {
-  const field = document.querySelector<HTMLInputElement>('#search')
-  const list = document.querySelector<HTMLElement>('#results')
-  const status = document.querySelector<HTMLElement>('#search-status')
+  const field = document.querySelector<HTMLInputElement>('#site-search')
+  const list = document.querySelector<HTMLElement>('#site-results')
+  const status = document.querySelector<HTMLElement>('#site-search-status')
   if (field === null || list === null || status === null) return
   const search = new SearchField(field, list, status)
   field.closest('search')?.removeAttribute('hidden')
@@ -116,7 +116,7 @@ class SearchField {
 
   #option({ entry, excerpt }: SearchResult, place: number): HTMLElement {
     const option = document.createElement('a')
-    option.id = `result-${place}`
+    option.id = `site-result-${place}`
     option.className = 'result'
     option.href = entry.path
     option.tabIndex = -1
