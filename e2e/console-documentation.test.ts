@@ -122,9 +122,9 @@ describe('the documentation on the platform', () => {
 
   test('shows the pictures of a page', async () => {
     await page.goto('/docs/reference/workflows', { waitUntil: 'load' })
-    const widths = await page.locator('article img').evaluateAll((images) =>
-      images.map((image) => (image instanceof HTMLImageElement ? image.naturalWidth : 0)),
-    )
+    const widths = await page
+      .locator('article img')
+      .evaluateAll((images) => images.map((image) => (image instanceof HTMLImageElement ? image.naturalWidth : 0)))
     assert.ok(widths.length >= 4 && widths.every((width) => width > 100), widths.join())
   })
 

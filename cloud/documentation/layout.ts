@@ -20,7 +20,8 @@ export function pageHtml({ site, page, rendered }: PageLayout): string {
 export function startHtml(site: DocumentationSite): string {
   const [tutorial, ...others] = site.sections.filter(({ path }) => path.startsWith('/docs#'))
   const first = tutorial?.groups[0]?.links[0]
-  const firstStep = first === undefined ? '' : `<a class="button" href="${first.page.path}">${escapeHtml(first.label)}</a>`
+  const firstStep =
+    first === undefined ? '' : `<a class="button" href="${first.page.path}">${escapeHtml(first.label)}</a>`
   const content = `<div class="start">
 <h1>Documentation</h1>
 <p class="lead">How to find, document and manage the devices of a plant with Millwright. Everything on this site works without a

@@ -58,9 +58,7 @@ export function renderPage({ markdown, resolve }: RenderOptions): RenderedPage {
       },
       image({ href, text }) {
         const address = resolve(href)
-        return address === undefined
-          ? escapeHtml(text)
-          : `<img src="${escapeHtml(address)}" alt="${escapeHtml(text)}">`
+        return address === undefined ? escapeHtml(text) : `<img src="${escapeHtml(address)}" alt="${escapeHtml(text)}">`
       },
       html: () => '',
     },
