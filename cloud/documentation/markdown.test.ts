@@ -29,6 +29,11 @@ test('renders no HTML of a page, and escapes code, titles and addresses', () => 
   assert.match(html, /a &lt; b &amp; c/)
 })
 
+test('lets long names and paths in code break after "/" and "_"', () => {
+  const { html } = render('`/iam/v1` and `glb_audit_read`')
+  assert.match(html, /<code>\/<wbr>iam\/<wbr>v1<\/code> and <code>glb_<wbr>audit_<wbr>read<\/code>/)
+})
+
 test('shows links to files that the platform does not serve as text', () => {
   const { html } = render('See [the test](../a.test.ts) and [the guide](guide).')
   assert.match(html, /<span class="source" title="\.\.\/a\.test\.ts">the test<\/span>/)

@@ -35,6 +35,8 @@ export function renderPage({ markdown, resolve }: RenderOptions): RenderedPage {
         const label = escapeHtml(`Link to the section ${text}`)
         return `<div class="heading">${heading}<a class="anchor" href="#${escapeHtml(id)}" aria-label="${label}">#</a></div>\n`
       },
+      // Names and paths in code can be long, so lines can break after "/" and "_".
+      codespan: ({ text }) => `<code>${escapeHtml(text).replace(/[/_](?=\w)/g, '$&<wbr>')}</code>`,
       code({ text, lang }) {
         return `<pre data-language="${escapeHtml(lang ?? '')}"><code>${escapeHtml(text)}\n</code></pre>\n`
       },
