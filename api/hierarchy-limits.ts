@@ -12,6 +12,8 @@ export const hierarchyLimits = {
   importBytes: 8 * 1024 * 1024,
   /** The maximum number of children of a node that another service reads with all nodes below them. */
   childrenResolved: 300,
+  /** The maximum number of nodes of a hierarchy that another service reads with their names. */
+  treeResolved: 5_000,
   assetsAssigned: 1_000,
   /** The maximum number of assets in one request for paths. */
   assetsWithPaths: 100,

@@ -69,6 +69,25 @@ export const resolutionOperations = {
     },
     errors: ['hierarchy_not_found', 'node_not_found', 'forbidden'],
   },
+  resolveTree: {
+    method: 'POST',
+    path: '/resolve/tree',
+    summary: 'The nodes of a hierarchy with their names and parents, for a service',
+    access: 'on-behalf',
+    readOnly: true,
+    body: data(closed({ hierarchyId: Uuid })),
+    answers: {
+      200: data(
+        closed({
+          nodes: Type.Array(closed({ ...PathNode.properties, parentId: Type.Union([Uuid, Type.Null()]) }), {
+            description: `Siblings in their order, at most ${hierarchyLimits.treeResolved} nodes`,
+          }),
+          truncated: Type.Boolean({ description: 'The hierarchy has more nodes' }),
+        }),
+      ),
+    },
+    errors: ['hierarchy_not_found', 'forbidden'],
+  },
   exportTree: {
     method: 'POST',
     path: '/export-pages',

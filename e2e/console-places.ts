@@ -22,6 +22,11 @@ function settled(page: Page): Promise<unknown> {
   return page.locator('.graph-canvas[data-settled="true"]').waitFor({ timeout: 120_000 })
 }
 
+/** Waits until the map is drawn. */
+function drawn(page: Page): Promise<unknown> {
+  return page.locator('.map-canvas[data-drawn]').waitFor({ timeout: 120_000 })
+}
+
 /** The pages of the console of which pictures are taken. */
 export const places: readonly Place[] = [
   { name: 'start', path: () => '/' },
@@ -65,7 +70,15 @@ export const places: readonly Place[] = [
   },
   { name: 'hierarchy-create', path: ({ hierarchyId }) => `/hierarchy?hierarchy=${hierarchyId}&add=yes` },
   { name: 'hierarchy-rules', path: ({ hierarchyId }) => `/hierarchy/${hierarchyId}/rules` },
-  { name: 'topology', path: () => '/topology', prepare: settled },
+  { name: 'topology', path: () => '/topology', prepare: drawn },
+  { name: 'topology-node', path: ({ nodeId }) => `/topology?in=${nodeId}`, prepare: drawn },
+  { name: 'topology-subnets', path: () => '/topology?by=subnet', prepare: drawn },
+  { name: 'topology-switches', path: () => '/topology?by=switch', prepare: drawn },
+  { name: 'topology-all', path: () => '/topology?by=subnet&all=yes', prepare: drawn },
+  { name: 'topology-changes', path: () => '/topology?compare=yes&span=day', prepare: drawn },
+  { name: 'topology-impact', path: ({ assetId }) => `/topology?asset=${assetId}&show=fails`, prepare: drawn },
+  { name: 'asset-impact', path: ({ assetId }) => `/assets/${assetId}?tab=impact` },
+  { name: 'impact-reports', path: () => '/topology/impact' },
   { name: 'discovery', path: () => '/discovery' },
   { name: 'discovery-scan', path: () => '/discovery?scan=any' },
   { name: 'discovery-onboard', path: () => '/discovery?onboard=yes' },

@@ -8,6 +8,7 @@ import { wholeOperations } from './document-write.ts'
 import { exportPageOperations } from './export-pages.ts'
 import { graphOperations } from './graph.ts'
 import { identityOperations } from './identity.ts'
+import { impactOperations } from './impact.ts'
 import { importRowOperations } from './import-rows.ts'
 import { nodeAssignmentOperations, nodeSelection } from './node-assignments.ts'
 import { relationOperations } from './relations.ts'
@@ -286,6 +287,7 @@ export const inventory = contract({
     ...changeOperations,
     ...graphOperations,
     ...topologyGroupOperations,
+    ...impactOperations,
     setManagementState: accepted({
       method: 'PATCH',
       path: '/assets/{id}/management-state',

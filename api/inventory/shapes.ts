@@ -32,6 +32,11 @@ export const inventoryLimits = {
   topologyEdges: 5000,
   /** The maximum number of assets that were removed in the compared time and are assigned to groups. */
   topologyRemovedAssets: 5000,
+  /** The maximum number of assets that one impact query follows, and of impact reports of a tenant. */
+  impactAssets: 5000,
+  impactReports: 500,
+  /** The maximum number of groups on a map with all assets. */
+  topologyTreeNodes: 5000,
   /** An asset with at least this many connections is a switch in the topology. */
   switchConnections: 3,
   /** The maximum number of relations that one `relationsFilter` follows. */

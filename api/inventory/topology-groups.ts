@@ -62,17 +62,45 @@ export type TopologyEdge = Static<typeof TopologyEdge>
 
 const PlacedGroup = closed({ key: Type.String(), name: Type.String(), type: Type.Optional(Type.String()) })
 
-export const TopologyGroups = closed({
+const content = {
   path: Type.Array(PlacedGroup, { description: 'The groups from the top to `parent`' }),
   total: closed({ assets: count, reachability: Reachability, changes: Changes }),
   groups: Type.Array(TopologyGroup),
   assets: Type.Array(TopologyAsset, { description: 'The assets that belong to `parent`, but to none of its groups' }),
   edges: Type.Array(TopologyEdge, { description: 'Relations between these groups and assets, most frequent first' }),
   truncated: Type.Boolean({ description: 'Groups, assets or edges were left out because of a limit' }),
-})
+}
+export const TopologyGroups = closed(content)
 export type TopologyGroups = Static<typeof TopologyGroups>
 
 const { topologyGroups, topologyGroupAssets, topologyEdges } = inventoryLimits
+
+const mapQuery = {
+  by: oneOf(groupings),
+  hierarchy: Type.Optional(Uuid),
+  at: moment('The topology at this time; default: now'),
+  since: moment('Changes after this time are counted; default: 24 hours before `at`'),
+  filter: Type.Optional(filterText),
+  caseInsensitive,
+  q: freeText,
+}
+
+const groupErrors = [
+  'invalid_filter',
+  'unknown_property',
+  'history_gone',
+  'hierarchy_not_found',
+  'node_not_found',
+  'not_found',
+  'forbidden',
+] as const
+
+/** The whole topology: the top groups, and the inside of every group by its key. */
+export const TopologyMap = closed({
+  ...content,
+  inside: Type.Record(Type.String(), TopologyGroups, { description: 'The inside of each group, by its key' }),
+})
+export type TopologyMap = Static<typeof TopologyMap>
 
 export const topologyGroupOperations = {
   readTopologyGroups: {
@@ -82,24 +110,20 @@ export const topologyGroupOperations = {
     description: `Without \`parent\`, the response contains the top groups. With \`parent\`, it contains the groups and assets inside this group. Only readable assets count. At most ${topologyGroups} groups, ${topologyGroupAssets} assets and ${topologyEdges} edges are returned. \`by=hierarchy\` requires \`hierarchy\` and \`glb_hierarchy_read\`. \`by=subnet\`: an asset has the subnet of its first IP address; an asset without an address has the subnet of the asset that it is a part or module of, or installed on. \`by=switch\`: an asset with at least ${inventoryLimits.switchConnections} connections (\`is_connected_to\`) is a switch, and the others belong to the nearest switch. For an earlier time, the nodes of the hierarchy are the current ones, and \`filter\` and \`q\` apply to current assets.`,
     access: 'inventory_read_asset_data',
     query: closed({
-      by: oneOf(groupings),
-      hierarchy: Type.Optional(Uuid),
+      ...mapQuery,
       parent: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'The key of a group' })),
-      at: moment('The topology at this time; default: now'),
-      since: moment('Changes after this time are counted; default: 24 hours before `at`'),
-      filter: Type.Optional(filterText),
-      caseInsensitive,
-      q: freeText,
     }),
     answers: { 200: data(TopologyGroups) },
-    errors: [
-      'invalid_filter',
-      'unknown_property',
-      'history_gone',
-      'hierarchy_not_found',
-      'node_not_found',
-      'not_found',
-      'forbidden',
-    ],
+    errors: groupErrors,
+  },
+  readTopologyMap: {
+    method: 'GET',
+    path: '/topology/map',
+    summary: 'Read the topology in groups with all assets, for a map of the whole plant',
+    description: `The groups are those of \`GET /topology/groups\`, and \`inside\` contains the groups and assets of every group. At most ${inventoryLimits.topologyNodes} assets and ${inventoryLimits.topologyTreeNodes} groups are returned; in a larger plant, use \`GET /topology/groups\` or a filter. \`removed\` is 0 here.`,
+    access: 'inventory_read_asset_data',
+    query: closed(mapQuery),
+    answers: { 200: data(TopologyMap) },
+    errors: groupErrors,
   },
 } as const

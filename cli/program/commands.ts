@@ -57,6 +57,16 @@ export const commandModules: Readonly<Record<string, CommandModule>> = {
     load: () => import('../inventory/graph.ts'),
   },
   path: { group: work, description: 'shortest path between two assets', load: () => import('../inventory/path.ts') },
+  impact: {
+    group: work,
+    description: 'assets that depend on an asset, or that are lost if it fails',
+    load: () => import('../inventory/impact.ts'),
+  },
+  'impact-reports': {
+    group: work,
+    description: 'stored results of impact questions',
+    load: () => import('../inventory/impact-reports.ts'),
+  },
   hierarchy: {
     group: work,
     description: 'trees of sites, buildings, lines and cells, and the assets in them',

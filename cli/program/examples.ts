@@ -74,6 +74,15 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   ],
   'relations history': ["relations history 'Rack 1' --limit 10"],
   'relations predicates': ['relations predicates'],
+  impact: [
+    "impact 'Switch 3'",
+    "impact 'Switch 3' --fails",
+    "impact 'Switch 3' --fails --csv",
+    "impact 'Switch 3' --save",
+  ],
+  'impact-reports list': ['impact-reports list', "impact-reports list --asset 'Switch 3'"],
+  'impact-reports show': [`impact-reports show ${id}`],
+  'impact-reports delete': [`impact-reports delete ${id}`],
   path: ["path 'Drive 12' 'Rack 1'", "path 'Drive 12' 'Rack 1' --direction out --predicates is_module_of"],
 
   'webhooks list': ['webhooks list', 'webhooks list --json'],

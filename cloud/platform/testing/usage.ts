@@ -90,6 +90,7 @@ export async function useEverything(hub: TestHub): Promise<Reach[]> {
     hub.context.tasks.schedule(tx, { kind: 'audit.seal', key: 'usage', cron: '0 0 1 1 *' }),
   )
   const asset = await useInventory(hub, admin)
+  const report = (await admin.inventory.createImpactReport({ body: { data: { assetId: asset } } })).data
   const job = await useWorkflows(admin)
   const shopFloor = await useShopFloor(hub, admin, group.id)
   const credential = await useCredentials(hub, admin, { gatewayId: shopFloor.gatewayId, assetId: asset })
@@ -120,6 +121,9 @@ export async function useEverything(hub: TestHub): Promise<Reach[]> {
     ...reaches(inventory.prefix, `/assets/${asset}/field-sources`, ['GET']),
     ...reaches(inventory.prefix, `/assets/${asset}/graph`, ['GET']),
     ...reaches(inventory.prefix, `/assets/${asset}/graph/difference?from=2026-01-01T00:00:00Z`, ['GET']),
+    ...reaches(inventory.prefix, `/assets/${asset}/impact`, ['GET']),
+    ...reaches(inventory.prefix, `/assets/${asset}/impact/export`, ['GET']),
+    ...reaches(inventory.prefix, `/impact-reports/${report.id}`, ['GET', 'DELETE']),
     ...reaches(inventory.prefix, `/assets/${asset}/relations`, ['GET']),
     ...reaches(imports.prefix, `/files/${imported.importId}`, ['GET', 'DELETE']),
     ...reaches(imports.prefix, `/files/${imported.importId}/rows`, ['GET']),

@@ -429,6 +429,16 @@ export function listPackedChildren(handle: Handle, parentId: string, limit: numb
   return handle.rows(packedChildrenStatement, parentId, limit)
 }
 
+const placedNodesStatement = statement<PlacedNode>(
+  `select n.id, n.parent_id as "parentId", n.name, n.type from hierarchy_nodes n
+   where n.tenant_id = $1 and n.hierarchy_id = $2 order by n.parent_id, n.rank, n.rank_tail, n.id limit $3`,
+)
+
+/** Returns the first nodes of a hierarchy. Siblings are in their order. */
+export function listPlacedNodes(handle: Handle, hierarchyId: string, limit: number): Promise<PlacedNode[]> {
+  return handle.rows(placedNodesStatement, hierarchyId, limit)
+}
+
 /** Returns the number of levels below a node. */
 export async function heightOf(handle: Handle, id: string): Promise<number> {
   return (await handle.row(heightStatement, id))?.height ?? 0

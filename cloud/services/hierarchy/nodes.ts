@@ -46,6 +46,7 @@ type Names =
   | 'resolveNode'
   | 'resolveHierarchy'
   | 'resolveChildren'
+  | 'resolveTree'
 
 export function nodeHandlers(context: Context): Pick<Handlers<typeof hierarchy>, Names> {
   const { database, peers } = context
@@ -319,8 +320,7 @@ export function nodeHandlers(context: Context): Pick<Handlers<typeof hierarchy>,
       const limit = hierarchyLimits.childrenResolved
       return database.read(caller, async (handle) => {
         const tree = await store.findHierarchy(handle, hierarchyId)
-        if (tree === undefined)
-          throw new Problem('hierarchy_not_found', `Hierarchy ${hierarchyId} does not exist. Choose another hierarchy`)
+        if (tree === undefined) throw missingHierarchy(hierarchyId)
         const path = parentId === undefined ? [] : await store.pathTo(handle, parentId)
         if (parentId !== undefined && path.at(-1)?.hierarchyId !== hierarchyId)
           throw new Problem('node_not_found', `Node ${parentId} does not exist in the hierarchy ${tree.name}`)
@@ -337,7 +337,31 @@ export function nodeHandlers(context: Context): Pick<Handlers<typeof hierarchy>,
         }
       })
     },
+
+    async resolveTree({ body: { data } }, caller) {
+      requirePermission(caller, 'glb_hierarchy_read')
+      const { hierarchyId } = data
+      const limit = hierarchyLimits.treeResolved
+      return database.read(caller, async (handle) => {
+        const tree = await store.findHierarchy(handle, hierarchyId)
+        if (tree === undefined) throw missingHierarchy(hierarchyId)
+        const nodes = await store.listPlacedNodes(handle, hierarchyId, limit + 1)
+        return {
+          data: {
+            nodes: nodes.slice(0, limit).map((node) => ({
+              ...pathNode(node),
+              parentId: node.parentId === hierarchyId ? null : node.parentId,
+            })),
+            truncated: nodes.length > limit,
+          },
+        }
+      })
+    },
   }
+}
+
+function missingHierarchy(id: string): Problem {
+  return new Problem('hierarchy_not_found', `Hierarchy ${id} does not exist. Choose another hierarchy`)
 }
 
 function now(): string {

@@ -14,6 +14,7 @@ import { retentionTasks } from './history/retention.ts'
 import { settingsHandlers } from './history/settings-handlers.ts'
 import { duplicateHandlers } from './identity/duplicate-handlers.ts'
 import { identityConflictHandlers } from './identity/identity-conflict-handlers.ts'
+import { impactHandlers } from './impact/handlers.ts'
 import { relationHandlers } from './relations/handlers.ts'
 import { nodeAssignmentHandlers } from './relations/node-assignments.ts'
 import { parentHandlers } from './relations/parents.ts'
@@ -66,6 +67,7 @@ export const inventoryService = service({
       ...deviceHandlers(context),
       ...graphHandlers(context),
       ...topologyGroupHandlers(context),
+      ...impactHandlers(context),
       ...propertyHandlers(context),
       ...settingsHandlers(context),
       ...schemaHandlers(own),

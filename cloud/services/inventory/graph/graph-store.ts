@@ -108,18 +108,22 @@ export type Description = {
   id: string
   name: string | null
   type: string | null
+  family: string | null
+  product: string | null
   manufacturer: string | null
   managementState: (typeof managementStates)[number] | null
   reachabilityState: (typeof reachabilityStates)[number] | null
 }
 
 const describeStatement = statement<Description>(
-  `select id, name, type, manufacturer, management_state as "managementState", reachability_state as "reachabilityState"
+  `select id, name, type, product_family as family, product_name as product, manufacturer, management_state as "managementState", reachability_state as "reachabilityState"
    from assets a
    where tenant_id = $1 and id = any($2::uuid[]) and ${isReadableRow('a', '$3')}`,
 )
 const describeAtStatement = statement<Description>(
   `select f.id, h.document ->> 'name' as name, h.document ->> 'functional_object_type' as type,
+          h.document #>> '{product_instance_information,manufacturer_product,product_family}' as family,
+          h.document #>> '{product_instance_information,manufacturer_product,product_name}' as product,
           h.document #>> '{product_instance_information,manufacturer_product,manufacturer,name}' as manufacturer,
           h.document #>> '{management_state,state_value}' as "managementState",
           h.document #>> '{reachability_state,state_value}' as "reachabilityState"

@@ -36,8 +36,10 @@ export type Times = { at: string | undefined; since: string }
 export type Anchors = { ids: readonly string[]; keys: readonly string[] }
 
 export type GroupQuery = {
-  selection: Selection
-  isFiltered: boolean
+  /** All readable assets. They determine the groups, even if a filter selects only some of them. */
+  readable: Selection
+  /** The assets that are counted. Its first parameters are those of `readable`. Undefined: all readable assets. */
+  filtered: Selection | undefined
   times: Times
   by: Grouping
   anchors: Anchors
@@ -92,16 +94,16 @@ export function readGroups(handle: Handle, query: GroupQuery): Promise<GroupRow[
 
 /** Reads the counts, assets and edges of the assets that existed at `since` and were deleted until `at`. */
 export function readRemoved(handle: Handle, query: GroupQuery): Promise<GroupRow[]> {
-  return query.isFiltered ? Promise.resolve([]) : readVariant(handle, query, 'removed')
+  return query.filtered !== undefined ? Promise.resolve([]) : readVariant(handle, query, 'removed')
 }
 
 function readVariant(handle: Handle, query: GroupQuery, variant: Variant): Promise<GroupRow[]> {
-  const parameters = new Parameters(variant === 'removed' ? [] : query.selection.values)
+  const parameters = new Parameters(variant === 'removed' ? [] : (query.filtered ?? query.readable).values)
   const relations = relationsOf(query, variant, parameters)
   const parts = [
     ...entityOf(query, variant, parameters),
     ...placedBy(query, { relations, variant, parameters }),
-    memberOf(query),
+    ...memberOf(query),
     part(
       'listed',
       `select m.* from member m where m.key = '${hereKey}'
@@ -114,6 +116,32 @@ function readVariant(handle: Handle, query: GroupQuery, variant: Variant): Promi
     ),
   ]
   const text = `with ${parts.join(', ')} ${rowsOf(relations, parameters)}`
+  return handle.rows(dynamicStatement<GroupRow>(text), ...parameters.values)
+}
+
+/**
+ * Reads all assets with the keys of their groups (`other`), and the relations between them. Each node or switch of the anchors
+ * is a group of its own.
+ */
+export function readAllAssets(handle: Handle, query: GroupQuery): Promise<GroupRow[]> {
+  const variant = query.times.at === undefined ? 'current' : 'past'
+  const parameters = new Parameters((query.filtered ?? query.readable).values)
+  const relations = relationsOf(query, variant, parameters)
+  const parts = [
+    ...entityOf(query, variant, parameters),
+    ...placedBy(query, { relations, variant, parameters }),
+    ...memberOf(query),
+    part('listed', `select m.* from member m order by m.name, m.id limit ${inventoryLimits.topologyNodes + 1}`),
+  ]
+  const hidden = `${parameters.add(hiddenPredicates)}::text[]`
+  const text = `with ${parts.join(', ')}
+    select 'asset' as kind, l.id::text as key, l.key as other, l.name, l.type, l.family, l.product, l.tag, l.management,
+      l.reachability, l.change, 1 as count, 0 as added, 0 as changed from listed l
+    union all
+    (select 'edge', s.id::text, o.id::text, r.predicate, null, null, null, null, null, null, null, 1, 0, 0
+     from ${relations} join listed s on s.id = r.subject_id join listed o on o.id = r.object_id
+     where r.subject_type = 'asset' and r.object_type = 'asset' and s.id <> o.id and r.predicate <> all(${hidden})
+     limit ${inventoryLimits.topologyNodes * 4})`
   return handle.rows(dynamicStatement<GroupRow>(text), ...parameters.values)
 }
 
@@ -177,16 +205,12 @@ const stateAt = (id: string, time: string) => `cross join lateral (select e.docu
     from asset_history e where e.tenant_id = $1 and e.asset_id = ${id} and e.time <= ${time}
     order by e.time desc, e.version desc limit 1) as h`
 
-function entityOf(
-  { selection, isFiltered, times, by }: GroupQuery,
-  variant: Variant,
-  parameters: Parameters,
-): string[] {
+function entityOf({ readable, times, by }: GroupQuery, variant: Variant, parameters: Parameters): string[] {
   const since = `${parameters.add(times.since)}::timestamptz`
-  const fromSelected = `from ${fromFor(selection.where)} where ${matching(selection)}`
+  const fromSelected = `from ${fromFor(readable.where)} where ${matching(readable)}`
   const change = `case when a.created_at > ${since} then 'added' when a.modified_at > ${since} then 'changed' end as change`
   if (variant === 'current') return [part('entity', `select ${storedColumns(by)}, ${change} ${fromSelected}`)]
-  const groups = `${parameters.add(selection.groups)}`
+  const groups = `${parameters.add(readable.groups)}`
   if (variant === 'removed') {
     const until = `${parameters.add(times.at ?? null)}::timestamptz`
     return [
@@ -206,7 +230,6 @@ function entityOf(
     ]
   }
   const at = `${parameters.add(times.at)}::timestamptz`
-  const isSelected = isFiltered ? `and t.id in (select a.id ${fromSelected})` : ''
   return [
     part(
       'touched',
@@ -223,24 +246,24 @@ function entityOf(
              and c.asset_id = t.id and c.change = 'created' and c.time > ${since} and c.time <= ${at}) then 'added'
            else 'changed' end as change
        from touched t ${stateAt('t.id', at)}
-       where h.document is not null and h.change <> 'deleted' and ${wasReadableAt('t.id', `${groups}::uuid[]`, at)} ${isSelected}`,
+       where h.document is not null and h.change <> 'deleted' and ${wasReadableAt('t.id', `${groups}::uuid[]`, at)}`,
     ),
   ]
 }
 
-function memberOf({ scope }: GroupQuery): string {
-  if (scope === 'rest')
-    return part(
-      'member',
-      `select e.*, '${hereKey}' as key from entity e
-      where not exists (select from placed p where p.id = e.id)`,
-    )
+function memberOf({ scope, filtered }: GroupQuery): string[] {
+  const isCounted = filtered === undefined ? 'true' : 'e.id in (select c.id from counted c)'
   const join = scope === 'all' ? 'left join' : 'join'
-  return part(
-    'member',
-    `select e.*, coalesce(p.key, '${restKey}') as key from entity e
-    ${join} placed p on p.id = e.id`,
-  )
+  const member =
+    scope === 'rest'
+      ? `select e.*, '${hereKey}' as key from entity e
+         where not exists (select from placed p where p.id = e.id) and ${isCounted}`
+      : `select e.*, coalesce(p.key, '${restKey}') as key from entity e ${join} placed p on p.id = e.id where ${isCounted}`
+  if (filtered === undefined) return [part('member', member)]
+  return [
+    part('counted', `select a.id from ${fromFor(filtered.where)} where ${matching(filtered)}`),
+    part('member', member),
+  ]
 }
 
 type Source = { relations: string; variant: Variant; parameters: Parameters }
@@ -344,7 +367,7 @@ export type SwitchRow = { id: string; other: string | null; name: string | null;
 /** Reads the switches, and the connections between them as rows with `other`. */
 export function readSwitches(handle: Handle, query: GroupQuery): Promise<SwitchRow[]> {
   const variant = query.times.at === undefined ? 'current' : 'past'
-  const parameters = new Parameters(query.selection.values)
+  const parameters = new Parameters(query.readable.values)
   const relations = relationsOf(query, variant, parameters)
   const parts = [...entityOf(query, variant, parameters), ...switchParts(relations)]
   const text = `with ${parts.join(', ')}

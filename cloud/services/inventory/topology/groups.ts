@@ -22,7 +22,7 @@ export type GroupFrame = {
   truncated: boolean
 }
 
-type Counted = Pick<TopologyGroup, 'assets' | 'reachability' | 'changes'> & { classes: Map<AssetClass, number> }
+export type Counted = Pick<TopologyGroup, 'assets' | 'reachability' | 'changes'> & { classes: Map<AssetClass, number> }
 
 /** Returns the response for a frame. `removed` are the rows of the assets that were removed in the compared time. */
 export function groupsOf(
@@ -58,7 +58,7 @@ export function groupsOf(
   }
 }
 
-function emptyCount(): Counted {
+export function emptyCount(): Counted {
   return {
     assets: 0,
     reachability: { reached: 0, failed: 0, unknown: 0 },
@@ -79,11 +79,21 @@ function countedAt(counted: Map<string, Counted>, key: string): Counted {
 
 function countRow(counted: Map<string, Counted>, key: string, row: GroupRow): void {
   const at = countedAt(counted, key)
+  addCounts(at, row)
+  at.changes.added += row.added
+  at.changes.changed += row.changed
+}
+
+/** Adds one asset to the counts of a group. */
+export function countAsset(at: Counted, row: GroupRow): void {
+  addCounts(at, row)
+  if (row.change !== null) at.changes[row.change]++
+}
+
+function addCounts(at: Counted, row: GroupRow): void {
   const found = classOf(row)
   at.assets += row.count
   at.reachability[row.reachability ?? 'unknown'] += row.count
-  at.changes.added += row.added
-  at.changes.changed += row.changed
   at.classes.set(found, (at.classes.get(found) ?? 0) + row.count)
 }
 
@@ -91,7 +101,7 @@ function classOf({ type, family, product, tag }: GroupRow): AssetClass {
   return assetClassOf({ type, family, product, name: tag })
 }
 
-function shownGroup(
+export function shownGroup(
   kind: TopologyGroup['kind'],
   { key, name, type, children }: Omit<NamedGroup, 'name'> & { name?: string },
   { assets, reachability, changes, classes }: Counted,
@@ -111,7 +121,7 @@ function shownGroup(
   }
 }
 
-function totalOf(all: Iterable<Counted>): TopologyGroups['total'] {
+export function totalOf(all: Iterable<Counted>): TopologyGroups['total'] {
   const { assets, reachability, changes } = emptyCount()
   const total = { assets, reachability, changes }
   for (const each of all) {
@@ -123,21 +133,20 @@ function totalOf(all: Iterable<Counted>): TopologyGroups['total'] {
 }
 
 function assetsOf(rows: readonly GroupRow[]): TopologyAsset[] {
-  return rows.flatMap((row) => {
-    if (row.kind !== 'asset') return []
-    const { key, name, type, management, reachability, change } = row
-    return [
-      {
-        id: key,
-        ...(name === null ? {} : { name }),
-        ...(type === null ? {} : { functional_object_type: type }),
-        class: classOf(row),
-        management_state: management ?? 'unknown',
-        reachability_state: reachability ?? 'unknown',
-        ...(change === null ? {} : { change }),
-      },
-    ]
-  })
+  return rows.flatMap((row) => (row.kind === 'asset' ? [assetOf(row)] : []))
+}
+
+export function assetOf(row: GroupRow): TopologyAsset {
+  const { key, name, type, management, reachability, change } = row
+  return {
+    id: key,
+    ...(name === null ? {} : { name }),
+    ...(type === null ? {} : { functional_object_type: type }),
+    class: classOf(row),
+    management_state: management ?? 'unknown',
+    reachability_state: reachability ?? 'unknown',
+    ...(change === null ? {} : { change }),
+  }
 }
 
 /** Returns the edges, with the sums of edges whose groups were merged into one. */

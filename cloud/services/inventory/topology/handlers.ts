@@ -1,7 +1,7 @@
 import { hierarchy } from '@millwright/api/hierarchy.ts'
 import type { inventory } from '@millwright/api/inventory/inventory.ts'
 import { inventoryLimits } from '@millwright/api/inventory/shapes.ts'
-import { restKey } from '@millwright/api/inventory/topology-groups.ts'
+import { type Grouping, restKey } from '@millwright/api/inventory/topology-groups.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../../platform/access/caller.ts'
 import type { Handle } from '../../../platform/database/database.ts'
@@ -15,14 +15,18 @@ import { requireRetained } from '../history/retention.ts'
 import {
   type Anchors,
   type GroupQuery,
+  type GroupRow,
   hereKey,
+  readAllAssets,
   readGroups,
   readRemoved,
   readSwitches,
   subnetBits,
+  type Times,
 } from './group-store.ts'
 import { type GroupFrame, groupsOf } from './groups.ts'
-import { networkTree, pathToSwitch, switchesBelow } from './network-tree.ts'
+import { type NetworkTree, networkTree, pathToSwitch, switchesBelow } from './network-tree.ts'
+import { mapOf, type TreeGroup } from './topology-map.ts'
 
 const dayMs = 86_400_000
 const idBytes = 16
@@ -32,38 +36,116 @@ type Frame = GroupFrame & { anchors: Anchors; subnet?: GroupQuery['subnet'] }
 
 const noAnchors: Anchors = { ids: [], keys: [] }
 
-export function topologyGroupHandlers(context: Context): Pick<Handlers<typeof inventory>, 'readTopologyGroups'> {
-  const { database } = context
+type Names = 'readTopologyGroups' | 'readTopologyMap'
+
+type TopologyQuery = {
+  by: Grouping
+  hierarchy?: string
+  parent?: string
+  at?: string
+  since?: string
+  filter?: string
+  caseInsensitive?: boolean
+  q?: string
+}
+
+export function topologyGroupHandlers(context: Context): Pick<Handlers<typeof inventory>, Names> {
+  const read = <Result>(
+    caller: Caller,
+    query: TopologyQuery,
+    work: (handle: Handle, query: GroupQuery) => Promise<Result>,
+  ) => {
+    const { parent, filter, q } = query
+    const times = timesOf(query)
+    return graphQueries.run(caller.tenantId, () =>
+      context.database.read(caller, async (handle) => {
+        await requireRetained(handle, times.at, query.since === undefined ? undefined : times.since)
+        return work(handle, {
+          readable: await selectionOf(handle, {}, caller),
+          filtered: filter === undefined && q === undefined ? undefined : await selectionOf(handle, query, caller),
+          times,
+          by: query.by,
+          anchors: noAnchors,
+          scope: parent === undefined ? 'all' : parent === restKey ? 'rest' : 'placed',
+        })
+      }),
+    )
+  }
   return {
     async readTopologyGroups({ query }, caller) {
-      const { by, parent, filter, q } = query
-      const at = query.at === undefined ? undefined : pointInTime(query.at)
-      const since = pointInTime(
-        query.since ?? new Date(Date.parse(at ?? new Date().toISOString()) - dayMs).toISOString(),
-      )
-      if (at !== undefined && since > at)
-        throw new Problem('invalid_query', `since (${since}) is later than at (${at}). Exchange the two`)
+      const { by, parent } = query
       const nodes = by === 'hierarchy' ? await hierarchyFrame(context, caller, query) : undefined
-      return graphQueries.run(caller.tenantId, () =>
-        database.read(caller, async (handle) => {
-          await requireRetained(handle, at, query.since === undefined ? undefined : since)
-          const groupQuery: GroupQuery = {
-            selection: await selectionOf(handle, query, caller),
-            isFiltered: filter !== undefined || q !== undefined,
-            times: { at, since },
-            by,
-            anchors: noAnchors,
-            scope: parent === undefined ? 'all' : parent === restKey ? 'rest' : 'placed',
-          }
-          const frame = nodes ?? (by === 'switch' ? await switchFrame(handle, groupQuery, parent) : subnetFrame(parent))
-          const complete = { ...groupQuery, anchors: frame.anchors, subnet: frame.subnet }
-          const rows = await readGroups(handle, complete)
-          const removed = query.since === undefined ? [] : await readRemoved(handle, complete)
-          return { data: groupsOf(frame, rows, removed) }
-        }),
-      )
+      return read(caller, query, async (handle, groupQuery) => {
+        const frame = nodes ?? (by === 'switch' ? await switchFrame(handle, groupQuery, parent) : subnetFrame(parent))
+        const complete = { ...groupQuery, anchors: frame.anchors, subnet: frame.subnet }
+        const rows = await readGroups(handle, complete)
+        const removed = query.since === undefined ? [] : await readRemoved(handle, complete)
+        return { data: groupsOf(frame, rows, removed) }
+      })
+    },
+
+    async readTopologyMap({ query }, caller) {
+      const { by } = query
+      const nodes = by === 'hierarchy' ? await hierarchyTree(context, caller, query.hierarchy) : undefined
+      return read(caller, query, async (handle, groupQuery) => {
+        const known = nodes ?? (by === 'switch' ? await switchTree(handle, groupQuery) : undefined)
+        const ids = known?.tree.map(({ key }) => key) ?? []
+        const rows = await readAllAssets(handle, { ...groupQuery, anchors: { ids, keys: ids } })
+        const assets = rows.filter(({ kind }) => kind === 'asset').length
+        const { tree, truncated } = known ?? { tree: subnetTree(rows), truncated: false }
+        const kind = by === 'hierarchy' ? 'node' : by
+        const isCut = truncated || assets > inventoryLimits.topologyNodes
+        return { data: mapOf({ kind, tree, rows, truncated: isCut }) }
+      })
     },
   }
+}
+
+function timesOf(query: TopologyQuery): Times {
+  const at = query.at === undefined ? undefined : pointInTime(query.at)
+  const dayBefore = new Date(Date.parse(at ?? new Date().toISOString()) - dayMs).toISOString()
+  const since = pointInTime(query.since ?? dayBefore)
+  if (at !== undefined && since > at)
+    throw new Problem('invalid_query', `since (${since}) is later than at (${at}). Exchange the two`)
+  return { at, since }
+}
+
+function requireHierarchy(id: string | undefined): string {
+  if (id !== undefined) return id
+  throw fieldProblem('invalid_query', '/hierarchy', 'by=hierarchy requires the id of a hierarchy: send hierarchy')
+}
+
+type Tree = { tree: TreeGroup[]; truncated: boolean }
+
+async function hierarchyTree({ peers }: Context, caller: Caller, hierarchyId: string | undefined): Promise<Tree> {
+  const body = { data: { hierarchyId: requireHierarchy(hierarchyId) } }
+  const { nodes, truncated } = (await peers(hierarchy, caller).resolveTree({ body })).data
+  return {
+    tree: nodes.map(({ id, parentId, ...node }) => ({ key: id, ...node, parent: parentId ?? undefined })),
+    truncated,
+  }
+}
+
+async function switchTree(handle: Handle, query: GroupQuery): Promise<Tree> {
+  const tree = await readNetwork(handle, query)
+  const limit = inventoryLimits.topologyTreeNodes
+  const all = [...tree.switches.values()].toSorted((one, other) =>
+    compareNames(one.name ?? one.id, other.name ?? other.id),
+  )
+  return {
+    tree: all.slice(0, limit).map(({ id, name }) => ({ key: id, name: name ?? id, parent: tree.parentOf.get(id) })),
+    truncated: all.length > limit,
+  }
+}
+
+function subnetTree(rows: readonly GroupRow[]): TreeGroup[] {
+  const keys = new Set(rows.flatMap(({ kind, other }) => (kind === 'asset' && other !== null ? [other] : [])))
+  keys.delete(restKey)
+  return [...keys].toSorted(compareNames).map((key) => ({ key, name: key, parent: undefined }))
+}
+
+function compareNames(one: string, other: string): number {
+  return one.localeCompare(other, 'en', { numeric: true })
 }
 
 type HierarchyQuery = { hierarchy?: string; parent?: string }
@@ -73,14 +155,12 @@ async function hierarchyFrame(
   caller: Caller,
   { hierarchy: hierarchyId, parent }: HierarchyQuery,
 ): Promise<Frame> {
-  if (hierarchyId === undefined)
-    throw fieldProblem('invalid_query', '/hierarchy', 'by=hierarchy requires the id of a hierarchy: send hierarchy')
   const isRest = parent === restKey
   if (parent !== undefined && !isRest && !isId(parent))
     throw fieldProblem('invalid_query', '/parent', `${parent} is not the id of a node. Send the key of a group`)
   const parentId = parent === undefined || isRest ? undefined : parent
   const { data } = await peers(hierarchy, caller).resolveChildren({
-    body: { data: { hierarchyId, ...(parentId === undefined ? {} : { parentId }) } },
+    body: { data: { hierarchyId: requireHierarchy(hierarchyId), ...(parentId === undefined ? {} : { parentId }) } },
   })
   const ids: string[] = []
   const keys: string[] = []
@@ -129,16 +209,20 @@ function subnetFrame(parent: string | undefined): Frame {
   }
 }
 
+async function readNetwork(handle: Handle, query: GroupQuery): Promise<NetworkTree> {
+  const rows = await readSwitches(handle, query)
+  return networkTree(
+    rows.filter(({ other }) => other === null),
+    rows.flatMap(({ id, other }) => (other === null ? [] : [[id, other] as const])),
+  )
+}
+
 /**
  * Returns the groups of switches: the networks at the top, and the switches below a switch inside it. If there is only one
  * network, its root is opened at once, because a single group would say nothing.
  */
 async function switchFrame(handle: Handle, query: GroupQuery, parent: string | undefined): Promise<Frame> {
-  const rows = await readSwitches(handle, query)
-  const tree = networkTree(
-    rows.filter(({ other }) => other === null),
-    rows.flatMap(({ id, other }) => (other === null ? [] : [[id, other] as const])),
-  )
+  const tree = await readNetwork(handle, query)
   const nameOf = (id: string) => tree.switches.get(id)?.name ?? id
   const [single] = tree.roots
   const isSingle = parent === undefined && tree.roots.length === 1 && single !== undefined
@@ -148,7 +232,7 @@ async function switchFrame(handle: Handle, query: GroupQuery, parent: string | u
   const inside = top === undefined ? tree.roots : (tree.childrenOf.get(top) ?? [])
   const bySize = inside
     .map((id) => ({ id, below: switchesBelow(tree, id) }))
-    .toSorted((one, other) => nameOf(one.id).localeCompare(nameOf(other.id), 'en', { numeric: true }))
+    .toSorted((one, other) => compareNames(nameOf(one.id), nameOf(other.id)))
   const shown = bySize.slice(0, inventoryLimits.topologyGroups)
   const anchors = shown.flatMap(({ id, below }) => below.map((each) => [each, id] as const))
   // For the group of assets without a switch, all switches are anchors, so that their assets are not in it.

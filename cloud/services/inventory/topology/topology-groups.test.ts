@@ -173,6 +173,31 @@ describe('GET /topology/groups', () => {
     assert.deepEqual(counts(found), ['Aarhus 1', 'Bilbao 0'])
   })
 
+  test('keeps the switch of an asset, even if the filter does not select the switch', async () => {
+    const found = await groups({ by: 'switch', q: 'PLC01' })
+    assert.deepEqual([counts(found), names(found)], [[], 'PLC01'])
+  })
+
+  test('returns the map with the inside of every group', async () => {
+    const map = async (query: Query, caller = viewer) => (await caller.inventory.readTopologyMap({ query })).data
+    const byNode = await map({ by: 'hierarchy', hierarchy: hierarchyId })
+    assert.deepEqual(counts(byNode), ['Aarhus 4', 'Bilbao 0', 'rest 3'])
+    assert.deepEqual(edgesOf(byNode), ['rest is_connected_to Aarhus 1', 'rest is_module_of Aarhus 1'])
+    const site = byNode.inside[nodes.site ?? '']
+    assert.ok(site !== undefined)
+    assert.deepEqual([counts(site), names(site)], [['Cell 1 2'], 'SW01 hidden'])
+    const direct = await groups({ by: 'hierarchy', hierarchy: hierarchyId, parent: nodes.site ?? '' })
+    assert.deepEqual(edgesOf(site).toSorted(), edgesOf(direct).toSorted())
+    assert.deepEqual(site.total, direct.total)
+    assert.deepEqual(counts(await map({ by: 'subnet' }, ofLine)), ['10.0.1.0/24 3', '10.0.2.0/24 1', 'rest 2'])
+    const bySwitch = await map({ by: 'switch' })
+    assert.deepEqual(counts(bySwitch), ['SW01 6', 'rest 1'])
+    assert.equal(
+      names(bySwitch.inside[ids.SW01 ?? ''] ?? assert.fail('no switch')),
+      'DRV01 HMI01 IO01 PLC01 SW01 hidden',
+    )
+  })
+
   test('refuses unknown parents, and times in the wrong order', async () => {
     const status = async (query: Query) => (await viewer.exchange(inventory, 'readTopologyGroups', { query })).status
     assert.equal(await status({ by: 'hierarchy' }), 400)

@@ -1,8 +1,8 @@
 import type { GraphNode } from '@millwright/api/inventory/inventory.ts'
-import { type ChangeKind, type GraphData, keyOf } from './graph-data.ts'
+import type { GraphData } from './graph-data.ts'
 
 /** The properties that nodes can be coloured by. */
-export const colourings = ['type', 'management', 'reachability', 'manufacturer', 'change'] as const
+export const colourings = ['type', 'management', 'reachability', 'manufacturer'] as const
 export type Colouring = (typeof colourings)[number]
 
 export type LegendEntry = {
@@ -23,22 +23,17 @@ const quietColour = '--theme-color-neutral'
 const semanticColours: Readonly<Record<string, string>> = {
   regarded: '--theme-color-success',
   reached: '--theme-color-success',
-  added: '--theme-color-success',
   failed: '--theme-color-alarm',
-  removed: '--theme-color-alarm',
-  changed: '--theme-color-warning',
   unknown: '--theme-color-info',
   ignored: quietColour,
-  same: quietColour,
   node: quietColour,
   [otherValue]: quietColour,
   [unsetValue]: quietColour,
 }
 
-export type ColourScheme = { by: Colouring; changes?: ReadonlyMap<string, ChangeKind> }
+export type ColourScheme = { by: Colouring }
 
-export function legendValueOf(node: GraphNode, { by, changes }: ColourScheme): string {
-  if (by === 'change') return changes?.get(keyOf(node)) ?? 'same'
+export function legendValueOf(node: GraphNode, { by }: ColourScheme): string {
   if (node.type === 'node') return by === 'type' ? 'node' : unsetValue
   const field = {
     type: node.functional_object_type,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { GraphNode } from '@millwright/api/inventory/inventory.ts'
 import { entryOf, legendOf, otherValue, unsetValue } from './graph-colours.ts'
-import { assetKey, compareGraphs, graphOf, labelOf, mergeGraphs, neighboursOf, nodesNamed } from './graph-data.ts'
+import { assetKey, graphOf, labelOf, mergeGraphs, neighboursOf, nodesNamed } from './graph-data.ts'
 import { initialPositions, layoutRequestOf, numbersPerNode } from './layout.ts'
 
 const node = (id: string, more: Partial<GraphNode> = {}): GraphNode => ({ type: 'asset', id, depth: 0, ...more })
@@ -33,19 +33,6 @@ describe('graph data', () => {
   test('merges graphs and keeps the nodes of the first one', () => {
     const more = mergeGraphs(small, graphOf({ nodes: [node('a', { name: 'Old' }), node('c')], edges: [] }))
     assert.deepEqual([more.nodes.size, more.edges.size, labelOf(more.nodes.get('asset/a'))], [3, 1, 'Rack'])
-  })
-
-  test('returns entries that were added, removed or changed between two points in time', () => {
-    const later = graphOf({ nodes: [node('a', { name: 'Rack 2' }), node('c')], edges: [edge('2', 'c', 'a')] })
-    const { data, changes } = compareGraphs(small, later)
-    assert.deepEqual([...changes].toSorted(), [
-      ['1', 'removed'],
-      ['2', 'added'],
-      ['asset/a', 'changed'],
-      ['asset/b', 'removed'],
-      ['asset/c', 'added'],
-    ])
-    assert.deepEqual([data.nodes.size, data.edges.size], [3, 2])
   })
 })
 

@@ -6,9 +6,6 @@ export type GraphData = {
   readonly edges: ReadonlyMap<string, GraphEdge>
 }
 
-/** `ChangeKind` describes how a node or relation changed between two points in time. */
-export type ChangeKind = 'added' | 'removed' | 'changed'
-
 export const emptyGraph: GraphData = { nodes: new Map(), edges: new Map() }
 
 export function keyOf({ type, id }: Entity): string {
@@ -74,41 +71,4 @@ export function nodesNamed(data: GraphData, words: string): GraphNode[] {
     )
     .toSorted((a, b) => (a.label < b.label ? -1 : 1))
     .map(({ node }) => node)
-}
-
-/** Merges the graphs of two points in time, and returns the changes between them. */
-export function compareGraphs(
-  before: GraphData,
-  after: GraphData,
-): { data: GraphData; changes: ReadonlyMap<string, ChangeKind> } {
-  const changes = new Map<string, ChangeKind>()
-  const compare = <Value>(
-    before: ReadonlyMap<string, Value>,
-    after: ReadonlyMap<string, Value>,
-    isOther: Differs<Value>,
-  ) => {
-    for (const [key, value] of after) {
-      const earlier = before.get(key)
-      if (earlier === undefined) changes.set(key, 'added')
-      else if (isOther(earlier, value)) changes.set(key, 'changed')
-    }
-    for (const key of before.keys()) if (!after.has(key)) changes.set(key, 'removed')
-  }
-  compare(before.nodes, after.nodes, hasChanged)
-  compare(before.edges, after.edges, () => false)
-  return { data: mergeGraphs(after, before), changes }
-}
-
-type Differs<Value> = (one: Value, other: Value) => boolean
-
-const comparedFields = [
-  'name',
-  'functional_object_type',
-  'manufacturer',
-  'management_state',
-  'reachability_state',
-] as const
-
-function hasChanged(one: GraphNode, other: GraphNode): boolean {
-  return comparedFields.some((field) => one[field] !== other[field])
 }

@@ -1,12 +1,11 @@
-import type { GraphNode } from '@millwright/api/inventory/inventory.ts'
-import { lazy, type ReactNode, Suspense, useDeferredValue, useMemo, useState } from 'react'
+import { lazy, Suspense, useDeferredValue, useMemo, useState } from 'react'
 import { useText } from '../../app/language/language-context.tsx'
 import { usePreference } from '../../app/preferences/preference.ts'
 import { Loading } from '../feedback/loading.tsx'
 import { SelectField, TextField } from '../forms/fields.tsx'
 import { DataTable } from '../tables/data-table.tsx'
 import { type Colouring, type ColourScheme, colourings, entryOf, legendOf } from './graph-colours.ts'
-import { type ChangeKind, type GraphData, keyOf, labelOf, nodesNamed } from './graph-data.ts'
+import { type GraphData, keyOf, labelOf, nodesNamed } from './graph-data.ts'
 import { GraphLegend } from './graph-legend.tsx'
 import { graphMessages } from './messages.ts'
 import { NodePanel } from './node-panel.tsx'
@@ -18,50 +17,32 @@ type GraphExplorerProps = {
   data: GraphData
   selected: string | undefined
   onSelect: (key: string | undefined) => void
-  /** The keys of the nodes and the ids of the relations that are emphasized. */
-  emphasis?: ReadonlySet<string> | undefined
-  /** The changes between two points in time. If they are set, they determine the colours of the graph. */
-  changes?: ReadonlyMap<string, ChangeKind> | undefined
-  /** Returns the buttons for the selected node. */
-  actions?: (node: GraphNode) => ReactNode
   /** The main node of the graph. Its label is always shown. */
   root?: string
-  /** The content above the list, for example the result of a path query. */
-  notice?: ReactNode
 }
 
 /**
  * `GraphExplorer` shows a graph, and next to it a list with the same nodes. The list makes the graph usable with a
  * keyboard and with a screen reader.
  */
-export function GraphExplorer({
-  data,
-  selected,
-  onSelect,
-  emphasis,
-  changes,
-  actions,
-  root,
-  notice,
-}: GraphExplorerProps) {
+export function GraphExplorer({ data, selected, onSelect, root }: GraphExplorerProps) {
   const text = useText(graphMessages)
   const [chosen, setChosen] = usePreference<Colouring>('graph.colour', 'type')
   const [onlyValue, setOnly] = useState<string>()
-  const by = changes !== undefined ? 'change' : chosen === 'change' || !colourings.includes(chosen) ? 'type' : chosen
-  const scheme = useMemo<ColourScheme>(() => ({ by, ...(changes && { changes }) }), [by, changes])
+  const by = colourings.includes(chosen) ? chosen : 'type'
+  const scheme = useMemo<ColourScheme>(() => ({ by }), [by])
   const legend = useMemo(() => legendOf(data, scheme), [data, scheme])
   const shown = onlyValue !== undefined && legend.some(({ value }) => value === onlyValue) ? onlyValue : undefined
   const highlighted = useMemo(() => {
-    if (shown === undefined) return emphasis
+    if (shown === undefined) return undefined
     const keys = [...data.nodes].filter(([, node]) => entryOf(node, scheme, legend) === shown).map(([key]) => key)
     return new Set(keys)
-  }, [shown, emphasis, data, scheme, legend])
+  }, [shown, data, scheme, legend])
   const appearance = useMemo(
     () => ({ scheme, legend, selected, root, emphasis: highlighted }),
     [scheme, legend, selected, root, highlighted],
   )
   const node = selected === undefined ? undefined : data.nodes.get(selected)
-  const choices = colourings.filter((each) => (each === 'change') === (changes !== undefined))
   return (
     <div className="graph">
       <div className="graph-picture">
@@ -72,18 +53,17 @@ export function GraphExplorer({
           <SelectField
             label={text.colourBy}
             value={by}
-            choices={choices.map((value) => ({ value, label: text[value] }))}
+            choices={colourings.map((value) => ({ value, label: text[value] }))}
             onChange={setChosen}
           />
           <GraphLegend entries={legend} by={by} only={shown} onOnly={setOnly} />
         </div>
       </div>
       <div className="graph-side">
-        {notice}
         {node === undefined ? (
           <GraphNodeList data={data} onlyValue={highlighted} onSelect={onSelect} />
         ) : (
-          <NodePanel data={data} node={node} onSelect={onSelect} actions={actions?.(node)} />
+          <NodePanel data={data} node={node} onSelect={onSelect} />
         )}
       </div>
     </div>

@@ -42,7 +42,7 @@ export function GraphLegend({ entries, by, only, onOnly }: GraphLegendProps) {
  * translated.
  */
 function wordsOf(by: Colouring, text: (typeof graphMessages)['en']): Readonly<Record<string, string>> {
-  const { other, unset, same, added, removed, changed, node } = text
+  const { other, unset, node } = text
   const { regarded, ignored, unknown, reached, failed, reachUnknown } = text
   const always = { other, unset }
   return {
@@ -50,6 +50,5 @@ function wordsOf(by: Colouring, text: (typeof graphMessages)['en']): Readonly<Re
     management: { ...always, regarded, ignored, unknown },
     reachability: { ...always, reached, failed, unknown: reachUnknown },
     manufacturer: always,
-    change: { ...always, same, added, removed, changed },
   }[by]
 }

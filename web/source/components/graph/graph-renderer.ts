@@ -4,7 +4,7 @@ import { EdgeArrowProgram, EdgeLineProgram, NodeCircleProgram, NodePointProgram 
 import type { Settings } from 'sigma/settings'
 import type { EdgeDisplayData, NodeDisplayData } from 'sigma/types'
 import { type ColourScheme, entryOf, type LegendEntry } from './graph-colours.ts'
-import { type ChangeKind, emptyGraph, type GraphData, keyOf, labelOf } from './graph-data.ts'
+import { emptyGraph, type GraphData, keyOf, labelOf } from './graph-data.ts'
 import { drawHover, drawLabel, type Palette, paletteOf } from './graph-palette.ts'
 import { initialPositions, iterationsFor, type LayoutUpdate, layoutRequestOf } from './layout.ts'
 
@@ -25,7 +25,7 @@ export type RendererEvents = {
 }
 
 type NodeAttributes = { x: number; y: number; size: number; label: string; entry: string }
-type EdgeAttributes = { label: string; change: ChangeKind | undefined }
+type EdgeAttributes = { label: string }
 type DisplayedGraph = MultiDirectedGraph<NodeAttributes, EdgeAttributes>
 
 /** The maximum number of relations in a graph that shows labels of relations. */
@@ -217,22 +217,14 @@ export class GraphRenderer {
     return { ...base, color: this.#palette.faded, label: null, zIndex: 0 }
   }
 
-  #edgeDisplay(id: string, { label, change }: EdgeAttributes): Partial<EdgeDisplayData> {
+  #edgeDisplay(id: string, { label }: EdgeAttributes): Partial<EdgeDisplayData> {
     const { emphasis } = this.#appearance
     const { edge, faded, strong } = this.#palette
-    const colour = change === undefined ? edge : this.#palette.colour(changeColours[change])
-    const thickness = this.#graph.size > maxArrows ? 1 : 2
-    const base = { label, size: change === undefined ? thickness : 3, color: colour, zIndex: 0 }
+    const base = { label, size: this.#graph.size > maxArrows ? 1 : 2, color: edge, zIndex: 0 }
     if (emphasis === undefined) return base
-    if (emphasis.has(id)) return { ...base, color: change === undefined ? strong : colour, size: 3, zIndex: 1 }
+    if (emphasis.has(id)) return { ...base, color: strong, size: 3, zIndex: 1 }
     return { ...base, color: faded, label: '' }
   }
-}
-
-const changeColours: Readonly<Record<ChangeKind, string>> = {
-  added: '--theme-color-success',
-  removed: '--theme-color-alarm',
-  changed: '--theme-color-warning',
 }
 
 function linksOf({ edges }: GraphData) {
@@ -253,7 +245,7 @@ function displayedGraphOf(data: GraphData, positions: Positions, { scheme, legen
   for (const { id, subject, object, predicate } of data.edges.values()) {
     const [source, target] = [keyOf(subject), keyOf(object)]
     if (!graph.hasNode(source) || !graph.hasNode(target)) continue
-    graph.addDirectedEdgeWithKey(id, source, target, { label: predicate, change: scheme.changes?.get(id) })
+    graph.addDirectedEdgeWithKey(id, source, target, { label: predicate })
   }
   return graph
 }

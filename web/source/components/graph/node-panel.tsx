@@ -13,7 +13,7 @@ type NodePanelProps = {
   data: GraphData
   node: GraphNode
   onSelect: (key: string | undefined) => void
-  actions: ReactNode
+  actions?: ReactNode
 }
 
 /**

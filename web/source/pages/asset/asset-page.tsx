@@ -27,6 +27,7 @@ import { Overview } from './overview/overview.tsx'
 import './asset.css'
 
 const Relations = lazy(async () => ({ default: (await import('./relations/relations.tsx')).Relations }))
+const AssetImpact = lazy(async () => ({ default: (await import('./asset-impact.tsx')).AssetImpact }))
 const Identity = lazy(async () => ({ default: (await import('./identity/identity.tsx')).Identity }))
 const Device = lazy(async () => ({ default: (await import('./device.tsx')).Device }))
 const Credentials = lazy(async () => ({ default: (await import('./credentials.tsx')).Credentials }))
@@ -36,7 +37,17 @@ const Updates = lazy(async () => ({
 }))
 const Jobs = lazy(async () => ({ default: (await import('./jobs.tsx')).Jobs }))
 
-const tabs = ['overview', 'relations', 'identity', 'device', 'credentials', 'updates', 'history', 'jobs'] as const
+const tabs = [
+  'overview',
+  'relations',
+  'impact',
+  'identity',
+  'device',
+  'credentials',
+  'updates',
+  'history',
+  'jobs',
+] as const
 type TabId = (typeof tabs)[number]
 
 /** `AssetPage` shows one asset, now or at an earlier time. */
@@ -91,6 +102,7 @@ function AssetView({ asset, at, isPending }: AssetViewProps) {
   const canWrite = useCanWrite(asset) && at === undefined
   usePageTitle(nameOf(asset))
   const offered = tabs.filter((tab) => {
+    if (tab === 'impact') return at === undefined
     if (tab === 'credentials') return rights.has('glb_credential_read')
     return tab !== 'jobs' || rights.has('glb_jobs_read')
   })
@@ -153,6 +165,7 @@ function viewOf(tab: TabId, props: AssetTabProps): ReactNode {
   const views: Record<TabId, (props: AssetTabProps) => ReactNode> = {
     overview: (each) => <Overview {...each} />,
     relations: (each) => <Relations {...each} />,
+    impact: ({ asset }) => <AssetImpact asset={asset} />,
     identity: (each) => <Identity {...each} />,
     device: ({ asset }) => <Device id={asset.id} />,
     credentials: ({ asset }) => <Credentials id={asset.id} />,

@@ -1,39 +1,8 @@
 import { messages } from '../../app/language/language.ts'
 
+/** The texts of paths between assets. */
 export const topologyMessages = messages({
   en: {
-    title: 'Topology',
-    subtitle: 'How assets depend on each other. Select an asset to see its relations.',
-    filter: 'Filter',
-    filterHint: 'Name, serial number or IP',
-    relations: 'Relation type',
-    everyRelation: 'All relation types',
-    at: 'Point in time',
-    compareWith: 'Compare with',
-    backToNow: 'Back to now',
-    count: (nodes: string, relations: string) => `Nodes: ${nodes} · Relations: ${relations}`,
-    truncated: (limit: string) => `Showing the first ${limit} nodes. Use a filter to show fewer nodes.`,
-    showMore: (limit: string) => `Show up to ${limit}`,
-    stale: 'New changes available',
-    refresh: 'Refresh',
-    past: (time: string) => `Snapshot of ${time}`,
-    differences: (earlier: string, later: string) => `Changes from ${earlier} to ${later}`,
-    nowWord: 'now',
-    added: (items: string) => `${items} added`,
-    removed: (items: string) => `${items} removed`,
-    changed: (items: string) => `${items} changed`,
-    nodes: (count: number) => (count === 1 ? '1 node' : `${count} nodes`),
-    countRelations: (count: number) => (count === 1 ? '1 relation' : `${count} relations`),
-    and: 'and',
-    noChanges: 'No changes',
-    impact: 'Impact',
-    impactOf: (name: string, count: number) =>
-      count === 0
-        ? `Nothing depends on ${name}`
-        : count === 1
-          ? `1 asset depends on ${name}`
-          : `${count} assets depend on ${name}`,
-    listTruncated: 'List truncated',
     path: 'Path to…',
     pathFrom: (name: string) => `Path from ${name}`,
     pathTo: 'Target asset',
@@ -43,48 +12,9 @@ export const topologyMessages = messages({
     pathTooLarge: 'Search stopped: too many relations',
     pathSteps: (count: number) => `${count} ${count === 1 ? 'relation' : 'relations'}`,
     done: 'Done',
-    expand: 'Expand',
-    emptyTitle: 'No assets yet',
-    emptyHint: 'Start a scan or add assets to see them here.',
-    noMatches: 'No matching assets',
-    noMatchesHint: 'No assets match at this point in time.',
-    clear: 'Show all',
     pick: 'Choose an asset from the list',
   },
   de: {
-    title: 'Topologie',
-    subtitle: 'Abhängigkeiten zwischen Assets. Wählen Sie ein Asset, um seine Beziehungen zu sehen.',
-    filter: 'Filter',
-    filterHint: 'Name, Seriennummer oder IP',
-    relations: 'Beziehungstyp',
-    everyRelation: 'Alle Beziehungstypen',
-    at: 'Zeitpunkt',
-    compareWith: 'Vergleichen mit',
-    backToNow: 'Zurück zum aktuellen Stand',
-    count: (nodes: string, relations: string) => `Knoten: ${nodes} · Beziehungen: ${relations}`,
-    truncated: (limit: string) =>
-      `Es werden die ersten ${limit} Knoten angezeigt. Grenzen Sie die Ansicht mit einem Filter ein.`,
-    showMore: (limit: string) => `Bis zu ${limit} anzeigen`,
-    stale: 'Neue Änderungen verfügbar',
-    refresh: 'Aktualisieren',
-    past: (time: string) => `Stand vom ${time}`,
-    differences: (earlier: string, later: string) => `Änderungen von ${earlier} bis ${later}`,
-    nowWord: 'jetzt',
-    added: (items: string) => `${items} hinzugefügt`,
-    removed: (items: string) => `${items} entfernt`,
-    changed: (items: string) => `${items} geändert`,
-    nodes: (count: number) => `${count} Knoten`,
-    countRelations: (count: number) => (count === 1 ? '1 Beziehung' : `${count} Beziehungen`),
-    and: 'und',
-    noChanges: 'Keine Änderungen',
-    impact: 'Auswirkungen',
-    impactOf: (name: string, count: number) =>
-      count === 0
-        ? `Von ${name} hängt nichts ab`
-        : count === 1
-          ? `1 Asset hängt von ${name} ab`
-          : `${count} Assets hängen von ${name} ab`,
-    listTruncated: 'Liste gekürzt',
     path: 'Pfad zu…',
     pathFrom: (name: string) => `Pfad von ${name}`,
     pathTo: 'Ziel-Asset',
@@ -94,12 +24,6 @@ export const topologyMessages = messages({
     pathTooLarge: 'Suche abgebrochen: zu viele Beziehungen',
     pathSteps: (count: number) => `${count} ${count === 1 ? 'Beziehung' : 'Beziehungen'}`,
     done: 'Fertig',
-    expand: 'Aufklappen',
-    emptyTitle: 'Noch keine Assets',
-    emptyHint: 'Starten Sie einen Suchlauf oder fügen Sie Assets hinzu, um sie hier zu sehen.',
-    noMatches: 'Keine passenden Assets',
-    noMatchesHint: 'Zu diesem Zeitpunkt gibt es keine passenden Assets.',
-    clear: 'Alle anzeigen',
     pick: 'Asset aus der Liste auswählen',
   },
 })

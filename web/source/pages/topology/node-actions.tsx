@@ -5,35 +5,23 @@ import { useText } from '../../app/language/language-context.tsx'
 import { Dialog } from '../../components/dialogs/dialog.tsx'
 import { AssetPicker, type PickedAsset } from '../../components/forms/asset-picker.tsx'
 import { Form } from '../../components/forms/form.tsx'
-import { keyOf, labelOf } from '../../components/graph/graph-data.ts'
-import { NodeLink } from '../hierarchy/node-link.tsx'
+import { labelOf } from '../../components/graph/graph-data.ts'
+import { impactMessages } from './impact/messages.ts'
 import { topologyMessages } from './messages.ts'
-import type { TopologySearch } from './topology-search.ts'
+import type { ChangeTopologySearch } from './topology-search.ts'
 
-type NodeActionsProps = {
-  node: GraphNode
-  change: (changed: Partial<Record<TopologySearch, string | undefined>>) => void
-  onExpand: () => Promise<void>
-}
-
-/**
- * `NodeActions` contains the actions for the selected node: show its impact, show the path to another node, and expand
- * it. A hierarchy node has a link to its assets.
- */
-export function NodeActions({ node, change, onExpand }: NodeActionsProps) {
+/** `NodeActions` contains the actions for the selected asset: show its impact, and show the path to another asset. */
+export function NodeActions({ node, change }: { node: GraphNode; change: ChangeTopologySearch }) {
   const text = useText(topologyMessages)
+  const impactText = useText(impactMessages)
   const [isPicking, setPicking] = useState(false)
-  if (node.type !== 'asset') return <NodeLink id={node.id} label="" />
   return (
     <>
-      <IxButton variant="secondary" onClick={() => change({ show: 'impact', to: undefined })}>
-        {text.impact}
+      <IxButton variant="secondary" onClick={() => change({ show: 'depends', to: undefined })}>
+        {impactText.impact}
       </IxButton>
       <IxButton variant="secondary" onClick={() => setPicking(true)}>
         {text.path}
-      </IxButton>
-      <IxButton variant="secondary" onClick={onExpand}>
-        {text.expand}
       </IxButton>
       {isPicking && (
         <PathDialog
@@ -41,7 +29,7 @@ export function NodeActions({ node, change, onExpand }: NodeActionsProps) {
           onClose={() => setPicking(false)}
           onPick={(to) => {
             setPicking(false)
-            change({ thing: keyOf(node), show: 'path', to })
+            change({ show: 'path', to })
           }}
         />
       )}

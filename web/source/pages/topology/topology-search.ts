@@ -1,2 +1,18 @@
 /** `TopologySearch` is the name of a search parameter of the topology page. */
-export type TopologySearch = 'q' | 'predicate' | 'at' | 'with' | 'thing' | 'show' | 'to' | 'many'
+export type TopologySearch =
+  | 'by'
+  | 'hierarchy'
+  | 'in'
+  | 'asset'
+  | 'layout'
+  | 'q'
+  | 'at'
+  | 'since'
+  | 'compare'
+  | 'span'
+  | 'show'
+  | 'to'
+  | 'all'
+
+export type TopologySearchState = Partial<Record<TopologySearch, string>>
+export type ChangeTopologySearch = (changed: Partial<Record<TopologySearch, string | undefined>>) => void

@@ -3,7 +3,7 @@ import { useText } from '../../app/language/language-context.tsx'
 import { Loading } from '../../components/feedback/loading.tsx'
 import { ProblemMessage } from '../../components/feedback/problem-message.tsx'
 import { type GraphData, keyOf, labelOf } from '../../components/graph/graph-data.ts'
-import type { Impact, Path } from './graph-queries.ts'
+import type { Path } from './graph-queries.ts'
 import { topologyMessages } from './messages.ts'
 
 /** `PathNotice` shows the steps of a path between two assets. */
@@ -16,7 +16,11 @@ export function PathNotice({ path, onDone }: { path: Path; onDone: () => void })
       {isLoading && error === null && <Loading />}
       {graph !== undefined && <Steps graph={graph} />}
       {!isLoading && error === null && graph === undefined && <p>{isTruncated ? text.pathTooLarge : text.noPath}</p>}
-      <Done onDone={onDone} />
+      <div>
+        <IxButton variant="secondary" onClick={onDone}>
+          {text.done}
+        </IxButton>
+      </div>
     </div>
   )
 }
@@ -51,52 +55,5 @@ function Steps({ graph }: { graph: GraphData }) {
         })}
       </ol>
     </>
-  )
-}
-
-type ImpactNoticeProps = { impact: Impact; data: GraphData; onSelect: (key: string) => void; onDone: () => void }
-
-const maxListed = 50
-
-/** `ImpactNotice` lists the direct and indirect dependents of an asset. */
-export function ImpactNotice({ impact, data, onSelect, onDone }: ImpactNoticeProps) {
-  const text = useText(topologyMessages)
-  const { graph, of, error, isLoading, isTruncated } = impact
-  const dependents = [...(graph?.nodes.values() ?? [])].filter((node) => keyOf(node) !== of)
-  return (
-    <div className="graph-notice" role="status">
-      {error !== null && <ProblemMessage failure={error} />}
-      {isLoading && error === null && <Loading />}
-      {graph !== undefined && (
-        <>
-          <p>
-            <strong>{text.impactOf(labelOf(data.nodes.get(of)), dependents.length)}</strong>
-          </p>
-          {isTruncated && <p>{text.listTruncated}</p>}
-          <ul className="plain-list impact-list">
-            {dependents.slice(0, maxListed).map((node) => (
-              <li key={keyOf(node)}>
-                <button type="button" className="link-button" onClick={() => onSelect(keyOf(node))}>
-                  {labelOf(node)}
-                </button>
-              </li>
-            ))}
-          </ul>
-          {dependents.length > maxListed && <p className="quiet">+ {dependents.length - maxListed}</p>}
-        </>
-      )}
-      <Done onDone={onDone} />
-    </div>
-  )
-}
-
-function Done({ onDone }: { onDone: () => void }) {
-  const text = useText(topologyMessages)
-  return (
-    <div>
-      <IxButton variant="secondary" onClick={onDone}>
-        {text.done}
-      </IxButton>
-    </div>
   )
 }

@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { ImpactMode } from '@millwright/api/inventory/impact.ts'
+import { impactOf } from './impact.ts'
+
+/** Returns the effects as texts. A relation is written as `subject predicate object`. */
+function effects(relations: string, options: { start: string; mode?: ImpactMode; gateways?: string[] }): string[] {
+  const parsed = relations
+    .trim()
+    .split('\n')
+    .map((line) => {
+      const [subject = '', predicate = '', object = ''] = line.trim().split(' ')
+      return { subject, predicate, object }
+    })
+  const { start, mode = 'fails', gateways = ['gw'] } = options
+  return [...impactOf({ start, mode, relations: parsed, gateways: new Set(gateways) })]
+    .map(([id, { effect, reason, depth }]) => `${id} ${effect} ${reason} ${depth}`)
+    .toSorted()
+}
+
+describe('impact of an asset', () => {
+  const line = `
+    core is_connected_to gw
+    sw is_connected_to core
+    plc is_connected_to sw
+    io is_module_of plc
+    app is_installed_on plc`
+
+  test('what depends on an asset is found over all relations, with its depth', () => {
+    assert.deepEqual(effects(line, { start: 'sw', mode: 'depends' }), [
+      'app affected dependency 2',
+      'io affected dependency 2',
+      'plc affected dependency 1',
+    ])
+    assert.deepEqual(effects(line, { start: 'io', mode: 'depends' }), [])
+  })
+
+  test('a failed switch cuts off the assets that reach the gateway only through it, and what depends on them', () => {
+    assert.deepEqual(effects(line, { start: 'sw' }), [
+      'app affected dependency 2',
+      'io affected dependency 2',
+      'plc affected network 1',
+    ])
+  })
+
+  test('assets with another path to the gateway are degraded', () => {
+    const ring = `${line}
+      other is_connected_to core
+      plc is_connected_to other`
+    assert.deepEqual(effects(ring, { start: 'sw' }), ['plc degraded network 1'])
+    const cables = `
+      core is_connected_to gw
+      gw is_connected_to core
+      a is_connected_to core
+      core is_connected_to a
+      b is_connected_to a
+      a is_connected_to b
+      c is_connected_to b
+      b is_connected_to c
+      c is_connected_to core
+      core is_connected_to c`
+    assert.deepEqual(effects(cables, { start: 'a' }), ['b degraded network 1'])
+  })
+
+  test('a working partner makes the dependents degraded, and the search ends there', () => {
+    const redundant = `${line}
+      sw is_redundant_with sw2
+      sw2 is_connected_to core`
+    assert.deepEqual(effects(redundant, { start: 'sw' }), ['plc degraded redundancy 1'])
+    assert.deepEqual(effects(redundant, { start: 'sw', mode: 'depends' }), [
+      'app degraded redundancy 2',
+      'io degraded redundancy 2',
+      'plc degraded redundancy 1',
+    ])
+  })
+
+  test('a partner that is lost too gives no redundancy', () => {
+    const both = `${line}
+      plc is_redundant_with plc2
+      plc2 is_connected_to sw`
+    assert.deepEqual(effects(both, { start: 'sw' }), [
+      'app affected dependency 2',
+      'io affected dependency 2',
+      'plc affected network 1',
+      'plc2 affected network 1',
+    ])
+    const apart = `${line}
+      plc is_redundant_with plc2
+      plc2 is_connected_to core`
+    assert.deepEqual(effects(apart, { start: 'sw' }), ['plc degraded redundancy 1'])
+  })
+
+  test('without a gateway, the largest part of the network keeps working', () => {
+    const network = `
+      a is_connected_to hub
+      hub is_connected_to a
+      b is_connected_to hub
+      hub is_connected_to b
+      core is_connected_to hub
+      hub is_connected_to core
+      x is_connected_to core
+      core is_connected_to x`
+    assert.deepEqual(effects(network, { start: 'hub', gateways: [] }), ['a affected network 1', 'b affected network 1'])
+  })
+
+  test('relations about discovery and places are no dependencies', () => {
+    assert.deepEqual(effects('a found_by_gateway gw\nb is_watched_by gw', { start: 'gw', mode: 'depends' }), [])
+  })
+})

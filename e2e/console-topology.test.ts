@@ -1,0 +1,210 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import { openBrowser } from './browser.ts'
+import { assertAxeClean, assertAxeCleanEverywhere, type ConsoleBrowser, consoleOf, follow } from './console.ts'
+import { type Caller, callerOf, type Platform, startPlatform, temporaryFolder } from './platform.ts'
+
+describe('topology and impact in the console', () => {
+  const folder = temporaryFolder()
+  let platform: Platform
+  let browser: Browser
+  let consoleBrowser: ConsoleBrowser
+  let admin: Caller
+  let page: Page
+  const ids: Record<string, string> = {}
+
+  before(async () => {
+    ;[platform, { browser }] = await Promise.all([startPlatform({ home: folder.path }), openBrowser()])
+    consoleBrowser = consoleOf(platform, browser)
+    admin = await callerOf(platform)
+    await createPlant()
+    ;({ page } = await consoleBrowser.open({ viewport: { width: 1440, height: 900 } }))
+    await consoleBrowser.signIn(page)
+  })
+
+  after(async () => {
+    await browser?.close()
+    await platform?.[Symbol.asyncDispose]()
+    folder[Symbol.dispose]()
+  })
+
+  /** Creates two sites. The first one has a cell with a switch, a controller with a module, and a panel. */
+  async function createPlant(): Promise<void> {
+    const names = ['SW01', 'PLC01', 'IO01', 'HMI01', 'SPARE01']
+    const { data } = await admin.inventory.createAssets({
+      headers: { prefer: 'wait=30' },
+      body: {
+        data: {
+          assets: names.map((name, index) => ({
+            functional_object_type: 'Device',
+            name,
+            asset_identifiers: [
+              { asset_identifier_type: 'MacIdentifier', mac_address: `02:00:00:00:00:0${index + 1}` },
+            ],
+            connection_points: [
+              { connection_point_type: 'Ipv4Connectivity', id: 'x1', ipv4_address: `10.0.${index % 2}.${index + 1}` },
+            ],
+          })),
+        },
+      },
+    })
+    const results = data.detail?.result as { assetId: string }[]
+    for (const [index, name] of names.entries()) ids[name] = results[index]?.assetId ?? ''
+    const { data: tree } = await admin.hierarchy.createHierarchy({ body: { data: { name: 'Production' } } })
+    const nodes = [
+      { key: 'site', name: 'Aarhus' },
+      { key: 'cell', name: 'Welding cell', parentKey: 'site' },
+      { key: 'other', name: 'Bilbao' },
+    ]
+    const { data: created } = await admin.hierarchy.createNodes({ params: { id: tree.id }, body: { data: { nodes } } })
+    const nodeId = (key: string) => created.find((node) => node.key === key)?.id ?? ''
+    const assign = (key: string, assets: readonly string[]) =>
+      admin.hierarchy.assignAssets({
+        params: { id: nodeId(key) },
+        body: { data: { assetIds: assets.map((name) => ids[name] ?? '') } },
+      })
+    await assign('cell', ['SW01', 'PLC01', 'IO01', 'HMI01'])
+    await assign('other', ['SPARE01'])
+    const relate = (from: string, predicate: string, to: string) =>
+      admin.inventory.createRelation({
+        body: {
+          data: {
+            subject: { type: 'asset', id: ids[from] ?? '' },
+            predicate,
+            object: { type: 'asset', id: ids[to] ?? '' },
+          },
+        },
+      })
+    for (const device of ['PLC01', 'HMI01', 'SPARE01']) await relate(device, 'is_connected_to', 'SW01')
+    await relate('IO01', 'is_module_of', 'PLC01')
+  }
+
+  const inside = (name: string) => page.getByRole('grid', { name: `Inside ${name}` })
+  const places = () => page.getByRole('navigation', { name: 'Place in the topology' })
+
+  test('opens aggregated, and a click on a group of the map looks inside', async () => {
+    await follow(page, '/topology')
+    await inside('All assets').getByText('Aarhus').waitFor()
+    await page.locator('.map-canvas[data-drawn="2"]').waitFor()
+    const box = (await page.locator('.map-canvas').boundingBox()) ?? assert.fail('the map is not visible')
+    // The two groups are next to each other, Aarhus on the left.
+    await page.mouse.click(box.x + box.width * 0.35, box.y + box.height * 0.4)
+    await inside('Aarhus').getByText('Welding cell').waitFor()
+    await places().getByText('Aarhus').waitFor()
+    await page.locator('.map-canvas[data-drawn="3"]').waitFor()
+    await places().getByRole('button', { name: 'All assets' }).click()
+    await inside('All assets').getByText('Bilbao').waitFor()
+  })
+
+  test('opens groups and assets with the keyboard', async () => {
+    await follow(page, '/topology')
+    const rows = page.locator('.graph-side [role=row][data-index]')
+    await rows.filter({ hasText: 'Aarhus' }).focus()
+    await page.keyboard.press('Enter')
+    await inside('Aarhus').waitFor()
+    await rows.filter({ hasText: 'Welding cell' }).focus()
+    await page.keyboard.press('Enter')
+    await inside('Welding cell').getByText('PLC01').waitFor()
+    await rows.filter({ hasText: 'PLC01' }).focus()
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'PLC01', level: 2 }).waitFor()
+    await page.getByRole('link', { name: 'Open', exact: true }).waitFor()
+  })
+
+  test('zooming with the wheel opens the group under the pointer', async () => {
+    await follow(page, '/topology')
+    await inside('All assets').waitFor()
+    const box = (await page.locator('.map-canvas').boundingBox()) ?? assert.fail('the map is not visible')
+    await page.mouse.move(box.x + box.width * 0.3, box.y + box.height * 0.35)
+    for (let turn = 0; turn < 6; turn++) await page.mouse.wheel(0, -240)
+    await page.waitForFunction(() => Number(document.querySelector<HTMLElement>('.map-canvas')?.dataset.drawn) > 2)
+  })
+
+  test('groups by subnet and by switch, changes the layout, and filters', async () => {
+    await follow(page, '/topology')
+    await page.getByLabel('Group by').selectOption('subnet')
+    await inside('All assets').getByText('10.0.0.0/24').waitFor()
+    await page.getByLabel('Group by').selectOption('switch')
+    await inside('All assets').getByText('SW01').waitFor()
+    for (const layout of ['force', 'hierarchy', 'network']) {
+      await page.getByLabel('Layout').selectOption(layout)
+      await page.locator(`.map[data-layout="${layout}"]`).waitFor()
+    }
+    await page.getByLabel('Filter').fill('PLC01')
+    await page.keyboard.press('Enter')
+    await inside('All assets').getByText('PLC01').waitFor()
+    assert.equal(await inside('All assets').getByText('HMI01').count(), 0)
+    await page.getByLabel('Show all assets').check()
+    await page.locator('.map-canvas[data-drawn]').waitFor()
+  })
+
+  test('compares two moments on the timeline, with the mouse and with the keyboard', async () => {
+    await follow(page, '/topology?span=day')
+    await page.getByText('5 added').waitFor()
+    await page.getByLabel('Show only changes').check()
+    await page.getByRole('button', { name: 'Added 5' }).waitFor()
+    const handle = page.getByRole('slider', { name: 'Displayed time' })
+    await handle.focus()
+    await page.keyboard.press('ArrowLeft')
+    await page.keyboard.press('ArrowLeft')
+    await page.getByText('No matching assets').waitFor()
+    await page.getByRole('button', { name: 'Clear filter' }).click()
+    const track = (await page.locator('.timeline-track').boundingBox()) ?? assert.fail('no timeline')
+    await page.mouse.move(track.x + track.width * 0.5, track.y + 20)
+    await page.mouse.down()
+    await page.mouse.move(track.x + track.width * 0.999, track.y + 20, { steps: 4 })
+    await page.mouse.up()
+    await page.getByText('5 added').waitFor()
+    await page.getByRole('button', { name: 'Back to now' }).click()
+    assert.equal(new URL(page.url()).searchParams.has('since'), false)
+  })
+
+  test('answers what is lost if a switch fails, exports it and saves a report', async () => {
+    await follow(page, `/topology?asset=${ids.SW01}`)
+    await page.getByRole('button', { name: 'Impact' }).click()
+    await page.getByText('Assets that depend on SW01: 4').waitFor()
+    await page.getByRole('radio', { name: 'What if this fails' }).check()
+    await page.getByText('Assets that are lost if SW01 fails: 4').waitFor()
+    await page.getByRole('link', { name: 'Aarhus › Welding cell' }).waitFor()
+    const downloaded = page.waitForEvent('download')
+    await page.getByRole('button', { name: 'Export CSV' }).click()
+    assert.equal((await downloaded).suggestedFilename(), 'Impact of SW01.csv')
+    await page.getByRole('button', { name: 'Save report' }).click()
+    await page.getByRole('link', { name: 'Open report' }).click()
+    await page.getByRole('heading', { name: /^SW01 /, level: 1 }).waitFor()
+    await assertAxeClean(page, 'impact report')
+    await page.getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+    await page.getByText('No reports yet').waitFor()
+    await follow(page, `/assets/${ids.PLC01}?tab=impact`)
+    await page.getByText('Assets that depend on PLC01: 1').waitFor()
+  })
+
+  test('shows the path between two assets', async () => {
+    await follow(page, `/topology?asset=${ids.SW01}`)
+    await page.getByRole('button', { name: 'Path to…' }).click()
+    await page.getByRole('combobox', { name: 'Target asset' }).fill('IO01')
+    await page.getByRole('option', { name: 'IO01' }).click()
+    await page.getByRole('button', { name: 'Show path' }).click()
+    await page.getByText('From SW01 to IO01').waitFor()
+    assert.deepEqual(await page.locator('.path-steps > li').allInnerTexts(), [
+      'SW01\n↑ is_connected_to',
+      'PLC01\n↑ is_module_of',
+      'IO01',
+    ])
+  })
+
+  test('the topology is accessible in light and dark mode, on a desktop and on a phone', async () => {
+    await follow(page, '/topology')
+    await inside('All assets').waitFor()
+    await assertAxeCleanEverywhere(page, 'topology')
+    await follow(page, `/topology?asset=${ids.SW01}&show=fails&compare=yes`)
+    await page.getByText('Assets that are lost if SW01 fails: 4').waitFor()
+    await assertAxeCleanEverywhere(page, 'impact in the topology')
+  })
+
+  test('no page violates its security policy, throws an error or calls another host', () => {
+    assert.deepEqual(consoleBrowser.violations, [])
+  })
+})

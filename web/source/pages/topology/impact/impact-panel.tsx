@@ -1,0 +1,107 @@
+import { type Impact, type ImpactMode, impactModes } from '@millwright/api/inventory/impact.ts'
+import { iconDisk, iconExport } from '@siemens/ix-icons/icons'
+import { IxButton } from '@siemens/ix-react'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { type ReactNode, useState } from 'react'
+import { keyOf, useOperationQuery } from '../../../app/api/queries.ts'
+import { useText } from '../../../app/language/language-context.tsx'
+import { useApi } from '../../../app/session/app-context.tsx'
+import { download } from '../../../components/actions/download.ts'
+import { Loading } from '../../../components/feedback/loading.tsx'
+import { ProblemMessage } from '../../../components/feedback/problem-message.tsx'
+import { showSuccess } from '../../../components/feedback/toast.ts'
+import { ViewSwitch } from '../../../components/forms/view-switch.tsx'
+import { ImpactView } from './impact-view.tsx'
+import { impactMessages } from './messages.ts'
+
+export function useImpact(id: string | undefined, mode: ImpactMode) {
+  const query = useOperationQuery()
+  return useQuery({
+    ...query(['inventory', 'readImpact'], { params: { id: id ?? '' }, query: { mode } }),
+    enabled: id !== undefined,
+  })
+}
+
+type ImpactPanelProps = {
+  asset: { id: string; name: string }
+  mode: ImpactMode
+  onMode: (mode: ImpactMode) => void
+  isCompact?: boolean
+  onSelect?: (id: string) => void
+  /** Further buttons. */
+  actions?: ReactNode
+}
+
+/** `ImpactPanel` answers what depends on an asset, or what is lost if it fails. The result can be exported and saved. */
+export function ImpactPanel({ asset, mode, onMode, isCompact, onSelect, actions }: ImpactPanelProps) {
+  const text = useText(impactMessages)
+  const impact = useImpact(asset.id, mode)
+  return (
+    <div className="impact-panel">
+      <div className="impact-tools">
+        <ViewSwitch
+          label={text.question}
+          choices={impactModes.map((value) => ({ value, label: text[value] }))}
+          chosen={mode}
+          onChoose={onMode}
+        />
+        {impact.data !== undefined && <ImpactActions impact={impact.data.data} name={asset.name} />}
+        {actions}
+      </div>
+      {impact.error !== null ? (
+        <ProblemMessage failure={impact.error} onRetry={() => impact.refetch()} />
+      ) : impact.data === undefined ? (
+        <Loading />
+      ) : (
+        <ImpactView
+          impact={impact.data.data}
+          name={asset.name}
+          {...(isCompact !== undefined && { isCompact })}
+          {...(onSelect && { onSelect })}
+        />
+      )}
+    </div>
+  )
+}
+
+function ImpactActions({ impact, name }: { impact: Impact; name: string }) {
+  const text = useText(impactMessages)
+  const api = useApi()
+  const queryClient = useQueryClient()
+  const [saved, setSaved] = useState<string>()
+  const [isSaving, setSaving] = useState(false)
+  const { asset, mode, total } = impact
+  if (total.affected + total.degraded === 0) return null
+  const save = async () => {
+    setSaving(true)
+    try {
+      const { data } = await api.inventory.createImpactReport({ body: { data: { assetId: asset.id, mode } } })
+      setSaved(data.id)
+      showSuccess(text.saved)
+      await queryClient.invalidateQueries({ queryKey: keyOf('inventory', 'listImpactReports') })
+    } finally {
+      setSaving(false)
+    }
+  }
+  const exportCsv = async () => {
+    const csv = await api.inventory.exportImpact({ params: { id: asset.id }, query: { mode } })
+    download(new Blob([csv as unknown as BlobPart], { type: 'text/csv' }), `${text.impactOf(name)}.csv`)
+  }
+  return (
+    <>
+      <IxButton variant="secondary" icon={iconExport} onClick={exportCsv}>
+        {text.export}
+      </IxButton>
+      {saved === undefined ? (
+        <IxButton variant="secondary" icon={iconDisk} disabled={isSaving} onClick={save}>
+          {text.save}
+        </IxButton>
+      ) : (
+        <Link to={'/topology/impact/$id' as never} params={{ id: saved } as never} className="button-link">
+          {text.openReport}
+        </Link>
+      )}
+    </>
+  )
+}

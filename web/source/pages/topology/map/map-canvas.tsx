@@ -1,0 +1,70 @@
+import { iconMaximize, iconMinus, iconPlus } from '@siemens/ix-icons/icons'
+import { IxIconButton } from '@siemens/ix-react'
+import { useEffect, useEffectEvent, useRef, useState } from 'react'
+import { useText } from '../../../app/language/language-context.tsx'
+import { mapMessages } from '../map-messages.ts'
+import { type MapEvents, MapRenderer } from './map-renderer.ts'
+import type { MapTexts, MapView } from './painter.ts'
+import type { Scene, SceneItem } from './scene.ts'
+
+type MapCanvasProps = {
+  scene: Scene
+  view: Omit<MapView, 'hovered'>
+  texts: MapTexts
+  label: string
+  /** The group or asset that the camera moves to. A new object moves the camera again. */
+  focus: { key: string }
+  onPick: (item: SceneItem | undefined) => void
+  onZoom: MapEvents['onZoom']
+}
+
+type Tooltip = { item: SceneItem; x: number; y: number }
+
+/** `MapCanvas` draws the map. The list next to the map contains the same groups and assets for keyboards and screen readers. */
+export function MapCanvas({ scene, view, texts, label, focus, onPick, onZoom }: MapCanvasProps) {
+  const text = useText(mapMessages)
+  const canvas = useRef<HTMLCanvasElement>(null)
+  const renderer = useRef<MapRenderer>(null)
+  const [tooltip, setTooltip] = useState<Tooltip>()
+  const pick = useEffectEvent(onPick)
+  const zoom = useEffectEvent(onZoom)
+  useEffect(() => {
+    if (canvas.current === null) return
+    const created = new MapRenderer(canvas.current, {
+      onPick: (item) => pick(item),
+      onHover: (item, at) => setTooltip(item === undefined ? undefined : { item, ...at }),
+      onZoom: (groups, within) => zoom(groups, within),
+    })
+    renderer.current = created
+    return () => created.dispose()
+  }, [])
+  const hovered = tooltip?.item.key
+  useEffect(() => renderer.current?.show(scene, { ...view, hovered }, texts), [scene, view, hovered, texts])
+  useEffect(() => renderer.current?.focusOn(focus.key), [focus])
+  const tool = (icon: string, name: string, direction: 'in' | 'out' | 'all') => (
+    <IxIconButton
+      icon={icon}
+      size="24"
+      variant="secondary"
+      aria-label={name}
+      title={name}
+      onClick={() => renderer.current?.zoom(direction)}
+    />
+  )
+  return (
+    <div className="map-frame">
+      <canvas ref={canvas} className="map-canvas" role="img" aria-label={label} />
+      <div className="graph-tools">
+        {tool(iconPlus, text.zoomIn, 'in')}
+        {tool(iconMinus, text.zoomOut, 'out')}
+        {tool(iconMaximize, text.fit, 'all')}
+      </div>
+      {tooltip !== undefined && (
+        <div className="map-tooltip" style={{ left: tooltip.x, top: tooltip.y }} aria-hidden="true">
+          <strong>{tooltip.item.group ? texts.nameOf(tooltip.item.group) : texts.assetName(tooltip.item)}</strong>
+          {tooltip.item.group !== undefined && <span>{texts.count(tooltip.item.group.assets)}</span>}
+        </div>
+      )}
+    </div>
+  )
+}

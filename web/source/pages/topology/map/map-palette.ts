@@ -1,0 +1,63 @@
+import type { AssetClass } from '@millwright/api/asset-class.ts'
+import { assetClassIcons } from '../../../components/values/asset-classes.ts'
+
+/** `MapPalette` contains the colours of the design system as values that a canvas accepts, for the current theme. */
+export type MapPalette = {
+  ground: string
+  card: string
+  raised: string
+  line: string
+  edge: string
+  strong: string
+  text: string
+  quiet: string
+  reached: string
+  failed: string
+  unknown: string
+  added: string
+  changed: string
+  removed: string
+  font: string
+}
+
+const tokens = {
+  ground: '--theme-color-2',
+  card: '--theme-color-1',
+  raised: '--theme-color-3',
+  line: '--theme-color-soft-bdr',
+  edge: '--theme-color-weak-text',
+  strong: '--theme-color-primary',
+  text: '--theme-color-std-text',
+  quiet: '--theme-color-soft-text',
+  reached: '--theme-color-success',
+  failed: '--theme-color-alarm',
+  unknown: '--theme-color-neutral',
+  added: '--theme-color-success',
+  changed: '--theme-color-warning',
+  removed: '--theme-color-alarm',
+} as const
+
+export function mapPaletteOf(element: HTMLElement): MapPalette {
+  const style = getComputedStyle(element)
+  const colours = Object.entries(tokens).map(([name, token]) => [name, style.getPropertyValue(token).trim()])
+  return { ...Object.fromEntries(colours), font: style.fontFamily }
+}
+
+export type ClassIcon = { paths: readonly { path: Path2D; isEvenOdd: boolean }[]; size: number }
+
+const icons = new Map<AssetClass, ClassIcon>()
+
+/** Returns the icon of a class as paths. The icons of the design system are SVG texts. */
+export function classIcon(assetClass: AssetClass): ClassIcon {
+  const known = icons.get(assetClass)
+  if (known !== undefined) return known
+  const svg = decodeURIComponent(assetClassIcons[assetClass])
+  const size = Number(/viewBox=['"]0 0 (\d+)/.exec(svg)?.[1] ?? 512)
+  const paths = [...svg.matchAll(/<path\b([^>]*)>/g)].flatMap(([, attributes = '']) => {
+    const d = /\bd=['"]([^'"]+)['"]/.exec(attributes)?.[1]
+    return d === undefined ? [] : [{ path: new Path2D(d), isEvenOdd: /evenodd/.test(svg) }]
+  })
+  const icon = { paths, size }
+  icons.set(assetClass, icon)
+  return icon
+}

@@ -1,0 +1,525 @@
+import type { AssetClass } from '@millwright/api/asset-class.ts'
+import type { TopologyEdge, TopologyGroup } from '@millwright/api/inventory/topology-groups.ts'
+import { type Camera, onScreen, type Size } from './camera.ts'
+import { classIcon, type MapPalette } from './map-palette.ts'
+import type { Box, Frame, Scene, SceneItem } from './scene.ts'
+
+/**
+ * Draws the scene on a canvas. What a box shows depends on its size on the screen: a small box has only a colour, a larger one
+ * its name and counts, and an open group its inside. A text is never wider than its box, so texts do not overlap.
+ */
+
+/** The facts on the card of a group. `touched` counts all changes together. */
+export type MapFact = 'failed' | 'touched' | 'added' | 'changed' | 'removed'
+
+export type MapTexts = {
+  nameOf: (group: TopologyGroup) => string
+  assetName: (item: SceneItem) => string
+  count: (assets: number) => string
+  number: (value: number) => string
+  fact: (kind: MapFact, count: number) => string
+  predicate: (edge: TopologyEdge) => string
+}
+
+export type ImpactMarks = ReadonlyMap<string, 'affected' | 'degraded' | 'failed'>
+
+export type MapView = {
+  selected: string | undefined
+  hovered: string | undefined
+  /** Returns whether an item is emphasized. The other items are faded. */
+  isEmphasized: (item: SceneItem) => boolean
+  /** Whether the changes of groups and assets are shown instead of their reachability. */
+  showsChanges: boolean
+  /** The keys of items that are marked as affected or degraded by a failure. */
+  marks: ImpactMarks | undefined
+}
+
+/** The sizes in pixels from which parts of a box are drawn. */
+const sizes = {
+  inside: 190,
+  insideOfMany: 260,
+  title: 46,
+  counts: 92,
+  classes: 150,
+  icon: 15,
+  label: 74,
+  edge: 60,
+} as const
+const fadedAlpha = 0.22
+
+type Canvas = CanvasRenderingContext2D
+
+export type PaintOptions = {
+  scene: Scene
+  camera: Camera
+  size: Size
+  view: MapView
+  palette: MapPalette
+  texts: MapTexts
+}
+
+/** Returns whether the inside of an item is drawn. */
+export function isInsideShown(item: SceneItem, camera: Camera): item is SceneItem & { frame: Frame } {
+  if (item.frame === undefined) return false
+  const { width, height } = onScreen(camera, item.box)
+  const needed = item.frame.items.length > 60 ? sizes.insideOfMany : sizes.inside
+  return Math.min(width, height * 1.6) >= needed
+}
+
+export function paint(context: Canvas, options: PaintOptions): void {
+  const { size, palette, scene } = options
+  context.fillStyle = palette.ground
+  context.fillRect(0, 0, size.width, size.height)
+  context.textBaseline = 'middle'
+  const painter = new Painter(context, options)
+  painter.frame(scene.root)
+  painter.highlight()
+}
+
+class Painter {
+  readonly #context: Canvas
+  readonly #options: PaintOptions
+
+  constructor(context: Canvas, options: PaintOptions) {
+    this.#context = context
+    this.#options = options
+  }
+
+  frame(frame: Frame): void {
+    this.#edges(frame)
+    for (const item of frame.items) {
+      const box = onScreen(this.#options.camera, item.box)
+      if (isVisible(box, this.#options.size)) this.#item(item, box)
+    }
+  }
+
+  /** Draws the edges of the hovered or selected item above everything else, with their labels. */
+  highlight(): void {
+    const { view, scene, palette } = this.#options
+    const item = scene.items.get(view.hovered ?? view.selected ?? '')
+    if (item === undefined) return
+    const end = endOf(item)
+    for (const [line, edges] of linesOf(item.parent.edges.filter(({ from, to }) => from === end || to === end))) {
+      const [from, to] = this.#ends(item.parent, line)
+      if (from === undefined || to === undefined) continue
+      this.#line(from, to, { colour: palette.strong, width: 2.5, alpha: 1 })
+      if (view.hovered !== undefined) this.#edgeLabel(from, to, edges)
+    }
+  }
+
+  #ends(frame: Frame, [one, other]: readonly [string, string]): [Box | undefined, Box | undefined] {
+    const [from, to] = [frame.byEnd.get(one), frame.byEnd.get(other)]
+    const { camera } = this.#options
+    return [from && onScreen(camera, from.box), to && onScreen(camera, to.box)]
+  }
+
+  #edges(frame: Frame): void {
+    const { palette, size, view } = this.#options
+    for (const [line, edges] of linesOf(frame.edges)) {
+      const [from, to] = this.#ends(frame, line)
+      if (from === undefined || to === undefined || Math.max(from.width, to.width) < 6) continue
+      if (!isVisible(hull(from, to), size)) continue
+      const [one, other] = [frame.byEnd.get(line[0]), frame.byEnd.get(line[1])]
+      const isFaded = [one, other].some((item) => item !== undefined && !view.isEmphasized(item))
+      const count = edges.reduce((sum, edge) => sum + edge.count, 0)
+      const width = Math.min(5, 0.8 + Math.log10(count) * 1.3)
+      this.#line(from, to, { colour: palette.edge, width, alpha: isFaded ? 0.12 : 0.5 })
+    }
+  }
+
+  #line(from: Box, to: Box, { colour, width, alpha }: { colour: string; width: number; alpha: number }): void {
+    const context = this.#context
+    const [a, b] = [borderPoint(from, to), borderPoint(to, from)]
+    context.save()
+    context.globalAlpha = alpha
+    context.strokeStyle = colour
+    context.lineWidth = width
+    context.beginPath()
+    context.moveTo(a.x, a.y)
+    context.lineTo(b.x, b.y)
+    context.stroke()
+    context.restore()
+  }
+
+  #edgeLabel(from: Box, to: Box, edges: readonly TopologyEdge[]): void {
+    const { palette, texts } = this.#options
+    const [a, b] = [borderPoint(from, to), borderPoint(to, from)]
+    if (Math.hypot(a.x - b.x, a.y - b.y) < sizes.edge) return
+    const text = edges.map(texts.predicate).join(' · ')
+    this.#font(11, 500)
+    const width = this.#context.measureText(text).width + 12
+    const [x, y] = [(a.x + b.x) / 2 - width / 2, (a.y + b.y) / 2 - 10]
+    this.#box({ x, y, width, height: 20 }, { radius: 10, fill: palette.card, stroke: palette.strong })
+    this.#text(text, { x: x + 6, y: y + 10, width: width - 12, colour: palette.text })
+  }
+
+  #item(item: SceneItem, box: Box): void {
+    const context = this.#context
+    const { view, camera } = this.#options
+    context.save()
+    if (!view.isEmphasized(item)) context.globalAlpha = fadedAlpha
+    if (item.group === undefined) this.#asset(item, box)
+    else if (isInsideShown(item, camera)) {
+      this.#open(item, item.group, box)
+      context.restore()
+      this.frame(item.frame)
+      return
+    } else this.#card(item, item.group, box)
+    context.restore()
+  }
+
+  /** Draws an open group: its border and title. The items inside are drawn later. */
+  #open(item: SceneItem, group: TopologyGroup, box: Box): void {
+    const { palette, texts } = this.#options
+    this.#box(box, {
+      radius: 8,
+      fill: palette.raised,
+      stroke: this.#borderOf(item),
+      width: this.#isMarked(item) ? 3 : 1,
+    })
+    const height = Math.min(box.height * 0.11, 40)
+    const size = Math.max(11, Math.min(17, height * 0.5))
+    const middle = box.y + box.height * 0.06
+    const pad = Math.max(8, box.width * 0.025)
+    this.#font(size, 650)
+    const count = texts.count(group.assets)
+    const room = box.width - pad * 2
+    const titleWidth = this.#text(texts.nameOf(group), {
+      x: box.x + pad,
+      y: middle,
+      width: room * 0.6,
+      colour: palette.text,
+    })
+    this.#font(Math.max(10, size * 0.8), 400)
+    const used = this.#text(count, {
+      x: box.x + pad + titleWidth + 10,
+      y: middle + 0.5,
+      width: room - titleWidth - 110,
+      colour: palette.quiet,
+    })
+    const left = room - titleWidth - used - 20
+    if (left > 60) {
+      const width = Math.min(140, left - 8)
+      this.#health(group, { x: box.x + box.width - pad - width, y: middle - 3, width, height: 6 })
+    }
+  }
+
+  /** Draws a closed group as a card. */
+  #card(item: SceneItem, group: TopologyGroup, box: Box): void {
+    const { palette, texts, view } = this.#options
+    const isSmall = box.width < sizes.title || box.height < 24
+    this.#box(box, {
+      radius: Math.min(8, box.width * 0.06),
+      fill: isSmall ? this.#colourOf(group) : palette.card,
+      stroke: this.#borderOf(item),
+      width: this.#isMarked(item) ? 3 : 1,
+    })
+    if (isSmall) return
+    const pad = Math.max(5, Math.min(14, box.width * 0.07))
+    const size = Math.max(10, Math.min(17, box.height * 0.17, box.width * 0.11))
+    const room = box.width - pad * 2
+    let y = box.y + pad + size * 0.6
+    this.#font(size, 650)
+    this.#text(texts.nameOf(group), { x: box.x + pad, y, width: room, colour: palette.text })
+    y += size * 1.35
+    const hasCounts = box.width >= sizes.counts && box.height > size * 3.6 + pad
+    const barHeight = Math.max(3, Math.min(8, size * 0.45))
+    if (hasCounts) {
+      this.#font(Math.max(10, size * 0.82), 400)
+      this.#text(texts.count(group.assets), { x: box.x + pad, y, width: room, colour: palette.quiet })
+      y += size * 1.15
+    }
+    if (y + barHeight < box.y + box.height - 3) {
+      if (view.showsChanges)
+        this.#changes(group, { x: box.x + pad, y: y - barHeight / 2, width: room, height: barHeight })
+      else this.#health(group, { x: box.x + pad, y: y - barHeight / 2, width: room, height: barHeight })
+    }
+    y += size * 0.9
+    if (hasCounts && box.width >= sizes.counts) y = this.#facts(group, { x: box.x + pad, y, width: room, size })
+    const iconSize = Math.min(20, size * 1.15)
+    if (box.width >= sizes.classes && y + iconSize < box.y + box.height - pad * 0.4)
+      this.#classes(group, { x: box.x + pad, y, width: room, height: iconSize })
+  }
+
+  /** Draws the numbers of unreachable and changed assets. Returns the vertical position below them. */
+  #facts(group: TopologyGroup, { x, y, width, size }: { x: number; y: number; width: number; size: number }): number {
+    const { palette, texts, view } = this.#options
+    const { added, changed, removed } = group.changes
+    const kinds: [MapFact, number, string][] = view.showsChanges
+      ? [
+          ['added', added, palette.added],
+          ['changed', changed, palette.changed],
+          ['removed', removed, palette.removed],
+        ]
+      : [
+          ['failed', group.reachability.failed, palette.failed],
+          ['touched', added + changed + removed, palette.changed],
+        ]
+    const facts = kinds.filter(([, count]) => count > 0)
+    if (facts.length === 0) return y
+    this.#font(Math.max(10, size * 0.8), 600)
+    let left = x
+    for (const [kind, count, colour] of facts) {
+      if (left - x > width - 24) break
+      const dot = Math.max(4, size * 0.32)
+      this.#context.fillStyle = colour
+      this.#context.beginPath()
+      this.#context.arc(left + dot / 2, y + size * 0.15, dot / 2, 0, Math.PI * 2)
+      this.#context.fill()
+      left += dot + 4
+      left += this.#text(texts.fact(kind, count), {
+        x: left,
+        y: y + size * 0.15,
+        width: width - (left - x),
+        colour: palette.text,
+      })
+      left += 12
+    }
+    return y + size * 1.05
+  }
+
+  #classes(group: TopologyGroup, { x, y, width, height }: Box): void {
+    const { palette, texts } = this.#options
+    this.#font(Math.max(10, height * 0.62), 400)
+    let left = x
+    for (const { class: each, assets } of group.classes) {
+      const label = texts.number(assets)
+      const needed = height + 3 + this.#context.measureText(label).width + 10
+      if (left + needed - 10 > x + width) return
+      this.#icon(each, { x: left, y, size: height, colour: palette.quiet })
+      this.#text(label, { x: left + height + 3, y: y + height / 2 + 0.5, width: needed, colour: palette.quiet })
+      left += needed
+    }
+  }
+
+  #asset(item: SceneItem, box: Box): void {
+    const { palette, texts } = this.#options
+    const { asset } = item
+    if (asset === undefined) return
+    const colour = this.#stateColour(item)
+    if (box.width < sizes.icon || box.height < 9) {
+      this.#context.fillStyle = colour
+      this.#context.fillRect(box.x, box.y, box.width, box.height)
+      return
+    }
+    this.#box(box, {
+      radius: Math.min(6, box.width * 0.08),
+      fill: palette.card,
+      stroke: this.#borderOf(item),
+      width: this.#isMarked(item) ? 3 : 1,
+    })
+    const bar = Math.max(2, Math.min(6, box.width * 0.05))
+    this.#context.fillStyle = colour
+    this.#context.beginPath()
+    this.#context.roundRect(box.x, box.y, bar, box.height, [
+      Math.min(6, box.width * 0.08),
+      0,
+      0,
+      Math.min(6, box.width * 0.08),
+    ])
+    this.#context.fill()
+    const hasLabel = box.width >= sizes.label && box.height >= 24
+    const icon = hasLabel
+      ? Math.min(22, box.height * 0.55, box.width * 0.2)
+      : Math.min(box.width - bar - 2, box.height) * 0.72
+    const x = hasLabel ? box.x + bar + 6 : box.x + bar + (box.width - bar - icon) / 2
+    this.#icon(asset.class, { x, y: box.y + (box.height - icon) / 2, size: icon, colour: palette.text })
+    if (!hasLabel) return
+    const size = Math.max(10, Math.min(14, box.height * 0.26))
+    this.#font(size, 500)
+    const room = box.x + box.width - (x + icon + 6) - 5
+    this.#text(texts.assetName(item), {
+      x: x + icon + 6,
+      y: box.y + box.height / 2 + 0.5,
+      width: room,
+      colour: palette.text,
+      isEnd: true,
+    })
+  }
+
+  #stateColour({ asset }: SceneItem): string {
+    const { palette, view } = this.#options
+    if (asset === undefined) return palette.unknown
+    if (view.showsChanges) return asset.change === undefined ? palette.unknown : palette[asset.change]
+    return palette[asset.reachability_state]
+  }
+
+  /** Returns the colour of a group that is too small for its card. */
+  #colourOf({ reachability, changes }: TopologyGroup): string {
+    const { palette, view } = this.#options
+    if (view.showsChanges) {
+      if (changes.removed > 0) return palette.removed
+      return changes.added + changes.changed > 0 ? palette.changed : palette.unknown
+    }
+    if (reachability.failed > 0) return palette.failed
+    return reachability.reached > 0 ? palette.reached : palette.unknown
+  }
+
+  #isMarked({ key }: SceneItem): boolean {
+    const { selected, hovered, marks } = this.#options.view
+    return key === selected || key === hovered || marks?.has(key) === true
+  }
+
+  #borderOf({ key }: SceneItem): string {
+    const { palette, view } = this.#options
+    if (key === view.selected || key === view.hovered) return palette.strong
+    const mark = view.marks?.get(key)
+    if (mark === undefined) return palette.line
+    return mark === 'degraded' ? palette.changed : palette.failed
+  }
+
+  /** Draws the shares of reachable, unreachable and unknown assets as a bar. */
+  #health({ reachability: { reached, failed, unknown } }: TopologyGroup, box: Box): void {
+    const { palette } = this.#options
+    this.#shares(box, [
+      [failed, palette.failed],
+      [reached, palette.reached],
+      [unknown, palette.unknown],
+    ])
+  }
+
+  #changes({ assets, changes: { added, changed, removed } }: TopologyGroup, box: Box): void {
+    const { palette } = this.#options
+    this.#shares(box, [
+      [added, palette.added],
+      [changed, palette.changed],
+      [removed, palette.removed],
+      [Math.max(0, assets - added - changed), palette.line],
+    ])
+  }
+
+  #shares(box: Box, shares: readonly (readonly [number, string])[]): void {
+    const context = this.#context
+    const total = shares.reduce((sum, [share]) => sum + share, 0)
+    context.save()
+    context.beginPath()
+    context.roundRect(box.x, box.y, box.width, box.height, box.height / 2)
+    context.clip()
+    context.fillStyle = this.#options.palette.line
+    context.fillRect(box.x, box.y, box.width, box.height)
+    let { x } = box
+    for (const [share, colour] of shares) {
+      if (share === 0) continue
+      const width = Math.max(2, (share / total) * box.width)
+      context.fillStyle = colour
+      context.fillRect(x, box.y, width, box.height)
+      x += width
+    }
+    context.restore()
+  }
+
+  #icon(assetClass: AssetClass, { x, y, size, colour }: { x: number; y: number; size: number; colour: string }): void {
+    if (size < 5) return
+    const context = this.#context
+    const icon = classIcon(assetClass)
+    context.save()
+    context.translate(x, y)
+    context.scale(size / icon.size, size / icon.size)
+    context.fillStyle = colour
+    for (const { path, isEvenOdd } of icon.paths) context.fill(path, isEvenOdd ? 'evenodd' : 'nonzero')
+    context.restore()
+  }
+
+  #box(
+    box: Box,
+    { radius, fill, stroke, width = 1 }: { radius: number; fill: string; stroke: string; width?: number },
+  ): void {
+    const context = this.#context
+    context.beginPath()
+    context.roundRect(box.x, box.y, box.width, box.height, Math.max(0, radius))
+    context.fillStyle = fill
+    context.fill()
+    context.strokeStyle = stroke
+    context.lineWidth = width
+    context.stroke()
+  }
+
+  #font(size: number, weight: number): void {
+    this.#context.font = `${weight} ${size}px ${this.#options.palette.font}`
+  }
+
+  /**
+   * Draws a text that is at most `width` pixels wide, and returns its width. A longer text is shortened: at the start with
+   * `isEnd`, because names of assets differ at their end, and otherwise at the end.
+   */
+  #text(
+    text: string,
+    { x, y, width, colour, isEnd }: { x: number; y: number; width: number; colour: string; isEnd?: boolean },
+  ): number {
+    const context = this.#context
+    if (width < 8) return 0
+    context.fillStyle = colour
+    const shown = shortened(context, text, { width, isEnd: isEnd === true })
+    context.fillText(shown, x, y)
+    return context.measureText(shown).width
+  }
+}
+
+const shortenedTexts = new Map<string, string>()
+const maxShortenedTexts = 5_000
+
+/** Returns the text, or its longest part that fits. Results are kept, because measuring is slow. */
+function shortened(context: Canvas, text: string, { width, isEnd }: { width: number; isEnd: boolean }): string {
+  const key = `${context.font} ${Math.round(width)} ${isEnd} ${text}`
+  const known = shortenedTexts.get(key)
+  if (known !== undefined) return known
+  let shown = text
+  if (context.measureText(text).width > width) {
+    let [low, high] = [0, text.length]
+    const part = (length: number) => (isEnd ? `…${text.slice(text.length - length)}` : `${text.slice(0, length)}…`)
+    while (low < high) {
+      const middle = Math.ceil((low + high) / 2)
+      if (context.measureText(part(middle)).width <= width) low = middle
+      else high = middle - 1
+    }
+    shown = low === 0 ? '' : part(low)
+  }
+  if (shortenedTexts.size >= maxShortenedTexts) shortenedTexts.clear()
+  shortenedTexts.set(key, shown)
+  return shown
+}
+
+function endOf({ group, asset }: SceneItem): string {
+  return group?.key ?? asset?.id ?? ''
+}
+
+const linesOfEdges = new WeakMap<readonly TopologyEdge[], Map<readonly [string, string], TopologyEdge[]>>()
+
+/** Returns the edges by their two ends, without regard to their direction, so that each line is drawn once. */
+function linesOf(edges: readonly TopologyEdge[]): Map<readonly [string, string], TopologyEdge[]> {
+  const known = linesOfEdges.get(edges)
+  if (known !== undefined) return known
+  const ends = new Map<string, readonly [string, string]>()
+  const lines = new Map<readonly [string, string], TopologyEdge[]>()
+  for (const edge of edges) {
+    const pair = [edge.from, edge.to].toSorted() as [string, string]
+    const line = ends.get(pair.join(' ')) ?? pair
+    ends.set(pair.join(' '), line)
+    lines.set(line, [...(lines.get(line) ?? []), edge])
+  }
+  linesOfEdges.set(edges, lines)
+  return lines
+}
+
+function isVisible({ x, y, width, height }: Box, size: Size): boolean {
+  return x + width >= 0 && y + height >= 0 && x <= size.width && y <= size.height
+}
+
+function hull(one: Box, other: Box): Box {
+  const [x, y] = [Math.min(one.x, other.x), Math.min(one.y, other.y)]
+  return {
+    x,
+    y,
+    width: Math.max(one.x + one.width, other.x + other.width) - x,
+    height: Math.max(one.y + one.height, other.y + other.height) - y,
+  }
+}
+
+/** Returns the point on the border of a box in the direction of another box. */
+function borderPoint(from: Box, to: Box): { x: number; y: number } {
+  const [x, y] = [from.x + from.width / 2, from.y + from.height / 2]
+  const [dx, dy] = [to.x + to.width / 2 - x, to.y + to.height / 2 - y]
+  if (dx === 0 && dy === 0) return { x, y }
+  const part = Math.min(from.width / 2 / Math.abs(dx || 1e-9), from.height / 2 / Math.abs(dy || 1e-9))
+  return { x: x + dx * part, y: y + dy * part }
+}

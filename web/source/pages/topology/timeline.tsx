@@ -1,0 +1,218 @@
+import { IxButton } from '@siemens/ix-react'
+import { useQuery } from '@tanstack/react-query'
+import { type KeyboardEvent, type PointerEvent, useMemo, useRef, useState } from 'react'
+import { useOperationQuery } from '../../app/api/queries.ts'
+import { useFormats, useText } from '../../app/language/language-context.tsx'
+import { CheckField, SelectField } from '../../components/forms/fields.tsx'
+import { timelineMessages } from './timeline-messages.ts'
+import { isSpan, positionAt, type Span, spans, timeAt, timelineOf } from './timeline-scale.ts'
+import type { ChangeTopologySearch } from './topology-search.ts'
+
+type TimelineProps = {
+  /** The hierarchy node whose changes are counted. If undefined, the changes of all assets are counted. */
+  node: string | undefined
+  span: string | undefined
+  /** The start of the compared time. The default is 24 hours before `at`. */
+  since: string | undefined
+  /** The displayed time. If undefined, the current topology is displayed. */
+  at: string | undefined
+  isComparing: boolean
+  changes: { added: number; changed: number; removed: number }
+  change: ChangeTopologySearch
+}
+
+const dayMs = 86_400_000
+
+/**
+ * `Timeline` shows how many changes occurred when. Its two handles choose the displayed time (right) and the start of the
+ * compared time (left). Arrow keys move a handle by one bar.
+ */
+export function Timeline({ node, span: chosen, since, at, isComparing, changes, change }: TimelineProps) {
+  const text = useText(timelineMessages)
+  const formats = useFormats()
+  const query = useOperationQuery()
+  const span: Span = isSpan(chosen) ? chosen : 'week'
+  const [now] = useState(() => Date.now())
+  const line = useMemo(() => timelineOf(span, now), [span, now])
+  const { data } = useQuery({
+    ...query(['activity', 'readHistogram'], {
+      query: {
+        from: new Date(line.from).toISOString(),
+        to: new Date(line.to).toISOString(),
+        bucket: line.bucket,
+        ...(node !== undefined && { node }),
+      },
+    }),
+    staleTime: 60_000,
+  })
+  const bars = useMemo(() => {
+    const counts = Array.from({ length: line.bars }, () => 0)
+    for (const { time, created, updated, deleted } of data?.data ?? []) {
+      const index = Math.floor((Date.parse(time) - line.from) / line.barMs)
+      if (index >= 0 && index < counts.length) counts[index] = (counts[index] ?? 0) + created + updated + deleted
+    }
+    return counts
+  }, [data, line])
+  const [dragged, setDragged] = useState<{ since: number; at: number }>()
+  const shownAt = dragged?.at ?? (at === undefined ? line.bars : positionAt(line, Date.parse(at)))
+  const shownSince =
+    dragged?.since ?? positionAt(line, since === undefined ? timeOfHandle(shownAt) - dayMs : Date.parse(since))
+  function timeOfHandle(position: number): number {
+    return Math.min(now, timeAt(line, position))
+  }
+  const commit = (next: { since: number; at: number }) => {
+    setDragged(undefined)
+    const isNow = next.at >= line.bars
+    change({
+      at: isNow ? undefined : new Date(timeOfHandle(next.at)).toISOString(),
+      since: new Date(timeOfHandle(next.since)).toISOString(),
+      compare: 'yes',
+    })
+  }
+  const from = formats.dateTime(new Date(timeOfHandle(shownSince)).toISOString())
+  const to = shownAt >= line.bars ? text.now : formats.dateTime(new Date(timeOfHandle(shownAt)).toISOString())
+  return (
+    <section className="timeline" aria-label={text.title}>
+      <div className="timeline-head">
+        <p className="timeline-range" role="status">
+          <strong>{text.between(from, to)}</strong>
+          <span className="quiet">
+            {text.counts(
+              formats.number(changes.added),
+              formats.number(changes.changed),
+              formats.number(changes.removed),
+            )}
+          </span>
+        </p>
+        <CheckField
+          label={text.compare}
+          isChecked={isComparing}
+          onChange={(isOn) => change({ compare: isOn ? 'yes' : undefined })}
+        />
+        {(at !== undefined || since !== undefined) && (
+          <IxButton variant="tertiary" onClick={() => change({ at: undefined, since: undefined, compare: undefined })}>
+            {text.backToNow}
+          </IxButton>
+        )}
+        <SelectField
+          label={text.span}
+          value={span}
+          choices={spans.map((value) => ({ value, label: text[value] }))}
+          onChange={(value) => change({ span: value })}
+        />
+      </div>
+      <Track
+        bars={bars}
+        since={shownSince}
+        at={shownAt}
+        texts={{ since: text.since, at: text.at, sinceValue: from, atValue: to }}
+        onDrag={setDragged}
+        onCommit={commit}
+      />
+      <div className="timeline-scale quiet" aria-hidden="true">
+        <span>{formats.date(new Date(line.from).toISOString())}</span>
+        <span>{formats.date(new Date((line.from + line.to) / 2).toISOString())}</span>
+        <span>{text.now}</span>
+      </div>
+    </section>
+  )
+}
+
+type TrackProps = {
+  bars: readonly number[]
+  since: number
+  at: number
+  texts: { since: string; at: string; sinceValue: string; atValue: string }
+  onDrag: (range: { since: number; at: number }) => void
+  onCommit: (range: { since: number; at: number }) => void
+}
+
+/** `Track` contains the bars and the two handles. Dragging on the bars chooses a new range. */
+function Track({ bars, since, at, texts, onDrag, onCommit }: TrackProps) {
+  const place = useRef<HTMLDivElement>(null)
+  const grip = useRef<{ kind: 'since' | 'at' | 'range'; start: number }>(undefined)
+  const highest = Math.max(1, ...bars)
+  const positionOf = (event: PointerEvent) => {
+    const box = place.current?.getBoundingClientRect()
+    if (box === undefined || box.width === 0) return 0
+    return Math.round(Math.min(1, Math.max(0, (event.clientX - box.left) / box.width)) * bars.length)
+  }
+  const rangeFor = (position: number) => {
+    const { kind, start } = grip.current ?? { kind: 'range', start: position }
+    if (kind === 'since') return { since: Math.min(position, at - 1), at }
+    if (kind === 'at') return { since: Math.min(since, position - 1), at: Math.max(position, 1) }
+    return { since: Math.min(start, position), at: Math.max(start, position, Math.min(start, position) + 1) }
+  }
+  const press = (kind: 'since' | 'at' | 'range') => (event: PointerEvent) => {
+    event.stopPropagation()
+    event.currentTarget.setPointerCapture(event.pointerId)
+    grip.current = { kind, start: positionOf(event) }
+  }
+  const move = (event: PointerEvent) => {
+    if (grip.current !== undefined) onDrag(rangeFor(positionOf(event)))
+  }
+  const release = (event: PointerEvent) => {
+    if (grip.current === undefined) return
+    const range = rangeFor(positionOf(event))
+    grip.current = undefined
+    onCommit(range)
+  }
+  const onKey = (kind: 'since' | 'at') => (event: KeyboardEvent) => {
+    const step = { ArrowLeft: -1, ArrowRight: 1, PageDown: -24, PageUp: 24, Home: -bars.length, End: bars.length }[
+      event.key
+    ]
+    if (step === undefined) return
+    event.preventDefault()
+    const clamp = (value: number, low: number, high: number) => Math.min(high, Math.max(low, value))
+    if (kind === 'since') onCommit({ since: clamp(since + step, 0, at - 1), at })
+    else onCommit({ since, at: clamp(at + step, since + 1, bars.length) })
+  }
+  const percent = (position: number) => `${(position / bars.length) * 100}%`
+  const handle = (kind: 'since' | 'at', label: string, value: string) => (
+    <div
+      className={`timeline-handle timeline-${kind}`}
+      role="slider"
+      tabIndex={0}
+      aria-label={label}
+      aria-valuemin={0}
+      aria-valuemax={bars.length}
+      aria-valuenow={kind === 'since' ? since : at}
+      aria-valuetext={value}
+      style={{ left: percent(kind === 'since' ? since : at) }}
+      onPointerDown={press(kind)}
+      onPointerMove={move}
+      onPointerUp={release}
+      onKeyDown={onKey(kind)}
+    />
+  )
+  return (
+    <div
+      className="timeline-track"
+      ref={place}
+      onPointerDown={press('range')}
+      onPointerMove={move}
+      onPointerUp={release}
+    >
+      <div className="timeline-chosen" style={{ left: percent(since), width: percent(at - since) }} />
+      <svg viewBox={`0 0 ${bars.length} 100`} preserveAspectRatio="none" aria-hidden="true">
+        {bars.map((count, index) => {
+          const height = count === 0 ? 0 : Math.max(4, (Math.sqrt(count) / Math.sqrt(highest)) * 100)
+          const isChosen = index >= since && index < at
+          return (
+            <rect
+              // biome-ignore lint/suspicious/noArrayIndexKey: a bar is identified by its place
+              key={index}
+              className={isChosen ? 'timeline-bar timeline-bar-chosen' : 'timeline-bar'}
+              x={index + 0.1}
+              width={0.8}
+              y={100 - height}
+              height={height}
+            />
+          )
+        })}
+      </svg>
+      {handle('since', texts.since, texts.sinceValue)}
+      {handle('at', texts.at, texts.atValue)}
+    </div>
+  )
+}
