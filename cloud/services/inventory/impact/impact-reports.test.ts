@@ -58,8 +58,8 @@ describe('GET /assets/{id}/impact and /impact-reports', () => {
     )
     const ofSwitch = await impact(admin, 'SW01', 'fails')
     assert.deepEqual(
-      ofSwitch.byNode.map(({ names, degraded }) => `${names.join('/')} ${degraded}`),
-      ['Plant/Cell 1 1', ' 1'],
+      ofSwitch.byNode.map(({ names, affected }) => `${names.join('/')} ${affected}`),
+      ['Plant/Cell 1 1', ' 3'],
     )
   })
 

@@ -123,7 +123,7 @@ export function areaOf({ key, box }: Pick<Frame, 'key' | 'box'>): Box {
 }
 
 /** The largest cell relative to the area, so that a single item does not fill the whole group. */
-const largestCell = { width: 0.42, height: 0.6 } as const
+const largestCell = { width: 0.48, height: 0.78 } as const
 
 function boxesIn(area: Box, { columns, rows, cells }: Grid): Box[] {
   const width = Math.min(area.width / columns, area.width * largestCell.width)
