@@ -62,6 +62,7 @@ export function useMapData({ by, hierarchy, at, since, q, isAll }: MapQuery, ope
       }),
       enabled: isEnabled,
       staleTime: Number.POSITIVE_INFINITY,
+      notifyOnChangeProps: 'all' as const,
     })),
   })
   useLiveEvents(['inventory.relation', 'inventory.asset'], () => {

@@ -15,7 +15,7 @@ import { useImpact } from './impact/impact-panel.tsx'
 import type { Layout } from './map/arrangement.ts'
 import type { ImpactMarks, MapFact } from './map/painter.ts'
 import { assetItemKey, groupKey, rootKey, type SceneItem, sceneOf } from './map/scene.ts'
-import { maxOpenGroups, useForceLayout, useMapData } from './map-data.ts'
+import { type MapData, maxOpenGroups, useForceLayout, useMapData } from './map-data.ts'
 import { isEmphasized, type MapEmphasis, MapLegend } from './map-legend.tsx'
 import { mapMessages } from './map-messages.ts'
 import { NoTopology } from './no-topology.tsx'
@@ -48,9 +48,9 @@ export function TopologyMap({ by, hierarchy, layout, search, change }: TopologyM
   const [dayAgo] = useState(() => new Date(Date.now() - dayMs).toISOString())
   const since = search.since ?? (showsChanges && search.at === undefined ? dayAgo : undefined)
   const query = { by, hierarchy, at: search.at, since, q: search.q, isAll: search.all !== undefined }
-  const data = useMapData(query, opened)
   // The former map stays visible while another time or filter is loaded.
-  const [loaded, setLoaded] = useState(data.loaded)
+  const [loaded, setLoaded] = useState<MapData['loaded']>(new Map())
+  const data = useMapData(query, openKeys(loaded, place, opened))
   if (data.loaded.has(rootKey) && data.loaded !== loaded) setLoaded(data.loaded)
   const forceGridOf = useForceLayout()
   const scene = useMemo(() => sceneOf({ loaded, layout, aspect, forceGridOf }), [loaded, layout, aspect, forceGridOf])
@@ -73,8 +73,6 @@ export function TopologyMap({ by, hierarchy, layout, search, change }: TopologyM
       const fresh = keys.filter((key) => key !== rootKey && !before.includes(key))
       return fresh.length === 0 ? before : [...before, ...fresh].slice(-maxOpenGroups)
     })
-  const missing = here?.path.map(({ key }) => key).filter((key) => !opened.includes(key)) ?? []
-  if (missing.length > 0) setOpened([...missing, ...opened])
   const enter = (key: string) => {
     open([key])
     setFocus({ key: key === rootKey ? rootKey : groupKey(key) })
@@ -180,6 +178,17 @@ export function TopologyMap({ by, hierarchy, layout, search, change }: TopologyM
 }
 
 const dayMs = 86_400_000
+
+/** With at most this many top groups, their insides are shown at once. */
+const fewGroups = 4
+
+/** Returns the groups to load: those that the user opened, those that contain the current place, and a few top groups. */
+function openKeys(loaded: MapData['loaded'], place: string, opened: readonly string[]): string[] {
+  const path = loaded.get(place)?.path.map(({ key }) => key) ?? []
+  const top = loaded.get(rootKey)?.groups ?? []
+  const first = top.length <= fewGroups ? top.filter(({ children }) => children > 0).map(({ key }) => key) : []
+  return [...new Set([...path, ...first, ...opened])]
+}
 
 /** Returns the assets that the shown impact marks on the map, by the key of their item. */
 function useImpactMarks({ asset, show }: TopologySearchState): ImpactMarks | undefined {

@@ -41,9 +41,7 @@ export function TopologyPage() {
         subtitle={text.subtitle}
         actions={
           <>
-            <Link to={'/topology/impact' as never} className="button-link">
-              {text.reports}
-            </Link>
+            <Link to={'/topology/impact' as never}>{text.reports}</Link>
             <ExportButton what="graph" selection={search.q === undefined ? {} : { q: search.q }} />
           </>
         }
