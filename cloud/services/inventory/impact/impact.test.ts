@@ -103,7 +103,7 @@ describe('impact of an asset', () => {
     assert.deepEqual(effects(network, { start: 'hub', gateways: [] }), ['a affected network 1', 'b affected network 1'])
   })
 
-  test('relations about discovery and places are no dependencies', () => {
+  test('relations about discovery and places are not dependencies', () => {
     assert.deepEqual(effects('a found_by_gateway gw\nb is_watched_by gw', { start: 'gw', mode: 'depends' }), [])
   })
 })

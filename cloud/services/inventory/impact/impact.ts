@@ -47,7 +47,7 @@ export function impactOf(input: ImpactInput): Map<string, Effect> {
   }
 }
 
-/** `attached` are the dependents over connections in one direction. For `fails`, the network of cables says more. */
+/** `attached` are the dependents over connections in one direction. For `fails`, the network of cables decides. */
 type Graph = { dependents: Links; attached: Links; cables: Links; partners: Links }
 
 function graphOf(relations: readonly ImpactRelation[]): Graph {

@@ -121,7 +121,7 @@ function readVariant(handle: Handle, query: GroupQuery, variant: Variant): Promi
 
 /**
  * Reads all assets with the keys of their groups (`other`), and the relations between them. Each node or switch of the anchors
- * is a group of its own.
+ * is its own group.
  */
 export function readAllAssets(handle: Handle, query: GroupQuery): Promise<GroupRow[]> {
   const variant = query.times.at === undefined ? 'current' : 'past'

@@ -80,7 +80,7 @@ export function AssetPanel({ id, at, show, to, hierarchy, onLocate, change, onSe
         node={node}
         onSelect={(key) => {
           const next = assetIn(key)
-          // A related hierarchy node has no panel of its own.
+          // A related hierarchy node has no panel.
           if (key === undefined || next !== undefined) onSelect(next)
         }}
         actions={

@@ -21,7 +21,7 @@ function overlaps(one: Box, other: Box): boolean {
 
 describe('arrangement of a group', () => {
   for (const layout of layouts)
-    test(`the layout ${layout} gives each item a cell of its own, and the same cells every time`, () => {
+    test(`the layout ${layout} gives each item its own cell, and the same cells every time`, () => {
       const grid = arrange(layout, { keys, edges, aspect: 1.7, cellAspect: 1.5 })
       const cells = new Set(grid.cells.map(({ column, row }) => `${column} ${row}`))
       assert.equal(cells.size, keys.length)
