@@ -12,7 +12,7 @@ import {
 } from '@millwright/cloud/platform/testing/gateway.ts'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { openBrowser } from './browser.ts'
-import { assertAxeClean, assertAxeCleanEverywhere, type ConsoleBrowser, consoleOf, follow } from './console.ts'
+import { assertAxeClean, assertAxeCleanEverywhere, type ConsoleBrowser, consoleOf, follow, wide } from './console.ts'
 import { type Caller, callerOf, type Platform, startPlatform, temporaryFolder, until } from './platform.ts'
 import { clickAsPerson } from './reachability.ts'
 
@@ -43,7 +43,7 @@ describe('the inbox in the console', () => {
     // This device has the address and the name of a device that was found before.
     await scan([{ ...device(21, '10.3.1.1', 'PLC 1'), product_instance_information: { serial_number: 'SN1' } }])
     consoleBrowser = consoleOf(platform, browser)
-    page = await opened({ viewport: desk })
+    page = await opened({ viewport: wide })
   })
 
   after(async () => {
@@ -98,7 +98,6 @@ describe('the inbox in the console', () => {
   test('facets narrow the list, and the preview shows why an asset is new and its possible duplicate', async () => {
     await countOf(page, /^10 to review/)
     await assertAxeCleanEverywhere(page, 'inbox')
-    await page.setViewportSize(desk)
     await clickAsPerson(page.getByRole('button', { name: /^10\.3\.2\.0\/24/ }))
     await countOf(page, /^3 matching assets/)
     await clickAsPerson(page.getByRole('button', { name: 'Remove the filter Subnet: 10.3.2.0/24' }))
@@ -166,7 +165,6 @@ describe('the inbox in the console', () => {
     await clickAsPerson(button(page, 'Onboarding rules'))
     await page.getByText('No onboarding rules yet').waitFor()
     await assertAxeCleanEverywhere(page, 'onboarding rules without a rule')
-    await page.setViewportSize(desk)
     await clickAsPerson(button(page, 'New rule'))
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('Name').fill('Drives of line 1')
@@ -178,7 +176,6 @@ describe('the inbox in the console', () => {
     await clickAsPerson(dialog.getByRole('button', { name: 'Save' }))
     await page.getByText('3 proposals wait').waitFor()
     await assertAxeCleanEverywhere(page, 'onboarding rules')
-    await page.setViewportSize(desk)
 
     await follow(page, '/inbox')
     await clickAsPerson(button(page, 'Accept all 3'))
@@ -189,7 +186,6 @@ describe('the inbox in the console', () => {
     await clickAsPerson(page.getByRole('tab', { name: 'Decisions' }))
     await page.getByRole('row').filter({ hasText: 'Onboarded 3 assets' }).waitFor()
     await assertAxeCleanEverywhere(page, 'decisions')
-    await page.setViewportSize(desk)
     await clickAsPerson(
       page.getByRole('row').filter({ hasText: 'Onboarded 3 assets' }).getByRole('button', { name: 'Undo' }),
     )

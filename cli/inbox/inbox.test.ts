@@ -30,7 +30,7 @@ describe('inbox', () => {
   }
 
   test('lists and counts new assets, and shows why an asset is new', async () => {
-    assert.match(await run('list', '--subnet', '10.3.0.0/24'), /Drive 1.*Drive/s)
+    assert.match(await run('list', '--subnet', '10.3.0.0/24'), /Drive 3.*Drive 2.*Drive 1/s)
     assert.match(await run('list', '--subnet', '10.9.0.0/24'), /The inbox is empty/)
     assert.match(await run('facets'), /subnet +10\.3\.0\.0\/24 +3/)
     const shown = JSON.parse(await run('show', 'Drive 1', '--json'))

@@ -97,10 +97,15 @@ export function TriageView({ state }: TriageViewProps) {
   const onboard = (assetIds: string[]) =>
     runWithToast({ action: 'onboard', assetIds, ...(proposals.hasRules && { useProposals: true }) })
   const ignore = (assetIds: string[]) => runWithToast({ action: state === 'ignored' ? 'return' : 'ignore', assetIds })
+  // The row gets the focus in the next frame. The next key already applies to it.
+  const moveTo = (index: number) => {
+    setCurrent(index)
+    setFocus({ index })
+  }
   const [hasKeys, setKeys] = usePreference('inbox.keys', true)
   useTriageKeys(hasKeys, {
-    j: () => setFocus({ index: focus === undefined && current === 0 ? 0 : Math.min(current + 1, total - 1) }),
-    k: () => setFocus({ index: Math.max(0, current - 1) }),
+    j: () => moveTo(focus === undefined && current === 0 ? 0 : Math.min(current + 1, total - 1)),
+    k: () => moveTo(Math.max(0, current - 1)),
     x: () => asset !== undefined && selection.grid.onToggle(current, false),
     ...(canWrite && { o: () => onboard(targets), i: () => ignore(targets), u: () => undoLast() }),
   })
