@@ -6,7 +6,7 @@ import { readMigrations } from './platform/database/migrations.ts'
 import { registeredStatements } from './platform/database/statement.ts'
 import { testDatabase } from './platform/testing/server.ts'
 import { planFaults } from './platform/testing/statement-plans.ts'
-import { faultOf, faultOfCommand, tenantTables } from './platform/testing/statements.ts'
+import { faultOf, faultOfCommand, miscountedIn, tenantTables } from './platform/testing/statements.ts'
 import { migrationSources } from './prepare.ts'
 
 /**
@@ -36,6 +36,13 @@ describe('forms of statements', async () => {
     if (!database.server.citus) return context.skip('the database is not a cluster')
     const texts = registeredStatements().map(({ text }) => text)
     assert.deepEqual(await planFaults(database.app, texts), [])
+  })
+
+  test('no store uses the number of affected rows of selected rows with on conflict', () => {
+    const wrong = sources.flatMap((file) =>
+      miscountedIn(readFileSync(join(root, file), 'utf8')).map((text) => `${file}: ${text}`),
+    )
+    assert.deepEqual(wrong, [])
   })
 
   test('every command that is sent without a store has a form that can be distributed', () => {
