@@ -76,7 +76,8 @@ const valid = [
 ]
 for (const text of valid) test(`finds no fault in "${text}"`, () => assert.equal(faultOf(text, tables), undefined))
 
-const selected = 'insert into notes (tenant_id, id) select $1, id from unnest($2::uuid[]) as r (id) on conflict do nothing'
+const selected =
+  'insert into notes (tenant_id, id) select $1, id from unnest($2::uuid[]) as r (id) on conflict do nothing'
 const uses: [use: string, text: string, isFault: boolean][] = [
   ['return tx.run(add, ids)', selected, true],
   ['return (await tx.run(add, ids)) > 0', selected, true],
