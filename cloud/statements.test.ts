@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 import { readMigrations } from './platform/database/migrations.ts'
 import { registeredStatements } from './platform/database/statement.ts'
 import { testDatabase } from './platform/testing/server.ts'
@@ -19,9 +19,13 @@ const sources = globSync('{cloud,cli}/**/*.ts', { cwd: root }).filter(
   (file) => !/node_modules|\.test\.ts$|\/testing(\.ts|\/)/.test(file),
 )
 
-describe('forms of statements', async () => {
-  const tables = await tenantTables()
-  for (const file of sources.filter((name) => /^cloud\/.*store\.ts$/.test(name))) await import(join(root, file))
+describe('forms of statements', () => {
+  let tables: Set<string>
+
+  before(async () => {
+    tables = await tenantTables()
+    for (const file of sources.filter((name) => /^cloud\/.*store\.ts$/.test(name))) await import(join(root, file))
+  })
 
   test('every statement of a store names the tenant for each table, and has a form that can be distributed', async () => {
     const statements = registeredStatements()
