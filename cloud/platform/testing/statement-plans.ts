@@ -29,7 +29,11 @@ export async function planFaults(application: Address, texts: Iterable<string>):
   }
 }
 
-const insufficientPrivilege = '42501'
+/**
+ * The errors of statements that the application does not run: only the owner of the database runs a statement without a
+ * privilege, and only a test runs a statement of a table that it creates.
+ */
+const notOfApplication: readonly unknown[] = ['42501', '42P01']
 
 /** Matches the commands that have a plan. */
 const planned = /^\s*(?:select|with|insert|update|delete)\b/i
@@ -48,8 +52,7 @@ async function planFaultOf(client: Client, text: string): Promise<string | undef
     return `is sent to ${tasks} shards`
   } catch (error) {
     const { code, message } = error as { code?: string; message: string }
-    // Only the owner of the database runs this statement.
-    return code === insufficientPrivilege ? undefined : message
+    return notOfApplication.includes(code) ? undefined : message
   } finally {
     await client.query('rollback')
   }
