@@ -185,7 +185,7 @@ async function apply(owner: Client, migration: Migration, options: ApplyOptions)
 }
 
 async function placeTables(owner: Client, rules: PlaceRules): Promise<void> {
-  for (const target of placementTargets(await listTables(owner), rules)) await placeTable(owner, target)
+  for (const target of placementTargets(await listTables(owner), rules)) await placeTable(owner, target, rules)
 }
 
 /**

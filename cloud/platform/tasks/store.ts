@@ -113,16 +113,21 @@ const nextStatement = statement<Upcoming>(
      (select 'schedule', null, next_run_at from schedules
       where tenant_id = $1 and not paused and next_run_at is not null order by next_run_at limit 1)
    ) n
-   where exists (select from tenants where id = $1 and state = 'active')
    order by n.at`,
 )
+/** The state of a tenant is a separate statement, because a cluster stores it on another server than the tasks. */
+const activeTenantStatement = statement(`select from tenants where id = $1 and state = 'active'`)
 
 /**
  * Returns the next due times of a tenant, soonest first: the first task of each kind, the first lease to expire, the
- * first schedule.
+ * first schedule. A suspended tenant has none.
  */
-export function next(handle: Handle, { kinds, at }: { kinds: string[]; at: Date | null }): Promise<Upcoming[]> {
-  return handle.rows(nextStatement, kinds, at)
+export async function next(handle: Handle, { kinds, at }: { kinds: string[]; at: Date | null }): Promise<Upcoming[]> {
+  const [tenant, upcoming] = await Promise.all([
+    handle.row(activeTenantStatement),
+    handle.rows(nextStatement, kinds, at),
+  ])
+  return tenant === undefined ? [] : upcoming
 }
 
 const claimed = `returning id, kind, key, payload, attempts, lease_id as "leaseId", created_at as "createdAt"`

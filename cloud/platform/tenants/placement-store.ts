@@ -59,6 +59,26 @@ export async function selectTenantShards(owner: Owner): Promise<TenantShard[]> {
   return rows
 }
 
+/** Returns the node that has or will have the rows of a tenant. The tenant does not have to exist. */
+export async function selectNodeOf(owner: Owner, tenantId: string): Promise<number | undefined> {
+  const { rows } = await owner.query<{ nodeId: number }>(
+    `select n.nodeid as "nodeId"
+     from pg_dist_placement p join pg_dist_node n on n.groupid = p.groupid and n.noderole = 'primary'
+     where p.shardid = get_shard_id_for_distribution_column($1::regclass, $2::uuid)`,
+    [anchor, tenantId],
+  )
+  return rows[0]?.nodeId
+}
+
+/** Returns true if the coordinator can connect to the node. */
+export async function isReachable(owner: Owner, { host, port }: ClusterNode): Promise<boolean> {
+  const { rows } = await owner.query<{ reachable: boolean }>(
+    'select citus_check_connection_to_node($1, $2::integer) as reachable',
+    [host, port],
+  )
+  return rows[0]?.reachable === true
+}
+
 /** The size of one shard of one table, and the most common tenants in it with their share of the rows. */
 export type ShardSize = { range: string; bytes: number; tenants: string[]; shares: number[] }
 

@@ -1,4 +1,5 @@
 import { Problem } from '@millwright/api/problem.ts'
+import { v7 } from 'uuid'
 import { StartError } from '../start-error.ts'
 import type { Owner } from './owner-store.ts'
 import type { ClusterNode, ShardSize, TenantShard, TransferMode } from './placement-store.ts'
@@ -43,6 +44,31 @@ export async function requireDistributed(owner: Owner): Promise<void> {
   const { citus, distributed } = await store.readClusterState(owner)
   if (!citus) throw new StartError('This server is not a Citus coordinator: all tenants are in this database.')
   if (!distributed) throw new StartError('The tables are not distributed: run millwright database distribute.')
+}
+
+/** How many ids are tried for a new tenant until the worker of one of them is reachable. */
+const idAttempts = 100
+
+/**
+ * Returns the id for a new tenant. On a cluster the id determines the worker, so this function returns an id whose worker
+ * is reachable.
+ */
+export async function newTenantId(owner: Owner): Promise<{ id: string; distributed: boolean }> {
+  const { distributed } = await store.readClusterState(owner)
+  if (!distributed) return { id: v7(), distributed }
+  const nodes = await store.selectNodes(owner)
+  const reachable = new Map<number, boolean>()
+  for (let attempt = 0; attempt < idAttempts; attempt++) {
+    const id = v7()
+    const place = await store.selectNodeOf(owner, id)
+    const node = nodes.find(({ id: nodeId }) => nodeId === place)
+    if (node === undefined) continue
+    const isReachable = reachable.get(node.id) ?? (await store.isReachable(owner, node))
+    if (isReachable) return { id, distributed }
+    reachable.set(node.id, false)
+  }
+  const lost = nodes.filter(({ id }) => reachable.get(id) === false).map(nameOf)
+  throw new StartError(`No worker of the cluster is reachable (${lost.join(', ')}): start a worker, and retry.`)
 }
 
 /** Returns the name of a node as the command line prints and accepts it. */
