@@ -77,6 +77,16 @@ describe('forms of statements', () => {
     const wrong = changes.flatMap(({ name, text }) => faultOfCommand(text, tables)?.concat(`: ${name}: ${text}`) ?? [])
     assert.deepEqual(wrong, [])
   })
+
+  test('no migration adds a column with a constraint, because a cluster needs a separate command', async () => {
+    const column = /\badd column [^,;]*\b(?:check ?\(|references|unique|primary key)/i
+    const migrations = (await readMigrations(migrationSources)).filter(({ text }) => column.test(text))
+    // The first release contains this migration, and could not be distributed.
+    assert.deepEqual(
+      migrations.map(({ module, name }) => `${module}/${name}`),
+      ['onboarding/0002-reachability'],
+    )
+  })
 })
 
 /** Returns the texts that a source passes to `query`. An expression in a template becomes `$`. */

@@ -147,18 +147,22 @@ export function asProblem(error: unknown): unknown {
       retryAfter: 1,
       cause: error,
     })
-  if (lostWorkerOf(error) !== undefined)
-    return new Problem(
-      'unavailable',
-      'The database server with the data of this tenant is not reachable. Other tenants are not affected. Retry later',
-      { retryAfter: 5, cause: error },
-    )
+  if (lostWorkerOf(error) !== undefined) return lostWorkerProblem(error)
   const state = outageOf(error)
   if (state === undefined) return error
   return new Problem('unavailable', `The database is ${state}. Retry later`, {
     retryAfter: state === 'not reachable' ? 2 : 10,
     cause: error,
   })
+}
+
+/** Returns the problem of a request whose tenant is on a worker of a cluster that is not reachable. */
+export function lostWorkerProblem(cause?: unknown): Problem {
+  return new Problem(
+    'unavailable',
+    'The database server with the data of this tenant is not reachable. Other tenants are not affected. Retry later',
+    { retryAfter: 5, cause },
+  )
 }
 
 function codeOf(error: unknown): string {
