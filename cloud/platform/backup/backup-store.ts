@@ -56,7 +56,8 @@ export async function endSnapshot(owner: Owner): Promise<void> {
 }
 
 /**
- * Returns all tables with their stored columns. Each table comes after the tables that its foreign keys reference.
+ * Returns all tables with their stored columns. Each table comes after the tables that its foreign keys reference. The
+ * tables of tenants come after `tenants`, because a cluster has no foreign key to a table of the coordinator.
  */
 export async function listTables(owner: Owner): Promise<BackupTable[]> {
   const { rows } = await owner.query<BackupTable & { needs: string[] }>(
@@ -72,7 +73,10 @@ export async function listTables(owner: Owner): Promise<BackupTable[]> {
      order by c.relname`,
     [migrationsTable],
   )
-  return inForeignKeyOrder(rows).map(({ name, columns }) => ({ name, columns }))
+  const tables = rows.map((table) =>
+    table.columns.includes('tenant_id') ? { ...table, needs: [...table.needs, 'tenants'] } : table,
+  )
+  return inForeignKeyOrder(tables).map(({ name, columns }) => ({ name, columns }))
 }
 
 export async function listApplied(owner: Owner): Promise<AppliedMigration[]> {
