@@ -28,6 +28,7 @@ import type { Secrets } from './platform/secrets/secrets.ts'
 import type { ArtefactSettings, Context, Service, Settings } from './platform/service.ts'
 import { SharedCounts } from './platform/shared-counts.ts'
 import { StartError } from './platform/start-error.ts'
+import { Heartbeats } from './platform/tasks/heartbeats.ts'
 import { pruningTasks } from './platform/tasks/pruning.ts'
 import { Tasks } from './platform/tasks/tasks.ts'
 import { TenantDirectory } from './platform/tenants/tenants.ts'
@@ -45,8 +46,8 @@ export type CloudOptions = {
    * behind a connection pooler, because notifications need a dedicated connection.
    */
   listenAt: Address | undefined
-  /** The notification channel on which the processes of the platform send the counts of limits. */
-  limitsChannel: string
+  /** The end of the names of the notification channels. Test platforms with one database use different ends. */
+  channelSuffix: string
   secrets: Secrets
   masterKeys: MasterKeys
   log: Log
@@ -105,15 +106,26 @@ export async function openCloud(options: CloudOptions): Promise<Cloud> {
     gatewayAuthority: () => gatewayAuthority(options, settings.baseUrl),
   }
   const tenants = new TenantDirectory({ database })
-  const sharedCounts = new SharedCounts({ send: (text) => access.notify(options.limitsChannel, text), log })
+  const limitsChannel = `limits${options.channelSuffix}`
+  const heartbeatsChannel = `heartbeats${options.channelSuffix}`
+  const sharedCounts = new SharedCounts({ send: (text) => access.notify(limitsChannel, text), log })
   const access = new AccessCache({
     database,
     tenants,
     log,
-    otherChannels: { keys: keys.refresh, [options.limitsChannel]: (text) => sharedCounts.receive(text) },
+    otherChannels: {
+      keys: keys.refresh,
+      [limitsChannel]: (text) => sharedCounts.receive(text),
+      [heartbeatsChannel]: (text) => heartbeats.receive(text),
+    },
     ...(options.listenAt === undefined ? {} : { address: options.listenAt }),
   })
   const tasks = new Tasks({ database, log })
+  const heartbeats = new Heartbeats({
+    send: (text) => access.notify(heartbeatsChannel, text),
+    onEnded: () => tasks.takeOver(),
+    log,
+  })
   tasks.define({ ...auditTasks({ database, secrets }), ...eventTasks({ database }), ...pruningTasks({ database }) })
   const feed = new Feed({ database, log })
   const safe = new Safe({ database, masterKeys })
@@ -195,6 +207,7 @@ export async function openCloud(options: CloudOptions): Promise<Cloud> {
   await server.ready()
   await access.start()
   tasks.start()
+  heartbeats.start()
   return {
     context,
     setBaseUrl(url) {
@@ -216,6 +229,7 @@ export async function openCloud(options: CloudOptions): Promise<Cloud> {
       stopping.abort()
       await withinTime(server.close(), limits.drainMs)
       await tasks.stop()
+      await heartbeats.stop()
       sharedCounts.stop()
       await access.stop()
       keys.stop()

@@ -46,7 +46,7 @@ type Overrides = Partial<
     | 'trustedProxies'
     | 'remoteAccessHost'
     | 'artefacts'
-    | 'limitsChannel'
+    | 'channelSuffix'
     | 'outboundAllow'
     | 'baseUrl'
     | 'tls'
@@ -67,8 +67,8 @@ type Processes = {
   clouds: Cloud[]
   pools: Database[]
   protocol: 'http' | 'https'
-  /** The channel on which the processes send the counts of limits. Processes of other hubs use other channels. */
-  limitsChannel: string
+  /** The end of the names of the notification channels. Processes of other hubs use other channels. */
+  channelSuffix: string
   /** The lines of the logs. */
   printed: string[]
   /** The statements that do not name their tenant. */
@@ -236,8 +236,8 @@ export class TestHub {
 
   /** Opens another hub on the same database. It acts as a second process of the same installation. */
   async sibling(overrides: Omit<Overrides, 'own'> = {}): Promise<TestHub> {
-    const { limitsChannel } = this.#processes
-    return TestHub.open({ ...this.database, leave: async () => {} }, this.tenant, { limitsChannel, ...overrides })
+    const { channelSuffix } = this.#processes
+    return TestHub.open({ ...this.database, leave: async () => {} }, this.tenant, { channelSuffix, ...overrides })
   }
 
   /** Creates another tenant of the same installation. */
@@ -456,8 +456,8 @@ async function openProcesses(database: TestDatabase, overrides: Overrides): Prom
   const tables = await tenantTables()
   const arrangement = overrides.arrangement ?? arrangementOfRun()
   const protocol = overrides.tls === undefined ? 'http' : 'https'
-  const limitsChannel = overrides.limitsChannel ?? `limits_${randomBytes(8).toString('hex')}`
-  const processes: Processes = { protocol, limitsChannel, clouds: [], pools: [], printed: [], faults: [], hubs: 0 }
+  const channelSuffix = overrides.channelSuffix ?? `_${randomBytes(8).toString('hex')}`
+  const processes: Processes = { protocol, channelSuffix, clouds: [], pools: [], printed: [], faults: [], hubs: 0 }
   const open = async (local: string[], remote: Map<string, string>) => {
     const pool = new Database({
       address: database.app,
@@ -480,7 +480,7 @@ async function openProcesses(database: TestDatabase, overrides: Overrides): Prom
       ...(await keysFor(database.owner, overrides.masterKeyFile)),
       database: pool,
       listenAt: database.app,
-      limitsChannel,
+      channelSuffix,
       log,
       local,
       remote,
