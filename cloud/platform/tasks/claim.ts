@@ -1,6 +1,5 @@
 import { v7 } from 'uuid'
 import type { Database, Handle, Transaction } from '../database/database.ts'
-import { type Statement, statement } from '../database/statement.ts'
 import { leaseMsOf } from './run.ts'
 import { nextRun } from './schedule.ts'
 import * as store from './store.ts'
@@ -22,7 +21,7 @@ const schedulesAtOnce = 100
 type Search = {
   tenantId: string
   kinds: ReadonlyMap<string, TaskKind>
-  pendingKinds: PendingKinds
+  pendingKinds: store.PendingKinds
   /** The kinds of periodic tasks that a signal has woken. They are claimed even if they are not due. */
   woken: readonly string[]
   capacity: Capacity
@@ -49,21 +48,12 @@ export function laneOf(kind: TaskKind): Lane {
   return kind.periodic === undefined ? 'ordinary' : 'periodic'
 }
 
-/**
- * `PendingKinds` is a statement that returns the periodic kinds with pending work. `$2` contains the kinds to check. It
- * replaces a statement for each kind, because a sweep checks many kinds of many tenants.
- */
-export type PendingKinds = Statement<{ kinds: string[] }>
-
-/** Combines the statements `pending` of these kinds. */
-export function pendingKindsOf(kinds: ReadonlyMap<string, TaskKind>): PendingKinds {
-  const checks = [...kinds].flatMap(([name, { periodic }]) => {
-    if (periodic?.pending === undefined) return []
-    const literal = `'${name.replaceAll("'", "''")}'`
-    return [`case when ${literal} = any($2::text[]) and exists (${periodic.pending.text}) then ${literal} end`]
-  })
-  return statement(
-    `select array_remove(array[${checks.join(',\n')}]::text[], null) as kinds where $1::uuid is not null`,
+/** Creates the statement that returns which of these kinds have pending work. */
+export function pendingKindsOf(kinds: ReadonlyMap<string, TaskKind>): store.PendingKinds {
+  return store.pendingKinds(
+    [...kinds].flatMap(([kind, { periodic }]) =>
+      periodic?.pending === undefined ? [] : [{ kind, pending: periodic.pending }],
+    ),
   )
 }
 

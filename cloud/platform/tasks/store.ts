@@ -1,6 +1,6 @@
 import type { Handle, ReferenceHandle, Transaction } from '../database/database.ts'
 import { jsonText } from '../database/json.ts'
-import { statement, timePlus } from '../database/statement.ts'
+import { type Statement, statement, timePlus } from '../database/statement.ts'
 
 /**
  * `NewTask` is a task to insert. `runAt: null` means the current time of the database. This time is truncated to
@@ -128,6 +128,21 @@ export async function next(handle: Handle, { kinds, at }: { kinds: string[]; at:
     handle.rows(nextStatement, kinds, at),
   ])
   return tenant === undefined ? [] : upcoming
+}
+
+/**
+ * `PendingKinds` is a statement that returns the periodic kinds with pending work. `$2` contains the kinds to check. It
+ * replaces a statement for each kind, because a sweep checks many kinds of many tenants.
+ */
+export type PendingKinds = Statement<{ kinds: string[] }>
+
+/** Combines the statements that return a row if a kind has pending work. */
+export function pendingKinds(kinds: readonly { kind: string; pending: Statement }[]): PendingKinds {
+  const checks = kinds.map(({ kind, pending }) => {
+    const name = `'${kind.replaceAll("'", "''")}'`
+    return `case when ${name} = any($2::text[]) and exists (${pending.text}) then ${name} end`
+  })
+  return statement(`select array_remove(array[${checks.join(', ')}]::text[], null) as kinds where $1::uuid is not null`)
 }
 
 const claimed = `returning id, kind, key, payload, attempts, lease_id as "leaseId", created_at as "createdAt"`

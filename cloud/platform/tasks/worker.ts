@@ -11,7 +11,6 @@ import {
   findDue,
   type Lane,
   laneOf,
-  type PendingKinds,
   pendingKindsOf,
   periodicKey,
 } from './claim.ts'
@@ -97,7 +96,7 @@ export class Worker {
   /** The time between two sweeps. */
   #sweepIntervalMs: number
   #takeoverTimer: NodeJS.Timeout | undefined
-  #pendingKinds: PendingKinds | undefined
+  #pendingKinds: store.PendingKinds | undefined
   #failures = 0
 
   constructor(options: WorkerOptions) {
@@ -240,7 +239,7 @@ export class Worker {
     }
   }
 
-  #pending(): PendingKinds {
+  #pending(): store.PendingKinds {
     this.#pendingKinds ??= pendingKindsOf(this.kinds)
     return this.#pendingKinds
   }
