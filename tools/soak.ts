@@ -5,6 +5,7 @@ import { askAll } from '@millwright/cloud/platform/testing/visibility-model.ts'
 import { temporaryFolder } from '@millwright/e2e/platform.ts'
 import { updateFleet } from '@millwright/e2e/update-fleet.ts'
 import { deliverEvents } from '@millwright/e2e/webhook-delivery.ts'
+import { run } from './checks.ts'
 
 /**
  * `npm run soak` compares the results of random reads with a simple model of visibility. `--questions` sets the number of
@@ -15,6 +16,9 @@ import { deliverEvents } from '@millwright/e2e/webhook-delivery.ts'
  *
  * `npm run soak -- --webhooks` delivers 100,000 events, or the number that follows, while the platform and the receiver are killed 20 times,
  * and compares the log of the receiver with the events. `--kills` sets the number of kills.
+ *
+ * `npm run soak -- --scenarios` runs the long scenarios in `e2e/soak`, in which processes are killed under load. `--kills` sets the
+ * number of kills in each of them, and a part of a file name selects some of them.
  */
 
 const questionsPerRound = 5_000
@@ -27,7 +31,8 @@ const { values, positionals } = parseArgs({
     questions: { type: 'string', default: '100000' },
     updates: { type: 'string' },
     webhooks: { type: 'boolean', default: false },
-    kills: { type: 'string', default: '20' },
+    scenarios: { type: 'boolean', default: false },
+    kills: { type: 'string' },
     seed: { type: 'string', default: String(Date.now() % 1e6) },
   },
 })
@@ -36,6 +41,14 @@ const firstSeed = Number(values.seed)
 if (!Number.isInteger(questions) || questions < 1 || !Number.isInteger(firstSeed)) {
   console.error('--questions and --seed must be whole numbers, for example: npm run soak -- --questions 5000 --seed 7')
   process.exit(1)
+}
+
+if (values.scenarios) {
+  const kills = values.kills ?? process.env.MILLWRIGHT_CRASHES ?? '3'
+  const isPassed = await run(process.execPath, ['tools/test.mjs', '--scenarios', ...positionals], {
+    MILLWRIGHT_CRASHES: kills,
+  })
+  process.exit(isPassed ? 0 : 1)
 }
 
 if (values.updates !== undefined) {
@@ -56,7 +69,7 @@ if (values.updates !== undefined) {
 
 if (values.webhooks) {
   const events = Number(positionals[0] ?? 100_000)
-  const kills = Number(values.kills)
+  const kills = Number(values.kills ?? 20)
   if (!Number.isInteger(events) || events < 1_000 || !Number.isInteger(kills)) {
     console.error(
       'Events and kills must be whole numbers, with at least 1000 events: npm run soak -- --webhooks 100000',

@@ -1,5 +1,6 @@
 import { globSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { parseArgs } from 'node:util'
 import { secretIn } from '@millwright/cloud/platform/testing/secrets-shown.ts'
 import { ensureTemplate, startTestServer } from '@millwright/cloud/platform/testing/server.ts'
 import { startPlatformIn, temporaryFolder } from '@millwright/e2e/platform.ts'
@@ -11,14 +12,21 @@ import { type Lane, runFiles } from './test-workers.ts'
 /**
  * `npm test` runs the checks, then all tests on one temporary database server. Tests of calls between processes run
  * with each service in a separate process. `npm test -- <files>` runs only these files. The run fails if the output
- * contains a secret.
+ * contains a secret. With `--scenarios`, it runs the long scenarios instead of all other tests.
  */
 
-const patterns = process.argv.slice(2)
+const { values, positionals: patterns } = parseArgs({
+  allowPositionals: true,
+  options: { scenarios: { type: 'boolean', default: false } },
+})
+/** The folder of the long scenarios, in which processes are killed under load. */
+const scenarios = 'e2e/soak/'
 const everything = globSync('**/*.test.ts', {
   cwd: root,
   exclude: ['node_modules', '**/node_modules', '.millwright'],
-}).toSorted()
+})
+  .filter((file) => file.startsWith(scenarios) === values.scenarios)
+  .toSorted()
 const selected =
   patterns.length === 0 ? everything : everything.filter((file) => patterns.some((part) => file.includes(part)))
 if (selected.length === 0) fail(`No test file matches ${patterns.join(' ')}.`)
@@ -31,7 +39,7 @@ const durationsFile = join(root, 'node_modules', '.cache', 'test-durations.json'
 const durations = readDurations()
 
 // The checks use the processors only in part, so the database and the console are prepared at the same time.
-const [isChecked, prepared] = await Promise.all([patterns.length > 0 || check(), prepare()])
+const [isChecked, prepared] = await Promise.all([patterns.length > 0 || values.scenarios || check(), prepare()])
 if (!isChecked || prepared === undefined) {
   await prepared?.server?.stop()
   fail(isChecked ? 'The console could not be built.' : 'The checks failed.')
@@ -78,12 +86,7 @@ const crossing = [
  * The files that mostly wait for the end of a lease. In the first run of a checkout, the durations of files are unknown.
  * These files are small, but start first, so that the run does not wait for them at its end.
  */
-const longWaits = [
-  'e2e/update-fleet.test.ts',
-  'e2e/discovery-faults.test.ts',
-  'e2e/discovery.test.ts',
-  'cli/scan/scan.test.ts',
-]
+const longWaits = ['e2e/real-plant.test.ts', 'e2e/discovery-faults.test.ts', 'cli/scan/scan.test.ts']
 
 let shown: string | undefined
 const reports: (FileReport & Assignment)[] = []
