@@ -17,8 +17,8 @@ import { run } from './checks.ts'
  * `npm run soak -- --webhooks` delivers 100,000 events, or the number that follows, while the platform and the receiver are killed 20 times,
  * and compares the log of the receiver with the events. `--kills` sets the number of kills.
  *
- * `npm run soak -- --scenarios` runs the long scenarios in `e2e/soak`, in which processes are killed under load. `--kills` sets the
- * number of kills in each of them, and a part of a file name selects some of them.
+ * `npm run soak -- --scenarios` runs the long scenarios in `e2e/soak`, in which processes are killed under load, and the random
+ * tests with ten times as many cases. `--kills` sets the number of kills, and a part of a file name selects some of the files.
  */
 
 const questionsPerRound = 5_000
@@ -47,6 +47,7 @@ if (values.scenarios) {
   const kills = values.kills ?? process.env.MILLWRIGHT_CRASHES ?? '3'
   const isPassed = await run(process.execPath, ['tools/test.mjs', '--scenarios', ...positionals], {
     MILLWRIGHT_CRASHES: kills,
+    MILLWRIGHT_TEST_FACTOR: process.env.MILLWRIGHT_TEST_FACTOR ?? '10',
   })
   process.exit(isPassed ? 0 : 1)
 }

@@ -12,20 +12,22 @@ import { type Lane, runFiles } from './test-workers.ts'
 /**
  * `npm test` runs the checks, then all tests on one temporary database server. Tests of calls between processes run
  * with each service in a separate process. `npm test -- <files>` runs only these files. The run fails if the output
- * contains a secret. With `--scenarios`, it runs the long scenarios instead of all other tests.
+ * contains a secret. With `--scenarios`, it runs the long scenarios and the random tests.
  */
 
 const { values, positionals: patterns } = parseArgs({
   allowPositionals: true,
   options: { scenarios: { type: 'boolean', default: false } },
 })
-/** The folder of the long scenarios, in which processes are killed under load. */
-const scenarios = 'e2e/soak/'
+/** Returns true for a long scenario, in which processes are killed under load. */
+const isScenario = (file: string) => file.startsWith('e2e/soak/')
+/** Returns true for a test that tries more random cases on request. */
+const isRandom = (file: string) => readFileSync(join(root, file), 'utf8').includes('randomCases(')
 const everything = globSync('**/*.test.ts', {
   cwd: root,
   exclude: ['node_modules', '**/node_modules', '.millwright'],
 })
-  .filter((file) => file.startsWith(scenarios) === values.scenarios)
+  .filter((file) => (values.scenarios ? isScenario(file) || isRandom(file) : !isScenario(file)))
   .toSorted()
 const selected =
   patterns.length === 0 ? everything : everything.filter((file) => patterns.some((part) => file.includes(part)))
@@ -107,7 +109,7 @@ function lanes(): Lane[] {
   const split = all.filter(({ file, arrangement }) => !file.startsWith('e2e/') && arrangement === 'split')
   const working = all.filter(({ file, arrangement }) => !file.startsWith('e2e/') && arrangement !== 'split')
   return [
-    { queues: [waiting, working], workers: 2 },
+    { queues: [waiting, working], workers: 3 },
     { queues: [split, working, waiting], workers: 1 },
     { queues: [working, waiting, split], workers: 1 },
   ]
