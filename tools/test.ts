@@ -85,10 +85,17 @@ const crossing = [
 ]
 
 /**
- * The files that mostly wait for the end of a lease. In the first run of a checkout, the durations of files are unknown.
+ * The files that mostly wait, for example for the end of a lease or until a sign-in is old. In the first run of a checkout, the durations of files are unknown.
  * These files are small, but start first, so that the run does not wait for them at its end.
  */
-const longWaits = ['e2e/real-plant.test.ts', 'e2e/discovery-faults.test.ts', 'cli/scan/scan.test.ts']
+const longWaits = [
+  'e2e/real-plant.test.ts',
+  'e2e/console-sign-in.test.ts',
+  'e2e/console-sign-in-provider.test.ts',
+  'e2e/discovery-faults.test.ts',
+  'gateway/updates/crash.test.ts',
+  'cli/scan/scan.test.ts',
+]
 
 let shown: string | undefined
 const reports: (FileReport & Assignment)[] = []
