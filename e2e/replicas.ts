@@ -76,7 +76,6 @@ export class Replicas implements AsyncDisposable {
         MILLWRIGHT_BASE_URL: `http://localhost:${proxy.port}`,
         MILLWRIGHT_TRUSTED_PROXIES: '127.0.0.0/8',
         MILLWRIGHT_MASTER_KEY: randomBytes(32).toString('base64'),
-        MILLWRIGHT_ARTEFACT_FOLDER: join(folder.path, 'artefacts'),
         ...environment,
       },
     })
@@ -190,7 +189,13 @@ export class Replicas implements AsyncDisposable {
 
   #launch({ name, checkout, home, url }: Omit<Replica, 'program'>): Program {
     const { hostname, port } = new URL(url)
-    const environment = { ...this.#parts.environment, MILLWRIGHT_HOST: hostname, MILLWRIGHT_PORT: port }
+    const environment = {
+      ...this.#parts.environment,
+      MILLWRIGHT_HOST: hostname,
+      MILLWRIGHT_PORT: port,
+      // An older release may not have this setting.
+      ...(checkout === root ? { MILLWRIGHT_ARTEFACT_FOLDER: join(this.folder, 'artefacts') } : {}),
+    }
     const program = npmStart({ home, checkout, environment })
     this.#programs.push({ name, program })
     return program
