@@ -136,13 +136,19 @@ export async function next(handle: Handle, { kinds, at }: { kinds: string[]; at:
  */
 export type PendingKinds = Statement<{ kinds: string[] }>
 
-/** Combines the statements that return a row if a kind has pending work. */
+/** The start of the text of a `PendingKinds` statement. */
+export const pendingKindsStart = 'select array_remove(array['
+
+/**
+ * Combines the statements that return a row if a kind has pending work. `exists` would ignore the order of a statement,
+ * and then read a whole table instead of the first entry of an index.
+ */
 export function pendingKinds(kinds: readonly { kind: string; pending: Statement }[]): PendingKinds {
   const checks = kinds.map(({ kind, pending }) => {
     const name = `'${kind.replaceAll("'", "''")}'`
-    return `case when ${name} = any($2::text[]) and exists (${pending.text}) then ${name} end`
+    return `case when ${name} = any($2::text[]) and (select true from (${pending.text}) as found limit 1) then ${name} end`
   })
-  return statement(`select array_remove(array[${checks.join(', ')}]::text[], null) as kinds where $1::uuid is not null`)
+  return statement(`${pendingKindsStart}${checks.join(', ')}]::text[], null) as kinds where $1::uuid is not null`)
 }
 
 const claimed = `returning id, kind, key, payload, attempts, lease_id as "leaseId", created_at as "createdAt"`
