@@ -8,7 +8,10 @@ import { setTimeout } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import type { Client } from 'pg'
 import { migrationSources, placeRules as rules } from '../../prepare.ts'
+import { MasterKeys } from '../secrets/master-keys.ts'
+import { openSecrets } from '../secrets/opening.ts'
 import { testHub } from '../testing/hub.ts'
+import { testMasterKey } from '../testing/server.ts'
 import { ensureApplicationRole, setPassword } from './application-role.ts'
 import { listTables } from './cluster.ts'
 import { openClient } from './connection.ts'
@@ -70,6 +73,17 @@ describe('a schema on a Citus cluster', { skip: !cluster && 'needs the database 
   test('is not changed by a second run', async () => {
     await asOwner(async (owner) => {
       assert.deepEqual(await distribute(owner, { rules, appRole }), { distributed: [], reference: [] })
+    })
+  })
+
+  test('gets its first keys after it was distributed', async () => {
+    const masterKeys = await MasterKeys.open({ file: '', environmentKeys: [testMasterKey], transit: undefined })
+    await asOwner(async (owner) => {
+      await openSecrets(owner, masterKeys)
+      const { rows } = await owner.query('select version from platform_keys')
+      assert.deepEqual(rows, [{ version: 1 }])
+      await owner.query('delete from platform_keys')
+      await owner.query('delete from master_keys')
     })
   })
 
