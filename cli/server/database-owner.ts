@@ -107,7 +107,7 @@ export async function recordForTenants(
   }
   if (leftOut === 0) return
   process.stderr.write(
-    `${formatCount(leftOut, 'tenant')} could not record ${entry.action} in the audit trail, because the database server with the data is not reachable\n`,
+    `Warning: ${entry.action} is not recorded in the audit trail of ${formatCount(leftOut, 'tenant')}. The database server of the tenant is not reachable, or the creation or deletion of the tenant was interrupted.\n`,
   )
 }
 

@@ -30,9 +30,10 @@ export type DistributeOptions = {
 
 /**
  * Distributes the tables over the workers of a Citus cluster. Tables of tenants are distributed by `tenant_id` and
- * co-located. Shared tables become reference tables. Each step is one transaction, and the steps are derived from the
- * state of the database. After an interruption, the next run therefore continues with the step that was interrupted.
- * If a step was done, the result is checked on all nodes.
+ * co-located. The shared tables in `rules.referenceTables` become reference tables. The other shared tables stay on the
+ * coordinator. Each step is one transaction, and the steps are derived from the state of the database. After an
+ * interruption, the next run therefore continues with the step that was interrupted. If a step changed a table, the
+ * result is checked on all nodes.
  */
 export async function distribute(owner: Client, options: DistributeOptions): Promise<Distribution> {
   if (!(await isCitus(owner))) {
@@ -86,7 +87,7 @@ async function undistributeLocalTables(owner: Client, report: (line: string) => 
     await schemaTransaction(owner, async () => {
       await owner.query('select undistribute_table($1::regclass, cascade_via_foreign_keys => true)', [local.name])
     })
-    report(`${local.name}: moved back to the coordinator, with all tables that foreign keys connect with it`)
+    report(`${local.name}: moved back to the coordinator, with all tables that foreign keys connect to it`)
   }
 }
 

@@ -64,7 +64,7 @@ describe('migrations', options, () => {
       await backup.query('begin')
       await backup.query('lock table assets in access share mode')
       const refused = hub.asOwner((owner) => migrate(owner, { ...migration, lockLimitMs: 0 }))
-      await assert.rejects(refused, /holds the tables of the migration extra\/0001-a: wait for its end/)
+      await assert.rejects(refused, /locks the tables of the migration extra\/0001-a: wait until it ends/)
       const waiting = hub.asOwner((owner) => migrate(owner, migration))
       await until(async () => (await backup.query(waitingForTable)).rowCount === 1)
       await caller.inventory.listAssets({})

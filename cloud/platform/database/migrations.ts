@@ -143,7 +143,7 @@ async function applyWithLocks(owner: Client, migration: Migration, options: Appl
       if (!isLockConflict((error as Error).cause)) throw error
       if (Date.now() > deadline) {
         throw new StartError(
-          `Another transaction, for example of a backup, holds the tables of the migration ${migration.module}/${migration.name}: wait for its end, and start again.`,
+          `Another transaction, for example of a backup, locks the tables of the migration ${migration.module}/${migration.name}: wait until it ends, and start the platform again.`,
           { cause: error },
         )
       }

@@ -6,12 +6,12 @@ import type { Owner } from './owner-store.ts'
  */
 
 /**
- * A table that is distributed by tenant. Its shard stands for the shards of all tables of a tenant, because all these
- * tables are co-located.
+ * A table that is distributed by tenant. All tables of tenants are co-located, so the shard of this table determines
+ * the node of all data of a tenant.
  */
 const anchor = 'access_groups'
 
-/** Returns true if the server has the extension, and if the tables of tenants are distributed. */
+/** Returns whether the server has the extension, and whether the tables of tenants are distributed. */
 export async function readClusterState(owner: Owner): Promise<{ citus: boolean; distributed: boolean }> {
   const { rows } = await owner.query(`select from pg_extension where extname = 'citus'`)
   if (rows.length === 0) return { citus: false, distributed: false }

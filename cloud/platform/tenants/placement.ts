@@ -103,8 +103,8 @@ export type MovedTenant = { tenantId: string; from: string; to: string; isolated
 
 /**
  * Moves the data of one tenant to another worker. If other tenants are in the same shard, the tenant first gets its own
- * shard. Returns undefined if the tenant is on the worker already. The cluster can complete a move whose
- * command was interrupted, and the move can be repeated.
+ * shard. Returns undefined if the tenant is already on the worker. The cluster can complete a move whose
+ * command was interrupted, and the command can be repeated.
  */
 export async function moveTenant(
   owner: Owner,
@@ -142,7 +142,7 @@ const remedies: readonly (readonly [message: RegExp, remedy: string])[] = [
   ],
   [
     /output plugin|wal_level|replication/,
-    'set wal_level to logical and add citus to output_plugin_libraries on all workers, or pass --block-writes',
+    'set wal_level to logical on all workers and, if the server has it, add pgoutput and citus to output_plugin_libraries, or pass --block-writes',
   ],
 ]
 
