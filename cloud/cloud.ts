@@ -108,14 +108,25 @@ export async function openCloud(options: CloudOptions): Promise<Cloud> {
   const tenants = new TenantDirectory({ database })
   const limitsChannel = `limits${options.channelSuffix}`
   const heartbeatsChannel = `heartbeats${options.channelSuffix}`
-  const sharedCounts = new SharedCounts({ send: (text) => access.notify(limitsChannel, text), log })
+  // Every user of the database can send notifications, so the counts of sign-in failures carry a proof of their origin.
+  const countsPurpose = 'counts of limits'
+  const sharedCounts = new SharedCounts({
+    send: (text) => access.notify(limitsChannel, `${secrets.mac(countsPurpose, text).toString('base64url')} ${text}`),
+    log,
+  })
+  const receiveCounts = (message: string) => {
+    const end = message.indexOf(' ')
+    const text = message.slice(end + 1)
+    const proof = Buffer.from(message.slice(0, Math.max(0, end)), 'base64url')
+    if (secrets.isMac(countsPurpose, text, proof)) sharedCounts.receive(text)
+  }
   const access = new AccessCache({
     database,
     tenants,
     log,
     otherChannels: {
       keys: keys.refresh,
-      [limitsChannel]: (text) => sharedCounts.receive(text),
+      [limitsChannel]: receiveCounts,
       [heartbeatsChannel]: (text) => heartbeats.receive(text),
     },
     ...(options.listenAt === undefined ? {} : { address: options.listenAt }),
@@ -230,7 +241,7 @@ export async function openCloud(options: CloudOptions): Promise<Cloud> {
       await withinTime(server.close(), limits.drainMs)
       await tasks.stop()
       await heartbeats.stop()
-      sharedCounts.stop()
+      await sharedCounts.flush()
       await access.stop()
       keys.stop()
       await outbound.close()

@@ -9,7 +9,14 @@ import { DatabaseHealth } from './health.ts'
 import { isId } from './id.ts'
 import { Pool } from './pool.ts'
 import type { Statement } from './statement.ts'
-import { asProblem, isConnectionLost, isLostRace, isTransient, lostWorkerProblem } from './transient.ts'
+import {
+  asProblem,
+  isConnectionLost,
+  isLostRace,
+  isStatementTimeout,
+  isTransient,
+  lostWorkerProblem,
+} from './transient.ts'
 import { WorkerWatch } from './worker-watch.ts'
 
 /**
@@ -279,6 +286,8 @@ export class Database {
   #failure(error: unknown, connection?: Connection): unknown {
     if (connection?.lostWorker) return lostWorkerProblem()
     this.#health.noteError(error)
+    // Background work waits for a worker that does not respond, even if the pool has free connections.
+    if (isStatementTimeout(error)) this.#watch?.check()
     if (connection !== undefined && isConnectionLost(error)) connection.broken = true
     if (isTenantDeleted(error)) return new Problem('not_found', 'The tenant no longer exists', { cause: error })
     return asProblem(error)

@@ -26,6 +26,19 @@ describe('migrations', options, () => {
     )
   })
 
+  test('does not wait for a transaction that has read the table of migrations, as a backup does', async () => {
+    await using hub = await testHub({ own: true })
+    await hub.asOwner(async (reader) => {
+      await reader.query('begin')
+      await reader.query('select from migrations')
+      await hub.asOwner(async (owner) => {
+        await owner.query(`set lock_timeout = '10s'`)
+        await migrate(owner, { sources: migrationSources, appRole: appRoleOf(hub), rules })
+      })
+      await reader.query('rollback')
+    })
+  })
+
   test('protects every table with a tenant column by a row-level security policy', async () => {
     await using hub = await testHub({ own: true })
     await using folder = await migrationsFolder({

@@ -25,6 +25,7 @@ export class WorkerWatch {
   readonly #options: Options
   #checkedAt = -Infinity
   #isChecking = false
+  #refused: ReadonlySet<string> = new Set()
   #timer: NodeJS.Timeout | undefined
   #closed = false
 
@@ -38,11 +39,13 @@ export class WorkerWatch {
     this.#isChecking = true
     clearTimeout(this.#timer)
     this.#findTenants()
-      .catch(() => new Set<string>())
+      // A check that fails shows nothing about the workers, so the tenants that are refused stay refused.
+      .catch(() => this.#refused)
       .then((tenants) => {
         this.#isChecking = false
         this.#checkedAt = performance.now()
         if (this.#closed) return
+        this.#refused = tenants
         this.#options.refuse(tenants)
         if (tenants.size > 0) this.#timer = setTimeout(() => this.check(), pauseMs).unref()
       })
@@ -53,7 +56,7 @@ export class WorkerWatch {
     clearTimeout(this.#timer)
   }
 
-  async #findTenants(): Promise<Set<string>> {
+  async #findTenants(): Promise<ReadonlySet<string>> {
     const client = await openClient(this.#options.address, { query_timeout: checkMs })
     try {
       await client.query(`set citus.node_connection_timeout = ${connectMs}`)

@@ -10,10 +10,11 @@ function processes(t: TestContext, count: number) {
   t.mock.timers.enable({ apis: ['setInterval'] })
   let now = 0
   const all: { heartbeats: Heartbeats; isHeard: boolean; ended: number }[] = []
+  let isConnected = true
   for (let index = 0; index < count; index++) {
     const heartbeats = new Heartbeats({
       send: async (text) => {
-        if (one.isHeard) for (const other of all) other.heartbeats.receive(text)
+        if (one.isHeard && isConnected) for (const other of all) other.heartbeats.receive(text)
       },
       onEnded: () => {
         one.ended += 1
@@ -35,7 +36,13 @@ function processes(t: TestContext, count: number) {
   const stall = (ms: number) => {
     now += ms
   }
-  return { all, pass, stall, ended: () => all.map((one) => one.ended) }
+  /** The database is not reachable for this time, so no process hears another one or itself. */
+  const disconnect = (ms: number) => {
+    isConnected = false
+    pass(ms)
+    isConnected = true
+  }
+  return { all, pass, stall, disconnect, ended: () => all.map((one) => one.ended) }
 }
 
 test('other processes learn once that a process is no longer heard', (t) => {
@@ -77,4 +84,19 @@ test('a process learns again that another process has ended after that process w
     pass(10_000)
   }
   assert.deepEqual(ended(), [2, 0])
+})
+
+test('no process counts another one as ended while the database is not reachable, and after it is back', (t) => {
+  const { pass, disconnect, ended } = processes(t, 3)
+  pass(5_000)
+  disconnect(20_000)
+  pass(60_000)
+  assert.deepEqual(ended(), [0, 0, 0])
+})
+
+test('ignores texts with another state', (t) => {
+  const { all, pass, ended } = processes(t, 1)
+  pass(5_000)
+  for (const text of ['', 'x', 'x upgrades', 'stopped', ' '.repeat(100)]) all[0]?.heartbeats.receive(text)
+  assert.deepEqual(ended(), [0])
 })

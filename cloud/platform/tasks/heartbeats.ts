@@ -28,6 +28,7 @@ export class Heartbeats {
   readonly #heardAt = new Map<string, number>()
   #timer: NodeJS.Timeout | undefined
   #tickedAt = 0
+  #heardOwnAt = 0
 
   constructor(options: HeartbeatsOptions) {
     this.#options = options
@@ -35,6 +36,7 @@ export class Heartbeats {
 
   start(): void {
     this.#tickedAt = this.#now()
+    this.#heardOwnAt = this.#tickedAt
     this.#timer ??= setInterval(() => this.#tick(), heartbeatMs).unref()
     void this.#send('runs')
   }
@@ -48,13 +50,30 @@ export class Heartbeats {
   /** Receives a text that a process has sent. Ignores texts of this process. */
   receive(text: string): void {
     const [processId = '', state] = text.split(' ')
-    if (processId === this.#processId) return
+    if (processId === this.#processId) {
+      this.#hearOwn()
+      return
+    }
     if (state === 'runs') {
       this.#heardAt.set(processId, this.#now())
       return
     }
+    // A later version can send other states. They are not a reason to search all tenants.
+    if (state !== 'stopped') return
     this.#heardAt.delete(processId)
     this.#options.onEnded()
+  }
+
+  /** The notifications of all processes were lost together with those of this one, so the silence starts again. */
+  #hearOwn(): void {
+    const now = this.#now()
+    if (this.#isDeaf(now)) for (const processId of this.#heardAt.keys()) this.#heardAt.set(processId, now)
+    this.#heardOwnAt = now
+  }
+
+  /** Returns true if this process receives no notifications, for example because the database restarts. */
+  #isDeaf(now: number): boolean {
+    return now - this.#heardOwnAt > 2 * heartbeatMs
   }
 
   #tick(): void {
@@ -63,7 +82,7 @@ export class Heartbeats {
     const isLate = now - this.#tickedAt > 2 * heartbeatMs
     this.#tickedAt = now
     void this.#send('runs')
-    if (isLate) return
+    if (isLate || this.#isDeaf(now)) return
     const silent = [...this.#heardAt].filter(([, heardAt]) => now - heardAt > silenceMs)
     for (const [processId] of silent) this.#heardAt.delete(processId)
     if (silent.length > 0) this.#options.onEnded()

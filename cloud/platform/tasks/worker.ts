@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { pause } from '@millwright/api/back-off.ts'
 import { v7 } from 'uuid'
 import type { Database } from '../database/database.ts'
-import { isTransient, lostWorkerOf } from '../database/transient.ts'
+import { isLostWorker, isTransient } from '../database/transient.ts'
 import type { Log } from '../log.ts'
 import {
   type Capacity,
@@ -328,7 +328,7 @@ export class Worker {
    */
   async #backOff(error: unknown): Promise<void> {
     this.#options.log.warn({ error }, 'The check for background work failed')
-    if (!isTransient(error) || lostWorkerOf(error) !== undefined) return
+    if (!isTransient(error) || isLostWorker(error)) return
     this.#failures++
     await pause(Math.min(longestPauseMs, retryDelayMs(this.#failures)), this.#stopped?.signal)
   }

@@ -367,6 +367,11 @@ export class TestHub {
     return text.includes('tenant_id') && isUuid(tenantId) && tenantId !== this.tenant.tenantId
   }
 
+  /** The end of the names of the channels on which the processes of this hub send each other notifications. */
+  get channelSuffix(): string {
+    return this.#processes.channelSuffix
+  }
+
   /** The lines of the log. Each line is one JSON object. */
   get printed(): readonly string[] {
     return this.#processes.printed.slice(this.#before.printed)
