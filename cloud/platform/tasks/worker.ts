@@ -61,6 +61,8 @@ type ClaimOptions = {
   kinds: ReadonlyMap<string, TaskKind>
   /** The default is the number of free places. */
   capacity?: Capacity
+  /** Claims nothing if this signal is aborted. */
+  signal?: AbortSignal | undefined
   at: Date | null
 }
 
@@ -294,7 +296,9 @@ export class Worker {
     // The woken kinds whose minimum pause has not ended. They are checked again after their pause, even if the pause
     // ends during this check.
     const paused = [...tenant.woken].filter((kind) => this.#pauseMs(tenantId, kind) > 0)
-    const { work } = await this.#serialized(tenant, () => this.#claim(tenantId, { kinds: this.kinds, at: null }))
+    const { work } = await this.#serialized(tenant, () =>
+      this.#claim(tenantId, { kinds: this.kinds, at: null, signal: this.#stopped?.signal }),
+    )
     for (const lane of work.full) this.#awaitPlace(tenantId, { lane, queue })
     const isWaiting = (kind: string) => !paused.includes(kind) && !busyKinds(tenant).has(kind)
     if ([...tenant.woken].some(isWaiting)) this.#awaitPlace(tenantId, { lane: 'periodic', queue: this.#urgent })
@@ -334,7 +338,7 @@ export class Worker {
   }
 
   /** Claims due tasks of a tenant and starts their runs. */
-  async #claim(tenantId: string, { kinds, capacity, at }: ClaimOptions): Promise<StartedWork> {
+  async #claim(tenantId: string, { kinds, capacity, at, signal }: ClaimOptions): Promise<StartedWork> {
     const { database } = this.#options
     const tenant = this.#tenant(tenantId)
     this.counts.checks++
@@ -344,9 +348,10 @@ export class Worker {
     }
     const search = { tenantId, kinds, pendingKinds: this.#pending(), idleSince: tenant.idleSince, at }
     const found = await findDue(database, search)
-    if (found.due.length === 0 && tenant.woken.size === 0)
-      return { work: { tasks: [], full: new Set(), ...found }, runs: [] }
+    const nothing = { work: { tasks: [], full: new Set<Lane>(), ...found }, runs: [] }
+    if (found.due.length === 0 && tenant.woken.size === 0) return nothing
     return this.#oneClaimAtATime(async () => {
+      if (signal?.aborted) return nothing
       const places = capacity ?? this.#capacity()
       // A kind that runs or pauses stays in `woken`, and is claimed later.
       const busy = busyKinds(tenant)
