@@ -265,19 +265,25 @@ export const meaninglessNames: readonly string[] = [
 ]
 
 /**
- * Tables that all tenants share and that the application never writes. On a Citus cluster they are reference tables:
- * every node has a copy, and a write needs every node.
+ * Shared tables that tables of tenants reference. On a Citus cluster they are reference tables: every node has a copy, and
+ * a write needs every node. The application never writes them.
  */
-export const referenceTables = ['tenants', 'master_keys', 'platform_keys', 'platform_secrets', 'signing_keys'] as const
+export const referenceTables = ['master_keys', 'platform_keys'] as const
 
 /**
- * Shared tables that the application writes. On a Citus cluster they stay on the coordinator, so that a write depends on
- * no worker. Tables of tenants cannot reference them.
+ * All other shared tables. On a Citus cluster they stay on the coordinator, so that a write depends on no worker. Tables of
+ * tenants cannot reference them there.
  */
-export const coordinatorTables = ['directory'] as const
+export const coordinatorTables = ['tenants', 'directory', 'platform_secrets', 'signing_keys'] as const
+
+/**
+ * The table with one row per tenant. On a Citus cluster it is distributed by tenant, and the foreign keys to `tenants`
+ * reference it instead.
+ */
+export const tenantRows = 'access_versions'
 
 /**
  * All tables that are read before the tenant of a request is known, or for many tenants at once. `access_versions` is
  * distributed by tenant, and every process reads the versions of all tenants that it serves.
  */
-export const sharedTables = [...referenceTables, ...coordinatorTables, 'access_versions'] as const
+export const sharedTables = [...referenceTables, ...coordinatorTables, tenantRows] as const

@@ -15,6 +15,7 @@ import {
   verifySignature,
 } from './artefact-signature.ts'
 import { Problem } from './problem.ts'
+import { randomCases } from './random-testing.ts'
 import { createCertificate, createMinisignKey, signCms, type TestCertificate, usageIds } from './signature-testing.ts'
 
 const content = randomBytes(10_000)
@@ -314,7 +315,7 @@ describe('trust anchors', () => {
 })
 
 describe('damaged input', () => {
-  const runs = { numRuns: Number(process.env.MILLWRIGHT_FUZZ ?? 300) }
+  const runs = { numRuns: Number(process.env.MILLWRIGHT_FUZZ ?? randomCases(100)) }
   const key = createMinisignKey()
   const anchors: SignatureAnchor[] = [
     anchorOf(root),

@@ -28,6 +28,7 @@ import type { Secrets } from './platform/secrets/secrets.ts'
 import type { ArtefactSettings, Context, Service, Settings } from './platform/service.ts'
 import { SharedCounts } from './platform/shared-counts.ts'
 import { StartError } from './platform/start-error.ts'
+import { Heartbeats } from './platform/tasks/heartbeats.ts'
 import { pruningTasks } from './platform/tasks/pruning.ts'
 import { Tasks } from './platform/tasks/tasks.ts'
 import { TenantDirectory } from './platform/tenants/tenants.ts'
@@ -45,8 +46,8 @@ export type CloudOptions = {
    * behind a connection pooler, because notifications need a dedicated connection.
    */
   listenAt: Address | undefined
-  /** The notification channel on which the processes of the platform send the counts of limits. */
-  limitsChannel: string
+  /** The end of the names of the notification channels. Test platforms with one database use different ends. */
+  channelSuffix: string
   secrets: Secrets
   masterKeys: MasterKeys
   log: Log
@@ -105,15 +106,37 @@ export async function openCloud(options: CloudOptions): Promise<Cloud> {
     gatewayAuthority: () => gatewayAuthority(options, settings.baseUrl),
   }
   const tenants = new TenantDirectory({ database })
-  const sharedCounts = new SharedCounts({ send: (text) => access.notify(options.limitsChannel, text), log })
+  const limitsChannel = `limits${options.channelSuffix}`
+  const heartbeatsChannel = `heartbeats${options.channelSuffix}`
+  // Every user of the database can send notifications, so the counts of sign-in failures carry a proof of their origin.
+  const countsPurpose = 'counts of limits'
+  const sharedCounts = new SharedCounts({
+    send: (text) => access.notify(limitsChannel, `${secrets.mac(countsPurpose, text).toString('base64url')} ${text}`),
+    log,
+  })
+  const receiveCounts = (message: string) => {
+    const end = message.indexOf(' ')
+    const text = message.slice(end + 1)
+    const proof = Buffer.from(message.slice(0, Math.max(0, end)), 'base64url')
+    if (secrets.isMac(countsPurpose, text, proof)) sharedCounts.receive(text)
+  }
   const access = new AccessCache({
     database,
     tenants,
     log,
-    otherChannels: { keys: keys.refresh, [options.limitsChannel]: (text) => sharedCounts.receive(text) },
+    otherChannels: {
+      keys: keys.refresh,
+      [limitsChannel]: receiveCounts,
+      [heartbeatsChannel]: (text) => heartbeats.receive(text),
+    },
     ...(options.listenAt === undefined ? {} : { address: options.listenAt }),
   })
   const tasks = new Tasks({ database, log })
+  const heartbeats = new Heartbeats({
+    send: (text) => access.notify(heartbeatsChannel, text),
+    onEnded: () => tasks.takeOver(),
+    log,
+  })
   tasks.define({ ...auditTasks({ database, secrets }), ...eventTasks({ database }), ...pruningTasks({ database }) })
   const feed = new Feed({ database, log })
   const safe = new Safe({ database, masterKeys })
@@ -195,6 +218,7 @@ export async function openCloud(options: CloudOptions): Promise<Cloud> {
   await server.ready()
   await access.start()
   tasks.start()
+  heartbeats.start()
   return {
     context,
     setBaseUrl(url) {
@@ -216,7 +240,8 @@ export async function openCloud(options: CloudOptions): Promise<Cloud> {
       stopping.abort()
       await withinTime(server.close(), limits.drainMs)
       await tasks.stop()
-      sharedCounts.stop()
+      await heartbeats.stop()
+      await sharedCounts.flush()
       await access.stop()
       keys.stop()
       await outbound.close()

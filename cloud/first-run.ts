@@ -100,8 +100,9 @@ async function ensureTenant(address: Address): Promise<Scope> {
   const owner = await openClient(address)
   try {
     const tenant = await findTenant(owner, tenantName)
-    if (tenant !== undefined) return { tenantId: tenant.id }
-    // A concurrent start may have created the tenant. The result is the same.
+    if (tenant?.state === 'active') return { tenantId: tenant.id }
+    // A suspended tenant can be the result of an interrupted start, which is then repeated. A concurrent start may have
+    // created the tenant. The result is the same.
     const created = await createTenant(owner, { name: tenantName }).catch(async (error: unknown) => {
       const other = await findTenant(owner, tenantName)
       if (other === undefined) throw error

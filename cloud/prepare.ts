@@ -1,4 +1,4 @@
-import { coordinatorTables, referenceTables } from '../architecture.ts'
+import { coordinatorTables, referenceTables, tenantRows } from '../architecture.ts'
 import {
   currentUser,
   ensureApplicationRole,
@@ -29,7 +29,7 @@ export const migrationSources = [
 ]
 
 /** Where the tables of the product are stored in a distributed database. */
-export const placeRules = { referenceTables, coordinatorTables }
+export const placeRules = { referenceTables, coordinatorTables, tenantRows }
 
 /** All columns with sealed values, of the platform and of its services. */
 export const sealedColumns = [...ownSealedColumns, ...services.flatMap(({ sealed }) => sealed ?? [])]

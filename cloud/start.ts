@@ -84,7 +84,7 @@ export async function startCloud(
       ...configuration,
       database,
       listenAt: prepared.server.pooled ? undefined : prepared.app,
-      limitsChannel: 'limits',
+      channelSuffix: '',
       secrets: prepared.secrets,
       masterKeys,
       log,

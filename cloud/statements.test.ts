@@ -6,7 +6,7 @@ import { readMigrations } from './platform/database/migrations.ts'
 import { registeredStatements } from './platform/database/statement.ts'
 import { testDatabase } from './platform/testing/server.ts'
 import { planFaults } from './platform/testing/statement-plans.ts'
-import { faultOf, faultOfCommand, tenantTables } from './platform/testing/statements.ts'
+import { faultOf, faultOfCommand, miscountedIn, tenantTables } from './platform/testing/statements.ts'
 import { migrationSources } from './prepare.ts'
 
 /**
@@ -20,7 +20,7 @@ const sources = globSync('{cloud,cli}/**/*.ts', { cwd: root }).filter(
 )
 
 describe('forms of statements', () => {
-  let tables: ReadonlySet<string>
+  let tables: Set<string>
 
   before(async () => {
     tables = await tenantTables()
@@ -40,6 +40,13 @@ describe('forms of statements', () => {
     if (!database.server.citus) return context.skip('the database is not a cluster')
     const texts = registeredStatements().map(({ text }) => text)
     assert.deepEqual(await planFaults(database.app, texts), [])
+  })
+
+  test('no store uses the number of affected rows of selected rows with on conflict', () => {
+    const wrong = sources.flatMap((file) =>
+      miscountedIn(readFileSync(join(root, file), 'utf8')).map((text) => `${file}: ${text}`),
+    )
+    assert.deepEqual(wrong, [])
   })
 
   test('every command that is sent without a store has a form that can be distributed', () => {
@@ -69,6 +76,16 @@ describe('forms of statements', () => {
     assert.ok(changes.length > 0)
     const wrong = changes.flatMap(({ name, text }) => faultOfCommand(text, tables)?.concat(`: ${name}: ${text}`) ?? [])
     assert.deepEqual(wrong, [])
+  })
+
+  test('no migration adds a column with a constraint, because a cluster needs a separate command', async () => {
+    const column = /\badd column [^,;]*\b(?:check ?\(|references|unique|primary key)/i
+    const migrations = (await readMigrations(migrationSources)).filter(({ text }) => column.test(text))
+    // The first release contains this migration, and could not be distributed.
+    assert.deepEqual(
+      migrations.map(({ module, name }) => `${module}/${name}`),
+      ['onboarding/0002-reachability'],
+    )
   })
 })
 

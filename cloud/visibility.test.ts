@@ -9,6 +9,7 @@ import {
   unfinishedExportStates,
 } from '@millwright/api/exports.ts'
 import { type ImportRow, importMediaTypes } from '@millwright/api/imports.ts'
+import { randomCases } from '@millwright/api/random-testing.ts'
 import { idsIn } from './platform/asset-visibility.ts'
 import { temporaryFile } from './platform/files/testing.ts'
 import { ZipArchive } from './platform/files/zip.ts'
@@ -24,7 +25,7 @@ import {
 } from './platform/testing/visibility-world.ts'
 
 /** The number of random requests. `npm run soak` sends 100,000. */
-const questions = process.env.MILLWRIGHT_TEST_ARRANGEMENT === 'split' ? 200 : 2_000
+const questions = process.env.MILLWRIGHT_TEST_ARRANGEMENT === 'split' ? 200 : randomCases(1_000)
 
 test('returns exactly the readable data in every service, for random queries and access group changes', async () => {
   await using hub = await testHub()

@@ -1,14 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import {
-  type Caller,
-  callerOf,
-  databaseEnded,
-  type Platform,
-  startPlatform,
-  temporaryFolder,
-  until,
-} from './platform.ts'
+import { type Caller, callerOf, type Platform, startPlatform, temporaryFolder, until } from './platform.ts'
 import { millwright } from './program.ts'
 
 /**
@@ -28,16 +20,14 @@ const environment = {
 /** The time limit of a wait. It is longer than the lease of a killed gateway, which must expire first. */
 const patienceMs = 240_000
 
-before(() => begin())
+before(async () => {
+  platform = await startPlatform({ home: home.path, environment })
+  caller = await callerOf(platform)
+})
 after(async () => {
   await platform?.[Symbol.asyncDispose]()
   home[Symbol.dispose]()
 })
-
-async function begin(): Promise<void> {
-  platform = await startPlatform({ home: home.path, environment })
-  caller = await callerOf(platform)
-}
 
 /** Waits until the gateway and its link are registered, and returns their ids. */
 async function plant(): Promise<{ gatewayId: string; assetLinkId: string }> {
@@ -110,25 +100,6 @@ test('creates assets for discovered devices, with their relations to gateway and
   const six = await ended(again)
   assert.deepEqual([six.found, six.errors], [4, 2], 'two of the six need credentials')
 })
-
-test('offers a job again after all processes are killed during a scan, and stores each device once', async () => {
-  const total = await assets()
-  const jobId = await discover({ size: '200', seed: '8', rate: '50', protected_percent: '0' })
-  await until('some were found', async () => (await read(jobId)).found > 20)
-  platform.program.child.kill('SIGKILL')
-  await platform.program.ended
-  await databaseEnded(home.path)
-
-  await begin()
-  const discovery = await ended(jobId)
-  assert.equal(discovery.state, 'finished', discovery.message)
-  assert.ok(discovery.found >= 200, `${discovery.found} found`)
-  assert.equal((await assets()) - total, discovery.found, 'each device is one asset')
-})
-
-async function assets(): Promise<number> {
-  return (await caller.inventory.listAssets({ query: { limit: 1 } })).meta.totalElements ?? 0
-}
 
 test('the command line selects the only gateway and link, prints devices as they are found, and stops at Ctrl-C', async () => {
   const { gatewayId } = await plant()

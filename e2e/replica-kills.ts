@@ -36,13 +36,13 @@ export async function killReplicas({ processes, kills, assets, log = () => {} }:
     isWriting = false
   })
   for (let kill = 0; kill < kills; kill++) {
-    const index = kill % processes
+    const replica = replicas.at(kill % processes)
     const reached = Math.floor((assets * (kill + 1)) / (kills + 1))
     await until('the next kill is due', () => run.next >= reached || !isWriting)
     const from = performance.now()
-    await replicas.kill(index)
-    await replicas.restart(index)
-    log(`kill ${kill + 1} of ${kills}: process ${index} was ready again after ${elapsed(from)} ms, ${run.next} writes`)
+    await replicas.kill(replica)
+    await replicas.restart(replica)
+    log(`kill ${kill + 1} of ${kills}: ${replica.name} was ready again after ${elapsed(from)} ms, ${run.next} writes`)
   }
   await writing
   const { longestMs, repeated } = run

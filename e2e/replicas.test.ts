@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { after, before, describe, test } from 'node:test'
 import type { CloudEvent } from '@millwright/api/events.ts'
+import { openClient } from '@millwright/cloud/platform/database/connection.ts'
 import { EventReader } from '@millwright/cloud/platform/testing/event-reader.ts'
 import {
   assertionOf,
@@ -49,6 +50,8 @@ import { over } from './shop-floor.ts'
 
 /** The time in which another process must continue the work of a killed process. */
 const takeoverMs = 10_000
+/** The number of discoveries with a schedule. */
+const schedules = 8
 /** The number of requests per second of one principal. */
 const rateLimit = 50
 
@@ -67,8 +70,8 @@ before(async () => {
     environment: { MILLWRIGHT_OUTBOUND_ALLOW: '127.0.0.1', MILLWRIGHT_RATE_LIMIT: `${rateLimit}` },
   })
   caller = await replicas.caller()
-  atFirst = await replicas.caller(0, caller.token)
-  atSecond = await replicas.caller(1, caller.token)
+  atFirst = await replicas.caller(replicas.at(0), caller.token)
+  atSecond = await replicas.caller(replicas.at(1), caller.token)
 })
 
 after(async () => {
@@ -146,7 +149,7 @@ describe('sign-in over two processes', () => {
     const back = await signIn.submit(step, { code: codeOf(secret) })
     assert.equal(back.status, 303, readStep(back).error)
     const { accessToken, refreshToken } = await signIn.tokens(back)
-    for (const index of [0, 1]) await (await replicas.caller(index, accessToken)).identity.userInfo({})
+    for (const index of [0, 1]) await (await replicas.caller(replicas.at(index), accessToken)).identity.userInfo({})
     const second = (await refresh(platform, refreshToken)).body.refresh_token ?? ''
     assert.equal((await refresh(platform, second)).status, 200)
     const reused = await refresh(platform, refreshToken)
@@ -158,7 +161,9 @@ describe('sign-in over two processes', () => {
     const { signInName } = await createUser('pia', 'administrator')
     const platform = platformOver(replicas.baseUrl)
     const tokens = await signInTokens(signInName)
-    const [first, second] = await Promise.all([0, 1].map((index) => replicas.caller(index, tokens.accessToken)))
+    const [first, second] = await Promise.all(
+      [0, 1].map((index) => replicas.caller(replicas.at(index), tokens.accessToken)),
+    )
     assert.ok(first && second)
     const authenticator = new SoftwareAuthenticator(replicas.baseUrl)
     const response = authenticator.create((await first.identity.startPasskey({})).data as PasskeyOptions)
@@ -231,12 +236,12 @@ describe('access in two processes', () => {
     const { data: made } = await atFirst.identity.createServerUser({ body: { data: { name: 'historian' } } })
     await atFirst.authorization.createGrant({ body: { data: { principal: made.id, role: 'viewer' } } })
     const { clientId: client_id, clientSecret: client_secret } = made
-    const granted = await requestToken(platformOver(replicas.urls[1] ?? ''), {
+    const granted = await requestToken(platformOver(replicas.at(1).url), {
       grant_type: 'client_credentials',
       client_id,
       client_secret,
     })
-    const historian = await replicas.caller(1, granted.body.access_token)
+    const historian = await replicas.caller(replicas.at(1), granted.body.access_token)
     const reads = () => isAllowed(historian.inventory.listAssets({}))
     assert.ok(await reads())
     const { data: grants } = await atFirst.authorization.listGrants({ query: { principal: made.id } })
@@ -259,7 +264,7 @@ describe('requests at two processes', () => {
   test('accepts an assertion and a proof once, in any process', async () => {
     const through = platformOver(replicas.baseUrl)
     const assertion = await assertionOf(through, gateway)
-    const atProcess = (index: number) => platformOver(replicas.urls[index] ?? '')
+    const atProcess = (index: number) => platformOver(replicas.at(index).url)
     assert.equal((await requestGatewayToken(atProcess(0), assertion)).status, 200)
     const replayed = await requestGatewayToken(atProcess(1), assertion)
     assert.deepEqual([replayed.status, (replayed.body as { error: string }).error], [401, 'invalid_client'])
@@ -370,7 +375,7 @@ describe('requests at two processes', () => {
 describe('kill of a process', () => {
   test('connects a remote session through either process, and again after the kill of the process of the tunnel', async (context) => {
     const { tunnel, attach } = gatewayTunnel(platformOver(replicas.baseUrl), gateway)
-    await attach(replicas.urls[0] ?? '')
+    await attach(replicas.at(0).url)
     await tunnelOpen(atSecond, gateway.id)
     const session = await createSession(atSecond as never, { assetId })
     assert.equal(session.state, 'open')
@@ -384,7 +389,7 @@ describe('kill of a process', () => {
 
     const killedAt = performance.now()
     using waits = new ProcessorWaits()
-    await replicas.kill(0)
+    await replicas.kill(replicas.at(0))
     await until('the tunnel is lost', () => tunnel.state !== 'attached')
     const again = gatewayTunnel(platformOver(replicas.baseUrl), gateway)
     await again.attach(replicas.baseUrl)
@@ -394,15 +399,58 @@ describe('kill of a process', () => {
     assert.ok(ms - waits.ms < takeoverMs, `${ms} ms`)
     again.tunnel.close('The test has ended')
     tunnel.close('The test has ended')
-    await replicas.restart(0)
+    await replicas.restart(replicas.at(0))
   })
+
+  test('starts each scheduled discovery once, also when a process is killed at that time', async (context) => {
+    const link = linkReport({ appInstanceId: 'link-of-line-1' })
+    await gateway.gatekeeper.reportLinks({ body: { data: { gatewayVersion: '1.0.0', links: [link] } } })
+    const jobIds: string[] = []
+    for (let number = 0; number < schedules; number++) {
+      const data = { assetLinkId: link.appInstanceId, schedule: { cron: '0 3 * * *', timezone: 'UTC' } }
+      jobIds.push((await caller.discovery.createDiscovery({ params: { gatewayId: gateway.id }, body: { data } })).jobId)
+    }
+    const runsOf = async (jobId: string) => (await caller.discovery.listRuns({ params: { jobId } })).data
+    for (const jobId of jobIds) assert.deepEqual(await runsOf(jobId), [])
+    await dueInTurns(jobIds)
+    await until('the first scheduled discovery has started', async () => (await runsOf(jobIds[0] ?? '')).length > 0)
+    const killedAt = performance.now()
+    using waits = new ProcessorWaits()
+    await replicas.kill(replicas.at(0))
+    for (const jobId of jobIds)
+      await until('the scheduled discovery has started', async () => (await runsOf(jobId)).length > 0)
+    const ms = Math.round(performance.now() - killedAt)
+    context.diagnostic(`all scheduled discoveries have started ${ms} ms after the kill`)
+    assert.ok(ms - waits.ms < takeoverMs, `${ms} ms`)
+    await replicas.restart(replicas.at(0))
+    for (const jobId of jobIds) {
+      const triggers = (await runsOf(jobId)).map(({ trigger }) => trigger)
+      assert.deepEqual(triggers, ['schedule'])
+      await caller.discovery.deleteDiscovery({ params: { jobId } })
+    }
+  })
+
+  /** Makes schedules due in the next two seconds, one after the other, because a schedule has a resolution of a minute. */
+  async function dueInTurns(jobIds: readonly string[]): Promise<void> {
+    const owner = await openClient(replicas.connection)
+    try {
+      for (const [index, jobId] of jobIds.entries())
+        await owner.query(
+          `update schedules set next_run_at = now() + $2 * interval '1 millisecond'
+           where tenant_id = (select id from tenants where name = 'default') and key = $1`,
+          [jobId, (index * 2_000) / jobIds.length],
+        )
+    } finally {
+      await owner.end()
+    }
+  }
 
   test('loses no accepted write, event or webhook, and the other process continues within ten seconds', async (context) => {
     const { port } = receiver.server.address() as AddressInfo
     const types = ['io.millwright.inventory.asset.']
     await caller.events.createWebhook({ body: { data: { url: `http://127.0.0.1:${port}/`, types, batchSize: 1 } } })
     const opening = { token: caller.token, query: { types: types.join(',') } }
-    let reader = await EventReader.open(replicas.urls[0] ?? '', opening)
+    let reader = await EventReader.open(replicas.at(0).url, opening)
     await createAssets(atFirst, 0, 20)
     const events = await reader.take(20)
     // The process accepts these writes, and is killed before it can apply all of them.
@@ -418,7 +466,7 @@ describe('kill of a process', () => {
     )
     const killedAt = performance.now()
     using waits = new ProcessorWaits()
-    await replicas.kill(0)
+    await replicas.kill(replicas.at(0))
     const elapsed = () => Math.round(performance.now() - killedAt)
     for (const id of accepted)
       await until('the write is applied', async () => {

@@ -3,8 +3,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { root } from './program.ts'
+import { type Replica, Replicas } from './replicas.ts'
 import { UpgradeLoad } from './upgrade-load.ts'
-import { type Replica, UpgradeSite } from './upgrade-site.ts'
 
 /**
  * This file upgrades a platform from a release to this version, one process at a time, under load. Two processes of the release
@@ -29,11 +29,14 @@ const releasesFile = 'releases.json'
 /** The time between the removal of a process from the load balancer and its end, in which it finishes its requests. */
 const drainMs = 5_000
 
+/** The settings of the processes. The webhooks of the load have a receiver on this machine. */
+const loadedEnvironment = { MILLWRIGHT_OUTBOUND_ALLOW: '127.0.0.1', MILLWRIGHT_LOG_LEVEL: 'warn' }
+
 export async function upgradeUnderLoad({ release, stepMs, ...options }: UpgradeOptions): Promise<UpgradeResult> {
   const startedAt = performance.now()
   const log = (line: string) => options.log?.(`${Math.round((performance.now() - startedAt) / 1000)} s: ${line}`)
-  await using site = await UpgradeSite.start()
-  const [first, second] = [await site.start('old-1', release), await site.start('old-2', release)]
+  await using site = await Replicas.open({ environment: loadedEnvironment, settings: {} })
+  const [first, second] = [await site.add('old-1', release), await site.add('old-2', release)]
   site.balance([first, second])
   await using load = await UpgradeLoad.start(site, { gatewayCheckout: release })
   const step = async (line: string) => {
@@ -42,7 +45,7 @@ export async function upgradeUnderLoad({ release, stepMs, ...options }: UpgradeO
   }
   await step('two processes of the release run')
 
-  const next = await site.start('new-1', root)
+  const next = await site.add('new-1', root)
   site.balance([first, second, next])
   await step('a process of this version has migrated the tables')
 
@@ -53,11 +56,11 @@ export async function upgradeUnderLoad({ release, stepMs, ...options }: UpgradeO
 
   load.expectOutage()
   await site.kill(next)
-  const again = await site.start('new-2', root)
+  const again = await site.add('new-2', root)
   site.balance([...old, again])
   await step('a process of this version was killed, and another one was started')
 
-  const last = await site.start('new-3', root)
+  const last = await site.add('new-3', root)
   for (const replica of old) {
     site.balance([...old.slice(old.indexOf(replica) + 1), again, last])
     await delay(drainMs)
@@ -73,10 +76,10 @@ export async function upgradeUnderLoad({ release, stepMs, ...options }: UpgradeO
 type RestartOptions = { second: Replica; load: UpgradeLoad; log: (line: string) => void }
 
 /** Kills a process of the release and starts it again on the tables of this version. Returns the new process. */
-async function restartOld(site: UpgradeSite, { second, load, log }: RestartOptions): Promise<Replica[]> {
+async function restartOld(site: Replicas, { second, load, log }: RestartOptions): Promise<Replica[]> {
   load.expectOutage()
   await site.kill(second)
-  const start = site.start('old-3', second.checkout)
+  const start = site.add('old-3', second.checkout)
   if (existsSync(join(second.checkout, releasesFile)) || !hasNewMigrations(second.checkout)) return [await start]
   await assert.rejects(start, /migrated by a newer version/)
   log('a process of the release refused to start again, because the release does not have this function')
@@ -91,7 +94,7 @@ function hasNewMigrations(checkout: string): boolean {
 }
 
 /** Checks that a command of the release does not change the tables of this version. */
-async function refuseCommand(site: UpgradeSite, checkout: string): Promise<void> {
+async function refuseCommand(site: Replicas, checkout: string): Promise<void> {
   const { code, stderr } = await site.run(['tenants', 'list'], checkout)
   assert.deepEqual([code, /migrated by a newer version/.test(stderr)], [1, true], stderr)
 }

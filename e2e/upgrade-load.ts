@@ -8,8 +8,8 @@ import { unfinishedExportStates } from '@millwright/api/exports.ts'
 import { EventReader } from '@millwright/cloud/platform/testing/event-reader.ts'
 import { type Caller, callerOf, signIn, tokenOf, until } from './platform.ts'
 import type { Program } from './program.ts'
+import type { Replica, Replicas } from './replicas.ts'
 import { discover, type Gateway, newGateway, over, startGateway, startPlant } from './shop-floor.ts'
-import type { Replica, UpgradeSite } from './upgrade-site.ts'
 import { EventReceiver } from './upgrade-webhook.ts'
 
 /**
@@ -39,7 +39,7 @@ type LoadTask = {
 }
 
 export class UpgradeLoad implements AsyncDisposable {
-  readonly #site: UpgradeSite
+  readonly #site: Replicas
   readonly #stopped = new AbortController()
   readonly #running: Promise<void>[] = []
   readonly #tasks: LoadTask[] = []
@@ -50,7 +50,7 @@ export class UpgradeLoad implements AsyncDisposable {
   readonly failed: Promise<never>
   #fail: (error: unknown) => void = () => {}
 
-  private constructor(site: UpgradeSite) {
+  private constructor(site: Replicas) {
     this.#site = site
     this.failed = new Promise((_, reject) => {
       this.#fail = reject
@@ -58,7 +58,7 @@ export class UpgradeLoad implements AsyncDisposable {
     this.failed.catch(() => {})
   }
 
-  static async start(site: UpgradeSite, { gatewayCheckout }: { gatewayCheckout: string }): Promise<UpgradeLoad> {
+  static async start(site: Replicas, { gatewayCheckout }: { gatewayCheckout: string }): Promise<UpgradeLoad> {
     const load = new UpgradeLoad(site)
     try {
       await load.#start(gatewayCheckout)

@@ -8,6 +8,7 @@ import { killReplicas } from '@millwright/e2e/replica-kills.ts'
 import { upgradeUnderLoad } from '@millwright/e2e/rolling-upgrade.ts'
 import { updateFleet } from '@millwright/e2e/update-fleet.ts'
 import { deliverEvents } from '@millwright/e2e/webhook-delivery.ts'
+import { run } from './checks.ts'
 import { readReleases } from './releases.ts'
 
 /**
@@ -25,6 +26,9 @@ import { readReleases } from './releases.ts'
  *
  * `npm run soak -- --processes` writes 20,000 assets, or the number that follows, through a load balancer to three processes, which are
  * killed in turns. Each write must be applied once, within ten seconds. `--kills` sets the number of kills.
+ *
+ * `npm run soak -- --scenarios` runs the long scenarios in `e2e/soak`, in which processes are killed under load, and the random
+ * tests with ten times as many cases. `--kills` sets the number of kills, and a part of a file name selects some of the files.
  */
 
 const questionsPerRound = 5_000
@@ -38,10 +42,11 @@ const { values, positionals } = parseArgs({
     updates: { type: 'string' },
     webhooks: { type: 'boolean', default: false },
     processes: { type: 'boolean', default: false },
-    kills: { type: 'string', default: '20' },
     upgrade: { type: 'boolean', default: false },
     from: { type: 'string' },
     seconds: { type: 'string', default: '60' },
+    scenarios: { type: 'boolean', default: false },
+    kills: { type: 'string' },
     seed: { type: 'string', default: String(Date.now() % 1e6) },
   },
 })
@@ -50,6 +55,15 @@ const firstSeed = Number(values.seed)
 if (!Number.isInteger(questions) || questions < 1 || !Number.isInteger(firstSeed)) {
   console.error('--questions and --seed must be whole numbers, for example: npm run soak -- --questions 5000 --seed 7')
   process.exit(1)
+}
+
+if (values.scenarios) {
+  const kills = values.kills ?? process.env.MILLWRIGHT_CRASHES ?? '3'
+  const isPassed = await run(process.execPath, ['tools/test.mjs', '--scenarios', ...positionals], {
+    MILLWRIGHT_CRASHES: kills,
+    MILLWRIGHT_TEST_FACTOR: process.env.MILLWRIGHT_TEST_FACTOR ?? '10',
+  })
+  process.exit(isPassed ? 0 : 1)
 }
 
 if (values.updates !== undefined) {
@@ -70,7 +84,7 @@ if (values.updates !== undefined) {
 
 if (values.webhooks) {
   const events = Number(positionals[0] ?? 100_000)
-  const kills = Number(values.kills)
+  const kills = Number(values.kills ?? 20)
   if (!Number.isInteger(events) || events < 1_000 || !Number.isInteger(kills)) {
     console.error(
       'Events and kills must be whole numbers, with at least 1000 events: npm run soak -- --webhooks 100000',
@@ -107,7 +121,7 @@ if (values.upgrade) {
 
 if (values.processes) {
   const assets = Number(positionals[0] ?? 20_000)
-  const kills = Number(values.kills)
+  const kills = Number(values.kills ?? 20)
   if (!Number.isInteger(assets) || assets < 100 || !Number.isInteger(kills)) {
     console.error('Assets and kills must be whole numbers, with at least 100 assets: npm run soak -- --processes 20000')
     process.exit(1)

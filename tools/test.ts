@@ -1,5 +1,6 @@
 import { globSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { parseArgs } from 'node:util'
 import { secretIn } from '@millwright/cloud/platform/testing/secrets-shown.ts'
 import { ensureTemplate, startTestServer } from '@millwright/cloud/platform/testing/server.ts'
 import { startPlatformIn, temporaryFolder } from '@millwright/e2e/platform.ts'
@@ -11,14 +12,23 @@ import { type Lane, runFiles } from './test-workers.ts'
 /**
  * `npm test` runs the checks, then all tests on one temporary database server. Tests of calls between processes run
  * with each service in a separate process. `npm test -- <files>` runs only these files. The run fails if the output
- * contains a secret.
+ * contains a secret. With `--scenarios`, it runs the long scenarios and the random tests.
  */
 
-const patterns = process.argv.slice(2)
+const { values, positionals: patterns } = parseArgs({
+  allowPositionals: true,
+  options: { scenarios: { type: 'boolean', default: false } },
+})
+/** Returns true for a long scenario, in which processes are killed under load. */
+const isScenario = (file: string) => file.startsWith('e2e/soak/')
+/** Returns true for a test that tries more random cases on request. */
+const isRandom = (file: string) => readFileSync(join(root, file), 'utf8').includes('randomCases(')
 const everything = globSync('**/*.test.ts', {
   cwd: root,
   exclude: ['node_modules', '**/node_modules', '.millwright'],
-}).toSorted()
+})
+  .filter((file) => (values.scenarios ? isScenario(file) || isRandom(file) : !isScenario(file)))
+  .toSorted()
 const selected =
   patterns.length === 0 ? everything : everything.filter((file) => patterns.some((part) => file.includes(part)))
 if (selected.length === 0) fail(`No test file matches ${patterns.join(' ')}.`)
@@ -31,7 +41,7 @@ const durationsFile = join(root, 'node_modules', '.cache', 'test-durations.json'
 const durations = readDurations()
 
 // The checks use the processors only in part, so the database and the console are prepared at the same time.
-const [isChecked, prepared] = await Promise.all([patterns.length > 0 || check(), prepare()])
+const [isChecked, prepared] = await Promise.all([patterns.length > 0 || values.scenarios || check(), prepare()])
 if (!isChecked || prepared === undefined) {
   await prepared?.server?.stop()
   fail(isChecked ? 'The console could not be built.' : 'The checks failed.')
@@ -75,13 +85,15 @@ const crossing = [
 ]
 
 /**
- * The files that mostly wait for the end of a lease. In the first run of a checkout, the durations of files are unknown.
+ * The files that mostly wait, for example for the end of a lease or until a sign-in is old. In the first run of a checkout, the durations of files are unknown.
  * These files are small, but start first, so that the run does not wait for them at its end.
  */
 const longWaits = [
-  'e2e/update-fleet.test.ts',
+  'e2e/real-plant.test.ts',
+  'e2e/console-sign-in.test.ts',
+  'e2e/console-sign-in-provider.test.ts',
   'e2e/discovery-faults.test.ts',
-  'e2e/discovery.test.ts',
+  'gateway/updates/crash.test.ts',
   'cli/scan/scan.test.ts',
 ]
 
@@ -104,7 +116,7 @@ function lanes(): Lane[] {
   const split = all.filter(({ file, arrangement }) => !file.startsWith('e2e/') && arrangement === 'split')
   const working = all.filter(({ file, arrangement }) => !file.startsWith('e2e/') && arrangement !== 'split')
   return [
-    { queues: [waiting, working], workers: 2 },
+    { queues: [waiting, working], workers: 3 },
     { queues: [split, working, waiting], workers: 1 },
     { queues: [working, waiting, split], workers: 1 },
   ]

@@ -31,6 +31,10 @@ export const rules = {
   sweepSecondsPerTenant: 0.02,
   /** The goal for the time until another process takes over the tasks of a process that died. */
   takeoverSeconds: 10,
+  /** The time until the last search for the tasks of a process that died (`silenceMs` and `secondTakeoverMs`). */
+  takeoverStartSeconds: 6.5,
+  /** The checks of tenants that one process runs at the same time during this search (`checksAtOnce`). */
+  takeoverChecks: 4,
   /** The connection that receives notifications, next to the pool of a process. */
   furtherConnections: 1,
 } as const
@@ -251,11 +255,23 @@ function sweepSeconds(tenants: number): number {
 }
 
 /**
- * Returns the time until one of the processes has checked a tenant, for 99 of 100 tenants. All processes check all
- * tenants in turn, and start at random times.
+ * Returns the time until one of the processes has found the work of a process that died, for 99 of 100 tenants. All
+ * processes check all tenants, each in another order. A process checks several tenants at the same time with one thread,
+ * and all processes use the same database.
  */
-function takeoverSeconds(tenants: number, processes: number): number {
-  return sweepSeconds(tenants) * (1 - 0.01 ** (1 / processes))
+function takeoverSeconds(
+  { demand, machines, costs }: Inputs,
+  { processes, nodes }: { processes: number; nodes: number },
+): number {
+  const { platformMicros, databaseMicros } = costs.work.tenantCheck
+  const databaseCores = nodes * machines['node-cores'] * share(machines.utilisation)
+  const checkMicros = Math.max(
+    platformMicros,
+    (platformMicros + databaseMicros) / rules.takeoverChecks,
+    (databaseMicros * processes) / databaseCores,
+  )
+  const searchSeconds = (demand.tenants * checkMicros * (1 - 0.01 ** (1 / processes))) / 1e6
+  return rules.takeoverStartSeconds + searchSeconds
 }
 
 function diskBytesOf(demand: Demand, { diskBytes }: Costs): number {
@@ -289,7 +305,8 @@ function usableMemory(machines: Machines, connections: number): number {
   return Math.max(1, machines['node-memory'] - forConnections)
 }
 
-function limitsOf({ demand, machines, costs }: Inputs, answer: Omit<Capacity, 'limits'>): Limit[] {
+function limitsOf(inputs: Inputs, answer: Omit<Capacity, 'limits'>): Limit[] {
+  const { demand, machines, costs } = inputs
   const ofTenant = share(demand['largest-tenant'])
   const nodeCores = machines['node-cores'] * share(machines.utilisation)
   const connections = answer.processes * connectionsPerProcess
@@ -297,11 +314,14 @@ function limitsOf({ demand, machines, costs }: Inputs, answer: Omit<Capacity, 'l
   return [
     {
       name: 'takeover of tasks',
-      used: takeoverSeconds(demand.tenants, answer.processes - assumptions.spareProcesses),
+      used: takeoverSeconds(inputs, {
+        processes: answer.processes - assumptions.spareProcesses,
+        nodes: answer.workers,
+      }),
       capacity: rules.takeoverSeconds,
       unit: 's',
       database: 'any',
-      nextStep: 'divide the tenants among the processes, so that each process checks only its own tenants',
+      nextStep: 'divide the tenants among the processes, so that each process searches only a part of them',
     },
     {
       name: 'processor of one PostgreSQL server',

@@ -1,8 +1,10 @@
+import { Problem } from '@millwright/api/problem.ts'
 import { openMasterKeys } from '@millwright/cloud/master-key-places.ts'
 import { systemCaller } from '@millwright/cloud/platform/access/system.ts'
 import { type AuditRecord, recordOutside } from '@millwright/cloud/platform/audit/audit.ts'
 import { type Address, openClient } from '@millwright/cloud/platform/database/connection.ts'
 import { Database } from '@millwright/cloud/platform/database/database.ts'
+import { lostWorkerOf } from '@millwright/cloud/platform/database/transient.ts'
 import { attachPostgres, startPostgres } from '@millwright/cloud/platform/postgres/postgres.ts'
 import type { MasterKeys } from '@millwright/cloud/platform/secrets/master-keys.ts'
 import type { Secrets } from '@millwright/cloud/platform/secrets/secrets.ts'
@@ -11,6 +13,7 @@ import { prepareDatabase } from '@millwright/cloud/prepare.ts'
 import { type CloudConfiguration, readCloudConfiguration } from '@millwright/cloud/settings.ts'
 import { createHome, embeddedOwner, ensureDatabase } from '@millwright/cloud/start.ts'
 import type { Environment } from '../output/terminal.ts'
+import { formatCount } from '../output/text.ts'
 
 type Owner = Awaited<ReturnType<typeof openClient>>
 
@@ -84,14 +87,28 @@ export async function withOwnerConnection<Result>(
   }
 }
 
-/** Records an action of the database owner in the audit trail of each tenant. */
+/**
+ * Records an action of the database owner in the audit trail of each tenant. The action is already done, so a tenant
+ * whose server is not reachable, or whose creation or deletion was interrupted, is left out with a warning.
+ */
 export async function recordForTenants(
   { openDatabase }: OwnerContext,
   tenantIds: readonly string[],
   entry: AuditRecord,
 ): Promise<void> {
   await using database = await openDatabase()
-  for (const tenantId of tenantIds) await recordOutside(database, { tenantId }, systemCaller(), entry)
+  let leftOut = 0
+  for (const tenantId of tenantIds) {
+    await recordOutside(database, { tenantId }, systemCaller(), entry).catch((error: unknown) => {
+      const isMissing = error instanceof Problem && error.code === 'not_found'
+      if (!isMissing && lostWorkerOf(error) === undefined) throw error
+      leftOut++
+    })
+  }
+  if (leftOut === 0) return
+  process.stderr.write(
+    `Warning: ${entry.action} is not recorded in the audit trail of ${formatCount(leftOut, 'tenant')}. The database server of the tenant is not reachable, or the creation or deletion of the tenant was interrupted.\n`,
+  )
 }
 
 type DatabaseServer = { address: Address; stop(): Promise<void> }

@@ -8,7 +8,7 @@ export function addCommands(database: Command): void {
     .description('distribute the tables over the workers of a Citus cluster, by tenant')
     .addHelpText(
       'after',
-      '\nDATABASE_URL must be the coordinator. Stop the platform first. An interrupted command continues where it stopped when it is repeated. Upgrades distribute new tables automatically.',
+      '\nDATABASE_URL must be the coordinator. Stop the platform first. If the command is interrupted, run it again: it continues with the interrupted step. Upgrades distribute new tables automatically.',
     )
     .action(async () => {
       const print = (line: string) => console.log(line)

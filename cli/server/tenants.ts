@@ -88,13 +88,13 @@ export function addCommands(tenants: Command): void {
   tenants
     .command('move <name>')
     .description('move the data of a tenant to another worker of a Citus cluster')
-    .requiredOption('--to <worker>', 'worker with its port, as tenants list --placement prints it')
-    .option('--block-writes', 'block the writes of the tenant during the move, and use no logical replication')
+    .requiredOption('--to <worker>', 'host and port of the worker, as printed by tenants list --placement')
+    .option('--block-writes', 'use no logical replication; writes of all tenants in the shard wait during the copy')
     .addHelpText(
       'after',
       `
-Requests of the tenant continue during the move. Its writes wait a short time at the end. If other tenants are in the same
-shard, the tenant first gets its own shard. An interrupted move can be repeated.`,
+Without --block-writes, requests of the tenant continue during the move, and its writes wait a short time at the end. If
+other tenants are in the same shard, the tenant first gets its own shard. If the command is interrupted, run it again.`,
     )
     .action((name: string, { to, blockWrites }: { to: string; blockWrites?: boolean }) =>
       move({ name, to, mode: blockWrites === true ? 'block_writes' : 'auto' }),
@@ -144,7 +144,7 @@ async function move(request: { name: string; to: string; mode: TransferMode }): 
     }
     return done
   })
-  if (moved === undefined) return console.log(`Tenant ${name} is on ${to} already.`)
+  if (moved === undefined) return console.log(`Tenant ${name} is already on ${to}.`)
   const own = moved.isolated ? ' It has its own shard now.' : ''
   console.log(`Tenant ${name} moved from ${moved.from} to ${moved.to}.${own}`)
 }

@@ -2,14 +2,15 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { ProblemDocument } from '@millwright/api/problem.ts'
 import fc from 'fast-check'
+import { sendMs } from '../platform/shared-counts.ts'
 import { enrolledGateway, proofFor } from '../platform/testing/gateway.ts'
 import { testHub } from '../platform/testing/hub.ts'
-import { processes, sendMs } from '../platform/testing/shared-counts.ts'
+import { processes } from '../platform/testing/shared-counts.ts'
 import { RateLimit } from './rate-limit.ts'
 
 describe('rate limit', () => {
-  test('applies the steady rate of the rate limit to all processes together', async (t) => {
-    const { all, deliver } = processes(t)
+  test('applies the steady rate of the rate limit to all processes together', async () => {
+    const { all, deliver } = processes()
     let now = 0
     const limits = all.map((sharedCounts) => new RateLimit({ perSecond: 100, sharedCounts, now: () => now }))
     let allowed = 0
@@ -29,8 +30,8 @@ describe('rate limit', () => {
     assert.ok(allowed >= 90 * seconds, String(allowed))
   })
 
-  test('reports only clients that use much of the rate limit', async (t) => {
-    const { all, sent, deliver } = processes(t)
+  test('reports only clients that use much of the rate limit', async () => {
+    const { all, sent, deliver } = processes()
     const [limit] = all.map((sharedCounts) => new RateLimit({ perSecond: 1_000, sharedCounts, now: () => 0 }))
     for (let request = 0; request < 4; request++) limit?.take('quiet')
     for (let request = 0; request < 20; request++) limit?.take('busy')

@@ -25,11 +25,10 @@ type SharedCountsOptions = {
   /** Sends a text to all processes of the database, also to this one. */
   send: (text: string) => Promise<void>
   log: Log
-  sendMs?: number
 }
 
 /** Counts of this time are sent together. */
-const defaultSendMs = 50
+export const sendMs = 50
 /** The maximum length of a key. Longer keys are counted in this process only. */
 const longestKey = 100
 /** The maximum number of keys of one limit that are sent together. Further keys are counted in this process only. */
@@ -68,12 +67,16 @@ export class SharedCounts {
     const [processId, name, ...changes] = JSON.parse(text) as [string, string, ...[string, number, number][]]
     if (processId === this.#processId) return
     const limits = this.#limits.filter((limit) => limit.name === name)
-    for (const [key, count, isReset] of changes)
+    for (const [key, count, isReset] of changes) {
+      if (typeof key !== 'string' || !Number.isFinite(count)) continue
       for (const { onChange } of limits) onChange(key, { count, isReset: isReset === 1 })
+    }
   }
 
-  stop(): void {
+  /** Sends the waiting counts at once, for example before the process ends. */
+  async flush(): Promise<void> {
     clearTimeout(this.#timer)
+    await this.#sendAll()
   }
 
   #change({ changes }: Limit, key: string, change: (former: CountChange) => CountChange): void {
@@ -84,7 +87,7 @@ export class SharedCounts {
   }
 
   #sendLater(): void {
-    this.#timer ??= setTimeout(() => void this.#sendAll(), this.#options.sendMs ?? defaultSendMs).unref()
+    this.#timer ??= setTimeout(() => void this.#sendAll(), sendMs).unref()
   }
 
   /** Sends the waiting counts. Counts that are added during a slow send are sent afterwards, together. */
@@ -110,7 +113,7 @@ export class SharedCounts {
     let text = head
     for (const [key, { count, isReset }] of changes) {
       const next = `,${JSON.stringify([key, count, isReset ? 1 : 0])}`
-      if (text.length + next.length > messageBytes) {
+      if (Buffer.byteLength(text) + Buffer.byteLength(next) > messageBytes) {
         messages.push(`${text}]`)
         text = head
       }

@@ -269,7 +269,8 @@ describe('the download of a gateway', () => {
     let received = 0
     let largest = 0
     let sampledAt = 0
-    // Only memory that is in use counts, so each sample collects garbage first.
+    // Only memory that is in use counts, so each sample collects garbage first. This takes long, so there are few samples.
+    const sampleBytes = 24 * megabyte
     setFlagsFromString('--expose-gc')
     const collectGarbage: () => void = runInNewContext('gc')
     const memory = () => {
@@ -282,7 +283,7 @@ describe('the download of a gateway', () => {
     // The content is sent in small parts, and the devices of this test do not store it.
     plant.updates.sendContent = async (response, bytes) => {
       for (let at = 0; at < bytes.length; at += megabyte) {
-        if (at % (8 * megabyte) === 0) largest = Math.max(largest, memory())
+        if (at % sampleBytes === 0) largest = Math.max(largest, memory())
         if (!response.write(bytes.subarray(at, at + megabyte)))
           await new Promise((resolve) => response.once('drain', resolve))
       }
@@ -291,7 +292,7 @@ describe('the download of a gateway', () => {
     plant.hooks.onContent = (device, bytes, chunks) => {
       received += chunks.at(-1)?.length ?? 0
       if (bytes > 100) chunks.splice(1)
-      if (device.number === 0 && received > sampledAt + 8 * megabyte) {
+      if (device.number === 0 && received > sampledAt + sampleBytes) {
         sampledAt = received
         largest = Math.max(largest, memory())
       }

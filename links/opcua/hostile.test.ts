@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { after, before, describe, test } from 'node:test'
+import { randomCases } from '@millwright/api/random-testing.ts'
 import type { DiscoveryResult } from '@millwright/link-sdk/define-link.ts'
 import { LinkError } from '@millwright/link-sdk/link-error.ts'
 import { unlimitedPermits } from '@millwright/link-sdk/testing/permits.ts'
@@ -22,7 +23,7 @@ const answerMs = 400
 const patientMs = 30_000
 
 /** The number of faulty servers for each test. */
-const runs = Number(process.env.MILLWRIGHT_TEST_RUNS ?? 30)
+const runs = randomCases(30)
 
 async function scan(port: number, timeoutMs = answerMs): Promise<DiscoveryResult[]> {
   const call = {

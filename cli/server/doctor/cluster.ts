@@ -75,7 +75,7 @@ async function checkTables(owner: Owner, appRole: string): Promise<Check> {
   const name = 'Cluster'
   const faults = await findFaults(owner, { rules: placeRules, appRole })
   const [first] = faults
-  if (first === undefined) return { name, outcome: 'ok', detail: 'all tables and shards are as they must be' }
+  if (first === undefined) return { name, outcome: 'ok', detail: 'all tables and their shards are correct' }
   const more = faults.length > 1 ? `, and ${faults.length - 1} more` : ''
   return {
     name,

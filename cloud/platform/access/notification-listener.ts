@@ -106,10 +106,15 @@ export class NotificationListener {
     ;(client as Client & { unref(): void }).unref()
     try {
       const ended = once(client, 'end')
-      const { onAccessChange, onConnected, otherChannels = {} } = this.#options
+      const { onAccessChange, onConnected, otherChannels = {}, log } = this.#options
       client.on('notification', ({ channel, payload = '' }) => {
-        if (channel === 'access') onAccessChange(accessChangeOf(payload))
-        else otherChannels[channel]?.(payload)
+        try {
+          if (channel === 'access') onAccessChange(accessChangeOf(payload))
+          else otherChannels[channel]?.(payload)
+        } catch (error) {
+          // Every user of the database can send notifications. An error in this event would end the process.
+          log.warn({ error, channel }, 'A notification could not be read')
+        }
       })
       await client.query(`set statement_timeout = ${statementTimeoutMs}`)
       for (const channel of ['access', ...Object.keys(otherChannels)]) await client.query(`listen ${channel}`)

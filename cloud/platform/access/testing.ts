@@ -29,6 +29,12 @@ export async function testSite() {
       closing.push(() => another.end())
       return another
     },
+    /** Opens another connection as the application, which can see and end its own sessions. */
+    async anotherApplication() {
+      const another = await openClient(made.app)
+      closing.push(() => another.end())
+      return another
+    },
     tenant,
     scope: { tenantId: tenant.id },
     process({ listen = false, pollMs = never, entryLimit }: ProcessOptions = {}) {

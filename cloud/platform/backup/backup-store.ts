@@ -28,22 +28,27 @@ export async function beginSnapshot(owner: Owner): Promise<void> {
   const isCluster = (await readClusterState(owner)).distributed
   for (let attempt = 1; ; attempt++) {
     await owner.query('begin transaction isolation level repeatable read, read only')
-    if (!isCluster || (await snapshotNodes(owner))) return
+    const differing = isCluster ? await snapshotNodes(owner) : []
+    if (differing.length === 0) return
     await owner.query('rollback')
     if (attempt === snapshotAttempts)
-      throw new StartError('Tenants are being created or deleted: repeat the backup after that.')
+      throw new StartError(
+        `Tenants are being created or deleted, or such a command was interrupted (${differing.join(', ')}): repeat that command, then the backup.`,
+      )
   }
 }
 
 /**
  * Starts the snapshots of all nodes. Each node gets one connection, because each connection has its own snapshot. Returns
- * false if a tenant is in the shared table but has no rows on its worker, or the other way round.
+ * the tenants that are in the shared table but have no rows on their worker, or the other way round.
  */
-async function snapshotNodes(owner: Owner): Promise<boolean> {
+async function snapshotNodes(owner: Owner): Promise<string[]> {
   await owner.query('set local citus.max_adaptive_executor_pool_size = 1')
-  const { rows: tenants } = await owner.query<{ id: string }>('select id from tenants')
+  const { rows: tenants } = await owner.query<{ id: string; name: string }>('select id, name from tenants')
   const { rows: placed } = await owner.query<{ id: string }>('select tenant_id as id from access_versions')
-  return new Set(tenants.map(({ id }) => id)).symmetricDifference(new Set(placed.map(({ id }) => id))).size === 0
+  const names = new Map(tenants.map(({ id, name }) => [id, name]))
+  const differing = new Set(names.keys()).symmetricDifference(new Set(placed.map(({ id }) => id)))
+  return [...differing].map((id) => names.get(id) ?? id)
 }
 
 export async function endSnapshot(owner: Owner): Promise<void> {
@@ -51,7 +56,8 @@ export async function endSnapshot(owner: Owner): Promise<void> {
 }
 
 /**
- * Returns all tables with their stored columns. Each table comes after the tables that its foreign keys reference.
+ * Returns all tables with their stored columns. Each table comes after the tables that its foreign keys reference. The
+ * tables of tenants come after `tenants`, because a cluster has no foreign key to a table of the coordinator.
  */
 export async function listTables(owner: Owner): Promise<BackupTable[]> {
   const { rows } = await owner.query<BackupTable & { needs: string[] }>(
@@ -67,7 +73,10 @@ export async function listTables(owner: Owner): Promise<BackupTable[]> {
      order by c.relname`,
     [migrationsTable],
   )
-  return inForeignKeyOrder(rows).map(({ name, columns }) => ({ name, columns }))
+  const tables = rows.map((table) =>
+    table.columns.includes('tenant_id') ? { ...table, needs: [...table.needs, 'tenants'] } : table,
+  )
+  return inForeignKeyOrder(tables).map(({ name, columns }) => ({ name, columns }))
 }
 
 export async function listApplied(owner: Owner): Promise<AppliedMigration[]> {

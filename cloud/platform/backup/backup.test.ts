@@ -215,7 +215,7 @@ describe('backup and restore', () => {
     const address = await emptyDatabase()
     const tampered = await changed(bytes, (entry) =>
       entry.name.startsWith('tenants/')
-        ? { ...entry, content: Buffer.from(entry.content.toString().replace('default', 'defautl')) }
+        ? { ...entry, content: Buffer.from(entry.content.toString().replace(hub.tenant.name, 'another')) }
         : entry,
     )
     await assert.rejects(restore(tampered, address), /damaged or incomplete/)

@@ -67,7 +67,7 @@ export async function requireRestrictedRole(app: Client): Promise<void> {
   )
 }
 
-/** The time until the server has ended a session after its connection was closed. */
+/** The longest wait for sessions whose connection was closed. The server needs some time to end them. */
 const sessionEndMs = 5_000
 
 /** Throws if sessions of the application's role use the database. */

@@ -28,6 +28,8 @@ export type PlaceRules = {
   referenceTables: readonly string[]
   /** Tables that stay on the coordinator, although their rows belong to tenants. */
   coordinatorTables: readonly string[]
+  /** The distributed table with one row per tenant. The foreign keys to `tenants` reference it instead. */
+  tenantRows: string
 }
 
 export type Target = { table: string; how: 'distributed'; colocateWith: string } | { table: string; how: 'reference' }
@@ -110,7 +112,8 @@ export function mainColocation(tables: readonly Table[]): number | undefined {
 export function placementTargets(tables: readonly Table[], rules: PlaceRules): Target[] {
   const main = mainColocation(tables)
   let first = tables.find(({ colocation }) => colocation !== null && colocation === main)?.name
-  return inForeignKeyOrder(tables).flatMap((table): Target[] => {
+  const needing = tables.map((table) => ({ ...table, needs: table.needs.map((need) => tenantTableOf(need, rules)) }))
+  return inForeignKeyOrder(needing).flatMap((table): Target[] => {
     const how = targetPlace(table, rules)
     if (table.place !== 'plain' || how === 'plain') return []
     if (how === 'reference') return [{ table: table.name, how }]
@@ -120,14 +123,38 @@ export function placementTargets(tables: readonly Table[], rules: PlaceRules): T
   })
 }
 
+function tenantTableOf(name: string, { tenantRows }: PlaceRules): string {
+  return name === 'tenants' ? tenantRows : name
+}
+
 /** Places a plain table, in a transaction of `schemaTransaction`. Its rows are copied to the shards. */
-export async function placeTable(owner: Client, target: Target): Promise<void> {
+export async function placeTable(owner: Client, target: Target, rules: PlaceRules): Promise<void> {
   if (target.how === 'reference') await owner.query('select create_reference_table($1::regclass)', [target.table])
   else {
     const values = [target.table, 'tenant_id', target.colocateWith]
+    // A plain table cannot get a foreign key to a distributed table, so its keys are created after it is distributed.
+    const keys = await dropTenantKeys(owner, target.table, rules)
     await owner.query('select create_distributed_table($1::regclass, $2, colocate_with => $3)', values)
+    for (const key of keys) await owner.query(key)
   }
   await repeatColumnGrants(owner, target.table)
+}
+
+/**
+ * Drops the foreign keys of a table to `tenants`. Returns the commands that create them again with the row of the tenant
+ * that is distributed. An insert then depends only on the worker of its tenant.
+ */
+export async function dropTenantKeys(owner: Client, table: string, { tenantRows }: PlaceRules): Promise<string[]> {
+  const { rows } = await owner.query<{ drop: string; add: string }>(
+    `select format('alter table %s drop constraint %I', k.conrelid::regclass, k.conname) as drop,
+            format('alter table %s add constraint %I foreign key (tenant_id) references %I (tenant_id)',
+                   k.conrelid::regclass, k.conname, $2::text) as add
+     from pg_constraint k
+     where k.contype = 'f' and k.conrelid = $1::regclass and k.confrelid = to_regclass('tenants')`,
+    [table, tenantRows],
+  )
+  for (const { drop } of rows) await owner.query(drop)
+  return table === tenantRows ? [] : rows.map(({ add }) => add)
 }
 
 /** Repeats the grants on columns of a table. Citus copies only the grants on tables to new shards. */

@@ -21,6 +21,8 @@ export type Connection = {
    * connection is closed and not reused.
    */
   broken: boolean
+  /** True if the pool closed the connection because the worker of its tenant does not respond. */
+  lostWorker: boolean
   /** The first error of the transaction. PostgreSQL refuses every later statement because of this error. */
   firstError: unknown
 }
@@ -94,6 +96,7 @@ export async function openConnection(
     users: 1,
     lease: 0,
     broken: false,
+    lostWorker: false,
     firstError: undefined,
   }
   client.on('error', () => {

@@ -9,7 +9,15 @@ import { DatabaseHealth } from './health.ts'
 import { isId } from './id.ts'
 import { Pool } from './pool.ts'
 import type { Statement } from './statement.ts'
-import { asProblem, isConnectionLost, isLostRace, isTransient } from './transient.ts'
+import {
+  asProblem,
+  isConnectionLost,
+  isLostRace,
+  isStatementTimeout,
+  isTransient,
+  lostWorkerProblem,
+} from './transient.ts'
+import { WorkerWatch } from './worker-watch.ts'
 
 /**
  * `Scope` names the tenant whose rows are read or written, and the current transaction, if any. A `Caller` is also a
@@ -85,6 +93,7 @@ export class Database {
   readonly #enclosing: Semaphore
   readonly #listeners: CommitListener[] = []
   readonly #health: DatabaseHealth
+  readonly #watch: WorkerWatch | undefined
   #onStatement: StatementListener | undefined
 
   constructor({ address, server, connections, waitMs = timeouts.lockMs, responseMs, onStatement }: Options) {
@@ -107,7 +116,14 @@ export class Database {
         ),
       size: connections,
       waitMs,
+      onWait: () => this.#watch?.check(),
     })
+    if (server.citus)
+      this.#watch = new WorkerWatch({
+        address,
+        tenants: () => this.#pool.tenants,
+        refuse: (tenants) => this.#pool.refuse(tenants),
+      })
     this.#health = new DatabaseHealth({
       ping: () => this.#check(ping),
       probeWrite: () => this.#check(writeProbe).catch(unlessNotAllowed),
@@ -203,6 +219,7 @@ export class Database {
   }
 
   async close(): Promise<void> {
+    this.#watch?.close()
     await this.#pool.close()
   }
 
@@ -256,7 +273,7 @@ export class Database {
       await connection.client.query('rollback').catch(() => {
         connection.broken = true
       })
-      throw causeOf(error, connection.firstError)
+      throw connection.lostWorker ? lostWorkerProblem() : causeOf(error, connection.firstError)
     } finally {
       this.#pool.release(connection)
     }
@@ -267,7 +284,10 @@ export class Database {
    * the response may still arrive.
    */
   #failure(error: unknown, connection?: Connection): unknown {
+    if (connection?.lostWorker) return lostWorkerProblem()
     this.#health.noteError(error)
+    // Background work waits for a worker that does not respond, even if the pool has free connections.
+    if (isStatementTimeout(error)) this.#watch?.check()
     if (connection !== undefined && isConnectionLost(error)) connection.broken = true
     if (isTenantDeleted(error)) return new Problem('not_found', 'The tenant no longer exists', { cause: error })
     return asProblem(error)

@@ -8,7 +8,10 @@ import { setTimeout } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import type { Client } from 'pg'
 import { migrationSources, placeRules as rules } from '../../prepare.ts'
+import { MasterKeys } from '../secrets/master-keys.ts'
+import { openSecrets } from '../secrets/opening.ts'
 import { testHub } from '../testing/hub.ts'
+import { testMasterKey } from '../testing/server.ts'
 import { ensureApplicationRole, setPassword } from './application-role.ts'
 import { listTables } from './cluster.ts'
 import { openClient } from './connection.ts'
@@ -73,10 +76,21 @@ describe('a schema on a Citus cluster', { skip: !cluster && 'needs the database 
     })
   })
 
+  test('gets its first keys after it was distributed', async () => {
+    const masterKeys = await MasterKeys.open({ file: '', environmentKeys: [testMasterKey], transit: undefined })
+    await asOwner(async (owner) => {
+      await openSecrets(owner, masterKeys)
+      const { rows } = await owner.query('select version from platform_keys')
+      assert.deepEqual(rows, [{ version: 1 }])
+      await owner.query('delete from platform_keys')
+      await owner.query('delete from master_keys')
+    })
+  })
+
   test('is distributed again after Citus has converted its tables to local tables', async () => {
     await asOwner(async (owner) => {
       await owner.query(`select undistribute_table('credential_uses', cascade_via_foreign_keys => true)`)
-      await owner.query(`select create_reference_table('tenants')`)
+      await owner.query(`select create_reference_table('master_keys')`)
       assert.ok((await listTables(owner)).some(({ place }) => place === 'local'))
       await distribute(owner, { rules, appRole })
       assert.deepEqual(await findFaults(owner, { rules, appRole }), [])
@@ -93,6 +107,28 @@ describe('a schema on a Citus cluster', { skip: !cluster && 'needs the database 
       })
       assert.deepEqual(await distribute(owner, { rules, appRole }), { distributed: ['access_versions'], reference: [] })
       assert.deepEqual(await countRows(owner), rowsBefore)
+    })
+  })
+
+  test('gets its tenants back on the coordinator, and references their distributed rows', async () => {
+    await asOwner(async (owner) => {
+      await owner.query(`select create_reference_table('tenants')`)
+      for (const table of ['access_versions', 'assets', 'roles']) {
+        await owner.query(`alter table ${table} drop constraint if exists ${table}_tenant_id_fkey`)
+        await owner.query(
+          `alter table ${table} add constraint ${table}_tenant_id_fkey foreign key (tenant_id) references tenants (id)`,
+        )
+      }
+      await distribute(owner, { rules, appRole })
+      assert.deepEqual(await findFaults(owner, { rules, appRole }), [])
+      assert.deepEqual(await countRows(owner), rowsBefore)
+      const needs = new Map((await listTables(owner)).map((table) => [table.name, table.needs]))
+      assert.deepEqual(needs.get('access_versions'), [])
+      assert.deepEqual(needs.get('roles'), ['access_versions'])
+      const orphan = owner.query(`insert into roles (tenant_id, name, permissions) values ($1, '', '{}')`, [
+        randomUUID(),
+      ])
+      await assert.rejects(orphan, /violates foreign key constraint "roles_tenant_id_fkey/)
     })
   })
 

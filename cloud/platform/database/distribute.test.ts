@@ -19,7 +19,7 @@ const table = (name: string, more: Partial<Table> = {}): Table => ({
   ...more,
 })
 
-const rules = { referenceTables: ['tenants'], coordinatorTables: ['directory'] }
+const rules = { referenceTables: ['master_keys'], coordinatorTables: ['tenants', 'directory'], tenantRows: 'versions' }
 
 const distributed = (name: string, colocation: number, column = 'tenant_id') =>
   table(name, { place: 'distributed', column, colocation })
@@ -27,20 +27,23 @@ const distributed = (name: string, colocation: number, column = 'tenant_id') =>
 describe('distribution over a Citus cluster', () => {
   test('creates shared tables as reference tables, and co-locates the other tables by tenant', () => {
     const tables = [
-      table('assets', { needs: ['tenants'] }),
+      table('assets', { needs: ['tenants', 'master_keys'] }),
       table('migrations', { tenant: false }),
       table('tenants', { tenant: false }),
+      table('master_keys', { tenant: false }),
       table('grants'),
+      table('versions', { needs: ['tenants'] }),
     ]
     assert.deepEqual(placementTargets(tables, rules), [
-      { table: 'tenants', how: 'reference' },
-      { table: 'assets', how: 'distributed', colocateWith: 'default' },
-      { table: 'grants', how: 'distributed', colocateWith: 'assets' },
+      { table: 'versions', how: 'distributed', colocateWith: 'default' },
+      { table: 'master_keys', how: 'reference' },
+      { table: 'assets', how: 'distributed', colocateWith: 'versions' },
+      { table: 'grants', how: 'distributed', colocateWith: 'versions' },
     ])
   })
 
   test('skips tables that are already distributed, and co-locates new tables with them', () => {
-    const tables = [distributed('assets', 7), table('tenants', { tenant: false, place: 'reference' }), table('new_one')]
+    const tables = [distributed('assets', 7), table('tenants', { tenant: false }), table('new_one')]
     assert.deepEqual(placementTargets(tables, rules), [
       { table: 'new_one', how: 'distributed', colocateWith: 'assets' },
     ])
@@ -53,20 +56,20 @@ describe('distribution over a Citus cluster', () => {
       distributed('elsewhere', 8),
       distributed('by_id', 7, 'id'),
       table('versions', { place: 'reference' }),
+      table('master_keys', { tenant: false, place: 'reference' }),
       table('tenants', { tenant: false, place: 'reference' }),
-      table('migrations', { tenant: false, place: 'reference' }),
       table('not_yet'),
       table('directory'),
     ]
     const names = misplacedTables(tables, rules).map(({ name }) => name)
-    assert.deepEqual(names, ['elsewhere', 'by_id', 'versions', 'migrations'])
+    assert.deepEqual(names, ['elsewhere', 'by_id', 'versions', 'tenants'])
     assert.deepEqual(
       placeFaults(tables, rules).map((fault) => `${fault.table} ${fault.detail}`),
       [
         'elsewhere is not co-located with the other tables',
         'by_id is distributed by id instead of tenant_id',
         'versions is reference and must be distributed',
-        'migrations is reference and must be plain',
+        'tenants is reference and must be plain',
         'not_yet is plain and must be distributed',
       ],
     )

@@ -1,6 +1,7 @@
 import type { Client } from 'pg'
 import { StartError } from '../start-error.ts'
 import {
+  dropTenantKeys,
   isCitus,
   listTables,
   mainColocation,
@@ -29,9 +30,10 @@ export type DistributeOptions = {
 
 /**
  * Distributes the tables over the workers of a Citus cluster. Tables of tenants are distributed by `tenant_id` and
- * co-located. Shared tables become reference tables. Each step is one transaction, and the steps are derived from the
- * state of the database. After an interruption, the next run therefore continues with the step that was interrupted.
- * If a step was done, the result is checked on all nodes.
+ * co-located. The shared tables in `rules.referenceTables` become reference tables. The other shared tables stay on the
+ * coordinator. Each step is one transaction, and the steps are derived from the state of the database. After an
+ * interruption, the next run therefore continues with the step that was interrupted. If a step changed a table, the
+ * result is checked on all nodes.
  */
 export async function distribute(owner: Client, options: DistributeOptions): Promise<Distribution> {
   if (!(await isCitus(owner))) {
@@ -42,11 +44,14 @@ export async function distribute(owner: Client, options: DistributeOptions): Pro
   return withMigrationLock(owner, async () => {
     const report = options.onProgress ?? (() => {})
     await undistributeLocalTables(owner, report)
+    await replaceTenantKeys(owner, { ...options, place: 'plain' })
     const moved = await moveTables(owner, options.rules, report)
     const placed = await placeTables(owner, options.rules, report)
+    const replaced = await replaceTenantKeys(owner, { ...options, place: 'distributed' })
+    const returned = await returnTables(owner, options.rules, report)
     await deleteLeftoverRows(owner, report)
     const targets = [...moved, ...placed]
-    if (targets.length > 0) await checkDistribution(owner, options)
+    if (targets.length + replaced + returned > 0) await checkDistribution(owner, options)
     const tablesOf = (how: Target['how']) => targets.filter((step) => step.how === how).map(({ table }) => table)
     return { distributed: tablesOf('distributed'), reference: tablesOf('reference') }
   })
@@ -82,14 +87,51 @@ async function undistributeLocalTables(owner: Client, report: (line: string) => 
     await schemaTransaction(owner, async () => {
       await owner.query('select undistribute_table($1::regclass, cascade_via_foreign_keys => true)', [local.name])
     })
-    report(`${local.name}: moved back to the coordinator, with all tables that foreign keys connect with it`)
+    report(`${local.name}: moved back to the coordinator, with all tables that foreign keys connect to it`)
   }
+}
+
+/**
+ * Replaces the foreign keys to `tenants` of all tables of a place, in one transaction per table. Returns the number of
+ * tables. Both tables of a foreign key must be plain, or both must be distributed.
+ */
+async function replaceTenantKeys(
+  owner: Client,
+  { rules, place, onProgress }: DistributeOptions & { place: 'plain' | 'distributed' },
+): Promise<number> {
+  const tables = await listTables(owner)
+  if (tables.find(({ name }) => name === rules.tenantRows)?.place !== place) return 0
+  const wrong = tables.filter(
+    (table) => table.place === place && table.needs.includes('tenants') && targetPlace(table, rules) === 'distributed',
+  )
+  for (const { name } of wrong) {
+    await schemaTransaction(owner, async () => {
+      for (const key of await dropTenantKeys(owner, name, rules)) await owner.query(key)
+    })
+    if (place === 'distributed') onProgress?.(`${name}: references ${rules.tenantRows} instead of tenants`)
+  }
+  return wrong.length
+}
+
+/** Moves tables that must be plain back to the coordinator. Tables of tenants no longer reference them. */
+async function returnTables(owner: Client, rules: PlaceRules, report: (line: string) => void): Promise<number> {
+  const tables = await listTables(owner)
+  const wrong = misplacedTables(tables, rules).filter((table) => targetPlace(table, rules) === 'plain')
+  for (const { name } of wrong) {
+    await schemaTransaction(owner, async () => {
+      const keys = await dropForeignKeys(owner, name)
+      await owner.query('select undistribute_table($1::regclass)', [name])
+      for (const key of keys) await owner.query(key)
+    })
+    report(`${name}: moved to the coordinator`)
+  }
+  return wrong.length
 }
 
 /** Moves tables that are distributed in another way than they must be. Each table is moved in one transaction. */
 async function moveTables(owner: Client, rules: PlaceRules, report: (line: string) => void): Promise<Target[]> {
   const tables = await listTables(owner)
-  const wrong = misplacedTables(tables, rules)
+  const wrong = misplacedTables(tables, rules).filter((table) => targetPlace(table, rules) !== 'plain')
   const targets: Target[] = []
   for (const { name } of wrong) {
     const plain = tables
@@ -98,14 +140,15 @@ async function moveTables(owner: Client, rules: PlaceRules, report: (line: strin
         (table): Table => (table.name === name ? { ...table, place: 'plain', column: null, colocation: null } : table),
       )
     const target = placementTargets(plain, rules).find(({ table }) => table === name)
+    if (target === undefined) continue
     await schemaTransaction(owner, async () => {
       const keys = await dropForeignKeys(owner, name)
       await owner.query('select undistribute_table($1::regclass)', [name])
-      if (target !== undefined) await placeTable(owner, target)
+      await placeTable(owner, target, rules)
       for (const key of keys) await owner.query(key)
     })
-    report(`${name}: ${target === undefined ? 'moved to the coordinator' : kindOf(target)}`)
-    if (target !== undefined) targets.push(target)
+    report(`${name}: ${kindOf(target)}`)
+    targets.push(target)
   }
   return targets
 }
@@ -137,7 +180,7 @@ async function dropForeignKeys(owner: Client, table: string): Promise<string[]> 
 async function placeTables(owner: Client, rules: PlaceRules, report: (line: string) => void): Promise<Target[]> {
   const targets = placementTargets(await listTables(owner), rules)
   for (const [index, target] of targets.entries()) {
-    await schemaTransaction(owner, () => placeTable(owner, target))
+    await schemaTransaction(owner, () => placeTable(owner, target, rules))
     report(`${index + 1}/${targets.length} ${target.table}: ${kindOf(target)}`)
   }
   return targets

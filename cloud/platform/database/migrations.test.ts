@@ -26,6 +26,19 @@ describe('migrations', options, () => {
     )
   })
 
+  test('does not wait for a transaction that has read the table of migrations, as a backup does', async () => {
+    await using hub = await testHub({ own: true })
+    await hub.asOwner(async (reader) => {
+      await reader.query('begin')
+      await reader.query('select from migrations')
+      await hub.asOwner(async (owner) => {
+        await owner.query(`set lock_timeout = '10s'`)
+        await migrate(owner, { sources: migrationSources, appRole: appRoleOf(hub), rules })
+      })
+      await reader.query('rollback')
+    })
+  })
+
   test('protects every table with a tenant column by a row-level security policy', async () => {
     await using hub = await testHub({ own: true })
     await using folder = await migrationsFolder({
@@ -64,7 +77,7 @@ describe('migrations', options, () => {
       await backup.query('begin')
       await backup.query('lock table assets in access share mode')
       const refused = hub.asOwner((owner) => migrate(owner, { ...migration, lockLimitMs: 0 }))
-      await assert.rejects(refused, /holds the tables of the migration extra\/0001-a: wait for its end/)
+      await assert.rejects(refused, /locks the tables of the migration extra\/0001-a: wait until it ends/)
       const waiting = hub.asOwner((owner) => migrate(owner, migration))
       await until(async () => (await backup.query(waitingForTable)).rowCount === 1)
       await caller.inventory.listAssets({})

@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Client } from 'pg'
 import { StartError } from '../start-error.ts'
+import { requireNoSessions } from './application-role.ts'
 import {
   isDistributed,
   listTables,
@@ -14,7 +15,7 @@ import {
   schemaTransaction,
 } from './cluster.ts'
 import { type AppliedMigration, compatibleWith, requireCompatible } from './compatibility.ts'
-import { distribute } from './distribute.ts'
+import { distribute, misplacedTables } from './distribute.ts'
 import { markLeakproof } from './leakproof.ts'
 import { withMigrationLock } from './migration-lock.ts'
 import { splitCommands } from './sql-commands.ts'
@@ -73,7 +74,7 @@ export async function migrate(owner: Client, options: MigrateOptions): Promise<M
          module text not null, name text not null, checksum text not null,
          applied_at timestamptz(3) not null default now(), primary key (module, name))`,
     )
-    await owner.query('alter table migrations add column if not exists compatible_with text')
+    await addCompatibleWith(owner)
     const applied = await readApplied(owner)
     const known = checksumsOf(migrations)
     // A process of an older version changes nothing, because its definitions of tables and grants are outdated.
@@ -84,11 +85,30 @@ export async function migrate(owner: Client, options: MigrateOptions): Promise<M
     await markLeakproof(owner)
     const distributed = await isDistributed(owner)
     // Completes a distribution that was interrupted, because a migration uses several tables together.
-    if (distributed) await distribute(owner, options)
+    if (distributed) {
+      const tables = await listTables(owner)
+      // A move back to the coordinator locks and copies tables, with all tables that foreign keys connect with them.
+      const isMoving =
+        tables.some(({ place }) => place === 'local') || misplacedTables(tables, options.rules).length > 0
+      if (isMoving) await requireNoSessions(owner, options.appRole)
+      await distribute(owner, options)
+    }
     for (const migration of pending) await applyWithLocks(owner, migration, { ...options, distributed })
     if (options.only === undefined) await grantAgain(owner, migrations, options.appRole)
     return { applied: pending.map((migration) => `${migration.module}/${migration.name}`), hasNewer }
   })
+}
+
+/**
+ * Adds the column `compatible_with` to a table of an older version. `add column if not exists` would lock the table even if
+ * the column exists, and a backup reads this table first: no process could start until the end of the backup.
+ */
+async function addCompatibleWith(owner: Client): Promise<void> {
+  const { rows } = await owner.query(
+    `select from pg_attribute
+     where attrelid = to_regclass('migrations') and attname = 'compatible_with' and not attisdropped`,
+  )
+  if (rows.length === 0) await owner.query('alter table migrations add column if not exists compatible_with text')
 }
 
 /** Returns the applied migrations by `module/name`. Tables of older versions do not have the column `compatible_with`. */
@@ -143,7 +163,7 @@ async function applyWithLocks(owner: Client, migration: Migration, options: Appl
       if (!isLockConflict((error as Error).cause)) throw error
       if (Date.now() > deadline) {
         throw new StartError(
-          `Another transaction, for example of a backup, holds the tables of the migration ${migration.module}/${migration.name}: wait for its end, and start again.`,
+          `Another transaction, for example of a backup, locks the tables of the migration ${migration.module}/${migration.name}: wait until it ends, and start the platform again.`,
           { cause: error },
         )
       }
@@ -185,7 +205,7 @@ async function apply(owner: Client, migration: Migration, options: ApplyOptions)
 }
 
 async function placeTables(owner: Client, rules: PlaceRules): Promise<void> {
-  for (const target of placementTargets(await listTables(owner), rules)) await placeTable(owner, target)
+  for (const target of placementTargets(await listTables(owner), rules)) await placeTable(owner, target, rules)
 }
 
 /**

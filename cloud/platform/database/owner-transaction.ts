@@ -54,8 +54,8 @@ async function attemptOnce<Result>(owner: Owner, work: () => Promise<Result>): P
 }
 
 /**
- * Returns the problem that an operator sees. A command that changes a tenant or a key writes to every server of a
- * cluster, so the problem names the server that is not reachable.
+ * Returns the problem that an operator sees. A command for a tenant needs the server of the cluster with its data, so the
+ * problem names this server if it is not reachable.
  */
 function ownerProblem(error: unknown): unknown {
   const worker = lostWorkerOf(error)
@@ -63,7 +63,7 @@ function ownerProblem(error: unknown): unknown {
   return new Problem(
     'unavailable',
     `The database server ${worker} of the cluster is not reachable, and this command needs it. ` +
-      'Start the server, or remove it from the cluster, then run the command again. Other tenants are not affected',
+      'Start the server, then run the command again. Tenants on other servers are not affected',
     { retryAfter: 5, cause: error },
   )
 }

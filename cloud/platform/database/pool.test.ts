@@ -15,6 +15,7 @@ function connection(): Connection {
     users: 1,
     lease: 0,
     broken: false,
+    lostWorker: false,
     firstError: undefined,
   }
 }
@@ -174,5 +175,28 @@ test('limits one tenant to three quarters of the connections, and reserves the r
   for (const connection of held) pool.release(connection)
   for (const waiter of flood.slice(6)) pool.release(await waiter)
   assert.deepEqual([pool.inUse, pool.waiting], [0, 0])
+  await pool.close()
+})
+
+test('refuses the tenants of a worker that does not respond, and gives their connections to other tenants', async () => {
+  const pool = poolThatOpens([], 2)
+  const stuck = [await pool.acquire('lost'), await pool.acquire('lost')]
+  const waiting = { lost: Promise.resolve(pool.acquire('lost')), other: Promise.resolve(pool.acquire('other')) }
+  assert.deepEqual(pool.tenants, ['lost', 'other'])
+
+  pool.refuse(new Set(['lost']))
+  await assert.rejects(waiting.lost, { code: 'unavailable' })
+  assert.throws(() => pool.acquire('lost'), { code: 'unavailable' })
+  for (const used of stuck) {
+    assert.ok(used.lostWorker && used.client.connection.stream.destroyed)
+    pool.release(used)
+  }
+  const other = await waiting.other
+  assert.ok(!other.lostWorker)
+
+  pool.refuse(new Set())
+  const lost = await pool.acquire('lost')
+  for (const used of [other, lost]) pool.release(used)
+  assert.equal(pool.inUse, 0)
   await pool.close()
 })

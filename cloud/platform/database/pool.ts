@@ -1,6 +1,7 @@
 import { Problem } from '@millwright/api/problem.ts'
 import type { Connection } from './connection.ts'
 import { LookupBatcher, lookupsPerBatch } from './lookup-batcher.ts'
+import { lostWorkerProblem } from './transient.ts'
 
 /**
  * `ConnectionRequest` is a request for a connection. A `lookup` is one quick statement that can share a connection with
@@ -14,7 +15,13 @@ type Waiter = ConnectionRequest & {
   reject: (error: Error) => void
 }
 
-type Options = { open: () => Promise<Connection>; size: number; waitMs: number }
+type Options = {
+  open: () => Promise<Connection>
+  size: number
+  waitMs: number
+  /** Called when a request waits for a connection. */
+  onWait?: () => void
+}
 
 /**
  * The fraction of the connections that one tenant may hold, so that many requests of one tenant leave connections for
@@ -43,6 +50,10 @@ export class Pool {
   readonly #held = new Map<string | undefined, number>()
   readonly #share: number
   readonly #lookups = new LookupBatcher()
+  /** The connections that tenants use. */
+  readonly #used = new Set<Connection>()
+  /** The tenants whose requests are refused, because their worker of a cluster does not respond. */
+  #refused: ReadonlySet<string> = new Set()
   #open = 0
   #closed = false
   /**
@@ -72,6 +83,7 @@ export class Pool {
   acquire(tenantId: string | undefined, { lookup = false } = {}): Connection | Promise<Connection> {
     if (this.#closed)
       throw new Problem('unavailable', 'The server is shutting down. Retry the request', { retryAfter: 1 })
+    if (this.#refused.size > 0 && tenantId !== undefined && this.#refused.has(tenantId)) throw lostWorkerProblem()
     const joined = lookup ? this.#lookups.join(tenantId) : undefined
     if (joined !== undefined) return joined
     if (!this.#isBelowShare(tenantId)) return this.#wait({ tenantId, lookup })
@@ -93,8 +105,30 @@ export class Pool {
     return tenantId === undefined || (this.#held.get(tenantId) ?? 0) < this.#share
   }
 
+  /** Returns the tenants that hold a connection, wait for one, or are refused. */
+  get tenants(): string[] {
+    const holders = this.#held.keys()
+    return [...new Set([...holders, ...this.#lines.keys(), ...this.#refused])].filter((id) => id !== undefined)
+  }
+
+  /** Refuses the requests of these tenants, and closes the connections that wait for their worker. */
+  refuse(tenants: ReadonlySet<string>): void {
+    this.#refused = tenants
+    for (const connection of this.#used) {
+      if (!tenants.has(connection.holder ?? '')) continue
+      connection.lostWorker = true
+      connection.broken = true
+      connection.client.connection.stream.destroy()
+    }
+    for (const tenantId of tenants) {
+      for (const waiter of this.#lines.get(tenantId) ?? []) waiter.reject(lostWorkerProblem())
+      this.#lines.delete(tenantId)
+    }
+  }
+
   #hold(connection: Connection, tenantId: string | undefined): void {
     connection.holder = tenantId
+    this.#used.add(connection)
     this.#count(tenantId, 1)
   }
 
@@ -113,6 +147,7 @@ export class Pool {
     try {
       const opened = await this.#openOne()
       opened.holder = tenantId
+      this.#used.add(opened)
       return opened
     } catch (error) {
       this.#count(tenantId, -1)
@@ -125,6 +160,7 @@ export class Pool {
     if (--connection.users > 0) return
     connection.users = 1
     connection.lease++
+    this.#used.delete(connection)
     this.#count(connection.holder, -1)
     this.#lend(connection)
   }
@@ -210,6 +246,7 @@ export class Pool {
     queue.push({ ...request, since: performance.now(), resolve, reject })
     this.#lines.set(request.tenantId, queue)
     this.#watch()
+    this.#options.onWait?.()
     return promise
   }
 

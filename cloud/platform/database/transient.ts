@@ -74,6 +74,13 @@ export function lostWorkerOf(error: unknown): string | undefined {
   return messages.find((address) => address !== undefined) ?? workerContext.exec(where)?.[1]
 }
 
+const refusals = new WeakSet<Problem>()
+
+/** Returns true if only the tenants of one worker of a cluster are affected, also if the pool refused the request. */
+export function isLostWorker(error: unknown): boolean {
+  return (error instanceof Problem && refusals.has(error)) || lostWorkerOf(error) !== undefined
+}
+
 /**
  * Returns the state of the server that an error shows, such as `out of disk space`. Returns undefined if the error
  * shows no outage.
@@ -147,18 +154,24 @@ export function asProblem(error: unknown): unknown {
       retryAfter: 1,
       cause: error,
     })
-  if (lostWorkerOf(error) !== undefined)
-    return new Problem(
-      'unavailable',
-      'The database server with the data of this tenant is not reachable. Other tenants are not affected. Retry later',
-      { retryAfter: 5, cause: error },
-    )
+  if (lostWorkerOf(error) !== undefined) return lostWorkerProblem(error)
   const state = outageOf(error)
   if (state === undefined) return error
   return new Problem('unavailable', `The database is ${state}. Retry later`, {
     retryAfter: state === 'not reachable' ? 2 : 10,
     cause: error,
   })
+}
+
+/** Returns the problem of a request whose tenant is on a worker of a cluster that is not reachable. */
+export function lostWorkerProblem(cause?: unknown): Problem {
+  const problem = new Problem(
+    'unavailable',
+    'The database server with the data of this tenant is not reachable. Other tenants are not affected. Retry later',
+    { retryAfter: 5, cause },
+  )
+  refusals.add(problem)
+  return problem
 }
 
 function codeOf(error: unknown): string {

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Problem } from '@millwright/api/problem.ts'
+import { randomCases } from '@millwright/api/random-testing.ts'
 import { branchesOf, compileFilter, filterLimits, isNarrow, parseFilter, parseSort, printFilter } from './filter.ts'
 import { extraKey, items, withoutColumns } from './testing.ts'
 
-const count = Number(process.env.MILLWRIGHT_FUZZ ?? 60_000)
+const count = Number(process.env.MILLWRIGHT_FUZZ ?? randomCases(20_000))
 const seed = Number(process.hrtime.bigint() % 2n ** 32n)
 
 // Most texts are refused, and creating a stack trace takes longer than refusing a text.

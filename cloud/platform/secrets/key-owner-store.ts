@@ -9,9 +9,13 @@ import type { MasterKeyRow } from './master-keys.ts'
 /** The id of the advisory lock for changes of keys. All databases of this product use it. */
 const keyLock = 0x6d6b6579
 
-/** Runs one change of keys at a time, in one transaction. */
+/**
+ * Runs one change of keys at a time, in one transaction. A cluster reads all shards one after the other in it, because it
+ * refuses to change a reference table after it read shards in parallel. A server without Citus ignores the setting.
+ */
 export async function changeKeys<Result>(owner: Owner, work: () => Promise<Result>): Promise<Result> {
   return inTransaction(owner, async () => {
+    await owner.query(`set local citus.multi_shard_modify_mode = 'sequential'`)
     await owner.query('select pg_advisory_xact_lock($1)', [keyLock])
     return work()
   })

@@ -21,6 +21,7 @@ const schedulesAtOnce = 100
 type Search = {
   tenantId: string
   kinds: ReadonlyMap<string, TaskKind>
+  pendingKinds: store.PendingKinds
   /** The kinds of periodic tasks that a signal has woken. They are claimed even if they are not due. */
   woken: readonly string[]
   capacity: Capacity
@@ -47,37 +48,69 @@ export function laneOf(kind: TaskKind): Lane {
   return kind.periodic === undefined ? 'ordinary' : 'periodic'
 }
 
-/** Claims due tasks of one tenant, up to the capacity. If no task is due, it only reads and starts no transaction. */
-export async function claimWork(database: Database, search: Search): Promise<ClaimedWork> {
+/** Creates the statement that returns which of these kinds have pending work. */
+export function pendingKindsOf(kinds: ReadonlyMap<string, TaskKind>): store.PendingKinds {
+  return store.pendingKinds(
+    [...kinds].flatMap(([kind, { periodic }]) =>
+      periodic?.pending === undefined ? [] : [{ kind, pending: periodic.pending }],
+    ),
+  )
+}
+
+export type DueWork = {
+  due: store.Upcoming[]
+  /** See `ClaimedWork`. */
+  nextInMs: number | undefined
+  periodicElsewhere: boolean
+}
+
+/** Finds the due tasks of one tenant. It only reads. */
+export async function findDue(
+  database: Database,
+  search: Pick<Search, 'tenantId' | 'kinds' | 'pendingKinds' | 'idleSince' | 'at'>,
+): Promise<DueWork> {
   const { tenantId, kinds, at } = search
   const upcoming = await database.read({ tenantId }, async (handle) =>
     removeIdle(handle, await store.next(handle, { kinds: [...kinds.keys()], at }), search),
   )
-  const due = upcoming.filter((next) => next.inMs <= 0)
-  const nextInMs = upcoming.find((next) => next.inMs > 0)?.inMs
-  const periodicElsewhere = upcoming.some(
-    ({ what, kind, inMs }) => what === 'lease' && inMs > 0 && kinds.get(kind ?? '')?.periodic !== undefined,
-  )
-  if (due.length === 0 && search.woken.length === 0) return { tasks: [], full: new Set(), nextInMs, periodicElsewhere }
-  const { tasks, full } = await database.transaction({ tenantId }, (tx) => claimAll(tx, search, due))
-  return { tasks, full, nextInMs, periodicElsewhere }
+  return {
+    due: upcoming.filter((next) => next.inMs <= 0),
+    nextInMs: upcoming.find((next) => next.inMs > 0)?.inMs,
+    periodicElsewhere: upcoming.some(
+      ({ what, kind, inMs }) => what === 'lease' && inMs > 0 && kinds.get(kind ?? '')?.periodic !== undefined,
+    ),
+  }
+}
+
+/** Claims the due tasks that `findDue` has found, up to the capacity. */
+export async function claimWork(database: Database, search: Search, { due, ...next }: DueWork): Promise<ClaimedWork> {
+  const { tenantId, woken, capacity } = search
+  if (due.length === 0 && woken.length === 0) return { tasks: [], full: new Set(), ...next }
+  if (capacity.periodic <= 0 && capacity.ordinary <= 0)
+    return { tasks: [], full: new Set<Lane>(['periodic', 'ordinary']), ...next }
+  return { ...(await database.transaction({ tenantId }, (tx) => claimAll(tx, search, due))), ...next }
 }
 
 /** Removes from the list the periodic tasks that are due but have no pending work. */
 async function removeIdle(
   handle: Handle,
   upcoming: store.Upcoming[],
-  { kinds, idleSince }: Search,
+  { kinds, pendingKinds, idleSince }: Pick<Search, 'kinds' | 'pendingKinds' | 'idleSince'>,
 ): Promise<store.Upcoming[]> {
-  const kept: store.Upcoming[] = []
-  for (const next of upcoming) {
-    const { pending, everyMs } = kinds.get(next.kind ?? '')?.periodic ?? {}
-    if (next.what !== 'task' || next.inMs > 0 || pending === undefined || everyMs === undefined) kept.push(next)
-    else if (performance.now() - (idleSince.get(next.kind ?? '') ?? -everyMs) < everyMs) continue
-    else if ((await handle.row(pending)) !== undefined) kept.push(next)
-    else idleSince.set(next.kind ?? '', performance.now())
-  }
-  return kept
+  const now = performance.now()
+  const conditional = upcoming.filter(
+    ({ what, kind, inMs }) => what === 'task' && inMs <= 0 && kinds.get(kind ?? '')?.periodic?.pending !== undefined,
+  )
+  const checked = conditional
+    .map(({ kind }) => kind ?? '')
+    .filter((kind) => {
+      const everyMs = kinds.get(kind)?.periodic?.everyMs ?? 0
+      return now - (idleSince.get(kind) ?? -everyMs) >= everyMs
+    })
+  if (conditional.length === 0) return upcoming
+  const pending = checked.length === 0 ? [] : ((await handle.row(pendingKinds, checked))?.kinds ?? [])
+  for (const kind of checked) if (!pending.includes(kind)) idleSince.set(kind, now)
+  return upcoming.filter((next) => !conditional.includes(next) || pending.includes(next.kind ?? ''))
 }
 
 async function claimAll(

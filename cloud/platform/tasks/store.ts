@@ -1,6 +1,6 @@
 import type { Handle, ReferenceHandle, Transaction } from '../database/database.ts'
 import { jsonText } from '../database/json.ts'
-import { statement, timePlus } from '../database/statement.ts'
+import { type Statement, statement, timePlus } from '../database/statement.ts'
 
 /**
  * `NewTask` is a task to insert. `runAt: null` means the current time of the database. This time is truncated to
@@ -113,16 +113,42 @@ const nextStatement = statement<Upcoming>(
      (select 'schedule', null, next_run_at from schedules
       where tenant_id = $1 and not paused and next_run_at is not null order by next_run_at limit 1)
    ) n
-   where exists (select from tenants where id = $1 and state = 'active')
    order by n.at`,
 )
+/** The state of a tenant is a separate statement, because a cluster stores it on another server than the tasks. */
+const activeTenantStatement = statement(`select from tenants where id = $1 and state = 'active'`)
 
 /**
  * Returns the next due times of a tenant, soonest first: the first task of each kind, the first lease to expire, the
- * first schedule.
+ * first schedule. A suspended tenant has none.
  */
-export function next(handle: Handle, { kinds, at }: { kinds: string[]; at: Date | null }): Promise<Upcoming[]> {
-  return handle.rows(nextStatement, kinds, at)
+export async function next(handle: Handle, { kinds, at }: { kinds: string[]; at: Date | null }): Promise<Upcoming[]> {
+  const [tenant, upcoming] = await Promise.all([
+    handle.row(activeTenantStatement),
+    handle.rows(nextStatement, kinds, at),
+  ])
+  return tenant === undefined ? [] : upcoming
+}
+
+/**
+ * `PendingKinds` is a statement that returns the periodic kinds with pending work. `$2` contains the kinds to check. It
+ * replaces a statement for each kind, because a sweep checks many kinds of many tenants.
+ */
+export type PendingKinds = Statement<{ kinds: string[] }>
+
+/** The start of the text of a `PendingKinds` statement. */
+export const pendingKindsStart = 'select array_remove(array['
+
+/**
+ * Combines the statements that return a row if a kind has pending work. `exists` would ignore the order of a statement,
+ * and then read a whole table instead of the first entry of an index.
+ */
+export function pendingKinds(kinds: readonly { kind: string; pending: Statement }[]): PendingKinds {
+  const checks = kinds.map(({ kind, pending }) => {
+    const name = `'${kind.replaceAll("'", "''")}'`
+    return `case when ${name} = any($2::text[]) and (select true from (${pending.text}) as found limit 1) then ${name} end`
+  })
+  return statement(`${pendingKindsStart}${checks.join(', ')}]::text[], null) as kinds where $1::uuid is not null`)
 }
 
 const claimed = `returning id, kind, key, payload, attempts, lease_id as "leaseId", created_at as "createdAt"`

@@ -579,6 +579,23 @@ test('runs committed tasks after the worker starts, and finishes running tasks w
   assert.equal(tasks.stats().running, 0)
 })
 
+test('does not claim a task that a check finds after the worker has stopped', async () => {
+  await using hub = await testHub()
+  const { database } = hub.context
+  const ran: unknown[] = []
+  for (let turns = 0; turns < 50; turns++) {
+    const kind = `note-${turns}`
+    const tasks = tasksOf(hub, { [kind]: { run: async () => void ran.push(kind) } })
+    tasks.start()
+    // The first check of the worker is at another point in each round.
+    for (let turn = 0; turn < turns; turn++) await setImmediate()
+    const stopped = tasks.stop()
+    await database.transaction(hub.tenant, (tx) => tasks.enqueue(tx, { kind }))
+    await stopped
+  }
+  assert.deepEqual(ran, [])
+})
+
 test('aborts a task run that does not end within the grace period, without counting the attempt', async () => {
   await using hub = await testHub()
   const { database } = hub.context

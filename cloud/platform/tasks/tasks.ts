@@ -78,6 +78,11 @@ export class Tasks {
     this.#worker.start()
   }
 
+  /** Searches all tenants for the work of another process that has ended. */
+  takeOver(): void {
+    this.#worker.takeOver()
+  }
+
   /** Adds work that `stop` waits for, up to the grace period. A task uses it for work that continues after its run. */
   beforeStop(work: () => Promise<void>): void {
     this.#worker.beforeStop(work)

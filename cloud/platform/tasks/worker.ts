@@ -2,13 +2,23 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { pause } from '@millwright/api/back-off.ts'
 import { v7 } from 'uuid'
 import type { Database } from '../database/database.ts'
-import { isTransient, lostWorkerOf } from '../database/transient.ts'
+import { isLostWorker, isTransient } from '../database/transient.ts'
 import type { Log } from '../log.ts'
-import { type Capacity, type ClaimedWork, claimWork, type Lane, laneOf, periodicKey } from './claim.ts'
+import {
+  type Capacity,
+  type ClaimedWork,
+  claimWork,
+  findDue,
+  type Lane,
+  laneOf,
+  pendingKindsOf,
+  periodicKey,
+} from './claim.ts'
+import { heartbeatMs, silenceMs } from './heartbeats.ts'
 import { retryDelayMs } from './retry.ts'
-import { Run, type RunOutcome } from './run.ts'
+import { Run, type RunOutcome, defaults as taskDefaults } from './run.ts'
 import * as store from './store.ts'
-import type { TaskKind } from './task.ts'
+import { type TaskKind, takeoverMs } from './task.ts'
 
 export type WorkerOptions = {
   database: Database
@@ -27,6 +37,10 @@ export type WorkerOptions = {
 /** The pause per tenant in a sweep. It limits the sweep to fifty tenants per second. */
 const sweepPerTenantMs = 20
 const pollElsewhereMs = 5
+/** The number of tenants that are checked at the same time. A sweep checks one tenant at a time. */
+const checksAtOnce = 4
+/** After this time, the leases of a process that has ended are over, and a takeover checks all tenants again. */
+const secondTakeoverMs = taskDefaults.leaseMs - silenceMs + heartbeatMs + 500
 /** The longest pause between two attempts during an outage of the database. */
 const longestPauseMs = 5_000
 
@@ -43,30 +57,54 @@ type Tenant = {
   turn: Promise<unknown>
 }
 
+type ClaimOptions = {
+  kinds: ReadonlyMap<string, TaskKind>
+  /** The default is the number of free places. */
+  capacity?: Capacity
+  /** Claims nothing if this signal is aborted. */
+  signal?: AbortSignal | undefined
+  at: Date | null
+}
+
+type StartedWork = { work: ClaimedWork; runs: Promise<RunOutcome>[] }
+
 /**
  * `Worker` decides when each tenant is checked for due tasks. It claims the tasks and runs them. After a signal, a
- * tenant is checked soon. A sweep checks all tenants at an interval, after the tenants with signals. A tenant whose
- * tasks exceed the capacity is checked again when a run of the same lane ends.
+ * tenant is checked soon. A sweep checks all tenants at an interval, after the tenants with signals. With many tenants, the
+ * interval is longer, so that the cost of sweeps is limited. When another process has ended, a takeover checks all tenants as
+ * fast as it can. Several tenants are checked at the same time, and their tasks are claimed one tenant at a time. A tenant whose tasks exceed the
+ * capacity is checked again when a run of the same lane ends.
  */
 export class Worker {
   readonly kinds = new Map<string, TaskKind>()
-  readonly counts = { done: 0, retried: 0, failed: 0, lost: 0, checks: 0, sweeps: 0 }
+  readonly counts = { done: 0, retried: 0, failed: 0, lost: 0, checks: 0, sweeps: 0, takeovers: 0 }
   readonly #options: Required<WorkerOptions>
   readonly #tenants = new Map<string, Tenant>()
   readonly #urgent = new Set<string>()
+  /** The tenants in which a process that has ended may have left work. */
+  readonly #abandoned = new Set<string>()
   readonly #routine = new Set<string>()
   /** The tenants that wait for a free place in a lane, each with the queue that it waits in afterwards. */
   readonly #starved: Record<Lane, Map<string, Set<string>>> = { periodic: new Map(), ordinary: new Map() }
   readonly #runs = new Map<string, Run>()
   readonly #beforeStop: (() => Promise<void>)[] = []
   #stopped: AbortController | undefined
-  #pumping: Promise<void> | undefined
+  readonly #checks = new Set<Promise<void>>()
+  /** True while a tenant is checked because of a sweep. */
+  #isSweeping = false
+  /** Settles when the last claim has ended. */
+  #lastClaim: Promise<unknown> = Promise.resolve()
   #sweepTimer: NodeJS.Timeout | undefined
+  /** The time between two sweeps. */
+  #sweepIntervalMs: number
+  #takeoverTimer: NodeJS.Timeout | undefined
+  #pendingKinds: store.PendingKinds | undefined
   #failures = 0
 
   constructor(options: WorkerOptions) {
     const defaults = { concurrency: 4, periodicConcurrency: 2, sweepMs: 5_000, debounceMs: 10, graceMs: 3_000 }
     this.#options = { ...defaults, ...options }
+    this.#sweepIntervalMs = this.#options.sweepMs
   }
 
   get running(): number {
@@ -74,7 +112,7 @@ export class Worker {
   }
 
   get queued(): number {
-    return this.#urgent.size + this.#routine.size
+    return this.#urgent.size + this.#abandoned.size + this.#routine.size
   }
 
   get #working(): boolean {
@@ -83,6 +121,7 @@ export class Worker {
 
   define(name: string, kind: TaskKind): void {
     this.kinds.set(name, kind)
+    this.#pendingKinds = undefined
     for (const tenant of this.#tenants.values()) tenant.prepared = false
   }
 
@@ -90,6 +129,18 @@ export class Worker {
     if (this.#working) return
     this.#stopped = new AbortController()
     void this.#sweep()
+  }
+
+  /**
+   * Searches all tenants for the work of a process that has ended. The second search finds the work whose leases were still
+   * valid during the first one.
+   */
+  takeOver(): void {
+    if (!this.#working) return
+    this.counts.takeovers++
+    void this.#queueAbandoned()
+    clearTimeout(this.#takeoverTimer)
+    this.#takeoverTimer = setTimeout(() => void this.#queueAbandoned(), secondTakeoverMs).unref()
   }
 
   beforeStop(work: () => Promise<void>): void {
@@ -100,11 +151,12 @@ export class Worker {
   async stop(): Promise<void> {
     this.#stopped?.abort()
     clearTimeout(this.#sweepTimer)
+    clearTimeout(this.#takeoverTimer)
     for (const tenant of this.#tenants.values()) {
       clearTimeout(tenant.timer?.handle)
       tenant.timer = undefined
     }
-    await this.#pumping
+    await Promise.all(this.#checks)
     const ended = () => Promise.all([...this.#tenants.values()].flatMap((tenant) => [...tenant.runs.values()]))
     await within(this.#options.graceMs, Promise.all([ended(), ...this.#beforeStop.map((work) => work())]))
     if (this.#runs.size === 0) return
@@ -140,12 +192,11 @@ export class Worker {
       // This wait is outside the critical section. A running task may wait for the effect of another task, and claiming
       // that other task needs the critical section.
       await Promise.all(tenant.runs.values())
-      const { work, runs } = await this.#serialized(tenant, async () => {
+      const { work, runs } = await this.#serialized(tenant, () => {
         tenant.idleSince.clear()
         tenant.pausedUntil.clear()
         const kinds = new Map([...this.kinds].filter(([name]) => !ranOnce.has(name)))
-        const claimed = await this.#claim(tenantId, { kinds, capacity: { periodic: 1, ordinary: 1 }, at })
-        return { work: claimed, runs: claimed.tasks.map((task) => this.#run(tenantId, task)) }
+        return this.#claim(tenantId, { kinds, capacity: { periodic: 1, ordinary: 1 }, at })
       })
       await Promise.all(runs)
       count += work.tasks.length
@@ -169,8 +220,30 @@ export class Worker {
       this.#options.log.warn({ error }, 'The tenants cannot be listed for background work')
     }
     if (!this.#working) return
-    const sweepMs = Math.max(this.#options.sweepMs, tenants.length * sweepPerTenantMs)
-    this.#sweepTimer = setTimeout(() => void this.#sweep(), sweepMs * (0.9 + 0.2 * Math.random()))
+    this.#sweepIntervalMs = Math.max(this.#options.sweepMs, tenants.length * sweepPerTenantMs)
+    this.#sweepTimer = setTimeout(() => void this.#sweep(), this.#sweepIntervalMs * (0.9 + 0.2 * Math.random()))
+  }
+
+  /** Queues all tenants. Work that another process may have left is searched even if there was none recently. */
+  async #queueAbandoned(): Promise<void> {
+    try {
+      const tenants = await this.#options.database.reference(store.activeTenants)
+      // Each process has another order, so that several processes find the work sooner.
+      for (const tenantId of shuffled(tenants)) {
+        const { idleSince } = this.#tenant(tenantId)
+        for (const kind of idleSince.keys())
+          if ((this.kinds.get(kind)?.periodic?.everyMs ?? 0) <= takeoverMs) idleSince.delete(kind)
+        this.#abandoned.add(tenantId)
+      }
+      this.#pump()
+    } catch (error) {
+      this.#options.log.warn({ error }, 'The tenants cannot be listed to take over the work of another process')
+    }
+  }
+
+  #pending(): store.PendingKinds {
+    this.#pendingKinds ??= pendingKindsOf(this.kinds)
+    return this.#pendingKinds
   }
 
   #checkIn(tenantId: string, delayMs: number): void {
@@ -187,53 +260,51 @@ export class Worker {
     tenant.timer = { at, handle }
   }
 
+  /** Checks the queued tenants, several at the same time. */
   #pump(): void {
-    this.#pumping ??= this.#drain().finally(() => {
-      this.#pumping = undefined
-      // The worker continues if a tenant was queued after the last check of the queue.
-      if (this.#working && this.#nextQueue(this.#capacity()) !== undefined) this.#pump()
-    })
-  }
-
-  async #drain(): Promise<void> {
-    while (this.#working) {
-      const capacity = this.#capacity()
-      const queue = this.#nextQueue(capacity)
+    while (this.#working && this.#checks.size < checksAtOnce) {
+      const queue = this.#nextQueue(this.#capacity())
       if (queue === undefined) return
       const [tenantId = ''] = queue
-      this.#urgent.delete(tenantId)
-      this.#routine.delete(tenantId)
-      try {
-        await this.#check(tenantId, { capacity, queue })
-        this.#failures = 0
-      } catch (error) {
-        await this.#backOff(error)
-      }
+      for (const queued of [this.#urgent, this.#abandoned, this.#routine]) queued.delete(tenantId)
+      this.#isSweeping ||= queue === this.#routine
+      const check = this.#check(tenantId, queue)
+        .then(
+          () => {
+            this.#failures = 0
+          },
+          (error: unknown) => this.#backOff(error),
+        )
+        .finally(() => {
+          this.#checks.delete(check)
+          if (queue === this.#routine) this.#isSweeping = false
+          this.#pump()
+        })
+      this.#checks.add(check)
     }
   }
 
   /** Returns the queue whose first tenant is checked next. A sweep mainly finds periodic tasks, so it waits for their lane. */
   #nextQueue({ periodic, ordinary }: Capacity): Set<string> | undefined {
-    if (this.#urgent.size > 0) return periodic > 0 || ordinary > 0 ? this.#urgent : undefined
-    return this.#routine.size > 0 && periodic > 0 ? this.#routine : undefined
+    for (const queue of [this.#urgent, this.#abandoned])
+      if (queue.size > 0) return periodic > 0 || ordinary > 0 ? queue : undefined
+    return this.#routine.size > 0 && periodic > 0 && !this.#isSweeping ? this.#routine : undefined
   }
 
-  async #check(tenantId: string, { capacity, queue }: { capacity: Capacity; queue: Set<string> }): Promise<void> {
+  async #check(tenantId: string, queue: Set<string>): Promise<void> {
     const tenant = this.#tenant(tenantId)
     // The woken kinds whose minimum pause has not ended. They are checked again after their pause, even if the pause
     // ends during this check.
     const paused = [...tenant.woken].filter((kind) => this.#pauseMs(tenantId, kind) > 0)
-    const work = await this.#serialized(tenant, async () => {
-      const claimed = await this.#claim(tenantId, { kinds: this.kinds, capacity, at: null })
-      for (const task of claimed.tasks) void this.#run(tenantId, task)
-      return claimed
-    })
+    const { work } = await this.#serialized(tenant, () =>
+      this.#claim(tenantId, { kinds: this.kinds, at: null, signal: this.#stopped?.signal }),
+    )
     for (const lane of work.full) this.#awaitPlace(tenantId, { lane, queue })
     const isWaiting = (kind: string) => !paused.includes(kind) && !busyKinds(tenant).has(kind)
     if ([...tenant.woken].some(isWaiting)) this.#awaitPlace(tenantId, { lane: 'periodic', queue: this.#urgent })
     const pauses = paused.map((kind) => this.#pauseMs(tenantId, kind))
     const nextInMs = Math.min(work.nextInMs ?? Infinity, ...pauses)
-    if (nextInMs < this.#options.sweepMs) this.#checkIn(tenantId, Math.max(1, nextInMs))
+    if (nextInMs < this.#sweepIntervalMs) this.#checkIn(tenantId, Math.max(1, nextInMs))
   }
 
   /** Queues a tenant when a place of the lane is free. A run can have ended during the check that found no place. */
@@ -261,15 +332,13 @@ export class Worker {
    */
   async #backOff(error: unknown): Promise<void> {
     this.#options.log.warn({ error }, 'The check for background work failed')
-    if (!isTransient(error) || lostWorkerOf(error) !== undefined) return
+    if (!isTransient(error) || isLostWorker(error)) return
     this.#failures++
     await pause(Math.min(longestPauseMs, retryDelayMs(this.#failures)), this.#stopped?.signal)
   }
 
-  async #claim(
-    tenantId: string,
-    { kinds, capacity, at }: { kinds: ReadonlyMap<string, TaskKind>; capacity: Capacity; at: Date | null },
-  ): Promise<ClaimedWork> {
+  /** Claims due tasks of a tenant and starts their runs. */
+  async #claim(tenantId: string, { kinds, capacity, at, signal }: ClaimOptions): Promise<StartedWork> {
     const { database } = this.#options
     const tenant = this.#tenant(tenantId)
     this.counts.checks++
@@ -277,18 +346,34 @@ export class Worker {
       await this.#prepare(tenantId)
       tenant.prepared = true
     }
-    // A kind that runs or pauses stays in `woken`, and is claimed later.
-    const busy = busyKinds(tenant)
-    const woken = [...tenant.woken]
-      .filter((kind) => !busy.has(kind) && this.#pauseMs(tenantId, kind) === 0)
-      .slice(0, Math.max(0, capacity.periodic))
-    for (const kind of woken) tenant.woken.delete(kind)
-    try {
-      return await claimWork(database, { tenantId, kinds, woken, capacity, idleSince: tenant.idleSince, at })
-    } catch (error) {
-      for (const kind of woken) tenant.woken.add(kind)
-      throw error
-    }
+    const search = { tenantId, kinds, pendingKinds: this.#pending(), idleSince: tenant.idleSince, at }
+    const found = await findDue(database, search)
+    const nothing = { work: { tasks: [], full: new Set<Lane>(), ...found }, runs: [] }
+    if (found.due.length === 0 && tenant.woken.size === 0) return nothing
+    return this.#oneClaimAtATime(async () => {
+      if (signal?.aborted) return nothing
+      const places = capacity ?? this.#capacity()
+      // A kind that runs or pauses stays in `woken`, and is claimed later.
+      const busy = busyKinds(tenant)
+      const woken = [...tenant.woken]
+        .filter((kind) => !busy.has(kind) && this.#pauseMs(tenantId, kind) === 0)
+        .slice(0, Math.max(0, places.periodic))
+      for (const kind of woken) tenant.woken.delete(kind)
+      try {
+        const work = await claimWork(database, { ...search, woken, capacity: places }, found)
+        return { work, runs: work.tasks.map((task) => this.#run(tenantId, task)) }
+      } catch (error) {
+        for (const kind of woken) tenant.woken.add(kind)
+        throw error
+      }
+    })
+  }
+
+  /** Runs one claim at a time, so that each claim sees the places that the runs of earlier claims use. */
+  #oneClaimAtATime<Result>(claim: () => Promise<Result>): Promise<Result> {
+    const claimed = this.#lastClaim.then(claim)
+    this.#lastClaim = claimed.catch(() => {})
+    return claimed
   }
 
   /**
@@ -365,6 +450,13 @@ export class Worker {
 /** Returns the kinds of which a run is in progress. The check after that run claims them again. */
 function busyKinds({ runs }: Pick<Tenant, 'runs'>): ReadonlySet<string> {
   return new Set([...runs.keys()].map((run) => run.claimed.kind))
+}
+
+function shuffled(ids: readonly string[]): string[] {
+  return ids
+    .map((id) => ({ id, order: Math.random() }))
+    .sort((a, b) => a.order - b.order)
+    .map(({ id }) => id)
 }
 
 /** Waits until the work ends or the time limit is reached. No timer is left afterwards. */

@@ -7,10 +7,24 @@ export type Owner = Awaited<ReturnType<typeof openClient>>
 
 export type ListedTenant = Tenant & { createdTimestamp: string }
 
-/** Inserts a tenant. Returns false if the name is in use. */
+/** The id of the first key of the advisory locks for tenants. The second key is the hash of the name. */
+const tenantLock = 0x6d696c6d
+
+/** Runs work while no other command creates a tenant with this name. */
+export async function withNameLock<Result>(owner: Owner, name: string, work: () => Promise<Result>): Promise<Result> {
+  await owner.query('select pg_advisory_lock($1, hashtext($2))', [tenantLock, name])
+  try {
+    return await work()
+  } finally {
+    // After a lost connection, the server has released the lock.
+    await owner.query('select pg_advisory_unlock($1, hashtext($2))', [tenantLock, name]).catch(() => {})
+  }
+}
+
+/** Inserts a suspended tenant. Returns false if the name is in use. */
 export async function insertTenant(owner: Owner, tenant: { id: string; name: string }): Promise<boolean> {
   const { rows } = await owner.query(
-    'insert into tenants (id, name) values ($1, $2) on conflict (name) do nothing returning id',
+    `insert into tenants (id, name, state) values ($1, $2, 'suspended') on conflict (name) do nothing returning id`,
     [tenant.id, tenant.name],
   )
   return rows.length === 1
@@ -45,21 +59,23 @@ export async function selectTenant(owner: Owner, name: string): Promise<Tenant |
   return rows[0]
 }
 
+/** With `no key update`, other commands for the tenant and changes of its access wait. With `update`, every insert waits too. */
+export type Strength = 'update' | 'no key update'
+
 /**
- * Locks a tenant until the end of the transaction. With `no key update`, other commands for the tenant and changes of its
- * access wait. With `update`, every insert for the tenant waits too, because its foreign key references the tenant.
- *
- * On a cluster, the join runs on the server with the data of the tenant, and locks the copy of `tenants` that the foreign
- * keys of this server check. A statement on `tenants` alone would lock the copy of another server.
+ * Locks the row of a tenant in `access_versions` until the end of the transaction. On a cluster, this row is on the server
+ * with the data of the tenant, and the foreign keys of all its tables reference it. Returns false if the row does not
+ * exist.
  */
-export async function lockTenant(
-  owner: Owner,
-  id: string,
-  strength: 'update' | 'no key update',
-): Promise<Tenant | undefined> {
+export async function lockAccess(owner: Owner, id: string, strength: Strength): Promise<boolean> {
+  const { rows } = await owner.query(`select from access_versions where tenant_id = $1 for ${strength}`, [id])
+  return rows.length === 1
+}
+
+/** Locks the row of a tenant in `tenants` until the end of the transaction. On one server, foreign keys reference it. */
+export async function lockTenant(owner: Owner, id: string, strength: Strength): Promise<Tenant | undefined> {
   const { rows } = await owner.query<Tenant>(
-    `select t.id, t.name, t.state, t.applications
-     from access_versions v join tenants t on t.id = $1 where v.tenant_id = $1 for ${strength}`,
+    `select id, name, state, applications from tenants where id = $1 for ${strength}`,
     [id],
   )
   return rows[0]

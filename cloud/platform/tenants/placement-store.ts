@@ -6,12 +6,12 @@ import type { Owner } from './owner-store.ts'
  */
 
 /**
- * A table that is distributed by tenant. Its shard stands for the shards of all tables of a tenant, because all these
- * tables are co-located.
+ * A table that is distributed by tenant. All tables of tenants are co-located, so the shard of this table determines
+ * the node of all data of a tenant.
  */
 const anchor = 'access_groups'
 
-/** Returns true if the server has the extension, and if the tables of tenants are distributed. */
+/** Returns whether the server has the extension, and whether the tables of tenants are distributed. */
 export async function readClusterState(owner: Owner): Promise<{ citus: boolean; distributed: boolean }> {
   const { rows } = await owner.query(`select from pg_extension where extname = 'citus'`)
   if (rows.length === 0) return { citus: false, distributed: false }
@@ -57,6 +57,26 @@ export async function selectTenantShards(owner: Owner): Promise<TenantShard[]> {
     [anchor],
   )
   return rows
+}
+
+/** Returns the node that has or will have the rows of a tenant. The tenant does not have to exist. */
+export async function selectNodeOf(owner: Owner, tenantId: string): Promise<number | undefined> {
+  const { rows } = await owner.query<{ nodeId: number }>(
+    `select n.nodeid as "nodeId"
+     from pg_dist_placement p join pg_dist_node n on n.groupid = p.groupid and n.noderole = 'primary'
+     where p.shardid = get_shard_id_for_distribution_column($1::regclass, $2::uuid)`,
+    [anchor, tenantId],
+  )
+  return rows[0]?.nodeId
+}
+
+/** Returns true if the coordinator can connect to the node. */
+export async function isReachable(owner: Owner, { host, port }: ClusterNode): Promise<boolean> {
+  const { rows } = await owner.query<{ reachable: boolean }>(
+    'select citus_check_connection_to_node($1, $2::integer) as reachable',
+    [host, port],
+  )
+  return rows[0]?.reachable === true
 }
 
 /** The size of one shard of one table, and the most common tenants in it with their share of the rows. */

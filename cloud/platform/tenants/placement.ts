@@ -1,4 +1,5 @@
 import { Problem } from '@millwright/api/problem.ts'
+import { v7 } from 'uuid'
 import { StartError } from '../start-error.ts'
 import type { Owner } from './owner-store.ts'
 import type { ClusterNode, ShardSize, TenantShard, TransferMode } from './placement-store.ts'
@@ -45,6 +46,31 @@ export async function requireDistributed(owner: Owner): Promise<void> {
   if (!distributed) throw new StartError('The tables are not distributed: run millwright database distribute.')
 }
 
+/** How many ids are tried for a new tenant until the worker of one of them is reachable. */
+const idAttempts = 100
+
+/**
+ * Returns the id for a new tenant. On a cluster the id determines the worker, so this function returns an id whose worker
+ * is reachable.
+ */
+export async function newTenantId(owner: Owner): Promise<{ id: string; distributed: boolean }> {
+  const { distributed } = await store.readClusterState(owner)
+  if (!distributed) return { id: v7(), distributed }
+  const nodes = await store.selectNodes(owner)
+  const reachable = new Map<number, boolean>()
+  for (let attempt = 0; attempt < idAttempts; attempt++) {
+    const id = v7()
+    const place = await store.selectNodeOf(owner, id)
+    const node = nodes.find(({ id: nodeId }) => nodeId === place)
+    if (node === undefined) continue
+    const isReachable = reachable.get(node.id) ?? (await store.isReachable(owner, node))
+    if (isReachable) return { id, distributed }
+    reachable.set(node.id, false)
+  }
+  const lost = nodes.filter(({ id }) => reachable.get(id) === false).map(nameOf)
+  throw new StartError(`No worker of the cluster is reachable (${lost.join(', ')}): start a worker, and retry.`)
+}
+
 /** Returns the name of a node as the command line prints and accepts it. */
 export function nameOf(node: Pick<ClusterNode, 'host' | 'port'> | undefined): string {
   return node === undefined ? '' : `${node.host}:${node.port}`
@@ -77,8 +103,8 @@ export type MovedTenant = { tenantId: string; from: string; to: string; isolated
 
 /**
  * Moves the data of one tenant to another worker. If other tenants are in the same shard, the tenant first gets its own
- * shard. Returns undefined if the tenant is on the worker already. The cluster can complete a move whose
- * command was interrupted, and the move can be repeated.
+ * shard. Returns undefined if the tenant is already on the worker. The cluster can complete a move whose
+ * command was interrupted, and the command can be repeated.
  */
 export async function moveTenant(
   owner: Owner,
@@ -116,7 +142,7 @@ const remedies: readonly (readonly [message: RegExp, remedy: string])[] = [
   ],
   [
     /output plugin|wal_level|replication/,
-    'set wal_level to logical and add citus to output_plugin_libraries on all workers, or pass --block-writes',
+    'set wal_level to logical on all workers and, if the server has it, add pgoutput and citus to output_plugin_libraries, or pass --block-writes',
   ],
 ]
 

@@ -104,6 +104,38 @@ test('deletes a suspended tenant with all its data, and no data of other tenants
   assert.equal((await database.read(neighbour.scope, (handle) => listPrincipals(handle, page))).total, 1)
 })
 
+test('repeats an interrupted creation, and completes an interrupted deletion', limits, async () => {
+  await using site = await testSite()
+  const { database, access } = site.process()
+  const name = uniqueName()
+  const interrupted = async () => {
+    const { id } = await createTenant(site.owner, { name })
+    const entry = { kind: 'client' as const, key: v7(), principalId: v7() }
+    await database.transaction({ tenantId: id }, (tx) => putDirectoryEntry(tx, entry))
+    await suspendTenant(site.owner, name)
+    await assert.rejects(createTenant(site.owner, { name }), /already exists.*suspended/)
+    // A worker of a cluster commits before the coordinator. An interruption between both leaves this state.
+    for (const table of ['access_groups', 'access_versions']) {
+      await site.owner.query(`delete from ${table} where tenant_id = $1`, [id])
+    }
+    await assert.rejects(resumeTenant(site.owner, name), { code: 'conflict' })
+    return { id, key: entry.key }
+  }
+
+  const first = await interrupted()
+  const second = await createTenant(site.owner, { name })
+  assert.notEqual(second.id, first.id)
+  assert.equal(await access.tenants.lookUp('client', first.key), undefined)
+  assert.equal((await findTenant(site.owner, name))?.state, 'active')
+  await suspendTenant(site.owner, name)
+  await deleteTenant(site.owner, name)
+
+  const third = await interrupted()
+  assert.equal(await deleteTenant(site.owner, name), third.id)
+  assert.equal(await findTenant(site.owner, name), undefined)
+  assert.equal(await access.tenants.lookUp('client', third.key), undefined)
+})
+
 test('sets a resumed tenant to active', limits, async () => {
   await using site = await testSite()
   await suspendTenant(site.owner, site.tenant.name)

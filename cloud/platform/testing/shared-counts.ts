@@ -1,23 +1,19 @@
-import type { TestContext } from 'node:test'
 import { pino } from 'pino'
 import { SharedCounts } from '../shared-counts.ts'
 
 const log = pino({ level: 'silent' })
-export const sendMs = 50
 
 /** Creates processes that send each other counts. `sent` contains all notifications. `deliver` sends the waiting counts. */
-export function processes(t: TestContext, count = 2) {
-  t.mock.timers.enable({ apis: ['setTimeout'] })
+export function processes(count = 2) {
   const sent: string[] = []
   const all: SharedCounts[] = []
   const send = async (text: string) => {
     sent.push(text)
     for (const one of all) one.receive(text)
   }
-  for (let index = 0; index < count; index++) all.push(new SharedCounts({ send, log, sendMs }))
+  for (let index = 0; index < count; index++) all.push(new SharedCounts({ send, log }))
   const deliver = async () => {
-    t.mock.timers.tick(sendMs)
-    await new Promise((resolve) => setImmediate(resolve))
+    for (const one of all) await one.flush()
   }
   return { all, sent, deliver }
 }

@@ -29,7 +29,11 @@ export async function planFaults(application: Address, texts: Iterable<string>):
   }
 }
 
-const insufficientPrivilege = '42501'
+/**
+ * The errors of statements that the application does not run: only the owner of the database runs a statement without a
+ * privilege, and only a test runs a statement of a table that it creates.
+ */
+const notOfApplication: readonly unknown[] = ['42501', '42P01']
 
 /** Matches the commands that have a plan. */
 const planned = /^\s*(?:select|with|insert|update|delete)\b/i
@@ -40,16 +44,14 @@ async function planFaultOf(client: Client, text: string): Promise<string | undef
   try {
     const tenantId = v7()
     await client.query(`set local app.tenant = '${tenantId}'`)
-    const constants = await constantsFor(client, text, tenantId)
-    const explained = text.replace(/\$(\d+)/g, (_, place: string) => constants[Number(place) - 1] ?? 'null')
+    const explained = replaceParameters(text, await constantsFor(client, text, tenantId))
     const { rows } = await client.query<{ 'QUERY PLAN': unknown }>(`explain (format json) ${explained}`)
     const tasks = Math.max(0, ...taskCounts(rows[0]?.['QUERY PLAN']))
     if (tasks <= 1 || ofManyTenants.some(([pattern]) => pattern.test(text))) return undefined
     return `is sent to ${tasks} shards`
   } catch (error) {
     const { code, message } = error as { code?: string; message: string }
-    // Only the owner of the database runs this statement.
-    return code === insufficientPrivilege ? undefined : message
+    return notOfApplication.includes(code) ? undefined : message
   } finally {
     await client.query('rollback')
   }
@@ -57,15 +59,38 @@ async function planFaultOf(client: Client, text: string): Promise<string | undef
 
 /** Returns a constant of the type of each parameter. The first one is the tenant, if its type is `uuid`. */
 async function constantsFor(client: Client, text: string, tenantId: string): Promise<string[]> {
+  return (await parameterTypes(client, text)).map((type, index) => {
+    const value = type === 'uuid' && index === 0 ? tenantId : sampleOf(type)
+    return `'${value}'::${type}`
+  })
+}
+
+/** Returns a statement with a constant for the value of each parameter. */
+export async function withConstants(client: Client, text: string, values: readonly unknown[]): Promise<string> {
+  const types = await parameterTypes(client, text)
+  const texts = types.map((type, index) => `$${index + 1}::${type}::text`)
+  const { rows } = await client.query<{ texts: (string | null)[] }>(
+    `select array[${texts.join(', ')}]::text[] as texts`,
+    [...values],
+  )
+  const constants = types.map((type, index) => {
+    const value = rows[0]?.texts[index] ?? null
+    return `${value === null ? 'null' : client.escapeLiteral(value)}::${type}`
+  })
+  return replaceParameters(text, constants)
+}
+
+function replaceParameters(text: string, constants: readonly string[]): string {
+  return text.replace(/\$(\d+)/g, (_, place: string) => constants[Number(place) - 1] ?? 'null')
+}
+
+async function parameterTypes(client: Client, text: string): Promise<string[]> {
   await client.query(`prepare explained as ${text}`)
   const { rows } = await client.query<{ types: string[] }>(
     `select parameter_types::text[] as types from pg_prepared_statements where name = 'explained'`,
   )
   await client.query('deallocate explained')
-  return (rows[0]?.types ?? []).map((type, index) => {
-    const value = type === 'uuid' && index === 0 ? tenantId : sampleOf(type)
-    return `'${value}'::${type}`
-  })
+  return rows[0]?.types ?? []
 }
 
 const samples: Record<string, string> = {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { firstTime, timePlus } from '../database/statement.ts'
-import { faultOf } from './statements.ts'
+import { faultOf, miscountedIn } from './statements.ts'
 
 const tables = new Set(['notes'])
 
@@ -75,3 +75,21 @@ const valid = [
   `update notes set until = ${timePlus('now()', 'make_interval(secs => seconds)')} where tenant_id = $1`,
 ]
 for (const text of valid) test(`finds no fault in "${text}"`, () => assert.equal(faultOf(text, tables), undefined))
+
+const selected =
+  'insert into notes (tenant_id, id) select $1, id from unnest($2::uuid[]) as r (id) on conflict do nothing'
+const uses: [use: string, text: string, isFault: boolean][] = [
+  ['return tx.run(add, ids)', selected, true],
+  ['return (await tx.run(add, ids)) > 0', selected, true],
+  ['const added = await handle.run(\n    add, ids)', selected, true],
+  ['return ids.length === 0 ? 0 : tx.run(add, ids)', selected, true],
+  ['if (ids.length > 0) await tx.run(add, ids)', selected, false],
+  ['await Promise.all([ids.length > 0 && tx.run(add, ids)])', selected, false],
+  ['return (await tx.rows(add, ids)).length', `${selected} returning id`, false],
+  ['return tx.run(add, id)', 'insert into notes (tenant_id, id) values ($1, $2) on conflict do nothing', false],
+]
+for (const [use, text, isFault] of uses)
+  test(`${isFault ? 'refuses' : 'accepts'} "${use.replace(/\s+/g, ' ')}" for "${text}"`, () => {
+    const source = `const add = statement<{ id: string }>(\n  \`${text}\`,\n)\n  ${use}`
+    assert.equal(miscountedIn(source).length, isFault ? 1 : 0)
+  })

@@ -94,6 +94,24 @@ function isSelected(text: string): boolean {
   return /\binsert into \w+(?: as \w+)? \([^)]*\) (?:select|with)\b/.test(text)
 }
 
+/**
+ * Returns the texts of statements in a source whose number of affected rows is used, although a distributed database
+ * returns the number of selected rows: each `insert … select` with `on conflict` and without `returning`.
+ */
+export function miscountedIn(source: string): string[] {
+  const counted = new Set([...source.matchAll(countUse)].map(([, name]) => name))
+  return [...source.matchAll(definition)]
+    .filter(([, name]) => counted.has(name))
+    .map(([, , text = '']) => flatten(text))
+    .filter((text) => isSelected(text) && conflictClausesOf(text).length > 0 && returnedBy(text).length === 0)
+}
+
+/** Matches a call of `run` whose result is returned, compared or assigned. The group is the name of the statement. */
+const countUse = /(?:\breturn |[=?:(]\s*)\(?(?:await )?\w+\.run\(\s*(\w+)/g
+
+/** Matches the definition of a statement. The groups are its name and its text. */
+const definition = /\bconst (\w+) = statement(?:<[^(]*>)?\(\s*(`[^`]*`|'[^']*')/g
+
 /** Returns whether the rows of an insert come from a recursive query in front of it, which a shard cannot find. */
 function isRecursiveBeforeInsert(text: string): boolean {
   if (!/^ ?with recursive\b/.test(text)) return false

@@ -113,14 +113,15 @@ export async function insertErrors(tx: Transaction, runId: string, errors: reado
   await tx.run(insertErrorsStatement, runId, jsonText(rows))
 }
 
-const goneStatement = statement(
+const goneStatement = statement<{ assetId: string }>(
   `insert into discovery_findings (tenant_id, run_id, asset_id, name, outcome)
    select $1, $2, b.asset_id, b.name, 'gone' from discovery_findings b
    where b.tenant_id = $1 and b.run_id = $3 and b.outcome <> 'gone'
      and not exists (select from discovery_findings n
        where n.tenant_id = $1 and n.run_id = $2 and n.asset_id = b.asset_id)
      and b.asset_id <> all ($4::uuid[])
-   on conflict (tenant_id, run_id, asset_id) do nothing`,
+   on conflict (tenant_id, run_id, asset_id) do nothing
+   returning asset_id as "assetId"`,
 )
 export const previousRunStatement = statement<{ id: string }>(
   `select id from discovery_runs where tenant_id = $1 and discovery_id = $2 and number < $3 and state = 'finished'
@@ -139,7 +140,7 @@ export async function putGoneAssets(
   answered: readonly string[],
 ): Promise<number> {
   const before = await tx.row(previousRunStatement, discoveryId, number)
-  return before === undefined ? 0 : tx.run(goneStatement, runId, before.id, answered)
+  return before === undefined ? 0 : (await tx.rows(goneStatement, runId, before.id, answered)).length
 }
 
 export const listFindingsStatement = statement<Finding>(

@@ -6,6 +6,7 @@ import type { ProblemDocument } from '@millwright/api/problem.ts'
 import { systemCaller } from '../../platform/access/system.ts'
 import { newId } from '../../platform/database/id.ts'
 import type { Answer } from '../../platform/service.ts'
+import { sessionsBlockedBy } from '../../platform/testing/blocked-sessions.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
 import { exchangeHandlers } from './exchange.ts'
 import { createAssets, createHierarchy, createNode, exportedNodes } from './testing.ts'
@@ -238,10 +239,7 @@ describe('limits and large hierarchies', () => {
       await owner.query('begin')
       await owner.query('lock table hierarchy_nodes in access exclusive mode')
       const exports = Promise.all(Array.from({ length: 5 }, () => startExport(id)))
-      const printing = async () => {
-        const blocked = 'select from pg_stat_activity where pg_backend_pid() = any(pg_blocking_pids(pid))'
-        return (await owner.query(blocked)).rowCount ?? 0
-      }
+      const printing = async () => (await sessionsBlockedBy(owner, hub.database)).length
       while ((await printing()) < 2);
       for (let read = 0; read < 20; read++) assert.equal(await printing(), 2)
       await owner.query('commit')
@@ -272,10 +270,7 @@ describe('limits and large hierarchies', () => {
       await owner.query('select from hierarchies where tenant_id = $1 for update', [hub.tenant.tenantId])
       const body = { data: { nodes: [{ path: ['a'] }] } }
       const started = Promise.all(ids.map((id) => admin.hierarchy.importNodes({ params: { id }, body })))
-      const waiting = async () => {
-        const blocked = 'select from pg_stat_activity where pg_backend_pid() = any(pg_blocking_pids(pid))'
-        return (await owner.query(blocked)).rowCount ?? 0
-      }
+      const waiting = async () => (await sessionsBlockedBy(owner, hub.database)).length
       while ((await waiting()) < 2);
       for (let read = 0; read < 20; read++) assert.equal(await waiting(), 2)
       await owner.query('commit')

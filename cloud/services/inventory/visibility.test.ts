@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { type Entity, inventory, type Relation } from '@millwright/api/inventory/inventory.ts'
+import { randomCases } from '@millwright/api/random-testing.ts'
 import fc from 'fast-check'
 import { v7 } from 'uuid'
 import { dynamicStatement } from '../../platform/database/statement.ts'
@@ -31,7 +32,8 @@ const predicates = ['p', 'q']
 
 /** Reduces the number of runs when the services run in separate processes, because visibility does not depend on that. */
 const runs = (count: number) => ({
-  numRuns: process.env.MILLWRIGHT_TEST_ARRANGEMENT === 'split' ? Math.ceil(count / 6) : count,
+  numRuns:
+    process.env.MILLWRIGHT_TEST_ARRANGEMENT === 'split' ? Math.ceil(count / 6) : randomCases(Math.ceil(count / 2)),
 })
 
 const entityIndex = fc.nat({ max: entityCount - 1 })

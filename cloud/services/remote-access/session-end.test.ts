@@ -182,6 +182,8 @@ describe('the end of sessions', () => {
     await using _ = await connectGateway(own, gateway)
     const { id } = await createSession(manager, { assetId })
     using client = await openStream(id, { url: await own.listen(), token: manager.token })
+    client.send('ping')
+    await until(() => client.bytes.toString() === 'ping')
     const put = (isEnabled: boolean) => manager['remote-access'].putSwitch({ body: { data: { isEnabled } } })
     await put(false)
     assert.equal((await client.end()).code, 4001)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { defaultRemotePolicy, extensionMinutes } from '@millwright/api/remote-access.ts'
 import { newId } from '../../platform/database/id.ts'
+import { sessionsBlockedBy } from '../../platform/testing/blocked-sessions.ts'
 import { createCaller } from '../../platform/testing/caller.ts'
 import { addAddress, enrolledGateway } from '../../platform/testing/gateway.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
@@ -381,30 +382,20 @@ describe('sessions', () => {
   test('stores the row of a new tunnel after the row of the former one is deleted', async () => {
     const restarted = await createPlant(hub, admin)
     const former = await connectGateway(hub, restarted.gateway)
-    const holder = Promise.withResolvers<void>()
     const isConnected = async () => {
       const { data } = await admin['remote-access'].listGateways({ query: { limit: 100 } })
       return data.find(({ gatewayId }) => gatewayId === restarted.gateway.id)?.isConnected === true
     }
-    const lockId = 726_301
-    const locks = async () => {
-      const text = `select granted from pg_locks where locktype = 'advisory' and objid = $1`
-      return (await hub.asOwner((owner) => owner.query(text, [lockId]))).rows as { granted: boolean }[]
-    }
-    // Each deletion of a tunnel waits until the test releases the lock.
-    await hub.asOwner((owner) =>
-      owner.query(`create function hold_deletion() returns trigger language plpgsql as
-        $$ begin perform pg_advisory_xact_lock(${lockId}); return null; end $$;
-        create trigger hold_deletion before delete on remote_tunnels for each statement execute function hold_deletion()`),
-    )
-    const held = hub.asOwner(async (owner) => {
-      await owner.query('select pg_advisory_lock($1)', [lockId])
-      await holder.promise
-    })
-    try {
-      await until(async () => (await locks()).length === 1)
+    await until(isConnected)
+    await hub.asOwner(async (owner) => {
+      await owner.query('begin')
+      // The deletion of the row waits for this lock. A change of the row does not.
+      await owner.query('select from remote_tunnels where tenant_id = $1 and gateway_id = $2 for key share', [
+        hub.tenant.tenantId,
+        restarted.gateway.id,
+      ])
       former.tunnel.close('The gateway restarts')
-      await until(async () => (await locks()).some(({ granted }) => !granted))
+      await until(async () => (await sessionsBlockedBy(owner, hub.database)).length > 0)
       const connecting = connectGateway(hub, restarted.gateway)
       await until(() =>
         createSession(admin, { assetId: restarted.assetId }).then(
@@ -412,16 +403,10 @@ describe('sessions', () => {
           () => false,
         ),
       )
-      holder.resolve()
-      await held
-      await until(async () => (await locks()).length === 0)
+      await owner.query('commit')
       await until(isConnected)
       await (await connecting)[Symbol.asyncDispose]()
-    } finally {
-      holder.resolve()
-      await held
-      await hub.asOwner((owner) => owner.query('drop function hold_deletion cascade'))
-    }
+    })
   })
 
   test('ends the streams of a lost gateway, and keeps the session open for new streams', async () => {

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Problem } from '@millwright/api/problem.ts'
+import { randomCases } from '@millwright/api/random-testing.ts'
 import fc from 'fast-check'
 import { parseContentRange, requestedRange } from './byte-ranges.ts'
 
-const runs = { numRuns: Number(process.env.MILLWRIGHT_TEST_RUNS ?? 1_000) }
+const runs = { numRuns: randomCases(300) }
 
 function codeOf(work: () => unknown): string {
   try {

@@ -3,6 +3,7 @@ import { after, before, describe, test } from 'node:test'
 import type { Permission } from '@millwright/api/permission.ts'
 import { changeAccess, insertGrant, insertPrincipal } from '../../platform/access/store.ts'
 import { newId } from '../../platform/database/id.ts'
+import { sessionsBlockedBy } from '../../platform/testing/blocked-sessions.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
 import { until as waitUntil } from './content-store/testing.ts'
 import {
@@ -189,8 +190,7 @@ describe('rights for campaigns', () => {
         id,
       ])
       const retried = user.updates.retryCampaign({ params: { id } })
-      const blocked = 'select from pg_stat_activity where pg_backend_pid() = any(pg_blocking_pids(pid))'
-      await waitUntil(async () => ((await owner.query(blocked)).rowCount ?? 0) > 0)
+      await waitUntil(async () => (await sessionsBlockedBy(owner, hub.database)).length > 0)
       await owner.query(fail, [id, hidden.assetIds[0]])
       await owner.query('commit')
       await retried

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { randomCases } from '@millwright/api/random-testing.ts'
 import type { Campaign } from '@millwright/api/updates.ts'
 import fc from 'fast-check'
 import type { Context } from '../../platform/service.ts'
@@ -135,7 +136,7 @@ describe('executor', () => {
         await model.complete()
         await model.checkDevices()
       }),
-      { numRuns: 8 },
+      { numRuns: randomCases(4) },
     )
   })
 

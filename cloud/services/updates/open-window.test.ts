@@ -41,13 +41,15 @@ const window = fc.record({
   minutes: fc.integer({ min: 1, max: 7 * 24 * 60 }),
   timezone: fc.constantFrom('UTC', berlin, 'America/New_York', 'Australia/Lord_Howe'),
 })
+/** The largest number of starts of these windows in seven days, with one start more for a change of the clock. */
+const maxStarts = 29
 const moment = fc.date({ min: new Date('2025-01-01'), max: new Date('2029-01-01'), noInvalidDate: true })
 
 test('is open exactly when a start lies within the duration before', () => {
   fc.assert(
     fc.property(window, moment, ({ cron, minutes, timezone }, at) => {
       const earlier = new Date(at.getTime() - minutes * 60_000)
-      const starts = nextRuns({ cron, timezone }, earlier, 200).filter((start) => start <= at)
+      const starts = nextRuns({ cron, timezone }, earlier, maxStarts).filter((start) => start <= at)
       assert.equal(isWindowOpen({ cron, minutes, timezone }, at), starts.length > 0)
     }),
     { numRuns: 100 },

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { openClient } from '../../../platform/database/connection.ts'
 import { deleteTenant, resumeTenant, suspendTenant } from '../../../platform/tenants/tenants.ts'
 import { type TestHub, testHub } from '../../../platform/testing/hub.ts'
 import { emitEvents } from '../testing.ts'
@@ -28,17 +29,20 @@ describe('interruptions of deliveries', () => {
         const { rows } = await owner.query<{ name: string }>('select quote_ident(current_database()) as name')
         const limitConnections = (count: number) =>
           owner.query(`alter database ${rows[0]?.name} with connection limit ${count}`)
+        // The owner may not end the sessions of the application if it is not a superuser.
+        const application = await openClient(hub.database.app)
         await limitConnections(0)
         try {
-          const { rows: ended } = await owner.query(
+          const { rows: ended } = await application.query(
             `select pg_terminate_backend(pid) from pg_stat_activity
-             where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'`,
+             where datname = current_database() and usename = current_user and pid <> pg_backend_pid()`,
           )
           assert.notEqual(ended.length, 0)
           await sleep(outageMs)
           assert.ok(new Set(receiver.accepted.map((event) => event.id)).size < subjects.length)
         } finally {
           await limitConnections(-1)
+          await application.end()
         }
       })
       const delivered = () => new Set(receiver.accepted.map((event) => event.id)).size

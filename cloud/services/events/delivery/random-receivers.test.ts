@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { randomCases } from '@millwright/api/random-testing.ts'
 import fc from 'fast-check'
 import type { TestCaller, TestHub } from '../../../platform/testing/hub.ts'
 import { emitEvents } from '../testing.ts'
@@ -162,7 +163,7 @@ test('loses no event, keeps the order of each subject and repeats no confirmed e
         }
       },
     ),
-    { numRuns: 15, endOnFailure: true, examples: [outage] },
+    { numRuns: randomCases(8), endOnFailure: true, examples: [outage] },
   )
 })
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { randomCases } from '@millwright/api/random-testing.ts'
 import { signInLimits } from '@millwright/api/sign-in-security.ts'
 import fc from 'fast-check'
 import { v7 } from 'uuid'
@@ -64,7 +65,7 @@ test('refuses random and damaged responses of browsers with passkey_refused', as
     await assert.rejects(verifyRegistration({ party, challenge, response }), { code: 'passkey_refused' })
     await assert.rejects(verifyAuthentication({ party, challenge, response }, [passkey]), { code: 'passkey_refused' })
   }
-  await fc.assert(fc.asyncProperty(fc.dictionary(fc.string(), fc.jsonValue()), isRefused), { numRuns: 100 })
+  await fc.assert(fc.asyncProperty(fc.dictionary(fc.string(), fc.jsonValue()), isRefused), { numRuns: randomCases(50) })
   /** Changes one bit of the signed data of a valid response. */
   const damaged = fc
     .tuple(fc.constantFrom('clientDataJSON' as const, 'authenticatorData' as const), fc.nat(), fc.nat(7))
@@ -74,7 +75,7 @@ test('refuses random and damaged responses of browsers with passkey_refused', as
       bytes[index] = (bytes[index] ?? 0) ^ (1 << bit)
       return { ...use, response: { ...use.response, [field]: bytes.toString('base64url') } }
     })
-  await fc.assert(fc.asyncProperty(damaged, isRefused), { numRuns: 300 })
+  await fc.assert(fc.asyncProperty(damaged, isRefused), { numRuns: randomCases(100) })
   await verifyAuthentication({ party, challenge, response: use }, [passkey])
 })
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { randomCases } from '@millwright/api/random-testing.ts'
 import fc from 'fast-check'
 import { testHub } from '../../../platform/testing/hub.ts'
 import { createServerUser } from '../accounts/accounts.ts'
@@ -46,7 +47,7 @@ test('returns no 5xx status for random token requests', async () => {
     assert.ok(answer.status < 500, `${answer.status} ${text}`)
     if (answer.status !== 200) assert.ok(!answer.text.includes(clientSecret))
   })
-  await fc.assert(property, { numRuns: 300 })
+  await fc.assert(property, { numRuns: randomCases(100) })
 })
 
 test('returns no 5xx status and no unregistered redirect for random authorization requests', async () => {
@@ -69,7 +70,7 @@ test('returns no 5xx status and no unregistered redirect for random authorizatio
     if (location !== null) assert.equal(new URL(location).origin, hub.context.settings.baseUrl)
     assert.ok(!answer.text.includes('<script'))
   })
-  await fc.assert(property, { numRuns: 300 })
+  await fc.assert(property, { numRuns: randomCases(100) })
 })
 
 test('returns no 5xx status for random sign-in forms, cookies and sign-outs', async () => {
@@ -90,6 +91,6 @@ test('returns no 5xx status for random sign-in forms, cookies and sign-outs', as
       assert.ok(answer.status < 500, `${answer.status} ${place}`)
     }
   })
-  await fc.assert(property, { numRuns: 100 })
+  await fc.assert(property, { numRuns: randomCases(50) })
   assert.equal((await new Browser(hub).open(path)).status, 200)
 })

@@ -6,6 +6,7 @@ import { v7 } from 'uuid'
 import { systemCaller } from '../../../platform/access/system.ts'
 import { lowestIdAt } from '../../../platform/database/id.ts'
 import { PayloadCache } from '../../../platform/payload-cache.ts'
+import { endSessions, sessionsBlockedBy } from '../../../platform/testing/blocked-sessions.ts'
 import { type TestCaller, type TestHub, testHub } from '../../../platform/testing/hub.ts'
 import { type AcceptedWrite, appliedWrite, assertCounts, createCaller } from '../testing.ts'
 import { WriteAcceptor, type WriteRequest } from '../writes/accept.ts'
@@ -640,10 +641,8 @@ describe('assets', () => {
       const [first, second] = [await send(slow), await send(quick)]
       let status = await stateOf(first)
       while (status.state === 'queued') {
-        // This query cancels the statement, as the server does after a statement timeout.
-        await owner.query(
-          'select pg_cancel_backend(pid) from pg_stat_activity where pg_backend_pid() = any(pg_blocking_pids(pid))',
-        )
+        // This cancels the statement, as the server does after a statement timeout.
+        await endSessions(hub.database, await sessionsBlockedBy(owner, hub.database), { by: 'pg_cancel_backend' })
         status = await stateOf(first)
       }
       assert.deepEqual([status.state, (status.detail.result as Result).code], ['failed', 'overloaded'])

@@ -8,6 +8,7 @@ import fc from 'fast-check'
 import { v7 } from 'uuid'
 import { noRights } from '../../../platform/access/rights.ts'
 import { Database, type Scope, type Transaction } from '../../../platform/database/database.ts'
+import { endSessions, sessionsBlockedBy } from '../../../platform/testing/blocked-sessions.ts'
 import { type TestCaller, type TestHub, testHub } from '../../../platform/testing/hub.ts'
 import {
   applyWrite,
@@ -140,8 +141,9 @@ describe('RelationWriter', () => {
         await owner.query('lock table relation_counts in share mode')
         const answers = Promise.all(Array.from({ length: 20 }, relate))
         for (let ended = 0; ended === 0; ) {
-          const blocked = 'select pid from pg_stat_activity where pg_backend_pid() = any(pg_blocking_pids(pid))'
-          ended = (await owner.query(`select pg_terminate_backend(pid) from (${blocked}) as b`)).rowCount ?? 0
+          const blocked = await sessionsBlockedBy(owner, hub.database)
+          await endSessions(hub.database, blocked)
+          ended = blocked.length
         }
         await owner.query('rollback')
         const codes = (await answers).map(({ status, body }) => (body as ProblemDocument).code ?? status)

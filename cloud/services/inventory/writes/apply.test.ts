@@ -7,6 +7,7 @@ import { v7 } from 'uuid'
 import { AccessCache } from '../../../platform/access/cache.ts'
 import { Database, type Scope, type Transaction } from '../../../platform/database/database.ts'
 import { PayloadCache } from '../../../platform/payload-cache.ts'
+import { endSessions, sessionsBlockedBy } from '../../../platform/testing/blocked-sessions.ts'
 import { type TestCaller, type TestHub, testHub } from '../../../platform/testing/hub.ts'
 import { assetTag } from '../assets/asset-tag.ts'
 import { SchemaRegistry } from '../schemas/schema.ts'
@@ -267,8 +268,7 @@ describe('the applier of inventory writes', () => {
       const finish = `update operations set state = 'finished', result = '{}' where tenant_id = $1 and id = $2`
       await owner.query(finish, [hub.tenant.tenantId, first])
       const applying = apply()
-      const blocked = 'select from pg_stat_activity where pg_backend_pid() = any(pg_blocking_pids(pid))'
-      while ((await owner.query(blocked)).rowCount === 0);
+      while ((await sessionsBlockedBy(owner, hub.database)).length === 0);
       const queued = await rename('second')
       await owner.query('commit')
       await applying
@@ -528,10 +528,9 @@ describe('the applier of inventory writes', () => {
       const working = work()
       working.catch(() => undefined)
       for (let ended = 0; ended === 0; ) {
-        const { rowCount } = await owner.query(
-          'select pg_terminate_backend(pid) from pg_stat_activity where pg_backend_pid() = any(pg_blocking_pids(pid))',
-        )
-        ended = rowCount ?? 0
+        const blocked = await sessionsBlockedBy(owner, hub.database)
+        await endSessions(hub.database, blocked)
+        ended = blocked.length
       }
       await owner.query('rollback')
       return working

@@ -11,7 +11,10 @@ function assetNamed(name: string) {
 /** SQLSTATE codes that PostgreSQL returns when it temporarily cannot write. The same write succeeds later. */
 const states = ['53100', '53200', '53000', '53300', '53400', '58030', '25006', '57P02', '55P03', '40001']
 
-describe('inventory writes while the database cannot write', () => {
+// A given database is used by other tests too, and a cluster has no triggers.
+const skip = process.env.MILLWRIGHT_TEST_DATABASE_URL !== undefined && 'the test adds triggers to its own database'
+
+describe('inventory writes while the database cannot write', { skip }, () => {
   let hub: TestHub
   let operator: TestCaller
 
