@@ -318,13 +318,18 @@ describe('import and export of files in the console', () => {
     const places: [path: string, clicks: string[], format: string, content: RegExp][] = [
       [asset, ['More', 'Export…'], 'Asset Administration Shell, JSON (.aas.json)', /"assetAdministrationShells"/],
       [`${asset}?tab=relations`, ['Export'], 'JSON (.json)', /^\{"data":\[/],
-      ['/audit', ['Export'], 'NDJSON, one object per line (.ndjson)', /imports\.uploadFile/],
+      [
+        '/activity',
+        ['Export', 'Audit trail with hashes…'],
+        'NDJSON, one object per line (.ndjson)',
+        /imports\.uploadFile/,
+      ],
       ['/topology', ['Export'], 'GraphML (.graphml)', /Robot 1/],
     ]
     for (const [path, clicks, format, content] of places) {
       await follow(page, path)
       for (const name of clicks)
-        await clickAsPerson(page.getByRole(name === 'Export…' ? 'menuitem' : 'button', { name, exact: true }).first())
+        await clickAsPerson(page.getByRole(name.endsWith('…') ? 'menuitem' : 'button', { name, exact: true }).first())
       await dialog().getByLabel('Format').selectOption({ label: format })
       const { text } = await downloaded(() => inDialog('Export').click())
       assert.match(text, content, path)

@@ -12,7 +12,6 @@ type Overlay = { path: string; clicks: ((page: Page) => Locator)[] }
 const button = (name: string | RegExp) => (page: Page) => page.getByRole('button', { name, exact: true }).first()
 const entry = (name: string) => (page: Page) => page.getByRole('menuitem', { name, exact: true })
 const cell = (name: string) => (page: Page) => page.getByRole('gridcell', { name, exact: true }).first()
-const firstCell = (page: Page) => page.getByRole('gridcell').first()
 const checkbox = (page: Page) => page.getByRole('checkbox', { name: 'Select row 1', exact: true })
 
 /**
@@ -62,8 +61,7 @@ export function overlaysOf({ gatewayId }: { gatewayId: string }): Overlay[] {
     { path: '/access?view=groups', clicks: [cell('default')] },
     { path: '/access?view=grants', clicks: [button('Assign role')] },
     { path: '/access?view=providers', clicks: [button('Add identity provider')] },
-    { path: '/audit', clicks: [firstCell] },
-    { path: '/audit', clicks: [button('Verify integrity')] },
+    { path: '/activity', clicks: [button('Export')] },
   ]
 }
 

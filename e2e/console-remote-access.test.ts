@@ -266,10 +266,7 @@ describe('remote access in the console', () => {
     await page.getByRole('row').filter({ hasText: 'ssh-ed25519' }).waitFor()
     await assertAxeCleanEverywhere(page, 'ended session')
     await page.getByRole('link', { name: 'View audit entries' }).click()
-    await page
-      .getByRole('gridcell', { name: /^remote-access\./ })
-      .first()
-      .waitFor()
+    await page.locator('.activity-row').filter({ hasText: 'session' }).first().waitFor()
     await page.goBack()
     await page.getByRole('link', { name: 'View job' }).click()
     await page.getByRole('link', { name: 'View session' }).click()

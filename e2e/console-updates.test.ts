@@ -422,7 +422,7 @@ describe('updates in the console', () => {
     await page.getByRole('link', { name: 'View campaign' }).click()
     await heading('Controllers of the plant')
     await page.getByRole('link', { name: 'View audit entries' }).click()
-    await page.getByRole('gridcell', { name: 'updates.approveCampaign' }).waitFor()
+    await page.locator('.activity-row').filter({ hasText: 'approved the campaign' }).first().waitFor()
     await page.goBack()
     await heading('Controllers of the plant')
   })

@@ -139,6 +139,11 @@ export const commandModules: Readonly<Record<string, CommandModule>> = {
     load: () => import('../credentials/credentials.ts'),
   },
   jobs: { group: work, description: 'jobs of all workflows', load: () => import('../discovery/jobs.ts') },
+  activity: {
+    group: work,
+    description: 'what changed, when, and who did it',
+    load: () => import('../activity/activity.ts'),
+  },
   events: { group: work, description: 'stored and live events', load: () => import('../events/events.ts') },
   webhooks: {
     group: work,

@@ -408,6 +408,13 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   'access sessions': ['access sessions list jane.doe', 'access sessions end jane.doe --yes'],
   'access sessions list': ['access sessions list jane.doe'],
   'access sessions end': ['access sessions end jane.doe --yes'],
+  activity: ['activity', 'activity --kind firmware', 'activity --person jane.doe --all --ndjson'],
+  'activity list': [
+    'activity list --kind created',
+    "activity list --node 'Site 1/Line A' --from 2026-01-30T18:00:00.000Z --to 2026-01-31T06:00:00.000Z",
+  ],
+  'activity group': [`activity group ${id}`],
+  'activity export': ['activity export > activity.csv', 'activity export --format ndjson --kind refused'],
   audit: ['audit list --principal jane.doe', 'audit verify'],
   'audit list': [
     'audit list --action authorization.createGrant',

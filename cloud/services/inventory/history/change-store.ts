@@ -113,7 +113,8 @@ export function describeGroups(
            min(m.time) as first
          from (select h.change, h.time from asset_history h where ${own} limit ${counted + 1}) as m) as k
        cross join lateral (select json_agg(m.name) as names
-         from (select coalesce(h.document ->> 'name', h.changes -> 0 ->> 'before') as name from asset_history h
+         from (select case when h.document is null then h.changes -> 0 ->> 'before' else h.document ->> 'name' end as name
+           from asset_history h
            where ${own} order by ${newestFirst} limit ${names}) as m) as f
        cross join lateral (select json_agg(json_build_object('field', m.field, 'count', m.count,
              'before', m.before, 'after', m.after) order by m.count desc, m.field) as fields

@@ -27,6 +27,12 @@ export type AreaCommand = {
   permission?: Permission
 }
 
+/** `FormerPath` is an old path, and the search parameters of the new page for those of the old page. */
+export type FormerPath = {
+  path: string
+  searchOf?: (search: Readonly<Record<string, unknown>>) => Record<string, string>
+}
+
 /**
  * `Area` is a part of the console with its own pages. To add an area, write `pages/<id>/area.ts` with an `area`, and
  * list that area in `app/navigation/areas.ts`. The navigation, the routes, the command palette and the permission
@@ -41,6 +47,8 @@ export type Area = {
   icon: string
   /** The path relative to `/console`, with a leading slash and without a trailing slash. */
   path: string
+  /** Paths of pages that this area replaces. They redirect to its main page. */
+  formerPaths?: readonly FormerPath[]
   group: NavigationGroup
   /**
    * The permissions for the area. A user needs at least one of them to open the area. An empty list allows all users.

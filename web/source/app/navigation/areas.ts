@@ -1,10 +1,9 @@
 import { area as access } from '../../pages/access/area.ts'
 import { area as account } from '../../pages/account/area.ts'
+import { area as activity } from '../../pages/activity/area.ts'
 import { area as assets } from '../../pages/assets/area.ts'
-import { area as audit } from '../../pages/audit/area.ts'
 import { area as credentials } from '../../pages/credentials/area.ts'
 import { area as discovery } from '../../pages/discovery/area.ts'
-import { area as events } from '../../pages/events/area.ts'
 import { area as files } from '../../pages/files/area.ts'
 import { area as hierarchy } from '../../pages/hierarchy/area.ts'
 import { area as inbox } from '../../pages/inbox/area.ts'
@@ -26,6 +25,7 @@ export const areas: readonly Area[] = [
   assets,
   hierarchy,
   topology,
+  activity,
   discovery,
   monitoring,
   remoteAccess,
@@ -36,8 +36,6 @@ export const areas: readonly Area[] = [
   workflows,
   model,
   access,
-  events,
   webhooks,
-  audit,
   account,
 ]

@@ -1,4 +1,4 @@
-import { createRootRoute, createRoute, createRouter } from '@tanstack/react-router'
+import { createRootRoute, createRoute, createRouter, redirect } from '@tanstack/react-router'
 import { lazy } from 'react'
 import { Loading } from '../../components/feedback/loading.tsx'
 import { Shell } from '../shell/shell.tsx'
@@ -29,8 +29,23 @@ function pageOf(area: Area, { path, load, permission }: AreaRoute) {
   })
 }
 
+/** Returns the routes that redirect from the paths of former pages. */
+function redirectsOf({ path: to, formerPaths = [] }: Area) {
+  return formerPaths.map(({ path, searchOf = () => ({}) }) =>
+    createRoute({
+      getParentRoute: () => root,
+      path,
+      beforeLoad: ({ search }) => {
+        throw redirect({ to, search: searchOf(search as Record<string, unknown>) as never, replace: true })
+      },
+    }),
+  )
+}
+
 export const router = createRouter({
-  routeTree: root.addChildren(areas.flatMap((area) => area.routes.map((route) => pageOf(area, route)))),
+  routeTree: root.addChildren(
+    areas.flatMap((area) => [...area.routes.map((route) => pageOf(area, route)), ...redirectsOf(area)]),
+  ),
   basepath: basePath,
   defaultPendingComponent: Loading,
   defaultErrorComponent: PageError,

@@ -43,12 +43,13 @@ type FilterFieldsProps = { filter: string; properties: readonly AssetProperty[];
 export function FilterFields({ filter, properties, onChange }: FilterFieldsProps) {
   const text = useText(assetsMessages)
   const list = conditionsOf(filter)
+  const filterable = properties.filter(({ isFilterable = true }) => isFilterable)
   return (
     <>
       {list === undefined ? (
         <p className="quiet">{text.tooComplex}</p>
       ) : (
-        <Conditions list={list} properties={properties} onChange={(next) => onChange(filterOf(next))} />
+        <Conditions list={list} properties={filterable} onChange={(next) => onChange(filterOf(next))} />
       )}
       <TextAreaField label={text.asText} value={filter} onChange={onChange} rows={2} isCode />
     </>

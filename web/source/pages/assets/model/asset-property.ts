@@ -17,6 +17,8 @@ export type AssetProperty = {
   /** The field of the asset document that contains the property. It must be requested from the API. */
   field: string
   isSortable: boolean
+  /** Whether assets can be filtered by this property. The default is true. */
+  isFilterable?: boolean
   /** Whether assets can be grouped by this property. */
   isFacet?: boolean
   width: number
@@ -30,6 +32,9 @@ function property(path: string, [en, de]: [string, string], rest: PropertyOption
   const field = path.split('/')[0] ?? path
   return { path, title: { en, de }, kind: 'text', field, isSortable: !path.includes('/any/'), width: 160, ...rest }
 }
+
+/** The last change is not part of the document of an asset. The table reads it separately. */
+const ofLastChange: PropertyOptions = { isSortable: false, isFilterable: false }
 
 export const assetProperties: readonly AssetProperty[] = [
   property('name', ['Name', 'Name'], { width: 280 }),
@@ -71,6 +76,8 @@ export const assetProperties: readonly AssetProperty[] = [
   property('description', ['Description', 'Beschreibung'], { width: 260 }),
   property('created_timestamp', ['Created', 'Angelegt'], { kind: 'time', width: 170 }),
   property('last_modified_timestamp', ['Changed', 'Geändert'], { kind: 'time', width: 170 }),
+  property('last_change/what', ['Last change', 'Letzte Änderung'], { ...ofLastChange, width: 280 }),
+  property('last_change/by', ['Changed by', 'Geändert von'], { ...ofLastChange, width: 160 }),
 ]
 
 /** The paths of the default columns. */

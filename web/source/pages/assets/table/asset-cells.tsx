@@ -6,6 +6,7 @@ import { Time } from '../../../components/values/time.tsx'
 import { type Asset, customValue, firmwareOf, nameOf, textAt, textsIn, valueAt } from '../model/asset.ts'
 import type { AssetProperty } from '../model/asset-property.ts'
 import { stateName, valueName } from '../model/value-names.ts'
+import { lastChangeText } from './last-change.ts'
 import type { TableColumn } from './table-columns.ts'
 
 const tones: Readonly<Record<string, Tone>> = {
@@ -49,6 +50,7 @@ function cellOf({ path, kind }: AssetProperty, language: Language): (asset: Asse
     )
   }
   if (path === 'firmware_version') return firmwareOf
+  if (path === 'last_change/what') return (asset) => lastChangeText(asset, language)
   if (path === 'functional_object_type') return (asset) => valueName(path, textAt(asset, path), language)
   if (array !== undefined && field !== undefined) return (asset) => textsIn(asset, array, field).join(', ')
   if (path.startsWith('custom_properties/')) return (asset) => customValue(asset, path.split('/')[1] ?? '')

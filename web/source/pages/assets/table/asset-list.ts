@@ -3,6 +3,7 @@ import { useLiveEvents } from '../../../app/live/live-queries.ts'
 import { useApi } from '../../../app/session/app-context.tsx'
 import type { Asset } from '../model/asset.ts'
 import { AssetPages, type LoadPage, pageSize } from './asset-pages.ts'
+import { lastChangeField, withLastChanges } from './last-change.ts'
 
 /**
  * `NodeScope` limits a list of assets: to the assets of a hierarchy node, or to the assets that have no node in a
@@ -31,10 +32,13 @@ export function useAssetList({ filter, q, sort, fields, scope }: AssetListOption
   const fieldList = fields.join(',')
   const scopeText = JSON.stringify(scope ?? {})
   const pages = useMemo(() => {
+    const requested = fieldList.split(',')
+    const hasLastChange = requested.includes(lastChangeField)
+    const shownFields = requested.filter((field) => field !== lastChangeField)
     const loadPage: LoadPage = async ({ cursor, offset, count, signal }) => {
       const query = {
         limit: pageSize,
-        fields: fieldList,
+        fields: shownFields.join(','),
         count,
         ...(offset > 0 && { offset }),
         ...(cursor !== undefined && { cursor }),
@@ -45,7 +49,8 @@ export function useAssetList({ filter, q, sort, fields, scope }: AssetListOption
       }
       const input = { query, signal }
       const { data, meta } = await api.inventory.listAssets(input)
-      return { rows: data as Asset[], total: meta.totalElements, nextCursor: meta.nextCursor }
+      const rows = hasLastChange ? await withLastChanges(api, data as Asset[]) : (data as Asset[])
+      return { rows, total: meta.totalElements, nextCursor: meta.nextCursor }
     }
     return new AssetPages(loadPage, () => setVersion((version) => version + 1))
   }, [api, filter, q, sort, fieldList, scopeText])

@@ -119,7 +119,7 @@ function SessionTarget({ session }: { session: RemoteSession }) {
         rights.has('glb_audit_read') && {
           name: text.audit,
           value: (
-            <Link to="/audit" search={{ target: `remote-session/${session.id}` }}>
+            <Link to="/activity" search={{ object: `remote-session/${session.id}`, range: 'month' }}>
               {text.viewAudit}
             </Link>
           ),

@@ -242,7 +242,7 @@ function CampaignDetails({ campaign }: { campaign: Campaign }) {
         rights.has('glb_audit_read') && {
           name: text.audit,
           value: (
-            <Link to="/audit" search={{ target: `update-campaign/${campaign.id}` } as never}>
+            <Link to="/activity" search={{ object: `update-campaign/${campaign.id}`, range: 'month' } as never}>
               {text.viewAudit}
             </Link>
           ),

@@ -1,0 +1,83 @@
+import { localeOf } from '../../app/language/language.ts'
+import { useFormats, useLanguage, useText } from '../../app/language/language-context.tsx'
+import { ProblemMessage } from '../../components/feedback/problem-message.tsx'
+import { Histogram, type HistogramBucket } from '../../components/values/histogram.tsx'
+import { type ActivityFilters, type Selected, useHistogram } from './activity-data.ts'
+import { activityMessages } from './messages.ts'
+import { bucketMs, denseBuckets, isLabelled, type TimeRange } from './time-range.ts'
+
+type ActivityHistogramProps = {
+  filters: ActivityFilters
+  range: TimeRange
+  now: Date
+  selected: Selected | undefined
+  onSelect: (selected: Selected | undefined) => void
+}
+
+/** `ActivityHistogram` counts the activity of a range by hour or day, and selects a part of the range. */
+export function ActivityHistogram({ filters, range, now, selected, onSelect }: ActivityHistogramProps) {
+  const text = useText(activityMessages)
+  const formats = useFormats()
+  const locale = localeOf[useLanguage()]
+  const { data, error, refetch } = useHistogram(filters, range)
+  if (error !== null && data === undefined) return <ProblemMessage failure={error} onRetry={refetch} />
+  const buckets = denseBuckets(range, data ?? [], now)
+  const size = bucketMs(range.bucket)
+  const start = range.from.getTime()
+  const selection =
+    selected === undefined
+      ? undefined
+      : {
+          first: Math.max(0, Math.floor((Date.parse(selected.from) - start) / size)),
+          last: Math.min(buckets.length - 1, Math.ceil((Date.parse(selected.to) - start) / size) - 1),
+        }
+  const day = new Intl.DateTimeFormat(locale, { weekday: 'short', day: 'numeric', month: 'short' })
+  const hour = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit' })
+  const totals = [0, 1, 2, 3].map((series) =>
+    buckets
+      .filter((_, index) => selection === undefined || (index >= selection.first && index <= selection.last))
+      .reduce((sum, { counts }) => sum + (counts[series] ?? 0), 0),
+  )
+  const describe = (first: HistogramBucket, last: HistogramBucket) => {
+    const within = buckets.filter(({ time }) => time >= first.time && time <= last.time)
+    const total = within.reduce((sum, { counts }) => sum + counts.reduce((a, b) => a + b, 0), 0)
+    const end = new Date(last.time + size)
+    const from = new Date(first.time)
+    const shown =
+      range.bucket === 'day'
+        ? first === last
+          ? day.format(from)
+          : `${day.format(from)} – ${day.format(new Date(last.time))}`
+        : `${day.format(from)} ${hour.format(from)} – ${from.getDate() === end.getDate() ? '' : `${day.format(end)} `}${hour.format(end)}`
+    return text.bucketText(shown, formats.number(total), total)
+  }
+  const isMidnight = (time: number) => new Date(time).getHours() === 0
+  return (
+    <>
+      <Histogram
+        label={text.histogram}
+        hint={text.histogramHint}
+        buckets={buckets}
+        selection={selection}
+        onSelect={(chosen) => {
+          const [first, last] = [buckets[chosen?.first ?? -1], buckets[chosen?.last ?? -1]]
+          if (first === undefined || last === undefined) return onSelect(undefined)
+          onSelect({
+            from: new Date(first.time).toISOString(),
+            to: new Date(last.time + size).toISOString(),
+          })
+        }}
+        describe={describe}
+        isTick={(time) => isLabelled(time, range, now)}
+        tickLabel={(time) => (isMidnight(time) || range.bucket === 'day' ? day.format(time) : hour.format(time))}
+      />
+      <ul className="activity-legend">
+        {[text.newLegend, text.changedLegend, text.deletedLegend, text.otherLegend].map((label, series) => (
+          <li key={label} data-series={series} data-none={totals[series] === 0}>
+            <strong>{formats.number(totals[series] ?? 0)}</strong> {label}
+          </li>
+        ))}
+      </ul>
+    </>
+  )
+}

@@ -1,0 +1,272 @@
+import type { ActivityEntry } from '@millwright/api/activity.ts'
+import {
+  iconAddCircle,
+  iconChevronDownSmall,
+  iconChevronRightSmall,
+  iconCloudUpload,
+  iconConnectionFail,
+  iconConnectionSuccess,
+  iconImport,
+  iconInfo,
+  iconLock,
+  iconLogIn,
+  iconPen,
+  iconSearch,
+  iconTrashcan,
+  iconUser,
+  iconWarning,
+} from '@siemens/ix-icons/icons'
+import { IxIconButton } from '@siemens/ix-react'
+import { Link } from '@tanstack/react-router'
+import { useId, useState } from 'react'
+import { localeOf } from '../../app/language/language.ts'
+import { useFormats, useLanguage, useText } from '../../app/language/language-context.tsx'
+import { locationOf } from '../../app/navigation/subject-location.ts'
+import { Loading } from '../../components/feedback/loading.tsx'
+import { ProblemMessage } from '../../components/feedback/problem-message.tsx'
+import { Icon } from '../../components/values/icon.tsx'
+import { StatusChip } from '../../components/values/status-chip.tsx'
+import { type ActivityFilters, useGroupEntries } from './activity-data.ts'
+import { dayOf, daysOf, type EntryRow, rowsOf } from './entry-rows.ts'
+import { activityMessages } from './messages.ts'
+import { groupDetail, sentenceOf } from './sentence.ts'
+import { type SentenceContext, type SentencePart, sentenceText } from './sentence-part.ts'
+
+type ListProps = {
+  filters: ActivityFilters
+  times: { from: string; to?: string }
+  openId: string | undefined
+  onOpen: (id: string) => void
+}
+
+export function useSentenceContext(): SentenceContext {
+  const text = useText(activityMessages)
+  const language = useLanguage()
+  const { number } = useFormats()
+  return { text, language, number }
+}
+
+/** `ActivityList` shows entries as sentences, with a heading for each day. */
+export function ActivityList({ entries, ...list }: ListProps & { entries: readonly ActivityEntry[] }) {
+  return daysOf(rowsOf(entries)).map(({ day, rows }) => (
+    <section key={day} className="activity-day" aria-labelledby={`day-${day}`}>
+      <h2 id={`day-${day}`}>
+        <DayName day={day} />
+      </h2>
+      <ul className="activity-rows">
+        {rows.map((row) => (
+          <Row key={row.entry.id} row={row} {...list} />
+        ))}
+      </ul>
+    </section>
+  ))
+}
+
+const dayMs = 86_400_000
+
+function DayName({ day }: { day: string }) {
+  const text = useText(activityMessages)
+  const locale = localeOf[useLanguage()]
+  const now = Date.now()
+  const date = new Intl.DateTimeFormat(locale, { weekday: 'long', day: 'numeric', month: 'long' })
+  const shown = date.format(new Date(`${day}T12:00:00`))
+  if (day === dayOf(new Date(now).toISOString())) return `${text.today}, ${shown}`
+  if (day === dayOf(new Date(now - dayMs).toISOString())) return `${text.yesterday}, ${shown}`
+  return shown
+}
+
+type RowProps = ListProps & { row: EntryRow }
+
+function Row({ row: { entry, others }, ...list }: RowProps) {
+  const context = useSentenceContext()
+  const { text } = context
+  const formats = useFormats()
+  const [isExpanded, setExpanded] = useState(false)
+  const membersId = useId()
+  const parts = sentenceOf(entry, context)
+  const isGroup = entry.group !== undefined && others.length === 0
+  const count = entry.group?.count ?? others.length + 1
+  const detail = groupDetail(entry, context)
+  return (
+    <li className="activity-row" data-open={list.openId === entry.id}>
+      <EntryTime time={entry.time} />
+      <EntryIcon entry={entry} />
+      <div className="activity-what">
+        <p>
+          <Sentence parts={parts} />
+          {others.length > 0 && entry.group === undefined && (
+            <span className="quiet"> · {text.times(formats.number(count))}</span>
+          )}
+          {entry.outcome !== 'done' && (
+            <>
+              {' '}
+              <StatusChip tone={entry.outcome === 'denied' ? 'warning' : 'bad'}>{text[entry.outcome]}</StatusChip>
+            </>
+          )}
+        </p>
+        {detail !== '' && <p className="activity-detail">{detail}</p>}
+        {count > 1 && (
+          <button
+            type="button"
+            className="link-button activity-expand"
+            aria-expanded={isExpanded}
+            aria-controls={membersId}
+            onClick={() => setExpanded(!isExpanded)}
+          >
+            <Icon name={isExpanded ? iconChevronDownSmall : iconChevronRightSmall} size={16} />
+            {isExpanded ? text.hideMembers : text.showMembers(formats.number(count))}
+          </button>
+        )}
+        <div id={membersId}>
+          {isExpanded &&
+            (isGroup ? (
+              <GroupMembers groupId={entry.cause?.id ?? ''} {...list} />
+            ) : (
+              <Combined entry={entry} others={others} {...list} />
+            ))}
+        </div>
+      </div>
+      <DetailsButton entry={entry} parts={parts} onOpen={list.onOpen} />
+    </li>
+  )
+}
+
+type DetailsButtonProps = { entry: ActivityEntry; parts: readonly SentencePart[]; onOpen: (id: string) => void }
+
+function DetailsButton({ entry, parts, onOpen }: DetailsButtonProps) {
+  const text = useText(activityMessages)
+  return (
+    <IxIconButton
+      icon={iconInfo}
+      variant="subtle-tertiary"
+      size="24"
+      title={text.details}
+      aria-label={text.detailsOf(sentenceText(parts))}
+      onClick={() => onOpen(entry.id)}
+    />
+  )
+}
+
+function EntryTime({ time }: { time: string }) {
+  const locale = localeOf[useLanguage()]
+  const formats = useFormats()
+  const shown = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit' }).format(new Date(time))
+  return (
+    <time className="activity-at" dateTime={time} title={formats.exact(time)}>
+      {shown}
+    </time>
+  )
+}
+
+/** `Sentence` shows the parts of a sentence: names as links, and values as marked text. */
+export function Sentence({ parts }: { parts: readonly SentencePart[] }) {
+  return parts.map((part, index) => (
+    // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a sentence do not move
+    <Part key={index} part={part} />
+  ))
+}
+
+function Part({ part: { text, role, subject } }: { part: SentencePart }) {
+  const place = subject === undefined ? undefined : locationOf(subject)
+  if (place !== undefined && text !== '')
+    return (
+      <Link className="activity-object" to={place.to} {...(place.search && { search: place.search as never })}>
+        {text}
+      </Link>
+    )
+  if (role === 'who') return <strong>{text}</strong>
+  if (role === 'old') return <span className="activity-value activity-old">{text}</span>
+  if (role === undefined) return text
+  return <span className="activity-value">{text}</span>
+}
+
+function GroupMembers({ groupId, filters, times, ...list }: ListProps & { groupId: string }) {
+  const text = useText(activityMessages)
+  const members = useGroupEntries(groupId, filters, times)
+  if (members.error !== null) return <ProblemMessage failure={members.error} onRetry={members.retry} />
+  if (members.isLoading) return <Loading />
+  return (
+    <>
+      <Members entries={members.entries} filters={filters} times={times} {...list} />
+      {members.hasMore && (
+        <button type="button" className="link-button" onClick={members.next}>
+          {text.loadMoreMembers}
+        </button>
+      )}
+    </>
+  )
+}
+
+/** `Combined` shows similar entries. Each of several requests can be opened again. */
+function Combined({ entry, others, ...list }: RowProps['row'] & ListProps) {
+  const shown = [entry, ...others]
+  if (entry.group === undefined) return <Members entries={shown} {...list} />
+  return shown.flatMap(({ cause }) =>
+    cause === undefined ? [] : <GroupMembers key={cause.id} groupId={cause.id} {...list} />,
+  )
+}
+
+/** `Members` shows the changes of a group, each with its own details. */
+function Members({ entries, openId, onOpen }: ListProps & { entries: readonly ActivityEntry[] }) {
+  const context = useSentenceContext()
+  return (
+    <ul className="activity-members">
+      {entries.map((entry) => {
+        const parts = sentenceOf(entry, context)
+        return (
+          <li key={entry.id} className="activity-row" data-open={openId === entry.id}>
+            <EntryTime time={entry.time} />
+            <p className="activity-what">
+              <Sentence parts={parts} />
+            </p>
+            <DetailsButton entry={entry} parts={parts} onOpen={onOpen} />
+          </li>
+        )
+      })}
+    </ul>
+  )
+}
+
+const causeIcons: Readonly<Record<string, string>> = {
+  scan: iconSearch,
+  import: iconImport,
+  campaign: iconCloudUpload,
+}
+
+const serviceIcons: Readonly<Record<string, string>> = {
+  authorization: iconLock,
+  credentials: iconLock,
+  identity: iconUser,
+  discovery: iconSearch,
+  imports: iconImport,
+  updates: iconCloudUpload,
+}
+
+function iconOf({ action, cause, group, changes, outcome }: ActivityEntry): string {
+  if (outcome !== 'done') return iconWarning
+  const state = changes.find(({ field }) => field === 'reachability_state')?.after
+  if (state !== undefined && group === undefined) return state === 'failed' ? iconConnectionFail : iconConnectionSuccess
+  if (group !== undefined && causeIcons[cause?.kind ?? ''] !== undefined)
+    return causeIcons[cause?.kind ?? ''] ?? iconPen
+  if (action === 'created') return iconAddCircle
+  if (action === 'deleted') return iconTrashcan
+  if (/^identity\.(signIn|externalSignIn)$/.test(action)) return iconLogIn
+  return serviceIcons[action.split('.')[0] ?? ''] ?? iconPen
+}
+
+/** Returns the series of the histogram to which an entry belongs. */
+function seriesOf({ action, group }: ActivityEntry): number {
+  if (action.includes('.')) return 3
+  const { created = 0, updated = 0, deleted = 0 } = group ?? {}
+  const most = Math.max(created, updated, deleted)
+  if (group !== undefined) return most === created ? 0 : most === updated ? 1 : 2
+  return action === 'created' ? 0 : action === 'updated' ? 1 : 2
+}
+
+function EntryIcon({ entry }: { entry: ActivityEntry }) {
+  return (
+    <span className="activity-icon" data-series={entry.outcome === 'done' ? seriesOf(entry) : 'refused'}>
+      <Icon name={iconOf(entry)} size={16} />
+    </span>
+  )
+}

@@ -1,0 +1,106 @@
+import { iconHistory } from '@siemens/ix-icons/icons'
+import { IxButton } from '@siemens/ix-react'
+import { useState } from 'react'
+import { useFormats, useText } from '../../app/language/language-context.tsx'
+import { Loading } from '../../components/feedback/loading.tsx'
+import { ProblemMessage } from '../../components/feedback/problem-message.tsx'
+import { ViewSwitch } from '../../components/forms/view-switch.tsx'
+import { EmptyState } from '../../components/page/empty-state.tsx'
+import { PageHeader } from '../../components/page/page-header.tsx'
+import { usePageTitle } from '../../components/page/page-title.ts'
+import { exportQuery, useActivitySearch, useEntries, useLiveActivity } from './activity-data.ts'
+import { ActivityFilterBar } from './activity-filters.tsx'
+import { ActivityHistogram } from './activity-histogram.tsx'
+import { ActivityList } from './activity-list.tsx'
+import { EntryPanel } from './entry-panel.tsx'
+import { ExportMenu } from './export-menu.tsx'
+import { activityMessages } from './messages.ts'
+import { presets } from './time-range.ts'
+import './activity.css'
+
+/**
+ * `ActivityPage` shows what happened in a time range: a histogram, and a list of sentences. The user selects a part of the
+ * range in the histogram, filters the list, and opens the details of an entry in a side panel.
+ */
+export function ActivityPage() {
+  const text = useText(activityMessages)
+  const formats = useFormats()
+  const { preset, range, now, filters, selected, setSearch } = useActivitySearch()
+  const list = useEntries(filters, range, selected)
+  const [openId, setOpenId] = useState<string>()
+  useLiveActivity(range.to === undefined && selected === undefined)
+  usePageTitle(text.title)
+  const isFiltered = Object.keys(filters).length > 0
+  const clearSelection = () => setSearch({ from: undefined, to: undefined })
+  return (
+    <>
+      <PageHeader
+        title={text.title}
+        subtitle={text.subtitle}
+        actions={<ExportMenu query={exportQuery(filters, range, selected)} />}
+      />
+      <section className="card activity-time" aria-label={text.range}>
+        <div className="activity-tools">
+          <ViewSwitch
+            label={text.range}
+            choices={presets.map((value) => ({ value, label: text[value] }))}
+            chosen={preset}
+            onChoose={(chosen) => setSearch({ range: chosen, from: undefined, to: undefined })}
+          />
+          {selected !== undefined && (
+            <span className="activity-selected">
+              {formats.dateTime(selected.from)} – {formats.dateTime(selected.to)}
+              <button type="button" className="link-button" onClick={clearSelection}>
+                {text.clearSelection}
+              </button>
+            </span>
+          )}
+        </div>
+        <ActivityHistogram
+          filters={filters}
+          range={range}
+          now={now}
+          selected={selected}
+          onSelect={(chosen) => setSearch({ from: chosen?.from, to: chosen?.to })}
+        />
+      </section>
+      <ActivityFilterBar filters={filters} range={range} onChange={setSearch} />
+      <div className="with-side-panel">
+        <div className="activity-entries">
+          {list.error !== null ? (
+            <ProblemMessage failure={list.error} onRetry={list.retry} />
+          ) : list.isLoading ? (
+            <Loading />
+          ) : list.entries.length === 0 ? (
+            <EmptyState icon={iconHistory} title={isFiltered ? text.noneFiltered : text.none}>
+              <p>{text.noneHint}</p>
+            </EmptyState>
+          ) : (
+            <ActivityList
+              entries={list.entries}
+              filters={filters}
+              times={exportQuery({}, range, selected)}
+              openId={openId}
+              onOpen={setOpenId}
+            />
+          )}
+          {list.hasMore && (
+            <div className="activity-more">
+              <IxButton variant="secondary" loading={list.isLoadingMore} onClick={list.next}>
+                {text.loadMore}
+              </IxButton>
+            </div>
+          )}
+        </div>
+        {openId !== undefined && (
+          <EntryPanel
+            key={openId}
+            id={openId}
+            onFilter={(change) => setSearch(change)}
+            onClose={() => setOpenId(undefined)}
+          />
+        )}
+      </div>
+    </>
+  )
+}

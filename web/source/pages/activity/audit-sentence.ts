@@ -1,0 +1,53 @@
+import type { ActivityEntry } from '@millwright/api/activity.ts'
+import { nounOf, verbOf } from './audit-words.ts'
+import { authorName } from './author-name.ts'
+import { fill, type SentenceContext, type SentencePart } from './sentence-part.ts'
+
+/** The sentences of actions that need other words than their verb and their object. */
+const templates = {
+  'identity.signIn': ['signedIn', 'signInFailed'],
+  'identity.externalSignIn': ['signedInExternally', 'signInFailed'],
+  'identity.signOut': ['signedOut', 'signedOut'],
+  'identity.backchannelLogout': ['signedOut', 'signedOut'],
+  'identity.secondFactor': ['secondFactor', 'secondFactorFailed'],
+  'identity.stepUp': ['confirmed', 'confirmFailed'],
+  'identity.changePassword': ['passwordChanged', 'passwordChangeFailed'],
+  'authorization.createGrant': ['granted', 'grantFailed'],
+  'authorization.deleteGrant': ['revoked', 'grantFailed'],
+  'onboarding.enrol': ['enrolled', 'enrolFailed'],
+  'discovery.expireLink': ['linkExpired', 'linkExpired'],
+} as const
+
+/** Returns the sentence of an audit entry: who did what with which object. */
+export function auditSentence(entry: ActivityEntry, context: SentenceContext): SentencePart[] {
+  const { text, language } = context
+  const { action, outcome, object, principalName } = entry
+  const isDone = outcome === 'done'
+  const who: SentencePart = { text: authorName(principalName) || text.system, role: 'who' }
+  const special = templates[action as keyof typeof templates]
+  if (special !== undefined) return fill(text[special[isDone ? 0 : 1]], { who, ...grantParts(entry, context) })
+  const operation = action.split('.')[1] ?? action
+  const noun = nounOf(operation, language)
+  const verb = verbOf(operation, language)
+  const subject = object === undefined ? {} : { subject: `${object.kind}/${object.id}` }
+  const name: SentencePart[] =
+    object?.name === undefined ? [] : [{ text: ' ' }, { text: object.name, role: 'object', ...subject }]
+  const template = isDone ? text.did : outcome === 'denied' ? text.deniedTo : text.failedTo
+  return fill(template, {
+    who,
+    verb: { text: isDone ? verb.past : verb.base },
+    // An object without a name is the link itself.
+    object: { text: noun, ...(name.length === 0 ? subject : {}) },
+  }).flatMap((part) => (part.text === noun ? [part, ...name] : [part]))
+}
+
+/** Returns the role, the principal and the access group of a grant. */
+function grantParts({ detail = {}, names = {} }: ActivityEntry, { text }: SentenceContext) {
+  const { role, principal, accessGroup } = detail as Readonly<Record<string, unknown>>
+  const named = (id: unknown) => (typeof id === 'string' ? (names[id] ?? id) : '')
+  return {
+    role: { text: typeof role === 'string' ? role : '', role: 'value' } as const,
+    principal: { text: named(principal), role: 'value' } as const,
+    scope: { text: typeof accessGroup === 'string' ? ` ${text.inGroup(named(accessGroup))}` : '' },
+  }
+}

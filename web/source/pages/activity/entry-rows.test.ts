@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { ActivityEntry } from '@millwright/api/activity.ts'
+import { daysOf, rowsOf } from './entry-rows.ts'
+
+function entry(id: string, change: Partial<ActivityEntry> = {}): ActivityEntry {
+  return {
+    id,
+    time: '2026-11-18T12:00:00.000Z',
+    principal: null,
+    principalName: 'jane',
+    action: 'identity.signIn',
+    outcome: 'done',
+    changes: [],
+    ...change,
+  }
+}
+
+const shapeOf = (entries: ActivityEntry[]) => rowsOf(entries).map(({ others }) => others.length + 1)
+
+test('combines three or more similar entries in succession', () => {
+  assert.deepEqual(shapeOf([entry('1'), entry('2')]), [1, 1])
+  assert.deepEqual(shapeOf([entry('1'), entry('2'), entry('3')]), [3])
+  assert.deepEqual(shapeOf([entry('1'), entry('2'), entry('3', { outcome: 'denied' }), entry('4')]), [1, 1, 1, 1])
+  assert.deepEqual(shapeOf([entry('1'), entry('2', { principalName: 'bob' }), entry('3'), entry('4')]), [1, 1, 1, 1])
+})
+
+test('does not combine changes of different fields or groups', () => {
+  const changed = (id: string, field: string) => entry(id, { action: 'updated', changes: [{ field }] })
+  assert.deepEqual(shapeOf([changed('1', 'name'), changed('2', 'name'), changed('3', 'name')]), [3])
+  assert.deepEqual(shapeOf([changed('1', 'name'), changed('2', 'firmware'), changed('3', 'name')]), [1, 1, 1])
+})
+
+test('combines several requests with the sum of their counts', () => {
+  const group = {
+    count: 2,
+    isCapped: false,
+    created: 2,
+    updated: 0,
+    deleted: 0,
+    firstTime: '2026-11-18T12:00:00.000Z',
+    names: [],
+    fields: [],
+  }
+  const request = (id: string) => entry(id, { action: 'created', group, cause: { kind: 'request', id } })
+  const [row] = rowsOf([request('1'), request('2'), request('3')])
+  assert.deepEqual([row?.others.length, row?.entry.group?.count, row?.entry.group?.created], [2, 6, 6])
+})
+
+test('lists the rows of each day', () => {
+  const rows = rowsOf([entry('1'), entry('2', { time: '2026-11-16T12:00:00.000Z' })])
+  assert.deepEqual(
+    daysOf(rows).map(({ day, rows: ofDay }) => [day, ofDay.length]),
+    [
+      ['2026-11-18', 1],
+      ['2026-11-16', 1],
+    ],
+  )
+})

@@ -1,0 +1,66 @@
+import type { ActivityEntry } from '@millwright/api/activity.ts'
+
+/** A row of the list: an entry, or several similar entries in succession. The first entry is the newest one. */
+export type EntryRow = { entry: ActivityEntry; others: ActivityEntry[] }
+
+/** The smallest number of similar entries that are shown as one row. */
+const fewest = 3
+
+/**
+ * Combines similar entries in succession, so that repeated sign-ins or changes of single assets do not fill the page. Entries
+ * are similar if they have the same author, action, outcome and changed fields.
+ */
+export function rowsOf(entries: readonly ActivityEntry[]): EntryRow[] {
+  const runs: ActivityEntry[][] = []
+  for (const entry of entries) {
+    const run = runs.at(-1)
+    if (run?.[0] !== undefined && isSimilar(run[0], entry)) run.push(entry)
+    else runs.push([entry])
+  }
+  return runs.flatMap((run) => {
+    const [entry, ...others] = run
+    if (entry === undefined) return []
+    if (run.length < fewest) return run.map((one) => ({ entry: one, others: [] }))
+    return [{ entry: { ...entry, ...combinedGroup(run) }, others }]
+  })
+}
+
+/** Returns the sum of the groups of several requests. */
+function combinedGroup(run: readonly ActivityEntry[]): Pick<ActivityEntry, 'group'> {
+  const groups = run.flatMap(({ group }) => group ?? [])
+  const [first] = groups
+  if (first === undefined) return {}
+  const sum = (count: (group: NonNullable<ActivityEntry['group']>) => number) => groups.reduce((total, group) => total + count(group), 0)
+  return {
+    group: {
+      ...first,
+      count: sum(({ count }) => count),
+      created: sum(({ created }) => created),
+      updated: sum(({ updated }) => updated),
+      deleted: sum(({ deleted }) => deleted),
+    },
+  }
+}
+
+function isSimilar(one: ActivityEntry, other: ActivityEntry): boolean {
+  const isCombined = ({ group, cause }: ActivityEntry) => group === undefined || cause?.kind === 'request'
+  return isCombined(one) && isCombined(other) && keyOf(one) === keyOf(other)
+}
+
+function keyOf({ principal, principalName, action, outcome, changes, group, time }: ActivityEntry): string {
+  const what = group === undefined ? [action, ...changes.map(({ field }) => field)] : ['request']
+  return [principal, principalName, outcome, ...what, dayOf(time)].join(' ')
+}
+
+/** Returns the local date of a time as text, which sorts and compares. */
+export function dayOf(time: string): string {
+  const at = new Date(time)
+  const part = (value: number) => String(value).padStart(2, '0')
+  return `${at.getFullYear()}-${part(at.getMonth() + 1)}-${part(at.getDate())}`
+}
+
+/** Returns the rows of each day, newest day first. */
+export function daysOf(rows: readonly EntryRow[]): { day: string; rows: EntryRow[] }[] {
+  const days = Map.groupBy(rows, ({ entry }) => dayOf(entry.time))
+  return [...days].map(([day, ofDay]) => ({ day, rows: ofDay }))
+}

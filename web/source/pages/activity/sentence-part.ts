@@ -1,0 +1,35 @@
+import type { Language } from '../../app/language/language.ts'
+import type { ActivityText } from './messages.ts'
+
+/** The sentence of an entry, as texts with roles. The list shows the roles as links, bold text and values. */
+
+export type SentencePart = {
+  text: string
+  role?: 'who' | 'object' | 'value' | 'old'
+  /** The object to which the text refers, in the form `kind/id`. */
+  subject?: string
+}
+
+export type SentenceContext = { text: ActivityText; language: Language; number: (value: number) => string }
+
+type Values = Readonly<Record<string, SentencePart | undefined>>
+
+/** Replaces the placeholders of a template, such as `{who}`. */
+export function fill(template: string, values: Values): SentencePart[] {
+  return template
+    .split(/(\{\w+\})/)
+    .filter((piece) => piece !== '')
+    .map((piece): SentencePart => {
+      const name = /^\{(\w+)\}$/.exec(piece)?.[1]
+      return name === undefined ? { text: piece } : (values[name] ?? { text: '' })
+    })
+}
+
+/** Returns a sentence as plain text. */
+export function sentenceText(parts: readonly SentencePart[]): string {
+  return parts
+    .map(({ text }) => text)
+    .join('')
+    .replace(/\s+/g, ' ')
+    .trim()
+}

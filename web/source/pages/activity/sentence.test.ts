@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { ActivityEntry } from '@millwright/api/activity.ts'
+import type { Language } from '../../app/language/language.ts'
+import { activityMessages } from './messages.ts'
+import { groupDetail, sentenceOf } from './sentence.ts'
+import { type SentenceContext, sentenceText } from './sentence-part.ts'
+
+function contextOf(language: Language): SentenceContext {
+  return { text: activityMessages[language], language, number: String }
+}
+
+const plc: ActivityEntry = {
+  id: 'asset.1.2',
+  time: '2026-11-18T08:00:00.000Z',
+  principal: null,
+  principalName: 'jane',
+  action: 'updated',
+  outcome: 'done',
+  object: { kind: 'asset', id: '1', name: 'PLC01' },
+  changes: [],
+}
+
+function entry(change: Partial<ActivityEntry>): ActivityEntry {
+  return { ...plc, ...change }
+}
+
+const group = {
+  count: 5,
+  isCapped: false,
+  created: 0,
+  updated: 5,
+  deleted: 0,
+  firstTime: plc.time,
+  names: ['PLC01', 'PLC02', null],
+  fields: [],
+}
+
+const cases: [Partial<ActivityEntry>, en: string, de: string][] = [
+  [
+    { changes: [{ field: 'firmware', before: '3.0.1', after: '3.1.0' }] },
+    'jane changed the firmware of PLC01: 3.0.1 → 3.1.0',
+    'jane hat die Firmware von PLC01 geändert: 3.0.1 → 3.1.0',
+  ],
+  [
+    { changes: [{ field: 'name', before: 'A', after: 'PLC01' }] },
+    'jane renamed A to PLC01',
+    'jane hat A in PLC01 umbenannt',
+  ],
+  [
+    { changes: [{ field: 'management_state', before: 'unknown', after: 'regarded' }] },
+    'jane onboarded PLC01',
+    'jane hat PLC01 aufgenommen',
+  ],
+  [
+    { changes: [{ field: 'reachability_state', before: 'reached', after: 'failed' }] },
+    'PLC01 is no longer reachable',
+    'PLC01 ist nicht mehr erreichbar',
+  ],
+  [
+    { changes: [{ field: 'custom_properties/Room', after: '12' }] },
+    'jane set the property Room of PLC01 to 12',
+    'jane hat die Eigenschaft Room von PLC01 auf 12 gesetzt',
+  ],
+  [
+    {
+      changes: [
+        { field: 'firmware', before: '1', after: '2' },
+        { field: 'serial_number', after: 'S1' },
+        { field: 'location' },
+        { field: 'description', before: 'x' },
+      ],
+    },
+    'jane changed 4 fields of PLC01: firmware 1 → 2, serial number – → S1, location and 1 more',
+    'jane hat 4 Felder von PLC01 geändert: Firmware 1 → 2, Seriennummer – → S1, Standort und 1 weiteres',
+  ],
+  [{ action: 'created', source: { type: 'discovery' } }, 'jane found PLC01', 'jane hat PLC01 gefunden'],
+  [{ action: 'created', source: { type: 'manual' } }, 'jane added PLC01', 'jane hat PLC01 angelegt'],
+  [{ action: 'deleted' }, 'jane deleted PLC01', 'jane hat PLC01 gelöscht'],
+  [
+    {
+      group: { ...group, created: 3, updated: 2 },
+      cause: { kind: 'scan', id: '1' },
+      source: { type: 'discovery', value: 'millwright.links.snmp' },
+    },
+    'jane ran a scan with SNMP: 3 new, 2 changed',
+    'jane hat einen Scan mit SNMP ausgeführt: 3 neu, 2 geändert',
+  ],
+  [
+    { group: { ...group, created: 5, updated: 0 }, cause: { kind: 'import', id: '1', name: 'plant.xlsx' } },
+    'jane imported plant.xlsx: 5 new',
+    'jane hat plant.xlsx importiert: 5 neu',
+  ],
+  [
+    {
+      group: { ...group, fields: [{ field: 'responsible', after: 'bob', count: 5 }] },
+      cause: { kind: 'bulk_edit', id: '1' },
+    },
+    'jane set the responsible person of 5 assets to bob',
+    'jane hat den Verantwortlichen von 5 Assets auf bob gesetzt',
+  ],
+  [
+    { group: { ...group, updated: 0, deleted: 5 }, cause: { kind: 'bulk_edit', id: '1' } },
+    'jane deleted 5 assets',
+    'jane hat 5 Assets gelöscht',
+  ],
+  [{ action: 'identity.signIn' }, 'jane signed in', 'jane hat sich angemeldet'],
+  [{ action: 'identity.signIn', outcome: 'denied' }, 'jane could not sign in', 'jane konnte sich nicht anmelden'],
+  [
+    {
+      action: 'authorization.createGrant',
+      detail: { role: 'operator', principal: 'p', accessGroup: 'g' },
+      names: { p: 'bob', g: 'Hall 3' },
+    },
+    'jane gave the role operator to bob in the access group Hall 3',
+    'jane hat bob die Rolle operator gegeben in der Zugriffsgruppe Hall 3',
+  ],
+  [
+    { action: 'authorization.createAccessGroup', object: { kind: 'access-group', id: '1', name: 'Hall 3' } },
+    'jane created the access group Hall 3',
+    'jane hat die Zugriffsgruppe Hall 3 angelegt',
+  ],
+  [
+    { action: 'onboarding.deleteGateway', outcome: 'denied', object: { kind: 'gateway', id: '1', name: 'gw-1' } },
+    'jane was not allowed to delete the gateway gw-1',
+    'jane durfte das Gateway gw-1 nicht löschen',
+  ],
+]
+
+for (const [change, en, de] of cases) {
+  test(`shows the sentence: ${en}`, () => {
+    const shown = (language: Language) => sentenceText(sentenceOf(entry(change), contextOf(language)))
+    assert.deepEqual([shown('en'), shown('de')], [en, de])
+  })
+}
+
+test('shows the first names of a group and the fields that changed', () => {
+  const fields = [{ field: 'firmware', count: 4 }]
+  assert.equal(
+    groupDetail(entry({ group: { ...group, fields } }), contextOf('en')),
+    'PLC01, PLC02, Unnamed asset and 2 more · changed: firmware',
+  )
+})

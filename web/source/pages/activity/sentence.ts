@@ -1,0 +1,161 @@
+import type { ActivityEntry } from '@millwright/api/activity.ts'
+import type { FieldChange } from '@millwright/api/inventory/changes.ts'
+import { stateName } from '../assets/model/value-names.ts'
+import { linkTitle } from '../discovery/built-in-links.ts'
+import { auditSentence } from './audit-sentence.ts'
+import { authorName } from './author-name.ts'
+import { fieldName } from './field-names.ts'
+import type { ActivityText } from './messages.ts'
+import { fill, type SentenceContext, type SentencePart } from './sentence-part.ts'
+
+/** Returns the sentence of an entry. */
+export function sentenceOf(entry: ActivityEntry, context: SentenceContext): SentencePart[] {
+  if (entry.action.includes('.')) return auditSentence(entry, context)
+  return entry.group === undefined ? changeSentence(entry, context) : groupSentence(entry, context)
+}
+
+function partsOf(entry: ActivityEntry, { text }: SentenceContext) {
+  const { principalName, object } = entry
+  return {
+    who: { text: authorName(principalName) || text.system, role: 'who' } as const,
+    object: {
+      text: object?.name ?? text.unnamed,
+      role: 'object',
+      ...(object === undefined ? {} : { subject: `${object.kind}/${object.id}` }),
+    } as const,
+  }
+}
+
+/** The sentences for changes of a state, by field and new value. */
+const stateTemplates = {
+  'management_state regarded': 'onboarded',
+  'management_state ignored': 'ignored',
+  'management_state unknown': 'returned',
+  'reachability_state reached': 'reached',
+  'reachability_state failed': 'lost',
+} as const
+
+function changeSentence(entry: ActivityEntry, context: SentenceContext): SentencePart[] {
+  const { text, language } = context
+  const { action, changes, source } = entry
+  const parts = partsOf(entry, context)
+  if (action === 'created') return fill(source?.type === 'manual' ? text.added : text.found, parts)
+  if (action === 'deleted') return fill(text.deleted, parts)
+  const [change, ...others] = changes
+  if (change === undefined) return fill(text.touched, parts)
+  if (others.length > 0) {
+    const count: SentencePart = { text: context.number(changes.length) }
+    return [...fill(text.changedSeveral, { ...parts, count }), ...listed(changes, context)]
+  }
+  const template = stateTemplates[`${change.field} ${change.after}` as keyof typeof stateTemplates]
+  if (template !== undefined) return fill(text[template], parts)
+  const values = { ...parts, ...valuesOf(change, context) }
+  if (change.field === 'name' && change.before !== undefined) return fill(text.renamed, values)
+  if (change.field === 'access_group') return fill(text.moved, values)
+  return fill(templateOf(change, text), { ...values, field: { text: fieldName(change.field, language) } })
+}
+
+function templateOf({ before, after }: FieldChange, text: ActivityText): string {
+  if (before !== undefined && after !== undefined) return text.changed
+  if (after !== undefined) return text.set
+  return before === undefined ? text.changedWithout : text.cleared
+}
+
+/** The number of fields that a sentence lists. */
+const listedFields = 3
+
+function listed(changes: readonly FieldChange[], context: SentenceContext): SentencePart[] {
+  const { text, language } = context
+  const shown = changes.slice(0, listedFields).flatMap((change, index): SentencePart[] => {
+    const { before, after } = valuesOf(change, context)
+    const arrow: SentencePart[] =
+      before === undefined && after === undefined
+        ? []
+        : [{ text: ' ' }, before ?? { text: '–' }, { text: ' → ' }, after ?? { text: '–' }]
+    return [{ text: `${index === 0 ? '' : ', '}${fieldName(change.field, language, { isPlain: true })}` }, ...arrow]
+  })
+  const rest = changes.length - listedFields
+  return rest > 0 ? [...shown, { text: ` ${text.andMore(context.number(rest), rest)}` }] : shown
+}
+
+/** Returns the values of a change with the names that people know. */
+export function valuesOf(
+  { field, before, after }: FieldChange,
+  { language }: Pick<SentenceContext, 'language'>,
+): { before?: SentencePart; after?: SentencePart } {
+  const shown = (value: string) => (field.endsWith('_state') ? stateName(field, value, language) : value)
+  return {
+    ...(before === undefined ? {} : { before: { text: shown(before), role: 'old' } }),
+    ...(after === undefined ? {} : { after: { text: shown(after), role: 'value' } }),
+  }
+}
+
+const groupTemplates = {
+  scan: 'groupScan',
+  import: 'groupImport',
+  campaign: 'groupCampaign',
+  rule: 'groupRule',
+  check: 'groupCheck',
+  merge: 'groupMerge',
+  request: 'groupRequest',
+} as const
+
+function groupSentence(entry: ActivityEntry, context: SentenceContext): SentencePart[] {
+  const { text } = context
+  const { cause, source } = entry
+  const { who } = partsOf(entry, context)
+  if (cause === undefined || cause.kind === 'bulk_edit') return bulkSentence(entry, context)
+  const counts: SentencePart = { text: countsOf(entry, context) }
+  const name: SentencePart = { text: cause.name ?? '', role: 'value', ...subjectOf(cause) }
+  const link: SentencePart = { text: source?.value === undefined ? '' : linkTitle(source.value) }
+  const template = cause.kind === 'scan' && link.text === '' ? text.groupScanOnly : text[groupTemplates[cause.kind]]
+  return fill(template, { who, counts, name, link })
+}
+
+function subjectOf({ kind, id }: NonNullable<ActivityEntry['cause']>): { subject?: string } {
+  return kind === 'campaign' ? { subject: `update-campaign/${id}` } : {}
+}
+
+/** Returns the numbers of a group, such as `12 new, 3 changed`. */
+function countsOf({ group }: ActivityEntry, { text, number }: SentenceContext): string {
+  if (group === undefined) return ''
+  const { created, updated, deleted } = group
+  const shown = [
+    created > 0 && text.newCount(number(created)),
+    updated > 0 && text.changedCount(number(updated)),
+    deleted > 0 && text.deletedCount(number(deleted)),
+  ].filter((part) => part !== false)
+  return shown.join(', ')
+}
+
+const bulkStates = {
+  'management_state regarded': 'bulkOnboarded',
+  'management_state ignored': 'bulkIgnored',
+  'management_state unknown': 'bulkReturned',
+} as const
+
+function bulkSentence(entry: ActivityEntry, context: SentenceContext): SentencePart[] {
+  const { text, language, number } = context
+  const { group } = entry
+  const { who } = partsOf(entry, context)
+  const count: SentencePart = { text: text.assetCount(number(group?.count ?? 0), group?.count ?? 0), role: 'value' }
+  if (group !== undefined && group.deleted === group.count) return fill(text.bulkDeleted, { who, count })
+  const [change, ...others] = group?.fields ?? []
+  if (change === undefined || others.length > 0) return fill(text.bulkChanged, { who, count })
+  const template = bulkStates[`${change.field} ${change.after}` as keyof typeof bulkStates]
+  if (template !== undefined) return fill(text[template], { who, count })
+  const field: SentencePart = { text: fieldName(change.field, language) }
+  const { after } = valuesOf(change, context)
+  return fill(after === undefined ? text.bulkField : text.bulkSet, { who, count, field, after })
+}
+
+/** Returns the second line of a group: the first names, and the fields that changed most often. */
+export function groupDetail({ group }: ActivityEntry, { text, language, number }: SentenceContext): string {
+  if (group === undefined) return ''
+  const names = group.names.map((name) => name ?? text.unnamed)
+  const rest = group.count - names.length
+  const more = group.isCapped ? text.andManyMore : rest > 0 ? text.andMore(number(rest), rest) : ''
+  const fields = group.fields.map(({ field }) => fieldName(field, language, { isPlain: true }))
+  const changed = fields.length === 0 || group.updated === 0 ? '' : ` · ${text.fields}: ${fields.join(', ')}`
+  return `${names.join(', ')} ${more}`.trim() + changed
+}

@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { denseBuckets, rangeOf, visitsAt } from './time-range.ts'
+
+const local = (day: number, hour: number, minute = 0) => new Date(2026, 10, day, hour, minute)
+
+test('last night is from 18:00 of yesterday to 06:00 of today, and ends now before 06:00', () => {
+  assert.deepEqual(rangeOf('night', local(18, 9), undefined), { from: local(17, 18), to: local(18, 6), bucket: 'hour' })
+  assert.deepEqual(rangeOf('night', local(18, 3), undefined), { from: local(17, 18), bucket: 'hour' })
+})
+
+test('24 hours and 7 days start at a full hour, and end now', () => {
+  assert.deepEqual(rangeOf('day', local(18, 9, 30), undefined), { from: local(17, 10), bucket: 'hour' })
+  assert.deepEqual(rangeOf('week', local(18, 9, 30), undefined), { from: local(12, 0), bucket: 'hour' })
+})
+
+test('the range since the last visit has hours if it is short, and days if it is long', () => {
+  assert.deepEqual(rangeOf('visit', local(18, 9), local(16, 7, 40)), { from: local(16, 7), bucket: 'hour' })
+  assert.deepEqual(rangeOf('visit', local(28, 9), local(3, 7)), { from: local(3, 0), bucket: 'day' })
+})
+
+test('a visit starts when the page was not open for half an hour', () => {
+  const at = (day: number, hour: number, minute = 0) => local(day, hour, minute).toISOString()
+  assert.deepEqual(visitsAt(undefined, local(18, 9)), { last: at(18, 9) })
+  assert.deepEqual(visitsAt({ last: at(17, 9) }, local(18, 9)), { previous: at(17, 9), last: at(18, 9) })
+  const again = visitsAt({ previous: at(17, 9), last: at(18, 9) }, local(18, 9, 10))
+  assert.deepEqual(again, { previous: at(17, 9), last: at(18, 9, 10) })
+  assert.deepEqual(visitsAt('broken', local(18, 9)), { last: at(18, 9) })
+})
+
+test('adds the buckets without activity', () => {
+  const range = { from: local(18, 0), bucket: 'hour' as const }
+  const counted = [{ time: local(18, 1).toISOString(), created: 2, updated: 0, deleted: 1, other: 4 }]
+  assert.deepEqual(
+    denseBuckets(range, counted, local(18, 2, 30)).map(({ counts }) => counts),
+    [
+      [0, 0, 0, 0],
+      [2, 0, 1, 4],
+      [0, 0, 0, 0],
+    ],
+  )
+})
