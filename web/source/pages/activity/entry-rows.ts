@@ -30,7 +30,8 @@ function combinedGroup(run: readonly ActivityEntry[]): Pick<ActivityEntry, 'grou
   const groups = run.flatMap(({ group }) => group ?? [])
   const [first] = groups
   if (first === undefined) return {}
-  const sum = (count: (group: NonNullable<ActivityEntry['group']>) => number) => groups.reduce((total, group) => total + count(group), 0)
+  const sum = (count: (group: NonNullable<ActivityEntry['group']>) => number) =>
+    groups.reduce((total, group) => total + count(group), 0)
   return {
     group: {
       ...first,

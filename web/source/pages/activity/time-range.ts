@@ -75,7 +75,11 @@ export function denseBuckets(
   const start = from.getTime()
   const byIndex = new Map(counted.map((one) => [Math.round((Date.parse(one.time) - start) / size), one]))
   // A page that stays open gets buckets of times after it was opened.
-  const count = Math.max(1, Math.ceil(((to ?? now).getTime() - start) / size), ...byIndex.keys().map((index) => index + 1))
+  const count = Math.max(
+    1,
+    Math.ceil(((to ?? now).getTime() - start) / size),
+    ...byIndex.keys().map((index) => index + 1),
+  )
   return Array.from({ length: count }, (_, index) => {
     const { created = 0, updated = 0, deleted = 0, other = 0 } = byIndex.get(index) ?? {}
     return { time: start + index * size, counts: [created, updated, deleted, other] }
