@@ -44,7 +44,7 @@ export function ActivityFilterBar({ filters, range, onChange }: FilterBarProps) 
           <button
             key={name}
             type="button"
-            className="filter-chip"
+            className="activity-chip"
             aria-label={text.removeFilter(`${label}: ${value}`)}
             onClick={() => onChange({ [name]: undefined })}
           >
