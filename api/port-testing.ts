@@ -12,17 +12,17 @@ const range = { first: 20_000, end: 32_000 } as const
 const used = new Set<number>()
 
 /** Returns a free TCP port of this machine, for tests of programs that need the number of their port before they start. */
-export async function freePort(): Promise<number> {
+export async function freePort(host = '127.0.0.1'): Promise<number> {
   for (;;) {
     const port = randomInt(range.first, range.end)
-    if (used.has(port) || !(await isFree(port))) continue
+    if (used.has(port) || !(await isFree(port, host))) continue
     used.add(port)
     return port
   }
 }
 
-async function isFree(port: number): Promise<boolean> {
-  const server = createServer().listen(port, '127.0.0.1')
+async function isFree(port: number, host: string): Promise<boolean> {
+  const server = createServer().listen(port, host)
   try {
     await once(server, 'listening')
   } catch {

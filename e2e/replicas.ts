@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomBytes, randomInt } from 'node:crypto'
-import { once } from 'node:events'
 import { existsSync, mkdirSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
+import { freePort } from '@millwright/api/port-testing.ts'
 import type { Access } from '@millwright/cloud/first-run.ts'
 import { openClient } from '@millwright/cloud/platform/database/connection.ts'
 import {
@@ -200,12 +199,4 @@ export class Replicas implements AsyncDisposable {
     this.#programs.push({ name, program })
     return program
   }
-}
-
-async function freePort(host: string): Promise<number> {
-  const server = createServer().listen(0, host)
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  await once(server.close(), 'close')
-  return port
 }

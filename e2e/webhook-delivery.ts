@@ -3,11 +3,11 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { closeSync, openSync, readSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { baseSchemaUrl } from '@millwright/api/asset-schema.ts'
 import type { CloudEvent } from '@millwright/api/events.ts'
+import { freePort } from '@millwright/api/port-testing.ts'
 import { killEverything } from './crash.ts'
 import { type Caller, callerOf, type Platform, startPlatform, until } from './platform.ts'
 import { killed } from './shop-floor.ts'
@@ -314,12 +314,4 @@ class Receipts {
   listOf(path: string): readonly Receipt[] {
     return this.#byPath.get(path) ?? []
   }
-}
-
-async function freePort(host: string): Promise<number> {
-  const server = createServer().listen(0, host)
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  await once(server.close(), 'close')
-  return port
 }

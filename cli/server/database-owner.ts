@@ -4,7 +4,7 @@ import { systemCaller } from '@millwright/cloud/platform/access/system.ts'
 import { type AuditRecord, recordOutside } from '@millwright/cloud/platform/audit/audit.ts'
 import { type Address, openClient } from '@millwright/cloud/platform/database/connection.ts'
 import { Database } from '@millwright/cloud/platform/database/database.ts'
-import { lostWorkerOf } from '@millwright/cloud/platform/database/transient.ts'
+import { isLostWorker } from '@millwright/cloud/platform/database/transient.ts'
 import { attachPostgres, startPostgres } from '@millwright/cloud/platform/postgres/postgres.ts'
 import type { MasterKeys } from '@millwright/cloud/platform/secrets/master-keys.ts'
 import type { Secrets } from '@millwright/cloud/platform/secrets/secrets.ts'
@@ -101,7 +101,7 @@ export async function recordForTenants(
   for (const tenantId of tenantIds) {
     await recordOutside(database, { tenantId }, systemCaller(), entry).catch((error: unknown) => {
       const isMissing = error instanceof Problem && error.code === 'not_found'
-      if (!isMissing && lostWorkerOf(error) === undefined) throw error
+      if (!isMissing && !isLostWorker(error)) throw error
       leftOut++
     })
   }

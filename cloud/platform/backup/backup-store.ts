@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import { copyIn, copyOut } from '../database/copy.ts'
 import { inForeignKeyOrder } from '../database/foreign-key-order.ts'
 import { StartError } from '../start-error.ts'
@@ -19,6 +20,7 @@ const migrationsTable = 'migrations'
 
 /** How often a snapshot of a cluster is started again if tenants are created or deleted at the same time. */
 const snapshotAttempts = 10
+const snapshotPauseMs = 500
 
 /**
  * Starts a snapshot. All later reads see the data of this point in time, while other processes continue to write. In a
@@ -35,6 +37,7 @@ export async function beginSnapshot(owner: Owner): Promise<void> {
       throw new StartError(
         `Tenants are being created or deleted, or such a command was interrupted (${differing.join(', ')}): repeat that command, then the backup.`,
       )
+    await setTimeout(snapshotPauseMs)
   }
 }
 

@@ -9,6 +9,7 @@ export async function withMigrationLock<Result>(owner: Client, work: () => Promi
   try {
     return await work()
   } finally {
-    await owner.query('select pg_advisory_unlock($1)', [migrationLock])
+    // After a lost connection, the server has released the lock.
+    await owner.query('select pg_advisory_unlock($1)', [migrationLock]).catch(() => {})
   }
 }

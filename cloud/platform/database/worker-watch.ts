@@ -10,6 +10,8 @@ type Options = {
 
 /** The minimum time between two checks. */
 const pauseMs = 2_000
+/** The time until a worker that did not respond is checked again, before its tenants are refused. */
+const confirmMs = 200
 /** How long a worker may take to accept a connection. */
 const connectMs = 2_000
 /** A check that takes longer is aborted. */
@@ -18,13 +20,16 @@ const checkMs = 20_000
 /**
  * `WorkerWatch` finds workers of a Citus cluster that do not respond, for example because their disk does not respond. The
  * coordinator waits for such a worker until the statement times out. Its tenants would use all connections of the pool in
- * this time. The pool therefore starts a check when no connection is free. While a worker does not respond, the check is
- * repeated, and the pool refuses the tenants of this worker.
+ * this time. The pool therefore starts a check when no connection is free. If a worker does not respond in two checks, the
+ * pool refuses its tenants and closes their connections. One failed check is not enough: a worker can be short of
+ * connections for a moment. The check is repeated until all workers respond.
  */
 export class WorkerWatch {
   readonly #options: Options
   #checkedAt = -Infinity
   #isChecking = false
+  /** The groups of the workers that did not respond in the last check. */
+  #silent: ReadonlySet<number> = new Set()
   #refused: ReadonlySet<string> = new Set()
   #timer: NodeJS.Timeout | undefined
   #closed = false
@@ -35,20 +40,23 @@ export class WorkerWatch {
 
   /** Starts a check, unless one runs or has just ended. */
   check(): void {
-    if (this.#isChecking || this.#closed || performance.now() - this.#checkedAt < pauseMs) return
+    if (!this.#isChecking && performance.now() - this.#checkedAt >= pauseMs) void this.#run()
+  }
+
+  async #run(): Promise<void> {
+    if (this.#isChecking || this.#closed) return
     this.#isChecking = true
     clearTimeout(this.#timer)
-    this.#findTenants()
-      // A check that fails shows nothing about the workers, so the tenants that are refused stay refused.
-      .catch(() => this.#refused)
-      .then((tenants) => {
-        this.#isChecking = false
-        this.#checkedAt = performance.now()
-        if (this.#closed) return
-        this.#refused = tenants
-        this.#options.refuse(tenants)
-        if (tenants.size > 0) this.#timer = setTimeout(() => this.check(), pauseMs).unref()
-      })
+    const former = this.#silent
+    // A check that fails shows nothing about the workers, so the tenants that are refused stay refused.
+    this.#refused = await this.#findTenants().catch(() => this.#refused)
+    this.#isChecking = false
+    this.#checkedAt = performance.now()
+    if (this.#closed) return
+    this.#options.refuse(this.#refused)
+    if (this.#silent.size === 0) return
+    const isConfirmed = this.#silent.isSubsetOf(former)
+    this.#timer = setTimeout(() => void this.#run(), isConfirmed ? pauseMs : confirmMs).unref()
   }
 
   close(): void {
@@ -65,14 +73,17 @@ export class WorkerWatch {
          where noderole = 'primary' and isactive and groupid <> 0
            and not citus_check_connection_to_node(nodename, nodeport)`,
       )
-      if (lost.length === 0) return new Set()
+      const silent = new Set(lost.map(({ group }) => group))
+      const confirmed = silent.intersection(this.#silent)
+      this.#silent = silent
+      if (confirmed.size === 0) return new Set()
       const { rows } = await client.query<{ id: string }>(
         `select t.id::text as id
          from unnest($1::uuid[]) as t (id)
          join pg_dist_placement p
            on p.shardid = get_shard_id_for_distribution_column('access_versions'::regclass, t.id)
          where p.groupid = any($2::integer[])`,
-        [this.#options.tenants(), lost.map(({ group }) => group)],
+        [this.#options.tenants(), [...confirmed]],
       )
       return new Set(rows.map(({ id }) => id))
     } finally {

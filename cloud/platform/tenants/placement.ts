@@ -123,14 +123,16 @@ export async function moveTenant(
   const from = nodes.find(({ id }) => id === own.nodeId)
   if (from === undefined || from.id === to.id) return undefined
   const isolated = shards.some(({ range, tenantId }) => range === own.range && tenantId !== own.tenantId)
+  let { shard } = own
   try {
-    const shard = isolated ? await store.isolateTenant(owner, own.tenantId, mode) : own.shard
+    if (isolated) shard = await store.isolateTenant(owner, own.tenantId, mode)
     await store.moveShard(owner, { shard, from, to, mode })
-    await store.analyzeShards(owner, shard, to)
-    await store.dropOldShards(owner)
   } catch (error) {
     throw failedMove(name, error as Error)
   }
+  // The tenant has moved. If this fails, the cluster updates its statistics and deletes the old copy later.
+  await store.analyzeShards(owner, shard, to).catch(() => {})
+  await store.dropOldShards(owner).catch(() => {})
   return { tenantId: own.tenantId, from: nameOf(from), to: nameOf(to), isolated }
 }
 
