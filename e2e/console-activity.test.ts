@@ -161,7 +161,10 @@ describe('activity in the console', () => {
     await page.goto('/console/events')
     await page.getByRole('heading', { level: 1, name: 'Activity' }).waitFor()
     await follow(page, '/assets?columns=name,last_change/what,last_change/by')
-    await page.getByRole('gridcell', { name: /responsible person .*→ line 1 team/ }).first().waitFor()
+    await page
+      .getByRole('gridcell', { name: /responsible person .*→ line 1 team/ })
+      .first()
+      .waitFor()
   })
 
   test('is used on a phone in dark colours, in German', async () => {

@@ -131,7 +131,7 @@ describe('topology and impact in the console', () => {
       await page.getByLabel('Layout').selectOption(layout)
       await page.locator(`.map[data-layout="${layout}"]`).waitFor()
     }
-    await page.getByLabel('Filter').fill('PLC01')
+    await page.getByRole('searchbox', { name: 'Filter' }).fill('PLC01')
     await page.keyboard.press('Enter')
     await inside('All assets').getByText('PLC01').waitFor()
     assert.equal(await inside('All assets').getByText('HMI01').count(), 0)

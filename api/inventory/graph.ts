@@ -144,6 +144,9 @@ export const graphOperations = {
     method: 'GET',
     path: '/assets/{id}/path',
     summary: 'Find a shortest path between two assets, over readable assets',
+    description:
+      'Relations that say how an asset was found or where it is assigned are followed only if no other path exists, or if ' +
+      '`predicates` names them.',
     access: 'inventory_read_asset_data',
     params: byId,
     query: closed({

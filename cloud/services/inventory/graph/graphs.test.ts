@@ -244,6 +244,23 @@ describe('GET /assets/{id}/graph and /path', () => {
     assert.deepEqual(await path({ to: a?.id }), [true, 'a', 0])
   })
 
+  test('prefers a path over devices to a shorter path over the gateway that found them', async () => {
+    const { a, s, t, b, g } = await createNamed('astbg')
+    await link([
+      [a, 'is_connected_to', s],
+      [s, 'is_connected_to', t],
+      [t, 'is_connected_to', b],
+      [a, 'found_by_gateway', g],
+      [b, 'found_by_gateway', g],
+    ] as Edge[])
+    const path = async (query: Record<string, unknown>) => {
+      const input = { params: { id: a?.id ?? '' }, query: { to: b?.id ?? '', ...query } }
+      return (await viewer.inventory.readPath(input)).data.nodes.map(({ name }) => name).join('')
+    }
+    assert.equal(await path({}), 'astb')
+    assert.equal(await path({ predicates: 'found_by_gateway' }), 'agb')
+  })
+
   test('finds a path only through readable assets and to a readable asset', async () => {
     const { a, b } = await createNamed('ab', { group: lineGroup })
     const { h } = await createNamed('h', { group: officeGroup })

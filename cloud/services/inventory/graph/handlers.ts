@@ -10,6 +10,7 @@ import { listIds } from '../assets/list-store.ts'
 import { type Query as Selection, selectionOf } from '../assets/selection.ts'
 import { pointInTime } from '../history/point-in-time.ts'
 import { requireRetained } from '../history/retention.ts'
+import { ignoredPredicates } from '../impact/impact.ts'
 import { type RelationRow, showRelation } from '../relations/relation.ts'
 import { isReadable } from '../relations/relation-store.ts'
 import { readableGroups } from '../visibility.ts'
@@ -199,19 +200,32 @@ async function traverseFrom(handle: Handle, id: string, { view, depth, limit }: 
   return traversal
 }
 
-type Step = { view: View; bounds: Bounds }
+/** Relations of the predicates in `without` are not followed. */
+type Step = { view: View; bounds: Bounds; without?: ReadonlySet<string> | undefined }
 
-async function step(handle: Handle, traversal: Traversal, { view, bounds }: Step): Promise<void> {
-  extend(traversal, await findHops(handle, traversal.frontier, { ...view, limit: bounds.edges }), bounds)
+async function step(handle: Handle, traversal: Traversal, { view, bounds, without }: Step): Promise<void> {
+  const { rows, cut } = await findHops(handle, traversal.frontier, { ...view, limit: bounds.edges })
+  const followed = without === undefined ? rows : rows.filter(({ predicate }) => !without.has(predicate))
+  extend(traversal, { rows: followed, cut }, bounds)
 }
 
-type Search = { from: string; to: string; depth: number; view: View }
+type Search = { from: string; to: string; depth: number; view: View; without?: ReadonlySet<string> }
 
 /**
- * Finds a path with a bidirectional breadth-first search. Each step extends the traversal that has the smaller frontier. A
+ * Finds a path. All assets of one scan or of one place are related to the same gateway or node, so a path over these relations
+ * is used only if no other path exists, or if the caller names the predicates.
+ */
+async function findPath(handle: Handle, search: Search) {
+  if (search.view.predicates !== undefined) return searchPath(handle, search)
+  const result = await searchPath(handle, { ...search, without: ignoredPredicates })
+  return result.path === undefined ? searchPath(handle, search) : result
+}
+
+/**
+ * Searches a path with a bidirectional breadth-first search. Each step extends the traversal that has the smaller frontier. A
  * node with very many relations is therefore reached from both sides, but seldom expanded.
  */
-async function findPath(handle: Handle, { from, to, depth, view }: Search) {
+async function searchPath(handle: Handle, { from, to, depth, view, without }: Search) {
   const bounds = boundsFor(inventoryLimits.graphNodes)
   const near = startTraversal({ type: 'asset', id: from })
   const far = startTraversal({ type: 'asset', id: to })
@@ -220,8 +234,8 @@ async function findPath(handle: Handle, { from, to, depth, view }: Search) {
     const truncated = near.truncated || far.truncated
     const exhausted = near.frontier.length === 0 || far.frontier.length === 0
     if (path !== undefined || truncated || exhausted || near.depth + far.depth >= depth) return { path, truncated }
-    if (near.frontier.length <= far.frontier.length) await step(handle, near, { view, bounds })
-    else await step(handle, far, { view: { ...view, direction: reverse(view.direction) }, bounds })
+    if (near.frontier.length <= far.frontier.length) await step(handle, near, { view, bounds, without })
+    else await step(handle, far, { view: { ...view, direction: reverse(view.direction) }, bounds, without })
   }
 }
 

@@ -29,8 +29,8 @@ export type Selected = { from: string; to: string }
 /** The time after which opening the page counts as a visit. */
 const visitMs = 5_000
 
-/** Returns the time of the previous visit, and stores this visit. */
-function useLastVisit(now: Date): Date | undefined {
+/** Returns the time of the previous visit, and stores this visit. The start page and the activity share the visits. */
+export function useLastVisit(now: Date): Date | undefined {
   const [stored, setStored] = usePreference<unknown>('activity.visits', undefined)
   const [visits] = useState(() => visitsAt(stored, now))
   useEffect(() => {

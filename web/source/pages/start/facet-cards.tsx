@@ -1,3 +1,4 @@
+import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useLanguage, useText } from '../../app/language/language-context.tsx'
 import { QueryState } from '../../components/feedback/query-state.tsx'
@@ -6,7 +7,7 @@ import { type Bar, BarChart } from '../../components/values/bar-chart.tsx'
 import { andFilters, quoted } from '../assets/filter/filter-conditions.ts'
 import { valueName } from '../assets/model/value-names.ts'
 import { startMessages } from './messages.ts'
-import { useFacet } from './plant-queries.ts'
+import { useFacet, useTotalQuery } from './plant-queries.ts'
 
 type FacetCardProps = { title: string; by: string; filter?: string }
 type Count = { value: string | null; count: number }
@@ -20,20 +21,28 @@ export function FacetCard({ title, by, filter }: FacetCardProps) {
   )
 }
 
+/** Values that few assets have are counted together, so that the bars add up to all assets. */
 function FacetBars({ title, by, filter }: FacetCardProps) {
   const text = useText(startMessages)
   const facet = useFacet(by, { filter })
+  const all = useQuery(useTotalQuery(filter)).data?.meta.totalElements
   const language = useLanguage()
   const nameOf = (value: string | null) => (value === null ? text.withoutValue : valueName(by, value, language))
   return (
     <QueryState query={facet}>
-      {({ data }) =>
-        data.length === 0 ? (
-          <p className="quiet">–</p>
-        ) : (
-          <BarChart label={title} bars={data.map((each) => barOf(each, { by, filter, name: nameOf(each.value) }))} />
+      {({ data }) => {
+        if (data.length === 0) return <p className="quiet">–</p>
+        const shown = data.reduce((sum, { count }) => sum + count, 0)
+        const rest = (all ?? shown) - shown
+        const bars = data.map((each) => barOf(each, { by, filter, name: nameOf(each.value) }))
+        return (
+          <BarChart
+            label={title}
+            total={Math.max(shown, all ?? 0)}
+            bars={rest > 0 ? [...bars, { key: 'rest', count: rest, label: text.others }] : bars}
+          />
         )
-      }
+      }}
     </QueryState>
   )
 }

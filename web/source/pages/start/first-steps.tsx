@@ -13,6 +13,7 @@ import { Progress } from '../../components/feedback/progress.tsx'
 import { Icon } from '../../components/values/icon.tsx'
 import { startMessages } from './messages.ts'
 import { useGatewayStates } from './plant-queries.ts'
+import { ScanFeed } from './scan-feed.tsx'
 
 /**
  * `FirstSteps` guides the user of an empty plant through the first steps: gateway, scan and review. Completed steps are
@@ -27,37 +28,40 @@ export function FirstSteps() {
   const scan = useScan(jobId)
   const found = scan?.found ?? 0
   return (
-    <section className="first-steps" aria-labelledby="first-steps">
-      <h2 id="first-steps">{text.firstTitle}</h2>
-      <p className="quiet">{text.firstLead}</p>
-      <ol>
-        <Step number={1} title={text.stepGateway} isDone={online !== undefined}>
-          {online === undefined ? (
-            <NoGateway isWaiting={gateways.length > 0} />
-          ) : (
-            <p>{text.stepGatewayDone(online.name)}</p>
-          )}
-        </Step>
-        <Step number={2} title={text.stepScan} isDone={scan?.state === 'finished' && found > 0}>
-          <p className="quiet">{text.stepScanText}</p>
-          {online !== undefined && jobId === undefined && <FirstScan gatewayId={online.id} onStarted={setJobId} />}
-          {scan !== undefined && <ScanProgress state={scan.state} progress={scan.progress} found={found} />}
-        </Step>
-        <Step number={3} title={text.stepReview} isDone={false}>
-          <p className="quiet">{text.stepReviewText}</p>
-          {found > 0 && (
-            <Link to="/inbox" className="button-link">
-              {text.openInbox}
-            </Link>
-          )}
-        </Step>
-      </ol>
-      {canImport && (
-        <p>
-          {text.firstImport} <Link to="/files/import">{text.importFile}</Link>
-        </p>
-      )}
-    </section>
+    <div className="first" data-scanning={jobId !== undefined}>
+      <section className="first-steps" aria-labelledby="first-steps">
+        <h2 id="first-steps">{text.firstTitle}</h2>
+        <p className="quiet">{text.firstLead}</p>
+        <ol>
+          <Step number={1} title={text.stepGateway} isDone={online !== undefined}>
+            {online === undefined ? (
+              <NoGateway isWaiting={gateways.length > 0} />
+            ) : (
+              <p>{text.stepGatewayDone(online.name)}</p>
+            )}
+          </Step>
+          <Step number={2} title={text.stepScan} isDone={scan?.state === 'finished' && found > 0}>
+            <p className="quiet">{text.stepScanText}</p>
+            {online !== undefined && jobId === undefined && <FirstScan gatewayId={online.id} onStarted={setJobId} />}
+            {scan !== undefined && <ScanProgress state={scan.state} progress={scan.progress} found={found} />}
+          </Step>
+          <Step number={3} title={text.stepReview} isDone={false}>
+            <p className="quiet">{text.stepReviewText}</p>
+            {found > 0 && (
+              <Link to="/inbox" className="button-link">
+                {text.openInbox}
+              </Link>
+            )}
+          </Step>
+        </ol>
+        {canImport && (
+          <p>
+            {text.firstImport} <Link to="/files/import">{text.importFile}</Link>
+          </p>
+        )}
+      </section>
+      {jobId !== undefined && <ScanFeed />}
+    </div>
   )
 }
 

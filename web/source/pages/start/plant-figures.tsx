@@ -1,11 +1,16 @@
 import { inboxFilter } from '@millwright/api/inbox-filter.ts'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import type { ReactNode } from 'react'
+import { type ReactNode, useState } from 'react'
+import { useOperationQuery } from '../../app/api/queries.ts'
 import { useFormats, useText } from '../../app/language/language-context.tsx'
 import { usePermission } from '../../app/session/app-context.tsx'
+import { Sparkline } from '../../components/values/sparkline.tsx'
 import { startMessages } from './messages.ts'
 import { useGatewayStates, useJobs, useTotalQuery } from './plant-queries.ts'
+import { totalsByDay, trendDays, trendStart } from './trends.ts'
+
+const unreachable = "reachability_state/state_value eq 'failed'"
 
 /** `PlantFigures` shows the main figures of the plant. Each figure links to the page with the details. */
 export function PlantFigures() {
@@ -13,24 +18,55 @@ export function PlantFigures() {
   const formats = useFormats()
   const canReadJobs = usePermission('glb_jobs_read')
   const canOpenInbox = usePermission('inventory_read_asset_data')
-  const all = useQuery(useTotalQuery())
-  const newAssets = useQuery(useTotalQuery(inboxFilter({})))
-  const total = (answer: typeof all) => {
-    const count = answer.data?.meta.totalElements
-    return count === undefined ? '–' : formats.number(count)
-  }
+  const all = useQuery(useTotalQuery()).data?.meta.totalElements
+  const newAssets = useQuery(useTotalQuery(inboxFilter({}))).data?.meta.totalElements
+  const failed = useQuery(useTotalQuery(unreachable)).data?.meta.totalElements
+  const share = (count: number | undefined) =>
+    count === undefined || all === undefined ? '' : text.shareOf(formats.percent(count / Math.max(1, all)))
   return (
     <ul className="start-figures">
-      <Tile to="/assets" name={text.assets}>
-        {total(all)}
-      </Tile>
+      <Tile to="/assets" name={text.assets} value={all} hint={<AssetTrend current={all} />} />
       {canOpenInbox && (
-        <Tile to="/inbox" name={text.toReview}>
-          {total(newAssets)}
-        </Tile>
+        <Tile
+          to="/assets"
+          search={{ filter: unreachable }}
+          name={text.unreachable}
+          value={failed}
+          tone={failed === undefined || failed === 0 ? undefined : 'bad'}
+          hint={failed === 0 ? text.allReachable : share(failed)}
+        />
+      )}
+      {canOpenInbox && (
+        <Tile
+          to="/inbox"
+          name={text.toReview}
+          value={newAssets}
+          hint={newAssets === 0 ? text.inboxEmpty : share(newAssets)}
+        />
       )}
       {canReadJobs && <WorkFigures />}
     </ul>
+  )
+}
+
+/** `AssetTrend` shows the number of assets in the last days. */
+function AssetTrend({ current }: { current: number | undefined }) {
+  const text = useText(startMessages)
+  const formats = useFormats()
+  const query = useOperationQuery()
+  const [start] = useState(() => trendStart(new Date()))
+  const histogram = useQuery(
+    query(['activity', 'readHistogram'], { query: { from: start.toISOString(), bucket: 'day' } }),
+  ).data?.data
+  if (current === undefined || histogram === undefined) return null
+  const totals = totalsByDay(current, histogram, start)
+  const difference = current - (totals[0] ?? current)
+  const sign = difference > 0 ? '+' : difference < 0 ? '−' : '±'
+  return (
+    <>
+      {text.trend(`${sign}${formats.number(Math.abs(difference))}`, formats.number(trendDays))}
+      <Sparkline values={totals} />
+    </>
   )
 }
 
@@ -40,24 +76,40 @@ function WorkFigures() {
   const gateways = useGatewayStates().data?.data
   const running = useJobs('running').data?.meta.totalElements
   const online = gateways?.filter(({ state }) => state === 'online').length ?? 0
+  const isComplete = gateways === undefined || online === gateways.length
   return (
     <>
-      <Tile to="/discovery" name={text.gatewaysOnline}>
-        {gateways === undefined ? '–' : text.of(formats.number(online), formats.number(gateways.length))}
-      </Tile>
-      <Tile to="/jobs" name={text.runningJobs}>
-        {running === undefined ? '–' : formats.number(running)}
-      </Tile>
+      <Tile
+        to="/discovery"
+        name={text.gatewaysOnline}
+        value={gateways === undefined ? undefined : text.of(formats.number(online), formats.number(gateways.length))}
+        tone={isComplete ? undefined : 'bad'}
+        hint={isComplete ? '' : text.notOnline(formats.number((gateways?.length ?? 0) - online))}
+      />
+      <Tile to="/jobs" name={text.runningJobs} value={running} />
     </>
   )
 }
 
-function Tile({ to, name, children }: { to: string; name: string; children: ReactNode }) {
+type TileProps = {
+  to: string
+  search?: Record<string, string>
+  name: string
+  /** The figure. It is undefined until it is loaded. */
+  value: number | string | undefined
+  tone?: 'bad' | undefined
+  /** The share or the trend of the figure. */
+  hint?: ReactNode
+}
+
+function Tile({ to, search, name, value, tone, hint }: TileProps) {
+  const formats = useFormats()
   return (
     <li>
-      <Link to={to} className="start-figure">
+      <Link to={to} {...(search && { search: search as never })} className="start-figure" data-tone={tone}>
         <span className="start-figure-name">{name}</span>
-        <span className="start-figure-value">{children}</span>
+        <span className="start-figure-value">{typeof value === 'number' ? formats.number(value) : (value ?? '–')}</span>
+        <span className="start-figure-hint">{hint}</span>
       </Link>
     </li>
   )

@@ -1,5 +1,6 @@
-import { iconLock } from '@siemens/ix-icons/icons'
+import { iconLock, iconSearch } from '@siemens/ix-icons/icons'
 import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useText } from '../../app/language/language-context.tsx'
 import { useAppContext, useRights } from '../../app/session/app-context.tsx'
@@ -7,7 +8,9 @@ import { QueryState } from '../../components/feedback/query-state.tsx'
 import { EmptyState } from '../../components/page/empty-state.tsx'
 import { PageHeader } from '../../components/page/page-header.tsx'
 import { usePageTitle } from '../../components/page/page-title.ts'
-import { ChangedCard, GatewaysCard, JobsCard } from './activity-cards.tsx'
+import { GatewaysCard, JobsCard } from './activity-cards.tsx'
+import { DigestCard } from './digest-card.tsx'
+import { DriftCard } from './drift-card.tsx'
 import { FacetCard, StatesCard } from './facet-cards.tsx'
 import { FirstSteps } from './first-steps.tsx'
 import { startMessages } from './messages.ts'
@@ -19,8 +22,8 @@ import { SubscriptionNotice } from './subscription-notice.tsx'
 import './start.css'
 
 /**
- * `StartPage` shows the figures of the plant, recent changes, jobs and next steps. For an empty plant, it shows the
- * first steps instead.
+ * `StartPage` shows the figures of the plant, next steps, changes since the last visit and firmware versions. For an empty
+ * plant, it shows the first steps instead.
  */
 export function StartPage() {
   const text = useText(startMessages)
@@ -57,7 +60,10 @@ const devices = "functional_object_type eq 'Device'"
 function Plant({ canReadJobs }: { canReadJobs: boolean }) {
   const text = useText(startMessages)
   const deviceTotal = useQuery(useTotalQuery(devices))
-  const canDiscover = useRights().has('glb_discovery_run')
+  const rights = useRights()
+  const canDiscover = rights.has('glb_discovery_run')
+  const canImport = rights.has('glb_file_import')
+  const canReadDevices = rights.has('inventory_read_asset_data')
   // Stays true after the first scan has found devices, so that the guide does not disappear before its last step.
   const [wasEmpty, setWasEmpty] = useState(false)
   const isEmpty = deviceTotal.data?.meta.totalElements === 0
@@ -67,22 +73,37 @@ function Plant({ canReadJobs }: { canReadJobs: boolean }) {
       {() =>
         wasEmpty && canDiscover && canReadJobs ? (
           <FirstSteps />
+        ) : isEmpty && canReadDevices ? (
+          <EmptyState icon={iconSearch} title={text.noDevices}>
+            <p>{text.noDevicesHint}</p>
+            {canImport && (
+              <Link to="/files/import" className="button-link">
+                {text.importFile}
+              </Link>
+            )}
+          </EmptyState>
         ) : (
           <>
             <PlantFigures />
+            <div className="start-main">
+              <div>
+                <NextCard />
+                {canReadJobs && <JobsCard />}
+                {canReadJobs && <GatewaysCard />}
+                <StatesCard />
+              </div>
+              <div>
+                <DigestCard />
+                {canReadDevices && <DriftCard />}
+              </div>
+            </div>
             <div className="start-cards">
-              <NextCard />
-              {canReadJobs && <JobsCard />}
-              {canReadJobs && <GatewaysCard />}
-              <ChangedCard />
-              <FacetCard title={text.types} by="functional_object_type" />
               <FacetCard
                 title={text.manufacturers}
                 by="product_instance_information/manufacturer_product/manufacturer/name"
               />
-              <StatesCard />
-              <FacetCard title={text.firmware} by="firmware_version" filter={devices} />
               <FacetCard title={text.groups} by="access_group" />
+              <FacetCard title={text.types} by="functional_object_type" />
             </div>
           </>
         )

@@ -1,8 +1,10 @@
+import { assignmentPredicate } from '@millwright/api/assignment-predicate.ts'
 import { impactModes } from '@millwright/api/inventory/impact.ts'
 import { iconArrowLeft } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
 import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
+import type { Output } from '../../app/api/client.ts'
 import { useOperationQuery } from '../../app/api/queries.ts'
 import { useText } from '../../app/language/language-context.tsx'
 import { Loading } from '../../components/feedback/loading.tsx'
@@ -18,6 +20,8 @@ import { NodeActions } from './node-actions.tsx'
 import { PathNotice } from './path-notice.tsx'
 import type { ChangeTopologySearch } from './topology-search.ts'
 
+type Related = Output<'inventory', 'readGraph'>['data']
+
 type AssetPanelProps = {
   id: string
   at: string | undefined
@@ -32,6 +36,15 @@ type AssetPanelProps = {
 
 const maxRelated = 500
 
+/** Leaves out the nodes of hierarchies. The map and the path above it show where the asset is. */
+function withoutAssignments({ nodes, edges, ...others }: Related): Related {
+  return {
+    ...others,
+    nodes: nodes.filter(({ type }) => type === 'asset'),
+    edges: edges.filter(({ predicate }) => predicate !== assignmentPredicate),
+  }
+}
+
 /** `AssetPanel` shows the selected asset, its relations, and the actions for it. */
 export function AssetPanel({ id, at, show, to, hierarchy, onLocate, change, onSelect }: AssetPanelProps) {
   const text = useText(impactMessages)
@@ -44,7 +57,7 @@ export function AssetPanel({ id, at, show, to, hierarchy, onLocate, change, onSe
     }),
   )
   const related = result.data?.data
-  const graph = useMemo(() => (related === undefined ? undefined : graphOf(related)), [related])
+  const graph = useMemo(() => (related === undefined ? undefined : graphOf(withoutAssignments(related))), [related])
   const paths = useQuery({
     ...query(['hierarchy', 'listAssetPaths'], { params: { id } }),
     enabled: hierarchy !== undefined,
@@ -78,11 +91,7 @@ export function AssetPanel({ id, at, show, to, hierarchy, onLocate, change, onSe
       <NodePanel
         data={graph}
         node={node}
-        onSelect={(key) => {
-          const next = assetIn(key)
-          // A related hierarchy node has no panel.
-          if (key === undefined || next !== undefined) onSelect(next)
-        }}
+        onSelect={(key) => onSelect(assetIn(key))}
         actions={
           <>
             {place !== undefined && (

@@ -7,6 +7,7 @@ import { DataTable } from '../../components/tables/data-table.tsx'
 import { assetClassIcons } from '../../components/values/asset-classes.ts'
 import { Icon } from '../../components/values/icon.tsx'
 import { KeyFigures } from '../../components/values/key-figures.tsx'
+import { StatusChip } from '../../components/values/status-chip.tsx'
 import { rootKey } from './map/scene.ts'
 import type { MapQuery } from './map-data.ts'
 import { mapMessages } from './map-messages.ts'
@@ -17,6 +18,8 @@ type PlacePanelProps = {
   name: string
   data: TopologyGroups
   nameOf: (group: TopologyGroup) => string
+  /** Whether the numbers of changes are shown instead of the numbers of unreachable assets. */
+  showsChanges: boolean
   onEnter: (key: string) => void
   onSelect: (id: string) => void
 }
@@ -24,7 +27,7 @@ type PlacePanelProps = {
 type Row = { key: string; group?: TopologyGroup; asset?: TopologyAsset }
 
 /** `PlacePanel` shows the numbers of the current group, and the list of the groups and assets inside it. */
-export function PlacePanel({ query, place, name, data, nameOf, onEnter, onSelect }: PlacePanelProps) {
+export function PlacePanel({ query, place, name, data, nameOf, showsChanges, onEnter, onSelect }: PlacePanelProps) {
   const text = useText(mapMessages)
   const formats = useFormats()
   const { assets, reachability, changes } = data.total
@@ -37,6 +40,8 @@ export function PlacePanel({ query, place, name, data, nameOf, onEnter, onSelect
   )
   const changed = changes.added + changes.changed + changes.removed
   const list = listOf(query, place)
+  const hasGroups = data.groups.length > 0
+  const stateHeader = showsChanges ? (hasGroups ? text.changed : text.change) : hasGroups ? text.failed : text.state
   return (
     <>
       <div className="graph-node map-place">
@@ -63,14 +68,28 @@ export function PlacePanel({ query, place, name, data, nameOf, onEnter, onSelect
         idOf={({ key }) => key}
         onOpen={({ group, asset }) => (group === undefined ? onSelect(asset?.id ?? '') : onEnter(group.key))}
         columns={[
-          { id: 'name', header: text.name, width: 214, cell: (row) => <RowName row={row} nameOf={nameOf} /> },
           {
-            id: 'count',
-            header: text.count,
-            width: 82,
-            cell: ({ group }) => (group === undefined ? '' : formats.number(group.assets)),
+            id: 'name',
+            header: text.name,
+            width: hasGroups ? 168 : 236,
+            cell: (row) => <RowName row={row} nameOf={nameOf} />,
           },
-          { id: 'state', header: text.state, width: 110, cell: (row) => failedOf(row, formats.number) },
+          ...(hasGroups
+            ? [
+                {
+                  id: 'count',
+                  header: text.count,
+                  width: 84,
+                  cell: ({ group }: Row) => (group === undefined ? '' : formats.number(group.assets)),
+                },
+              ]
+            : []),
+          {
+            id: 'state',
+            header: stateHeader,
+            width: hasGroups ? 128 : 144,
+            cell: (row) => <RowState row={row} showsChanges={showsChanges} />,
+          },
         ]}
         empty={<p className="quiet">{text.empty}</p>}
         isTall
@@ -81,18 +100,41 @@ export function PlacePanel({ query, place, name, data, nameOf, onEnter, onSelect
 
 function RowName({ row: { group, asset }, nameOf }: { row: Row; nameOf: (group: TopologyGroup) => string }) {
   const text = useText(mapMessages)
-  if (group !== undefined) return <strong>{nameOf(group)}</strong>
+  if (group !== undefined)
+    return (
+      <span className="map-name" title={nameOf(group)}>
+        {nameOf(group)}
+      </span>
+    )
+  const name = asset?.name || text.unnamed
   return (
     <span className="map-row">
       <Icon name={assetClassIcons[asset?.class ?? 'other']} size={16} />
-      {asset?.name || text.unnamed}
+      <span className="map-name" title={name}>
+        {name}
+      </span>
     </span>
   )
 }
 
-function failedOf({ group, asset }: Row, number: (value: number) => string) {
-  const failed = group?.reachability.failed ?? (asset?.reachability_state === 'failed' ? 1 : 0)
-  return failed === 0 ? '' : <span className="map-failed">{number(failed)}</span>
+const tones = { reached: 'good', failed: 'bad', unknown: 'neutral' } as const
+const changeTones = { added: 'good', changed: 'warning', removed: 'bad' } as const
+
+/** `RowState` shows the number of unreachable or changed assets of a group, or the state of one asset. */
+function RowState({ row: { group, asset }, showsChanges }: { row: Row; showsChanges: boolean }) {
+  const text = useText(mapMessages)
+  const formats = useFormats()
+  if (group !== undefined) {
+    const { added, changed, removed } = group.changes
+    const count = showsChanges ? added + changed + removed : group.reachability.failed
+    if (count === 0) return null
+    return <span className={showsChanges ? undefined : 'map-failed'}>{formats.number(count)}</span>
+  }
+  if (asset === undefined) return null
+  if (!showsChanges)
+    return <StatusChip tone={tones[asset.reachability_state]}>{text[asset.reachability_state]}</StatusChip>
+  if (asset.change === undefined) return null
+  return <StatusChip tone={changeTones[asset.change]}>{text[asset.change]}</StatusChip>
 }
 
 /** Returns the page that lists the assets of a group. There is none for switches. */

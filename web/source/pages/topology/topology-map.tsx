@@ -7,17 +7,18 @@ import {
 } from '@millwright/api/inventory/topology-groups.ts'
 import { IxButton } from '@siemens/ix-react'
 import { lazy, Suspense, useMemo, useState } from 'react'
-import { useFormats, useText } from '../../app/language/language-context.tsx'
+import { useText } from '../../app/language/language-context.tsx'
 import { Loading } from '../../components/feedback/loading.tsx'
 import { ProblemMessage } from '../../components/feedback/problem-message.tsx'
 import { AssetPanel } from './asset-panel.tsx'
 import { useImpact } from './impact/impact-panel.tsx'
 import type { Layout } from './map/arrangement.ts'
-import type { ImpactMarks, MapFact } from './map/painter.ts'
+import type { ImpactMarks } from './map/painter.ts'
 import { assetItemKey, groupKey, rootKey, type SceneItem, sceneOf } from './map/scene.ts'
 import { type MapData, maxOpenGroups, useForceLayout, useMapData } from './map-data.ts'
 import { isEmphasized, type MapEmphasis, MapLegend } from './map-legend.tsx'
 import { mapMessages } from './map-messages.ts'
+import { type MapTextFunctions, useMapTexts } from './map-texts.ts'
 import { NoTopology } from './no-topology.tsx'
 import { PlacePanel } from './place-panel.tsx'
 import { Timeline } from './timeline.tsx'
@@ -34,7 +35,7 @@ type TopologyMapProps = {
 }
 
 /** The aspect of the map on a wide window and on a phone. */
-const aspects = { wide: 1.75, narrow: 0.9 } as const
+const aspects = { wide: 1.95, narrow: 0.9 } as const
 
 /** `TopologyMap` shows the map with its legend, and the panel of the current group or of the selected asset. */
 export function TopologyMap({ by, hierarchy, layout, search, change }: TopologyMapProps) {
@@ -61,10 +62,11 @@ export function TopologyMap({ by, hierarchy, layout, search, change }: TopologyM
     () => ({
       selected,
       showsChanges,
+      isAll: search.all !== undefined,
       marks,
       isEmphasized: (item: SceneItem) => isEmphasized(item, { emphasis, showsChanges, marks }),
     }),
-    [selected, showsChanges, emphasis, marks],
+    [selected, showsChanges, search.all, emphasis, marks],
   )
   const top = loaded.get(rootKey)
   const here = loaded.get(place)
@@ -142,6 +144,7 @@ export function TopologyMap({ by, hierarchy, layout, search, change }: TopologyM
                 name={nameOfPlace(place, shown, { texts, text })}
                 data={shown}
                 nameOf={texts.nameOf}
+                showsChanges={showsChanges}
                 onEnter={enter}
                 onSelect={(asset) => change({ asset })}
               />
@@ -206,34 +209,7 @@ function useImpactMarks({ asset, show }: TopologySearchState): ImpactMarks | und
   }, [mode, impact])
 }
 
-/** Returns the functions with which the map names groups and assets in the language of the user. */
-function useMapTexts(by: Grouping) {
-  const text = useText(mapMessages)
-  const formats = useFormats()
-  return useMemo(() => {
-    const rest = { hierarchy: text.restHierarchy, subnet: text.restSubnet, switch: text.restSwitch }[by]
-    return {
-      nameOf: ({ name, kind }: Pick<TopologyGroup, 'name' | 'kind'>) => (kind === 'rest' ? rest : (name ?? '')),
-      assetName: ({ asset }: SceneItem) => asset?.name || text.unnamed,
-      count: (assets: number) => text.assets(assets, formats.number(assets)),
-      number: formats.number,
-      fact: (kind: MapFact, count: number) => {
-        const word = {
-          failed: text.failed,
-          touched: text.changed,
-          added: text.added,
-          changed: text.changed,
-          removed: text.removed,
-        }
-        return `${formats.number(count)} ${word[kind].toLowerCase()}`
-      },
-      predicate: ({ predicate, count }: { predicate: string; count: number }) =>
-        text.relations(predicate, formats.number(count)),
-    }
-  }, [text, formats, by])
-}
-
-type Names = { texts: ReturnType<typeof useMapTexts>; text: (typeof mapMessages)['en'] }
+type Names = { texts: MapTextFunctions; text: (typeof mapMessages)['en'] }
 
 function nameOfPlace(place: string, { path }: TopologyGroups, { texts, text }: Names): string {
   if (place === rootKey) return text.everything

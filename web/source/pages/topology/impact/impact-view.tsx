@@ -30,6 +30,8 @@ export function ImpactView({ impact, name, isCompact = false, onSelect }: Impact
   if (count === 0)
     return <p className="impact-none">{mode === 'fails' ? text.nothingFails(name) : text.nothingDepends(name)}</p>
   const headline = mode === 'fails' ? text.headlineFails : text.headlineDepends
+  // In the panel next to the map, the name of the asset is a heading of level 2.
+  const Heading = isCompact ? 'h3' : 'h2'
   const places = byNode.slice(0, isCompact ? maxPlaces.compact : maxPlaces.full)
   return (
     <div className={isCompact ? 'impact impact-compact' : 'impact'}>
@@ -48,7 +50,7 @@ export function ImpactView({ impact, name, isCompact = false, onSelect }: Impact
       {truncated && <p role="status">{text.truncated}</p>}
       <div className="impact-charts">
         <section>
-          <h3>{text.byPlace}</h3>
+          <Heading>{text.byPlace}</Heading>
           <BarChart
             label={text.byPlace}
             bars={places.map(({ nodeId, names, affected, degraded }) => ({
@@ -66,7 +68,7 @@ export function ImpactView({ impact, name, isCompact = false, onSelect }: Impact
           />
         </section>
         <section>
-          <h3>{text.byClass}</h3>
+          <Heading>{text.byClass}</Heading>
           <BarChart
             label={text.byClass}
             bars={byClass.map(({ class: each, affected, degraded }) => ({
@@ -83,7 +85,7 @@ export function ImpactView({ impact, name, isCompact = false, onSelect }: Impact
         </section>
       </div>
       <section>
-        <h3>{text.assets}</h3>
+        <Heading>{text.assets}</Heading>
         <ImpactedAssets assets={assets} isCompact={isCompact} {...(onSelect && { onSelect })} />
       </section>
     </div>

@@ -55,7 +55,11 @@ export function classIcon(assetClass: AssetClass): ClassIcon {
   const size = Number(/viewBox=['"]0 0 (\d+)/.exec(svg)?.[1] ?? 512)
   const paths = [...svg.matchAll(/<path\b([^>]*)>/g)].flatMap(([, attributes = '']) => {
     const d = /\bd=['"]([^'"]+)['"]/.exec(attributes)?.[1]
-    return d === undefined ? [] : [{ path: new Path2D(d), isEvenOdd: /evenodd/.test(svg) }]
+    if (d === undefined) return []
+    const [, x = '0', y = '0'] = /translate\(([\d.]+)[ ,]+([\d.]+)\)/.exec(attributes) ?? []
+    const path = new Path2D()
+    path.addPath(new Path2D(d), new DOMMatrix([1, 0, 0, 1, Number(x), Number(y)]))
+    return [{ path, isEvenOdd: /evenodd/.test(svg) }]
   })
   const icon = { paths, size }
   icons.set(assetClass, icon)

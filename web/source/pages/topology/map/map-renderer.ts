@@ -172,6 +172,7 @@ export class MapRenderer {
     this.#settling = window.setTimeout(() => {
       const [scene, camera] = [this.#scene, this.#camera]
       if (scene === undefined || camera === undefined) return
+      const isAll = this.#view?.isAll === true
       const { width, height } = this.#size
       const toOpen: string[] = []
       let within: Frame = scene.root
@@ -181,7 +182,7 @@ export class MapRenderer {
           const isVisible = box.x < width && box.y < height && box.x + box.width > 0 && box.y + box.height > 0
           if (item.group === undefined || !isVisible) continue
           if (item.frame === undefined && box.width >= width * openedFrom) toOpen.push(item.group.key)
-          if (!isInsideShown(item, camera)) continue
+          if (!isInsideShown(item, camera, isAll)) continue
           const covered =
             Math.max(0, Math.min(width, box.x + box.width) - Math.max(0, box.x)) *
             Math.max(0, Math.min(height, box.y + box.height) - Math.max(0, box.y))
@@ -250,7 +251,7 @@ export class MapRenderer {
         const box = onScreen(camera, item.box)
         return x >= box.x && y >= box.y && x <= box.x + box.width && y <= box.y + box.height
       })
-      if (found === undefined || !isInsideShown(found, camera)) return found
+      if (found === undefined || !isInsideShown(found, camera, this.#view?.isAll === true)) return found
       return find(found.frame) ?? found
     }
     return find(this.#scene.root)

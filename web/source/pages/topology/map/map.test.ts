@@ -4,7 +4,7 @@ import type { TopologyGroup, TopologyGroups } from '@millwright/api/inventory/to
 import { positionAt, timeAt, timelineOf } from '../timeline-scale.ts'
 import { arrange, layouts } from './arrangement.ts'
 import { between, cameraFor, onScreen, zoomed } from './camera.ts'
-import { type Box, groupKey, pathOf, rootKey, sceneOf } from './scene.ts'
+import { type Box, commonParts, distinctName, groupKey, pathOf, rootKey, sceneOf } from './scene.ts'
 
 const keys = Array.from({ length: 60 }, (_, index) => `${index}`)
 /** A star with 20 leaves, and items without connections. */
@@ -112,5 +112,18 @@ describe('scale of the timeline', () => {
     assert.deepEqual([timelineOf('quarter', now).bars, timelineOf('quarter', now).bucket], [90, 'day'])
     assert.equal(positionAt(week, timeAt(week, 17)), 17)
     assert.deepEqual([positionAt(week, 0), positionAt(week, Number.MAX_SAFE_INTEGER)], [0, 168])
+  })
+})
+
+describe('names on the map', () => {
+  const distinct = (names: readonly string[]) => names.map((name) => distinctName(name, commonParts(names)))
+
+  test('leave out the start and the end that all names of a group have in common', () => {
+    assert.deepEqual(distinct(['A-L1-C1-SW1', 'A-L2-C1-SW1']), ['L1', 'L2'])
+    assert.deepEqual(distinct(['A-L1-PLC01', 'A-L1-PLC02']), ['PLC01', 'PLC02'])
+    assert.deepEqual(distinct(['Line 1', 'Line 2']), ['Line 1', 'Line 2'])
+    assert.deepEqual(distinct(['A-1', 'A-1']), ['1', '1'])
+    assert.deepEqual(distinct(['A-', 'A-B']), ['A-', 'B'])
+    assert.deepEqual(distinct(['A-L1']), ['A-L1'])
   })
 })

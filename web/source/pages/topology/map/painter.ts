@@ -2,7 +2,7 @@ import type { AssetClass } from '@millwright/api/asset-class.ts'
 import type { TopologyEdge, TopologyGroup } from '@millwright/api/inventory/topology-groups.ts'
 import { type Camera, onScreen, type Size } from './camera.ts'
 import { classIcon, type MapPalette } from './map-palette.ts'
-import type { Box, Frame, Scene, SceneItem } from './scene.ts'
+import { type Box, type CommonParts, distinctName, type Frame, type Scene, type SceneItem } from './scene.ts'
 
 /**
  * Draws the scene on a canvas. What a box shows depends on its size on the screen: a small box has only a colour, a larger one
@@ -30,6 +30,8 @@ export type MapView = {
   isEmphasized: (item: SceneItem) => boolean
   /** Whether the changes of groups and assets are shown instead of their reachability. */
   showsChanges: boolean
+  /** Whether all assets are loaded. Then the inside of small groups is drawn too. */
+  isAll: boolean
   /** The keys of items that are marked as affected or degraded by a failure. */
   marks: ImpactMarks | undefined
 }
@@ -38,11 +40,13 @@ export type MapView = {
 const sizes = {
   inside: 190,
   insideOfMany: 260,
+  insideOfAll: 20,
+  openTitle: 70,
   title: 46,
-  counts: 92,
+  counts: 76,
   classes: 150,
   icon: 15,
-  label: 74,
+  label: 62,
   edge: 60,
 } as const
 const fadedAlpha = 0.22
@@ -59,10 +63,10 @@ export type PaintOptions = {
 }
 
 /** Returns whether the inside of an item is drawn. */
-export function isInsideShown(item: SceneItem, camera: Camera): item is SceneItem & { frame: Frame } {
+export function isInsideShown(item: SceneItem, camera: Camera, isAll: boolean): item is SceneItem & { frame: Frame } {
   if (item.frame === undefined) return false
   const { width, height } = onScreen(camera, item.box)
-  const needed = item.frame.items.length > 60 ? sizes.insideOfMany : sizes.inside
+  const needed = isAll ? sizes.insideOfAll : item.frame.items.length > 60 ? sizes.insideOfMany : sizes.inside
   return Math.min(width, height * 1.6) >= needed
 }
 
@@ -73,38 +77,62 @@ export function paint(context: Canvas, options: PaintOptions): void {
   context.textBaseline = 'middle'
   const painter = new Painter(context, options)
   painter.frame(scene.root)
-  painter.highlight()
+  painter.labels()
 }
 
 class Painter {
   readonly #context: Canvas
   readonly #options: PaintOptions
 
+  /** The hovered or selected item. */
+  readonly #active: SceneItem | undefined
+  /** The keys of the items that have an edge to the active item. */
+  readonly #linked: ReadonlySet<string>
+
   constructor(context: Canvas, options: PaintOptions) {
     this.#context = context
     this.#options = options
+    const { scene, view } = options
+    const active = scene.items.get(view.hovered ?? view.selected ?? '')
+    this.#active = active
+    const lines = active === undefined ? [] : [...linesOf(active.parent.edges).keys()]
+    const ends = lines.filter((line) => active !== undefined && line.includes(endOf(active))).flat()
+    this.#linked = new Set(ends.flatMap((end) => active?.parent.byEnd.get(end)?.key ?? []))
   }
 
   frame(frame: Frame): void {
     this.#edges(frame)
+    this.#highlightedEdges(frame)
     for (const item of frame.items) {
       const box = onScreen(this.#options.camera, item.box)
       if (isVisible(box, this.#options.size)) this.#item(item, box)
     }
   }
 
-  /** Draws the edges of the hovered or selected item above everything else, with their labels. */
-  highlight(): void {
-    const { view, scene, palette } = this.#options
-    const item = scene.items.get(view.hovered ?? view.selected ?? '')
+  /** Draws the labels of the edges of the hovered item above everything else. A label that would cover another is left out. */
+  labels(): void {
+    const { view, scene } = this.#options
+    const item = scene.items.get(view.hovered ?? '')
     if (item === undefined) return
-    const end = endOf(item)
-    for (const [line, edges] of linesOf(item.parent.edges.filter(({ from, to }) => from === end || to === end))) {
-      const [from, to] = this.#ends(item.parent, line)
-      if (from === undefined || to === undefined) continue
+    const drawn: Box[] = []
+    for (const { from, to, edges } of this.#edgesOf(item)) this.#edgeLabel(from, to, { edges, drawn })
+  }
+
+  /** Draws the edges of the hovered or selected item below the items, so that they do not cover names. */
+  #highlightedEdges(frame: Frame): void {
+    const { palette } = this.#options
+    if (this.#active?.parent !== frame) return
+    for (const { from, to } of this.#edgesOf(this.#active))
       this.#line(from, to, { colour: palette.strong, width: 2.5, alpha: 1 })
-      if (view.hovered !== undefined) this.#edgeLabel(from, to, edges)
-    }
+  }
+
+  #edgesOf(item: SceneItem): { from: Box; to: Box; edges: readonly TopologyEdge[] }[] {
+    const end = endOf(item)
+    return [...linesOf(item.parent.edges)].flatMap(([line, edges]) => {
+      if (!line.includes(end)) return []
+      const [from, to] = this.#ends(item.parent, line)
+      return from === undefined || to === undefined ? [] : [{ from, to, edges }]
+    })
   }
 
   #ends(frame: Frame, [one, other]: readonly [string, string]): [Box | undefined, Box | undefined] {
@@ -141,7 +169,7 @@ class Painter {
     context.restore()
   }
 
-  #edgeLabel(from: Box, to: Box, edges: readonly TopologyEdge[]): void {
+  #edgeLabel(from: Box, to: Box, { edges, drawn }: { edges: readonly TopologyEdge[]; drawn: Box[] }): void {
     const { palette, texts } = this.#options
     const [a, b] = [borderPoint(from, to), borderPoint(to, from)]
     if (Math.hypot(a.x - b.x, a.y - b.y) < sizes.edge) return
@@ -149,7 +177,10 @@ class Painter {
     this.#font(11, 500)
     const width = this.#context.measureText(text).width + 12
     const [x, y] = [(a.x + b.x) / 2 - width / 2, (a.y + b.y) / 2 - 10]
-    this.#box({ x, y, width, height: 20 }, { radius: 10, fill: palette.card, stroke: palette.strong })
+    const box = { x, y, width, height: 20 }
+    if (drawn.some((other) => overlaps(box, other))) return
+    drawn.push(box)
+    this.#box(box, { radius: 10, fill: palette.card, stroke: palette.strong })
     this.#text(text, { x: x + 6, y: y + 10, width: width - 12, colour: palette.text })
   }
 
@@ -159,7 +190,7 @@ class Painter {
     context.save()
     if (!view.isEmphasized(item)) context.globalAlpha = fadedAlpha
     if (item.group === undefined) this.#asset(item, box)
-    else if (isInsideShown(item, camera)) {
+    else if (isInsideShown(item, camera, view.isAll)) {
       this.#open(item, item.group, box)
       context.restore()
       this.frame(item.frame)
@@ -177,6 +208,7 @@ class Painter {
       stroke: this.#borderOf(item),
       width: this.#isMarked(item) ? 3 : 1,
     })
+    if (box.width < sizes.openTitle || box.height < sizes.openTitle) return
     const height = Math.min(box.height * 0.11, 40)
     const size = Math.max(11, Math.min(17, height * 0.5))
     const middle = box.y + box.height * 0.06
@@ -184,17 +216,19 @@ class Painter {
     this.#font(size, 650)
     const count = texts.count(group.assets)
     const room = box.width - pad * 2
-    const titleWidth = this.#text(texts.nameOf(group), {
+    const titleWidth = this.#text(distinctName(texts.nameOf(group), commonOf(item)), {
       x: box.x + pad,
       y: middle,
       width: room * 0.6,
       colour: palette.text,
     })
     this.#font(Math.max(10, size * 0.8), 400)
-    const used = this.#text(count, {
+    const countRoom = room - titleWidth - 110
+    const isShort = this.#context.measureText(count).width > countRoom
+    const used = this.#text(isShort ? texts.number(group.assets) : count, {
       x: box.x + pad + titleWidth + 10,
       y: middle + 0.5,
-      width: room - titleWidth - 110,
+      width: countRoom,
       colour: palette.quiet,
     })
     const left = room - titleWidth - used - 20
@@ -220,25 +254,47 @@ class Painter {
     const room = box.width - pad * 2
     let y = box.y + pad + size * 0.6
     this.#font(size, 650)
-    this.#text(texts.nameOf(group), { x: box.x + pad, y, width: room, colour: palette.text })
+    this.#text(distinctName(texts.nameOf(group), commonOf(item)), {
+      x: box.x + pad,
+      y,
+      width: room,
+      colour: palette.text,
+    })
     y += size * 1.35
     const hasCounts = box.width >= sizes.counts && box.height > size * 3.6 + pad
     const barHeight = Math.max(3, Math.min(8, size * 0.45))
+    const bottom = box.y + box.height - 3
+    const hasFacts = hasCounts && y + size * 2.7 < bottom
     if (hasCounts) {
       this.#font(Math.max(10, size * 0.82), 400)
-      this.#text(texts.count(group.assets), { x: box.x + pad, y, width: room, colour: palette.quiet })
+      const used = this.#text(texts.count(group.assets), { x: box.x + pad, y, width: room, colour: palette.quiet })
+      const failed = view.showsChanges ? 0 : group.reachability.failed
+      if (!hasFacts && failed > 0) this.#failedCount(failed, { right: box.x + pad + room, y, width: room - used - 8 })
       y += size * 1.15
     }
-    if (y + barHeight < box.y + box.height - 3) {
+    if (y + barHeight < bottom) {
       if (view.showsChanges)
         this.#changes(group, { x: box.x + pad, y: y - barHeight / 2, width: room, height: barHeight })
       else this.#health(group, { x: box.x + pad, y: y - barHeight / 2, width: room, height: barHeight })
     }
     y += size * 0.9
-    if (hasCounts && box.width >= sizes.counts) y = this.#facts(group, { x: box.x + pad, y, width: room, size })
+    if (hasFacts) y = this.#facts(group, { x: box.x + pad, y, width: room, size })
     const iconSize = Math.min(20, size * 1.15)
     if (box.width >= sizes.classes && y + iconSize < box.y + box.height - pad * 0.4)
       this.#classes(group, { x: box.x + pad, y, width: room, height: iconSize })
+  }
+
+  /** Draws the number of unreachable assets at the right, without words. */
+  #failedCount(failed: number, { right, y, width }: { right: number; y: number; width: number }): void {
+    const { palette, texts } = this.#options
+    const label = texts.number(failed)
+    const needed = this.#context.measureText(label).width
+    if (needed + 9 > width) return
+    this.#context.fillStyle = palette.failed
+    this.#context.beginPath()
+    this.#context.arc(right - needed - 6, y, 2.5, 0, Math.PI * 2)
+    this.#context.fill()
+    this.#text(label, { x: right - needed, y, width: needed + 1, colour: palette.text })
   }
 
   /** Draws the numbers of unreachable and changed assets. Returns the vertical position below them. */
@@ -267,12 +323,11 @@ class Painter {
       this.#context.arc(left + dot / 2, y + size * 0.15, dot / 2, 0, Math.PI * 2)
       this.#context.fill()
       left += dot + 4
-      left += this.#text(texts.fact(kind, count), {
-        x: left,
-        y: y + size * 0.15,
-        width: width - (left - x),
-        colour: palette.text,
-      })
+      const fact = texts.fact(kind, count)
+      const room = width - (left - x)
+      // Without space for the words, the colour of the dot defines the meaning of the number.
+      const shown = this.#context.measureText(fact).width <= room ? fact : texts.number(count)
+      left += this.#text(shown, { x: left, y: y + size * 0.15, width: room, colour: palette.text })
       left += 12
     }
     return y + size * 1.05
@@ -328,7 +383,7 @@ class Painter {
     const size = Math.max(10, Math.min(14, box.height * 0.26))
     this.#font(size, 500)
     const room = box.x + box.width - (x + icon + 6) - 5
-    this.#text(texts.assetName(item), {
+    this.#text(distinctName(texts.assetName(item), commonOf(item)), {
       x: x + icon + 6,
       y: box.y + box.height / 2 + 0.5,
       width: room,
@@ -357,14 +412,14 @@ class Painter {
 
   #isMarked({ key }: SceneItem): boolean {
     const { selected, hovered, marks } = this.#options.view
-    return key === selected || key === hovered || marks?.has(key) === true
+    return key === selected || key === hovered || this.#linked.has(key) || marks?.has(key) === true
   }
 
   #borderOf({ key }: SceneItem): string {
     const { palette, view } = this.#options
     if (key === view.selected || key === view.hovered) return palette.strong
     const mark = view.marks?.get(key)
-    if (mark === undefined) return palette.line
+    if (mark === undefined) return this.#linked.has(key) ? palette.strong : palette.line
     return mark === 'degraded' ? palette.changed : palette.failed
   }
 
@@ -477,6 +532,20 @@ function shortened(context: Canvas, text: string, { width, isEnd }: { width: num
   if (shortenedTexts.size >= maxShortenedTexts) shortenedTexts.clear()
   shortenedTexts.set(key, shown)
   return shown
+}
+
+/** The names of the unnamed and of the group of the rest are texts of the console, and have nothing in common. */
+function commonOf({ group, asset, parent }: SceneItem): CommonParts {
+  return (group?.name ?? asset?.name) ? parent.common : { start: 0, end: 0 }
+}
+
+function overlaps(one: Box, other: Box): boolean {
+  return (
+    one.x < other.x + other.width &&
+    other.x < one.x + one.width &&
+    one.y < other.y + other.height &&
+    other.y < one.y + one.height
+  )
 }
 
 function endOf({ group, asset }: SceneItem): string {

@@ -24,6 +24,9 @@ export type SceneItem = {
   frame?: Frame
 }
 
+/** The number of characters that all names inside a group have in common, at the start and at the end. */
+export type CommonParts = { start: number; end: number }
+
 /** The inside of a group. The frame of the whole map has the key `''`. */
 export type Frame = {
   key: string
@@ -32,6 +35,8 @@ export type Frame = {
   edges: readonly TopologyEdge[]
   /** The items by the keys that edges contain. */
   byEnd: ReadonlyMap<string, SceneItem>
+  /** The parts of the names that the map leaves out, because all items of the frame have them. */
+  common: CommonParts
   above: Frame | undefined
 }
 
@@ -62,7 +67,7 @@ const mapWidth = 1_000
 const title = 0.12
 const margin = 0.025
 /** The part of a cell that its item fills. */
-const filled = { group: 0.88, asset: 0.9 } as const
+const filled = { group: 0.9, asset: 0.9 } as const
 export const cellAspects = { group: 1.55, asset: 1.9 } as const
 /** A group needs as much space as this number of assets. */
 const assetsPerGroup = 6
@@ -76,9 +81,10 @@ export function sceneOf({ loaded, layout, aspect, forceGridOf }: SceneInput): Sc
 
   function frameOf(key: string, box: Box, above: Frame | undefined): Frame {
     const byEnd = new Map<string, SceneItem>()
-    const frame: Frame = { key, box, items: [], edges: loaded.get(key)?.edges ?? [], byEnd, above }
-    frames.set(key, frame)
     const data = loaded.get(key)
+    const names = [...(data?.groups ?? []), ...(data?.assets ?? [])].flatMap(({ name }) => name || [])
+    const frame: Frame = { key, box, items: [], edges: data?.edges ?? [], byEnd, common: commonParts(names), above }
+    frames.set(key, frame)
     if (data === undefined) return frame
     for (const item of placedItems(frame, data)) {
       frame.items.push(item)
@@ -123,11 +129,17 @@ export function areaOf({ key, box }: Pick<Frame, 'key' | 'box'>): Box {
 }
 
 /** The largest cell relative to the area, so that a single item does not fill the whole group. */
-const largestCell = { width: 0.48, height: 0.78 } as const
+const largestCell = { width: 0.49, height: 0.9 } as const
+/** The limits of the width of a cell divided by its height. Names need wide cells. */
+const cellShape = { narrowest: 1.25, widest: 3 } as const
 
 function boxesIn(area: Box, { columns, rows, cells }: Grid): Box[] {
-  const width = Math.min(area.width / columns, area.width * largestCell.width)
-  const height = Math.min(area.height / rows, area.height * largestCell.height)
+  const available = {
+    width: Math.min(area.width / columns, area.width * largestCell.width),
+    height: Math.min(area.height / rows, area.height * largestCell.height),
+  }
+  const width = Math.min(available.width, available.height * cellShape.widest)
+  const height = Math.min(available.height, available.width / cellShape.narrowest)
   const left = area.x + (area.width - width * columns) / 2
   const top = area.y + Math.min((area.height - height * rows) / 2, height * 0.5)
   return cells.map(({ column, row }) => ({ x: left + column * width, y: top + row * height, width, height }))
@@ -136,6 +148,30 @@ function boxesIn(area: Box, { columns, rows, cells }: Grid): Box[] {
 function shrunk({ x, y, width, height }: Box, part: number): Box {
   const gap = (Math.min(width, height) * (1 - part)) / 2
   return { x: x + gap, y: y + gap, width: width - 2 * gap, height: height - 2 * gap }
+}
+
+/** Returns the parts that all names have in common. A part ends at a separator, and something of each name is left. */
+export function commonParts(names: readonly string[]): CommonParts {
+  const [first = '', ...others] = names
+  if (others.length === 0) return { start: 0, end: 0 }
+  const shortest = Math.min(...names.map((name) => name.length))
+  let start = 0
+  while (start < shortest && others.every((name) => name[start] === first[start])) start++
+  while (start > 0 && !isSeparator(first[start - 1])) start--
+  let end = 0
+  const last = (name: string) => name[name.length - 1 - end]
+  while (start + end < shortest - 1 && others.every((name) => last(name) === last(first))) end++
+  while (end > 0 && !isSeparator(first[first.length - end])) end--
+  return { start, end }
+}
+
+function isSeparator(character: string | undefined): boolean {
+  return character !== undefined && '-_/:'.includes(character)
+}
+
+/** Returns a name without the parts that all names inside the group have in common. */
+export function distinctName(name: string, { start, end }: CommonParts): string {
+  return name.slice(start, name.length - end) || name
 }
 
 /** Returns the groups that contain an item, from the outside to the inside. */

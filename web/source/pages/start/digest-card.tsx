@@ -1,0 +1,88 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import { useOperationQuery } from '../../app/api/queries.ts'
+import { useFormats, useText } from '../../app/language/language-context.tsx'
+import { QueryState } from '../../components/feedback/query-state.tsx'
+import { Card } from '../../components/page/card.tsx'
+import { KeyFigures } from '../../components/values/key-figures.tsx'
+import { Sparkline } from '../../components/values/sparkline.tsx'
+import { Time } from '../../components/values/time.tsx'
+import { useHistogram, useLastVisit, useLiveActivity } from '../activity/activity-data.ts'
+import { Sentence, useSentenceContext } from '../activity/activity-list.tsx'
+import { rowsOf } from '../activity/entry-rows.ts'
+import { sentenceOf } from '../activity/sentence.ts'
+import { denseBuckets, rangeOf } from '../activity/time-range.ts'
+import '../activity/activity.css'
+import { startMessages } from './messages.ts'
+
+/** The number of loaded entries and of shown rows. Similar entries are one row. */
+const limits = { loaded: 40, shown: 6 } as const
+
+/** `DigestCard` shows what changed since the last visit of the user: numbers, their course, and the newest changes. */
+export function DigestCard() {
+  const text = useText(startMessages)
+  const formats = useFormats()
+  const query = useOperationQuery()
+  const context = useSentenceContext()
+  const [now] = useState(() => new Date())
+  const lastVisit = useLastVisit(now)
+  const range = rangeOf('visit', now, lastVisit)
+  useLiveActivity(true)
+  const histogram = useHistogram({}, range).data ?? []
+  const entries = useQuery(
+    query(['activity', 'listEntries'], { query: { from: range.from.toISOString(), limit: limits.loaded } }),
+  )
+  const sum = (kind: 'created' | 'updated' | 'deleted') =>
+    formats.number(histogram.reduce((total, bucket) => total + bucket[kind], 0))
+  const buckets = denseBuckets(range, histogram, now)
+  return (
+    <Card
+      title={lastVisit === undefined ? text.lastDay : text.sinceVisit(formats.relative(lastVisit.toISOString()))}
+      actions={
+        <Link to="/activity" search={{ range: 'visit' } as never}>
+          {text.openActivity}
+        </Link>
+      }
+    >
+      <div className="start-digest">
+        <KeyFigures
+          figures={[
+            { name: text.added, value: sum('created') },
+            { name: text.updated, value: sum('updated') },
+            { name: text.removed, value: sum('deleted') },
+          ]}
+        />
+        <Sparkline
+          kind="bars"
+          values={buckets.map(({ counts }) => counts.slice(0, 3).reduce((total, each) => total + each, 0))}
+        />
+      </div>
+      <QueryState query={entries}>
+        {({ data }) =>
+          data.length === 0 ? (
+            <p className="quiet">{text.nothingChanged}</p>
+          ) : (
+            <ul className="start-list start-sentences">
+              {rowsOf(data)
+                .slice(0, limits.shown)
+                .map(({ entry, others }) => (
+                  <li key={entry.id}>
+                    <p>
+                      <Sentence parts={sentenceOf(entry, context)} />
+                      {others.length > 0 && entry.group === undefined && (
+                        <span className="quiet"> · {text.times(formats.number(others.length + 1))}</span>
+                      )}
+                    </p>
+                    <span className="quiet">
+                      <Time at={entry.time} isRelative />
+                    </span>
+                  </li>
+                ))}
+            </ul>
+          )
+        }
+      </QueryState>
+    </Card>
+  )
+}

@@ -1,0 +1,117 @@
+import type { DriftProduct } from '@millwright/api/updates.ts'
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { useOperationQuery } from '../../app/api/queries.ts'
+import { useFormats, useText } from '../../app/language/language-context.tsx'
+import { usePermission } from '../../app/session/app-context.tsx'
+import { QueryState } from '../../components/feedback/query-state.tsx'
+import { Card } from '../../components/page/card.tsx'
+import { andFilters, quoted } from '../assets/filter/filter-conditions.ts'
+import { driftFilter } from '../updates/product-filter.ts'
+import { startMessages } from './messages.ts'
+
+const maxProducts = 5
+const maxOutliers = 2
+
+/** `DriftCard` shows the products with the most outdated devices, the versions in use, and versions that few devices have. */
+export function DriftCard() {
+  const text = useText(startMessages)
+  const query = useOperationQuery()
+  const canOpenUpdates = usePermission('glb_jobs_read')
+  const drift = useQuery(
+    query(
+      ['updates', 'listDrift'],
+      { query: { limit: maxProducts } },
+      { live: ['inventory.asset', 'updates.artefact'] },
+    ),
+  )
+  return (
+    <Card
+      title={text.drift}
+      actions={
+        canOpenUpdates && (
+          <Link to="/updates" search={{ view: 'drift' } as never}>
+            {text.allProducts}
+          </Link>
+        )
+      }
+    >
+      <QueryState query={drift}>
+        {({ data }) =>
+          data.length === 0 ? (
+            <p className="quiet">{text.noDrift}</p>
+          ) : (
+            <>
+              <ul className="start-drift">
+                {data.map((product) => (
+                  <li key={`${product.manufacturer} ${product.product}`}>
+                    <Product product={product} />
+                  </li>
+                ))}
+              </ul>
+              <ul className="start-drift-key" aria-hidden="true">
+                <li data-kind="newest">{text.newest}</li>
+                <li data-kind="older">{text.older}</li>
+                <li data-kind="outlier">{text.outlier}</li>
+                <li data-kind="unknown">{text.unknownVersion}</li>
+              </ul>
+            </>
+          )
+        }
+      </QueryState>
+    </Card>
+  )
+}
+
+type Version = DriftProduct['versions'][number]
+
+/** Returns how a version is shown. An outlier is a version that few devices of the product have. */
+function kindOf({ version, isOutlier }: Version, newestKnown: string | undefined): string {
+  if (version === null) return 'unknown'
+  if (version === newestKnown) return 'newest'
+  return isOutlier ? 'outlier' : 'older'
+}
+
+function Product({ product }: { product: DriftProduct }) {
+  const text = useText(startMessages)
+  const formats = useFormats()
+  const { manufacturer, productName, versions, devices, outdated, newestKnown } = product
+  const name = productName ?? product.product
+  const title = name.startsWith(manufacturer) ? name : `${manufacturer} ${name}`
+  const filter = driftFilter(product)
+  const outliers = versions.filter((version) => kindOf(version, newestKnown) === 'outlier').slice(-maxOutliers)
+  const facts = versions.map((each) => `${each.version ?? text.unknownVersion}: ${formats.number(each.devices)}`)
+  return (
+    <>
+      <Link to="/assets" search={{ filter } as never} className="plain-link" title={title}>
+        {title}
+      </Link>
+      <span className={outdated > 0 ? 'start-outdated' : 'quiet'}>
+        {outdated > 0 ? text.outdated(formats.number(outdated), formats.number(devices)) : text.upToDate}
+      </span>
+      <span className="start-versions" role="img" aria-label={facts.join(', ')} title={facts.join('\n')}>
+        {versions.map((each) => (
+          <span
+            key={String(each.version)}
+            data-kind={kindOf(each, newestKnown)}
+            style={{ flexGrow: each.devices }}
+            aria-hidden="true"
+          />
+        ))}
+      </span>
+      {outliers.length > 0 && (
+        <span className="start-detail">
+          {outliers.map(({ version, devices: count }) => (
+            <Link
+              key={version}
+              to="/assets"
+              search={{ filter: andFilters(filter, `firmware_version eq ${quoted(version ?? '')}`) } as never}
+            >
+              {text.outliers(count, formats.number(count), version ?? '')}
+            </Link>
+          ))}
+        </span>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,54 @@
+import { useQuery } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { useMemo, useState } from 'react'
+import { useOperationQuery } from '../../app/api/queries.ts'
+import { useText } from '../../app/language/language-context.tsx'
+import { MapCanvas } from './map/map-canvas.tsx'
+import { groupKey, rootKey, type SceneItem, sceneOf } from './map/scene.ts'
+import { mapMessages } from './map-messages.ts'
+import { useMapTexts } from './map-texts.ts'
+import './topology.css'
+
+const aspect = 1.7
+
+/** `LiveMap` shows all devices by subnet, and adds new devices as soon as they are stored. */
+export function LiveMap() {
+  const text = useText(mapMessages)
+  const texts = useMapTexts('subnet')
+  const query = useOperationQuery()
+  const navigate = useNavigate()
+  const [focus, setFocus] = useState({ key: rootKey })
+  const map = useQuery(
+    query(
+      ['inventory', 'readTopologyMap'],
+      { query: { by: 'subnet', filter: "functional_object_type eq 'Device'" } },
+      { live: ['inventory.asset'] },
+    ),
+  ).data?.data
+  const scene = useMemo(() => {
+    if (map === undefined) return undefined
+    const { inside, ...top } = map
+    const loaded = new Map([[rootKey, top], ...Object.entries(inside)])
+    return sceneOf({ loaded, layout: 'hierarchy', aspect, forceGridOf: () => undefined })
+  }, [map])
+  const view = useMemo(
+    () => ({ selected: undefined, showsChanges: false, isAll: true, marks: undefined, isEmphasized: () => true }),
+    [],
+  )
+  if (map === undefined || scene === undefined) return null
+  const pick = (item: SceneItem | undefined) => {
+    if (item?.asset !== undefined) navigate({ to: '/assets/$id', params: { id: item.asset.id } })
+    else setFocus({ key: item?.group === undefined ? rootKey : groupKey(item.group.key) })
+  }
+  return (
+    <MapCanvas
+      scene={scene}
+      view={view}
+      texts={texts}
+      label={text.map(String(map.groups.length), String(map.total.assets))}
+      focus={focus}
+      onPick={pick}
+      onZoom={() => {}}
+    />
+  )
+}
