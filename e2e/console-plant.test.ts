@@ -73,6 +73,11 @@ describe('start page, inbox and assets in the console', () => {
     await page.getByRole('heading', { name: 'Get started' }).waitFor()
     await assertAxeClean(page, 'first steps')
     await page.getByRole('button', { name: /Scan with/ }).click({ timeout: scanMs })
+    await page.getByRole('heading', { name: 'Devices found so far' }).waitFor()
+    // Found devices appear in the list and on the map while the scan runs.
+    await page.getByRole('list', { name: 'Newest devices' }).getByRole('link').first().waitFor({ timeout: scanMs })
+    await page.locator('.scan-map .map-canvas[data-drawn]:not([data-drawn="0"])').waitFor({ timeout: scanMs })
+    await assertAxeClean(page, 'first scan')
     await page.getByRole('link', { name: 'Open inbox' }).click({ timeout: scanMs })
     // Rows that are still loading cannot be selected.
     await rows(page).first().getByRole('checkbox', { disabled: false }).waitFor()
@@ -88,6 +93,26 @@ describe('start page, inbox and assets in the console', () => {
       query: { filter: "management_state/state_value eq 'regarded'", limit: 1 },
     })
     assert.ok((meta.totalElements ?? 0) > 20, `${meta.totalElements} are onboarded`)
+  })
+
+  test('the start page leads to the changes, the outdated devices and the assets of each share', async () => {
+    await follow(page, '/')
+    const card = (name: string) => page.getByRole('region', { name })
+    await card('Last 24 hours').getByRole('listitem').first().waitFor()
+    await card('Gateways').getByText('Online').waitFor()
+    const bars = card('Manufacturers').getByRole('listitem')
+    await bars.filter({ hasText: '%' }).first().waitFor()
+    await card('Firmware by product').getByRole('img').first().waitFor()
+    await card('Firmware by product').getByRole('link').nth(1).focus()
+    await page.keyboard.press('Enter')
+    await page.waitForURL(/\/console\/assets\?filter=/)
+    await waitForCount(page, /\d assets?/)
+    await follow(page, '/')
+    await page.getByRole('link', { name: /^Unreachable/ }).click()
+    await page.waitForURL(/\/console\/assets\?filter=/)
+    await follow(page, '/')
+    await page.getByRole('link', { name: 'All activity' }).click()
+    await page.waitForURL(/\/console\/activity\?range=visit/)
   })
 
   test('shows new assets without a reload, and renders markup in their fields as text', async () => {
