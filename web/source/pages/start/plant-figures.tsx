@@ -33,7 +33,7 @@ export function PlantFigures() {
           name={text.unreachable}
           value={failed}
           tone={failed === undefined || failed === 0 ? undefined : 'bad'}
-          hint={failed === 0 ? text.allReachable : share(failed)}
+          hint={failed === 0 ? text.noneUnreachable : share(failed)}
         />
       )}
       {canOpenInbox && (
