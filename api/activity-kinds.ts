@@ -69,6 +69,8 @@ export const backgroundActions: readonly string[] = [
   'credentials.endAssociations',
   'discovery.recordLinks',
   'inventory.recordFound',
+  'inventory.recordLinkInstalled',
+  'inventory.recordLinkRunning',
   'inventory.recordLinkStopped',
   'workflows.createJob',
   'workflows.deleteJob',
@@ -108,4 +110,5 @@ export const assetActions: readonly string[] = [
   'mergeAssets',
   'undoMerge',
   'splitAsset',
+  'triageAssets',
 ].map((name) => `inventory.${name}`)

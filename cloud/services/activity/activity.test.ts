@@ -226,22 +226,71 @@ describe('activity', () => {
     )
   })
 
-  test('exports one line per change as CSV and NDJSON', async () => {
-    const read = async (format: string) => {
-      const answer = await hub.request({
-        method: 'GET',
-        path: `/activity/v1/export?format=${format}&kind=created`,
-        headers: { authorization: `Bearer ${admin.token}` },
-      })
-      assert.equal(answer.status, 200, answer.text)
-      return answer.text.trim().split(/\r?\n/)
-    }
-    const [header = '', ...rows] = await read('csv')
+  /** Returns the lines of an export. */
+  async function exported(caller: TestCaller, format: 'csv' | 'ndjson', filters = ''): Promise<string[]> {
+    const path = `/activity/v1/export?format=${format}${filters}`
+    const answer = await hub.request({ method: 'GET', path, headers: { authorization: `Bearer ${caller.token}` } })
+    assert.equal(answer.status, 200, answer.text)
+    return answer.text.trim().split(/\r?\n/)
+  }
+
+  test('exports one line per change and action as CSV and NDJSON', async () => {
+    const [header = '', ...rows] = await exported(admin, 'csv', '&kind=created')
     assert.match(header, /^\uFEFF?Time,Account,Action/)
-    const lines = await read('ndjson')
+    const lines = await exported(admin, 'ndjson', '&kind=created')
     assert.equal(rows.length, lines.length)
     assert.ok(rows.some((row) => row.includes('Fan 2')))
     assert.ok(lines.every((line) => (JSON.parse(line) as ActivityEntry).action === 'created'))
+    const all = await exported(admin, 'csv')
+    assert.ok(all.some((row) => row.includes('authorization.createAccessGroup')))
+    assert.ok(all.some((row) => row.includes('Fan 2')))
+  })
+
+  test('groups, counts and the export contain nothing of assets and actions that the caller cannot read', async () => {
+    const group = async (name: string) =>
+      (await admin.authorization.createAccessGroup({ body: { data: { name } } })).data.id
+    const [own, other] = [await group('press shop'), await group('paint shop')]
+    const [stays = '', leaves = ''] = await create(admin, ['Stays', 'Leaves'], { access_group: own })
+    const [comes = '', foreign = ''] = await create(admin, ['Comes', 'Foreign'], { access_group: other })
+    const setAll = (responsible: string) =>
+      apply(admin, 'setResponsibles', {
+        body: { data: [stays, leaves, comes, foreign].map((asset_id) => ({ asset_id, responsible })) },
+      })
+    await setAll('first team')
+    await apply(admin, 'setAccessGroup', { params: { id: leaves }, body: { data: { access_group: other } } })
+    await apply(admin, 'setAccessGroup', { params: { id: comes }, body: { data: { access_group: own } } })
+    await setAll('second team')
+    await apply(admin, 'deleteAssets', { body: { data: { ids: [foreign] } } })
+    const reader = await createCaller(hub, [
+      { permissions: ['inventory_read_asset_data'], accessGroupId: own },
+      { permissions: ['glb_file_export'] },
+    ])
+    // An asset is shown only for the time in which it was in a readable group, and only while it is in one.
+    const found = await entries(reader)
+    assert.deepEqual(
+      found.map(({ object, group: members }) => members?.names.toSorted() ?? [object?.name]),
+      [['Comes', 'Stays'], ['Comes'], ['Stays'], ['Stays']],
+    )
+    const [edit] = found
+    assert.deepEqual([edit?.group?.count, edit?.group?.updated], [2, 2])
+    const members = await reader.activity.listGroupEntries({ params: { id: edit?.cause?.id ?? '' }, query: {} })
+    assert.deepEqual(members.data.map(({ object }) => object?.id).toSorted(), [comes, stays].toSorted())
+    assert.ok(members.data.every(({ object, changes }) => object?.id !== comes || changes[0]?.before === 'first team'))
+    const counts = (await reader.activity.readHistogram({ query: { bucket: 'day' } })).data
+    assert.deepEqual(
+      counts.map(({ created, updated, deleted, other: actions }) => [created, updated, deleted, actions]),
+      [[1, 4, 0, 0]],
+    )
+    const lines = (await exported(reader, 'ndjson')).map((line) => JSON.parse(line) as ActivityEntry)
+    assert.deepEqual(lines.map(({ object }) => object?.id).toSorted(), [comes, comes, stays, stays, stays].toSorted())
+    assert.ok(!JSON.stringify([found, members, lines]).match(/Leaves|Foreign|paint shop|authorization\.|identity\./))
+    for (const id of [leaves, foreign]) {
+      assert.deepEqual(await entries(reader, { asset: id }), [])
+      await assert.rejects(reader.activity.readEntry({ params: { id: `asset.${id}.1` } }), isProblem('not_found'))
+    }
+    for (const kind of ['sign_in', 'access', 'refused'] as const) assert.deepEqual(await entries(reader, { kind }), [])
+    assert.deepEqual(await entries(reader, { all: true }), found)
+    assert.deepEqual(await entries(reader, { object: `access-group/${own}` }), [])
   })
 
   test('refuses a range that is too long, and a histogram with too many buckets', async () => {

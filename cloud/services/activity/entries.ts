@@ -118,9 +118,10 @@ export async function namesOf(
   const ids = new Set([...targets.map(({ id }) => id).filter(isId), ...entries.flatMap(({ detail }) => idsIn(detail))])
   if (ids.size === 0) return new Map()
   const names = await database.read(caller, (handle) => findNames(handle, [...ids]))
-  const unnamed = [...new Set(assetIds.map(({ id }) => id))].slice(0, changeLimits.assets)
-  if (unnamed.length > 0) {
-    const { data } = await peers(inventory, caller).readLastChanges({ body: { data: { ids: unnamed } } })
+  const unnamed = [...new Set(assetIds.map(({ id }) => id))]
+  for (let start = 0; start < unnamed.length; start += changeLimits.assets) {
+    const batch = unnamed.slice(start, start + changeLimits.assets)
+    const { data } = await peers(inventory, caller).readLastChanges({ body: { data: { ids: batch } } })
     for (const { assetId, name } of data) if (name !== null) names.set(assetId, name)
   }
   return names

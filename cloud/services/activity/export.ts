@@ -1,5 +1,5 @@
 import { type ActivityEntry, activityLimits } from '@millwright/api/activity.ts'
-import type { FieldChange } from '@millwright/api/inventory/changes.ts'
+import { changeLimits, type FieldChange } from '@millwright/api/inventory/changes.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import { attachment } from '../../platform/files/attachment.ts'
 import { printCsvRow } from '../../platform/files/csv.ts'
@@ -10,7 +10,8 @@ import type { Filters } from './selection.ts'
 
 type ExportOptions = { filters: Filters; format: 'csv' | 'ndjson' }
 
-const pageSize = 500
+/** One below the limit of a source, because a page reads one entry more to find out whether there is another page. */
+const pageSize = changeLimits.page - 1
 
 const mediaTypes = { csv: 'text/csv; charset=utf-8', ndjson: 'application/x-ndjson' } as const
 

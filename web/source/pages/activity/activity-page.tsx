@@ -8,6 +8,7 @@ import { ViewSwitch } from '../../components/forms/view-switch.tsx'
 import { EmptyState } from '../../components/page/empty-state.tsx'
 import { PageHeader } from '../../components/page/page-header.tsx'
 import { usePageTitle } from '../../components/page/page-title.ts'
+import { useFileDownload } from '../files/file-download.ts'
 import { exportQuery, useActivitySearch, useEntries, useLiveActivity } from './activity-data.ts'
 import { ActivityFilterBar } from './activity-filters.tsx'
 import { ActivityHistogram } from './activity-histogram.tsx'
@@ -27,6 +28,7 @@ export function ActivityPage() {
   const formats = useFormats()
   const { preset, range, now, filters, selected, setSearch } = useActivitySearch()
   const list = useEntries(filters, range, selected)
+  const { save, failure } = useFileDownload()
   const [openId, setOpenId] = useState<string>()
   useLiveActivity(range.to === undefined && selected === undefined)
   usePageTitle(text.title)
@@ -37,8 +39,9 @@ export function ActivityPage() {
       <PageHeader
         title={text.title}
         subtitle={text.subtitle}
-        actions={<ExportMenu query={exportQuery(filters, range, selected)} />}
+        actions={<ExportMenu query={exportQuery(filters, range, selected)} save={save} />}
       />
+      {failure !== undefined && <ProblemMessage failure={failure} />}
       <section className="card activity-time" aria-label={text.range}>
         <div className="activity-tools">
           <ViewSwitch

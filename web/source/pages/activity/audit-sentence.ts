@@ -7,6 +7,7 @@ import { fill, type SentenceContext, type SentencePart } from './sentence-part.t
 const templates = {
   'identity.signIn': ['signedIn', 'signInFailed'],
   'identity.externalSignIn': ['signedInExternally', 'signInFailed'],
+  'identity.providerSignIn': ['signedInExternally', 'signInFailed'],
   'identity.signOut': ['signedOut', 'signedOut'],
   'identity.backchannelLogout': ['signedOut', 'signedOut'],
   'identity.secondFactor': ['secondFactor', 'secondFactorFailed'],
@@ -17,6 +18,11 @@ const templates = {
   'onboarding.enrol': ['enrolled', 'enrolFailed'],
   'discovery.expireLink': ['linkExpired', 'linkExpired'],
 } as const
+
+/** Returns whether an action has its own sentence. */
+export function isSpecialAction(action: string): boolean {
+  return Object.hasOwn(templates, action)
+}
 
 /** Returns the sentence of an audit entry: who did what with which object. */
 export function auditSentence(entry: ActivityEntry, context: SentenceContext): SentencePart[] {

@@ -3,21 +3,23 @@ import { useState } from 'react'
 import { useText } from '../../app/language/language-context.tsx'
 import { usePermission } from '../../app/session/app-context.tsx'
 import { MenuButton, type MenuEntry } from '../../components/actions/menu-button.tsx'
-import { ProblemMessage } from '../../components/feedback/problem-message.tsx'
 import { Icon } from '../../components/values/icon.tsx'
 import { ExportDialog, useCanExport } from '../files/export/export-dialog.tsx'
-import { useFileDownload } from '../files/file-download.ts'
+import type { useFileDownload } from '../files/file-download.ts'
 import { activityMessages } from './messages.ts'
 
-type ExportMenuProps = { query: { from: string; to?: string } & Readonly<Record<string, string | boolean>> }
+type ExportMenuProps = {
+  query: { from: string; to?: string } & Readonly<Record<string, string | boolean>>
+  /** Downloads a file. The page shows its failure. */
+  save: ReturnType<typeof useFileDownload>['save']
+}
 
 /** `ExportMenu` downloads the shown entries as a file, or the audit trail with its hashes. It is hidden without permission. */
-export function ExportMenu({ query }: ExportMenuProps) {
+export function ExportMenu({ query, save }: ExportMenuProps) {
   const text = useText(activityMessages)
   const canExport = usePermission('glb_file_export')
   const canExportAudit = useCanExport('audit')
   const [isAuditOpen, setAuditOpen] = useState(false)
-  const { save, failure } = useFileDownload()
   if (!canExport) return null
   const item = (label: string, onSelect: () => void): MenuEntry => ({
     kind: 'item',
@@ -29,7 +31,6 @@ export function ExportMenu({ query }: ExportMenuProps) {
   const { from, to } = query
   return (
     <>
-      {failure !== undefined && <ProblemMessage failure={failure} />}
       <MenuButton
         label={text.export}
         isAtEnd

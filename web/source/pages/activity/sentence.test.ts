@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ActivityEntry } from '@millwright/api/activity.ts'
+import { backgroundActions } from '@millwright/api/activity-kinds.ts'
+import { contracts } from '@millwright/api/contracts.ts'
 import type { Language } from '../../app/language/language.ts'
+import { isSpecialAction } from './audit-sentence.ts'
+import { hasWords } from './audit-words.ts'
 import { activityMessages } from './messages.ts'
 import { groupDetail, sentenceOf } from './sentence.ts'
 import { type SentenceContext, sentenceText } from './sentence-part.ts'
@@ -141,3 +145,22 @@ test('shows the first names of a group and the fields that changed', () => {
     'PLC01, PLC02, Unnamed asset and 2 more · changed: firmware',
   )
 })
+
+test('every action that the activity shows has words in both languages', () => {
+  const actions = Object.entries(contracts).flatMap(([name, { operations }]) =>
+    Object.entries(operations)
+      .filter(([, { method, readOnly, access }]) => method !== 'GET' && readOnly !== true && !isInternal(access))
+      .map(([operation]) => `${name}.${operation}`),
+  )
+  assert.ok(actions.length > 150)
+  const shown = actions.filter((action) => !backgroundActions.includes(action) && !isSpecialAction(action))
+  assert.deepEqual(
+    shown.filter((action) => !hasWords(action.split('.')[1] ?? '')),
+    [],
+  )
+})
+
+/** Returns whether only services and gateways use an operation. Its audit entries are background traffic. */
+function isInternal(access: string): boolean {
+  return ['peer', 'on-behalf', 'glb_gateway_work'].includes(access)
+}
