@@ -3,8 +3,9 @@ import type { ComponentType } from 'react'
 import type { Title } from '../language/language.ts'
 
 /** The groups of the navigation, in display order. */
-export const navigationGroups = ['plant', 'work', 'administration', 'own'] as const
-export type NavigationGroup = (typeof navigationGroups)[number]
+export const navigationGroups = ['overview', 'plant', 'operation', 'connection', 'administration'] as const
+/** The group of an area. Areas of the group `own` belong to the user, and are in the account menu. */
+export type NavigationGroup = (typeof navigationGroups)[number] | 'own'
 
 /** `AreaRoute` is one page of an area. The code of the page is loaded when the page opens for the first time. */
 export type AreaRoute = {

@@ -7,7 +7,7 @@ export const helpPages: Readonly<Record<string, string>> = {
   '/inbox': 'how-to/review-new-devices',
   '/inbox?list=twins': 'explanation/identity-of-assets#corrections',
   '/inbox/rules': 'how-to/review-new-devices#onboarding-rules',
-  '/assets': 'how-to/work-with-assets#find-assets',
+  '/assets': 'how-to/use-the-asset-table',
   '/assets/$id': 'how-to/work-with-assets',
   '/assets/$id?tab=relations': 'how-to/work-with-assets#relate-assets',
   '/assets/$id?tab=identity': 'explanation/identity-of-assets',

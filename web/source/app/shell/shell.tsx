@@ -1,5 +1,5 @@
 import { iconQuestion, iconSearch, iconUserProfile } from '@siemens/ix-icons/icons'
-import { IxApplication, IxApplicationHeader, IxContent, IxMenu, IxMenuItem } from '@siemens/ix-react'
+import { IxApplication, IxApplicationHeader, IxContent } from '@siemens/ix-react'
 import { Outlet, useNavigate, useRouterState } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useKeyboardShortcut } from '../../components/actions/keyboard-shortcut.ts'
@@ -8,14 +8,12 @@ import { Icon } from '../../components/values/icon.tsx'
 import { languageNames, languages } from '../language/language.ts'
 import { useLanguage, useText } from '../language/language-context.tsx'
 import { LiveIndicator } from '../live/live-indicator.tsx'
-import { type Area, navigationGroups } from '../navigation/area.ts'
-import { areas } from '../navigation/areas.ts'
-import { basePath } from '../navigation/base-path.ts'
 import { helpAddress } from '../navigation/help-pages.ts'
 import { usePreference } from '../preferences/preference.ts'
 import { useAppContext } from '../session/app-context.tsx'
 import { CommandPalette } from './command-palette.tsx'
 import { appMessages } from './messages.ts'
+import { Navigation } from './navigation.tsx'
 import { type Theme, themes } from './stored-theme.ts'
 
 /** `Shell` is the frame around every page: header, navigation and command palette. */
@@ -78,47 +76,6 @@ function HelpLink() {
     >
       <Icon name={iconQuestion} />
     </a>
-  )
-}
-
-function Navigation() {
-  const text = useText(appMessages)
-  const { rights } = useAppContext()
-  const offered = areas.filter(({ permissions }) => permissions.length === 0 || rights.hasAny(permissions))
-  return (
-    <IxMenu
-      startExpanded
-      i18nAriaLabelMenu={text.navigation}
-      i18nNavigationHint={text.navigationHint}
-      i18nExpand={text.expand}
-      i18nCollapse={text.collapse}
-    >
-      {navigationGroups.flatMap((group) =>
-        offered
-          .filter((area) => area.group === group && group !== 'own')
-          .map((area) => <NavigationItem key={area.id} area={area} />),
-      )}
-    </IxMenu>
-  )
-}
-
-function NavigationItem({ area }: { area: Area }) {
-  const language = useLanguage()
-  const navigate = useNavigate()
-  const here = useRouterState({ select: ({ location }) => location.pathname })
-  const isActive = area.path === '/' ? here === '/' : here === area.path || here.startsWith(`${area.path}/`)
-  return (
-    <IxMenuItem
-      icon={area.icon}
-      label={area.title[language]}
-      active={isActive}
-      href={`${basePath}${area.path}`}
-      onClick={(event) => {
-        if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return
-        event.preventDefault()
-        navigate({ to: area.path })
-      }}
-    />
   )
 }
 

@@ -1,6 +1,7 @@
 import { iconSortAscending, iconSortDescending } from '@siemens/ix-icons/icons'
 import { type KeyboardEvent, memo, type PointerEvent } from 'react'
 import { useText } from '../../app/language/language-context.tsx'
+import { useRovingFocus } from '../actions/roving-focus.ts'
 import { componentMessages } from '../messages.ts'
 import { Icon } from '../values/icon.tsx'
 import { useColumnDrag } from './column-drag.ts'
@@ -9,16 +10,27 @@ import { cellClass, type GridColumn, type GridProps, pinnedLeft, pinnedStyle, ty
 const minimumWidth = 60
 const maximumWidth = 900
 const keyStep = 16
+/** The controls of the header: the checkbox, the buttons that sort, and headers of columns that cannot be sorted. */
+const headerControls = 'input, .grid-sort, [data-focusable="true"]'
 
 /**
  * `Header` shows the column headers. The user clicks a header to sort, drags it to move the column, and drags the
- * handle to resize the column.
+ * handle to resize the column. The header is one tab stop: the arrow keys move between the columns, and the arrow down
+ * moves to the rows.
  */
 function Header<Row>({ columns, selection, sorting, onSort, onResize, onMove, onPin }: GridProps<Row>) {
   const text = useText(componentMessages)
   const moves = useColumnDrag({ ids: columns.map(({ id }) => id), onMove, onPin })
+  const roving = useRovingFocus<HTMLDivElement>(headerControls)
+  const onKeyDown = (event: KeyboardEvent<HTMLElement>) => {
+    roving.onKeyDown(event)
+    if (event.key !== 'ArrowDown' || event.defaultPrevented) return
+    const row = event.currentTarget.closest('.grid-content')?.querySelector<HTMLElement>('.grid-body [tabindex="0"]')
+    event.preventDefault()
+    row?.focus()
+  }
   return (
-    <div role="rowgroup" className="grid-head">
+    <div role="rowgroup" className="grid-head" ref={roving.ref} onFocus={roving.onFocus} onKeyDown={onKeyDown}>
       <div role="row" className="grid-row" aria-rowindex={1}>
         {selection !== undefined && (
           <div role="columnheader" className="grid-cell grid-check grid-pinned" style={pinnedStyle(0)}>
@@ -44,12 +56,16 @@ function Header<Row>({ columns, selection, sorting, onSort, onResize, onMove, on
             aria-sort={sortState(column, sorting)}
             {...(onMove !== undefined && {
               title: text.moveHint,
-              'aria-keyshortcuts': 'Shift+ArrowLeft Shift+ArrowRight P',
-              ...(!(column.isSortable && onSort) && { tabIndex: 0 }),
+              'aria-keyshortcuts': 'Shift+ArrowLeft Shift+ArrowRight P Plus -',
+              ...(!(column.isSortable && onSort) && { tabIndex: -1, 'data-focusable': true }),
             })}
             onPointerDown={(event) => moves.onPointerDown(column.id, event)}
             onClickCapture={moves.onClickCapture}
-            onKeyDown={(event) => moves.onKeyDown(column.id, event)}
+            onKeyDown={(event) => {
+              moves.onKeyDown(column.id, event)
+              const step = { '+': keyStep, '-': -keyStep }[event.key]
+              if (step !== undefined) onResize?.(column.id, limited(column.width + step))
+            }}
             style={column.isPinned ? pinnedStyle(pinnedLeft(columns, place, selection !== undefined)) : undefined}
           >
             <HeaderLabel column={column} sorting={sorting} onSort={onSort} />
@@ -85,6 +101,10 @@ function HeaderLabel({ column: { id, header, isSortable }, sorting, onSort }: He
   )
 }
 
+function limited(width: number): number {
+  return Math.round(Math.min(maximumWidth, Math.max(minimumWidth, width)))
+}
+
 type ResizeHandleProps = {
   column: { id: string; header: string; width: number }
   onResize: (id: string, width: number) => void
@@ -92,7 +112,7 @@ type ResizeHandleProps = {
 
 function ResizeHandle({ column: { id, header, width }, onResize }: ResizeHandleProps) {
   const text = useText(componentMessages)
-  const resize = (target: number) => onResize(id, Math.round(Math.min(maximumWidth, Math.max(minimumWidth, target))))
+  const resize = (target: number) => onResize(id, limited(target))
   const onPointerDown = (event: PointerEvent<HTMLElement>) => {
     const edge = event.currentTarget
     const from = event.clientX
@@ -117,7 +137,7 @@ function ResizeHandle({ column: { id, header, width }, onResize }: ResizeHandleP
       aria-valuenow={width}
       aria-valuemin={minimumWidth}
       aria-valuemax={maximumWidth}
-      tabIndex={0}
+      tabIndex={-1}
       onPointerDown={onPointerDown}
       onKeyDown={onKeyDown}
     />

@@ -54,6 +54,64 @@ const names: Readonly<Record<Language, Readonly<Record<AssetClass, string>>>> = 
   },
 }
 
+const singularNames: Readonly<Record<Language, Readonly<Record<AssetClass, string>>>> = {
+  en: {
+    gateway: 'Gateway',
+    switch: 'Switch',
+    controller: 'Controller',
+    module: 'I/O module',
+    drive: 'Drive',
+    sensor: 'Sensor',
+    panel: 'Panel',
+    computer: 'Computer',
+    software: 'Software',
+    other: 'Other',
+  },
+  de: {
+    gateway: 'Gateway',
+    switch: 'Switch',
+    controller: 'Steuerung',
+    module: 'E/A-Modul',
+    drive: 'Antrieb',
+    sensor: 'Sensor',
+    panel: 'Bedienpanel',
+    computer: 'Rechner',
+    software: 'Software',
+    other: 'Sonstiges',
+  },
+}
+
+/** Returns the display name of the class of one asset. */
+export function assetClassOfOne(assetClass: AssetClass, language: Language): string {
+  return singularNames[language][assetClass]
+}
+
+export type ClassShape = {
+  paths: readonly { d: string; transform: string | undefined }[]
+  size: number
+  isEvenOdd: boolean
+}
+
+const shapes = new Map<AssetClass, ClassShape>()
+
+/** Returns the icon of a class as paths, for places with too many icons for elements of the design system. */
+export function classShape(assetClass: AssetClass): ClassShape {
+  const known = shapes.get(assetClass)
+  if (known !== undefined) return known
+  const svg = decodeURIComponent(assetClassIcons[assetClass])
+  const shape = {
+    paths: [...svg.matchAll(/<path\b([^>]*)>/g)].flatMap(([, attributes = '']) => {
+      const d = /\bd=['"]([^'"]+)['"]/.exec(attributes)?.[1]
+      const transform = /\btransform=['"]([^'"]+)['"]/.exec(attributes)?.[1]
+      return d === undefined ? [] : [{ d, transform }]
+    }),
+    size: Number(/viewBox=['"]0 0 (\d+)/.exec(svg)?.[1] ?? 512),
+    isEvenOdd: /evenodd/.test(svg),
+  }
+  shapes.set(assetClass, shape)
+  return shape
+}
+
 /** Returns the display name of a class, in the plural. */
 export function assetClassName(assetClass: AssetClass, language: Language): string {
   return names[language][assetClass]

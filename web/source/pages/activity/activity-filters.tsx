@@ -1,5 +1,5 @@
 import { type ActivityKind, activityKinds, assetActivity } from '@millwright/api/activity-kinds.ts'
-import { iconClose, iconFilter } from '@siemens/ix-icons/icons'
+import { iconFilter } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
@@ -8,7 +8,7 @@ import { useText } from '../../app/language/language-context.tsx'
 import { usePermission } from '../../app/session/app-context.tsx'
 import { AssetPicker } from '../../components/forms/asset-picker.tsx'
 import { CheckField, SelectField } from '../../components/forms/fields.tsx'
-import { Icon } from '../../components/values/icon.tsx'
+import { FilterChips } from '../../components/forms/filter-chips.tsx'
 import { useNode } from '../hierarchy/hierarchy-data.ts'
 import { NodeChoiceDialog } from '../hierarchy/node/node-choice-dialog.tsx'
 import { type ActivityFilters, type ActivitySearch, usePeople } from './activity-data.ts'
@@ -40,22 +40,16 @@ export function ActivityFilterBar({ filters, range, onChange }: FilterBarProps) 
         <IxButton variant="secondary" icon={iconFilter} aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
           {text.filter}
         </IxButton>
-        {names.map(({ name, label, value }) => (
-          <button
-            key={name}
-            type="button"
-            className="activity-chip"
-            aria-label={text.removeFilter(`${label}: ${value}`)}
-            onClick={() => onChange({ [name]: undefined })}
-          >
-            {label}: <strong>{value}</strong>
-            <Icon name={iconClose} size={12} />
-          </button>
-        ))}
-        {names.length > 1 && (
-          <button type="button" className="link-button" onClick={() => onChange(nothing)}>
-            {text.clearFilters}
-          </button>
+        {names.length > 0 && (
+          <FilterChips
+            chips={names.map(({ name, label, value }) => ({
+              id: name,
+              label: `${label}:`,
+              value,
+              onRemove: () => onChange({ [name]: undefined }),
+            }))}
+            onClear={names.length > 1 ? () => onChange(nothing) : undefined}
+          />
         )}
       </div>
       {isOpen && <FilterFields filters={filters} range={range} onChange={onChange} />}

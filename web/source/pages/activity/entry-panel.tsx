@@ -5,6 +5,7 @@ import type { Output } from '../../app/api/client.ts'
 import { useOperationQuery } from '../../app/api/queries.ts'
 import { QueryState } from '../../components/feedback/query-state.tsx'
 import { SidePanel } from '../../components/page/side-panel.tsx'
+import { PlainTable } from '../../components/tables/plain-table.tsx'
 import { JsonView } from '../../components/values/json-view.tsx'
 import { KeyValueList } from '../../components/values/key-value-list.tsx'
 import { StatusChip } from '../../components/values/status-chip.tsx'
@@ -128,26 +129,17 @@ function Changes({ entry: { changes } }: { entry: ActivityEntry }) {
   const { text, language } = context
   if (changes.length === 0) return null
   return (
-    <table className="plain-table">
-      <thead>
-        <tr>
-          <th scope="col">{text.field}</th>
-          <th scope="col">{text.before}</th>
-          <th scope="col">{text.after}</th>
-        </tr>
-      </thead>
-      <tbody>
-        {changes.map((change) => {
-          const { before, after } = valuesOf(change, context)
-          return (
-            <tr key={change.field}>
-              <th scope="row">{fieldName(change.field, language, { isPlain: true })}</th>
-              <td>{before?.text ?? '–'}</td>
-              <td>{after?.text ?? '–'}</td>
-            </tr>
-          )
-        })}
-      </tbody>
-    </table>
+    <PlainTable columns={[text.field, text.before, text.after]}>
+      {changes.map((change) => {
+        const { before, after } = valuesOf(change, context)
+        return (
+          <tr key={change.field}>
+            <th scope="row">{fieldName(change.field, language, { isPlain: true })}</th>
+            <td>{before?.text ?? '–'}</td>
+            <td>{after?.text ?? '–'}</td>
+          </tr>
+        )
+      })}
+    </PlainTable>
   )
 }

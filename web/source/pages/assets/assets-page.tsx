@@ -1,10 +1,11 @@
 import { iconFilter, iconFilterFilled, iconProductManagement, iconTableColumns } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
-import { useCallback, useMemo, useState } from 'react'
+import { useCallback, useEffect, useEffectEvent, useMemo, useState } from 'react'
 import { useFormats, useLanguage, useText } from '../../app/language/language-context.tsx'
 import { usePreference } from '../../app/preferences/preference.ts'
 import { usePermission } from '../../app/session/app-context.tsx'
+import { ToolGroup } from '../../components/actions/tool-group.tsx'
 import { ProblemMessage } from '../../components/feedback/problem-message.tsx'
 import { EmptyState } from '../../components/page/empty-state.tsx'
 import { PageHeader } from '../../components/page/page-header.tsx'
@@ -12,6 +13,7 @@ import { usePageTitle } from '../../components/page/page-title.ts'
 import { Grid } from '../../components/tables/grid.tsx'
 import { ExportButton } from '../files/export/export-dialog.tsx'
 import { BulkBar } from './bulk/bulk-bar.tsx'
+import { ConditionChips } from './filter/condition-chips.tsx'
 import { conditionsOf } from './filter/filter-conditions.ts'
 import { FilterPanel } from './filter/filter-panel.tsx'
 import { GroupPanel } from './filter/group-panel.tsx'
@@ -27,7 +29,7 @@ import { ColumnsDialog } from './table/columns-dialog.tsx'
 import { selectionOf, shownColumns } from './table/export-columns.ts'
 import { useAssetSelection } from './table/selection.ts'
 import { namedColumns, type TableColumn, tableColumnsOf } from './table/table-columns.ts'
-import { effectiveFilter, searchOf, type View, viewOf } from './views/view-search.ts'
+import { effectiveFilter, queryOf, searchOf, type View, viewOf } from './views/view-search.ts'
 import { ViewsMenu } from './views/views-menu.tsx'
 import './assets.css'
 
@@ -39,40 +41,40 @@ export function AssetsPage() {
   const view = viewOf(useSearch({ strict: false }))
   const properties = useAssetProperties()
   const [columns, setColumns] = useColumns(view, properties)
-  const [isFilterOpen, setFilterOpen] = useState(view.filter !== '')
+  const [isFilterOpen, setFilterOpen] = useState(false)
   const [isChoosing, setChoosing] = useState(false)
   const language = useLanguage()
   const show = (change: Partial<View>) =>
-    navigate({ to: '/assets', search: searchOf({ ...view, ...change }) as never, replace: change.q !== undefined })
+    navigate({
+      to: '/assets',
+      search: searchOf({ ...view, ...change }) as never,
+      replace: change.q !== undefined || change.match !== undefined,
+    })
   return (
     <>
-      <PageHeader
-        title={text.title}
-        actions={
-          <>
-            <ExportButton
-              what="assets"
-              selection={selectionOf(view)}
-              shown={shownColumns(columns, properties, language)}
-            />
-            <ViewsMenu view={view} columns={columns.map(({ path }) => path)} />
-          </>
-        }
-      />
+      <PageHeader title={text.title} />
       <div className="assets-tools">
-        <SearchField value={view.q} onChange={(q) => show({ q })} />
-        <IxButton
-          variant={view.filter === '' ? 'secondary' : 'primary'}
-          icon={view.filter === '' ? iconFilter : iconFilterFilled}
-          aria-expanded={isFilterOpen}
-          onClick={() => setFilterOpen(!isFilterOpen)}
-        >
-          {view.filter === '' ? text.filter : text.activeFilter(conditionCount(view.filter))}
-        </IxButton>
-        <GroupSelect properties={properties} view={view} onChange={(by) => show({ by, in: undefined })} />
-        <IxButton variant="secondary" icon={iconTableColumns} onClick={() => setChoosing(true)}>
-          {text.columns}
-        </IxButton>
+        <SearchField value={view.q} onChange={(q) => show({ q, match: undefined })} />
+        <ToolGroup label={text.tools}>
+          <IxButton
+            variant={view.filter === '' ? 'secondary' : 'primary'}
+            icon={view.filter === '' ? iconFilter : iconFilterFilled}
+            aria-expanded={isFilterOpen}
+            onClick={() => setFilterOpen(!isFilterOpen)}
+          >
+            {view.filter === '' ? text.filter : text.activeFilter(conditionCount(view.filter))}
+          </IxButton>
+          <GroupSelect properties={properties} view={view} onChange={(by) => show({ by, in: undefined })} />
+          <IxButton variant="secondary" icon={iconTableColumns} onClick={() => setChoosing(true)}>
+            {text.columns}
+          </IxButton>
+          <ViewsMenu view={view} columns={columns.map(({ path }) => path)} />
+          <ExportButton
+            what="assets"
+            selection={selectionOf(view)}
+            shown={shownColumns(columns, properties, language)}
+          />
+        </ToolGroup>
       </div>
       {isFilterOpen && (
         <FilterPanel
@@ -82,6 +84,7 @@ export function AssetsPage() {
           onApply={(filter) => show({ filter })}
         />
       )}
+      <ConditionChips view={view} properties={properties} onShow={show} />
       <AssetTable view={view} columns={columns} properties={properties} onColumns={setColumns} onShow={show} />
       {isChoosing && (
         <ColumnsDialog
@@ -156,15 +159,22 @@ function AssetTable({ view, columns, properties, onColumns, onShow }: AssetTable
   const language = useLanguage()
   const formats = useFormats()
   const navigate = useNavigate()
-  const filter = effectiveFilter(view)
+  const query = queryOf(view)
   const fields = columns.flatMap(({ path }) => properties.find((each) => each.path === path)?.field ?? [])
-  const pages = useAssetList({ filter, q: view.q, sort: view.sort, fields: fieldsFor(fields) })
-  const selection = useAssetSelection(pages, { filter, q: view.q })
+  const pages = useAssetList({ ...query, sort: view.sort, fields: fieldsFor(fields) })
+  const selection = useAssetSelection(pages, query)
   const shown = useMemo(() => gridColumns(columns, properties, language), [columns, properties, language])
   const open = useCallback((asset: Asset) => navigate({ to: `/assets/${asset.id}` }), [navigate])
   const onRange = useCallback((first: number, last: number) => pages.setVisibleRange(first, last), [pages])
   const group = properties.find(({ path, isFacet }) => isFacet && path === view.by)
-  const total = pages.total
+  const canSearchInside = view.q !== '' && view.match !== 'inside'
+  const hasNoWords = canSearchInside && pages.total === 0
+  const searchInside = useEffectEvent(() => onShow({ match: 'inside' }))
+  // If no word begins with the search text, the table searches inside words.
+  useEffect(() => {
+    if (hasNoWords) searchInside()
+  }, [hasNoWords])
+  const total = hasNoWords ? undefined : pages.total
   const countText = (count: number | undefined) =>
     count === undefined ? text.counting : count === 1 ? text.one : text.count(formats.number(count))
   const changes = useColumnChanges({ columns, properties, onColumns })
@@ -220,7 +230,10 @@ function NoAssets({ view, onShow }: { view: View; onShow: (change: Partial<View>
       <p>{isNarrowed ? text.noMatchesHint : text.noAssetsHint}</p>
       {!isNarrowed && canImport && <Link to="/files/import">{text.importFile}</Link>}
       {isNarrowed && (
-        <IxButton variant="secondary" onClick={() => onShow({ q: '', filter: '', by: '', in: undefined })}>
+        <IxButton
+          variant="secondary"
+          onClick={() => onShow({ q: '', match: undefined, filter: '', by: '', in: undefined })}
+        >
           {text.clearAll}
         </IxButton>
       )}

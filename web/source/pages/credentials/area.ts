@@ -10,7 +10,7 @@ export const area: Area = {
   },
   icon: iconKey,
   path: '/credentials',
-  group: 'work',
+  group: 'connection',
   permissions: ['glb_credential_read'],
   routes: [
     { path: '', load: async () => (await import('./credentials-page.tsx')).CredentialsPage },

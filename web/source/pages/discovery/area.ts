@@ -10,7 +10,7 @@ export const area: Area = {
   },
   icon: iconNetworkDevicePlay,
   path: '/discovery',
-  group: 'work',
+  group: 'connection',
   permissions: ['glb_jobs_read'],
   routes: [
     { path: '', load: async () => (await import('./discovery-page.tsx')).DiscoveryPage },

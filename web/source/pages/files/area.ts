@@ -10,7 +10,7 @@ export const area: Area = {
   },
   icon: iconImport,
   path: '/files',
-  group: 'work',
+  group: 'connection',
   permissions: ['glb_file_import', 'glb_file_export'],
   routes: [
     { path: '', load: async () => (await import('./files-page.tsx')).FilesPage },

@@ -7,7 +7,7 @@ export const area: Area = {
   description: { en: 'Running and finished jobs of gateways', de: 'Laufende und abgeschlossene Aufträge der Gateways' },
   icon: iconTasksAll,
   path: '/jobs',
-  group: 'work',
+  group: 'operation',
   permissions: ['glb_jobs_read'],
   routes: [
     { path: '', load: async () => (await import('./jobs-page.tsx')).JobsPage },

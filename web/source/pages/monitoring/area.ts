@@ -10,7 +10,7 @@ export const area: Area = {
   },
   icon: iconMonitoring,
   path: '/monitoring',
-  group: 'work',
+  group: 'operation',
   permissions: ['glb_jobs_read'],
   routes: [
     { path: '', load: async () => (await import('./monitoring-page.tsx')).MonitoringPage },

@@ -10,7 +10,7 @@ export const area: Area = {
   },
   icon: iconRemoteAccess,
   path: '/remote',
-  group: 'work',
+  group: 'operation',
   permissions: ['remote_access_connect', 'remote_access_approve', 'glb_access_manage', 'glb_gateway_manage'],
   routes: [
     { path: '', load: async () => (await import('./remote-access-page.tsx')).RemoteAccessPage },

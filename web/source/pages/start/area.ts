@@ -10,7 +10,7 @@ export const area: Area = {
   },
   icon: iconHome,
   path: '/',
-  group: 'plant',
+  group: 'overview',
   permissions: [],
   routes: [{ path: '', load: async () => (await import('./start-page.tsx')).StartPage }],
 }

@@ -10,7 +10,7 @@ export const area: Area = {
   },
   icon: iconUpdateApplication,
   path: '/updates',
-  group: 'work',
+  group: 'operation',
   permissions: ['glb_jobs_read', 'glb_update_manage'],
   routes: [
     { path: '', load: async () => (await import('./updates-page.tsx')).UpdatesPage },

@@ -15,6 +15,7 @@ import { SelectField } from '../../components/forms/fields.tsx'
 import { Card } from '../../components/page/card.tsx'
 import { PageHeader } from '../../components/page/page-header.tsx'
 import { usePageTitle } from '../../components/page/page-title.ts'
+import { PlainTable } from '../../components/tables/plain-table.tsx'
 import { Toolbar } from '../../components/tables/toolbar.tsx'
 import { KeyValueList } from '../../components/values/key-value-list.tsx'
 import { StatusChip } from '../../components/values/status-chip.tsx'
@@ -122,26 +123,17 @@ function WorkflowCards({ workflow, canManage }: { workflow: Workflow; canManage:
 function Transitions({ workflow: { transitions } }: { workflow: Workflow }) {
   const text = useText(workflowMessages)
   return (
-    <table className="plain-table">
-      <thead>
-        <tr>
-          <th scope="col">{text.from}</th>
-          <th scope="col">{text.to}</th>
-          <th scope="col">{text.triggeredBy}</th>
-        </tr>
-      </thead>
-      <tbody>
-        {transitions.map(({ from, to, eligible, action }) => {
-          const trigger = eligible === 'CLIENT' ? text.byClient : text.byPlatform
-          return (
-            <tr key={`${from} ${to} ${eligible}`}>
-              <td>{from}</td>
-              <td>{to}</td>
-              <td>{action === 'IMMEDIATE' ? text.immediately(trigger) : trigger}</td>
-            </tr>
-          )
-        })}
-      </tbody>
-    </table>
+    <PlainTable columns={[text.from, text.to, text.triggeredBy]}>
+      {transitions.map(({ from, to, eligible, action }) => {
+        const trigger = eligible === 'CLIENT' ? text.byClient : text.byPlatform
+        return (
+          <tr key={`${from} ${to} ${eligible}`}>
+            <td>{from}</td>
+            <td>{to}</td>
+            <td>{action === 'IMMEDIATE' ? text.immediately(trigger) : trigger}</td>
+          </tr>
+        )
+      })}
+    </PlainTable>
   )
 }

@@ -6,6 +6,7 @@ import { useOperationQuery } from '../../../app/api/queries.ts'
 import { useText } from '../../../app/language/language-context.tsx'
 import { QueryState } from '../../../components/feedback/query-state.tsx'
 import { Card } from '../../../components/page/card.tsx'
+import { PlainTable } from '../../../components/tables/plain-table.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { accessMessages } from '../messages.ts'
 import { GrantDialog } from './grant-dialog.tsx'
@@ -29,36 +30,24 @@ export function PrincipalGrants({ principal, detail, suggestedRole }: PrincipalG
           data.length === 0 ? (
             <p className="quiet">{text.noGrants}</p>
           ) : (
-            <table className="plain-table">
-              <thead>
-                <tr>
-                  <th scope="col">{text.role}</th>
-                  <th scope="col">{text.where}</th>
-                  <th scope="col">{text.since}</th>
-                  <th>
-                    <span className="unseen">{text.revoke}</span>
-                  </th>
+            <PlainTable columns={[text.role, text.where, text.since, { unseen: text.revoke }]}>
+              {data.map((grant) => (
+                <tr key={grant.id}>
+                  <td>{grant.role}</td>
+                  <td>
+                    {grant.accessGroup === null
+                      ? text.everywhere
+                      : (groups.get(grant.accessGroup) ?? grant.accessGroup)}
+                  </td>
+                  <td>
+                    <Time at={grant.createdTimestamp} isDate />
+                  </td>
+                  <td>
+                    <RevokeButton grant={grant} />
+                  </td>
                 </tr>
-              </thead>
-              <tbody>
-                {data.map((grant) => (
-                  <tr key={grant.id}>
-                    <td>{grant.role}</td>
-                    <td>
-                      {grant.accessGroup === null
-                        ? text.everywhere
-                        : (groups.get(grant.accessGroup) ?? grant.accessGroup)}
-                    </td>
-                    <td>
-                      <Time at={grant.createdTimestamp} isDate />
-                    </td>
-                    <td>
-                      <RevokeButton grant={grant} />
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
+              ))}
+            </PlainTable>
           )
         }
       </QueryState>

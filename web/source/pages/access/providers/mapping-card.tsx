@@ -10,6 +10,7 @@ import { showError, showSuccess } from '../../../components/feedback/toast.ts'
 import { CheckField, SelectField, TextField } from '../../../components/forms/fields.tsx'
 import { Form } from '../../../components/forms/form.tsx'
 import { Card } from '../../../components/page/card.tsx'
+import { PlainTable } from '../../../components/tables/plain-table.tsx'
 import { useRoleChoices } from '../choices.ts'
 import { providerMessages } from './messages.ts'
 import { type ChangeProvider, isSameMapping, type Mapping } from './provider-form.ts'
@@ -72,42 +73,30 @@ function MappingTable({ mappings, onRemove }: MappingTableProps) {
   const text = useText(providerMessages)
   const groups = useGroupNames()
   return (
-    <table className="plain-table">
-      <thead>
-        <tr>
-          <th scope="col">{text.value}</th>
-          <th scope="col">{text.role}</th>
-          <th scope="col">{text.scope}</th>
-          <th scope="col">
-            <span className="unseen">{text.actions}</span>
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {mappings.map((mapping) => {
-          const { value, role, accessGroup = null } = mapping
-          return (
-            <tr key={`${value} ${role} ${accessGroup}`}>
-              <td>
-                <code>{value}</code>
-              </td>
-              <td>{role}</td>
-              <td>{accessGroup === null ? text.everywhere : (groups.get(accessGroup) ?? accessGroup)}</td>
-              <td>
-                <button
-                  type="button"
-                  className="link-button"
-                  aria-label={text.removeMappingOf(value, role)}
-                  onClick={() => onRemove(mapping)}
-                >
-                  {text.removeMapping}
-                </button>
-              </td>
-            </tr>
-          )
-        })}
-      </tbody>
-    </table>
+    <PlainTable columns={[text.value, text.role, text.scope, { unseen: text.actions }]}>
+      {mappings.map((mapping) => {
+        const { value, role, accessGroup = null } = mapping
+        return (
+          <tr key={`${value} ${role} ${accessGroup}`}>
+            <td>
+              <code>{value}</code>
+            </td>
+            <td>{role}</td>
+            <td>{accessGroup === null ? text.everywhere : (groups.get(accessGroup) ?? accessGroup)}</td>
+            <td>
+              <button
+                type="button"
+                className="link-button"
+                aria-label={text.removeMappingOf(value, role)}
+                onClick={() => onRemove(mapping)}
+              >
+                {text.removeMapping}
+              </button>
+            </td>
+          </tr>
+        )
+      })}
+    </PlainTable>
   )
 }
 

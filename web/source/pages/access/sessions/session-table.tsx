@@ -1,6 +1,7 @@
 import type { Session } from '@millwright/api/sign-in-security.ts'
 import type { ReactNode } from 'react'
 import { useText } from '../../../app/language/language-context.tsx'
+import { PlainTable } from '../../../components/tables/plain-table.tsx'
 import { StatusChip } from '../../../components/values/status-chip.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { deviceName } from './device-name.ts'
@@ -17,40 +18,34 @@ export function SessionTable({ sessions, actions }: SessionTableProps) {
   const text = useText(sessionMessages)
   if (sessions.length === 0) return <p className="quiet">{text.noSessions}</p>
   return (
-    <table className="plain-table session-table">
-      <thead>
-        <tr>
-          <th scope="col">{text.device}</th>
-          <th scope="col">{text.address}</th>
-          <th scope="col">{text.method}</th>
-          <th scope="col">{text.created}</th>
-          <th scope="col">{text.lastUse}</th>
-          {actions !== undefined && (
-            <th scope="col">
-              <span className="unseen">{text.actions}</span>
-            </th>
-          )}
+    <PlainTable
+      className="session-table"
+      columns={[
+        text.device,
+        text.address,
+        text.method,
+        text.created,
+        text.lastUse,
+        ...(actions === undefined ? [] : [{ unseen: text.actions }]),
+      ]}
+    >
+      {sessions.map((session) => (
+        <tr key={session.id}>
+          <td>
+            <Device session={session} />
+          </td>
+          <td data-label={text.address}>{session.address ?? <span className="quiet">{text.unknownAddress}</span>}</td>
+          <td data-label={text.method}>{methodsOf(session, text)}</td>
+          <td data-label={text.created}>
+            <Time at={session.createdTimestamp} />
+          </td>
+          <td data-label={text.lastUse}>
+            <Time at={session.lastUseTimestamp} isRelative />
+          </td>
+          {actions !== undefined && <td>{actions(session)}</td>}
         </tr>
-      </thead>
-      <tbody>
-        {sessions.map((session) => (
-          <tr key={session.id}>
-            <td>
-              <Device session={session} />
-            </td>
-            <td data-label={text.address}>{session.address ?? <span className="quiet">{text.unknownAddress}</span>}</td>
-            <td data-label={text.method}>{methodsOf(session, text)}</td>
-            <td data-label={text.created}>
-              <Time at={session.createdTimestamp} />
-            </td>
-            <td data-label={text.lastUse}>
-              <Time at={session.lastUseTimestamp} isRelative />
-            </td>
-            {actions !== undefined && <td>{actions(session)}</td>}
-          </tr>
-        ))}
-      </tbody>
-    </table>
+      ))}
+    </PlainTable>
   )
 }
 

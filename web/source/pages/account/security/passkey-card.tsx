@@ -14,6 +14,7 @@ import { showSuccess } from '../../../components/feedback/toast.ts'
 import { TextField } from '../../../components/forms/fields.tsx'
 import { Form } from '../../../components/forms/form.tsx'
 import { Card } from '../../../components/page/card.tsx'
+import { PlainTable } from '../../../components/tables/plain-table.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { securityMessages } from './messages.ts'
 import { RecoveryCodeDialog } from './recovery-codes.tsx'
@@ -49,49 +50,37 @@ type PasskeyTableProps = { passkeys: readonly Passkey[]; onOpen: (dialog: OpenDi
 function PasskeyTable({ passkeys, onOpen }: PasskeyTableProps) {
   const text = useText(securityMessages)
   return (
-    <table className="plain-table">
-      <thead>
-        <tr>
-          <th scope="col">{text.passkeyName}</th>
-          <th scope="col">{text.added}</th>
-          <th scope="col">{text.lastUse}</th>
-          <th scope="col">
-            <span className="unseen">{text.actions}</span>
-          </th>
+    <PlainTable columns={[text.passkeyName, text.added, text.lastUse, { unseen: text.actions }]}>
+      {passkeys.map((passkey) => (
+        <tr key={passkey.id}>
+          <td>{passkey.name}</td>
+          <td>
+            <Time at={passkey.createdTimestamp} isDate />
+          </td>
+          <td>
+            <Time at={passkey.lastUseTimestamp} isRelative />
+          </td>
+          <td>
+            <button
+              type="button"
+              className="link-button"
+              aria-label={text.renameOf(passkey.name)}
+              onClick={() => onOpen({ kind: 'rename', passkey })}
+            >
+              {text.rename}
+            </button>{' '}
+            <button
+              type="button"
+              className="link-button"
+              aria-label={text.removeOf(passkey.name)}
+              onClick={() => onOpen({ kind: 'remove', passkey })}
+            >
+              {text.remove}
+            </button>
+          </td>
         </tr>
-      </thead>
-      <tbody>
-        {passkeys.map((passkey) => (
-          <tr key={passkey.id}>
-            <td>{passkey.name}</td>
-            <td>
-              <Time at={passkey.createdTimestamp} isDate />
-            </td>
-            <td>
-              <Time at={passkey.lastUseTimestamp} isRelative />
-            </td>
-            <td>
-              <button
-                type="button"
-                className="link-button"
-                aria-label={text.renameOf(passkey.name)}
-                onClick={() => onOpen({ kind: 'rename', passkey })}
-              >
-                {text.rename}
-              </button>{' '}
-              <button
-                type="button"
-                className="link-button"
-                aria-label={text.removeOf(passkey.name)}
-                onClick={() => onOpen({ kind: 'remove', passkey })}
-              >
-                {text.remove}
-              </button>
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+      ))}
+    </PlainTable>
   )
 }
 

@@ -3,12 +3,14 @@ import { useNavigate } from '@tanstack/react-router'
 import { lazy, Suspense, useState } from 'react'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
 import { usePermission } from '../../../app/session/app-context.tsx'
+import { useRovingFocus } from '../../../components/actions/roving-focus.ts'
 import { useCanAssign } from '../../hierarchy/assignment/can-assign.ts'
 import { setSelectedAssets } from '../../updates/wizard/selected-assets.ts'
 import { assetsMessages } from '../messages.ts'
 import { maxSelected } from '../model/limits.ts'
 import type { AssetSelection } from '../table/selection.ts'
-import { BulkDeleteDialog, BulkEditDialog } from './bulk-dialogs.tsx'
+import { BulkDeleteDialog } from './bulk-delete-dialog.tsx'
+import { BulkEditDialog } from './bulk-edit-dialog.tsx'
 
 const AssignDialog = lazy(async () => ({
   default: (await import('../../hierarchy/assignment/assign-dialog.tsx')).AssignDialog,
@@ -33,9 +35,10 @@ export function BulkBar({ selection, total }: { selection: AssetSelection; total
     setSelectedAssets(ids)
     navigate({ to: '/updates/campaigns/new', search: { assets: 'selected' } as never })
   }
+  const roving = useRovingFocus<HTMLDivElement>('ix-button')
   const reach = Math.min(total, maxSelected)
   return (
-    <div className="bulk-bar" role="toolbar" aria-label={text.selected(formats.number(ids.size))}>
+    <div className="bulk-bar" role="toolbar" aria-label={text.selected(formats.number(ids.size))} {...roving}>
       <strong>{text.selected(formats.number(ids.size))}</strong>
       {canWrite && <IxButton onClick={() => setOpen('edit')}>{text.edit}</IxButton>}
       {canAssign && (

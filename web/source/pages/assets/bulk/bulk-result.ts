@@ -2,6 +2,9 @@ import { inventoryLimits } from '../model/limits.ts'
 
 /** `BulkOutcome` is the outcome of a bulk write. The write is split into requests that respect the limit of the API. */
 
+/** The headers of a bulk write. The server waits up to 30 s until the write is applied. */
+export const bulkHeaders = { prefer: 'wait=30' }
+
 export type BulkOutcome = { done: number; failures: { id: string; detail: string }[] }
 
 /** `AcceptedWrite` is the response to an accepted write. */

@@ -3,6 +3,7 @@ import { IxButton, IxIconButton } from '@siemens/ix-react'
 import { useState } from 'react'
 import { useLanguage, useText } from '../../../app/language/language-context.tsx'
 import { SelectField, TextAreaField, TextField } from '../../../components/forms/fields.tsx'
+import { TimestampField } from '../../../components/forms/timestamp-field.tsx'
 import { assetsMessages } from '../messages.ts'
 import type { AssetProperty } from '../model/asset-property.ts'
 import { stateName, valueName } from '../model/value-names.ts'
@@ -168,7 +169,16 @@ function ValueField({ condition, property, onChange }: ValueFieldProps) {
     }))
     return <SelectField label={text.value} isLabelUnseen value={condition.value} onChange={set} choices={choices} />
   }
-  const type = property?.kind === 'time' ? 'date' : 'text'
+  if (property?.kind === 'time') {
+    return (
+      <TimestampField
+        label={text.value}
+        isLabelUnseen
+        value={condition.value === '' ? undefined : condition.value}
+        onChange={(timestamp) => set(timestamp ?? '')}
+      />
+    )
+  }
   const suggestions = property?.suggestions?.map((value) => ({
     value,
     label: valueName(condition.path, value, language),
@@ -177,7 +187,6 @@ function ValueField({ condition, property, onChange }: ValueFieldProps) {
     <TextField
       label={text.value}
       isLabelUnseen
-      type={type}
       value={condition.value}
       onChange={set}
       {...(suggestions !== undefined && { suggestions })}
@@ -196,7 +205,7 @@ function operatorsFor(properties: readonly AssetProperty[], path: string, curren
   return current === undefined || fitting.includes(current) ? fitting : [...fitting, current]
 }
 
-function operatorName(operator: Operator, text: (typeof assetsMessages)['en']): string {
+export function operatorName(operator: Operator, text: (typeof assetsMessages)['en']): string {
   if (operator === 'is-empty') return text.isEmpty
   if (operator === 'is-set') return text.isSet
   return text[operator]

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useOperationQuery } from '../../../app/api/queries.ts'
 import { useFormats, useLanguage, useText } from '../../../app/language/language-context.tsx'
+import { useRovingFocus } from '../../../components/actions/roving-focus.ts'
 import { Loading } from '../../../components/feedback/loading.tsx'
 import { assetsMessages } from '../messages.ts'
 import type { AssetProperty } from '../model/asset-property.ts'
@@ -13,7 +14,7 @@ type GroupPanelProps = {
   onChoose: (group: string | undefined) => void
 }
 
-/** `GroupPanel` lists the values of a property with their counts. Selecting a value filters the table. */
+/** `GroupPanel` lists the values of a property with their counts. Selecting a value filters the table. The list is one tab stop. */
 export function GroupPanel({ property, filter, chosen, onChoose }: GroupPanelProps) {
   const text = useText(assetsMessages)
   const language = useLanguage()
@@ -28,8 +29,9 @@ export function GroupPanel({ property, filter, chosen, onChoose }: GroupPanelPro
   )
   const label = (value: string | null) =>
     value === null ? text.withoutValue : valueName(property.path, value, language)
+  const roving = useRovingFocus<HTMLElement>('button', true)
   return (
-    <nav className="group-panel" aria-label={text.group(property.title[language])}>
+    <nav className="group-panel" {...roving} aria-label={text.group(property.title[language])}>
       {/* Errors are not shown here, because the table already shows them. */}
       {facets.isPending && <Loading />}
       {facets.data !== undefined && (

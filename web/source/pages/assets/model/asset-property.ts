@@ -9,6 +9,8 @@ export type AssetProperty = {
    */
   path: string
   title: Title
+  /** The title in the header of a narrow column. */
+  shortTitle?: Title
   kind: 'text' | 'state' | 'time'
   /** All possible values, if the set of values is fixed. */
   values?: readonly string[]
@@ -33,35 +35,40 @@ function property(path: string, [en, de]: [string, string], rest: PropertyOption
   return { path, title: { en, de }, kind: 'text', field, isSortable: !path.includes('/any/'), width: 160, ...rest }
 }
 
-/** The last change is not part of the document of an asset. The table reads it separately. */
-const ofLastChange: PropertyOptions = { isSortable: false, isFilterable: false }
+/**
+ * The options of properties that are not part of the document of an asset. The table derives the class from other
+ * properties, and reads the last change separately.
+ */
+const onlyShown: PropertyOptions = { isSortable: false, isFilterable: false }
 
 export const assetProperties: readonly AssetProperty[] = [
-  property('name', ['Name', 'Name'], { width: 280 }),
+  property('name', ['Name', 'Name'], { width: 255 }),
+  property('asset_class', ['Class', 'Klasse'], { ...onlyShown, field: 'functional_object_type', width: 120 }),
   property('functional_object_type', ['Type', 'Typ'], { suggestions: assetTypes, width: 120, isFacet: true }),
-  property(`${product}/manufacturer/name`, ['Manufacturer', 'Hersteller'], { width: 180, isFacet: true }),
-  property(`${product}/product_name`, ['Product', 'Produkt'], { width: 220, isFacet: true }),
+  property(`${product}/manufacturer/name`, ['Manufacturer', 'Hersteller'], { width: 140, isFacet: true }),
+  property(`${product}/product_name`, ['Product', 'Produkt'], { width: 185, isFacet: true }),
   property(`${product}/product_id`, ['Article number', 'Artikelnummer'], { width: 180, isFacet: true }),
   property(`${product}/product_family`, ['Product family', 'Produktfamilie'], { isFacet: true }),
   property(`${product}/product_version`, ['Product version', 'Produktversion'], { width: 140 }),
   property('product_instance_information/serial_number', ['Serial number', 'Seriennummer'], { width: 170 }),
   property('firmware_version', ['Firmware', 'Firmware'], {
-    width: 110,
+    width: 105,
     field: 'software_components',
     isFacet: true,
   }),
-  property('connection_points/any/ipv4_address', ['IP address', 'IP-Adresse'], { width: 140 }),
+  property('connection_points/any/ipv4_address', ['IP address', 'IP-Adresse'], { width: 115 }),
   property('connection_points/any/mac_address', ['MAC address', 'MAC-Adresse'], { width: 160 }),
   property('management_state/state_value', ['Management state', 'Verwaltungszustand'], {
     kind: 'state',
     values: ['regarded', 'unknown', 'ignored'],
-    width: 140,
+    shortTitle: { en: 'State', de: 'Zustand' },
+    width: 130,
     isFacet: true,
   }),
   property('reachability_state/state_value', ['Reachability', 'Erreichbarkeit'], {
     kind: 'state',
     values: ['reached', 'failed', 'unknown'],
-    width: 140,
+    width: 135,
     isFacet: true,
   }),
   property('trust_state/state_value', ['Trust', 'Vertrauensstatus'], {
@@ -76,22 +83,19 @@ export const assetProperties: readonly AssetProperty[] = [
   property('description', ['Description', 'Beschreibung'], { width: 260 }),
   property('created_timestamp', ['Created', 'Angelegt'], { kind: 'time', width: 170 }),
   property('last_modified_timestamp', ['Changed', 'Geändert'], { kind: 'time', width: 170 }),
-  property('last_change/what', ['Last change', 'Letzte Änderung'], { ...ofLastChange, width: 280 }),
-  property('last_change/by', ['Changed by', 'Geändert von'], { ...ofLastChange, width: 160 }),
+  property('last_change/what', ['Last change', 'Letzte Änderung'], { ...onlyShown, width: 280 }),
+  property('last_change/by', ['Changed by', 'Geändert von'], { ...onlyShown, width: 160 }),
 ]
 
-/** The paths of the default columns. */
+/** The paths of the default columns. They fit next to the navigation in a window with a width of 1,440 pixels. */
 export const defaultPaths: readonly string[] = [
   'name',
-  'functional_object_type',
   `${product}/manufacturer/name`,
   `${product}/product_name`,
-  'product_instance_information/serial_number',
-  'firmware_version',
   'connection_points/any/ipv4_address',
-  'management_state/state_value',
+  'firmware_version',
   'reachability_state/state_value',
-  'access_group',
+  'management_state/state_value',
 ]
 
 /** Returns the `AssetProperty` for a custom property of the tenant. */

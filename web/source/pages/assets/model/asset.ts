@@ -1,3 +1,5 @@
+import { type AssetClass, assetClassOf } from '@millwright/api/asset-class.ts'
+
 /**
  * `Asset` is an asset document. Its fields depend on its schema, so the type of each value must be checked before use.
  */
@@ -53,4 +55,16 @@ export function customValue(asset: unknown, key: string): string {
     values.find((each) => valueAt(each, 'key') === key),
     'value',
   )
+}
+
+const product = 'product_instance_information/manufacturer_product'
+
+/** Returns the class of an asset, for example drive. */
+export function classOf(asset: Asset): AssetClass {
+  return assetClassOf({
+    type: textAt(asset, 'functional_object_type'),
+    family: textAt(asset, `${product}/product_family`),
+    product: textAt(asset, `${product}/product_name`),
+    name: textAt(asset, 'name'),
+  })
 }

@@ -1,9 +1,11 @@
 import type { Language } from '../../../app/language/language.ts'
 import { basePath } from '../../../app/navigation/base-path.ts'
 import type { GridColumn } from '../../../components/tables/grid-column.ts'
+import { assetClassOfOne } from '../../../components/values/asset-classes.ts'
+import { ClassIcon } from '../../../components/values/class-icon.tsx'
 import { StatusChip, type Tone } from '../../../components/values/status-chip.tsx'
 import { Time } from '../../../components/values/time.tsx'
-import { type Asset, customValue, firmwareOf, nameOf, textAt, textsIn, valueAt } from '../model/asset.ts'
+import { type Asset, classOf, customValue, firmwareOf, nameOf, textAt, textsIn, valueAt } from '../model/asset.ts'
 import type { AssetProperty } from '../model/asset-property.ts'
 import { stateName, valueName } from '../model/value-names.ts'
 import { lastChangeText } from './last-change.ts'
@@ -34,8 +36,17 @@ export function gridColumns(
   return columns.flatMap(({ path, width, isPinned }) => {
     const property = properties.find((each) => each.path === path)
     if (property === undefined) return []
-    const { title, isSortable } = property
-    return [{ id: path, header: title[language], width, isPinned, isSortable, cell: cellOf(property, language) }]
+    const { title, shortTitle, isSortable } = property
+    return [
+      {
+        id: path,
+        header: (shortTitle ?? title)[language],
+        width,
+        isPinned,
+        isSortable,
+        cell: cellOf(property, language),
+      },
+    ]
   })
 }
 
@@ -44,11 +55,15 @@ function cellOf({ path, kind }: AssetProperty, language: Language): (asset: Asse
   if (path === 'name') {
     // The cell contains a plain link, and the row handles the click. Router links in every row would be too slow.
     return (asset) => (
-      <a href={`${basePath}/assets/${asset.id}`} data-opens-row="" tabIndex={-1} title={nameOf(asset)}>
-        {nameOf(asset)}
-      </a>
+      <>
+        <ClassIcon assetClass={classOf(asset)} language={language} />
+        <a href={`${basePath}/assets/${asset.id}`} data-opens-row="" tabIndex={-1} title={nameOf(asset)}>
+          {nameOf(asset)}
+        </a>
+      </>
     )
   }
+  if (path === 'asset_class') return (asset) => assetClassOfOne(classOf(asset), language)
   if (path === 'firmware_version') return firmwareOf
   if (path === 'last_change/what') return (asset) => lastChangeText(asset, language)
   if (path === 'functional_object_type') return (asset) => valueName(path, textAt(asset, path), language)

@@ -14,6 +14,8 @@ export type NodeScope = { hierarchyNode: string; includeBelow: boolean } | { una
 export type AssetListOptions = {
   filter: string
   q: string
+  /** Whether the filter ignores case. */
+  caseInsensitive?: boolean
   sort: string
   fields: readonly string[]
   scope?: NodeScope | undefined
@@ -26,7 +28,7 @@ export type AssetListOptions = {
 const refreshIntervalMs = 2_000
 
 /** Loads a list of assets while the user scrolls. Events about assets refresh the list. */
-export function useAssetList({ filter, q, sort, fields, scope }: AssetListOptions): AssetPages {
+export function useAssetList({ filter, q, caseInsensitive, sort, fields, scope }: AssetListOptions): AssetPages {
   const api = useApi()
   const [, setVersion] = useState(0)
   const fieldList = fields.join(',')
@@ -43,6 +45,7 @@ export function useAssetList({ filter, q, sort, fields, scope }: AssetListOption
         ...(offset > 0 && { offset }),
         ...(cursor !== undefined && { cursor }),
         ...(filter !== '' && { filter }),
+        ...(caseInsensitive && { caseInsensitive }),
         ...(q !== '' && { q }),
         ...(sort !== '' && { sort }),
         ...(JSON.parse(scopeText) as Partial<NodeScope>),
@@ -53,7 +56,7 @@ export function useAssetList({ filter, q, sort, fields, scope }: AssetListOption
       return { rows, total: meta.totalElements, nextCursor: meta.nextCursor }
     }
     return new AssetPages(loadPage, () => setVersion((version) => version + 1))
-  }, [api, filter, q, sort, fieldList, scopeText])
+  }, [api, filter, q, caseInsensitive, sort, fieldList, scopeText])
   useEffect(() => () => pages.stop(), [pages])
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
   // A list of a node is also refreshed on relation events, because the assignment of an asset to a node is a relation.
@@ -67,7 +70,10 @@ export function useAssetList({ filter, q, sort, fields, scope }: AssetListOption
   return pages
 }
 
-/** Returns the fields to request from the API: the fields of the columns, the id, and the fields of the shown name. */
+/** The fields of the name and of the class, which each table of assets shows. */
+const nameFields = ['id', 'name', 'connection_points', 'functional_object_type', 'product_instance_information']
+
+/** Returns the fields to request from the API: the fields of the columns, the id, and the fields of the name. */
 export function fieldsFor(fields: Iterable<string>): string[] {
-  return [...new Set(['id', 'name', 'connection_points', ...fields])].toSorted()
+  return [...new Set([...nameFields, ...fields])].toSorted()
 }

@@ -2,7 +2,7 @@ import type { ExportRequest } from '@millwright/api/exports.ts'
 import type { Language } from '../../../app/language/language.ts'
 import type { ShownColumns } from '../../files/export/export-dialog.tsx'
 import type { AssetProperty } from '../model/asset-property.ts'
-import { effectiveFilter, type View } from '../views/view-search.ts'
+import { queryOf, type View } from '../views/view-search.ts'
 import type { TableColumn } from './table-columns.ts'
 
 const product = 'product_instance_information/manufacturer_product'
@@ -45,11 +45,12 @@ export function shownColumns(
 }
 
 /** Returns the selection of a view as fields of an export. */
-export function selectionOf(view: View): Pick<ExportRequest, 'filter' | 'q' | 'sort'> {
-  const filter = effectiveFilter(view)
+export function selectionOf(view: View): Pick<ExportRequest, 'filter' | 'q' | 'sort' | 'caseInsensitive'> {
+  const { filter, q, caseInsensitive } = queryOf(view)
   return {
     ...(filter !== '' && { filter }),
-    ...(view.q !== '' && { q: view.q }),
+    ...(q !== '' && { q }),
+    ...(caseInsensitive && { caseInsensitive }),
     ...(view.sort !== '' && { sort: view.sort }),
   }
 }

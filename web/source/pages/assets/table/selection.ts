@@ -14,13 +14,16 @@ export type AssetSelection = {
   selectMatching: () => Promise<void>
 }
 
-type SelectionFilter = { filter: string; q: string; scope?: NodeScope | undefined }
+type SelectionFilter = { filter: string; q: string; caseInsensitive?: boolean; scope?: NodeScope | undefined }
 
 /**
  * Manages the selection of rows. The user selects single rows, a range of rows with the shift key, or all matching
  * assets.
  */
-export function useAssetSelection(pages: AssetPages, { filter, q, scope }: SelectionFilter): AssetSelection {
+export function useAssetSelection(
+  pages: AssetPages,
+  { filter, q, caseInsensitive, scope }: SelectionFilter,
+): AssetSelection {
   const api = useApi()
   const [ids, setIds] = useState<ReadonlySet<string>>(new Set())
   const [last, setLast] = useState(0)
@@ -45,6 +48,7 @@ export function useAssetSelection(pages: AssetPages, { filter, q, scope }: Selec
         fields: 'id',
         ...(cursor !== undefined && { cursor }),
         ...(filter !== '' && { filter }),
+        ...(caseInsensitive && { caseInsensitive }),
         ...(q !== '' && { q }),
         ...scope,
       }

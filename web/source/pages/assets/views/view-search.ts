@@ -7,6 +7,8 @@ import { andFilters, quoted } from '../filter/filter-conditions.ts'
 export type View = {
   /** The search text of the full-text search. */
   q: string
+  /** With the value `inside`, the search also finds text inside words. Otherwise it finds the beginnings of words. */
+  match: string | undefined
   /** The filter, in the filter language. */
   filter: string
   /** The sort order, for example `name` or `-last_modified_timestamp`. */
@@ -28,6 +30,7 @@ export function viewOf(search: Readonly<Record<string, unknown>>): View {
   }
   return {
     q: text('q') ?? '',
+    match: text('match'),
     filter: text('filter') ?? '',
     sort: text('sort') ?? '',
     by: text('by') ?? '',
@@ -48,16 +51,33 @@ export function effectiveFilter({ filter, by, in: group }: Pick<View, 'filter' |
   return andFilters(filter, group === 'null' ? `${by} eq null` : `${by} eq ${quoted(group)}`)
 }
 
-export type SavedView = { id: string; name: string; search: ViewSearch }
+const product = 'product_instance_information/manufacturer_product'
+
+/** The properties in which a search inside words looks. They are columns of the database, so that the search is fast. */
+const searchedInside = [
+  'name',
+  'product_instance_information/serial_number',
+  `${product}/product_name`,
+  `${product}/product_id`,
+  `${product}/manufacturer/name`,
+  'description',
+]
+
+/** The maximum number of words in a search inside words. The filter language limits the number of conditions. */
+const maxWords = 6
+
+export type AssetQuery = { filter: string; q: string; caseInsensitive?: boolean }
 
 /**
- * Returns the valid views of a stored preference, because an older version of the console may have stored another
- * format.
+ * Returns the query for the assets of a view. The full-text index finds the beginnings of words, so a search inside words
+ * is a filter: each word of the search must occur in one of the properties.
  */
-export function savedViewsOf(stored: unknown): SavedView[] {
-  if (!Array.isArray(stored)) return []
-  return stored.filter(
-    (each): each is SavedView =>
-      typeof each === 'object' && each !== null && typeof each.id === 'string' && typeof each.name === 'string',
+export function queryOf(view: Pick<View, 'q' | 'match' | 'filter' | 'by' | 'in'>): AssetQuery {
+  const filter = effectiveFilter(view)
+  const words = view.q.split(/\s+/u).filter(Boolean).slice(0, maxWords)
+  if (view.match !== 'inside' || words.length === 0) return { filter, q: view.q }
+  const inside = words.map(
+    (word) => `(${searchedInside.map((path) => `contains(${path}, ${quoted(word)})`).join(' or ')})`,
   )
+  return { filter: andFilters(filter, inside.join(' and ')), q: '', caseInsensitive: true }
 }

@@ -7,7 +7,8 @@ import { ConfirmDialog } from '../../../components/dialogs/confirm-dialog.tsx'
 import { showSuccess } from '../../../components/feedback/toast.ts'
 import { TextField } from '../../../components/forms/fields.tsx'
 import { assetsMessages } from '../messages.ts'
-import { type SavedView, savedViewsOf, searchOf, type View, type ViewSearch } from './view-search.ts'
+import { type SavedView, savedViewsOf } from './saved-views.ts'
+import { searchOf, type View, type ViewSearch } from './view-search.ts'
 
 const maxViews = 50
 
@@ -31,7 +32,9 @@ export function ViewsMenu({ view, columns }: ViewsMenuProps) {
   }
   const entries: MenuEntry[] = [
     { kind: 'item', label: text.defaultView, onSelect: () => go({}) },
-    ...views.map((saved): MenuEntry => ({ kind: 'item', label: saved.name, onSelect: () => go(saved.search) })),
+    ...views.map(
+      (saved): MenuEntry => ({ kind: 'item', label: saved.name, onSelect: () => go(saved.search as ViewSearch) }),
+    ),
     { kind: 'line' },
     { kind: 'item', label: text.saveView, isDisabled: views.length >= maxViews, onSelect: () => setSaving(true) },
     { kind: 'item', label: text.share, onSelect: share },

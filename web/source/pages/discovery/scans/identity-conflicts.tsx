@@ -4,6 +4,7 @@ import { useOperationQuery } from '../../../app/api/queries.ts'
 import { useFormats, useLanguage, useText } from '../../../app/language/language-context.tsx'
 import { usePermission } from '../../../app/session/app-context.tsx'
 import { Card } from '../../../components/page/card.tsx'
+import { PlainTable } from '../../../components/tables/plain-table.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { identifierLine } from '../../assets/model/identifier-names.ts'
 import { gatewayMessages } from '../gateways/gateway-messages.ts'
@@ -32,36 +33,26 @@ export function IdentityConflicts({ gatewayId }: { gatewayId: string }) {
   return (
     <Card title={text.conflicts} size="wide">
       <p className="quiet card-lead">{text.conflictsDetail}</p>
-      <table className="plain-table">
-        <thead>
-          <tr>
-            <th scope="col">{text.asset}</th>
-            <th scope="col">{text.reportedName}</th>
-            <th scope="col">{text.identifiers}</th>
-            <th scope="col">{text.lastRun}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map(({ asset, deviceName, identifiers, jobId, lastSeenTimestamp }) => (
-            <tr key={asset.id}>
-              <td>
-                <Link to={`/assets/${asset.id}`}>{asset.name ?? asset.id}</Link>
-              </td>
-              <td>{deviceName}</td>
-              <td>{identifiers.map((identifier) => identifierLine(identifier, language)).join(', ')}</td>
-              <td>
-                {jobId === null ? (
+      <PlainTable columns={[text.asset, text.reportedName, text.identifiers, text.lastRun]}>
+        {rows.map(({ asset, deviceName, identifiers, jobId, lastSeenTimestamp }) => (
+          <tr key={asset.id}>
+            <td>
+              <Link to={`/assets/${asset.id}`}>{asset.name ?? asset.id}</Link>
+            </td>
+            <td>{deviceName}</td>
+            <td>{identifiers.map((identifier) => identifierLine(identifier, language)).join(', ')}</td>
+            <td>
+              {jobId === null ? (
+                <Time at={lastSeenTimestamp} />
+              ) : (
+                <Link to={`/discovery/scans/${jobId}`}>
                   <Time at={lastSeenTimestamp} />
-                ) : (
-                  <Link to={`/discovery/scans/${jobId}`}>
-                    <Time at={lastSeenTimestamp} />
-                  </Link>
-                )}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+                </Link>
+              )}
+            </td>
+          </tr>
+        ))}
+      </PlainTable>
       {total > rows.length && (
         <p className="quiet">{text.conflictsShown(formats.number(rows.length), formats.number(total))}</p>
       )}

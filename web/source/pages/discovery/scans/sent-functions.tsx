@@ -1,6 +1,7 @@
 import type { AssetLink, Discovery } from '@millwright/api/discovery.ts'
 import { type PlannedFunction, plannedFunctions } from '@millwright/api/sent-function.ts'
 import { useText } from '../../../app/language/language-context.tsx'
+import { PlainTable } from '../../../components/tables/plain-table.tsx'
 import { scanMessages } from './scan-messages.ts'
 
 type SentFunctionsProps = { link: AssetLink; options: Discovery['discoveryOptions'] }
@@ -21,26 +22,16 @@ export function SentFunctions({ link, options }: SentFunctionsProps) {
     <details className="group">
       <summary>{text.sends}</summary>
       <p className="quiet">{text.sendsHint}</p>
-      <table className="plain-table">
-        <thead>
-          <tr>
-            <th scope="col">{text.sentFunction}</th>
-            <th scope="col">{text.sentCode}</th>
-            <th scope="col">{text.sentPorts}</th>
-            <th scope="col">{text.sentPurpose}</th>
+      <PlainTable columns={[text.sentFunction, text.sentCode, text.sentPorts, text.sentPurpose]}>
+        {plannedFunctions(link.sends, link.options, values).map((sent) => (
+          <tr key={`${sent.protocol} ${sent.operation}`}>
+            <td>{sent.operation}</td>
+            <td>{sent.code}</td>
+            <td>{`${transportNames[sent.transport]} ${sent.ports}`}</td>
+            <td lang="en">{sent.description}</td>
           </tr>
-        </thead>
-        <tbody>
-          {plannedFunctions(link.sends, link.options, values).map((sent) => (
-            <tr key={`${sent.protocol} ${sent.operation}`}>
-              <td>{sent.operation}</td>
-              <td>{sent.code}</td>
-              <td>{`${transportNames[sent.transport]} ${sent.ports}`}</td>
-              <td lang="en">{sent.description}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+        ))}
+      </PlainTable>
     </details>
   )
 }

@@ -7,6 +7,7 @@ import { useText } from '../../../app/language/language-context.tsx'
 import { useApi } from '../../../app/session/app-context.tsx'
 import { ProblemMessage } from '../../../components/feedback/problem-message.tsx'
 import { SelectField, TextField } from '../../../components/forms/fields.tsx'
+import { PlainTable } from '../../../components/tables/plain-table.tsx'
 import { StatusChip } from '../../../components/values/status-chip.tsx'
 import { fileMessages } from '../messages.ts'
 import { useFields } from './field-names.ts'
@@ -66,34 +67,25 @@ export function ColumnForm({ fileName, suggestion, onPreview, onBack }: ColumnFo
     <div className="form column-form" role="group" aria-label={text.stepColumns} tabIndex={-1} ref={form}>
       <p>{suggestion.columns.length === 0 ? text.noColumns : text.columnsHint}</p>
       {suggestion.columns.length > 0 && (
-        <table className="plain-table">
-          <thead>
-            <tr>
-              <th scope="col">{text.column}</th>
-              <th scope="col">{text.examples}</th>
-              <th scope="col">{text.field}</th>
+        <PlainTable columns={[text.column, text.examples, text.field]}>
+          {suggestion.columns.map((column, index) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: the columns of a file do not move
+            <tr key={index}>
+              <th scope="row">{column.from}</th>
+              <td className="examples">{column.examples.slice(0, 3).join(' · ')}</td>
+              <td className="column-field">
+                <SelectField
+                  label={`${text.field}: ${column.from}`}
+                  isLabelUnseen
+                  value={targets[index] ?? ''}
+                  onChange={(to) => setTargets(targets.with(index, to === '' ? null : to))}
+                  choices={[{ value: '', label: text.ignoreColumn }, ...fields]}
+                />
+                {column.to !== null && column.to === targets[index] && <Reason column={column} />}
+              </td>
             </tr>
-          </thead>
-          <tbody>
-            {suggestion.columns.map((column, index) => (
-              // biome-ignore lint/suspicious/noArrayIndexKey: the columns of a file do not move
-              <tr key={index}>
-                <th scope="row">{column.from}</th>
-                <td className="examples">{column.examples.slice(0, 3).join(' · ')}</td>
-                <td className="column-field">
-                  <SelectField
-                    label={`${text.field}: ${column.from}`}
-                    isLabelUnseen
-                    value={targets[index] ?? ''}
-                    onChange={(to) => setTargets(targets.with(index, to === '' ? null : to))}
-                    choices={[{ value: '', label: text.ignoreColumn }, ...fields]}
-                  />
-                  {column.to !== null && column.to === targets[index] && <Reason column={column} />}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+          ))}
+        </PlainTable>
       )}
       {double !== undefined && (
         <p className="field-error" role="alert">

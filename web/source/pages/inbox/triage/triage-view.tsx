@@ -12,9 +12,10 @@ import { usePermission } from '../../../app/session/app-context.tsx'
 import { ProblemMessage } from '../../../components/feedback/problem-message.tsx'
 import { Progress } from '../../../components/feedback/progress.tsx'
 import { showError } from '../../../components/feedback/toast.ts'
+import { FilterChips } from '../../../components/forms/filter-chips.tsx'
 import { EmptyState } from '../../../components/page/empty-state.tsx'
 import { Grid } from '../../../components/tables/grid.tsx'
-import { BulkDeleteDialog } from '../../assets/bulk/bulk-dialogs.tsx'
+import { BulkDeleteDialog } from '../../assets/bulk/bulk-delete-dialog.tsx'
 import { SearchField } from '../../assets/filter/search-field.tsx'
 import type { Asset } from '../../assets/model/asset.ts'
 import { maxSelected } from '../../assets/model/limits.ts'
@@ -128,11 +129,13 @@ export function TriageView({ state }: TriageViewProps) {
       <div className="assets-list">
         <div className="triage-tools">
           <SearchField value={q} onChange={(next) => setSearch({ q: next })} />
-          <ActiveFilters chosen={chosen} facets={facets.data?.data} onRemove={(facet) => choose(facet, undefined)} />
           {isNarrowed && (
-            <button type="button" className="link-button" onClick={clear}>
-              {text.clearFilters}
-            </button>
+            <ActiveFilters
+              chosen={chosen}
+              facets={facets.data?.data}
+              onRemove={(facet) => choose(facet, undefined)}
+              onClear={clear}
+            />
           )}
         </div>
         {running !== undefined && running.total > 100 && (
@@ -249,30 +252,21 @@ type ActiveFiltersProps = {
   chosen: FacetChoices
   facets: React.ComponentProps<typeof FacetPanel>['facets']
   onRemove: (facet: InboxFacet) => void
+  onClear: () => void
 }
 
 /** `ActiveFilters` shows the selected values of the facets. A click on a value removes it. */
-function ActiveFilters({ chosen, facets, onRemove }: ActiveFiltersProps) {
-  const text = useText(inboxMessages)
+function ActiveFilters({ chosen, facets, onRemove, onClear }: ActiveFiltersProps) {
   const facetNames = useText(facetMessages)
   const label = useFacetLabel()
-  return inboxFacets.flatMap((facet) => {
+  const chips = inboxFacets.flatMap((facet) => {
     const value = chosen[facet]
     if (value === undefined) return []
     const known = facets?.[facet].find((each) => (each.value ?? '') === value)
     const name = label(facet, known ?? { value, count: 0 })
-    return [
-      <button
-        key={facet}
-        type="button"
-        className="filter-chip"
-        aria-label={text.removeFilter(`${facetNames[facet]}: ${name}`)}
-        onClick={() => onRemove(facet)}
-      >
-        {facetNames[facet]}: <strong>{name}</strong> <span aria-hidden="true">×</span>
-      </button>,
-    ]
+    return [{ id: facet, label: `${facetNames[facet]}:`, value: name, onRemove: () => onRemove(facet) }]
   })
+  return <FilterChips chips={chips} onClear={onClear} />
 }
 
 type CountProps = TriageViewProps & { pages: AssetPages; isNarrowed: boolean; children: React.ReactNode }

@@ -7,6 +7,7 @@ import { useFormats, useText } from '../../../app/language/language-context.tsx'
 import { ConfirmDialog } from '../../../components/dialogs/confirm-dialog.tsx'
 import { Loading } from '../../../components/feedback/loading.tsx'
 import { ProblemMessage } from '../../../components/feedback/problem-message.tsx'
+import { PlainTable } from '../../../components/tables/plain-table.tsx'
 import { Icon } from '../../../components/values/icon.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { useOpenStream } from '../streams/session-stream.ts'
@@ -164,53 +165,37 @@ function EntryTable({ folder, onOpen, transfers }: Omit<FolderViewProps, 'onRefr
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: users without a mouse scroll the list with the keyboard
     <section className="files-entries" aria-label={folder.path} tabIndex={0}>
-      <table className="plain-table">
-        <thead>
-          <tr>
-            <th scope="col">{text.name}</th>
-            <th scope="col">{text.size}</th>
-            <th scope="col">{text.modified}</th>
-            <th scope="col">
-              <span className="unseen">{text.actions}</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {sorted(folder.entries).map((entry) => (
-            <tr key={entry.name}>
-              <td>
-                <span className="files-name">
-                  <Icon name={entry.type === 'folder' ? iconFolder : iconDocument} size={16} />
-                  {entry.type === 'folder' ? (
-                    <button
-                      type="button"
-                      className="link-button"
-                      onClick={() => onOpen(pathIn(folder.path, entry.name))}
-                    >
-                      {entry.name}
-                    </button>
-                  ) : (
-                    <span>{entry.name}</span>
-                  )}
-                </span>
-              </td>
-              <td>{entry.type === 'file' && entry.size !== undefined && formats.bytes(entry.size)}</td>
-              <td>{entry.modified !== undefined && <Time at={entry.modified} />}</td>
-              <td>
-                {entry.type === 'file' && (
-                  <IxIconButton
-                    icon={iconDownload}
-                    size="16"
-                    variant="subtle-tertiary"
-                    aria-label={text.downloadOf(entry.name)}
-                    onClick={() => transfers.download(pathIn(folder.path, entry.name), entry.name)}
-                  />
+      <PlainTable columns={[text.name, text.size, text.modified, { unseen: text.actions }]}>
+        {sorted(folder.entries).map((entry) => (
+          <tr key={entry.name}>
+            <td>
+              <span className="files-name">
+                <Icon name={entry.type === 'folder' ? iconFolder : iconDocument} size={16} />
+                {entry.type === 'folder' ? (
+                  <button type="button" className="link-button" onClick={() => onOpen(pathIn(folder.path, entry.name))}>
+                    {entry.name}
+                  </button>
+                ) : (
+                  <span>{entry.name}</span>
                 )}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+              </span>
+            </td>
+            <td>{entry.type === 'file' && entry.size !== undefined && formats.bytes(entry.size)}</td>
+            <td>{entry.modified !== undefined && <Time at={entry.modified} />}</td>
+            <td>
+              {entry.type === 'file' && (
+                <IxIconButton
+                  icon={iconDownload}
+                  size="16"
+                  variant="subtle-tertiary"
+                  aria-label={text.downloadOf(entry.name)}
+                  onClick={() => transfers.download(pathIn(folder.path, entry.name), entry.name)}
+                />
+              )}
+            </td>
+          </tr>
+        ))}
+      </PlainTable>
     </section>
   )
 }

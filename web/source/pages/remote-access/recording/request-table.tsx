@@ -1,5 +1,6 @@
 import { useMemo } from 'react'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
+import { PlainTable } from '../../../components/tables/plain-table.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { recordingMessages } from './messages.ts'
 import { parseRequestLog } from './request-log.ts'
@@ -18,36 +19,23 @@ export function RequestTable({ content }: { content: string }) {
       {requests.length > shownRequests && (
         <p>{text.shownRequests(formats.number(shownRequests), formats.number(requests.length))}</p>
       )}
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: on narrow screens, users scroll the table with the keyboard */}
-      <table className="plain-table" tabIndex={0}>
-        <thead>
-          <tr>
-            <th scope="col">{text.time}</th>
-            <th scope="col">{text.method}</th>
-            <th scope="col">{text.path}</th>
-            <th scope="col">{text.status}</th>
-            <th scope="col">{text.received}</th>
-            <th scope="col">{text.duration}</th>
+      <PlainTable columns={[text.time, text.method, text.path, text.status, text.received, text.duration]} isWide>
+        {requests.slice(0, shownRequests).map((request, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: requests have no id and never change
+          <tr key={index}>
+            <td>
+              <Time at={request.timestamp} isExact />
+            </td>
+            <td>{request.method}</td>
+            <td>
+              <code>{request.path}</code>
+            </td>
+            <td>{request.status}</td>
+            <td>{request.bytes !== undefined && formats.bytes(request.bytes)}</td>
+            <td>{request.durationMs !== undefined && `${formats.number(Math.round(request.durationMs))} ms`}</td>
           </tr>
-        </thead>
-        <tbody>
-          {requests.slice(0, shownRequests).map((request, index) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: requests have no id and never change
-            <tr key={index}>
-              <td>
-                <Time at={request.timestamp} isExact />
-              </td>
-              <td>{request.method}</td>
-              <td>
-                <code>{request.path}</code>
-              </td>
-              <td>{request.status}</td>
-              <td>{request.bytes !== undefined && formats.bytes(request.bytes)}</td>
-              <td>{request.durationMs !== undefined && `${formats.number(Math.round(request.durationMs))} ms`}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+        ))}
+      </PlainTable>
     </>
   )
 }

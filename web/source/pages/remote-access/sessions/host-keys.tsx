@@ -7,6 +7,7 @@ import { ConfirmButton } from '../../../components/dialogs/confirm-button.tsx'
 import { QueryState } from '../../../components/feedback/query-state.tsx'
 import { showSuccess } from '../../../components/feedback/toast.ts'
 import { Card } from '../../../components/page/card.tsx'
+import { PlainTable } from '../../../components/tables/plain-table.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { remoteMessages } from '../messages.ts'
 import { sessionEvents, useRefreshSessions, useSessionRights } from '../remote-session.ts'
@@ -37,39 +38,30 @@ export function HostKeys({ session }: { session: RemoteSession }) {
 function KeyTable({ keys, canDelete }: { keys: readonly HostKey[]; canDelete: boolean }) {
   const text = useText(remoteMessages)
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: on narrow screens, users scroll the table with the keyboard
-    <table className="plain-table" tabIndex={0}>
-      <thead>
-        <tr>
-          <th scope="col">{text.algorithm}</th>
-          <th scope="col">{text.fingerprint}</th>
-          <th scope="col">{text.firstSeen}</th>
-          <th scope="col">{text.lastSeen}</th>
-          {canDelete && <th scope="col">{text.actions}</th>}
+    <PlainTable
+      columns={[text.algorithm, text.fingerprint, text.firstSeen, text.lastSeen, ...(canDelete ? [text.actions] : [])]}
+      isWide
+    >
+      {keys.map((key) => (
+        <tr key={key.id}>
+          <td>{key.algorithm}</td>
+          <td>
+            <code>{key.fingerprint}</code>
+          </td>
+          <td>
+            <Time at={key.firstSeenTimestamp} />
+          </td>
+          <td>
+            <Time at={key.lastSeenTimestamp} />
+          </td>
+          {canDelete && (
+            <td>
+              <DeleteKey hostKey={key} />
+            </td>
+          )}
         </tr>
-      </thead>
-      <tbody>
-        {keys.map((key) => (
-          <tr key={key.id}>
-            <td>{key.algorithm}</td>
-            <td>
-              <code>{key.fingerprint}</code>
-            </td>
-            <td>
-              <Time at={key.firstSeenTimestamp} />
-            </td>
-            <td>
-              <Time at={key.lastSeenTimestamp} />
-            </td>
-            {canDelete && (
-              <td>
-                <DeleteKey hostKey={key} />
-              </td>
-            )}
-          </tr>
-        ))}
-      </tbody>
-    </table>
+      ))}
+    </PlainTable>
   )
 }
 

@@ -11,6 +11,7 @@ import { QueryState } from '../../../components/feedback/query-state.tsx'
 import { showError, showSuccess } from '../../../components/feedback/toast.ts'
 import { CheckField } from '../../../components/forms/fields.tsx'
 import { Card } from '../../../components/page/card.tsx'
+import { PlainTable } from '../../../components/tables/plain-table.tsx'
 import { KeyValueList } from '../../../components/values/key-value-list.tsx'
 import { StatusChip } from '../../../components/values/status-chip.tsx'
 import { useRefreshSessions } from '../remote-session.ts'
@@ -83,34 +84,24 @@ function GatewaySwitches() {
             {text.noGateways} <Link to="/discovery">{text.toDiscovery}</Link>
           </p>
         ) : (
-          <table className="plain-table">
-            <thead>
-              <tr>
-                <th scope="col">{text.gateway}</th>
-                <th scope="col">{text.tunnel}</th>
-                <th scope="col">{text.sessions}</th>
-                <th scope="col">{text.remoteAccess}</th>
+          <PlainTable columns={[text.gateway, text.tunnel, text.sessions, text.remoteAccess]}>
+            {data.map((gateway) => (
+              <tr key={gateway.gatewayId}>
+                <td>
+                  <Link to={`/discovery/gateways/${gateway.gatewayId}`}>
+                    {names.get(gateway.gatewayId) ?? gateway.gatewayId}
+                  </Link>
+                </td>
+                <td>
+                  <TunnelState gateway={gateway} />
+                </td>
+                <td>{formats.number(gateway.sessions)}</td>
+                <td>
+                  <GatewaySwitch gateway={gateway} name={names.get(gateway.gatewayId) ?? gateway.gatewayId} />
+                </td>
               </tr>
-            </thead>
-            <tbody>
-              {data.map((gateway) => (
-                <tr key={gateway.gatewayId}>
-                  <td>
-                    <Link to={`/discovery/gateways/${gateway.gatewayId}`}>
-                      {names.get(gateway.gatewayId) ?? gateway.gatewayId}
-                    </Link>
-                  </td>
-                  <td>
-                    <TunnelState gateway={gateway} />
-                  </td>
-                  <td>{formats.number(gateway.sessions)}</td>
-                  <td>
-                    <GatewaySwitch gateway={gateway} name={names.get(gateway.gatewayId) ?? gateway.gatewayId} />
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+            ))}
+          </PlainTable>
         )
       }
     </QueryState>

@@ -1,5 +1,5 @@
 import type { AssetClass } from '@millwright/api/asset-class.ts'
-import { assetClassIcons } from '../../../components/values/asset-classes.ts'
+import { classShape } from '../../../components/values/asset-classes.ts'
 
 /** `MapPalette` contains the colours of the design system as values that a canvas accepts, for the current theme. */
 export type MapPalette = {
@@ -51,15 +51,12 @@ const icons = new Map<AssetClass, ClassIcon>()
 export function classIcon(assetClass: AssetClass): ClassIcon {
   const known = icons.get(assetClass)
   if (known !== undefined) return known
-  const svg = decodeURIComponent(assetClassIcons[assetClass])
-  const size = Number(/viewBox=['"]0 0 (\d+)/.exec(svg)?.[1] ?? 512)
-  const paths = [...svg.matchAll(/<path\b([^>]*)>/g)].flatMap(([, attributes = '']) => {
-    const d = /\bd=['"]([^'"]+)['"]/.exec(attributes)?.[1]
-    if (d === undefined) return []
-    const [, x = '0', y = '0'] = /translate\(([\d.]+)[ ,]+([\d.]+)\)/.exec(attributes) ?? []
+  const { paths: shapes, size, isEvenOdd } = classShape(assetClass)
+  const paths = shapes.map(({ d, transform = '' }) => {
+    const [, x = '0', y = '0'] = /translate\(([\d.]+)[ ,]+([\d.]+)\)/.exec(transform) ?? []
     const path = new Path2D()
     path.addPath(new Path2D(d), new DOMMatrix([1, 0, 0, 1, Number(x), Number(y)]))
-    return [{ path, isEvenOdd: /evenodd/.test(svg) }]
+    return { path, isEvenOdd }
   })
   const icon = { paths, size }
   icons.set(assetClass, icon)

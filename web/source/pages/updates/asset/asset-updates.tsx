@@ -11,6 +11,7 @@ import { Progress } from '../../../components/feedback/progress.tsx'
 import { QueryState } from '../../../components/feedback/query-state.tsx'
 import { showSuccess } from '../../../components/feedback/toast.ts'
 import { Card } from '../../../components/page/card.tsx'
+import { PlainTable } from '../../../components/tables/plain-table.tsx'
 import { KeyValueList } from '../../../components/values/key-value-list.tsx'
 import { StatusChip, type Tone } from '../../../components/values/status-chip.tsx'
 import { Time } from '../../../components/values/time.tsx'
@@ -100,54 +101,51 @@ function Artefacts({ updates: { assetId, version, artefacts } }: { updates: Asse
     )
   }
   return (
-    <table className="plain-table">
-      <thead>
-        <tr>
-          <th scope="col">{text.version}</th>
-          <th scope="col">{text.name}</th>
-          <th scope="col">{text.kind}</th>
-          <th scope="col">{text.result}</th>
-          <th scope="col">{text.path}</th>
-          <th scope="col">{text.reason}</th>
-          {canManage && <th scope="col">{text.actions}</th>}
+    <PlainTable
+      columns={[
+        text.version,
+        text.name,
+        text.kind,
+        text.result,
+        text.path,
+        text.reason,
+        ...(canManage ? [text.actions] : []),
+      ]}
+    >
+      {artefacts.map((artefact) => (
+        <tr key={artefact.artefactId}>
+          <td>{artefact.version}</td>
+          <td>
+            <Link to={`/updates/artefacts/${artefact.artefactId}`}>{artefact.name}</Link>
+          </td>
+          <td>{kinds[artefact.kind]}</td>
+          <td>
+            <OutcomeChip outcome={artefact.outcome} />
+          </td>
+          <td>
+            {artefact.steps.length > 0 &&
+              stepsText(
+                { steps: artefact.steps, ...(version !== undefined && { fromVersion: version }) },
+                text.unknownVersion,
+              )}
+          </td>
+          <td lang="en">{artefact.reason}</td>
+          {canManage && (
+            <td>
+              {artefact.outcome === 'update' && (
+                <Link
+                  to="/updates/campaigns/new"
+                  search={{ asset: assetId, artefact: artefact.artefactId } as never}
+                  aria-label={text.installOf(`${artefact.name} ${artefact.version}`)}
+                >
+                  {text.install}
+                </Link>
+              )}
+            </td>
+          )}
         </tr>
-      </thead>
-      <tbody>
-        {artefacts.map((artefact) => (
-          <tr key={artefact.artefactId}>
-            <td>{artefact.version}</td>
-            <td>
-              <Link to={`/updates/artefacts/${artefact.artefactId}`}>{artefact.name}</Link>
-            </td>
-            <td>{kinds[artefact.kind]}</td>
-            <td>
-              <OutcomeChip outcome={artefact.outcome} />
-            </td>
-            <td>
-              {artefact.steps.length > 0 &&
-                stepsText(
-                  { steps: artefact.steps, ...(version !== undefined && { fromVersion: version }) },
-                  text.unknownVersion,
-                )}
-            </td>
-            <td lang="en">{artefact.reason}</td>
-            {canManage && (
-              <td>
-                {artefact.outcome === 'update' && (
-                  <Link
-                    to="/updates/campaigns/new"
-                    search={{ asset: assetId, artefact: artefact.artefactId } as never}
-                    aria-label={text.installOf(`${artefact.name} ${artefact.version}`)}
-                  >
-                    {text.install}
-                  </Link>
-                )}
-              </td>
-            )}
-          </tr>
-        ))}
-      </tbody>
-    </table>
+      ))}
+    </PlainTable>
   )
 }
 
@@ -279,47 +277,36 @@ function Retrievals({ retrievals, onDownload }: RetrievalsProps) {
   const kindName = useText(kindNames)
   const states = useText(retrievalStateNames)
   return (
-    <table className="plain-table">
-      <thead>
-        <tr>
-          <th scope="col">{text.kind}</th>
-          <th scope="col">{text.state}</th>
-          <th scope="col">{text.time}</th>
-          <th scope="col">{text.reason}</th>
-          <th scope="col">{text.actions}</th>
+    <PlainTable columns={[text.kind, text.state, text.time, text.reason, text.actions]}>
+      {retrievals.map(({ id, kind, state, progress, reason, artefactId, createdTimestamp }) => (
+        <tr key={id}>
+          <td>{kindName[kind]}</td>
+          <td>
+            {state === 'running' ? (
+              <Progress value={progress} label={states.running} />
+            ) : (
+              <StatusChip tone={retrievalTones[state]}>{states[state]}</StatusChip>
+            )}
+          </td>
+          <td>
+            <Time at={createdTimestamp} />
+          </td>
+          <td lang="en">{reason}</td>
+          <td>
+            {artefactId !== undefined && onDownload !== undefined && (
+              <button
+                type="button"
+                className="link-button"
+                aria-label={text.downloadOf(kindName[kind])}
+                onClick={() => onDownload(artefactId)}
+              >
+                {text.download}
+              </button>
+            )}
+          </td>
         </tr>
-      </thead>
-      <tbody>
-        {retrievals.map(({ id, kind, state, progress, reason, artefactId, createdTimestamp }) => (
-          <tr key={id}>
-            <td>{kindName[kind]}</td>
-            <td>
-              {state === 'running' ? (
-                <Progress value={progress} label={states.running} />
-              ) : (
-                <StatusChip tone={retrievalTones[state]}>{states[state]}</StatusChip>
-              )}
-            </td>
-            <td>
-              <Time at={createdTimestamp} />
-            </td>
-            <td lang="en">{reason}</td>
-            <td>
-              {artefactId !== undefined && onDownload !== undefined && (
-                <button
-                  type="button"
-                  className="link-button"
-                  aria-label={text.downloadOf(kindName[kind])}
-                  onClick={() => onDownload(artefactId)}
-                >
-                  {text.download}
-                </button>
-              )}
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+      ))}
+    </PlainTable>
   )
 }
 
@@ -327,34 +314,23 @@ function History({ history }: { history: AssetUpdates['history'] }) {
   const text = useText(assetUpdateMessages)
   if (history.length === 0) return <p className="quiet">{text.noHistory}</p>
   return (
-    <table className="plain-table">
-      <thead>
-        <tr>
-          <th scope="col">{text.time}</th>
-          <th scope="col">{text.campaign}</th>
-          <th scope="col">{text.change}</th>
-          <th scope="col">{text.state}</th>
-          <th scope="col">{text.reason}</th>
+    <PlainTable columns={[text.time, text.campaign, text.change, text.state, text.reason]}>
+      {history.map((device) => (
+        <tr key={device.id}>
+          <td>
+            <Time at={device.lastModifiedTimestamp} />
+          </td>
+          <td>
+            <Link to={`/updates/campaigns/${device.campaignId}`}>{device.campaignName}</Link>
+            <div className="quiet">{device.artefactName}</div>
+          </td>
+          <td>{stepsText(device, text.unknownVersion)}</td>
+          <td>
+            <DeviceStateChip device={device} />
+          </td>
+          <td lang="en">{device.reason}</td>
         </tr>
-      </thead>
-      <tbody>
-        {history.map((device) => (
-          <tr key={device.id}>
-            <td>
-              <Time at={device.lastModifiedTimestamp} />
-            </td>
-            <td>
-              <Link to={`/updates/campaigns/${device.campaignId}`}>{device.campaignName}</Link>
-              <div className="quiet">{device.artefactName}</div>
-            </td>
-            <td>{stepsText(device, text.unknownVersion)}</td>
-            <td>
-              <DeviceStateChip device={device} />
-            </td>
-            <td lang="en">{device.reason}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+      ))}
+    </PlainTable>
   )
 }
