@@ -11,12 +11,14 @@ type ClassIconProps = { assetClass: AssetClass; language: Language }
  */
 export const ClassIcon = memo(function ClassIcon({ assetClass, language }: ClassIconProps) {
   const { paths, size, isEvenOdd } = classShape(assetClass)
+  const name = assetClassOfOne(assetClass, language)
   return (
-    <svg className="class-icon" viewBox={`0 0 ${size} ${size}`} role="img" fillRule={isEvenOdd ? 'evenodd' : 'nonzero'}>
-      <title>{assetClassOfOne(assetClass, language)}</title>
-      {paths.map(({ d, transform }) => (
-        <path key={d} d={d} transform={transform} />
-      ))}
-    </svg>
+    <span className="class-icon" role="img" aria-label={name} title={name}>
+      <svg viewBox={`0 0 ${size} ${size}`} fillRule={isEvenOdd ? 'evenodd' : 'nonzero'} aria-hidden="true">
+        {paths.map(({ d, transform }) => (
+          <path key={d} d={d} transform={transform} />
+        ))}
+      </svg>
+    </span>
   )
 })
