@@ -165,7 +165,7 @@ function ScanProgress({ state, progress, found }: { state: string; progress: num
   return (
     <div role="status">
       {state !== 'finished' && <Progress value={progress} label={text.scanning} />}
-      <p>{text.stepScanDone(formats.number(found))}</p>
+      {(found > 0 || state === 'finished') && <p>{text.stepScanDone(formats.number(found))}</p>}
     </div>
   )
 }

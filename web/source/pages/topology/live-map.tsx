@@ -17,7 +17,7 @@ export function LiveMap() {
   const texts = useMapTexts('subnet')
   const query = useOperationQuery()
   const navigate = useNavigate()
-  const [focus, setFocus] = useState({ key: rootKey })
+  const [picked, setPicked] = useState<{ key: string }>()
   const map = useQuery(
     query(
       ['inventory', 'readTopologyMap'],
@@ -31,6 +31,9 @@ export function LiveMap() {
     const loaded = new Map([[rootKey, top], ...Object.entries(inside)])
     return sceneOf({ loaded, layout: 'hierarchy', aspect, forceGridOf: () => undefined })
   }, [map])
+  // A single subnet fills the map.
+  const only = map?.groups.length === 1 ? map.groups[0]?.key : undefined
+  const whole = useMemo(() => ({ key: only === undefined ? rootKey : groupKey(only) }), [only])
   const view = useMemo(
     () => ({ selected: undefined, showsChanges: false, isAll: true, marks: undefined, isEmphasized: () => true }),
     [],
@@ -38,7 +41,7 @@ export function LiveMap() {
   if (map === undefined || scene === undefined) return null
   const pick = (item: SceneItem | undefined) => {
     if (item?.asset !== undefined) navigate({ to: '/assets/$id', params: { id: item.asset.id } })
-    else setFocus({ key: item?.group === undefined ? rootKey : groupKey(item.group.key) })
+    else setPicked(item?.group === undefined ? undefined : { key: groupKey(item.group.key) })
   }
   return (
     <MapCanvas
@@ -46,7 +49,7 @@ export function LiveMap() {
       view={view}
       texts={texts}
       label={text.map(String(map.groups.length), String(map.total.assets))}
-      focus={focus}
+      focus={picked ?? whole}
       onPick={pick}
       onZoom={() => {}}
     />
