@@ -24,36 +24,38 @@ export function MapTools({ by, offered, hierarchies, hierarchy, layout, q, isAll
   const text = useText(mapMessages)
   const layoutNames = { hierarchy: text.layoutHierarchy, network: text.layoutNetwork, force: text.layoutForce }
   return (
-    <Toolbar>
-      <SelectField
-        label={text.groupBy}
-        value={by}
-        choices={offered.map((value) => ({ value, label: text[value] }))}
-        onChange={(value) => change({ by: value, in: undefined, asset: undefined, layout: undefined })}
-      />
-      {by === 'hierarchy' && hierarchies.length > 1 && (
+    <div className="map-tools">
+      <Toolbar>
         <SelectField
-          label={text.chosenHierarchy}
-          value={hierarchy ?? ''}
-          choices={hierarchies.map(({ id, name }) => ({ value: id, label: name }))}
-          onChange={(id) => change({ hierarchy: id, in: undefined, asset: undefined })}
+          label={text.groupBy}
+          value={by}
+          choices={offered.map((value) => ({ value, label: text[value] }))}
+          onChange={(value) => change({ by: value, in: undefined, asset: undefined, layout: undefined })}
         />
-      )}
-      <SelectField
-        label={text.layout}
-        value={layout}
-        choices={layouts.map((value) => ({ value, label: layoutNames[value] }))}
-        onChange={(value) => change({ layout: value })}
-      />
-      <MapFilter key={q} value={q} onChange={(words) => change({ q: words })} />
-      <div className="map-all">
-        <CheckField
-          label={text.all}
-          isChecked={isAll}
-          onChange={(isOn) => change({ all: isOn ? 'yes' : undefined, in: undefined })}
+        {by === 'hierarchy' && hierarchies.length > 1 && (
+          <SelectField
+            label={text.chosenHierarchy}
+            value={hierarchy ?? ''}
+            choices={hierarchies.map(({ id, name }) => ({ value: id, label: name }))}
+            onChange={(id) => change({ hierarchy: id, in: undefined, asset: undefined })}
+          />
+        )}
+        <SelectField
+          label={text.layout}
+          value={layout}
+          choices={layouts.map((value) => ({ value, label: layoutNames[value] }))}
+          onChange={(value) => change({ layout: value })}
         />
-      </div>
-    </Toolbar>
+        <MapFilter key={q} value={q} onChange={(words) => change({ q: words })} />
+        <div className="map-all">
+          <CheckField
+            label={text.all}
+            isChecked={isAll}
+            onChange={(isOn) => change({ all: isOn ? 'yes' : undefined, in: undefined })}
+          />
+        </div>
+      </Toolbar>
+    </div>
   )
 }
 

@@ -135,7 +135,8 @@ const cellShape = { narrowest: 1.25, widest: 3 } as const
 
 function boxesIn(area: Box, { columns, rows, cells }: Grid): Box[] {
   const available = {
-    width: Math.min(area.width / columns, area.width * largestCell.width),
+    // On a phone, a single column is as wide as its area.
+    width: Math.min(area.width / columns, area.width * (area.width > area.height ? largestCell.width : 1)),
     height: Math.min(area.height / rows, area.height * largestCell.height),
   }
   const width = Math.min(available.width, available.height * cellShape.widest)
