@@ -18,6 +18,18 @@ type MapCanvasProps = {
   onZoom: MapEvents['onZoom']
 }
 
+/** Returns the numbers of relations of an item by predicate, most frequent first. */
+function connectionsOf({ group, asset, parent }: SceneItem): { predicate: string; count: number }[] {
+  const end = group?.key ?? asset?.id
+  const counts = new Map<string, number>()
+  for (const { from, to, predicate, count } of parent.edges)
+    if (from === end || to === end) counts.set(predicate, (counts.get(predicate) ?? 0) + count)
+  const connections = [...counts].map(([predicate, count]) => ({ predicate, count }))
+  return connections.toSorted((one, other) => other.count - one.count).slice(0, maxConnections)
+}
+
+const maxConnections = 4
+
 type Tooltip = { item: SceneItem; x: number; y: number }
 
 /** `MapCanvas` draws the map. The list next to the map contains the same groups and assets for keyboards and screen readers. */
@@ -63,6 +75,9 @@ export function MapCanvas({ scene, view, texts, label, focus, onPick, onZoom }: 
         <div className="map-tooltip" style={{ left: tooltip.x, top: tooltip.y }} aria-hidden="true">
           <strong>{tooltip.item.group ? texts.nameOf(tooltip.item.group) : texts.assetName(tooltip.item)}</strong>
           {tooltip.item.group !== undefined && <span>{texts.count(tooltip.item.group.assets)}</span>}
+          {connectionsOf(tooltip.item).map((connection) => (
+            <span key={connection.predicate}>{texts.predicate(connection)}</span>
+          ))}
         </div>
       )}
     </div>

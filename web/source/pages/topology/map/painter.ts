@@ -18,7 +18,7 @@ export type MapTexts = {
   count: (assets: number) => string
   number: (value: number) => string
   fact: (kind: MapFact, count: number) => string
-  predicate: (edge: TopologyEdge) => string
+  predicate: (edge: Pick<TopologyEdge, 'predicate' | 'count'>) => string
 }
 
 export type ImpactMarks = ReadonlyMap<string, 'affected' | 'degraded' | 'failed'>
@@ -109,12 +109,13 @@ class Painter {
     }
   }
 
-  /** Draws the labels of the edges of the hovered item above everything else. A label that would cover another is left out. */
+  /** Draws the labels of the edges of the hovered item. A label that would cover an item or another label is left out. */
   labels(): void {
     const { view, scene } = this.#options
     const item = scene.items.get(view.hovered ?? '')
     if (item === undefined) return
-    const drawn: Box[] = []
+    const { camera } = this.#options
+    const drawn = item.parent.items.map(({ box }) => onScreen(camera, box))
     for (const { from, to, edges } of this.#edgesOf(item)) this.#edgeLabel(from, to, { edges, drawn })
   }
 

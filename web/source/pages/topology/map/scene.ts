@@ -167,7 +167,7 @@ export function commonParts(names: readonly string[]): CommonParts {
 }
 
 function isSeparator(character: string | undefined): boolean {
-  return character !== undefined && '-_/:'.includes(character)
+  return character !== undefined && '-_'.includes(character)
 }
 
 /** Returns a name without the parts that all names inside the group have in common. */
