@@ -134,7 +134,7 @@ describe('topology and impact in the console', () => {
     await page.getByRole('searchbox', { name: 'Filter' }).fill('PLC01')
     await page.keyboard.press('Enter')
     await inside('All assets').getByText('PLC01').waitFor()
-    assert.equal(await inside('All assets').getByText('HMI01').count(), 0)
+    await inside('All assets').getByText('HMI01').waitFor({ state: 'detached' })
     await page.getByLabel('Show all assets').check()
     await page.locator('.map-canvas[data-drawn]').waitFor()
   })
