@@ -229,6 +229,8 @@ export const CredentialRequest = closed({
   product: closed({ identifier: ResourceIdentifier, version: ResourceVersion }),
   /** Only instances of this template are selected. It is set for monitoring. */
   instancesTemplateId: Type.Optional(Uuid),
+  /** Only this instance is selected. It is set for a test of the instance. */
+  instanceId: Type.Optional(Uuid),
   devices: Type.Array(
     closed({
       address: Address,

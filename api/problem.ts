@@ -78,6 +78,7 @@ export const problemCodes = {
   gateway_not_ready: { status: 409, title: 'Gateway revoked or not enrolled' },
   link_not_compatible: { status: 409, title: 'Asset link not compatible with the gateway' },
   no_device_link: { status: 409, title: 'No running asset link can read this device' },
+  device_protected: { status: 409, title: 'Device requires credentials' },
   hierarchy_not_empty: { status: 409, title: 'Hierarchy or node not empty' },
   not_proposed: { status: 409, title: 'Not proposed by the rules' },
   node_below_itself: { status: 409, title: 'Node cannot be moved below itself' },

@@ -191,8 +191,8 @@ describe('a gateway with protected devices', () => {
     }
     const without = await ask(['name'])
     assert.deepEqual(
-      [without.state, without.message],
-      ['FAILED', 'The device is protected, and there are no credentials for its address'],
+      [without.state, without.message, without.result],
+      ['FAILED', 'The device is protected, and there are no credentials for its address', { protected: true }],
     )
     cloud.credentials.set('192.168.0.12', [wrong(1), wrong(3)])
     assert.equal((await ask(['name'])).message, 'The device is protected: 2 credentials were rejected')
@@ -200,6 +200,23 @@ describe('a gateway with protected devices', () => {
     const { state, result } = await ask(['name', 'nothing'])
     assert.equal(state, 'FINISHED')
     assert.deepEqual(result.results[0], { key: 'name', value: 'Simulated Device A2' })
+  })
+
+  test('tests one credential against a protected and an unprotected device', async () => {
+    const tested = async (address: string, ...credentials: ReturnType<typeof credential>[]) => {
+      cloud.credentials.set(address, credentials)
+      const definition = { assetLinkId: linkId, assetIdentifiers: [], credentialTest: true, instanceId: id(1) }
+      const job = cloud.offer('device-info', { ...definition, addresses: [address], foundAddresses: [address] })
+      const { state, result } = await ended(job)
+      return [state, result?.credentialTest?.outcome, askedFor(job)]
+    }
+    await discover()
+    const [locked, open] = ['192.168.0.12', '192.168.0.11']
+    assert.deepEqual(await tested(locked, wrong(1)), ['FINISHED', 'rejected', [[locked]]])
+    assert.deepEqual(await tested(locked, right(1)), ['FINISHED', 'accepted', [[locked]]])
+    assert.deepEqual(await tested(locked), ['FINISHED', 'not_applicable', [[locked]]])
+    assert.deepEqual(await tested(open, right(1)), ['FINISHED', 'not_required', [[open]]])
+    assert.deepEqual(await tested('10.99.0.1', right(1)), ['FINISHED', 'unreachable', [['10.99.0.1']]])
   })
 
   test('does not forward requests for credentials from other programs on the same machine', async () => {

@@ -1,4 +1,5 @@
 import { BackOff, pause } from '@millwright/api/back-off.ts'
+import type { CredentialTestOutcome } from '@millwright/api/discovery.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { CloudConnection } from '../cloud-connection.ts'
 import { type Credential, JobCredentials, protectedText, redactedText } from '../job-credentials.ts'
@@ -17,6 +18,7 @@ import {
   isRefusal,
   isUnreachable,
   mayBeRefusal,
+  readDevice,
   readProperties,
   readServiceOf,
   supportedProperties,
@@ -40,8 +42,19 @@ const concurrentJobs = 16
 const attempts = 4
 const credentialsWithinMs = 3_000
 const inspectedWithinMs = 5_000
+/** The time limits of a test of credentials: with the credentials, and then without credentials. */
+const testedWithinMs = 10_000
+const openWithinMs = 4_000
 
-/** `DeviceInfoAgent` runs device-info jobs. Such a job reads properties of a device while a caller waits for them. */
+/** `ProtectedError` is thrown when a device accepted none of the credentials, or when there were none. */
+class ProtectedError extends Error {}
+
+type CredentialTestResult = { outcome: CredentialTestOutcome; message?: string }
+
+/**
+ * `DeviceInfoAgent` runs device-info jobs. Such a job reads properties of a device, or tests credentials, while a caller
+ * waits.
+ */
 export class DeviceInfoAgent {
   readonly #options: Options
   readonly #agent: JobAgent<JobOutcome>
@@ -82,18 +95,27 @@ export class DeviceInfoAgent {
     // may have interfaces that it did not register.
     await monitor.inspected(name, { withinMs: inspectedWithinMs, signal: leased.signal })
     const service = readServiceOf(monitor.reportOf(name) ?? registration) ?? 'deviceInfo'
-    const ask = async (access?: DeviceAccess): Promise<Record<string, unknown>> => {
+    const destination = (access?: DeviceAccess) => {
       const addresses = access === undefined ? textsIn(definition.addresses) : [access.address]
       const place = { addresses, identifiers: definition.assetIdentifiers }
       const found = connections.find(name, place)
-      const connection = found ?? (service === 'identifiers' ? connections.findNearest(name, addresses) : undefined)
-      const device = deviceOf(definition, { service, connection, access })
+      // A test of credentials names no identifiers, so the device is found by its address.
+      const isByAddress = service === 'identifiers' || definition.credentialTest === true
+      const connection = found ?? (isByAddress ? connections.findNearest(name, addresses) : undefined)
+      return deviceOf(definition, { service, connection, access })
+    }
+    const ask = async (access?: DeviceAccess): Promise<Record<string, unknown>> => {
+      const device = destination(access)
       const options = { device, service, signal: leased.signal, deadlineMs: deadlineAtMs - performance.now() }
       return definition.supported === true
         ? { properties: await supportedProperties(link, options) }
         : { results: await readProperties(link, textsIn(definition.keys), options) }
     }
+    const read = (deadlineMs: number, access?: DeviceAccess) =>
+      readDevice(link, { device: destination(access), service, signal: leased.signal, deadlineMs })
     try {
+      if (definition.credentialTest === true)
+        return { state: 'FINISHED', result: { credentialTest: await this.#testCredential(leased, read) } }
       const result = await ask().catch((error: unknown) => {
         if (!mayBeRefusal(error)) throw error
         return this.#askWithCredentials(leased, { error, ask })
@@ -102,7 +124,8 @@ export class DeviceInfoAgent {
     } catch (error) {
       if (leased.stopReason === 'canceled') return { state: 'CANCELED' }
       if (isUnreachable(error)) return unreachable(linkErrorText(error))
-      return { state: 'FAILED', message: linkErrorText(error).slice(0, 1_024) }
+      const message = linkErrorText(error).slice(0, 1_024)
+      return { state: 'FAILED', message, ...(error instanceof ProtectedError && { result: { protected: true } }) }
     }
   }
 
@@ -132,7 +155,36 @@ export class DeviceInfoAgent {
         if (!isRefusal(error)) failure = discreet(error, access.credential)
       }
     }
-    throw failure ?? new Error(protectedText(new Set(all.map(({ credential }) => credential.instanceId)).size))
+    throw failure ?? new ProtectedError(protectedText(new Set(all.map(({ credential }) => credential.instanceId)).size))
+  }
+
+  /**
+   * Reads the device with the credentials of a test, once. Then reads the device without credentials, because a device that
+   * needs none accepts any.
+   */
+  async #testCredential(
+    leased: LeasedJob,
+    read: (deadlineMs: number, access?: DeviceAccess) => Promise<unknown>,
+  ): Promise<CredentialTestResult> {
+    const { definition } = leased.job
+    const [address = ''] = textsIn(definition.addresses)
+    const assetLinkId = textOf(definition.assetLinkId) ?? ''
+    const { cloud } = this.#options
+    using credentials = new JobCredentials({ leased, assetLinkId, cloud, timeoutMs: credentialsWithinMs })
+    const [credential] = (await credentials.ask([address])).get(address) ?? []
+    if (credential === undefined) return { outcome: 'not_applicable' }
+    try {
+      await read(testedWithinMs, { address, credential })
+    } catch (error) {
+      if (leased.signal.aborted) throw error
+      if (isRefusal(error)) return { outcome: 'rejected' }
+      return { outcome: 'unreachable', message: linkErrorText(discreet(error, credential)).slice(0, 1_024) }
+    }
+    const isOpen = await read(openWithinMs).then(
+      () => true,
+      () => false,
+    )
+    return { outcome: isOpen ? 'not_required' : 'accepted' }
   }
 
   async #end(leased: LeasedJob, { state, message, result }: JobOutcome): Promise<void> {

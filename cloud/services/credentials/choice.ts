@@ -38,9 +38,15 @@ export function deviceOf({ address, assetIds = [] }: CredentialRequest['devices'
  */
 export async function choose(
   tx: Transaction,
-  { gatewayId, product, instancesTemplateId }: Pick<CredentialRequest, 'gatewayId' | 'product' | 'instancesTemplateId'>,
+  {
+    gatewayId,
+    product,
+    instancesTemplateId,
+    instanceId,
+  }: Pick<CredentialRequest, 'gatewayId' | 'product' | 'instancesTemplateId' | 'instanceId'>,
   devices: readonly Device[],
 ): Promise<Choice[]> {
+  if (instanceId !== undefined) return chooseTested(tx, { product, instanceId }, devices)
   if (instancesTemplateId !== undefined)
     return chooseOfTemplate(tx, { gatewayId, product, templateId: instancesTemplateId }, devices)
   const associations = await findAssociated(tx, gatewayId, devices)
@@ -56,6 +62,24 @@ export async function choose(
     const withheld = associated.filter((one) => !applies(one, target))
     const candidates = (recent[index] ?? []).flatMap((id) => held.get(id) ?? [])
     return { device, withheld, ...select(target, { associated, recent: candidates }) }
+  })
+}
+
+/**
+ * Chooses one instance for its test. The instance can be for any purpose, but its product and its ranges must match. Copies
+ * that are assigned to assets are not tested.
+ */
+async function chooseTested(
+  tx: Transaction,
+  { product, instanceId }: { product: Product; instanceId: string },
+  devices: readonly Device[],
+): Promise<Choice[]> {
+  const candidates = (await holdInstances(tx, [instanceId])).map(candidateOf)
+  return devices.map((device) => {
+    const target = { address: device.parsed, product }
+    const matches = (one: Candidate) => one.assetId === null && applies({ ...one, purpose: null }, target)
+    const withheld = candidates.filter((one) => !matches(one))
+    return { device, known: false, chosen: candidates.filter(matches), withheld }
   })
 }
 

@@ -219,7 +219,7 @@ async function gatewayOf(context: Context, caller: Caller, id: string) {
 }
 
 /** Requires that a gateway has enrolled and is not revoked. The gateway may be offline, because it can get jobs later. */
-async function requireEnrolled(context: Context, caller: Caller, gatewayId: string): Promise<GatewayVersion> {
+export async function requireEnrolled(context: Context, caller: Caller, gatewayId: string): Promise<GatewayVersion> {
   await requireReadableGateway(context, caller, gatewayId)
   const gateway = await gatewayOf(context, caller, gatewayId)
   if (gateway.state === 'online' || gateway.state === 'offline') return gateway
@@ -237,7 +237,7 @@ async function requireEnrolled(context: Context, caller: Caller, gatewayId: stri
  */
 type LinkReference = { gateway: GatewayVersion; assetLinkId: string; pointer?: string }
 
-async function requireLink(
+export async function requireLink(
   context: Context,
   caller: Caller,
   { gateway, assetLinkId, pointer }: LinkReference,

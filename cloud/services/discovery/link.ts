@@ -172,6 +172,7 @@ export function showLink(
     endpoint: report.endpoint,
     budgeted: isBudgeted(report.interfaces),
     ...(report.sends === undefined ? {} : { sends: report.sends }),
+    ...(report.credentialSchemas.length > 0 && { credentialSchemas: report.credentialSchemas.length }),
     reachable: report.state === 'running' && !isSilent && !isRevoked,
     ...(problem === undefined ? {} : { problem }),
     state: report.state,

@@ -46,7 +46,11 @@ describe('properties of a device that several links found', () => {
       assert.ok(taken !== undefined)
       const { job, lease } = taken.data
       asked.push([job.definition.assetLinkId, job.definition.keys])
-      const ended = { jobId: job.id, state: 'FINISHED' as const, result }
+      const message = 'The device is protected, and there are no credentials for its address'
+      const ended =
+        result.protected === true
+          ? { jobId: job.id, state: 'FAILED' as const, message, result }
+          : { jobId: job.id, state: 'FINISHED' as const, result }
       await gateway.gatekeeper.endJob({ params: { id: lease.id }, body: { data: ended } })
     }
     return asked
@@ -100,6 +104,16 @@ describe('properties of a device that several links found', () => {
     await Promise.all([
       assert.rejects(reading('name'), { code: 'device_unreachable', message: 'no route' }),
       answering(failed, failed, failed),
+    ])
+  })
+
+  test('require credentials if one link reports a protected device and no other link reads it', async () => {
+    const locked = { protected: true }
+    const failed = { unreachable: true, description: 'no route' }
+    const message = 'The device is protected, and there are no credentials for its address'
+    await Promise.all([
+      assert.rejects(reading('name'), { code: 'device_protected', message }),
+      answering(failed, locked, failed),
     ])
   })
 

@@ -25,8 +25,12 @@ type SupportedProperty = { key: string; dataType?: string; schemaUri?: string; c
 type Outcome = {
   unreachable?: boolean
   description?: string
+  /** Whether the device accepted none of the credentials, or there were none. */
+  protected?: boolean
   results?: PropertyResult[]
   properties?: SupportedProperty[]
+  /** The result of a test of credentials. */
+  credentialTest?: unknown
 }
 
 /**
@@ -122,6 +126,9 @@ async function linksTo(context: Context, caller: Caller, assetId: string): Promi
   )
 }
 
+/** The errors of a link after which the next link is asked. */
+const unanswered: readonly string[] = ['device_unreachable', 'device_protected']
+
 type Queries = {
   device: Device
   /** Returns what to ask the next link, or undefined if nothing is left to ask. */
@@ -136,7 +143,7 @@ type Queries = {
 async function queryLinks(context: Context, caller: Caller, { device, question, answer }: Queries): Promise<void> {
   const endsAtMs = performance.now() + answerWithinSeconds * 1_000
   const answered = new Set<string>()
-  let failure: unknown
+  let failure: Problem | undefined
   for (const link of device.links) {
     const asked = question()
     const waitSeconds = Math.ceil((endsAtMs - performance.now()) / 1_000)
@@ -146,8 +153,9 @@ async function queryLinks(context: Context, caller: Caller, { device, question, 
       answer(await queryDevice(context, caller, { device, link, question: asked, waitSeconds }))
       answered.add(link.appInstanceId)
     } catch (error) {
-      if (!(error instanceof Problem) || error.code !== 'device_unreachable') throw error
-      failure ??= error
+      if (!(error instanceof Problem) || !unanswered.includes(error.code)) throw error
+      // Credentials help more than another attempt, so the user gets this error first.
+      if (failure === undefined || (error.code === 'device_protected' && failure.code !== error.code)) failure = error
     }
   }
   if (answered.size === 0 && failure !== undefined) throw failure
@@ -165,24 +173,44 @@ async function queryDevice(
     addressesOfAsset(handle, { gatewayId, assetLinkId, assetId }, mostAddresses),
   )
   const addresses = [...new Set([...foundAddresses, ...reported])].slice(0, mostAddresses)
-  const system = systemCaller(caller)
   const identifiers = await context.peers(inventory, caller).readIdentifiers({ params: { id: assetId } })
-  const engine = context.peers(workflows, system)
+  const { result } = await runDeviceJob(context, caller, {
+    gatewayId,
+    tags: [`asset/${assetId}`],
+    definition: {
+      assetId,
+      assetLinkId,
+      linkAssetId: link.assetId,
+      assetIdentifiers: identifiers.data,
+      addresses,
+      foundAddresses,
+      ...question,
+    },
+    waitSeconds,
+  })
+  return result
+}
+
+type DeviceJob = {
+  gatewayId: string
+  tags: string[]
+  definition: Record<string, unknown>
+  waitSeconds?: number
+}
+
+/** Runs a device-info job and waits for its result. A job without a result in time is canceled. */
+export async function runDeviceJob(
+  context: Context,
+  caller: Caller,
+  { gatewayId, tags, definition, waitSeconds = answerWithinSeconds }: DeviceJob,
+): Promise<{ jobId: string; result: Outcome }> {
+  const engine = context.peers(workflows, systemCaller(caller))
   const made = await engine.createJob({
     body: {
       clientId: gatewayId,
       workflow: deviceInfoWorkflow,
-      tags: [deviceInfoWorkflow, `asset/${assetId}`],
-      definition: {
-        assetId,
-        assetLinkId,
-        linkAssetId: link.assetId,
-        assetIdentifiers: identifiers.data,
-        addresses,
-        foundAddresses,
-        askedBy: caller.principal.name,
-        ...question,
-      },
+      tags: [deviceInfoWorkflow, ...tags],
+      definition: { ...definition, askedBy: caller.principal.name },
     },
   })
   const { job, isFinal } = await engine.awaitJob({
@@ -196,9 +224,14 @@ async function queryDevice(
       .catch(() => {})
     throw unreachable(`The gateway did not respond within ${waitSeconds} seconds. Check that the gateway is online.`)
   }
-  const outcome = (job.status.context ?? {}) as Outcome
-  if (job.status.state === 'FINISHED' && outcome.unreachable !== true) return outcome
-  throw unreachable(outcome.description ?? job.status.message ?? 'The device did not respond')
+  const result = (job.status.context ?? {}) as Outcome
+  if (job.status.state === 'FINISHED' && result.unreachable !== true) return { jobId: made.id, result }
+  if (result.protected === true)
+    throw new Problem(
+      'device_protected',
+      job.status.message ?? 'The device is protected. Add credentials for its address.',
+    )
+  throw unreachable(result.description ?? job.status.message ?? 'The device did not respond')
 }
 
 function unreachable(detail: string): Problem {

@@ -1,6 +1,7 @@
 import { discovery } from '@millwright/api/discovery.ts'
 import { service } from '../../platform/service.ts'
 import { cancellationTasks } from './cancellation.ts'
+import { credentialTestHandlers } from './credential-tests.ts'
 import { deviceAddressTasks } from './device-address-store.ts'
 import { discoveryHandlers } from './discoveries.ts'
 import { ingestionTasks } from './ingestion.ts'
@@ -27,6 +28,7 @@ export const discoveryService = service({
     ...linkHandlers(context),
     ...managedLinkHandlers(context),
     ...propertyHandlers(context),
+    ...credentialTestHandlers(context),
     ...runHandlers(context),
     ...updateLinkHandlers(context),
     ...updatedDeviceHandlers(context),

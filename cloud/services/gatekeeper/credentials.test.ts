@@ -258,6 +258,52 @@ describe('delivery of credentials through the gatekeeper', () => {
     assert.deepEqual((await reading).data, results)
   })
 
+  test('tests one credential against a device: delivers only this credential, and records whether it worked', async () => {
+    await end()
+    const [instanceId = ''] = instances
+    const testing = (address: string, by = admin) =>
+      by.discovery.testCredential({
+        params: { gatewayId: gateway.id },
+        body: { data: { assetLinkId, instanceId, address } },
+      })
+    const finish = async (result: Record<string, unknown>) =>
+      gateway.gatekeeper.endJob({
+        params: { id: held.lease.id },
+        body: { data: { jobId: held.job.id, state: 'FINISHED', result } },
+      })
+    const first = testing('10.1.0.71')
+    held = await lease('device-info')
+    assert.equal((await ask({ address: '10.1.0.72' })).status, 403, 'another device')
+    assert.deepEqual(
+      (await chosen('10.1.0.71')).credentials.map((one) => one.instanceId),
+      [instanceId],
+    )
+    await finish({ credentialTest: { outcome: 'accepted' } })
+    const { data } = await first
+    assert.deepEqual(data, { jobId: held.job.id, outcome: 'accepted' })
+    const usage = async () =>
+      (await admin.credentials.readInstanceUsage({ params: { instanceId } })).data.associations.find(
+        ({ address }) => address === '10.1.0.71',
+      )
+    assert.equal(typeof (await usage())?.lastWorkedTimestamp, 'string')
+    const [entry] = await trail('discovery.testCredential', `credential-instance/${instanceId}`)
+    assert.deepEqual([entry?.detail.address, entry?.detail.outcome], ['10.1.0.71', 'accepted'])
+
+    const outside = testing('10.9.0.1')
+    held = await lease('device-info')
+    assert.deepEqual((await chosen('10.9.0.1')).credentials, [], 'an address outside of the ranges')
+    await finish({ credentialTest: { outcome: 'not_applicable' } })
+    assert.equal((await outside).data.outcome, 'not_applicable')
+
+    const old = testing('10.1.0.71')
+    held = await lease('device-info')
+    await Promise.all([finish({ results: [] }), assert.rejects(old, { code: 'gateway_not_ready' })])
+    await assert.rejects(testing('plc.example'), { code: 'invalid_body' })
+    await assert.rejects(testing('10.1.0.71', await hub.as('operator')), { code: 'forbidden' })
+    await assert.rejects(testing('10.1.0.71', await hub.as('credential_manager')), { code: 'forbidden' })
+    held = await begin()
+  })
+
   test('delivers the credentials of an asset only for the address at which it was found first', async () => {
     const report = async (address: string, points: string[]) => {
       const connection_points = points.map((ipv4_address) => ({

@@ -113,14 +113,16 @@ type PermittedDelivery = {
   product: Product | null
   /** Whether the job is a monitoring job. It gets only credentials of the template of the monitoring. */
   isMonitoring: boolean
+  /** The only instance that a job may get. It is set for a test of the instance. */
+  instanceId?: string | undefined
   /** The ranges of a discovery job. Addresses outside of them get no credentials. It is absent if the job has no range. */
   ranges?: readonly IpRange[] | undefined
 }
 
 /**
  * Checks the job and its lease, and compares the job with the stored data. For a discovery job, the run must belong to
- * a discovery of this gateway and link. For the other jobs, the link must have found the asset. Throws when the gateway may
- * not get the credentials.
+ * a discovery of this gateway and link. A test of credentials names its credential instance. For the other jobs, the link
+ * must have found the asset. Throws when the gateway may not get the credentials.
  */
 async function allow(context: Context, caller: Caller, request: CredentialsRequest): Promise<PermittedDelivery> {
   requireGateway(caller)
@@ -155,7 +157,9 @@ async function allow(context: Context, caller: Caller, request: CredentialsReque
       'lease_lost',
       `The lease of job ${request.jobId} has expired or was replaced. Stop working on the job.`,
     )
-  const subject = subjectOf(workflow.name, definition)
+  const isTest = workflow.name === 'device-info' && definition.credentialTest === true
+  const instanceId = isTest ? idOf(definition.instanceId) : undefined
+  const subject = isTest ? {} : subjectOf(workflow.name, definition)
   const { data: product } = await context.peers(discovery, systemCaller(caller)).resolveLink({
     params: { gatewayId: caller.principal.id },
     query: { assetLinkId: request.assetLinkId, ...subject },
@@ -164,6 +168,7 @@ async function allow(context: Context, caller: Caller, request: CredentialsReque
     ...subject,
     product,
     isMonitoring,
+    instanceId,
     ranges: workflow.name === 'discovery' ? rangesIn(definition.filters) : undefined,
   }
 }
@@ -197,7 +202,7 @@ function isInScan(address: string, ranges: readonly IpRange[] | undefined): bool
 
 function idOf(value: unknown): string {
   if (typeof value === 'string' && isUuid(value)) return value
-  throw new Problem('forbidden', 'The definition of the job contains neither a discovery run nor an asset')
+  throw new Problem('forbidden', 'The definition of the job contains no discovery run, asset or credential instance')
 }
 
 async function recordDenial(
@@ -227,12 +232,16 @@ async function choose(
   context: Context,
   caller: Caller,
   {
-    allowed: { assetId, product, isMonitoring, ranges },
+    allowed: { assetId, product, isMonitoring, instanceId, ranges },
     request,
   }: { allowed: PermittedDelivery; request: CredentialsRequest },
 ): Promise<AddressCredentials[]> {
   const none = (address: string) => ({ address, known: false, credentials: [] })
   if (isMonitoring && product !== null) return chooseOfTemplate(context, caller, { product, request })
+  if (instanceId !== undefined && product !== null) {
+    const devices = request.addresses.map((address) => ({ address, assetIds: [] }))
+    return deliver(context, caller, { request, selection: { product, instanceId, devices } })
+  }
   const inScan = request.addresses.filter((address) => isInScan(address, ranges))
   if (product === null || inScan.length === 0) return request.addresses.map(none)
   const devices = await devicesAt(context, caller, { assetId, assetLinkId: request.assetLinkId, addresses: inScan })
@@ -271,7 +280,7 @@ async function chooseOfTemplate(
 
 type DeliveredSelection = {
   request: CredentialsRequest
-  selection: { product: Product; instancesTemplateId?: string; devices: Device[] }
+  selection: { product: Product; instancesTemplateId?: string; instanceId?: string; devices: Device[] }
 }
 
 /** Selects and delivers the credentials for devices. Returns one result for each address of the request. */

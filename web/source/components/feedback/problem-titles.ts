@@ -78,6 +78,7 @@ const german: Readonly<Record<ProblemCode, string>> = {
   gateway_not_ready: 'Gateway gesperrt oder nicht registriert',
   link_not_compatible: 'Asset-Link nicht mit dem Gateway kompatibel',
   no_device_link: 'Kein laufender Asset-Link kann dieses Gerät lesen',
+  device_protected: 'Gerät benötigt Zugangsdaten',
   schema_in_use: 'Schema wird von Zugangsdaten verwendet',
   instance_not_for_monitoring: 'Zugangsdaten gelten nur für die Gerätesuche',
   link_without_schema: 'Asset-Link liefert dieses Schema nicht',
