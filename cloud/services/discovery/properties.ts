@@ -126,7 +126,7 @@ async function linksTo(context: Context, caller: Caller, assetId: string): Promi
   )
 }
 
-/** The errors of a link after which the next link is asked. */
+/** The errors of a link after which the next link is queried. */
 const unanswered: readonly string[] = ['device_unreachable', 'device_protected']
 
 type Queries = {
