@@ -1,5 +1,5 @@
 import { BackOff, pause } from '@millwright/api/back-off.ts'
-import type { CredentialTestOutcome } from '@millwright/api/discovery.ts'
+import type { CredentialTestOutcome } from '@millwright/api/credential-test.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { CloudConnection } from '../cloud-connection.ts'
 import { type Credential, JobCredentials, protectedText, redactedText } from '../job-credentials.ts'

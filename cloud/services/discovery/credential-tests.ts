@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { credentials } from '@millwright/api/credentials.ts'
-import { type CredentialTestOutcome, credentialTestOutcomes, type discovery } from '@millwright/api/discovery.ts'
+import { type CredentialTestOutcome, credentialTestOutcomes } from '@millwright/api/credential-test.ts'
+import type { discovery } from '@millwright/api/discovery.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import { requirePermission } from '../../platform/access/permission-denied.ts'

@@ -12,12 +12,23 @@ import { SelectField } from '../../components/forms/fields.tsx'
 import { type Asset, nameOf, textAt } from '../assets/model/asset.ts'
 import { ExportDialog, useCanExport } from '../files/export/export-dialog.tsx'
 import { assetMessages } from './messages.ts'
+import type { PrimaryAction } from './status/primary-action.ts'
+import { statusMessages } from './status/status-messages.ts'
 
 type State = 'regarded' | 'ignored' | 'unknown'
 
-/** `AssetActions` contains the actions for a whole asset: onboard, ignore, move, delete. */
-export function AssetActions({ asset }: { asset: Asset }) {
+type AssetActionsProps = {
+  asset: Asset
+  /** The action that fits the state of the asset best. */
+  primary: PrimaryAction | undefined
+  /** Runs the scan that found the asset again. It is undefined if this is not possible. */
+  scanAgain: (() => Promise<void>) | undefined
+}
+
+/** `AssetActions` contains the actions for a whole asset: onboard, ignore, scan again, move, delete. */
+export function AssetActions({ asset, primary, scanAgain }: AssetActionsProps) {
   const text = useText(assetMessages)
+  const status = useText(statusMessages)
   const api = useApi()
   const write = useInventoryWrite()
   const [openDialog, setAsking] = useState<'move' | 'delete' | 'export'>()
@@ -35,7 +46,14 @@ export function AssetActions({ asset }: { asset: Asset }) {
     )
     setBusy(false)
   }
+  const scan = async () => {
+    setBusy(true)
+    setFailure(undefined)
+    await scanAgain?.().catch(setFailure)
+    setBusy(false)
+  }
   const entries: MenuEntry[] = [
+    ...(scanAgain === undefined || primary === 'scan' ? [] : [item(status.scanAgain, scan)]),
     ...(state === 'unknown' ? [] : [item(text.restore, () => setState('unknown'))]),
     item(text.move, () => setAsking('move')),
     ...(canExport ? [item(text.export, () => setAsking('export'))] : []),
@@ -44,8 +62,17 @@ export function AssetActions({ asset }: { asset: Asset }) {
   ]
   return (
     <>
+      {primary === 'scan' && (
+        <IxButton loading={isBusy} onClick={scan}>
+          {status.scanAgain}
+        </IxButton>
+      )}
       {state !== 'regarded' && (
-        <IxButton loading={isBusy} onClick={() => setState('regarded')}>
+        <IxButton
+          variant={primary === 'onboard' ? 'primary' : 'secondary'}
+          loading={isBusy}
+          onClick={() => setState('regarded')}
+        >
           {text.onboard}
         </IxButton>
       )}

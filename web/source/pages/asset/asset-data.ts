@@ -2,11 +2,17 @@ import { useQuery } from '@tanstack/react-query'
 import { useAccessGroups } from '../../app/api/access-groups.ts'
 import { useOperationQuery } from '../../app/api/queries.ts'
 import { useRights } from '../../app/session/app-context.tsx'
-import { type Asset, textAt } from '../assets/model/asset.ts'
+import { type Asset, textAt, textsIn } from '../assets/model/asset.ts'
 
 /** The prefixes of the event types that refresh the data of an asset. */
 export const assetEvents = ['inventory.asset']
 export const relationEvents = ['inventory.relation', 'inventory.asset']
+
+/** Returns the first IP address of an asset. */
+export function addressOfAsset(asset: Asset): string | undefined {
+  const [ipv4] = textsIn(asset, 'connection_points', 'ipv4_address')
+  return ipv4 ?? textsIn(asset, 'connection_points', 'ipv6_address')[0]
+}
 
 /** Loads the current or an earlier version of an asset. */
 export function useAsset(id: string, at: string | undefined) {

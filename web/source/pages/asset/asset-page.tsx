@@ -1,3 +1,4 @@
+import { assetClassOf } from '@millwright/api/asset-class.ts'
 import { iconProductManagement } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
 import { Link, useParams } from '@tanstack/react-router'
@@ -24,6 +25,10 @@ import type { AssetTabProps } from './asset-tab.ts'
 import { TimeBar } from './history/time-bar.tsx'
 import { assetMessages } from './messages.ts'
 import { Overview } from './overview/overview.tsx'
+import { AssetStatus } from './status/asset-status.tsx'
+import { primaryActionOf } from './status/primary-action.ts'
+import { ProductPicture } from './status/product-picture.tsx'
+import { useScanAgain } from './status/scan-again.ts'
 import './asset.css'
 
 const Relations = lazy(async () => ({ default: (await import('./relations/relations.tsx')).Relations }))
@@ -110,37 +115,49 @@ function AssetView({ asset, at, isPending }: AssetViewProps) {
   const product = ['manufacturer_product/manufacturer/name', 'manufacturer_product/product_name']
     .map((path) => textAt(asset, `product_instance_information/${path}`))
     .filter((part) => part !== '')
+  const scanAgain = useScanAgain(asset.id)
+  const primary = primaryActionOf({
+    management: textAt(asset, 'management_state/state_value'),
+    reachability: textAt(asset, 'reachability_state/state_value'),
+    canWrite,
+    canConnect: rights.has('remote_access_connect'),
+    canScan: scanAgain !== undefined,
+  })
   return (
     <div className="asset" aria-busy={isPending}>
-      <PageHeader
-        title={nameOf(asset)}
-        above={
-          <>
-            <Link to="/assets">{text.assets}</Link>
-            {at === undefined && rights.has('glb_hierarchy_read') && <AssetPaths assetId={asset.id} />}
-          </>
-        }
-        subtitle={
-          <span className="asset-line">
-            {product.join(' · ')}
-            {statesOf(asset).map(({ path, value }) => (
-              <StateChip key={path} path={path} value={value} language={language} />
-            ))}
-          </span>
-        }
-        actions={
-          at === undefined && (
+      <div className="asset-head">
+        <ProductPicture assetClass={classOf(asset)} />
+        <PageHeader
+          title={nameOf(asset)}
+          above={
             <>
-              <ConnectButton asset={{ id: asset.id, name: nameOf(asset) }} />
-              {canWrite ? (
-                <AssetActions asset={asset} />
-              ) : (
-                <ExportButton what="assets" selection={{ assetId: asset.id }} />
-              )}
+              <Link to="/assets">{text.assets}</Link>
+              {at === undefined && rights.has('glb_hierarchy_read') && <AssetPaths assetId={asset.id} />}
             </>
-          )
-        }
-      />
+          }
+          subtitle={
+            <span className="asset-line">
+              {product.join(' · ')}
+              {statesOf(asset, at).map(({ path, value }) => (
+                <StateChip key={path} path={path} value={value} language={language} />
+              ))}
+            </span>
+          }
+          actions={
+            at === undefined && (
+              <>
+                <ConnectButton asset={{ id: asset.id, name: nameOf(asset) }} isPrimary={primary === 'connect'} />
+                {canWrite ? (
+                  <AssetActions asset={asset} primary={primary} scanAgain={scanAgain} />
+                ) : (
+                  <ExportButton what="assets" selection={{ assetId: asset.id }} />
+                )}
+              </>
+            )
+          }
+        />
+      </div>
+      {at === undefined && <AssetStatus asset={asset} />}
       <TimeBar asset={asset} at={at} onChange={(time) => change({ at: time })} />
       <Tabs
         label={text.views}
@@ -154,9 +171,19 @@ function AssetView({ asset, at, isPending }: AssetViewProps) {
   )
 }
 
-/** Returns the states of an asset that are shown. The reachability is left out if it is unknown. */
-function statesOf(asset: Asset): { path: string; value: string }[] {
-  return ['management_state/state_value', 'reachability_state/state_value']
+function classOf(asset: Asset) {
+  const product = 'product_instance_information/manufacturer_product'
+  return assetClassOf({
+    type: textAt(asset, 'functional_object_type'),
+    family: textAt(asset, `${product}/product_family`),
+    product: textAt(asset, `${product}/product_name`),
+    name: textAt(asset, 'name'),
+  })
+}
+
+/** Returns the states that the header shows. The current reachability is part of the status below the header. */
+function statesOf(asset: Asset, at: string | undefined): { path: string; value: string }[] {
+  return ['management_state/state_value', ...(at === undefined ? [] : ['reachability_state/state_value'])]
     .map((path) => ({ path, value: textAt(asset, path) }))
     .filter(({ path, value }) => value !== '' && !(value === 'unknown' && path.startsWith('reachability')))
 }
@@ -167,8 +194,8 @@ function viewOf(tab: TabId, props: AssetTabProps): ReactNode {
     relations: (each) => <Relations {...each} />,
     impact: ({ asset }) => <AssetImpact asset={asset} />,
     identity: (each) => <Identity {...each} />,
-    device: ({ asset }) => <Device id={asset.id} />,
-    credentials: ({ asset }) => <Credentials id={asset.id} />,
+    device: ({ asset }) => <Device asset={asset} />,
+    credentials: ({ asset }) => <Credentials asset={asset} />,
     updates: ({ asset }) => <Updates id={asset.id} />,
     history: ({ asset }) => <History id={asset.id} />,
     jobs: ({ asset }) => <Jobs asset={asset} />,

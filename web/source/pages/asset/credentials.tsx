@@ -15,13 +15,17 @@ import { EmptyState } from '../../components/page/empty-state.tsx'
 import { PagedTable } from '../../components/tables/paged-table.tsx'
 import { StatusChip } from '../../components/values/status-chip.tsx'
 import { Time } from '../../components/values/time.tsx'
+import type { Asset } from '../assets/model/asset.ts'
+import { AddCredentialsButton } from '../credentials/flow/add-credentials-button.tsx'
+import { addressOfAsset } from './asset-data.ts'
 import { assetMessages } from './messages.ts'
 
 /**
  * `Credentials` lists the credentials of a device, each with its last successful and failed login. Secrets are not
  * shown.
  */
-export function Credentials({ id }: { id: string }) {
+export function Credentials({ asset }: { asset: Asset }) {
+  const { id } = asset
   const text = useText(assetMessages)
   const canWrite = usePermission('glb_credential_write')
   const [isAssigning, setAssigning] = useState(false)
@@ -35,7 +39,14 @@ export function Credentials({ id }: { id: string }) {
     <>
       <div className="view-head">
         <p className="quiet">{text.credentialsHint}</p>
-        {canWrite && <IxButton onClick={() => setAssigning(true)}>{text.assign}</IxButton>}
+        {canWrite && (
+          <span className="view-actions">
+            <IxButton variant="secondary" onClick={() => setAssigning(true)}>
+              {text.assign}
+            </IxButton>
+            <AddCredentialsButton variant="primary" start={{ address: addressOfAsset(asset) }} />
+          </span>
+        )}
       </div>
       <PagedTable
         label={text.credentials}

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useOperationQuery } from '../../../app/api/queries.ts'
 import { useLanguage, useText } from '../../../app/language/language-context.tsx'
+import { CopyButton } from '../../../components/actions/copy-button.tsx'
 import { QueryState } from '../../../components/feedback/query-state.tsx'
 import { Card } from '../../../components/page/card.tsx'
 import { textAt } from '../../assets/model/asset.ts'
@@ -64,14 +65,16 @@ function IdentifierList({ identifiers }: { identifiers: readonly unknown[] }) {
     <ol className="identifiers">
       {identifiers.map((identifier) => (
         <li key={JSON.stringify(identifier)}>
-          <IdentifierText identifier={identifier} />
+          <IdentifierText identifier={identifier} isCopyable />
         </li>
       ))}
     </ol>
   )
 }
 
-export function IdentifierText({ identifier }: { identifier: unknown }) {
+type IdentifierTextProps = { identifier: unknown; isCopyable?: boolean }
+
+export function IdentifierText({ identifier, isCopyable = false }: IdentifierTextProps) {
   const text = useText(assetMessages)
   const language = useLanguage()
   const uncertainty = textAt(identifier, 'identifier_uncertainty')
@@ -87,9 +90,10 @@ export function IdentifierText({ identifier }: { identifier: unknown }) {
       )}
       <span className="identifier-fields">
         {fields.map(({ name, value }) => (
-          <span key={name}>
+          <span key={name} className={isCopyable ? 'with-copy' : undefined}>
             {fields.length > 1 && <span className="quiet">{name} </span>}
             <code>{value}</code>
+            {isCopyable && <CopyButton value={String(value)} label={name} />}
           </span>
         ))}
       </span>

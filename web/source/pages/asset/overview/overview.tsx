@@ -13,6 +13,7 @@ import { StateChip } from '../../assets/table/asset-cells.tsx'
 import type { AssetTabProps } from '../asset-tab.ts'
 import { AvailabilityCard } from '../availability/availability-card.tsx'
 import { assetMessages } from '../messages.ts'
+import { DependentsCard } from '../status/asset-status.tsx'
 import { elementsOf, fieldsOf } from './asset-elements.ts'
 import { CustomProperties } from './custom-properties.tsx'
 
@@ -28,6 +29,7 @@ export function Overview({ asset, at, canWrite }: AssetTabProps) {
         <States asset={asset} canWrite={canWrite} />
       </Card>
       {at === undefined && <AvailabilityCard assetId={asset.id} />}
+      {at === undefined && <DependentsCard assetId={asset.id} />}
       <Card title={text.connectivity}>
         <Connectivity asset={asset} />
       </Card>
@@ -68,21 +70,27 @@ function Nameplate({ asset, canWrite }: Pick<AssetTabProps, 'asset' | 'canWrite'
         { name: text.manufacturer, value: product('manufacturer/name') },
         { name: text.product, value: product('product_name') },
         { name: text.family, value: product('product_family') },
-        { name: text.articleNumber, value: product('product_id') },
+        copyable(text.articleNumber, product('product_id')),
         { name: text.productVersion, value: product('product_version') },
-        { name: text.serialNumber, value: textAt(asset, 'product_instance_information/serial_number') },
-        {
-          name: text.id,
-          value: (
-            <span className="with-copy">
-              <code title={asset.id}>{asset.id}</code>
-              <CopyButton value={asset.id} label={text.id} />
-            </span>
-          ),
-        },
+        copyable(text.serialNumber, textAt(asset, 'product_instance_information/serial_number')),
+        copyable(text.id, asset.id),
       ]}
     />
   )
+}
+
+/** Returns an item whose value can be copied. An empty value is left out. */
+function copyable(name: string, value: string): KeyValueItem | false {
+  if (value === '') return false
+  return {
+    name,
+    value: (
+      <span className="with-copy">
+        <code title={value}>{value}</code>
+        <CopyButton value={value} label={name} />
+      </span>
+    ),
+  }
 }
 
 function AssetName({ asset }: { asset: Asset }) {
@@ -185,7 +193,10 @@ function Connectivity({ asset }: { asset: Asset }) {
   return (
     <ul className="plain-list parts">
       {points.map((point, index) => {
-        const address = textAt(point, 'ipv4_address') || textAt(point, 'ipv6_address') || textAt(point, 'mac_address')
+        const addresses = ['ipv4_address', 'ipv6_address', 'mac_address']
+          .map((field) => textAt(point, field))
+          .filter((value) => value !== '')
+        const [address = ''] = addresses
         const more = [
           [text.mask, textAt(point, 'network_mask') || textAt(point, 'ipv6_network_prefix')],
           [text.router, textAt(point, 'router_ipv4_address') || textAt(point, 'router_ipv6_address')],
@@ -193,10 +204,12 @@ function Connectivity({ asset }: { asset: Asset }) {
         return (
           // biome-ignore lint/suspicious/noArrayIndexKey: points have no id
           <li key={index}>
-            <span className="with-copy">
-              <code>{address}</code>
-              {address !== '' && <CopyButton value={address} label={address} />}
-            </span>
+            {addresses.map((each) => (
+              <span key={each} className="with-copy">
+                <code>{each}</code>
+                <CopyButton value={each} label={each} />
+              </span>
+            ))}
             <span className="quiet">
               {[
                 className(textAt(point, 'connection_point_type'), language),

@@ -1,6 +1,5 @@
 import type { CredentialInstance } from '@millwright/api/credentials-shapes.ts'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { keyOf, useOperationQuery } from '../../../app/api/queries.ts'
 import { useText } from '../../../app/language/language-context.tsx'
@@ -12,119 +11,52 @@ import { SelectField, TextAreaField, TextField } from '../../../components/forms
 import { Form } from '../../../components/forms/form.tsx'
 import { credentialMessages } from '../messages.ts'
 import { ValueFields } from './value-fields.tsx'
-import { changesOf, errorsIn, fieldsOf, formValuesOf, type JsonObject, rangesIn, valuesOf } from './value-form.ts'
+import { changesOf, errorsIn, fieldsOf, formValuesOf, type JsonObject, rangesIn } from './value-form.ts'
 
-type CredentialDialogProps = { instance?: CredentialInstance; onClose: () => unknown; onSaved?: (id: string) => void }
+type CredentialDialogProps = { instance: CredentialInstance; onClose: () => unknown }
 
-/** `CredentialDialog` creates or edits credentials. */
-export function CredentialDialog({ instance, onClose, onSaved }: CredentialDialogProps) {
-  const text = useText(credentialMessages)
+/** `CredentialDialog` edits stored credentials. */
+export function CredentialDialog({ instance, onClose }: CredentialDialogProps) {
   const query = useOperationQuery()
-  const schemas = useQuery(query(['credentials', 'listSchemas'], { query: { limit: 100 } }))
-  const [chosen, setChosen] = useState(instance?.schemaId)
+  const schema = useQuery(query(['credentials', 'getSchema'], { params: { schemaId: instance.schemaId } }))
   return (
-    <Dialog title={instance?.name ?? text.add} onClose={onClose}>
-      <QueryState query={schemas}>
-        {({ data }) => {
-          const schemaId = chosen ?? data[0]?.id
-          if (schemaId === undefined) {
-            return (
-              <>
-                <p className="card-lead">{text.newHint}</p>
-                <Link to="/credentials" search={{ view: 'schemas' }}>
-                  {text.fromLink}
-                </Link>
-              </>
-            )
-          }
-          return (
-            <>
-              {instance === undefined && (
-                <SelectField
-                  label={text.product}
-                  hint={text.addHint}
-                  value={schemaId}
-                  onChange={setChosen}
-                  choices={data.map(({ id, resourceIdentifier, resourceVersion }) => ({
-                    value: id,
-                    label: `${resourceIdentifier} ${resourceVersion}`,
-                  }))}
-                />
-              )}
-              <CredentialFormLoader
-                key={schemaId}
-                schemaId={schemaId}
-                {...(instance && { instance })}
-                onClose={onClose}
-                {...(onSaved && { onSaved })}
-              />
-            </>
-          )
-        }}
+    <Dialog title={instance.name} onClose={onClose}>
+      <QueryState query={schema}>
+        {({ data }) => <CredentialForm schema={data.schema} instance={instance} onClose={onClose} />}
       </QueryState>
     </Dialog>
-  )
-}
-
-function CredentialFormLoader({ schemaId, ...props }: CredentialDialogProps & { schemaId: string }) {
-  const query = useOperationQuery()
-  const schema = useQuery(query(['credentials', 'getSchema'], { params: { schemaId } }))
-  return (
-    <QueryState query={schema}>
-      {({ data }) => <CredentialForm schemaId={schemaId} schema={data.schema} {...props} />}
-    </QueryState>
   )
 }
 
 const purposes = ['both', 'discovery', 'monitoring'] as const
 type Purpose = (typeof purposes)[number]
 
-function CredentialForm({
-  schemaId,
-  schema,
-  instance,
-  onClose,
-  onSaved,
-}: CredentialDialogProps & { schemaId: string; schema: JsonObject }) {
+function CredentialForm({ schema, instance, onClose }: CredentialDialogProps & { schema: JsonObject }) {
   const text = useText(credentialMessages)
   const api = useApi()
   const queryClient = useQueryClient()
   const fields = fieldsOf(schema)
-  const [name, setName] = useState(instance?.name ?? '')
-  const [ranges, setRanges] = useState(instance?.metadata.ipRanges.join('\n') ?? '')
-  const [purpose, setPurpose] = useState<Purpose>(instance?.metadata.purpose ?? 'both')
-  const [typed, setTyped] = useState(() => formValuesOf(instance?.values ?? {}))
+  const [name, setName] = useState(instance.name)
+  const [ranges, setRanges] = useState(instance.metadata.ipRanges.join('\n'))
+  const [purpose, setPurpose] = useState<Purpose>(instance.metadata.purpose ?? 'both')
+  const [typed, setTyped] = useState(() => formValuesOf(instance.values))
   const [isSubmitted, setSubmitted] = useState(false)
   const errors = errorsIn(fields, typed)
   const missing = (value: string) => (isSubmitted && value.trim() === '' ? text.required : undefined)
   const save = async () => {
-    const ipRanges = rangesIn(ranges)
-    const saved =
-      instance === undefined
-        ? await api.credentials.createInstance({
-            body: {
-              data: {
-                schemaId,
-                name: name.trim(),
-                values: valuesOf(fields, typed),
-                metadata: { ipRanges, ...(purpose !== 'both' && { purpose }) },
-              },
-            },
-          })
-        : await api.credentials.updateInstance({
-            params: { instanceId: instance.id },
-            body: {
-              data: {
-                name: name.trim(),
-                values: changesOf(fields, instance.values, typed),
-                metadata: { ipRanges, purpose: purpose === 'both' ? null : purpose },
-              },
-            },
-          })
+    await api.credentials.updateInstance({
+      params: { instanceId: instance.id },
+      body: {
+        data: {
+          name: name.trim(),
+          values: changesOf(fields, instance.values, typed),
+          metadata: { ipRanges: rangesIn(ranges), purpose: purpose === 'both' ? null : purpose },
+        },
+      },
+    })
     await queryClient.invalidateQueries({ queryKey: keyOf('credentials') })
     showSuccess(text.saved)
     await onClose()
-    onSaved?.(saved.data.id)
   }
   const submit = () => {
     setSubmitted(true)

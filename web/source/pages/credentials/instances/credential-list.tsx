@@ -13,8 +13,8 @@ import type { Column } from '../../../components/tables/data-table.tsx'
 import { PagedTable } from '../../../components/tables/paged-table.tsx'
 import { Toolbar } from '../../../components/tables/toolbar.tsx'
 import { Time } from '../../../components/values/time.tsx'
+import { CredentialFlow } from '../flow/credential-flow.tsx'
 import { credentialMessages } from '../messages.ts'
-import { CredentialDialog } from './credential-dialog.tsx'
 
 /** Matches a complete IP address. An incomplete address is not sent as a filter, because the API would reject it. */
 const completeAddress = /^(\d{1,3}(\.\d{1,3}){3}|[0-9a-f]*:[0-9a-f:.]+)$/i
@@ -55,11 +55,12 @@ export function CredentialList() {
         empty={
           <EmptyState icon={iconKey} title={address === undefined ? text.none : text.noMatches}>
             {address === undefined && <p>{text.noneHint}</p>}
+            {canWrite && <IxButton onClick={() => setAdding(true)}>{text.add}</IxButton>}
           </EmptyState>
         }
       />
       {isAdding && canWrite && (
-        <CredentialDialog onClose={() => setAdding(false)} onSaved={(id) => navigate({ to: `/credentials/${id}` })} />
+        <CredentialFlow onClose={() => setAdding(false)} onDone={(id) => navigate({ to: `/credentials/${id}` })} />
       )}
     </>
   )

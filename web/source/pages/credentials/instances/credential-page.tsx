@@ -14,6 +14,7 @@ import { PageHeader } from '../../../components/page/page-header.tsx'
 import { usePageTitle } from '../../../components/page/page-title.ts'
 import { KeyValueList } from '../../../components/values/key-value-list.tsx'
 import { Time } from '../../../components/values/time.tsx'
+import { CredentialFlow } from '../flow/credential-flow.tsx'
 import { credentialMessages } from '../messages.ts'
 import { CredentialDialog } from './credential-dialog.tsx'
 import { CredentialUsageCard } from './credential-usage.tsx'
@@ -115,6 +116,7 @@ function Actions({ instance }: { instance: CredentialInstance }) {
   const queryClient = useQueryClient()
   const canWrite = usePermission('glb_credential_write')
   const [isEditing, setEditing] = useState(false)
+  const [isTesting, setTesting] = useState(false)
   if (!canWrite) return null
   const remove = async () => {
     await api.credentials.deleteInstance({ params: { instanceId: instance.id } })
@@ -127,7 +129,11 @@ function Actions({ instance }: { instance: CredentialInstance }) {
       <ConfirmButton action={text.remove} title={text.removeTitle(instance.name)} onConfirm={remove}>
         {text.removeInstance}
       </ConfirmButton>
-      <IxButton onClick={() => setEditing(true)}>{text.edit}</IxButton>
+      <IxButton variant="secondary" onClick={() => setEditing(true)}>
+        {text.edit}
+      </IxButton>
+      {instance.assetId === undefined && <IxButton onClick={() => setTesting(true)}>{text.test}</IxButton>}
+      {isTesting && <CredentialFlow instance={instance} onClose={() => setTesting(false)} />}
       {isEditing && <CredentialDialog instance={instance} onClose={() => setEditing(false)} />}
     </>
   )

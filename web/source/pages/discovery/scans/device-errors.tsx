@@ -1,26 +1,36 @@
+import type { Discovery } from '@millwright/api/discovery.ts'
 import type { DeviceError } from '@millwright/api/gatekeeper.ts'
+import { IxButton } from '@siemens/ix-react'
 import { useState } from 'react'
 import { useText } from '../../../app/language/language-context.tsx'
+import { usePermission } from '../../../app/session/app-context.tsx'
 import { Dialog } from '../../../components/dialogs/dialog.tsx'
 import { type Column, DataTable } from '../../../components/tables/data-table.tsx'
 import { JsonView } from '../../../components/values/json-view.tsx'
 import { KeyValueList } from '../../../components/values/key-value-list.tsx'
+import { AddCredentialsDialog } from '../../credentials/flow/add-credentials-button.tsx'
+import { addressOfDevice, type CredentialStart } from '../../credentials/flow/credential-start.ts'
 import { discoveryMessages } from '../messages.ts'
 
 /** `IndexedError` is an error with its index in the report. The index identifies the row, because errors have no id. */
 type IndexedError = DeviceError & { place: number }
 
-type DeviceErrorsProps = { errors: readonly DeviceError[]; onEnd: () => void }
+type DeviceErrorsProps = { scan: Discovery; errors: readonly DeviceError[]; onEnd: () => void }
 
-/** `DeviceErrors` lists the errors of a scan, one row per error. */
-export function DeviceErrors({ errors, onEnd }: DeviceErrorsProps) {
+/**
+ * `DeviceErrors` lists the errors of a scan, one row per error. For a device that requires credentials, the row offers to add
+ * them.
+ */
+export function DeviceErrors({ scan, errors, onEnd }: DeviceErrorsProps) {
   const text = useText(discoveryMessages)
+  const canAdd = usePermission('glb_credential_write')
   const [open, setOpen] = useState<IndexedError>()
+  const [adding, setAdding] = useState<DeviceError>()
   return (
     <>
       <DataTable
         label={text.errors}
-        columns={columnsOf(text, errors)}
+        columns={columnsOf(text, errors, canAdd ? setAdding : undefined)}
         rows={errors.map((error, place) => ({ ...error, place }))}
         idOf={({ place }) => String(place)}
         onOpen={setOpen}
@@ -44,7 +54,22 @@ export function DeviceErrors({ errors, onEnd }: DeviceErrorsProps) {
               open.device !== undefined && { name: text.device, value: <JsonView value={open.device} /> },
             ]}
           />
+          {open.code === unauthenticated && canAdd && (
+            <div className="form-actions">
+              <IxButton
+                onClick={() => {
+                  setOpen(undefined)
+                  setAdding(open)
+                }}
+              >
+                {text.addCredentials}
+              </IxButton>
+            </div>
+          )}
         </Dialog>
+      )}
+      {adding !== undefined && (
+        <AddCredentialsDialog start={startOf(scan, adding)} onClose={() => setAdding(undefined)} />
       )}
     </>
   )
@@ -56,24 +81,48 @@ type Text = (typeof discoveryMessages)['en']
  * Returns the columns. The column for rejected fields is left out if no error contains a rejected field, so that the
  * table fits the page.
  */
-function columnsOf(text: Text, errors: readonly DeviceError[]): Column<IndexedError>[] {
+function columnsOf(
+  text: Text,
+  errors: readonly DeviceError[],
+  onAdd: ((error: DeviceError) => void) | undefined,
+): Column<IndexedError>[] {
   const fields: Column<IndexedError> = {
     id: 'fields',
     header: text.fields,
     width: 420,
     cell: ({ fields: refused }) => fieldErrorText(refused),
   }
+  const remedy = (add: (error: DeviceError) => void): Column<IndexedError> => ({
+    id: 'remedy',
+    header: text.remedy,
+    width: 190,
+    cell: (error) =>
+      error.code === unauthenticated && (
+        <IxButton variant="tertiary" onClick={() => add(error)}>
+          {text.addCredentials}
+        </IxButton>
+      ),
+  })
+  const isProtected = errors.some(({ code }) => code === unauthenticated)
   return [
     { id: 'device', header: text.device, width: 150, cell: ({ device }) => deviceName(device) },
     {
       id: 'problem',
       header: text.problem,
-      width: 640,
+      width: 520,
       cell: ({ description }) => <span title={description}>{description}</span>,
     },
     { id: 'code', header: text.code, width: 190, cell: (error) => causeOf(text, error) },
+    ...(isProtected && onAdd !== undefined ? [remedy(onAdd)] : []),
     ...(errors.some((error) => error.fields !== undefined) ? [fields] : []),
   ]
+}
+
+/** The code of gRPC for a device that requires credentials. */
+const unauthenticated = 16
+
+function startOf({ gatewayId, assetLinkId, jobId }: Discovery, { device }: DeviceError): CredentialStart {
+  return { gatewayId, assetLinkId, scanId: jobId, address: addressOfDevice(device) }
 }
 
 /** Returns the cause of an error in words. Codes of gRPC that devices do not cause are shown as numbers. */
@@ -87,7 +136,7 @@ function causeOf(text: Text, { reason, code }: DeviceError): string {
     12: text.unimplemented,
     13: text.internal,
     14: text.unavailable,
-    16: text.unauthenticated,
+    [unauthenticated]: text.unauthenticated,
   }
   return reason ?? names[code] ?? String(code)
 }

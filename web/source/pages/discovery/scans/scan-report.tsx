@@ -74,7 +74,7 @@ export function ScanReport({ scan, chosenRun: run, onChooseRun }: ScanReportProp
             )}
             <Tabs label={text.report} tabs={tabs} chosen={view} onChoose={setView}>
               {view === 'errors' ? (
-                <DeviceErrors errors={errors} onEnd={onEnd} />
+                <DeviceErrors scan={scan} errors={errors} onEnd={onEnd} />
               ) : (
                 <Findings findings={findings} onEnd={onEnd} />
               )}

@@ -7,14 +7,16 @@ import { connectMessages } from './messages.ts'
 
 const ConnectDialog = lazy(async () => ({ default: (await import('./connect-dialog.tsx')).ConnectDialog }))
 
+type ConnectButtonProps = { asset: { id: string; name: string }; isPrimary?: boolean }
+
 /** `ConnectButton` opens a session to an asset. It is hidden from users without the permission for remote access. */
-export function ConnectButton({ asset }: { asset: { id: string; name: string } }) {
+export function ConnectButton({ asset, isPrimary = false }: ConnectButtonProps) {
   const text = useText(connectMessages)
   const [isOpen, setOpen] = useState(false)
   if (!useRights().has('remote_access_connect')) return null
   return (
     <>
-      <IxButton variant="secondary" icon={iconRemoteAccess} onClick={() => setOpen(true)}>
+      <IxButton variant={isPrimary ? 'primary' : 'secondary'} icon={iconRemoteAccess} onClick={() => setOpen(true)}>
         {text.connect}
       </IxButton>
       {isOpen && (

@@ -1,0 +1,169 @@
+import type { Impact } from '@millwright/api/inventory/impact.ts'
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import { useOperationQuery } from '../../../app/api/queries.ts'
+import { useFormats, useLanguage, useText } from '../../../app/language/language-context.tsx'
+import { Card } from '../../../components/page/card.tsx'
+import { assetClassIcons, assetClassName } from '../../../components/values/asset-classes.ts'
+import { Icon } from '../../../components/values/icon.tsx'
+import type { Tone } from '../../../components/values/status-chip.tsx'
+import { type Asset, firmwareOf, textAt } from '../../assets/model/asset.ts'
+import { assetEvents, relationEvents } from '../asset-data.ts'
+import { statusMessages } from './status-messages.ts'
+import './status.css'
+
+/** `AssetStatus` answers what matters first: does the device respond, is its firmware current, is it unique, what depends on it. */
+export function AssetStatus({ asset }: { asset: Asset }) {
+  const text = useText(statusMessages)
+  return (
+    <section className="asset-status" aria-label={text.status}>
+      <Reachability asset={asset} />
+      <Firmware asset={asset} />
+      <Duplicates assetId={asset.id} />
+      <Dependents assetId={asset.id} />
+    </section>
+  )
+}
+
+type TileProps = { title: string; value: ReactNode; tone?: Tone; children?: ReactNode }
+
+function Tile({ title, value, tone = 'neutral', children }: TileProps) {
+  return (
+    <div className="status-tile" data-tone={tone}>
+      <h2>{title}</h2>
+      <p className="status-value">{value}</p>
+      <p className="quiet">{children}</p>
+    </div>
+  )
+}
+
+function Reachability({ asset }: { asset: Asset }) {
+  const text = useText(statusMessages)
+  const formats = useFormats()
+  const state = textAt(asset, 'reachability_state/state_value')
+  const since = textAt(asset, 'reachability_state/state_timestamp')
+  const [value, tone]: [string, Tone] =
+    state === 'reached'
+      ? [text.online, 'good']
+      : state === 'failed' || state === 'unreachable'
+        ? [text.offline, 'bad']
+        : [text.notChecked, 'neutral']
+  return (
+    <Tile title={text.reachability} value={value} tone={tone}>
+      {tone === 'neutral' ? text.notCheckedHint : since !== '' && text.since(formats.dateTime(since))}
+    </Tile>
+  )
+}
+
+function Firmware({ asset }: { asset: Asset }) {
+  const text = useText(statusMessages)
+  const query = useOperationQuery()
+  const live = { live: ['updates', ...assetEvents] }
+  const updates = useQuery(query(['updates', 'readAssetUpdates'], { params: { id: asset.id } }, live)).data?.data
+  const newest = updates?.artefacts.find(({ outcome }) => outcome === 'update')
+  const version = updates?.version ?? firmwareOf(asset)
+  return (
+    <Tile title={text.firmware} value={version || text.unknownVersion} {...(newest && { tone: 'warning' })}>
+      {newest !== undefined ? (
+        <TabLink tab="updates">{text.updateTo(newest.version)}</TabLink>
+      ) : (
+        updates !== undefined && (updates.artefacts.length === 0 ? text.noArtefacts : text.noUpdate)
+      )}
+    </Tile>
+  )
+}
+
+/** The maximum number of possible duplicates that are counted. */
+const maxDuplicates = 100
+
+function Duplicates({ assetId }: { assetId: string }) {
+  const text = useText(statusMessages)
+  const formats = useFormats()
+  const query = useOperationQuery()
+  const input = { query: { asset: assetId, limit: maxDuplicates } }
+  const pairs = useQuery(query(['inventory', 'listDuplicates'], input, { live: assetEvents })).data?.data
+  const count = pairs?.length ?? 0
+  if (count === 0)
+    return (
+      <Tile title={text.duplicates} value={pairs === undefined ? '…' : text.noDuplicates}>
+        {pairs !== undefined && text.uniqueHint}
+      </Tile>
+    )
+  return (
+    <Tile title={text.duplicates} value={text.possibleDuplicates(count, formats.number(count))} tone="warning">
+      <TabLink tab="identity">{text.compare}</TabLink>
+    </Tile>
+  )
+}
+
+function useDependents(assetId: string): Impact | undefined {
+  const query = useOperationQuery()
+  const input = { params: { id: assetId }, query: { mode: 'depends' as const } }
+  return useQuery(query(['inventory', 'readImpact'], input, { live: relationEvents })).data?.data
+}
+
+function countOf({ total }: Impact): number {
+  return total.affected + total.degraded
+}
+
+function Dependents({ assetId }: { assetId: string }) {
+  const text = useText(statusMessages)
+  const formats = useFormats()
+  const impact = useDependents(assetId)
+  const count = impact === undefined ? 0 : countOf(impact)
+  if (impact === undefined || count === 0)
+    return (
+      <Tile title={text.dependents} value={impact === undefined ? '…' : text.noDependents}>
+        {impact !== undefined && text.noDependentsHint}
+      </Tile>
+    )
+  const shown = text.dependentCount(count, formats.number(count))
+  return (
+    <Tile title={text.dependents} value={impact.truncated ? text.atLeast(shown) : shown} tone="info">
+      <TabLink tab="impact">{text.showImpact}</TabLink>
+    </Tile>
+  )
+}
+
+function TabLink({ tab, children }: { tab: string; children: ReactNode }) {
+  return (
+    <Link to="." search={{ tab } as never}>
+      {children}
+    </Link>
+  )
+}
+
+/** The number of dependents that the card names. */
+const namedDependents = 5
+
+/** `DependentsCard` names the first dependents of an asset, and counts all of them by class. It is hidden if there are none. */
+export function DependentsCard({ assetId }: { assetId: string }) {
+  const text = useText(statusMessages)
+  const formats = useFormats()
+  const language = useLanguage()
+  const impact = useDependents(assetId)
+  const count = impact === undefined ? 0 : countOf(impact)
+  if (impact === undefined || count === 0) return null
+  const named = impact.assets.slice(0, namedDependents)
+  return (
+    <Card title={text.dependents} actions={<TabLink tab="impact">{text.showImpact}</TabLink>}>
+      <ul className="class-counts">
+        {impact.byClass.map(({ class: assetClass, affected, degraded }) => (
+          <li key={assetClass}>
+            <Icon name={assetClassIcons[assetClass]} size={16} /> {assetClassName(assetClass, language)}{' '}
+            <strong>{formats.number(affected + degraded)}</strong>
+          </li>
+        ))}
+      </ul>
+      <ul className="plain-list">
+        {named.map(({ id, name }) => (
+          <li key={id}>
+            <Link to={`/assets/${id}`}>{name ?? id}</Link>
+          </li>
+        ))}
+        {count > named.length && <li className="quiet">{text.moreDependents(formats.number(count - named.length))}</li>}
+      </ul>
+    </Card>
+  )
+}
