@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { contract, empty } from './contract.ts'
+import { credentialTestOperations } from './credential-test.ts'
 import { describedRunOperations } from './described-runs.ts'
-import { CredentialTest } from './credential-test.ts'
 import { closed, data, describedPattern, page, pageQuery, Timestamp, Uuid } from './envelope.ts'
 import {
   CredentialUse,
@@ -433,32 +433,7 @@ export const discovery = contract({
       },
       errors: ['not_found', 'no_device_link', 'device_protected', 'device_unreachable'],
     },
-    testCredential: {
-      method: 'POST',
-      path: '/gateways/{gatewayId}/credential-tests',
-      summary: 'Test credentials against one device, through a link of a gateway',
-      description:
-        'The gateway reads the device once with these credentials. It gets no other credentials, and gets these only if one of their address ranges contains the address and they are for the product of the link. Also requires `glb_discovery_run`.',
-      waits: true,
-      access: 'glb_credential_write',
-      params: gatewayId,
-      body: data(
-        closed({
-          assetLinkId: Type.String({ minLength: 1, maxLength: 256 }),
-          instanceId: Uuid,
-          address: Type.String({ minLength: 2, maxLength: 64, description: 'The IP address of the device' }),
-        }),
-      ),
-      answers: { 200: data(CredentialTest) },
-      errors: [
-        'not_found',
-        'forbidden',
-        'link_not_found',
-        'link_not_compatible',
-        'gateway_not_ready',
-        'device_unreachable',
-      ],
-    },
+    ...credentialTestOperations,
     listSupportedProperties: {
       method: 'GET',
       path: '/assets/{id}/supported-properties',

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
-import { credentials } from '@millwright/api/credentials.ts'
 import { type CredentialTestOutcome, credentialTestOutcomes } from '@millwright/api/credential-test.ts'
+import { credentials } from '@millwright/api/credentials.ts'
 import type { discovery } from '@millwright/api/discovery.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'

@@ -72,6 +72,7 @@ const nouns: Readonly<Record<string, Noun>> = {
   Campaign: ['the campaign', 'die Kampagne'],
   Content: ['the content of the artefact', 'den Inhalt des Artefakts'],
   Counts: ['the counts of the hierarchy', 'die Zählungen der Hierarchie'],
+  Credential: ['the credential', 'die Zugangsdaten'],
   CustomProperty: ['the custom property', 'die Eigenschaft'],
   Data: ['the data keys', 'die Datenschlüssel'],
   Decision: ['the decision in the inbox', 'die Entscheidung im Eingang'],

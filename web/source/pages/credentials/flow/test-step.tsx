@@ -1,5 +1,5 @@
-import type { CredentialInstance } from '@millwright/api/credentials-shapes.ts'
 import type { CredentialTest } from '@millwright/api/credential-test.ts'
+import type { CredentialInstance } from '@millwright/api/credentials-shapes.ts'
 import { iconError, iconInfo, iconSuccess, iconWarning } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
 import { useQueryClient } from '@tanstack/react-query'
