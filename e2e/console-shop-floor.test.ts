@@ -9,7 +9,7 @@ import { enrolledGateway, linkReport, platformOver, signedReceipt } from '@millw
 import type { Browser, Page } from 'playwright-core'
 import { openBrowser } from './browser.ts'
 import { assertAxeClean, type ConsoleBrowser, consoleOf, follow } from './console.ts'
-import { callerOf, type Platform, startPlatform, temporaryFolder } from './platform.ts'
+import { callerOf, type Platform, startPlatform, temporaryFolder, until } from './platform.ts'
 import { millwright } from './program.ts'
 import { type Gateway, startGateway } from './shop-floor.ts'
 
@@ -207,7 +207,14 @@ describe('gateways, scans and credentials in the console', () => {
     const { data } = await caller.inventory.listAssets({ query: { filter, limit: 1 } })
     const id = String(data[0]?.id)
     const primary = (name: string) =>
-      page.locator('.page-actions ix-button[variant=primary]', { hasText: name }).waitFor()
+      until(`${name} is the primary action`, async () => {
+        const names = await page
+          .locator('.page-actions ix-button')
+          .evaluateAll((all) =>
+            all.flatMap((one) => ((one as { variant?: string }).variant === 'primary' ? [one.textContent] : [])),
+          )
+        return names.length === 1 && names[0] === name
+      })
     await follow(page, `/assets/${id}`)
     const status = page.getByRole('region', { name: 'Status' })
     await status.getByText('Online').waitFor()
@@ -276,7 +283,7 @@ describe('gateways, scans and credentials in the console', () => {
   })
 
   test('shows the job, the workflow, the events and the audit entries of a scan', async () => {
-    await go('/jobs', 'Jobs')
+    await go('/jobs?type=discovery', 'Jobs')
     await page.getByRole('row').nth(1).click()
     await page.getByRole('img', { name: /Diagram of the workflow discovery/ }).waitFor()
     await assertAxeClean(page, 'a job')

@@ -17,6 +17,7 @@ import { StatusChip } from '../../components/values/status-chip.tsx'
 import { Time } from '../../components/values/time.tsx'
 import type { Asset } from '../assets/model/asset.ts'
 import { AddCredentialsButton } from '../credentials/flow/add-credentials-button.tsx'
+import { linkTitle } from '../discovery/built-in-links.ts'
 import { addressOfAsset } from './asset-data.ts'
 import { assetMessages } from './messages.ts'
 
@@ -54,7 +55,7 @@ export function Credentials({ asset }: { asset: Asset }) {
         idOf={(instance) => instance.id}
         columns={[
           { id: 'name', header: text.credential, width: 220, cell: (each) => <InstanceLink instance={each} /> },
-          { id: 'for', header: text.link, width: 200, cell: (each) => each.resourceIdentifier },
+          { id: 'for', header: text.link, width: 200, cell: (each) => linkTitle(each.resourceIdentifier) },
           {
             id: 'how',
             header: text.origin,

@@ -18,6 +18,8 @@ import { JsonView } from '../../components/values/json-view.tsx'
 import { KeyValueList } from '../../components/values/key-value-list.tsx'
 import { StatusChip } from '../../components/values/status-chip.tsx'
 import { Time } from '../../components/values/time.tsx'
+import { AddCredentialsButton } from '../credentials/flow/add-credentials-button.tsx'
+import type { CredentialStart } from '../credentials/flow/credential-start.ts'
 import { WorkflowDiagram } from '../workflows/workflow-diagram.tsx'
 import { workflowName, workflowNames } from '../workflows/workflow-names.ts'
 import { JobPhaseChip } from './job-phase.tsx'
@@ -104,6 +106,16 @@ function JobCards({ job }: { job: AnyJobInFull }) {
   )
 }
 
+/** Returns the data of the protected device that a job could not read. */
+function startOf({ gatewayId, definition: { addresses, assetLinkId } }: AnyJobInFull): CredentialStart {
+  const [address]: unknown[] = Array.isArray(addresses) ? addresses : []
+  return {
+    gatewayId,
+    ...(typeof assetLinkId === 'string' && { assetLinkId }),
+    ...(typeof address === 'string' && { address }),
+  }
+}
+
 function JobDetails({ job }: { job: AnyJobInFull }) {
   const text = useText(jobMessages)
   const { discoveryId: scanId, monitoringId, importId, exportId, sessionId, campaignId } = job.definition
@@ -117,6 +129,10 @@ function JobDetails({ job }: { job: AnyJobInFull }) {
           value: <Progress value={job.progress} label={text.progress} />,
         },
         { name: text.message, value: job.message },
+        job.context?.protected === true && {
+          name: text.remedy,
+          value: <AddCredentialsButton start={startOf(job)} />,
+        },
         { name: text.state, value: job.state },
         {
           name: text.gateway,

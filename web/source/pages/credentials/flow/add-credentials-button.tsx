@@ -14,7 +14,7 @@ type AddCredentialsDialogProps = {
   onDone?: (() => unknown) | undefined
 }
 
-/** `AddCredentialsDialog` loads the flow for new credentials, and starts it with what is known about a protected device. */
+/** `AddCredentialsDialog` loads the flow for new credentials, and starts it with the data of a protected device. */
 export function AddCredentialsDialog(props: AddCredentialsDialogProps) {
   return (
     <Suspense>

@@ -1,6 +1,6 @@
 /**
- * `CredentialStart` is what is known about a protected device when the user adds credentials for it: its IP address, the
- * asset link and the gateway that found it, and the scan that reported it.
+ * `CredentialStart` contains the data of a protected device for which the user adds credentials: its IP address, the asset link
+ * and the gateway that found it, and the scan that reported it.
  */
 export type CredentialStart = {
   address?: string | undefined

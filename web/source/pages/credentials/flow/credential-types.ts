@@ -2,6 +2,7 @@ import type { ListedCredentialSchema } from '@millwright/api/credentials-shapes.
 import { useQuery } from '@tanstack/react-query'
 import { useOperationQuery } from '../../../app/api/queries.ts'
 import { usePermission } from '../../../app/session/app-context.tsx'
+import { linkTitle } from '../../discovery/built-in-links.ts'
 import { type GatewayLink, nameOf, useReadyLinks } from '../../discovery/gateways/gateway-links.ts'
 
 /**
@@ -46,7 +47,7 @@ function typesOf(schemas: readonly ListedCredentialSchema[], links: readonly Gat
     const [first] = own
     return {
       product,
-      name: first === undefined ? product : nameOf(first.link),
+      name: first === undefined ? linkTitle(product) : nameOf(first.link),
       schemaId: (sameVersion ?? ofProduct[0])?.id,
       links: own,
     }

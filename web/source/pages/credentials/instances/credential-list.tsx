@@ -13,6 +13,7 @@ import type { Column } from '../../../components/tables/data-table.tsx'
 import { PagedTable } from '../../../components/tables/paged-table.tsx'
 import { Toolbar } from '../../../components/tables/toolbar.tsx'
 import { Time } from '../../../components/values/time.tsx'
+import { linkTitle } from '../../discovery/built-in-links.ts'
 import { CredentialFlow } from '../flow/credential-flow.tsx'
 import { credentialMessages } from '../messages.ts'
 
@@ -71,7 +72,12 @@ type Text = (typeof credentialMessages)['en']
 function columnsOf(text: Text): Column<CredentialInstance>[] {
   return [
     { id: 'name', header: text.name, width: 220, cell: ({ name }) => name },
-    { id: 'product', header: text.product, width: 240, cell: ({ resourceIdentifier }) => resourceIdentifier },
+    {
+      id: 'product',
+      header: text.product,
+      width: 240,
+      cell: ({ resourceIdentifier }) => linkTitle(resourceIdentifier),
+    },
     { id: 'ranges', header: text.ranges, width: 260, cell: ({ metadata }) => metadata.ipRanges.join(', ') },
     { id: 'purpose', header: text.purpose, width: 230, cell: ({ metadata }) => text[metadata.purpose ?? 'both'] },
     {

@@ -14,6 +14,7 @@ import { PageHeader } from '../../../components/page/page-header.tsx'
 import { usePageTitle } from '../../../components/page/page-title.ts'
 import { KeyValueList } from '../../../components/values/key-value-list.tsx'
 import { Time } from '../../../components/values/time.tsx'
+import { linkTitle } from '../../discovery/built-in-links.ts'
 import { CredentialFlow } from '../flow/credential-flow.tsx'
 import { credentialMessages } from '../messages.ts'
 import { CredentialDialog } from './credential-dialog.tsx'
@@ -67,7 +68,7 @@ function CredentialDetails({ instance }: { instance: CredentialInstance }) {
   return (
     <KeyValueList
       items={[
-        { name: text.product, value: `${resourceIdentifier} ${resourceVersion}` },
+        { name: text.product, value: `${linkTitle(resourceIdentifier)} ${resourceVersion}` },
         { name: text.ranges, value: metadata.ipRanges.map((range) => <div key={range}>{range}</div>) },
         { name: text.purpose, value: text[metadata.purpose ?? 'both'] },
         assetId !== undefined && { name: text.copy, value: <Link to={`/assets/${assetId}`}>{text.asset}</Link> },
