@@ -220,7 +220,9 @@ const GridRow = memo(function GridRow({ index, top: y, row, columns, ...props }:
  * and for a click that opens a new window.
  */
 function isRowClick({ target, ctrlKey, metaKey, shiftKey, button }: React.MouseEvent): boolean {
-  const control = (target as HTMLElement).closest<HTMLElement>('a, button, input, select, label')
+  const control = (target as HTMLElement).closest<HTMLElement>(
+    'a, button, ix-button, ix-icon-button, input, select, label',
+  )
   if (control === null) return true
   return control.dataset.opensRow !== undefined && button === 0 && !ctrlKey && !metaKey && !shiftKey
 }
