@@ -60,7 +60,7 @@ export const componentMessages = messages({
     save: 'Speichern',
     activeFilters: 'Aktive Filter',
     removeFilter: (filter: string) => `Filter ${filter} entfernen`,
-    clearFilters: 'Filter entfernen',
+    clearFilters: 'Filter zurücksetzen',
     chooseFile: 'Datei wählen',
     pickHint: 'Nach Name, Seriennummer oder IP suchen',
     pickNone: 'Keine passenden Assets',

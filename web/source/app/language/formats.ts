@@ -12,6 +12,12 @@ export type Formats = {
   exact(timestamp: string): string
   /** Formats the time of day with seconds. */
   time(timestamp: string): string
+  /** Formats the time of day without seconds. */
+  shortTime(timestamp: string): string
+  /** Formats the weekday, day and month, in full words: `Monday 2 March`. */
+  day(timestamp: string): string
+  /** Formats the weekday, day and month with short names: `Mon 2 Mar`. */
+  shortDay(timestamp: string): string
   /** Formats a time relative to now: `3 minutes ago`, `in 2 hours`. */
   relative(timestamp: string, now?: number): string
   duration(ms: number): string
@@ -54,6 +60,9 @@ function createFormats(locale: string): Formats {
   const dateTime = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' })
   const exact = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium' })
   const time = new Intl.DateTimeFormat(locale, { timeStyle: 'medium' })
+  const shortTime = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit' })
+  const day = new Intl.DateTimeFormat(locale, { weekday: 'long', day: 'numeric', month: 'long' })
+  const shortDay = new Intl.DateTimeFormat(locale, { weekday: 'short', day: 'numeric', month: 'short' })
   const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' })
   const bytes = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 })
   return {
@@ -64,6 +73,9 @@ function createFormats(locale: string): Formats {
     dateTime: (timestamp) => dateTime.format(new Date(timestamp)),
     exact: (timestamp) => exact.format(new Date(timestamp)),
     time: (timestamp) => time.format(new Date(timestamp)),
+    shortTime: (timestamp) => shortTime.format(new Date(timestamp)),
+    day: (timestamp) => day.format(new Date(timestamp)),
+    shortDay: (timestamp) => shortDay.format(new Date(timestamp)),
     relative(timestamp, now = Date.now()) {
       const seconds = (Date.parse(timestamp) - now) / 1000
       const [unit, size] = units.find(([, each]) => Math.abs(seconds) >= each) ?? ['second', 1]

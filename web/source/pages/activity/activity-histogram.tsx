@@ -1,5 +1,4 @@
-import { localeOf } from '../../app/language/language.ts'
-import { useFormats, useLanguage, useText } from '../../app/language/language-context.tsx'
+import { useFormats, useText } from '../../app/language/language-context.tsx'
 import { ProblemMessage } from '../../components/feedback/problem-message.tsx'
 import { Histogram, type HistogramBucket } from '../../components/values/histogram.tsx'
 import { type ActivityFilters, type Selected, useHistogram } from './activity-data.ts'
@@ -18,7 +17,6 @@ type ActivityHistogramProps = {
 export function ActivityHistogram({ filters, range, now, selected, onSelect }: ActivityHistogramProps) {
   const text = useText(activityMessages)
   const formats = useFormats()
-  const locale = localeOf[useLanguage()]
   const { data, error, refetch } = useHistogram(filters, range)
   if (error !== null && data === undefined) return <ProblemMessage failure={error} onRetry={refetch} />
   const buckets = denseBuckets(range, data ?? [], now)
@@ -31,8 +29,8 @@ export function ActivityHistogram({ filters, range, now, selected, onSelect }: A
           first: Math.max(0, Math.floor((Date.parse(selected.from) - start) / size)),
           last: Math.min(buckets.length - 1, Math.ceil((Date.parse(selected.to) - start) / size) - 1),
         }
-  const day = new Intl.DateTimeFormat(locale, { weekday: 'short', day: 'numeric', month: 'short' })
-  const hour = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit' })
+  const day = (time: Date | number) => formats.shortDay(new Date(time).toISOString())
+  const hour = (time: Date | number) => formats.shortTime(new Date(time).toISOString())
   const totals = [0, 1, 2, 3].map((series) =>
     buckets
       .filter((_, index) => selection === undefined || (index >= selection.first && index <= selection.last))
@@ -46,9 +44,9 @@ export function ActivityHistogram({ filters, range, now, selected, onSelect }: A
     const shown =
       range.bucket === 'day'
         ? first === last
-          ? day.format(from)
-          : `${day.format(from)} – ${day.format(new Date(last.time))}`
-        : `${day.format(from)} ${hour.format(from)} – ${from.getDate() === end.getDate() ? '' : `${day.format(end)} `}${hour.format(end)}`
+          ? day(from)
+          : `${day(from)} – ${day(last.time)}`
+        : `${day(from)} ${hour(from)} – ${from.getDate() === end.getDate() ? '' : `${day(end)} `}${hour(end)}`
     return text.bucketText(shown, formats.number(total), total)
   }
   const isMidnight = (time: number) => new Date(time).getHours() === 0
@@ -69,7 +67,7 @@ export function ActivityHistogram({ filters, range, now, selected, onSelect }: A
         }}
         describe={describe}
         isTick={(time) => isLabelled(time, range, now)}
-        tickLabel={(time) => (isMidnight(time) || range.bucket === 'day' ? day.format(time) : hour.format(time))}
+        tickLabel={(time) => (isMidnight(time) || range.bucket === 'day' ? day(time) : hour(time))}
       />
       <ul className="activity-legend">
         {[text.newLegend, text.changedLegend, text.deletedLegend, text.otherLegend].map((label, series) => (

@@ -19,7 +19,6 @@ import {
 import { IxIconButton } from '@siemens/ix-react'
 import { Link } from '@tanstack/react-router'
 import { useId, useState } from 'react'
-import { localeOf } from '../../app/language/language.ts'
 import { useFormats, useLanguage, useText } from '../../app/language/language-context.tsx'
 import { locationOf } from '../../app/navigation/subject-location.ts'
 import { Loading } from '../../components/feedback/loading.tsx'
@@ -66,10 +65,9 @@ const dayMs = 86_400_000
 
 function DayName({ day }: { day: string }) {
   const text = useText(activityMessages)
-  const locale = localeOf[useLanguage()]
+  const formats = useFormats()
   const now = Date.now()
-  const date = new Intl.DateTimeFormat(locale, { weekday: 'long', day: 'numeric', month: 'long' })
-  const shown = date.format(new Date(`${day}T12:00:00`))
+  const shown = formats.day(`${day}T12:00:00`)
   if (day === dayOf(new Date(now).toISOString())) return `${text.today}, ${shown}`
   if (day === dayOf(new Date(now - dayMs).toISOString())) return `${text.yesterday}, ${shown}`
   return shown
@@ -148,12 +146,10 @@ function DetailsButton({ entry, parts, onOpen }: DetailsButtonProps) {
 }
 
 function EntryTime({ time }: { time: string }) {
-  const locale = localeOf[useLanguage()]
   const formats = useFormats()
-  const shown = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit' }).format(new Date(time))
   return (
     <time className="activity-at" dateTime={time} title={formats.exact(time)}>
-      {shown}
+      {formats.shortTime(time)}
     </time>
   )
 }

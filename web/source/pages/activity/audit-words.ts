@@ -78,7 +78,7 @@ const nouns: Readonly<Record<string, Noun>> = {
   Decision: ['the decision in the inbox', 'die Entscheidung im Eingang'],
   Description: ['the description of', 'die Beschreibung von'],
   Device: ['the update of', 'die Aktualisierung von'],
-  Discovery: ['the scan', 'den Scan'],
+  Discovery: ['the scan', 'den Suchlauf'],
   Duplicate: ['the possible duplicate', 'das mögliche Duplikat'],
   Export: ['the export', 'den Export'],
   File: ['the file', 'die Datei'],

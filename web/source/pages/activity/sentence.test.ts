@@ -88,7 +88,7 @@ const cases: [Partial<ActivityEntry>, en: string, de: string][] = [
       source: { type: 'discovery', value: 'millwright.links.snmp' },
     },
     'jane ran a scan with SNMP: 3 new, 2 changed',
-    'jane hat einen Scan mit SNMP ausgeführt: 3 neu, 2 geändert',
+    'jane hat einen Suchlauf mit SNMP ausgeführt: 3 neu, 2 geändert',
   ],
   [
     { group: { ...group, created: 5, updated: 0 }, cause: { kind: 'import', id: '1', name: 'plant.xlsx' } },

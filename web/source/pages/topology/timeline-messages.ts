@@ -23,7 +23,7 @@ export const timelineMessages = messages({
     counts: (added: string, changed: string, removed: string) =>
       `${added} hinzugefügt · ${changed} geändert · ${removed} entfernt`,
     now: 'jetzt',
-    compare: 'Nur Änderungen zeigen',
+    compare: 'Nur Änderungen anzeigen',
     backToNow: 'Zurück zum aktuellen Stand',
     span: 'Zeitraum',
     day: '24 Stunden',

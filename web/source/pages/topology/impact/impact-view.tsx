@@ -1,6 +1,7 @@
 import type { Impact, ImpactedAsset } from '@millwright/api/inventory/impact.ts'
 import { Link } from '@tanstack/react-router'
 import { useFormats, useLanguage, useText } from '../../../app/language/language-context.tsx'
+import { EmptyState } from '../../../components/page/empty-state.tsx'
 import { DataTable } from '../../../components/tables/data-table.tsx'
 import { assetClassIcons, assetClassName } from '../../../components/values/asset-classes.ts'
 import { BarChart } from '../../../components/values/bar-chart.tsx'
@@ -27,8 +28,7 @@ export function ImpactView({ impact, name, isCompact = false, onSelect }: Impact
   const language = useLanguage()
   const { total, byNode, byClass, assets, mode, truncated } = impact
   const count = total.affected + total.degraded
-  if (count === 0)
-    return <p className="impact-none">{mode === 'fails' ? text.nothingFails(name) : text.nothingDepends(name)}</p>
+  if (count === 0) return <EmptyState title={mode === 'fails' ? text.nothingFails(name) : text.nothingDepends(name)} />
   const headline = mode === 'fails' ? text.headlineFails : text.headlineDepends
   // In the panel next to the map, the name of the asset is a heading of level 2.
   const Heading = isCompact ? 'h3' : 'h2'
