@@ -117,7 +117,7 @@ const cases: [Partial<ActivityEntry>, en: string, de: string][] = [
       names: { p: 'bob', g: 'Hall 3' },
     },
     'jane gave the role operator to bob in the access group Hall 3',
-    'jane hat bob die Rolle operator zugewiesen in der Zugriffsgruppe Hall 3',
+    'jane hat bob die Rolle operator in der Zugriffsgruppe Hall 3 zugewiesen',
   ],
   [
     { action: 'authorization.createAccessGroup', object: { kind: 'access-group', id: '1', name: 'Hall 3' } },

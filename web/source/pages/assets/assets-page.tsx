@@ -52,7 +52,7 @@ export function AssetsPage() {
     })
   return (
     <>
-      <PageHeader title={text.title} />
+      <PageHeader title={text.title} subtitle={text.subtitle} />
       <div className="assets-tools">
         <SearchField value={view.q} onChange={(q) => show({ q, match: undefined })} />
         <ToolGroup label={text.tools}>

@@ -3,6 +3,8 @@ import { messages } from '../../app/language/language.ts'
 export const assetsMessages = messages({
   en: {
     title: 'Assets',
+    subtitle:
+      'Devices, gateways and software of the plant. Open an asset for its details, or select several to change them.',
     count: (shown: string) => `${shown} assets`,
     one: '1 asset',
     counting: 'Counting…',
@@ -115,6 +117,8 @@ export const assetsMessages = messages({
   },
   de: {
     title: 'Assets',
+    subtitle:
+      'Geräte, Gateways und Software der Anlage. Öffnen Sie ein Asset für Details, oder wählen Sie mehrere aus, um sie zu ändern.',
     count: (shown: string) => `${shown} Assets`,
     one: '1 Asset',
     counting: 'Wird gezählt…',
