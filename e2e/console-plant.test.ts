@@ -292,7 +292,7 @@ describe('start page, inbox and assets in the console', () => {
     assert.equal(await headers.filter({ hasText: 'Manufacturer' }).count(), 0)
     assert.deepEqual((await headers.allInnerTexts()).slice(1, 5), ['Name', 'Firmware', 'IP address', 'Product'])
     const width = await elsewhere.page.getByRole('separator', { name: 'Resize Name' }).getAttribute('aria-valuenow')
-    assert.equal(width, '303')
+    assert.equal(width, '298')
     await clickAsPerson(navigationTo(elsewhere.page, 'Controllers'))
     await elsewhere.page.waitForURL(/q=plc/)
     await elsewhere.page.locator('ix-menu-item.active').filter({ hasText: 'Controllers' }).waitFor()

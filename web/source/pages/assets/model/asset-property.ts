@@ -42,33 +42,33 @@ function property(path: string, [en, de]: [string, string], rest: PropertyOption
 const onlyShown: PropertyOptions = { isSortable: false, isFilterable: false }
 
 export const assetProperties: readonly AssetProperty[] = [
-  property('name', ['Name', 'Name'], { width: 255 }),
+  property('name', ['Name', 'Name'], { width: 250 }),
   property('asset_class', ['Class', 'Klasse'], { ...onlyShown, field: 'functional_object_type', width: 120 }),
   property('functional_object_type', ['Type', 'Typ'], { suggestions: assetTypes, width: 120, isFacet: true }),
   property(`${product}/manufacturer/name`, ['Manufacturer', 'Hersteller'], { width: 140, isFacet: true }),
-  property(`${product}/product_name`, ['Product', 'Produkt'], { width: 185, isFacet: true }),
+  property(`${product}/product_name`, ['Product', 'Produkt'], { width: 172, isFacet: true }),
   property(`${product}/product_id`, ['Article number', 'Artikelnummer'], { width: 180, isFacet: true }),
   property(`${product}/product_family`, ['Product family', 'Produktfamilie'], { isFacet: true }),
   property(`${product}/product_version`, ['Product version', 'Produktversion'], { width: 140 }),
   property('product_instance_information/serial_number', ['Serial number', 'Seriennummer'], { width: 170 }),
   property('firmware_version', ['Firmware', 'Firmware'], {
-    width: 105,
+    width: 98,
     field: 'software_components',
     isFacet: true,
   }),
-  property('connection_points/any/ipv4_address', ['IP address', 'IP-Adresse'], { width: 115 }),
+  property('connection_points/any/ipv4_address', ['IP address', 'IP-Adresse'], { width: 112 }),
   property('connection_points/any/mac_address', ['MAC address', 'MAC-Adresse'], { width: 160 }),
   property('management_state/state_value', ['Management state', 'Verwaltungszustand'], {
     kind: 'state',
     values: ['regarded', 'unknown', 'ignored'],
     shortTitle: { en: 'State', de: 'Zustand' },
-    width: 130,
+    width: 148,
     isFacet: true,
   }),
   property('reachability_state/state_value', ['Reachability', 'Erreichbarkeit'], {
     kind: 'state',
     values: ['reached', 'failed', 'unknown'],
-    width: 135,
+    width: 143,
     isFacet: true,
   }),
   property('trust_state/state_value', ['Trust', 'Vertrauensstatus'], {
