@@ -3,8 +3,9 @@ import type { Language } from '../../../app/language/language.ts'
 import { basePath } from '../../../app/navigation/base-path.ts'
 import type { GridColumn } from '../../../components/tables/grid-column.ts'
 import { assetTypeName } from '../../../components/values/asset-type-names.ts'
+import { ClassIcon } from '../../../components/values/class-icon.tsx'
 import { Time } from '../../../components/values/time.tsx'
-import { type Asset, nameOf, textAt, textsIn, valueAt } from '../../assets/model/asset.ts'
+import { type Asset, classOf, nameOf, textAt, textsIn, valueAt } from '../../assets/model/asset.ts'
 import type { columnMessages, inboxMessages } from '../messages.ts'
 
 const product = 'product_instance_information/manufacturer_product'
@@ -40,13 +41,16 @@ export function inboxColumns({
     {
       id: 'name',
       header: names.name,
-      width: 150,
+      width: 160,
       isPinned: true,
       isSortable: true,
       cell: (asset) => (
-        <a href={`${basePath}/assets/${asset.id}`} data-opens-row="" tabIndex={-1} title={nameOf(asset)}>
-          {nameOf(asset)}
-        </a>
+        <>
+          <ClassIcon assetClass={classOf(asset)} language={language} />
+          <a href={`${basePath}/assets/${asset.id}`} data-opens-row="" tabIndex={-1} title={nameOf(asset)}>
+            {nameOf(asset)}
+          </a>
+        </>
       ),
     },
     {
