@@ -99,7 +99,7 @@ describe('the console in a browser', () => {
       JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie]),
     )
     const [local, session, cookie] = JSON.parse(kept)
-    assert.deepEqual([local, cookie], [{ 'millwright.signed-in': 'yes' }, ''])
+    assert.deepEqual([local, cookie], [{ 'millwright.signed-in': 'yes', 'millwright.theme': 'system' }, ''])
     assert.doesNotMatch(JSON.stringify(session), /token|eyJ/i)
     await page.reload()
     await page.getByRole('heading', { name: 'Change your password' }).waitFor()
