@@ -201,6 +201,29 @@ describe('gateways, scans and credentials in the console', () => {
     await page.keyboard.press('Escape')
   })
 
+  test('offers to add credentials on the page of a protected asset and of a job that could not read it', async () => {
+    const caller = await callerOf(platform)
+    const { data: stored } = await caller.credentials.listInstances({ query: { name: 'Reading' } })
+    const instanceId = String(stored[0]?.id)
+    const { data: usage } = await caller.credentials.readInstanceUsage({ params: { instanceId } })
+    const { assetId, address } = usage.associations.find((use) => use.assetId !== undefined) ?? assert.fail()
+    const applyTo = (...ipRanges: string[]) =>
+      caller.credentials.updateInstance({ params: { instanceId }, body: { data: { metadata: { ipRanges } } } })
+    await applyTo('198.51.100.0/24')
+    await follow(page, `/assets/${assetId}?tab=device`)
+    await page.getByText('The device requires credentials').waitFor(scanTimeout)
+    await assertAxeClean(page, 'a protected asset')
+    await button('Add credentials').click()
+    await page.getByRole('dialog', { name: `Add credentials for ${address}` }).waitFor()
+    await page.keyboard.press('Escape')
+    const { data: jobs } = await caller.jobs.listJobs({ query: { type: 'device-info', limit: 1 } })
+    await follow(page, `/jobs/${jobs[0]?.id}`)
+    await button('Add credentials').click()
+    await page.getByRole('dialog').locator('[aria-current=step]', { hasText: 'Values' }).waitFor()
+    await page.keyboard.press('Escape')
+    await applyTo('0.0.0.0/0')
+  })
+
   test('shows the status of an asset, its live values with a trend, and the action that fits its state', async () => {
     const caller = await callerOf(platform)
     const filter = "startswith(name, 'PLC') and management_state/state_value eq 'unknown'"
