@@ -9,6 +9,21 @@ export type JobPhase = (typeof jobPhases)[number]
 const phase = Type.Unsafe<JobPhase>(Type.Union(jobPhases.map((name) => Type.Literal(name))))
 const free = Type.Record(Type.String(), Type.Unknown())
 
+/** What a job is about. */
+export const JobSubject = closed({
+  reference: Type.String({
+    description:
+      'The kind and the id: `asset/…`, `discovery/…`, `monitoring/…`, `update-campaign/…`, `import/…`, `export/…` or `gateway/…`',
+  }),
+  name: Type.Optional(
+    Type.String({
+      description:
+        'The name of the asset, monitoring, campaign, file or link; for a scan, the name of its link. It is omitted if the caller cannot read it',
+    }),
+  ),
+})
+export type JobSubject = Static<typeof JobSubject>
+
 const fields = {
   id: Type.String(),
   type: Type.String({ description: 'The workflow: `discovery`, `device-info`, …' }),
@@ -17,6 +32,7 @@ const fields = {
   state: Type.String({ description: 'The state in its workflow' }),
   progress: Type.Optional(Type.Integer({ minimum: 0, maximum: 100 })),
   message: Type.Optional(Type.String()),
+  subject: Type.Optional(JobSubject),
   tags: Type.Array(Type.String()),
   createdTimestamp: Timestamp,
   lastModifiedTimestamp: Timestamp,

@@ -48,7 +48,7 @@ export function overlaysOf({ gatewayId }: { gatewayId: string }): Overlay[] {
     { path: '/credentials?view=schemas', clicks: [button('Upload credential type')] },
     { path: '/credentials?view=templates', clicks: [button('Add monitoring set')] },
     { path: '/remote?view=policies', clicks: [cell('default')] },
-    { path: '/jobs', clicks: [button('Start job')] },
+    { path: '/jobs?add=yes', clicks: [] },
     { path: '/workflows', clicks: [button('Add workflow')] },
     { path: '/model', clicks: [button('Add property')] },
     { path: '/model?view=schemas', clicks: [button('Add schema')] },

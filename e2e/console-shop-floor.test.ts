@@ -8,9 +8,10 @@ import type { WorkflowJob } from '@millwright/api/workflows.ts'
 import { enrolledGateway, linkReport, platformOver, signedReceipt } from '@millwright/cloud/platform/testing/gateway.ts'
 import type { Browser, Page } from 'playwright-core'
 import { openBrowser } from './browser.ts'
-import { assertAxeClean, type ConsoleBrowser, consoleOf, follow } from './console.ts'
+import { assertAxeClean, assertAxeCleanEverywhere, type ConsoleBrowser, consoleOf, follow } from './console.ts'
 import { callerOf, type Platform, startPlatform, temporaryFolder, until } from './platform.ts'
 import { millwright } from './program.ts'
+import { clickAsPerson } from './reachability.ts'
 import { type Gateway, startGateway } from './shop-floor.ts'
 
 /** Returns the traffic of a scan to this number of devices. */
@@ -307,7 +308,12 @@ describe('gateways, scans and credentials in the console', () => {
 
   test('shows the job, the workflow, the events and the audit entries of a scan', async () => {
     await go('/jobs?type=discovery', 'Jobs')
-    await page.getByRole('row').nth(1).click()
+    const row = page.getByRole('row').nth(1)
+    await row.getByRole('gridcell', { name: 'Scan complete' }).waitFor()
+    await assertAxeCleanEverywhere(page, 'jobs')
+    await row.getByRole('gridcell', { name: 'Scan complete' }).click()
+    await page.getByRole('heading', { level: 1, name: /^Scan: / }).waitFor()
+    await page.getByText('Technical details').click()
     await page.getByRole('img', { name: /Diagram of the workflow discovery/ }).waitFor()
     await assertAxeClean(page, 'a job')
     await go('/activity?kind=credentials&all=true', 'Activity')
@@ -355,7 +361,7 @@ describe('gateways, scans and credentials in the console', () => {
     await context.close()
   })
 
-  test('shows the receipt of a scan with its totals, devices and signature, and downloads it', async () => {
+  test('shows the receipt of a scan with its totals, devices and signature, and what to do after a failed scan', async () => {
     const caller = await callerOf(platform)
     const standIn = await enrolledGateway(platformOver(platform.baseUrl), caller, { name: 'Hall 9' })
     const links = [true, false].map((isBudgeted) =>
@@ -365,7 +371,9 @@ describe('gateways, scans and credentials in the console', () => {
       }),
     )
     await standIn.gatekeeper.reportLinks({ body: { data: { gatewayVersion: '1.0.0', links } } })
-    const scan = async (assetLinkId: string, receiptOf?: (job: WorkflowJob) => SignedReceipt) => {
+    type ScanOutcome = { state: 'FINISHED' | 'FAILED'; message?: string }
+    type Receipt = (job: WorkflowJob) => SignedReceipt
+    const scan = async (assetLinkId: string, receiptOf?: Receipt, outcome: ScanOutcome = { state: 'FINISHED' }) => {
       const input = { params: { gatewayId: standIn.id }, body: { data: { assetLinkId } } }
       const { jobId } = await caller.discovery.createDiscovery(input)
       const leased = await standIn.gatekeeper.leaseJob({ body: { data: { workflows: ['discovery'] } } })
@@ -374,8 +382,7 @@ describe('gateways, scans and credentials in the console', () => {
         const body = { data: { lease: lease.id, receipt: receiptOf(job) } }
         await standIn.gatekeeper.uploadReceipt({ params: { id: job.id }, body })
       }
-      const end = { jobId: job.id, state: 'FINISHED' as const }
-      await standIn.gatekeeper.endJob({ params: { id: lease.id }, body: { data: end } })
+      await standIn.gatekeeper.endJob({ params: { id: lease.id }, body: { data: { jobId: job.id, ...outcome } } })
       return jobId
     }
 
@@ -405,6 +412,19 @@ describe('gateways, scans and credentials in the console', () => {
     await go(`/discovery/gateways/${standIn.id}`, 'Hall 9')
     await page.getByText('Within the budget of the gateway').waitFor()
     await page.getByText(/^Not budgeted: the gateway cannot limit/).waitFor()
+
+    const message = 'The device 10.0.1.7 did not answer in time: timed out'
+    await scan('snmp-1', undefined, { state: 'FAILED', message })
+    await go('/jobs?phase=failed', 'Jobs')
+    const failed = page.getByRole('row').filter({ hasText: message })
+    await failed.getByRole('link', { name: 'Reference link' }).waitFor()
+    await clickAsPerson(failed.getByRole('gridcell', { name: message }))
+    const advice = page.getByRole('region', { name: 'The job failed' })
+    await advice.getByText(/Check that it is switched on/).waitFor()
+    await assertAxeCleanEverywhere(page, 'a failed job')
+    await advice.getByRole('link', { name: 'View scan' }).focus()
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { level: 1, name: 'Scan: Reference link' }).waitFor()
   })
 
   test('no page violates its security policy, throws an error or calls another host', () => {

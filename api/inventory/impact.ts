@@ -56,7 +56,8 @@ export const ImpactReport = closed({
   assetId: Uuid,
   assetName: Type.Optional(Type.String()),
   mode: oneOf(impactModes),
-  ...counted,
+  affected: Type.Optional(count),
+  degraded: Type.Optional(count),
   createdTimestamp: Timestamp,
   principalName: Type.String({ description: 'The author' }),
   isOwn: Type.Boolean({ description: 'Whether the caller is the author' }),
@@ -108,6 +109,8 @@ export const impactOperations = {
     method: 'GET',
     path: '/impact-reports',
     summary: 'List the impact reports of readable assets, newest first',
+    description:
+      'A caller that cannot read all assets gets no counts here, because they can include hidden assets. `GET /impact-reports/{id}` counts the readable assets.',
     access: 'inventory_read_asset_data',
     query: closed({ ...pageQuery, asset: Type.Optional(Uuid) }),
     answers: { 200: page(ImpactReport) },

@@ -11,6 +11,7 @@ import type { Session } from '../session/session.ts'
 const columns: Columns = {
   id: 'id',
   type: 'type',
+  for: 'subject.name',
   phase: 'phase',
   state: 'state',
   '%': 'progress',

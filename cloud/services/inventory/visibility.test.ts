@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { inbox } from '@millwright/api/inbox.ts'
+import type { Impact } from '@millwright/api/inventory/impact.ts'
 import { type Entity, inventory, type Relation } from '@millwright/api/inventory/inventory.ts'
+import { restKey } from '@millwright/api/inventory/topology-groups.ts'
 import { randomCases } from '@millwright/api/random-testing.ts'
 import fc from 'fast-check'
 import { v7 } from 'uuid'
@@ -21,6 +24,10 @@ import {
   node,
   withTestAuthor,
 } from './testing.ts'
+
+type ActivityCase = { ids: string[]; readable: ReadonlySet<string>; from: string }
+type TopologyCase = { filter: string; readable: ReadonlySet<string>; visible: readonly Relation[] }
+type ImpactCase = { start: string; readable: ReadonlySet<string>; visible: readonly Relation[] }
 
 /** These tests compare the assets and relations that callers can read with a naive model, for random data and groups. */
 
@@ -262,6 +269,7 @@ describe('visibility for random groups and permissions', () => {
     await fc.assert(
       fc.asyncProperty(world, duplicatePairs, traversal, async (sample, pairs, { start, depth, direction }) => {
         const mark = v7()
+        const started = new Date().toISOString()
         const tag = (index: number) => ({
           asset_identifier_type: 'CustomIdentifier',
           name: 'tag',
@@ -317,11 +325,25 @@ describe('visibility for random groups and permissions', () => {
             ['readHistory', {}],
             ['readFieldSources', {}],
             ['listMerges', {}],
+            ['readImpact', {}],
+            ['exportImpact', { query: { mode: 'fails' } }],
           ] as const) {
             const { status } = await caller.exchange(inventory, operation, { params: { id }, ...input })
             assert.equal(status, readable.has(id) ? 200 : 404, `${operation} ${JSON.stringify(input)} ${sample.reader}`)
           }
+          const { status } = await caller.exchange(inbox, 'readInboxAsset', { params: { id } })
+          assert.equal(status, readable.has(id) ? 200 : 404, 'readInboxAsset')
         }
+        await checkActivity(caller, { ids, readable, from: started })
+        await checkTopology(caller, { filter, readable, visible })
+        await checkImpact(caller, { start: ids[start] ?? '', readable, visible })
+        const { data: inboxFacets } = await caller.inbox.readInboxFacets({ query: { q: mark } })
+        for (const values of Object.values(inboxFacets))
+          assert.equal(
+            values.reduce((sum, { count }) => sum + count, 0),
+            readable.size,
+            'the facets of the inbox',
+          )
         for (const pair of pairs) {
           const [one = '', other = ''] = pair.map((index) => ids[index])
           const { meta } = await caller.inventory.listDuplicates({ query: { asset: one } })
@@ -373,6 +395,77 @@ describe('visibility for random groups and permissions', () => {
       assert.deepEqual(subjects.slice(0, -1).toSorted(), mine.toSorted(), 'the stream')
     }
   })
+
+  /** Checks the entries, the groups, their members and the histogram of the activity after one creation of assets. */
+  async function checkActivity(caller: TestCaller, { ids, readable, from }: ActivityCase): Promise<void> {
+    const query = { kind: 'created' as const, from }
+    const { data: entries } = await caller.activity.listEntries({ query })
+    const shown = new Set<string>()
+    for (const { object, group, cause } of entries) {
+      if (group === undefined) shown.add(object?.id ?? '')
+      else {
+        const members = await caller.activity.listGroupEntries({ params: { id: cause?.id ?? '' }, query })
+        assert.equal(group.count, members.data.length)
+        for (const member of members.data) shown.add(member.object?.id ?? '')
+      }
+    }
+    assert.deepEqual(shown, readable, 'the activity')
+    const { data: buckets } = await caller.activity.readHistogram({ query: { ...query, bucket: 'hour' } })
+    const counted = buckets.reduce((sum, { created }) => sum + created, 0)
+    assert.equal(counted, readable.size, 'the histogram')
+    for (const id of ids) {
+      const { data } = await caller.activity.listEntries({ query: { asset: id } })
+      assert.equal(data.length > 0, readable.has(id), 'the activity of one asset')
+    }
+    const changes = await caller.inventory.readLastChanges({ body: { data: { ids } } })
+    assert.deepEqual(new Set(changes.data.map(({ assetId }) => assetId)), readable, 'the last changes')
+  }
+
+  /** The assets of this test have no address, so that all of them are in the group of the rest. */
+  async function checkTopology(caller: TestCaller, { filter, readable, visible }: TopologyCase): Promise<void> {
+    const query = { by: 'subnet' as const, filter }
+    const { data: top } = await caller.inventory.readTopologyGroups({ query })
+    assert.equal(top.total.assets, readable.size, 'the topology')
+    const { data: map } = await caller.inventory.readTopologyMap({ query })
+    assert.equal(map.total.assets, readable.size, 'the map')
+    if (readable.size === 0) return
+    const { data: rest } = await caller.inventory.readTopologyGroups({ query: { ...query, parent: restKey } })
+    for (const { assets, edges } of [rest, map.inside[restKey] ?? { assets: [], edges: [] }]) {
+      assert.deepEqual(new Set(assets.map(({ id }) => id)), readable, 'the assets of a group')
+      const drawn = edges.flatMap(({ from, to, count }) => Array(count).fill(`${from} ${to}`))
+      const related = visible
+        .filter(
+          ({ subject, object }) => subject.type === 'asset' && object.type === 'asset' && subject.id !== object.id,
+        )
+        .map(({ subject, object }) => `${subject.id} ${object.id}`)
+      assert.deepEqual(drawn.toSorted(), related.toSorted(), 'the relations in a group')
+    }
+  }
+
+  /** Checks the dependents of an asset, and a report about them that a caller with all rights stored. */
+  async function checkImpact(caller: TestCaller, { start, readable, visible }: ImpactCase): Promise<void> {
+    const between = visible.filter(({ subject, object }) => subject.type === 'asset' && object.type === 'asset')
+    const naive = naiveTraversal(between, { start: asset(start), depth: assetCount, direction: 'in' })
+    const dependents = Object.keys(naive.nodes).filter((key) => key !== `asset/${start}`)
+    const admin = await hub.as('administrator')
+    const { data: report } = await admin.inventory.createImpactReport({
+      body: { data: { assetId: start, mode: 'depends' } },
+    })
+    const { data: reports, meta } = await caller.inventory.listImpactReports({ query: { asset: start } })
+    const stored = await caller.exchange(inventory, 'readImpactReport', { params: { id: report.id } })
+    await admin.inventory.deleteImpactReport({ params: { id: report.id } })
+    if (!readable.has(start)) {
+      assert.deepEqual([reports, meta.totalElements, stored.status], [[], 0, 404], 'the reports')
+      return
+    }
+    const { data: impact } = await caller.inventory.readImpact({ params: { id: start }, query: { mode: 'depends' } })
+    assert.deepEqual(impact.assets.map(({ id }) => `asset/${id}`).toSorted(), dependents.toSorted(), 'the impact')
+    assert.equal(impact.total.affected + impact.total.degraded, dependents.length)
+    const { data } = stored.body as { data: { impact: Impact } }
+    assert.ok(data.impact.assets.every(({ id }) => readable.has(id)))
+    assert.equal(data.impact.total.affected + data.impact.total.degraded, data.impact.assets.length)
+    assert.deepEqual([reports.length, reports[0]?.affected], [1, undefined], 'no count of hidden assets')
+  }
 
   async function totals(): Promise<number[]> {
     const pages = await Promise.all(readers.map((caller) => caller.inventory.listAssets({ query: { limit: 1 } })))

@@ -83,6 +83,48 @@ describe('jobs of all workflows', () => {
     assert.deepEqual((await stranger.jobs.listJobs({})).data, [])
   })
 
+  test('names the asset, scan, campaign or file of a job, and hides the name of an asset from other callers', async () => {
+    const admin = await hub.as('administrator')
+    const accessGroup = (await admin.authorization.createAccessGroup({ body: { data: { name: 'hall 1' } } })).data.id
+    const asset = {
+      functional_object_type: 'Device',
+      name: 'PLC01',
+      access_group: accessGroup,
+      asset_identifiers: [{ asset_identifier_type: 'CustomIdentifier', name: 'tag', value: 'plc01' }],
+    }
+    const headers = { prefer: 'wait=30' }
+    await admin.inventory.createAsset({ headers, body: { data: { asset } } })
+    const assetId = String((await admin.inventory.listAssets({ query: { q: 'PLC01' } })).data[0]?.id)
+    const create = async (workflow: string, definition: Record<string, unknown>, tags: string[] = []) =>
+      (await engine().createJob({ body: { clientId: 'namer', workflow, definition, tags } })).id
+    const ids = [
+      await create('device-info', { assetId }),
+      await create('discovery', { discoveryId: newId(), linkAssetId: assetId }, [`asset/${assetId}`]),
+      await create('monitoring', { monitoringId: newId(), name: 'Line 1' }),
+      await create('link-inventory', { link: 'snmp', enabled: true }),
+      await create('discovery', { assetId: { $ne: 1 } }),
+    ]
+    const subjects = async (caller: TestCaller) => {
+      const { data } = await caller.jobs.listJobs({ query: { gatewayId: 'namer' } })
+      return ids.map((id) => data.find((job) => job.id === id)?.subject)
+    }
+    const shown = await subjects(admin)
+    assert.deepEqual(
+      shown.map((subject) => [subject?.reference.split('/')[0], subject?.name]),
+      [
+        ['asset', 'PLC01'],
+        ['discovery', 'PLC01'],
+        ['monitoring', 'Line 1'],
+        ['gateway', 'snmp'],
+        [undefined, undefined],
+      ],
+    )
+    assert.deepEqual((await admin.jobs.getJob({ params: { id: ids[0] ?? '' } })).data.subject, shown[0])
+    await admin.authorization.createRole({ body: { data: { name: 'job-viewer', permissions: ['glb_jobs_read'] } } })
+    const other = await hub.as('job-viewer')
+    assert.ok(!JSON.stringify(await subjects(other)).includes('PLC01'))
+  })
+
   test('sends changes and deletions of jobs in the event stream', async () => {
     const base = await hub.listen()
     using reader = await EventReader.open(base, {

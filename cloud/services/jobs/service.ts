@@ -9,6 +9,7 @@ import type { EventRow } from '../../platform/events/store.ts'
 import { openStream } from '../../platform/events/stream.ts'
 import { answer, type Context, service } from '../../platform/service.ts'
 import { jobMessage, jobSelection } from './job-message.ts'
+import { withNames } from './subject-names.ts'
 
 /** The service that lists all jobs of the tenant, of every type. The workflow engine stores the jobs. */
 export const jobsService = service({
@@ -16,11 +17,14 @@ export const jobsService = service({
   handlers(context) {
     return {
       async listJobs({ query }, caller) {
-        return context.peers(workflows, caller).browseJobs({ query })
+        const { data, meta } = await context.peers(workflows, caller).browseJobs({ query })
+        return { data: await withNames(context, caller, data), meta }
       },
 
       async getJob({ params }, caller) {
-        return context.peers(workflows, caller).inspectJob({ params })
+        const { data } = await context.peers(workflows, caller).inspectJob({ params })
+        const [job = data] = await withNames(context, caller, [data])
+        return { data: job }
       },
 
       async streamJobs({ query, headers }, caller) {

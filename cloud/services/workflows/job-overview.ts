@@ -2,10 +2,11 @@ import { pageLimits } from '@millwright/api/envelope.ts'
 import type { workflows } from '@millwright/api/workflows.ts'
 import { lowestIdAt } from '../../platform/database/id.ts'
 import type { Context, Handlers } from '../../platform/service.ts'
-import { anyJob, anyJobInFull } from './job.ts'
+import { anyJob, anyJobInFull, type JobRow } from './job.ts'
 import { readAccess, requireJob, visibleTo } from './job-access.ts'
 import { countJobs, listJobs } from './job-list-store.ts'
 import { findJob, listPast } from './job-store.ts'
+import { subjectOf } from './job-subject.ts'
 import { namesHidden, redacted, redactedWithPast } from './redaction.ts'
 
 /** Handlers for the `jobs` service, which shows the jobs of all workflows. */
@@ -28,7 +29,7 @@ export function jobOverviewHandlers(context: Context): Pick<Handlers<typeof work
         totalElements: await countJobs(handle, selection),
       }))
       const shown = await redacted(context, caller, rows)
-      return { data: shown.map(anyJob), meta: { totalElements, elements: rows.length, offset } }
+      return { data: shown.map(jobWithSubject), meta: { totalElements, elements: rows.length, offset } }
     },
 
     async inspectJob({ params: { id } }, caller) {
@@ -38,7 +39,16 @@ export function jobOverviewHandlers(context: Context): Pick<Handlers<typeof work
         return { row, past: await listPast(handle, row.id) }
       })
       const { row, past } = await redactedWithPast(context, caller, job)
-      return { data: anyJobInFull(row, past) }
+      return { data: { ...anyJobInFull(row, past), ...subjectField(row) } }
     },
   }
+}
+
+function jobWithSubject(row: JobRow) {
+  return { ...anyJob(row), ...subjectField(row) }
+}
+
+function subjectField(row: JobRow) {
+  const subject = subjectOf(row)
+  return subject === undefined ? {} : { subject }
 }

@@ -5,6 +5,7 @@ import { type inventory, inventoryLimits } from '@millwright/api/inventory/inven
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../../platform/access/caller.ts'
 import { may, mayIn } from '../../../platform/access/rights.ts'
+import { readsAllAssets } from '../../../platform/asset-visibility.ts'
 import { record } from '../../../platform/audit/audit.ts'
 import type { Handle } from '../../../platform/database/database.ts'
 import { newId } from '../../../platform/database/id.ts'
@@ -126,7 +127,7 @@ export function impactHandlers(context: Context): Pick<Handlers<typeof inventory
       const { rows, total } = await database.read(caller, (handle) =>
         store.listReports(handle, { groups, assetId: asset, limit, offset }),
       )
-      const data = rows.map((row) => shownReport(row, caller))
+      const data = rows.map((row) => listedReport(row, caller))
       return { data, meta: { totalElements: total, elements: data.length, offset } }
     },
 
@@ -185,6 +186,12 @@ function shownReport(row: store.ReportRow, caller: Caller): ImpactReport {
     principalName,
     isOwn: principalId === caller.principal.id,
   }
+}
+
+/** A stored count includes assets that only the author could read. */
+function listedReport(row: store.ReportRow, caller: Caller): ImpactReport {
+  const { affected: _, degraded: __, ...uncounted } = shownReport(row, caller)
+  return readsAllAssets(caller) ? shownReport(row, caller) : uncounted
 }
 
 type Extent = { id: string; mode: ImpactMode; groups: Groups }

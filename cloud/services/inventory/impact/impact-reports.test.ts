@@ -87,12 +87,18 @@ describe('GET /assets/{id}/impact and /impact-reports', () => {
     const { data: report } = await admin.inventory.createImpactReport({
       body: { data: { assetId: ids.SW01 ?? '', name: 'Switch works' } },
     })
-    assert.deepEqual([report.name, report.isOwn, report.affected + report.degraded], ['Switch works', true, 4])
+    assert.deepEqual(
+      [report.name, report.isOwn, (report.affected ?? 0) + (report.degraded ?? 0)],
+      ['Switch works', true, 4],
+    )
     const { data: listed } = await ofLine.inventory.listImpactReports({ query: { asset: ids.SW01 ?? '' } })
     assert.deepEqual(
-      listed.map(({ id, isOwn }) => [id, isOwn]),
-      [[report.id, false]],
+      listed.map(({ id, isOwn, affected, degraded }) => [id, isOwn, affected, degraded]),
+      [[report.id, false, undefined, undefined]],
+      'counts would include hidden assets',
     )
+    const { data: all } = await admin.inventory.listImpactReports({ query: { asset: ids.SW01 ?? '' } })
+    assert.deepEqual([all[0]?.affected, all[0]?.degraded], [report.affected, report.degraded])
     const { data: read } = await ofLine.inventory.readImpactReport({ params: { id: report.id } })
     assert.equal(read.impact.assets.length, 3)
     assert.deepEqual(

@@ -14,6 +14,8 @@ const locations: Readonly<Record<string, (id: string) => SubjectLocation>> = {
   artefact: (id) => ({ to: `/updates/artefacts/${id}` }),
   'update-campaign': (id) => ({ to: `/updates/campaigns/${id}` }),
   'credential-instance': (id) => ({ to: `/credentials/${id}` }),
+  import: (id) => ({ to: `/files/imports/${id}` }),
+  export: () => ({ to: '/files', search: { view: 'exports' } }),
   webhook: (id) => ({ to: `/webhooks/${id}` }),
   'mqtt-publisher': (id) => ({ to: `/webhooks/mqtt/${id}` }),
   user: (id) => ({ to: `/access/people/${id}` }),

@@ -29,7 +29,10 @@ export function auditSentence(entry: ActivityEntry, context: SentenceContext): S
   const { text, language } = context
   const { action, outcome, object, principalName } = entry
   const isDone = outcome === 'done'
-  const who: SentencePart = { text: authorName(principalName) || text.system, role: 'who' }
+  // A gateway that connects for the first time has only its id.
+  const isOwnId = object?.name !== undefined && principalName === `gateway ${object.id}`
+  const author = authorName(isOwnId ? `gateway ${object.name}` : principalName)
+  const who: SentencePart = { text: author || text.system, role: 'who' }
   const special = templates[action as keyof typeof templates]
   if (special !== undefined) return fill(text[special[isDone ? 0 : 1]], { who, ...grantParts(entry, context) })
   const operation = action.split('.')[1] ?? action

@@ -129,6 +129,15 @@ const cases: [Partial<ActivityEntry>, en: string, de: string][] = [
     'jane was not allowed to delete the gateway gw-1',
     'jane durfte das Gateway gw-1 nicht löschen',
   ],
+  [
+    {
+      action: 'onboarding.enrol',
+      principalName: 'gateway g-1',
+      object: { kind: 'gateway', id: 'g-1', name: 'Hall 3' },
+    },
+    'Gateway Hall 3 connected for the first time',
+    'Gateway Hall 3 hat sich zum ersten Mal verbunden',
+  ],
 ]
 
 for (const [change, en, de] of cases) {

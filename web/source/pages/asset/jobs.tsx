@@ -7,11 +7,16 @@ import { PagedTable } from '../../components/tables/paged-table.tsx'
 import { Time } from '../../components/values/time.tsx'
 import { type Asset, textAt } from '../assets/model/asset.ts'
 import { JobPhaseChip } from '../jobs/job-phase.tsx'
+import { resultOf } from '../jobs/job-result.ts'
+import { useOutcomeText } from '../jobs/outcome-text.ts'
+import { workflowName, workflowNames } from '../workflows/workflow-names.ts'
 import { assetMessages } from './messages.ts'
 
 /** `Jobs` lists the jobs that refer to an asset. For a gateway, it lists all jobs that the gateway runs. */
 export function Jobs({ asset }: { asset: Asset }) {
   const text = useText(assetMessages)
+  const outcome = useOutcomeText()
+  const names = useText(workflowNames)
   const navigate = useNavigate()
   const isGateway = textAt(asset, 'functional_object_type') === 'Gateway'
   const query = isGateway ? { gatewayId: asset.id } : { tag: `asset/${asset.id}` }
@@ -23,8 +28,9 @@ export function Jobs({ asset }: { asset: Asset }) {
       idOf={({ id }) => id}
       onOpen={({ id }) => navigate({ to: `/jobs/${id}` })}
       columns={[
-        { id: 'type', header: text.job, width: 200, cell: ({ type }) => type },
+        { id: 'type', header: text.job, width: 200, cell: ({ type }) => workflowName(type, names) },
         { id: 'phase', header: text.phase, width: 140, cell: ({ phase }) => <JobPhaseChip phase={phase} /> },
+        { id: 'outcome', header: outcome.text.outcome, width: 300, cell: (job) => resultOf(job, outcome) },
         { id: 'created', header: text.created, width: 200, cell: (job) => <Time at={job.createdTimestamp} /> },
         { id: 'changed', header: text.modified, width: 200, cell: (job) => <Time at={job.lastModifiedTimestamp} /> },
       ]}

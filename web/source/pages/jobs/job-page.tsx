@@ -4,7 +4,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import { useGatewayNames } from '../../app/api/gateways.ts'
 import { keyOf, useOperationQuery } from '../../app/api/queries.ts'
-import { useText } from '../../app/language/language-context.tsx'
+import { useFormats, useLanguage, useText } from '../../app/language/language-context.tsx'
 import { useApi, usePermission } from '../../app/session/app-context.tsx'
 import { CopyButton } from '../../components/actions/copy-button.tsx'
 import { ConfirmButton } from '../../components/dialogs/confirm-button.tsx'
@@ -21,9 +21,13 @@ import { Time } from '../../components/values/time.tsx'
 import { AddCredentialsButton } from '../credentials/flow/add-credentials-button.tsx'
 import type { CredentialStart } from '../credentials/flow/credential-start.ts'
 import { WorkflowDiagram } from '../workflows/workflow-diagram.tsx'
-import { workflowName, workflowNames } from '../workflows/workflow-names.ts'
-import { JobPhaseChip } from './job-phase.tsx'
+import { workflowName, workflowNames, workflowText } from '../workflows/workflow-names.ts'
+import { JobAdvice } from './job-advice.tsx'
+import { hasEnded, JobPhaseChip } from './job-phase.tsx'
+import { resultOf } from './job-result.ts'
+import { JobSubjectLink } from './job-subject.tsx'
 import { jobMessages } from './messages.ts'
+import { useOutcomeText } from './outcome-text.ts'
 
 /** `JobPage` shows the progress, the input, the result and the history of one job. */
 export function JobPage() {
@@ -32,7 +36,7 @@ export function JobPage() {
   const query = useOperationQuery()
   const job = useQuery(query(['jobs', 'getJob'], { params: { id } }, { live: ['workflows.job'] }))
   const names = useText(workflowNames)
-  const title = job.data === undefined ? text.job : `${text.job}: ${workflowName(job.data.data.type, names)}`
+  const title = job.data === undefined ? text.job : titleOf(job.data.data, { text, names })
   usePageTitle(title)
   return (
     <>
@@ -46,7 +50,13 @@ export function JobPage() {
   )
 }
 
-const ended: readonly AnyJobInFull['phase'][] = ['finished', 'failed', 'canceled']
+type TitleContext = { text: (typeof jobMessages)['en']; names: (typeof workflowNames)['en'] }
+
+/** Returns what the job does, and for which asset, scan or file. */
+function titleOf({ type, subject }: AnyJobInFull, { text, names }: TitleContext): string {
+  const name = workflowName(type, names)
+  return subject?.name === undefined ? text.what(text.job, name) : text.what(name, subject.name)
+}
 
 function Actions({ job: { id, phase } }: { job: AnyJobInFull }) {
   const text = useText(jobMessages)
@@ -54,7 +64,7 @@ function Actions({ job: { id, phase } }: { job: AnyJobInFull }) {
   const navigate = useNavigate()
   const queryClient = useQueryClient()
   const canManage = usePermission('glb_workflow_manage')
-  if (!canManage || !ended.includes(phase)) return null
+  if (!canManage || !hasEnded(phase)) return null
   const remove = async () => {
     await api.workflows.deleteJob({ params: { id } })
     showSuccess(text.removed)
@@ -71,38 +81,63 @@ function Actions({ job: { id, phase } }: { job: AnyJobInFull }) {
 function JobCards({ job }: { job: AnyJobInFull }) {
   const text = useText(jobMessages)
   return (
-    <div className="cards cards-two">
-      <Card title={text.job}>
-        <JobDetails job={job} />
-      </Card>
-      <Card title={text.history}>
-        <ol className="timeline">
-          {job.history.toReversed().map(({ timestamp, state, message, progress }, index) => (
-            <li key={`${timestamp} ${state} ${progress ?? ''}`} data-now={index === 0}>
-              <Time at={timestamp} />
-              <strong>{state}</strong>
-              {message !== undefined && <span>{message}</span>}
-            </li>
-          ))}
-        </ol>
-      </Card>
-      <Card title={text.workflow} size="wide">
-        <WorkflowDiagram name={job.type} label={text.drawing(job.type)} />
-        <p>
-          <Link to="/workflows" search={{ name: job.type }}>
-            {text.toWorkflow}
-          </Link>
-        </p>
-      </Card>
-      <Card title={text.input}>
-        <JsonView value={job.definition} />
-      </Card>
-      {job.context !== undefined && (
-        <Card title={text.result}>
-          <JsonView value={job.context} />
+    <>
+      {job.phase === 'failed' && <JobAdvice job={job} />}
+      <div className="cards cards-two">
+        <Card title={text.status}>
+          <JobDetails job={job} />
         </Card>
-      )}
-    </div>
+        <Card title={text.history}>
+          <JobHistory job={job} />
+        </Card>
+      </div>
+      <details className="job-technical">
+        <summary>{text.technical}</summary>
+        <div className="cards cards-two">
+          <Card title={text.workflow} size="wide">
+            <WorkflowDiagram name={job.type} label={text.drawing(job.type)} />
+            <p>
+              <Link to="/workflows" search={{ name: job.type }}>
+                {text.toWorkflow}
+              </Link>
+            </p>
+          </Card>
+          <Card title={text.input}>
+            <JsonView value={job.definition} />
+          </Card>
+          {job.context !== undefined && (
+            <Card title={text.result}>
+              <JsonView value={job.context} />
+            </Card>
+          )}
+          <Card title={text.job}>
+            <JobIdentity job={job} />
+          </Card>
+        </div>
+      </details>
+    </>
+  )
+}
+
+/** `JobHistory` lists the states of a job in words, newest first. */
+function JobHistory({ job }: { job: AnyJobInFull }) {
+  const language = useLanguage()
+  const query = useOperationQuery()
+  const { data } = useQuery(query(['workflows', 'getWorkflow'], { params: { name: job.type } }))
+  const wordsOf = (state: string) => {
+    const description = data?.states.find(({ name }) => name === state)?.description
+    return workflowText({ workflow: job.type, state, description }, language) ?? state
+  }
+  return (
+    <ol className="timeline">
+      {job.history.toReversed().map(({ timestamp, state, message, progress }, index) => (
+        <li key={`${timestamp} ${state} ${progress ?? ''}`} data-now={index === 0}>
+          <Time at={timestamp} isExact />
+          <strong title={state}>{wordsOf(state)}</strong>
+          {message !== undefined && <span>{message}</span>}
+        </li>
+      ))}
+    </ol>
   )
 }
 
@@ -118,8 +153,11 @@ function startOf({ gatewayId, definition: { addresses, assetLinkId } }: AnyJobIn
 
 function JobDetails({ job }: { job: AnyJobInFull }) {
   const text = useText(jobMessages)
-  const { discoveryId: scanId, monitoringId, importId, exportId, sessionId, campaignId } = job.definition
+  const formats = useFormats()
   const gateways = useGatewayNames()
+  const outcome = useOutcomeText()
+  const { sessionId, campaignId } = job.definition
+  const elapsedMs = Date.parse(job.lastModifiedTimestamp) - Date.parse(job.createdTimestamp)
   return (
     <KeyValueList
       items={[
@@ -128,12 +166,21 @@ function JobDetails({ job }: { job: AnyJobInFull }) {
           name: text.progress,
           value: <Progress value={job.progress} label={text.progress} />,
         },
-        { name: text.message, value: job.message },
+        { name: text.outcome, value: resultOf(job, outcome) },
         job.context?.protected === true && {
           name: text.remedy,
           value: <AddCredentialsButton start={startOf(job)} />,
         },
-        { name: text.state, value: job.state },
+        job.subject !== undefined && { name: text.subject, value: <JobSubjectLink subject={job.subject} /> },
+        typeof sessionId === 'string' && {
+          name: text.session,
+          value: <Link to={`/remote/sessions/${sessionId}`}>{text.toSession}</Link>,
+        },
+        typeof campaignId === 'string' &&
+          job.subject?.reference !== `update-campaign/${campaignId}` && {
+            name: text.campaign,
+            value: <Link to={`/updates/campaigns/${campaignId}`}>{text.toCampaign}</Link>,
+          },
         {
           name: text.gateway,
           value: gateways.has(job.gatewayId) ? (
@@ -144,36 +191,21 @@ function JobDetails({ job }: { job: AnyJobInFull }) {
             job.gatewayId
           ),
         },
-        typeof scanId === 'string' && {
-          name: text.scan,
-          value: <Link to={`/discovery/scans/${scanId}`}>{text.toScan}</Link>,
-        },
-        typeof monitoringId === 'string' && {
-          name: text.monitoring,
-          value: <Link to={`/monitoring/${monitoringId}`}>{text.toMonitoring}</Link>,
-        },
-        typeof sessionId === 'string' && {
-          name: text.session,
-          value: <Link to={`/remote/sessions/${sessionId}`}>{text.toSession}</Link>,
-        },
-        typeof campaignId === 'string' && {
-          name: text.campaign,
-          value: <Link to={`/updates/campaigns/${campaignId}`}>{text.toCampaign}</Link>,
-        },
-        typeof importId === 'string' && {
-          name: text.file,
-          value: <Link to={`/files/imports/${importId}`}>{text.toImport}</Link>,
-        },
-        typeof exportId === 'string' && {
-          name: text.file,
-          value: (
-            <Link to="/files" search={{ view: 'exports' }}>
-              {text.toExports}
-            </Link>
-          ),
-        },
         { name: text.created, value: <Time at={job.createdTimestamp} /> },
-        { name: text.changed, value: <Time at={job.lastModifiedTimestamp} /> },
+        hasEnded(job.phase)
+          ? { name: text.duration, value: formats.duration(elapsedMs) }
+          : { name: text.changed, value: <Time at={job.lastModifiedTimestamp} isRelative /> },
+      ]}
+    />
+  )
+}
+
+function JobIdentity({ job }: { job: AnyJobInFull }) {
+  const text = useText(jobMessages)
+  return (
+    <KeyValueList
+      items={[
+        { name: text.state, value: <code>{job.state}</code> },
         job.tags.length > 0 && {
           name: text.tags,
           value: (

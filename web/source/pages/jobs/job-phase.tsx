@@ -11,6 +11,11 @@ const tones: Record<JobPhase, Tone> = {
   canceled: 'warning',
 }
 
+/** Returns whether a job in this phase has ended. */
+export function hasEnded(phase: JobPhase): boolean {
+  return phase === 'finished' || phase === 'failed' || phase === 'canceled'
+}
+
 export function JobPhaseChip({ phase }: { phase: JobPhase }) {
   const text = useText(jobMessages)
   return <StatusChip tone={tones[phase]}>{text[phase]}</StatusChip>

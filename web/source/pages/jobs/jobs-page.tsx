@@ -1,4 +1,4 @@
-import { platformClient } from '@millwright/api/built-in-workflows.ts'
+import { isBuiltInWorkflow, platformClient } from '@millwright/api/built-in-workflows.ts'
 import type { AnyJob, JobPhase } from '@millwright/api/jobs.ts'
 import { iconTasksAll } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
@@ -21,8 +21,11 @@ import { PagedTable } from '../../components/tables/paged-table.tsx'
 import { Toolbar } from '../../components/tables/toolbar.tsx'
 import { Time } from '../../components/values/time.tsx'
 import { workflowName, workflowNames } from '../workflows/workflow-names.ts'
-import { JobPhaseChip } from './job-phase.tsx'
+import { hasEnded, JobPhaseChip } from './job-phase.tsx'
+import { type OutcomeText, resultOf } from './job-result.ts'
+import { JobSubjectLink } from './job-subject.tsx'
 import { jobMessages } from './messages.ts'
+import { useOutcomeText } from './outcome-text.ts'
 import { StartJob } from './start-job.tsx'
 
 const phases: readonly JobPhase[] = ['waiting', 'running', 'finished', 'failed', 'canceled']
@@ -34,7 +37,9 @@ export function JobsPage() {
   const formats = useFormats()
   const navigate = useNavigate()
   const gateways = useGatewayNames()
+  const outcome = useOutcomeText()
   const canManage = usePermission('glb_workflow_manage')
+  const canScan = usePermission('glb_discovery_run')
   const [isAdding, setAdding] = useCreateDialog()
   const types = useWorkflowNames()
   const [search, setSearch] = useSearchState<'type' | 'phase' | 'gateway'>()
@@ -51,13 +56,15 @@ export function JobsPage() {
     },
     { live: ['workflows.job'] },
   )
+  // Jobs of built-in workflows start on other pages.
+  const canStart = canManage && gateways.size > 0 && types.some((name) => !isBuiltInWorkflow(name))
   const isFiltered = [search.type, search.phase, search.gateway].some((each) => each !== undefined)
   return (
     <>
       <PageHeader
         title={text.title}
         subtitle={text.subtitle}
-        actions={canManage && <IxButton onClick={() => setAdding(true)}>{text.start}</IxButton>}
+        actions={canStart && <IxButton onClick={() => setAdding(true)}>{text.start}</IxButton>}
       />
       <Toolbar count={text.count(pagedList.total, formats.number(pagedList.total))}>
         <SelectField
@@ -92,13 +99,26 @@ export function JobsPage() {
       <PagedTable
         label={text.title}
         pagedList={pagedList}
-        columns={columnsOf(text, { gateways, names })}
+        columns={columnsOf(text, { gateways, names, outcome, duration: formats.duration })}
         idOf={({ id }) => id}
         onOpen={({ id }) => navigate({ to: `/jobs/${id}` })}
         empty={
           <EmptyState icon={iconTasksAll} title={isFiltered ? text.noMatches : text.none}>
             <p>{isFiltered ? text.noMatchesHint : text.noneHint}</p>
-            {!isFiltered && <Link to="/discovery">{text.toDiscovery}</Link>}
+            {isFiltered ? (
+              <IxButton
+                variant="secondary"
+                onClick={() => setSearch({ type: undefined, phase: undefined, gateway: undefined })}
+              >
+                {text.clearFilters}
+              </IxButton>
+            ) : (
+              canScan && (
+                <Link to="/discovery" search={{ scan: 'any' } as never}>
+                  {text.startScan}
+                </Link>
+              )
+            )}
           </EmptyState>
         }
       />
@@ -117,15 +137,20 @@ function useWorkflowNames(): string[] {
 
 type Text = (typeof jobMessages)['en']
 
-type ColumnContext = { gateways: ReadonlyMap<string, string>; names: (typeof workflowNames)['en'] }
+type ColumnContext = {
+  gateways: ReadonlyMap<string, string>
+  names: (typeof workflowNames)['en']
+  outcome: OutcomeText
+  duration: (ms: number) => string
+}
 
-function columnsOf(text: Text, { gateways, names }: ColumnContext): Column<AnyJob>[] {
+function columnsOf(text: Text, { gateways, names, outcome, duration }: ColumnContext): Column<AnyJob>[] {
   return [
-    { id: 'type', header: text.type, width: 180, cell: ({ type }) => workflowName(type, names) },
+    { id: 'type', header: text.type, width: 115, cell: ({ type }) => workflowName(type, names) },
     {
       id: 'phase',
       header: text.phase,
-      width: 165,
+      width: 125,
       cell: ({ phase, progress }) =>
         phase === 'running' && progress !== undefined ? (
           <Progress value={progress} label={text.progress} />
@@ -133,19 +158,32 @@ function columnsOf(text: Text, { gateways, names }: ColumnContext): Column<AnyJo
           <JobPhaseChip phase={phase} />
         ),
     },
-    { id: 'message', header: text.message, width: 275, cell: ({ message }) => message },
+    { id: 'subject', header: text.subject, width: 180, cell: ({ subject }) => <JobSubjectLink subject={subject} /> },
+    { id: 'outcome', header: text.outcome, width: 330, cell: (job) => <Outcome result={resultOf(job, outcome)} /> },
     {
       id: 'gateway',
       header: text.gateway,
-      width: 180,
+      width: 135,
       cell: ({ gatewayId }) => (gatewayId === platformClient ? text.platform : (gateways.get(gatewayId) ?? gatewayId)),
     },
-    { id: 'created', header: text.created, width: 170, cell: ({ createdTimestamp }) => <Time at={createdTimestamp} /> },
     {
-      id: 'changed',
-      header: text.changed,
-      width: 170,
-      cell: ({ lastModifiedTimestamp }) => <Time at={lastModifiedTimestamp} isRelative />,
+      id: 'created',
+      header: text.created,
+      width: 140,
+      cell: ({ createdTimestamp }) => <Time at={createdTimestamp} isRelative />,
+    },
+    {
+      id: 'duration',
+      header: text.duration,
+      width: 80,
+      isNumber: true,
+      cell: ({ phase, createdTimestamp, lastModifiedTimestamp }) =>
+        hasEnded(phase) ? duration(Date.parse(lastModifiedTimestamp) - Date.parse(createdTimestamp)) : '',
     },
   ]
+}
+
+/** The result can be longer than its cell, so that the tooltip contains it too. */
+function Outcome({ result }: { result: string }) {
+  return <span title={result}>{result}</span>
 }

@@ -44,8 +44,18 @@ function ReportTable({ reports }: { reports: readonly ImpactReport[] }) {
       columns={[
         { id: 'name', header: text.report, width: 300, cell: ({ name }) => name },
         { id: 'mode', header: text.question, width: 200, cell: ({ mode }) => text[mode] },
-        { id: 'affected', header: text.affected, width: 110, cell: ({ affected }) => formats.number(affected) },
-        { id: 'degraded', header: text.degraded, width: 110, cell: ({ degraded }) => formats.number(degraded) },
+        {
+          id: 'affected',
+          header: text.affected,
+          width: 110,
+          cell: ({ affected }) => (affected === undefined ? '–' : formats.number(affected)),
+        },
+        {
+          id: 'degraded',
+          header: text.degraded,
+          width: 110,
+          cell: ({ degraded }) => (degraded === undefined ? '–' : formats.number(degraded)),
+        },
         { id: 'author', header: text.author, width: 160, cell: ({ principalName }) => principalName },
         {
           id: 'created',

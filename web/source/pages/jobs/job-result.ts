@@ -1,0 +1,92 @@
+import { isBuiltInWorkflow, platformClient } from '@millwright/api/built-in-workflows.ts'
+import type { AnyJob } from '@millwright/api/jobs.ts'
+import type { jobMessages } from './messages.ts'
+import type { jobAdvices, jobResults } from './outcome-messages.ts'
+
+type Text = (typeof jobMessages)['en']
+
+/** The texts with which the outcome of a job is described. */
+export type OutcomeText = {
+  text: Text
+  results: (typeof jobResults)['en']
+  advices: (typeof jobAdvices)['en']
+}
+
+type ReportedJob = Pick<AnyJob, 'type' | 'gatewayId' | 'phase' | 'message' | 'subject'>
+
+/** The messages of gateways that contain no more than the end of the job. */
+const generic = /^(scan complete|complete|done|finished|canceled)\.?$/i
+
+/** Returns the result of a job in words: what it achieved, why it failed, or what it waits for. */
+export function resultOf({ type, gatewayId, phase, message }: ReportedJob, { text, results }: OutcomeText): string {
+  const reported = message === undefined || generic.test(message) ? undefined : message
+  switch (phase) {
+    case 'waiting':
+      return reported ?? (gatewayId === platformClient ? text.waitsForPlatform : text.waitsForGateway)
+    case 'running':
+      return reported ?? text.isRunning
+    case 'failed':
+      return reported ?? text.noReason
+    case 'canceled':
+      return reported ?? text.wasCanceled
+    case 'finished': {
+      const words = isBuiltInWorkflow(type) ? results[type] : text.finished
+      return reported === undefined ? words : `${words}: ${reported}`
+    }
+  }
+}
+
+/** What a user can do after a job failed: a sentence, and the page on which to do it. */
+export type Advice = { text: string; label: string; to: string; search?: Readonly<Record<string, string>> }
+
+/** The causes that the message of a failed job reveals, the most specific first. */
+const causes = [
+  [
+    'login',
+    /credential|password|passphrase|log ?in|authenti|unauthori[sz]ed|access denied|permission denied|forbidden/i,
+  ],
+  ['gateway', /gateway (is|was|went|did|does)|lease|restarted|no longer reports/i],
+  ['unreachable', /time ?out|timed out|unreachable|not reachable|no (answer|response|route)|refused|ECONN|EHOST|ENET/i],
+] as const
+
+/** Returns the advice for a job that failed. */
+export function adviceOf(
+  { type, gatewayId, message = '', subject }: ReportedJob,
+  { text, advices }: OutcomeText,
+): Advice {
+  const [kind = '', id = ''] = subject?.reference.split('/') ?? []
+  const cause = causes.find(([, pattern]) => pattern.test(message))?.[0]
+  if (cause === 'login')
+    return {
+      text: text.adviceLogin,
+      ...(kind === 'asset'
+        ? { label: text.toCredentialsOfAsset, to: `/assets/${id}`, search: { tab: 'credentials' } }
+        : { label: text.toCredentials, to: '/credentials' }),
+    }
+  if (cause === 'gateway' && gatewayId !== platformClient)
+    return { text: text.adviceGateway, label: text.toGateway, to: `/discovery/gateways/${gatewayId}` }
+  const page = pageOf(kind, id, text)
+  if (cause === 'unreachable') return { text: text.adviceUnreachable, ...page }
+  return { text: isBuiltInWorkflow(type) ? advices[type] : text.adviceCustom, ...page }
+}
+
+function pageOf(kind: string, id: string, text: Text): Omit<Advice, 'text'> {
+  switch (kind) {
+    case 'asset':
+      return { label: text.toAsset, to: `/assets/${id}` }
+    case 'discovery':
+      return { label: text.toScan, to: `/discovery/scans/${id}` }
+    case 'monitoring':
+      return { label: text.toMonitoring, to: `/monitoring/${id}` }
+    case 'update-campaign':
+      return { label: text.toCampaign, to: `/updates/campaigns/${id}` }
+    case 'import':
+      return { label: text.toImport, to: `/files/imports/${id}` }
+    case 'export':
+      return { label: text.toExports, to: '/files', search: { view: 'exports' } }
+    case 'gateway':
+      return { label: text.toGateway, to: `/discovery/gateways/${id}` }
+    default:
+      return { label: text.toWorkflow, to: '/workflows' }
+  }
+}

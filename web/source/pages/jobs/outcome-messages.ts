@@ -1,0 +1,61 @@
+import type { BuiltInWorkflowName } from '@millwright/api/built-in-workflows.ts'
+import { type Messages, messages } from '../../app/language/language.ts'
+
+/** The results of finished jobs, by workflow. */
+export const jobResults: Messages<Record<BuiltInWorkflowName, string>> = messages({
+  en: {
+    'artefact-retrieval': 'File read from the device',
+    'artefact-update': 'Firmware installed',
+    'device-info': 'Values read from the device',
+    discovery: 'Scan complete',
+    'file-export': 'File ready',
+    'file-import': 'Import complete',
+    'link-inventory': 'Link switched',
+    monitoring: 'Check complete',
+    'remote-access': 'Connection closed',
+    'update-campaign': 'Campaign complete',
+  },
+  de: {
+    'artefact-retrieval': 'Datei vom Gerät gelesen',
+    'artefact-update': 'Firmware installiert',
+    'device-info': 'Werte vom Gerät gelesen',
+    discovery: 'Suchlauf abgeschlossen',
+    'file-export': 'Datei bereit',
+    'file-import': 'Import abgeschlossen',
+    'link-inventory': 'Link umgeschaltet',
+    monitoring: 'Prüfung abgeschlossen',
+    'remote-access': 'Verbindung getrennt',
+    'update-campaign': 'Kampagne abgeschlossen',
+  },
+})
+
+/** What a user can do after a job of a workflow failed. */
+export const jobAdvices: Messages<Record<BuiltInWorkflowName, string>> = messages({
+  en: {
+    'artefact-retrieval': 'Open the asset, and read the file again.',
+    'artefact-update': 'Open the asset to see its version. Retry the device in its campaign.',
+    'device-info': 'Open the asset, and read the device again.',
+    discovery: 'Open the scan. Its receipt shows what the gateway did. Correct the settings, then scan again.',
+    'file-export': 'Start the export again.',
+    'file-import': 'Open the import. It lists the rows with errors. Correct the file, then import it again.',
+    'link-inventory': 'Open the gateway, and switch the link again.',
+    monitoring: 'Open the monitoring. It shows the devices that could not be checked.',
+    'remote-access': 'Open the asset, and connect again.',
+    'update-campaign': 'Open the campaign. It shows the devices that failed, and you can retry them.',
+  },
+  de: {
+    'artefact-retrieval': 'Öffnen Sie das Asset und lesen Sie die Datei erneut.',
+    'artefact-update': 'Öffnen Sie das Asset, um seine Version zu sehen. Wiederholen Sie das Gerät in seiner Kampagne.',
+    'device-info': 'Öffnen Sie das Asset und lesen Sie das Gerät erneut aus.',
+    discovery:
+      'Öffnen Sie den Suchlauf. Sein Protokoll zeigt, was das Gateway getan hat. Korrigieren Sie die Einstellungen und suchen Sie erneut.',
+    'file-export': 'Starten Sie den Export erneut.',
+    'file-import':
+      'Öffnen Sie den Import. Er zeigt die Zeilen mit Fehlern. Korrigieren Sie die Datei und importieren Sie sie erneut.',
+    'link-inventory': 'Öffnen Sie das Gateway und schalten Sie den Link erneut.',
+    monitoring: 'Öffnen Sie die Überwachung. Sie zeigt die Geräte, die nicht geprüft werden konnten.',
+    'remote-access': 'Öffnen Sie das Asset und verbinden Sie sich erneut.',
+    'update-campaign':
+      'Öffnen Sie die Kampagne. Sie zeigt die fehlgeschlagenen Geräte, die Sie dort wiederholen können.',
+  },
+})
