@@ -7,6 +7,7 @@ import type { Pool } from 'undici'
 import type { Caller } from '../access/caller.ts'
 import { limits } from '../limits.ts'
 import type { PeerConnections } from '../tls/peer-connections.ts'
+import { undici } from '../undici.ts'
 import { forwardUpgrade } from './forward-connection.ts'
 import { type Authorize, incomingRequestOf, toRoute } from './incoming-request.ts'
 import { requireHandshake, type Sockets, type Upgrade } from './sockets.ts'
@@ -47,8 +48,7 @@ type ForwardOptions = {
 
 export async function forwardRoutes(app: FastifyInstance, options: ForwardOptions): Promise<void> {
   if (options.forwards.length === 0) return
-  // The library is loaded on demand, because loading takes time and most installations have one process.
-  const { Pool } = await import('undici')
+  const { Pool } = undici()
   const openPool = (url: string, connections: number) =>
     new Pool(url, {
       connections,
