@@ -17,13 +17,11 @@ async function until(what: string, condition: () => boolean | Promise<boolean>):
   }
 }
 
-/** Creates tenants without data. Returns the ids of all tenants. */
+/** Creates tenants. Returns the ids of all tenants of the hub. */
 async function createTenants(hub: TestHub): Promise<string[]> {
-  return hub.asOwner(async (owner) => {
-    for (let number = 0; number < tenantCount; number++)
-      await owner.query('insert into tenants (id, name) values ($1, $2)', [v7(), `takeover-${number}`])
-    return (await owner.query<{ id: string }>('select id from tenants')).rows.map(({ id }) => id)
-  })
+  const ids = [hub.tenant.tenantId]
+  for (let number = 0; number < tenantCount; number++) ids.push((await hub.anotherTenant()).tenantId)
+  return ids
 }
 
 const anyLeft = statement(`select id from jobs where tenant_id = $1 and kind = 'left' limit 1`)
