@@ -100,3 +100,18 @@ test('a process that stops makes the other processes take over its work', async 
   }
   await until('the process takes over', () => tasks.stats().takeovers > 0)
 })
+
+test('many notifications of ended processes cause one takeover per second', async () => {
+  await using hub = await testHub({ own: true })
+  const { database, log } = hub.context
+  const tasks = new Tasks({ database, log, debounceMs: 0, sweepMs: 600_000 })
+  tasks.start()
+  const startedAt = performance.now()
+  for (let number = 0; number < 10_000; number++) tasks.takeOver()
+  await until('the process takes over', () => tasks.stats().takeovers > 0)
+  tasks.takeOver()
+  await until('the process takes over again', () => tasks.stats().takeovers > 1)
+  assert.ok(performance.now() - startedAt >= 1_000)
+  assert.equal(tasks.stats().takeovers, 2)
+  await tasks.stop()
+})
