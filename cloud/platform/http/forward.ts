@@ -9,7 +9,7 @@ import { limits } from '../limits.ts'
 import type { PeerConnections } from '../tls/peer-connections.ts'
 import { undici } from '../undici.ts'
 import { forwardUpgrade } from './forward-connection.ts'
-import { type Authorize, incomingRequestOf, toRoute } from './incoming-request.ts'
+import { type Authorize, addressOf, incomingRequestOf, toRoute } from './incoming-request.ts'
 import { requireHandshake, type Sockets, type Upgrade } from './sockets.ts'
 import type { StreamingResponses } from './streaming-responses.ts'
 
@@ -147,7 +147,7 @@ function headersFor(request: FastifyRequest, forward: Forward): Record<string, s
   return Object.assign(
     headers,
     { 'x-request-id': request.id },
-    forward.vouch({ id: request.id, address: request.ip }),
+    forward.vouch({ id: request.id, address: addressOf(request) }),
     request.trace?.headers,
   )
 }
