@@ -163,6 +163,7 @@ export class Worker {
     this.#stopped?.abort()
     clearTimeout(this.#sweepTimer)
     clearTimeout(this.#nextTakeover)
+    this.#nextTakeover = undefined
     clearTimeout(this.#takeoverTimer)
     for (const tenant of this.#tenants.values()) {
       clearTimeout(tenant.timer?.handle)
