@@ -181,7 +181,7 @@ export const modules: Readonly<Record<string, Module>> = {
   },
   e2e: {
     purpose: 'End-to-end tests of the complete product',
-    mayImport: ['api', 'cloud', 'cloud/platform', 'gateway'],
+    mayImport: ['api', 'cli', 'cloud', 'cloud/platform', 'gateway'],
   },
   'docs/examples': {
     purpose: 'Programs of the guides, without dependencies',

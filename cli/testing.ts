@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import type { BuiltInRoleName } from '@millwright/api/permission.ts'
 import { type TestCaller, type TestHub, testHub } from '@millwright/cloud/platform/testing/hub.ts'
-import type { Screen, Terminal } from './output/terminal.ts'
+import type { Environment, Screen, Terminal } from './output/terminal.ts'
 import { run } from './program/program.ts'
 
 export type RunOptions = {
-  environment?: Record<string, string>
+  environment?: Environment
   /** The content of standard input. */
   input?: string
   /** The answers to prompts, in order. Without `answers`, the terminal is not interactive. */

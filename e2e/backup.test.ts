@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { type Contract, isEventStream, isInternal, isMedia, type Operation, pathOf } from '@millwright/api/contract.ts'
 import { contracts } from '@millwright/api/contracts.ts'
+import { runCommand } from './command.ts'
 import { bearer, callerOf, type Platform, signIn, startPlatform, temporaryFolder, tokenOf } from './platform.ts'
 import { millwright } from './program.ts'
 
@@ -48,10 +49,10 @@ test('backs up a running platform, and restores all data into an empty home', as
     access = platform.access
     const caller = await callerOf(platform)
     await fillIn(caller)
-    const made = await millwright(['plant', 'generate', '--assets', '120'], { home: first.path }).ended
+    const made = await runCommand(['plant', 'generate', '--assets', '120'], { home: first.path })
     assert.equal(made.code, 0, made.stderr)
     trail = (await caller.audit.listEntries({ query: { limit: 20 } })).data
-    const nowhere = await millwright(['backup', join(first.path, 'nowhere/file')], { home: first.path }).ended
+    const nowhere = await runCommand(['backup', join(first.path, 'nowhere/file')], { home: first.path })
     assert.match(nowhere.stderr, /^\S+file cannot be written \(ENOENT\)\.\nNext: [^\n]+\n$/)
     const taken = await millwright(['backup', file], { home: first.path }).ended
     assert.equal(taken.code, 0, taken.stderr)
@@ -61,12 +62,12 @@ test('backs up a running platform, and restores all data into an empty home', as
   }
   assert.ok(lists.length > 12)
 
-  const without = await millwright(['restore', file], { home: second.path }).ended
+  const without = await runCommand(['restore', file], { home: second.path })
   assert.equal(without.code, 1)
   assert.match(without.stderr, /^The master key of the backup is missing\.\nNext: copy the key to /)
 
   const environment = { MILLWRIGHT_MASTER_KEY: Buffer.alloc(32, 7).toString('base64') }
-  const wrong = await millwright(['restore', file], { home: third.path, environment }).ended
+  const wrong = await runCommand(['restore', file], { home: third.path, environment })
   assert.equal(wrong.code, 1)
   assert.match(wrong.stderr, /^The master key does not match this database/)
 
@@ -74,7 +75,7 @@ test('backs up a running platform, and restores all data into an empty home', as
   const back = await millwright(['restore', file], { home: second.path }).ended
   assert.equal(back.code, 0, back.stderr)
   assert.match(back.stdout, /^Restored \d+ rows in \d+ tables and 0 contents of artefacts, as of /)
-  const again = await millwright(['restore', file], { home: second.path }).ended
+  const again = await runCommand(['restore', file], { home: second.path })
   assert.match(again.stderr, /^The database is not empty /)
 
   await using restored = await startPlatform({ home: second.path })

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path'
 import { after, describe, test } from 'node:test'
 import { isRoot, nobody } from '@millwright/cloud/platform/postgres/testing.ts'
 import { plantedWord } from '@millwright/cloud/platform/testing/secrets-shown.ts'
-import { databaseEnded, temporaryFolder } from './platform.ts'
+import { databaseEnded, prepareHome, temporaryFolder } from './platform.ts'
 import { type Ended, npmStart, type ProgramOptions } from './program.ts'
 
 const folder = temporaryFolder()
@@ -85,6 +85,7 @@ const cases: Case[] = [
   },
   {
     title: 'an address of another machine',
+    home: preparedHome(),
     environment: { MILLWRIGHT_HOST: '192.0.2.1' },
     expected: /^Cannot listen on 192\.0\.2\.1:0 \(EADDRNOTAVAIL\): check MILLWRIGHT_HOST and MILLWRIGHT_PORT\.$/,
   },
@@ -110,7 +111,7 @@ describe('npm start with an invalid configuration', { concurrency: 2 }, () => {
     const other = createServer().listen(0, '127.0.0.1')
     await once(other, 'listening')
     const { port } = other.address() as AddressInfo
-    const ended = await npmStart({ home: homeWith({}), environment: { MILLWRIGHT_PORT: String(port) } }).ended
+    const ended = await npmStart({ home: preparedHome(), environment: { MILLWRIGHT_PORT: String(port) } }).ended
     other.close()
     assertClear(ended, new RegExp(`^Port ${port} is in use: stop the other program, or set MILLWRIGHT_PORT .*\\.$`))
   })
@@ -132,6 +133,13 @@ function homeWith(files: Record<string, string>): string {
     writeFileSync(join(home, name), content)
   }
   chmodSync(home, 0o711)
+  return home
+}
+
+/** Returns a home in which the platform has run before. */
+function preparedHome(): string {
+  const home = homeWith({})
+  prepareHome(home)
   return home
 }
 

@@ -9,6 +9,7 @@ import { openClient } from '@millwright/cloud/platform/database/connection.ts'
 import { attachPostgres } from '@millwright/cloud/platform/postgres/postgres.ts'
 import { plantedWord } from '@millwright/cloud/platform/testing/secrets-shown.ts'
 import { embeddedOwner } from '@millwright/cloud/start.ts'
+import { runCommand } from './command.ts'
 import { blocksOf, runInShell } from './guides.ts'
 import {
   bearer,
@@ -40,19 +41,31 @@ after(async () => {
   folder[Symbol.dispose]()
 })
 
-function run(...args: string[]): Promise<Ended> {
-  return millwright(args, { home }).ended
-}
+type Result = Pick<Ended, 'code' | 'stdout' | 'stderr'>
+
+const inProcess = (args: readonly string[]): Promise<Result> => millwright(args, { home }).ended
+const here = (args: readonly string[]): Promise<Result> => runCommand(args, { home })
 
 /** Runs a command that must succeed and returns its output. */
 async function succeed(...args: string[]): Promise<string> {
-  const { code, stderr, stdout } = await run(...args)
+  return outputOf(await here(args), args)
+}
+
+/** Runs a command that must succeed in its own process, and returns its output. */
+async function succeedInProcess(...args: string[]): Promise<string> {
+  return outputOf(await inProcess(args), args)
+}
+
+function outputOf({ code, stderr, stdout }: Result, args: readonly string[]): string {
   assert.deepEqual({ code, stderr }, { code: 0, stderr: '' }, args.join(' '))
   return stdout
 }
 
 async function refuse(expected: RegExp, ...args: string[]): Promise<void> {
-  const { code, stderr, stdout } = await run(...args)
+  assertRefused(await here(args), expected, args)
+}
+
+function assertRefused({ code, stderr, stdout }: Result, expected: RegExp, args: readonly string[]): void {
   assert.ok(code !== null && code > 0 && code <= 6, args.join(' '))
   assert.equal(stdout, '')
   assert.match(stderr.trim(), expected)
@@ -104,23 +117,24 @@ describe('the command line next to a running platform', () => {
   after(() => use.stop())
 
   test('millwright keys rotate publishes the new key and keeps the old key', async () => {
-    assert.match(await succeed('keys', 'rotate'), /^A new key is published and signs within a minute\. /)
+    assert.match(await succeedInProcess('keys', 'rotate'), /^A new key is published and signs within a minute\. /)
     const response = await fetch(`${platform.baseUrl}/.well-known/jwks.json`)
     assert.equal(response.status, 200)
     await until('both keys are published', async () => (await caller.identity.keys({})).keys.length === 2)
   })
 
   test('lists commands with --help, and suggests a command for a misspelled one', async () => {
-    const help = await succeed('--help')
+    const help = await succeedInProcess('--help')
     for (const command of ['up', 'cloud', 'tenants', 'keys', 'audit', 'config', 'Exit codes']) {
       assert.ok(help.includes(command), command)
     }
-    await refuse(/unknown command 'tennants'\n\(Did you mean tenants\?\)/, 'tennants')
+    const misspelled = ['tennants']
+    assertRefused(await inProcess(misspelled), /unknown command 'tennants'\n\(Did you mean tenants\?\)/, misspelled)
   })
 
   test('millwright config lists every setting with its value, and masks secrets', async () => {
     const environment = { MILLWRIGHT_METRICS_TOKEN: plantedWord, MILLWRIGHT_RATE_LIMIT: '77' }
-    const { code, stdout } = await millwright(['config'], { home, environment }).ended
+    const { code, stdout } = await runCommand(['config'], { home, environment })
     assert.equal(code, 0)
     assert.match(stdout, /^MILLWRIGHT_RATE_LIMIT +77 +Requests/m)
     assert.match(stdout, /^MILLWRIGHT_METRICS_TOKEN +\*\*\* +Bearer/m)
@@ -250,7 +264,7 @@ describe('the command line next to a running platform', () => {
   test('millwright doctor reports a healthy platform, and reports its faults', async () => {
     // Simulates periodic tasks that have had no work for an hour and are still due.
     await asOwner(`update jobs set run_at = run_at - interval '1 hour' where state = 'waiting' and key = ''`)
-    const well = await millwright(['doctor', '--json'], { home }).ended
+    const well = await here(['doctor', '--json'])
     const { data } = JSON.parse(well.stdout)
     // Checks of gateways, links and jobs are left out, because gateways of other tests in this file may cause a
     // warning.
@@ -275,7 +289,7 @@ describe('the command line next to a running platform', () => {
       )
     }
     chmodSync(join(home, 'first-run.json'), 0o644)
-    const ill = await run('doctor')
+    const ill = await here(['doctor'])
     chmodSync(join(home, 'first-run.json'), 0o600)
     assert.equal(ill.code, 1)
     assert.match(ill.stdout, /^✗ first-run\.json +readable by other users \(644\)\n +→ chmod 600 /m)
@@ -321,8 +335,8 @@ test('millwright --help needs little processor time', async () => {
 
 test('millwright creates a link in any folder, and runs it there', async () => {
   const place = join(home, 'workshop/ovens')
-  assert.match(await succeed('link', 'new', place), /The link finds two simulated devices/)
-  assert.match(await succeed('link', 'run', place, '--help'), /--port/)
+  assert.match(await succeedInProcess('link', 'new', place), /The link finds two simulated devices/)
+  assert.match(await succeedInProcess('link', 'run', place, '--help'), /--port/)
   await refuse(/^Link "nowhere" not found\.\nNext: .*millwright link new nowhere$/, 'link', 'run', 'nowhere')
   await refuse(/Expected a host and a port/, 'link', 'test', 'nowhere')
   await refuse(
@@ -337,7 +351,7 @@ test('millwright creates a link in any folder, and runs it there', async () => {
 
 test('commands start the database when no platform is running', async () => {
   await platform.stop()
-  await succeed('tenants', 'create', 'plant-8')
+  await succeedInProcess('tenants', 'create', 'plant-8')
   assert.deepEqual(Object.keys(await tenants()).toSorted(), ['default', 'plant-8'])
   assert.match(await succeed('keys', 'rotate'), /^A new key is published/)
   await databaseEnded(home)

@@ -6,6 +6,7 @@ import type { Permission } from '@millwright/api/permission.ts'
 import { plantedWord } from '@millwright/cloud/platform/testing/secrets-shown.ts'
 import type { Browser, Download, Page } from 'playwright-core'
 import { openBrowser } from './browser.ts'
+import { runCommand } from './command.ts'
 import {
   assertAxeClean,
   type ConsoleBrowser,
@@ -18,7 +19,6 @@ import {
   wide,
 } from './console.ts'
 import { bearer, type Caller, callerOf, type Platform, startPlatform, temporaryFolder, until } from './platform.ts'
-import { millwright } from './program.ts'
 import { assertOverlayReachable, clickAsPerson } from './reachability.ts'
 
 const existing = [
@@ -287,7 +287,7 @@ describe('import and export of files in the console', () => {
     assert.match(command, / --output assets\.csv$/)
     const words = command.replace(/assets\.csv$/, '-').match(/'(?:[^']|'\\'')*'|\S+/g) ?? []
     const args = words.map((word) => word.replace(/^'|'$/g, '').replaceAll(`'\\''`, "'"))
-    const { code, stdout, stderr } = await millwright(args.slice(1), { home: folder.path }).ended
+    const { code, stdout, stderr } = await runCommand(args.slice(1), { home: folder.path })
     assert.equal(code, 0, stderr)
     return stdout
   }

@@ -3,6 +3,7 @@ import { after, before, describe, test } from 'node:test'
 import { users } from '@millwright/links/plant/device.ts'
 import type { Browser, Page } from 'playwright-core'
 import { openBrowser } from './browser.ts'
+import { runCommand } from './command.ts'
 import {
   assertAxeClean,
   assertAxeCleanEverywhere,
@@ -14,7 +15,7 @@ import {
   wide,
 } from './console.ts'
 import { type Caller, callerOf, type Platform, startPlatform, temporaryFolder, until } from './platform.ts'
-import { millwright, type Program } from './program.ts'
+import type { Program } from './program.ts'
 import { assertOverlayReachable, clickAsPerson } from './reachability.ts'
 import { discover, type Gateway, killed, newGateway, over, startGateway, startPlant } from './shop-floor.ts'
 
@@ -250,27 +251,27 @@ describe('monitoring in the console', () => {
 
   test('the command line runs the same monitoring, prints the unreachable devices and exits with 1', async () => {
     const home = folder.path
-    const run = await millwright(['monitor', 'run', 'Line 1'], { home }).ended
+    const run = await runCommand(['monitor', 'run', 'Line 1'], { home })
     const { summary } = await monitoring()
     assert.equal(run.code, 1, run.stderr)
     assert.match(run.stdout, new RegExp(`^Line 1: ${summary.failed} unreachable, ${summary.reached} reachable`))
     assert.match(run.stdout, new RegExp(`^${unreachable.assetName} +unreachable .* does not respond`, 'm'))
     assert.match(run.stderr, /Next: millwright monitor results "Line 1" --state unreachable/)
-    const asset = await millwright(['monitor', 'availability', unreachable.assetId], { home }).ended
+    const asset = await runCommand(['monitor', 'availability', unreachable.assetId], { home })
     assert.equal(asset.code, 0, asset.stderr)
     assert.match(
       asset.stdout,
       /^unreachable since 20\S+Z\n[\d.]+ % available in the last 30 days\nUNREACHABLE FROM .*\n20\S+Z +20\S+Z +\d+\n20\S+Z +now /,
     )
     const filter = "name eq '[unknown]'"
-    const once = await millwright(['monitor', 'create', 'Once', '--filter', filter], { home }).ended
+    const once = await runCommand(['monitor', 'create', 'Once', '--filter', filter], { home })
     assert.deepEqual([once.code, once.stdout], [0, 'Once: 0 unreachable, 0 reachable, 0 changed\n'], once.stderr)
     const { data } = await caller.monitoring.listMonitorings({ query: {} })
     await follow(page, '/monitoring')
     await follow(page, `/monitoring/${data.find(({ name }) => name === 'Once')?.id}`)
     await page.getByText('No devices checked').waitFor()
     await follow(page, '/monitoring')
-    const deleted = await millwright(['monitor', 'delete', 'Once', '--yes'], { home }).ended
+    const deleted = await runCommand(['monitor', 'delete', 'Once', '--yes'], { home })
     assert.equal(deleted.code, 0, deleted.stderr)
   })
 

@@ -8,9 +8,9 @@ import type { WorkflowJob } from '@millwright/api/workflows.ts'
 import { enrolledGateway, linkReport, platformOver, signedReceipt } from '@millwright/cloud/platform/testing/gateway.ts'
 import type { Browser, Page } from 'playwright-core'
 import { openBrowser } from './browser.ts'
+import { runCommand } from './command.ts'
 import { assertAxeClean, assertAxeCleanEverywhere, type ConsoleBrowser, consoleOf, follow } from './console.ts'
 import { callerOf, type Platform, startPlatform, temporaryFolder, until } from './platform.ts'
-import { millwright } from './program.ts'
 import { clickAsPerson } from './reachability.ts'
 import { type Gateway, startGateway } from './shop-floor.ts'
 
@@ -346,8 +346,7 @@ describe('gateways, scans and credentials in the console', () => {
   })
 
   test('shows no data of this tenant to a user of another tenant', async () => {
-    const made = millwright(['tenants', 'create', 'other'], { home: folder.path })
-    const { stdout } = await made.ended
+    const { stdout } = await runCommand(['tenants', 'create', 'other'], { home: folder.path })
     const [, name = '', secret = ''] = /as (\S+) with the password (\S+)/.exec(stdout) ?? assert.fail(stdout)
     const { context, page: otherPage } = await consoleBrowser.open()
     await consoleBrowser.signIn(otherPage, { user: { name, password: secret }, path: '/discovery' })

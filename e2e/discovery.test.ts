@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { runCommand } from './command.ts'
 import { type Caller, callerOf, type Platform, startPlatform, temporaryFolder, until } from './platform.ts'
 import { millwright } from './program.ts'
 
@@ -108,7 +109,7 @@ test('the command line selects the only gateway and link, prints devices as they
     return data.some(({ options }) => options.length > 0)
   })
   const args = ['discover', '--option', 'seed=11', '--option', 'protected_percent=0']
-  const whole = await millwright([...args, '--option', 'size=12'], { home: home.path }).ended
+  const whole = await runCommand([...args, '--option', 'size=12'], { home: home.path })
   assert.equal(whole.code, 0, whole.stderr)
   assert.match(whole.stdout, /^(\+ [0-9a-f-]{36} {2}\S+\n){12,}\d+ devices: \d+ new, 0 changed, .*\n$/)
 

@@ -12,8 +12,9 @@ import { wrappedFor } from '@millwright/cloud/platform/secrets/safe.ts'
 import { plantedWord } from '@millwright/cloud/platform/testing/secrets-shown.ts'
 import { readCloudConfiguration } from '@millwright/cloud/settings.ts'
 import { embeddedOwner } from '@millwright/cloud/start.ts'
+import { runCommand } from './command.ts'
 import { callerOf, type Platform, signIn, startPlatform, temporaryFolder, tokenOf, until } from './platform.ts'
-import { type Ended, millwright, npmStart } from './program.ts'
+import { millwright, npmStart } from './program.ts'
 import { secretsHeldBy, secretsInFiles } from './secret-search.ts'
 
 const password = `${plantedWord} of a person`
@@ -180,12 +181,8 @@ describe('the keys of an installation', () => {
     }
   }
 
-  function run(...args: string[]): Promise<Ended> {
-    return millwright(args, { home }).ended
-  }
-
   async function succeed(...args: string[]): Promise<string> {
-    const { code, stdout, stderr } = await run(...args)
+    const { code, stdout, stderr } = await runCommand(args, { home })
     assert.equal(code, 0, stderr)
     return stdout
   }

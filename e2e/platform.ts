@@ -79,12 +79,15 @@ export type Platform = {
  * has prepared, because a first start takes much longer than another start.
  */
 export function startPlatform(options: ProgramOptions): Promise<Platform> {
-  const prepared = process.env.MILLWRIGHT_TEST_HOME
-  const isEmpty = !existsSync(options.home) || readdirSync(options.home).length === 0
-  if ((prepared ?? '') !== '' && isEmpty) {
-    execFileSync('cp', ['-a', `${prepared}/.`, options.home])
-  }
+  prepareHome(options.home)
   return startPlatformIn(options)
+}
+
+/** Fills an empty home with a copy of the home that the test run has prepared, if it has prepared one. */
+export function prepareHome(home: string): void {
+  const prepared = process.env.MILLWRIGHT_TEST_HOME ?? ''
+  const isEmpty = !existsSync(home) || readdirSync(home).length === 0
+  if (prepared !== '' && isEmpty) execFileSync('cp', ['-a', `${prepared}/.`, home])
 }
 
 /** Starts the platform in its home and waits until it is ready. An empty home means a first start. */

@@ -60,13 +60,7 @@ function start(file: string, args: readonly string[], options: ProgramOptions): 
   const child = spawn(node, [join(checkout, file), ...args], {
     ...owner,
     cwd: startedIn,
-    env: {
-      ...ownEnvironment(),
-      MILLWRIGHT_HOME: home,
-      MILLWRIGHT_PORT: '0',
-      MILLWRIGHT_LOCAL_GATEWAY: 'off',
-      ...environment,
-    },
+    env: { ...environmentOf(home), ...environment },
     stdio: ['pipe', 'pipe', 'pipe'],
   })
   // The error is ignored, because the program may end before it reads standard input.
@@ -99,10 +93,18 @@ function start(file: string, args: readonly string[], options: ProgramOptions): 
   }
 }
 
-/** Returns the environment of the test process without settings of the product, the database and Node. */
-function ownEnvironment(): NodeJS.ProcessEnv {
+/**
+ * Returns the environment of a program: the environment of the test process without settings of the product, the
+ * database and Node, and the settings of a home.
+ */
+export function environmentOf(home: string): Record<string, string | undefined> {
   const kept = Object.entries(process.env).filter(([name]) => !/^(MILLWRIGHT_|DATABASE_URL$|OTEL_|PG|NODE_)/.test(name))
-  return Object.fromEntries(kept)
+  return {
+    ...Object.fromEntries(kept),
+    MILLWRIGHT_HOME: home,
+    MILLWRIGHT_PORT: '0',
+    MILLWRIGHT_LOCAL_GATEWAY: 'off',
+  }
 }
 
 /** Returns the Node binary of this machine, which may be older than the Node version of the product. */

@@ -7,8 +7,9 @@ import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { after, before, describe, test } from 'node:test'
 import { TestDevice } from '@millwright/gateway/remote-access/testing.ts'
+import { runCommand } from './command.ts'
 import { type Caller, callerOf, type Platform, startPlatform, temporaryFolder, until } from './platform.ts'
-import { type Ended, millwright, root } from './program.ts'
+import { millwright, root } from './program.ts'
 import {
   allowPorts,
   assertEqualBytes,
@@ -74,9 +75,7 @@ function shellCommand(words: readonly string[]): string {
   return words.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(' ')
 }
 
-function run(...args: string[]): Promise<Ended> {
-  return millwright(args, { home }).ended
-}
+const run = (...args: string[]) => runCommand(args, { home })
 
 const openPort = (...args: string[]) => openLocalPort({ home, assetId, devicePort: echo.port, args })
 

@@ -5,9 +5,9 @@ import { buffer } from 'node:stream/consumers'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import { TestProxy } from '@millwright/gateway/remote-access/proxy-testing.ts'
 import { TestDevice } from '@millwright/gateway/remote-access/testing.ts'
+import { runCommand } from './command.ts'
 import { killEverything } from './crash.ts'
 import { type Caller, callerOf, type Platform, startPlatform, temporaryFolder, until } from './platform.ts'
-import { millwright } from './program.ts'
 import {
   allowPorts,
   assertEqualBytes,
@@ -99,7 +99,7 @@ function numbered(size: number): Buffer {
 
 /** Ends a session with the command line. Returns the result of the session in the audit trail. */
 async function auditedEnd(sessionId: string): Promise<Record<string, unknown>> {
-  const { code, stderr } = await millwright(['remote', 'end', sessionId], { home }).ended
+  const { code, stderr } = await runCommand(['remote', 'end', sessionId], { home })
   assert.equal(code, 0, stderr)
   const query = { target: `remote-session/${sessionId}`, action: 'remote-access.closeSession', limit: 10 }
   const entries = async () => (await caller.audit.listEntries({ query })).data

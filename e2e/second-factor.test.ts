@@ -5,9 +5,9 @@ import { codeOf, wrongCodeFor } from '@millwright/cloud/services/identity/factor
 import type { Browser, Page } from 'playwright-core'
 import { assertAccessibleEverywhere } from './accessibility.ts'
 import { openBrowser } from './browser.ts'
+import { runCommand } from './command.ts'
 import { assertAxeCleanEverywhere, type ConsoleBrowser, consoleOf, mainHeading, submitSignIn } from './console.ts'
 import { type Caller, callerOf, type Platform, startPlatform, temporaryFolder } from './platform.ts'
-import { millwright } from './program.ts'
 
 const password = `the ${plantedWord} of a user`
 
@@ -153,7 +153,7 @@ describe('second factor on the sign-in page', () => {
       return secret
     }
     const secret = await setUp()
-    const { code, stdout } = await millwright(['users', 'reset-second-factor', 'rosa'], { home: folder.path }).ended
+    const { code, stdout } = await runCommand(['users', 'reset-second-factor', 'rosa'], { home: folder.path })
     assert.equal(code, 0)
     assert.match(stdout, /rosa@default no longer has a second factor/)
     await page.goto('/console/account')
@@ -161,7 +161,7 @@ describe('second factor on the sign-in page', () => {
     assert.notEqual(await setUp(), secret)
     await context.close()
 
-    const unknown = await millwright(['users', 'reset-second-factor', 'no-one'], { home: folder.path }).ended
+    const unknown = await runCommand(['users', 'reset-second-factor', 'no-one'], { home: folder.path })
     assert.notEqual(unknown.code, 0)
     assert.match(unknown.stderr, /User no-one does not exist/)
   })

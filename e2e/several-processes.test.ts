@@ -10,6 +10,7 @@ import { Problem } from '@millwright/api/problem.ts'
 import { openClient } from '@millwright/cloud/platform/database/connection.ts'
 import { type EmbeddedPostgres, startPostgres } from '@millwright/cloud/platform/postgres/postgres.ts'
 import { quick } from '@millwright/cloud/platform/postgres/testing.ts'
+import { runCommand } from './command.ts'
 import { bearer, callerOf, type Platform, temporaryFolder, tokenOf, until, whenReady } from './platform.ts'
 import { millwright, type Program } from './program.ts'
 import { withinLimit } from './time-limit.ts'
@@ -111,7 +112,7 @@ describe('services in two processes', () => {
   })
 
   test('runs a command on the database that two processes use', async () => {
-    const { code, stdout } = await millwright(['tenants', 'list', '--json'], { home, environment }).ended
+    const { code, stdout } = await runCommand(['tenants', 'list', '--json'], { home, environment })
     assert.equal(code, 0)
     assert.deepEqual(
       JSON.parse(stdout).map(({ name }: { name: string }) => name),

@@ -187,18 +187,21 @@ test('keeps users and tokens valid after a restart, which takes only seconds', a
   // On a virtual machine whose host is busy, the counted processor time can be too high. A start that is really too
   // expensive exceeds the limit in every attempt.
   const attempts: number[] = []
-  for (; attempts.length < 3 && !attempts.some((nodes) => nodes < laterStartInNodes); ) {
-    await using again = await startPlatformIn({ home: home.path, environment: { MILLWRIGHT_PORT: port } })
+  const startAgain = async () => {
+    const again = await startPlatformIn({ home: home.path, environment: { MILLWRIGHT_PORT: port } })
     attempts.push(again.startCpuMs / cpuMsOfNode())
+    return again
+  }
+  const isCheap = () => Math.min(...attempts) < laterStartInNodes
+  let again = await startAgain()
+  while (!isCheap() && attempts.length < 3) {
     await again.stop()
     await databaseEnded(home.path)
+    again = await startAgain()
   }
-  assert.ok(
-    Math.min(...attempts) < laterStartInNodes,
-    `it took as much processor time as ${attempts} idle Node processes`,
-  )
+  await using second = again
+  assert.ok(isCheap(), `it took as much processor time as ${attempts} idle Node processes`)
 
-  await using second = await startPlatformIn({ home: home.path, environment: { MILLWRIGHT_PORT: port } })
   assert.deepEqual(second.access, access)
   const { identity } = await callerOf(second, caller.token)
   const serviceAccounts = await identity.listServerUsers({ query: { name: 'historian' } })

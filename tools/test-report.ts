@@ -52,8 +52,11 @@ function isEnd(event: TestEvent): event is TestEnd {
 
 async function reportOf(events: TestEvent[], { data: file }: TestEnd): Promise<FileReport> {
   const whole = await formatted(events)
-  const ends = events.filter(isEnd).filter(isTest)
-  const skipped = ends.filter(({ data }) => data.skip !== undefined && data.skip !== false)
+  const all = events.filter(isEnd)
+  const ends = all.filter(isTest)
+  const isSkipped = ({ data }: TestEnd) => data.skip !== undefined && data.skip !== false
+  // A skipped group runs none of its tests, so it counts as one skipped test.
+  const skipped = all.filter((end) => end.data.nesting > 0 && isSkipped(end))
   const failed = ends.filter(({ type }) => type === 'test:fail')
   const used = usedSoFar()
   const cpuMs = used - usedBefore
@@ -61,7 +64,7 @@ async function reportOf(events: TestEvent[], { data: file }: TestEnd): Promise<F
   return {
     file: file.name,
     ...whole,
-    passed: ends.length - failed.length - skipped.length,
+    passed: ends.filter((end) => !isSkipped(end)).length - failed.length,
     failed: failed.length,
     skipped: skipped.map(({ data: { name, skip } }) => ({
       title: name,

@@ -36,22 +36,23 @@ Examples:
   millwright plant generate --profile trial                      on the platform of a profile`,
     )
     .action(async ({ fast, profile, url, ...size }: Options) => {
-      if (fast) return generateInDatabase(size)
-      await send(
-        await connect(terminal, {
-          ...(profile === undefined ? {} : { profile }),
-          ...(url === undefined ? {} : { url }),
-        }),
-        size,
-      )
+      if (fast) return generateInDatabase(terminal, size)
+      const session = await connect(terminal, {
+        ...(profile === undefined ? {} : { profile }),
+        ...(url === undefined ? {} : { url }),
+      })
+      await send(terminal, session, size)
     })
 }
 
-async function generateInDatabase({ tenant: name, ...size }: PlantSize & { tenant: string }): Promise<void> {
-  await withDatabaseOwner(async (owner, parts) => {
+async function generateInDatabase(
+  terminal: Terminal,
+  { tenant: name, ...size }: PlantSize & { tenant: string },
+): Promise<void> {
+  await withDatabaseOwner(terminal.environment, async (owner, parts) => {
     const tenant = await findTenant(owner, name)
     if (tenant === undefined) throw new StartError(`Tenant "${name}" not found. Try: millwright tenants list`)
-    const progress = progressOf(size.assets)
+    const progress = progressOf(terminal, size.assets)
     await bulkLoad(plantAssets(size), {
       owner,
       tenantId: tenant.id,
@@ -73,8 +74,8 @@ async function generateInDatabase({ tenant: name, ...size }: PlantSize & { tenan
   })
 }
 
-async function send(session: Session, size: PlantSize): Promise<void> {
-  const progress = progressOf(size.assets)
+async function send(terminal: Terminal, session: Session, size: PlantSize): Promise<void> {
+  const progress = progressOf(terminal, size.assets)
   await sendPlant(size, {
     inventory: session.api(inventory),
     authorization: session.api(authorization),
@@ -84,18 +85,14 @@ async function send(session: Session, size: PlantSize): Promise<void> {
 }
 
 /** Shows progress on one line of a terminal. Without a terminal, only the last line is printed. */
-function progressOf(assets: number) {
+function progressOf(terminal: Terminal, assets: number) {
   const startedAt = performance.now()
   const line = (done: number) => {
     const rate = Math.round(done / ((performance.now() - startedAt) / 1000))
     return `${done} of ${assets} assets, ${rate} per second`
   }
   return {
-    show(done: number): void {
-      if (process.stderr.isTTY) process.stderr.write(`\r${line(done)}`)
-    },
-    end(): void {
-      process.stderr.write(`${process.stderr.isTTY ? '\r' : ''}${line(assets)}\n`)
-    },
+    show: (done: number) => terminal.progress(line(done)),
+    end: () => terminal.note(line(assets)),
   }
 }

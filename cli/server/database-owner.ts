@@ -32,10 +32,11 @@ export type OwnerContext = {
  * that is completed.
  */
 export async function withDatabaseOwner<Result>(
+  environment: Environment,
   work: (owner: Owner, parts: OwnerContext) => Promise<Result>,
   onProgress?: (line: string) => void,
 ): Promise<Result> {
-  const configuration = readCloudConfiguration(process.env)
+  const configuration = readCloudConfiguration({ ...environment })
   const home = await createHome(configuration.home)
   const masterKeys = await openMasterKeys(configuration, home)
   const engine = await connectDatabaseServer(configuration.databaseUrl, home)

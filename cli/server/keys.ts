@@ -6,14 +6,15 @@ import { findTenant, listTenants } from '@millwright/cloud/platform/tenants/tena
 import { sealedColumns } from '@millwright/cloud/prepare.ts'
 import { rotateSigningKey } from '@millwright/cloud/services/identity/signing-keys/signing-keys.ts'
 import type { Command } from 'commander'
-import { reportAndExit } from '../output/error-report.ts'
+import { usageError } from '../output/error-report.ts'
 import { table } from '../output/table.ts'
+import type { Terminal } from '../output/terminal.ts'
 import { formatCount } from '../output/text.ts'
 import { type OwnerContext, recordForTenants, withDatabaseOwner } from './database-owner.ts'
 
-type Owner = Parameters<Parameters<typeof withDatabaseOwner>[0]>[0]
+type Owner = Parameters<Parameters<typeof withDatabaseOwner>[1]>[0]
 
-export function addCommands(keys: Command): void {
+export function addCommands(keys: Command, terminal: Terminal): void {
   keys.addHelpText(
     'after',
     `
@@ -30,11 +31,11 @@ A rotation causes no interruption. The commands work while the platform runs and
     .command('rotate')
     .description('create a new signing key; tokens of the old key stay valid until they expire')
     .action(async () => {
-      await withDatabaseOwner(async (owner, parts) => {
+      await withDatabaseOwner(terminal.environment, async (owner, parts) => {
         await rotateSigningKey(owner, parts.secrets, parts.configuration)
         await recordForAll(owner, parts, { action: 'identity.rotateSigningKey' })
       })
-      console.log(
+      await terminal.print(
         'A new key is published and signs within a minute. Tokens of the old key stay valid until they expire.',
       )
     })
@@ -54,7 +55,7 @@ to Vault, add MILLWRIGHT_VAULT_ADDRESS to the settings, restart, and run the com
 
 To continue an interrupted rotation, run the command again.`,
     )
-    .action(({ transit }: { transit?: boolean }) => (transit ? rotateTransit() : rotateMaster()))
+    .action(({ transit }: { transit?: boolean }) => (transit ? rotateTransit(terminal) : rotateMaster(terminal)))
 
   keys
     .command('rotate-data')
@@ -69,90 +70,91 @@ small steps. Old data keys are deleted one hour after their last use, the old ke
 Example:
   millwright keys rotate-data --tenant plant-7`,
     )
-    .action(({ tenant }: { tenant?: string }) => rotateData(tenant))
+    .action(({ tenant }: { tenant?: string }) => rotateData(terminal, tenant))
 
   keys
     .command('forget-master')
     .description('permanently delete unused master keys from the file')
     .option('--yes', 'do not ask for confirmation')
-    .action(({ yes }: { yes?: boolean }) => forgetMaster(yes === true))
+    .action(({ yes }: { yes?: boolean }) => forgetMaster(terminal, yes === true))
 
   keys
     .command('status')
     .description('list the ids and ages of the keys, and the number of values of each key; never prints a key itself')
     .option('--json', 'print JSON')
-    .action(({ json }: { json?: boolean }) => showStatus(json === true))
+    .action(({ json }: { json?: boolean }) => showStatus(terminal, json === true))
 }
 
-async function rotateMaster(): Promise<void> {
-  const { from, to, rewrapped, resumed } = await withDatabaseOwner(async (owner, parts) => {
-    const done = await rotateMasterKey(owner, { masterKeys: parts.masterKeys, onStep: printStep })
+async function rotateMaster(terminal: Terminal): Promise<void> {
+  const { from, to, rewrapped, resumed } = await withDatabaseOwner(terminal.environment, async (owner, parts) => {
+    const done = await rotateMasterKey(owner, { masterKeys: parts.masterKeys, onStep: terminal.note })
     const detail = { from: done.from, to: done.to }
     await recordForAll(owner, parts, { action: 'keys.rotateMaster', target: `master-key/${done.to}`, detail })
     return done
   })
-  console.log(
+  await terminal.print(
     `${resumed ? 'The interrupted rotation is done' : 'Done'}: ${formatCount(rewrapped, 'key')} wrapped by master key ${to}. ` +
       `Back up the master key now, separately from the database. Earlier backups need ${from.join(', ')}.`,
   )
 }
 
-async function rotateTransit(): Promise<void> {
-  const ids = await withDatabaseOwner(async (owner, parts) => {
+async function rotateTransit(terminal: Terminal): Promise<void> {
+  const ids = await withDatabaseOwner(terminal.environment, async (owner, parts) => {
     const done = await rewrapWithTransit(owner, parts.masterKeys, { rotate: true })
     await recordForAll(owner, parts, { action: 'keys.rotateTransit', detail: { masterKeys: done } })
     return done
   })
-  console.log(`Done. Master keys wrapped by a new version of the transit key: ${ids.join(', ')}.`)
+  await terminal.print(`Done. Master keys wrapped by a new version of the transit key: ${ids.join(', ')}.`)
 }
 
-async function rotateData(name: string | undefined): Promise<void> {
-  await withDatabaseOwner(async (owner, parts) => {
+async function rotateData(terminal: Terminal, name: string | undefined): Promise<void> {
+  await withDatabaseOwner(terminal.environment, async (owner, parts) => {
     const tenants = name === undefined ? await listTenants(owner) : [await requireTenant(owner, name)]
     const { masterKeys } = parts
     if (name === undefined) {
       const version = await rotatePlatformKey(owner, { masterKeys, columns: sealedColumns })
-      console.log(`platform: key ${version} created, in use within a minute`)
+      await terminal.print(`platform: key ${version} created, in use within a minute`)
     }
     await using database = await parts.openDatabase()
     const safe = new Safe({ database, masterKeys })
     for (const { id, name } of tenants) {
-      const onStep = (step: string) => printStep(`${name}: ${step}`)
+      const onStep = (step: string) => terminal.note(`${name}: ${step}`)
       const done = await rotateDataKey(owner, { tenantId: id, safe, columns: sealedColumns, onStep })
       const { version, resealed, retired } = done
       const detail = { version, resealed, retired }
       await recordForTenants(parts, [id], { action: 'keys.rotateData', target: `data-key/${done.keyId}`, detail })
-      console.log(
+      await terminal.print(
         `${name}: key ${version} in use; ${formatCount(resealed, 'value')} encrypted again, ${formatCount(retired, 'key')} retired`,
       )
     }
   })
 }
 
-async function forgetMaster(isSure: boolean): Promise<void> {
-  const ids = await withDatabaseOwner(async (owner, { masterKeys }) => {
+async function forgetMaster(terminal: Terminal, isSure: boolean): Promise<void> {
+  const ids = await withDatabaseOwner(terminal.environment, async (owner, { masterKeys }) => {
     const { master } = await keyStatus(owner, { masterKeys, columns: [] })
     const unused = master.filter(({ state, place }) => state === 'not used' && place === 'file').map(({ id }) => id)
     if (unused.length === 0 || isSure) return masterKeys.forget((id) => unused.includes(id))
-    return reportAndExit(
+    throw usageError(
       `Backups that need ${unused.join(', ')} cannot be restored without a copy of the key. To confirm, pass --yes`,
     )
   })
-  console.log(ids.length === 0 ? 'No unused master keys.' : `Deleted: ${ids.join(', ')}.`)
+  await terminal.print(ids.length === 0 ? 'No unused master keys.' : `Deleted: ${ids.join(', ')}.`)
 }
 
-async function showStatus(json: boolean): Promise<void> {
-  const status = await withDatabaseOwner((owner, { masterKeys }) =>
+async function showStatus(terminal: Terminal, json: boolean): Promise<void> {
+  const status = await withDatabaseOwner(terminal.environment, (owner, { masterKeys }) =>
     keyStatus(owner, { masterKeys, columns: sealedColumns }),
   )
-  if (json) return console.log(JSON.stringify(status))
-  console.log(`Master keys\n${table(status.master)}\n\nPlatform keys\n${table(status.platform)}`)
-  console.log(`\nData keys\n${status.data.length === 0 ? 'No data keys yet.' : table(status.data)}`)
+  if (json) return terminal.print(JSON.stringify(status))
+  await terminal.print(`Master keys\n${table(status.master)}\n\nPlatform keys\n${table(status.platform)}`)
+  await terminal.print(`\nData keys\n${status.data.length === 0 ? 'No data keys yet.' : table(status.data)}`)
 }
 
 async function requireTenant(owner: Owner, name: string): Promise<{ id: string; name: string }> {
   const tenant = await findTenant(owner, name)
-  return tenant ?? reportAndExit(`Tenant "${name}" not found. Try: millwright tenants list`)
+  if (tenant === undefined) throw usageError(`Tenant "${name}" not found. Try: millwright tenants list`)
+  return tenant
 }
 
 type Entry = Parameters<typeof recordForTenants>[2]
@@ -160,9 +162,4 @@ type Entry = Parameters<typeof recordForTenants>[2]
 async function recordForAll(owner: Owner, parts: OwnerContext, entry: Entry): Promise<void> {
   const tenants = (await listTenants(owner)).map(({ id }) => id)
   await recordForTenants(parts, tenants, entry)
-}
-
-/** Prints progress to standard error, so that standard output contains only the result. */
-function printStep(step: string): void {
-  process.stderr.write(`${step}\n`)
 }

@@ -16,30 +16,34 @@ import {
 } from '@millwright/cloud/platform/tenants/tenants.ts'
 import { artefactSettings } from '@millwright/cloud/settings.ts'
 import { Argument, type Command } from 'commander'
-import { reportAndExit } from '../output/error-report.ts'
+import { usageError } from '../output/error-report.ts'
 import { table } from '../output/table.ts'
+import type { Environment, Terminal } from '../output/terminal.ts'
 import { formatBytes } from '../output/text.ts'
 import { recordForTenants, withDatabaseOwner, withOwnerConnection } from './database-owner.ts'
 
 /** Deletes the contents of the artefacts of a deleted tenant in the home. Prints which objects of an S3 store remain. */
-async function deleteArtefacts({ folder, s3 }: ArtefactSettings, tenantId: string): Promise<void> {
+async function deleteArtefacts(terminal: Terminal, { folder, s3 }: ArtefactSettings, tenantId: string): Promise<void> {
   await rm(join(folder, tenantId), { recursive: true, force: true })
   if (s3 === undefined) return
   const place = [`s3://${s3.bucket}`, s3.prefix, tenantId].filter((part) => part !== '').join('/')
-  console.log(`Delete the artefacts of the tenant in the S3-compatible store: ${place}/`)
+  await terminal.print(`Delete the artefacts of the tenant in the S3-compatible store: ${place}/`)
 }
 
-export function addCommands(tenants: Command): void {
+export function addCommands(tenants: Command, terminal: Terminal): void {
+  const { environment } = terminal
+  const changed = (name: string, what: string, change: Change) => changeTenant(environment, { name, what, change })
+
   tenants
     .command('list')
     .description('list all tenants with their state and applications')
     .option('--placement', 'show the worker, the shard and the estimated size of each tenant in a Citus cluster')
     .option('--json', 'print JSON')
     .action(async ({ json, placement }: { json?: boolean; placement?: boolean }) => {
-      if (placement === true) return printPlacements(json === true)
-      const rows = await withDatabaseOwner((owner) => listTenants(owner))
-      if (rows.length === 0 && !json) return console.log('No tenants yet.')
-      console.log(
+      if (placement === true) return printPlacements(terminal, json === true)
+      const rows = await withDatabaseOwner(environment, (owner) => listTenants(owner))
+      if (rows.length === 0 && !json) return terminal.print('No tenants yet.')
+      await terminal.print(
         json ? JSON.stringify(rows) : table(rows.map((row) => ({ ...row, applications: row.applications.join(',') }))),
       )
     })
@@ -48,7 +52,7 @@ export function addCommands(tenants: Command): void {
     .command('create <name>')
     .description('create a tenant with an administrator; the password is printed once')
     .action(async (name: string) => {
-      const made = await withDatabaseOwner(async (owner, { openDatabase }) => {
+      const made = await withDatabaseOwner(environment, async (owner, { openDatabase }) => {
         await using database = await openDatabase()
         const { id } = await createTenant(owner, { name })
         // The result is awaited here, because the database is closed when this function returns.
@@ -60,7 +64,7 @@ export function addCommands(tenants: Command): void {
           throw error
         })
       })
-      console.log(`Tenant ${name} created. Sign in as ${made.name}@${name} with the password ${made.password}`)
+      await terminal.print(`Tenant ${name} created. Sign in as ${made.name}@${name} with the password ${made.password}`)
     })
 
   tenants
@@ -78,10 +82,10 @@ export function addCommands(tenants: Command): void {
     .description('permanently delete a suspended tenant and all its data')
     .option('--yes', 'do not ask for confirmation')
     .action(async (name: string, { yes }: { yes?: boolean }) => {
-      if (yes !== true) return reportAndExit(`This permanently deletes all data of ${name}. To confirm, pass --yes`)
-      await withDatabaseOwner(async (owner, { configuration }) => {
+      if (yes !== true) throw usageError(`This permanently deletes all data of ${name}. To confirm, pass --yes`)
+      await withDatabaseOwner(environment, async (owner, { configuration }) => {
         const id = await deleteTenant(owner, name)
-        await deleteArtefacts(artefactSettings(configuration, resolve(configuration.home)), id)
+        await deleteArtefacts(terminal, artefactSettings(configuration, resolve(configuration.home)), id)
       })
     })
 
@@ -97,7 +101,7 @@ Without --block-writes, requests of the tenant continue during the move, and its
 other tenants are in the same shard, the tenant first gets its own shard. If the command is interrupted, run it again.`,
     )
     .action((name: string, { to, blockWrites }: { to: string; blockWrites?: boolean }) =>
-      move({ name, to, mode: blockWrites === true ? 'block_writes' : 'auto' }),
+      move(terminal, { name, to, mode: blockWrites === true ? 'block_writes' : 'auto' }),
     )
 
   const application = () => new Argument('<application>', 'application').choices(['api', 'ui'] as const)
@@ -122,21 +126,21 @@ other tenants are in the same shard, the tenant first gets its own shard. If the
 }
 
 /** Needs no migrations and no master key, so that it works while a worker is down. */
-async function printPlacements(json: boolean): Promise<void> {
-  const rows = await withOwnerConnection(process.env, (owner) => listPlacements(owner))
-  if (json) return console.log(JSON.stringify(rows))
-  if (rows.length === 0) return console.log('No tenants yet.')
+async function printPlacements(terminal: Terminal, json: boolean): Promise<void> {
+  const rows = await withOwnerConnection(terminal.environment, (owner) => listPlacements(owner))
+  if (json) return terminal.print(JSON.stringify(rows))
+  if (rows.length === 0) return terminal.print('No tenants yet.')
   const shown = rows.map(({ bytes, sharedWith, ...row }) => ({
     ...row,
     'shared with': sharedWith,
     size: bytes === null ? 'not reachable' : formatBytes(bytes),
   }))
-  console.log(table(shown))
+  await terminal.print(table(shown))
 }
 
-async function move(request: { name: string; to: string; mode: TransferMode }): Promise<void> {
+async function move(terminal: Terminal, request: { name: string; to: string; mode: TransferMode }): Promise<void> {
   const { name, to } = request
-  const moved = await withDatabaseOwner(async (owner, parts) => {
+  const moved = await withDatabaseOwner(terminal.environment, async (owner, parts) => {
     const done = await moveTenant(owner, request)
     if (done !== undefined) {
       const detail = { what: `moved from ${done.from} to ${done.to}` }
@@ -144,14 +148,19 @@ async function move(request: { name: string; to: string; mode: TransferMode }): 
     }
     return done
   })
-  if (moved === undefined) return console.log(`Tenant ${name} is already on ${to}.`)
+  if (moved === undefined) return terminal.print(`Tenant ${name} is already on ${to}.`)
   const own = moved.isolated ? ' It has its own shard now.' : ''
-  console.log(`Tenant ${name} moved from ${moved.from} to ${moved.to}.${own}`)
+  await terminal.print(`Tenant ${name} moved from ${moved.from} to ${moved.to}.${own}`)
 }
 
+type Change = (owner: Owner) => Promise<void>
+
 /** Changes a tenant and records the change in its audit trail. */
-function changed(name: string, what: string, change: (owner: Owner) => Promise<void>): Promise<void> {
-  return withDatabaseOwner(async (owner, parts) => {
+function changeTenant(
+  environment: Environment,
+  { name, what, change }: { name: string; what: string; change: Change },
+): Promise<void> {
+  return withDatabaseOwner(environment, async (owner, parts) => {
     await change(owner)
     const tenant = await findTenant(owner, name)
     if (tenant === undefined) return

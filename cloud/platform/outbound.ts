@@ -5,7 +5,7 @@ import { connect, isIP, type LookupFunction, type Socket } from 'node:net'
 import { connect as connectTls, createSecureContext, type SecureContext } from 'node:tls'
 import { Problem } from '@millwright/api/problem.ts'
 import { LruMap } from 'toad-cache'
-import { Agent, buildConnector, fetch, Pool } from 'undici'
+import type { Agent, buildConnector, Pool } from 'undici'
 import {
   canonicalAddress,
   isIn,
@@ -14,6 +14,7 @@ import {
   outboundEntry,
   specialAddresses,
 } from './outbound-entry.ts'
+import { undici } from './undici.ts'
 
 /** The limits of one request to another system, unless the caller sets others. */
 const limits = { bodyBytes: 1024 * 1024, requestMs: 10_000, connectionsPerHost: 32 }
@@ -67,7 +68,8 @@ export class Outbound {
   readonly #lookup: (hostname: string) => Promise<readonly LookupAddress[]>
   /** The lookups that are in progress, by name. */
   readonly #lookups = new Map<string, Promise<readonly LookupAddress[]>>()
-  readonly #agent: Agent
+  /** The connections of `fetch`, after its first request. */
+  #agent: Agent | undefined
   /** The parsed certificates of private authorities. Parsing them for each connection would block the process. */
   readonly #authorities = new LruMap<SecureContext>(parsedAuthorities)
 
@@ -78,11 +80,6 @@ export class Outbound {
       return entry
     })
     this.#lookup = lookup
-    this.#agent = new Agent({
-      connect: (options, callback) => void this.#connect(options, callback),
-      connections: limits.connectionsPerHost,
-      allowH2: false,
-    })
   }
 
   /**
@@ -138,7 +135,10 @@ export class Outbound {
     const timer = setTimeout(() => timeout.abort(late), timeoutMs)
     const signal = init.signal == null ? timeout.signal : AbortSignal.any([init.signal, timeout.signal])
     try {
-      const request = { ...init, signal, redirect: 'manual', dispatcher: this.#agent } as Parameters<typeof fetch>[1]
+      const { fetch } = undici()
+      const request = { ...init, signal, redirect: 'manual', dispatcher: this.#openAgent() } as Parameters<
+        typeof fetch
+      >[1]
       const response = await fetch(url, request)
       const { status, statusText } = response
       const headers = [...response.headers]
@@ -160,7 +160,7 @@ export class Outbound {
    */
   pool(url: string | URL, { certificateAuthority, connections }: PoolOptions): Pool {
     const tls = this.#trust(certificateAuthority)
-    return new Pool(new URL(url).origin, {
+    return new (undici().Pool)(new URL(url).origin, {
       connect: (options, callback) => void this.#connect(options, callback, tls),
       connections,
       pipelining: 1,
@@ -198,7 +198,16 @@ export class Outbound {
 
   /** Closes the connections of `fetch`. */
   async close(): Promise<void> {
-    await this.#agent.destroy()
+    await this.#agent?.destroy()
+  }
+
+  #openAgent(): Agent {
+    this.#agent ??= new (undici().Agent)({
+      connect: (options, callback) => void this.#connect(options, callback),
+      connections: limits.connectionsPerHost,
+      allowH2: false,
+    })
+    return this.#agent
   }
 
   /** Returns the TLS options with which only a private authority is trusted. Null: the public authorities. */
@@ -224,7 +233,7 @@ export class Outbound {
         target,
         addresses.map(({ address }) => address),
       )
-      const connect = buildConnector({
+      const connect = undici().buildConnector({
         ...tls,
         allowH2: false,
         timeout: limits.requestMs,

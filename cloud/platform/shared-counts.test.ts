@@ -58,6 +58,19 @@ describe('counts of several processes', () => {
     await admin.authorization.listRoles({})
   })
 
+  test('many notifications of new keys cause few reads', async () => {
+    await using hub = await testHub()
+    const { secrets, database, log } = hub.context
+    const sent = await hub.statements(async () => {
+      const keys = secrets.follow({ database, log })
+      for (let number = 0; number < 1_000; number++) keys.refresh()
+      await secrets.refresh()
+      keys.stop()
+    })
+    const reads = sent.filter(({ text }) => text.includes('platform_keys'))
+    assert.ok(reads.length > 0 && reads.length < 10, `${reads.length} reads`)
+  })
+
   test('counts only finite numbers of other processes', async () => {
     const { all } = processes()
     const changes: unknown[] = []

@@ -74,7 +74,11 @@ export class TableReader {
       } finally {
         await file.close()
       }
-      reader = new ReaderProcess({ folder, signal, leave: await processes.enter(tenantId) })
+      const leave = await processes.enter(tenantId)
+      // An upload that was aborted while it waited starts no process.
+      if (signal.aborted) leave()
+      signal.throwIfAborted()
+      reader = new ReaderProcess({ folder, signal, leave })
       const response = await reader.ask({ open: path })
       if (!('opened' in response)) throw new Error('The reader process responded with rows before a file was opened')
       return new TableReader(reader, response.opened)

@@ -7,8 +7,9 @@ import type { Pool } from 'undici'
 import type { Caller } from '../access/caller.ts'
 import { limits } from '../limits.ts'
 import type { PeerConnections } from '../tls/peer-connections.ts'
+import { undici } from '../undici.ts'
 import { forwardUpgrade } from './forward-connection.ts'
-import { type Authorize, incomingRequestOf, toRoute } from './incoming-request.ts'
+import { type Authorize, addressOf, incomingRequestOf, toRoute } from './incoming-request.ts'
 import { requireHandshake, type Sockets, type Upgrade } from './sockets.ts'
 import type { StreamingResponses } from './streaming-responses.ts'
 
@@ -47,8 +48,7 @@ type ForwardOptions = {
 
 export async function forwardRoutes(app: FastifyInstance, options: ForwardOptions): Promise<void> {
   if (options.forwards.length === 0) return
-  // The library is loaded on demand, because loading takes time and most installations have one process.
-  const { Pool } = await import('undici')
+  const { Pool } = undici()
   const openPool = (url: string, connections: number) =>
     new Pool(url, {
       connections,
@@ -147,7 +147,7 @@ function headersFor(request: FastifyRequest, forward: Forward): Record<string, s
   return Object.assign(
     headers,
     { 'x-request-id': request.id },
-    forward.vouch({ id: request.id, address: request.ip }),
+    forward.vouch({ id: request.id, address: addressOf(request) }),
     request.trace?.headers,
   )
 }

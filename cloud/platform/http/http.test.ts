@@ -268,6 +268,22 @@ describe('HTTP front', () => {
     assert.equal((await from('10.1.2.3', { authorization: `Bearer ${admin.token}` })).status, 404)
   })
 
+  test('applies limits to the address in X-Forwarded-For without the port of the client', async () => {
+    await using behindProxy = await testHub({ trustedProxies: ['10.0.0.5'] })
+    const statusFrom = async (client: string) => {
+      const form = { grant_type: 'client_credentials', client_id: 'su_none', client_secret: 'wrong' }
+      const headers = { 'content-type': 'application/x-www-form-urlencoded', 'x-forwarded-for': client }
+      const body = new URLSearchParams(form).toString()
+      return (await behindProxy.request({ method: 'POST', path: '/oauth/token', from: '10.0.0.5', headers, body }))
+        .status
+    }
+    for (const clientAt of [(port: number) => `198.51.100.20:${port}`, (port: number) => `[2001:db8::1]:${port}`]) {
+      for (let port = 40_000; port < 40_006; port++) assert.equal(await statusFrom(clientAt(port)), 401)
+      assert.equal(await statusFrom(clientAt(40_006)), 429)
+    }
+    assert.equal(await statusFrom('198.51.100.21'), 401)
+  })
+
   test('requires the metrics token from loopback addresses when a base URL or a trusted proxy is set', async () => {
     await using behindProxy = await hub.sibling({ metricsToken: 'metrics-token', metricsFromLoopback: false })
     const status = async (headers: Record<string, string> = {}) =>

@@ -28,8 +28,17 @@ export function incomingRequestOf(request: FastifyRequest): IncomingRequest {
     method: request.method,
     url: request.originalUrl,
     headers: request.headers,
-    address: request.ip,
+    address: addressOf(request),
   }
+}
+
+/**
+ * Returns the address of the client. Some proxies add the port of the client to the address in `X-Forwarded-For`. The port is
+ * removed, because the limits of an address apply to all its connections.
+ */
+export function addressOf({ ip }: FastifyRequest): string {
+  const [, bare] = /^\[([\da-f:.]+)\](?::\d+)?$/i.exec(ip) ?? /^(\d+\.\d+\.\d+\.\d+):\d+$/.exec(ip) ?? []
+  return bare ?? ip
 }
 
 /** Converts a path such as `/users/{id}` to the syntax of the router. */

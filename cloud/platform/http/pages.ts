@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import { isUnchanged } from './etag.ts'
+import { addressOf } from './incoming-request.ts'
 
 /** Content outside the operations of the contracts, such as a page, a script or a document. */
 export type Page = StaticPage | DynamicPage
@@ -39,7 +40,7 @@ export async function pageRoutes(app: FastifyInstance, pages: Page[]): Promise<v
     }
     let kept: { body: Buffer | string; etag: string } | undefined
     app.get(page.path, async (request, reply) => {
-      if (page.allow?.({ address: request.ip, headers: request.headers }) === false) return reply.callNotFound()
+      if (page.allow?.({ address: addressOf(request), headers: request.headers }) === false) return reply.callNotFound()
       reply.headers({ 'content-type': page.mediaType, ...page.headers })
       if (page.live) {
         const loaded = await page.load()

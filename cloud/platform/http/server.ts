@@ -154,9 +154,9 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   app.setErrorHandler((error, request, reply) => {
     const problem = problemOf(error, request.routeOptions)
     const place = { requestId: request.id, route: request.routeOptions.url }
-    // A refusal because of a limit is not an error, and there are many under load. So it is logged in one line without
-    // a stack trace.
-    if (problem.code === 'overloaded') options.log.warn({ ...place, reason: problem.message }, 'refused: overloaded')
+    // There are many refusals under load and during an outage. So each is logged in one line without a stack trace.
+    if (problem.status === 503)
+      options.log.warn({ ...place, reason: problem.message, cause: causeOf(problem) }, `refused: ${problem.code}`)
     else if (problem.status >= 500) options.log.error({ ...place, error }, 'failed')
     send(reply, problem, request)
   })
@@ -509,4 +509,9 @@ function answerUnreadable(error: NodeJS.ErrnoException, socket: import('node:net
   socket.end(
     `HTTP/1.1 ${problem.status} Error\r\ncontent-type: application/problem+json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
   )
+}
+
+/** Returns the message of the error that caused a problem. */
+function causeOf({ cause }: Problem): string | undefined {
+  return cause instanceof Error ? cause.message : undefined
 }

@@ -81,14 +81,27 @@ export class Secrets {
     return keyFor(platformKey, purpose)
   }
 
-  /** Polls the database for new keys until `stop` is called. */
+  /**
+   * Polls the database for new keys until `stop` is called. The calls of `refresh` during a read share the next read, because
+   * every user of the database can send the notification that calls it.
+   */
   follow({ database, log }: { database: Database; log: Log }): { stop(): void; refresh(): void } {
     this.#database = database
-    const refresh = () => {
-      this.refresh().catch((error: unknown) => log.warn({ error }, 'The poll for new keys failed'))
+    const poll = () => this.refresh().catch((error: unknown) => log.warn({ error }, 'The poll for new keys failed'))
+    let isDue = false
+    let isReading = false
+    const refresh = async () => {
+      isDue = true
+      if (isReading) return
+      isReading = true
+      while (isDue) {
+        isDue = false
+        await poll()
+      }
+      isReading = false
     }
-    const timer = setInterval(refresh, pollMs).unref()
-    return { refresh, stop: () => clearInterval(timer) }
+    const timer = setInterval(poll, pollMs).unref()
+    return { refresh: () => void refresh(), stop: () => clearInterval(timer) }
   }
 
   async refresh(): Promise<void> {

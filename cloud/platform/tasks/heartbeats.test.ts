@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { createLog } from '../log.ts'
 import { Heartbeats, heartbeatMs, silenceMs } from './heartbeats.ts'
@@ -99,4 +100,16 @@ test('ignores texts with another state', (t) => {
   pass(5_000)
   for (const text of ['', 'x', 'x upgrades', 'stopped', ' '.repeat(100)]) all[0]?.heartbeats.receive(text)
   assert.deepEqual(ended(), [0])
+})
+
+test('remembers a limited number of processes, and only ids of processes', (t) => {
+  const { all, pass, ended } = processes(t, 2)
+  const [first] = all
+  for (let number = 0; number < 2_000; number++) first?.heartbeats.receive(`${'x'.repeat(1_000)}${number} runs`)
+  pass(10_000)
+  assert.deepEqual(ended(), [0, 0])
+  for (let number = 0; number < 5_000; number++) first?.heartbeats.receive(`${randomUUID()} runs`)
+  assert.equal(first?.heartbeats.processes, 1_000)
+  pass(10_000)
+  assert.deepEqual([ended(), first?.heartbeats.processes], [[1, 0], 1])
 })

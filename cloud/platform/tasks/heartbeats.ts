@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { validate as isUuid } from 'uuid'
 import type { Log } from '../log.ts'
 
 type HeartbeatsOptions = {
@@ -14,6 +15,8 @@ type HeartbeatsOptions = {
 export const heartbeatMs = 1_000
 /** After this time without a notification, a process counts as ended. */
 export const silenceMs = 3_000
+/** The maximum number of other processes. Every user of the database can send notifications, so the number is limited. */
+const mostProcesses = 1_000
 
 /**
  * `Heartbeats` finds out that another process of the platform has ended. Each process sends a notification every second, and
@@ -32,6 +35,11 @@ export class Heartbeats {
 
   constructor(options: HeartbeatsOptions) {
     this.#options = options
+  }
+
+  /** The number of other processes that run. */
+  get processes(): number {
+    return this.#heardAt.size
   }
 
   start(): void {
@@ -55,7 +63,9 @@ export class Heartbeats {
       return
     }
     if (state === 'runs') {
-      this.#heardAt.set(processId, this.#now())
+      const isKnown = this.#heardAt.has(processId)
+      if (isKnown || (this.#heardAt.size < mostProcesses && isUuid(processId)))
+        this.#heardAt.set(processId, this.#now())
       return
     }
     // A later version can send other states. They are not a reason to search all tenants.

@@ -17,13 +17,11 @@ async function until(what: string, condition: () => boolean | Promise<boolean>):
   }
 }
 
-/** Creates tenants without data. Returns the ids of all tenants. */
+/** Creates tenants. Returns the ids of all tenants of the hub. */
 async function createTenants(hub: TestHub): Promise<string[]> {
-  return hub.asOwner(async (owner) => {
-    for (let number = 0; number < tenantCount; number++)
-      await owner.query('insert into tenants (id, name) values ($1, $2)', [v7(), `takeover-${number}`])
-    return (await owner.query<{ id: string }>('select id from tenants')).rows.map(({ id }) => id)
-  })
+  const ids = [hub.tenant.tenantId]
+  for (let number = 0; number < tenantCount; number++) ids.push((await hub.anotherTenant()).tenantId)
+  return ids
 }
 
 const anyLeft = statement(`select id from jobs where tenant_id = $1 and kind = 'left' limit 1`)
@@ -101,4 +99,24 @@ test('a process that stops makes the other processes take over its work', async 
     assert.equal(tasks.stats().takeovers, 0)
   }
   await until('the process takes over', () => tasks.stats().takeovers > 0)
+})
+
+test('many notifications of ended processes cause one takeover per second', async () => {
+  await using hub = await testHub({ own: true })
+  const { database, log } = hub.context
+  const tasks = new Tasks({ database, log, debounceMs: 0, sweepMs: 600_000 })
+  tasks.start()
+  const startedAt = performance.now()
+  for (let number = 0; number < 10_000; number++) tasks.takeOver()
+  await until('the process takes over', () => tasks.stats().takeovers > 0)
+  tasks.takeOver()
+  await until('the process takes over again', () => tasks.stats().takeovers > 1)
+  assert.ok(performance.now() - startedAt >= 1_000)
+  assert.equal(tasks.stats().takeovers, 2)
+  tasks.takeOver()
+  await tasks.stop()
+  tasks.start()
+  tasks.takeOver()
+  await until('the process takes over after its next start', () => tasks.stats().takeovers > 2)
+  await tasks.stop()
 })

@@ -41,6 +41,8 @@ const pollElsewhereMs = 5
 const checksAtOnce = 4
 /** After this time, the leases of a process that has ended are over, and a takeover checks all tenants again. */
 const secondTakeoverMs = taskDefaults.leaseMs - silenceMs + heartbeatMs + 500
+/** The shortest time between the first searches of two takeovers. */
+const takeoverPauseMs = 1_000
 /** The longest pause between two attempts during an outage of the database. */
 const longestPauseMs = 5_000
 
@@ -97,6 +99,9 @@ export class Worker {
   #sweepTimer: NodeJS.Timeout | undefined
   /** The time between two sweeps. */
   #sweepIntervalMs: number
+  /** The time of the last takeover. */
+  #tookOverAtMs = -Infinity
+  #nextTakeover: NodeJS.Timeout | undefined
   #takeoverTimer: NodeJS.Timeout | undefined
   #pendingKinds: store.PendingKinds | undefined
   #failures = 0
@@ -133,14 +138,20 @@ export class Worker {
 
   /**
    * Searches all tenants for the work of a process that has ended. The second search finds the work whose leases were still
-   * valid during the first one.
+   * valid during the first one. Calls within a second share their searches, because every user of the database can send the
+   * notification that a process has ended.
    */
   takeOver(): void {
-    if (!this.#working) return
-    this.counts.takeovers++
-    void this.#queueAbandoned()
-    clearTimeout(this.#takeoverTimer)
-    this.#takeoverTimer = setTimeout(() => void this.#queueAbandoned(), secondTakeoverMs).unref()
+    if (!this.#working || this.#nextTakeover !== undefined) return
+    const delayMs = Math.max(0, this.#tookOverAtMs + takeoverPauseMs - performance.now())
+    this.#nextTakeover = setTimeout(() => {
+      this.#nextTakeover = undefined
+      this.#tookOverAtMs = performance.now()
+      this.counts.takeovers++
+      void this.#queueAbandoned()
+      clearTimeout(this.#takeoverTimer)
+      this.#takeoverTimer = setTimeout(() => void this.#queueAbandoned(), secondTakeoverMs).unref()
+    }, delayMs).unref()
   }
 
   beforeStop(work: () => Promise<void>): void {
@@ -151,6 +162,8 @@ export class Worker {
   async stop(): Promise<void> {
     this.#stopped?.abort()
     clearTimeout(this.#sweepTimer)
+    clearTimeout(this.#nextTakeover)
+    this.#nextTakeover = undefined
     clearTimeout(this.#takeoverTimer)
     for (const tenant of this.#tenants.values()) {
       clearTimeout(tenant.timer?.handle)

@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { isIP } from 'node:net'
-import { Agent, fetch as fetchWith } from 'undici'
+import type { Agent } from 'undici'
 import { StartError } from '../start-error.ts'
+import { undici } from '../undici.ts'
 import { certificatesIn } from './certificate-pair.ts'
 
 /**
@@ -20,6 +21,7 @@ export class PeerConnections {
       this.fetch = fetch
       return
     }
+    const { Agent, fetch: fetchWith } = undici()
     const agent = new Agent({ connect: { ...this.tls } })
     this.#agent = agent
     this.fetch = ((input: string | URL, init?: object) =>

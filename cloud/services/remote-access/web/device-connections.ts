@@ -3,7 +3,8 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
 import { StreamRefusal } from '@millwright/api/tunnel/stream-header.ts'
-import { Pool } from 'undici'
+import type { Pool } from 'undici'
+import { undici } from '../../../platform/undici.ts'
 import { deviceOriginOf } from './device-origin.ts'
 import { webLimits } from './web-limits.ts'
 import type { WebSession, WebSessions } from './web-session.ts'
@@ -24,7 +25,7 @@ export function deviceConnections(session: WebSession, sessions: WebSessions): P
     certificates.add(fingerprint)
     return secure
   }
-  return new Pool(deviceOriginOf(session).origin, {
+  return new (undici().Pool)(deviceOriginOf(session).origin, {
     connect: (_options, done) => {
       open().then(
         (stream) => done(null, stream as Socket),
