@@ -268,7 +268,7 @@ describe('import and export of files in the console', () => {
     const { name, text } = await downloaded(() => inDialog('Export').click())
     assert.match(name, /^assets-.*\.csv$/)
     const lines = text.replace('\uFEFF', '').trim().split('\r\n')
-    assert.match(lines[0] ?? '', /^Name,Type,Manufacturer,/)
+    assert.match(lines[0] ?? '', /^Name,Manufacturer,Product,/)
     assert.deepEqual(
       lines.slice(1).map((line) => line.split(',')[0]),
       ['Press 1'],

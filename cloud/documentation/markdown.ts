@@ -49,7 +49,7 @@ export function renderPage({ markdown, resolve }: RenderOptions): RenderedPage {
           return `<tr${attribute}>${cells.map((each) => cell('td', each)).join('')}</tr>`
         })
         const head = header.map((each) => (plainText(each.tokens) === '' ? '<td></td>' : cell('th scope="col"', each)))
-        return `<div class="table"><table><thead><tr>${head.join('')}</tr></thead>\n<tbody>${body.join('\n')}</tbody></table></div>\n`
+        return `<div class="table" tabindex="0"><table><thead><tr>${head.join('')}</tr></thead>\n<tbody>${body.join('\n')}</tbody></table></div>\n`
       },
       link({ href, tokens }) {
         const label = this.parser.parseInline(tokens)
