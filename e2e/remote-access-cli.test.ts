@@ -236,7 +236,7 @@ describe('commands that need a terminal', () => {
 
   test('files are copied in both directions', async (context) => {
     if (!hasTerminals) return context.skip('script is not installed')
-    const content = Buffer.from(Array.from({ length: 6_000_000 }, (_, index) => (index * 7) % 253))
+    const content = Buffer.alloc(6_000_000, Buffer.from(Array.from({ length: 253 }, (_, index) => (index * 7) % 253)))
     const file = join(home, 'firmware.bin')
     writeFileSync(file, content)
     const port = ['--port', String(device.port)]

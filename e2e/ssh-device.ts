@@ -127,9 +127,7 @@ function serveFiles(sftp: SFTPWrapper, files: Map<string, Buffer>): void {
     else sftp.data(id, bytes)
   })
   sftp.on('WRITE', (id, handle, offset, bytes) => {
-    const before = files.get(pathOf(handle)) ?? Buffer.alloc(0)
-    const missing = Math.max(0, offset + bytes.length - before.length)
-    const content = missing === 0 ? before : Buffer.concat([before, Buffer.alloc(missing)])
+    const content = grown(files.get(pathOf(handle)) ?? Buffer.alloc(0), offset + bytes.length)
     bytes.copy(content, offset)
     files.set(pathOf(handle), content)
     sftp.status(id, status.OK)
@@ -165,4 +163,16 @@ function serveFiles(sftp: SFTPWrapper, files: Map<string, Buffer>): void {
     handles.set(handle.readUInt32BE(0), '')
     sftp.status(id, status.OK)
   })
+}
+
+/**
+ * Returns the content with at least this length. New memory has twice the length, so that a file that is written in many
+ * parts is copied only a few times.
+ */
+function grown(content: Buffer, length: number): Buffer {
+  if (length <= content.length) return content
+  if (length <= content.buffer.byteLength) return Buffer.from(content.buffer, 0, length)
+  const larger = Buffer.alloc(2 * length)
+  content.copy(larger)
+  return larger.subarray(0, length)
 }
