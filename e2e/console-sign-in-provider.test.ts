@@ -14,7 +14,7 @@ import {
   signOut,
 } from './console.ts'
 import { type Caller, callerOf, type Platform, startPlatform, temporaryFolder, until } from './platform.ts'
-import { createCredential, requireStepUpForCredentials } from './step-up.ts'
+import { createCredential, endCredential, requireStepUpForCredentials } from './step-up.ts'
 
 describe('sign-in with an identity provider in the console', () => {
   const folder = temporaryFolder()
@@ -176,7 +176,7 @@ describe('sign-in with an identity provider in the console', () => {
     await stepUp.getByText('Another user signed in.').waitFor()
     await confirmAs('jane')
     await stepUp.waitFor({ state: 'hidden' })
-    await janePage.getByRole('heading', { name: 'line 1' }).waitFor()
+    await endCredential(janePage, 'line 1')
     await admin.identity.updateSignInPolicy({ body: { data: { stepUp: [] } } })
   })
 

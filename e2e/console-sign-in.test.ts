@@ -15,7 +15,7 @@ import {
   submitSignIn,
 } from './console.ts'
 import { type Caller, callerOf, type Platform, startPlatform, temporaryFolder, until } from './platform.ts'
-import { createCredential, requireStepUpForCredentials } from './step-up.ts'
+import { createCredential, endCredential, requireStepUpForCredentials, saveCredential } from './step-up.ts'
 
 const password = `the ${plantedWord} of a user`
 /** The time step of an authenticator app. */
@@ -322,16 +322,16 @@ describe('sign-in security in the console', () => {
     await assertAxeCleanEverywhere(oldPage, 'step-up dialog')
     await stepUp.getByRole('button', { name: 'Close' }).click()
     await oldPage.getByRole('alert').getByText('step_up_required').waitFor()
-    await button(oldPage, 'Save').click()
+    await saveCredential(oldPage)
     await stepUp.getByLabel('Password').fill('not the password')
     await stepUp.getByRole('button', { name: 'Confirm' }).click()
     await stepUp.getByText('The password is wrong.').waitFor()
     await stepUp.getByLabel('Password').fill(password)
     await stepUp.getByRole('button', { name: 'Confirm' }).click()
     await stepUp.waitFor({ state: 'hidden' })
-    await oldPage.getByRole('heading', { name: 'line 1' }).waitFor()
+    await endCredential(oldPage, 'line 1')
     await createCredential(oldPage, 'line 2')
-    await oldPage.getByRole('heading', { name: 'line 2' }).waitFor()
+    await endCredential(oldPage, 'line 2')
     const { data } = await admin.credentials.listInstances({ query: {} })
     assert.deepEqual(data.map(({ name }) => name).toSorted(), ['line 1', 'line 2'])
   })
@@ -346,13 +346,13 @@ describe('sign-in security in the console', () => {
     await stepUp.locator('.field-error').waitFor()
     await stepUp.getByLabel('Code').fill(codeOf(factorSecret))
     await stepUp.getByRole('button', { name: 'Confirm' }).click()
-    await factorPage.getByRole('heading', { name: 'line 3' }).waitFor()
+    await endCredential(factorPage, 'line 3')
 
     const confirmedAt = Date.now()
     await until('the confirmation is older than one minute', () => Date.now() - confirmedAt > 61_000)
     await createCredential(factorPage, 'line 4')
     await stepUp.getByRole('button', { name: 'Use passkey' }).click()
-    await factorPage.getByRole('heading', { name: 'line 4' }).waitFor()
+    await endCredential(factorPage, 'line 4')
     await admin.identity.updateSignInPolicy({ body: { data: { stepUp: [] } } })
   })
 

@@ -419,7 +419,7 @@ describe('updates in the console', () => {
     await button('Show all').click()
     await page.getByText('Running', { exact: true }).waitFor()
     await page.getByRole('link', { name: 'View job' }).first().click()
-    await page.getByRole('link', { name: 'View campaign' }).click()
+    await page.getByRole('link', { name: 'Controllers of the plant' }).click()
     await heading('Controllers of the plant')
     await page.getByRole('link', { name: 'View audit entries' }).click()
     await page.locator('.activity-row').filter({ hasText: 'approved the campaign' }).first().waitFor()

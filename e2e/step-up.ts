@@ -18,10 +18,23 @@ export async function requireStepUpForCredentials(admin: Caller): Promise<void> 
   })
 }
 
-/** Fills in and submits the form for new credentials. */
+/** Fills in the steps of new credentials and saves them. */
 export async function createCredential(page: Page, name: string): Promise<void> {
   await follow(page, '/credentials?add=yes')
-  await page.getByRole('dialog').getByLabel('Name').fill(name)
-  await page.getByLabel('IP addresses').fill('192.0.2.0/24')
-  await page.getByRole('button', { name: 'Save' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Add credentials' })
+  await dialog.getByRole('button', { name: 'Next' }).click()
+  await dialog.getByLabel('Name').fill(name)
+  await dialog.getByRole('button', { name: 'Next' }).click()
+  await dialog.getByLabel('IP addresses').fill('192.0.2.0/24')
+  await saveCredential(page)
+}
+
+export async function saveCredential(page: Page): Promise<void> {
+  await page.getByRole('dialog').getByRole('button', { name: 'Save and continue' }).click()
+}
+
+/** Waits until the credentials are saved, ends the dialog without a test, and waits for the page of the credentials. */
+export async function endCredential(page: Page, name: string): Promise<void> {
+  await page.getByRole('dialog').getByRole('button', { name: 'Done' }).click()
+  await page.getByRole('heading', { level: 1, name }).waitFor()
 }

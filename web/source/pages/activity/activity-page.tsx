@@ -1,6 +1,6 @@
 import { iconHistory } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
 import { useFormats, useText } from '../../app/language/language-context.tsx'
 import { Loading } from '../../components/feedback/loading.tsx'
 import { ProblemMessage } from '../../components/feedback/problem-message.tsx'
@@ -14,10 +14,16 @@ import { ActivityFilterBar } from './activity-filters.tsx'
 import { ActivityHistogram } from './activity-histogram.tsx'
 import { ActivityList } from './activity-list.tsx'
 import { EntryPanel } from './entry-panel.tsx'
+import { rowsOf } from './entry-rows.ts'
 import { ExportMenu } from './export-menu.tsx'
 import { activityMessages } from './messages.ts'
 import { presets } from './time-range.ts'
 import './activity.css'
+
+/** Similar entries are one row. If the first entries make fewer rows than this, the page loads more entries by itself. */
+const fewestRows = 12
+/** The number of entries after which the page waits for the user. */
+const mostEntries = 500
 
 /**
  * `ActivityPage` shows what happened in a time range: a histogram, and a list of sentences. The user selects a part of the
@@ -32,6 +38,12 @@ export function ActivityPage() {
   const [openId, setOpenId] = useState<string>()
   useLiveActivity(range.to === undefined && selected === undefined)
   usePageTitle(text.title)
+  const { entries, hasMore, isLoadingMore, next } = list
+  const isShort = entries.length < mostEntries && rowsOf(entries).length < fewestRows
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each loaded page decides about the next one
+  useEffect(() => {
+    if (isShort && hasMore && !isLoadingMore) next()
+  }, [isShort, hasMore, isLoadingMore, entries.length])
   const isFiltered = Object.keys(filters).length > 0
   const clearSelection = () => setSearch({ from: undefined, to: undefined })
   return (
