@@ -53,10 +53,7 @@ async function preparePlant(running: Platform): Promise<PlantIds> {
   return { assetId: String(asset?.id), ...(await discover(caller)), ...(await arrange(caller)) }
 }
 
-/**
- * Creates a hierarchy with a rule, and assigns the assets of one line to the node of that line. Reuses an existing
- * hierarchy.
- */
+/** Creates a hierarchy with a node for each site, area and line, and assigns the assets of the lines. Reuses an existing hierarchy. */
 async function arrange(caller: Caller): Promise<Pick<PlantIds, 'hierarchyId' | 'nodeId'>> {
   const [existing] = (await caller.hierarchy.listHierarchies({})).data
   if (existing !== undefined) {
@@ -66,21 +63,47 @@ async function arrange(caller: Caller): Promise<Pick<PlantIds, 'hierarchyId' | '
   const { data: tree } = await caller.hierarchy.createHierarchy({
     body: { data: { name: 'Production', template: 'plant' } },
   })
-  const nodes = [
-    { key: 'site', name: 'Aarau' },
-    { key: 'hall', name: 'Assembly hall', parentKey: 'site' },
-    { key: 'line', name: 'Line 1', parentKey: 'hall' },
-    { key: 'cell', name: 'Welding cell with two robots', parentKey: 'line' },
-    { key: 'other', name: 'Bremen' },
-  ]
-  const { data: created } = await caller.hierarchy.createNodes({ params: { id: tree.id }, body: { data: { nodes } } })
+  const lines = await lineCodes(caller)
+  const nodes = new Map<string, { key: string; name: string; parentKey?: string }>()
+  for (const code of lines) {
+    const [site = '', area = '', line = ''] = code.split('-')
+    nodes.set(site, { key: site, name: site })
+    nodes.set(`${site}-${area}`, { key: `${site}-${area}`, name: `${area} hall`, parentKey: site })
+    nodes.set(code, { key: code, name: `Line ${Number(line.slice(1))}`, parentKey: `${site}-${area}` })
+  }
+  const { data: created } = await caller.hierarchy.createNodes({
+    params: { id: tree.id },
+    body: { data: { nodes: [...nodes.values()] } },
+  })
   const idOf = (key: string) => String(created.find((node) => node.key === key)?.id)
-  const rules = [{ nodeId: idOf('cell'), namePattern: '*SEN*' }]
+  const [first = ''] = lines
+  const rules = [{ nodeId: idOf(first), namePattern: '*SEN*' }]
   await caller.hierarchy.replaceRules({ params: { id: tree.id }, body: { data: { rules } } })
-  const { data: page } = await caller.inventory.listAssets({ query: { q: 'PLC01', limit: 100 } })
-  const assetIds = page.map(({ id }) => String(id))
-  await caller.hierarchy.assignAssets({ params: { id: idOf('line') }, body: { data: { assetIds } } })
-  return { hierarchyId: tree.id, nodeId: idOf('line') }
+  for (const code of lines) {
+    const filter = `startswith(name, '${code}-')`
+    await caller.hierarchy.assignAssets({ params: { id: idOf(code) }, body: { data: { filter } } })
+  }
+  const isOver = async () => {
+    const { data } = await caller.hierarchy.listAssignments({ query: { limit: 100 } })
+    return data.every(({ state }) => state === 'finished')
+  }
+  await until('all assets are assigned', isOver, 240_000)
+  return { hierarchyId: tree.id, nodeId: idOf(first) }
+}
+
+/** Returns the codes of the production lines, such as `AAR-PRES-L01`, which the names of assets begin with. */
+async function lineCodes(caller: Caller): Promise<string[]> {
+  const codes = new Set<string>()
+  for (let cursor: string | undefined; ; ) {
+    const query = { limit: 500, ...(cursor !== undefined && { cursor }) }
+    const { data, meta } = await caller.inventory.listAssets({ query })
+    for (const { name } of data) {
+      const code = /^[A-Z]+-[A-Z]+-L\d+(?=-)/.exec(String(name))?.[0]
+      if (code !== undefined) codes.add(code)
+    }
+    cursor = meta.nextCursor
+    if (cursor === undefined) return [...codes].toSorted()
+  }
 }
 
 async function discover(caller: Caller): Promise<Pick<PlantIds, 'gatewayId' | 'scanId' | 'jobId'>> {
