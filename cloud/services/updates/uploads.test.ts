@@ -303,6 +303,8 @@ describe('the home store', () => {
     })
     const usedBytes = () => {
       collectGarbage()
+      // Buffers are freed by another thread. The second collection waits until that thread has finished.
+      collectGarbage()
       return process.memoryUsage().arrayBuffers
     }
     const before = usedBytes()
