@@ -164,7 +164,7 @@ describe('monitoring in the console', () => {
     await row('Runs', 'Finished').getByText(String(devices), { exact: true }).first().waitFor()
     await assertAxeCleanEverywhere(page, 'monitoring with results')
     await clickAsPerson(page.getByRole('link', { name: 'Job', exact: true }))
-    await clickAsPerson(page.getByRole('link', { name: 'View results' }))
+    await clickAsPerson(page.getByRole('link', { name: 'Line 1', exact: true }))
     await heading('Line 1')
   })
 
