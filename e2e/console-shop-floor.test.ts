@@ -309,9 +309,9 @@ describe('gateways, scans and credentials in the console', () => {
   test('shows the job, the workflow, the events and the audit entries of a scan', async () => {
     await go('/jobs?type=discovery', 'Jobs')
     const row = page.getByRole('row').nth(1)
-    await row.getByRole('gridcell', { name: 'Scan complete' }).waitFor()
+    await row.getByRole('gridcell', { name: 'Finished' }).waitFor()
     await assertAxeCleanEverywhere(page, 'jobs')
-    await row.getByRole('gridcell', { name: 'Scan complete' }).click()
+    await row.getByRole('link', { name: 'Scan' }).click()
     await page.getByRole('heading', { level: 1, name: /^Scan: / }).waitFor()
     await page.getByText('Technical details').click()
     await page.getByRole('img', { name: /Diagram of the workflow discovery/ }).waitFor()

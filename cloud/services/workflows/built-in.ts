@@ -27,10 +27,10 @@ function gatewayRequest(name: BuiltInWorkflowName, description: string): Workflo
     name,
     description,
     states: [
-      { name: 'CREATED', description: 'Not started' },
+      { name: 'CREATED', description: 'Queued' },
       { name: 'RUNNING', description: 'In progress on the gateway' },
       { name: 'CANCELING', description: 'Cancellation requested' },
-      { name: 'FINISHED', description: 'Done' },
+      { name: 'FINISHED', description: 'Finished' },
       { name: 'FAILED', description: 'The job failed' },
       { name: 'CANCELED', description: 'The job was canceled' },
     ],
@@ -77,7 +77,7 @@ const artefactUpdate: Workflow = {
   name: 'artefact-update',
   description: 'New firmware for a device: transferred, activated, and verified',
   states: [
-    { name: 'CREATED', description: 'Not started' },
+    { name: 'CREATED', description: 'Queued' },
     { name: 'PREPARING', description: 'The artefact is transferred to the device' },
     { name: 'PREPARED', description: 'The device has the artefact and waits for activation' },
     { name: 'ACTIVATE', description: 'Activation requested' },
@@ -114,9 +114,9 @@ function platformJob(name: BuiltInWorkflowName, description: string, open = 'Wai
     name,
     description,
     states: [
-      { name: 'CREATED', description: 'Not started' },
+      { name: 'CREATED', description: 'Queued' },
       { name: 'RUNNING', description: 'In progress on the platform' },
-      { name: 'FINISHED', description: 'Done' },
+      { name: 'FINISHED', description: 'Finished' },
       { name: 'FAILED', description: 'The job failed' },
       { name: 'CANCELED', description: 'The job was canceled' },
     ],

@@ -25,7 +25,7 @@ export function ConfirmButton({ action, title, children, onConfirm, isLink }: Co
           {action}
         </button>
       ) : (
-        <IxButton variant="secondary" onClick={ask}>
+        <IxButton variant="danger-secondary" onClick={ask}>
           {action}
         </IxButton>
       )}

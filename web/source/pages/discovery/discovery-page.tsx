@@ -90,6 +90,7 @@ function GatewayCard({ gateway }: { gateway: OnboardedGateway }) {
           },
         ]}
       />
+      <h4 className="link-lines-title">{text.links}</h4>
       <GatewayLinks gatewayId={gateway.id} />
       <p>
         <Link to={`/discovery/gateways/${gateway.id}`}>{text.details}</Link>

@@ -1,13 +1,16 @@
 import { platformClient } from '@millwright/api/built-in-workflows.ts'
 import type { AnyJobInFull } from '@millwright/api/jobs.ts'
+import { IxButton } from '@siemens/ix-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useParams } from '@tanstack/react-router'
+import { useState } from 'react'
 import { useGatewayNames } from '../../app/api/gateways.ts'
 import { keyOf, useOperationQuery } from '../../app/api/queries.ts'
 import { useFormats, useLanguage, useText } from '../../app/language/language-context.tsx'
 import { useApi, usePermission } from '../../app/session/app-context.tsx'
 import { CopyButton } from '../../components/actions/copy-button.tsx'
 import { ConfirmButton } from '../../components/dialogs/confirm-button.tsx'
+import { ProblemMessage } from '../../components/feedback/problem-message.tsx'
 import { Progress } from '../../components/feedback/progress.tsx'
 import { QueryState } from '../../components/feedback/query-state.tsx'
 import { showSuccess } from '../../components/feedback/toast.ts'
@@ -24,10 +27,11 @@ import { WorkflowDiagram } from '../workflows/workflow-diagram.tsx'
 import { workflowName, workflowNames, workflowText } from '../workflows/workflow-names.ts'
 import { JobAdvice } from './job-advice.tsx'
 import { hasEnded, JobPhaseChip } from './job-phase.tsx'
-import { resultOf } from './job-result.ts'
+import { isGeneric, resultOf } from './job-result.ts'
 import { JobSubjectLink } from './job-subject.tsx'
 import { jobMessages } from './messages.ts'
 import { useOutcomeText } from './outcome-text.ts'
+import { ScanResult, scanIdOf, useScan } from './scan-result.tsx'
 
 /** `JobPage` shows the progress, the input, the result and the history of one job. */
 export function JobPage() {
@@ -58,23 +62,47 @@ function titleOf({ type, subject }: AnyJobInFull, { text, names }: TitleContext)
   return subject?.name === undefined ? text.what(text.job, name) : text.what(name, subject.name)
 }
 
-function Actions({ job: { id, phase } }: { job: AnyJobInFull }) {
+function Actions({ job }: { job: AnyJobInFull }) {
+  const { id, phase, subject } = job
   const text = useText(jobMessages)
   const api = useApi()
   const navigate = useNavigate()
   const queryClient = useQueryClient()
   const canManage = usePermission('glb_workflow_manage')
-  if (!canManage || !hasEnded(phase)) return null
+  const canScan = usePermission('glb_discovery_run')
+  const [failure, setFailure] = useState<unknown>()
+  const [, scanId] = /^discovery\/(.+)$/.exec(subject?.reference ?? '') ?? []
+  if (!hasEnded(phase)) return null
   const remove = async () => {
     await api.workflows.deleteJob({ params: { id } })
     showSuccess(text.removed)
     await navigate({ to: '/jobs' })
     await queryClient.invalidateQueries({ queryKey: keyOf('jobs', 'listJobs') })
   }
+  const runAgain = async () => {
+    try {
+      setFailure(undefined)
+      await api.discovery.runDiscovery({ params: { jobId: scanId ?? '' } })
+      await queryClient.invalidateQueries({ queryKey: keyOf('discovery') })
+      await navigate({ to: `/discovery/scans/${scanId}` })
+    } catch (error) {
+      setFailure(error)
+    }
+  }
   return (
-    <ConfirmButton action={text.remove} title={text.removeTitle} onConfirm={remove}>
-      {text.removeDetail}
-    </ConfirmButton>
+    <>
+      {canManage && (
+        <ConfirmButton action={text.remove} title={text.removeTitle} onConfirm={remove}>
+          {text.removeDetail}
+        </ConfirmButton>
+      )}
+      {canScan && scanId !== undefined && (
+        <IxButton variant="secondary" onClick={runAgain}>
+          {text.runAgain}
+        </IxButton>
+      )}
+      {failure !== undefined && <ProblemMessage failure={failure} />}
+    </>
   )
 }
 
@@ -134,7 +162,7 @@ function JobHistory({ job }: { job: AnyJobInFull }) {
         <li key={`${timestamp} ${state} ${progress ?? ''}`} data-now={index === 0}>
           <Time at={timestamp} isExact />
           <strong title={state}>{wordsOf(state)}</strong>
-          {message !== undefined && <span>{message}</span>}
+          {message !== undefined && !isGeneric(message) && <span>{message}</span>}
         </li>
       ))}
     </ol>
@@ -156,7 +184,10 @@ function JobDetails({ job }: { job: AnyJobInFull }) {
   const formats = useFormats()
   const gateways = useGatewayNames()
   const outcome = useOutcomeText()
-  const { sessionId, campaignId } = job.definition
+  const { sessionId, campaignId, runId } = job.definition
+  const scanId = scanIdOf(job)
+  const scan = useScan(scanId)
+  const shownScan = scan?.runId === runId ? scan : undefined
   const elapsedMs = Date.parse(job.lastModifiedTimestamp) - Date.parse(job.createdTimestamp)
   return (
     <KeyValueList
@@ -166,7 +197,10 @@ function JobDetails({ job }: { job: AnyJobInFull }) {
           name: text.progress,
           value: <Progress value={job.progress} label={text.progress} />,
         },
-        { name: text.outcome, value: resultOf(job, outcome) },
+        {
+          name: text.outcome,
+          value: scanId === undefined ? resultOf(job, outcome) : <ScanResult scanId={scanId} scan={shownScan} hasInbox />,
+        },
         job.context?.protected === true && {
           name: text.remedy,
           value: <AddCredentialsButton start={startOf(job)} />,

@@ -19,9 +19,9 @@ const job = {
 } satisfies Partial<AnyJob>
 
 test('shows the result of a job in words', () => {
-  assert.equal(resultOf({ ...job, message: 'Scan complete' }, en), 'Scan complete')
-  assert.equal(resultOf({ ...job, message: 'Scan complete' }, de), 'Suchlauf abgeschlossen')
-  assert.equal(resultOf({ ...job, type: 'file-import', message: '12 rows' }, en), 'Import complete: 12 rows')
+  assert.equal(resultOf({ ...job, message: 'Scan complete' }, en), 'Finished')
+  assert.equal(resultOf({ ...job, message: 'Scan complete' }, de), 'Abgeschlossen')
+  assert.equal(resultOf({ ...job, type: 'file-import', message: '12 rows' }, en), 'Import finished: 12 rows')
   assert.equal(resultOf({ ...job, type: 'my.workflow' }, en), 'Finished')
   assert.equal(resultOf({ ...job, phase: 'waiting' }, en), 'Waiting for the gateway')
   assert.equal(resultOf({ ...job, phase: 'waiting', gatewayId: 'platform' }, en), 'Waiting for other jobs')

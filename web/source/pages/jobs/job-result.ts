@@ -14,12 +14,14 @@ export type OutcomeText = {
 
 type ReportedJob = Pick<AnyJob, 'type' | 'gatewayId' | 'phase' | 'message' | 'subject'>
 
-/** The messages of gateways that contain no more than the end of the job. */
-const generic = /^(scan complete|complete|done|finished|canceled)\.?$/i
+/** Returns whether the message of a gateway contains no more than the end of the job. */
+export function isGeneric(message: string): boolean {
+  return /^(scan complete|complete|done|finished|canceled)\.?$/i.test(message)
+}
 
 /** Returns the result of a job in words: what it achieved, why it failed, or what it waits for. */
 export function resultOf({ type, gatewayId, phase, message }: ReportedJob, { text, results }: OutcomeText): string {
-  const reported = message === undefined || generic.test(message) ? undefined : message
+  const reported = message === undefined || isGeneric(message) ? undefined : message
   switch (phase) {
     case 'waiting':
       return reported ?? (gatewayId === platformClient ? text.waitsForPlatform : text.waitsForGateway)

@@ -1,4 +1,5 @@
 import { isBuiltInWorkflow, platformClient } from '@millwright/api/built-in-workflows.ts'
+import type { Discovery } from '@millwright/api/discovery.ts'
 import type { AnyJob, JobPhase } from '@millwright/api/jobs.ts'
 import { iconTasksAll } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
@@ -26,6 +27,7 @@ import { type OutcomeText, resultOf } from './job-result.ts'
 import { JobSubjectLink } from './job-subject.tsx'
 import { jobMessages } from './messages.ts'
 import { useOutcomeText } from './outcome-text.ts'
+import { isLatestRun, ScanResult, scanIdOf, useNewestScans } from './scan-result.tsx'
 import { StartJob } from './start-job.tsx'
 
 const phases: readonly JobPhase[] = ['waiting', 'running', 'finished', 'failed', 'canceled']
@@ -56,6 +58,7 @@ export function JobsPage() {
     },
     { live: ['workflows.job'] },
   )
+  const scans = useNewestScans(pagedList.rows.some((job) => scanIdOf(job) !== undefined))
   // Jobs of built-in workflows start on other pages.
   const canStart = canManage && gateways.size > 0 && types.some((name) => !isBuiltInWorkflow(name))
   const isFiltered = [search.type, search.phase, search.gateway].some((each) => each !== undefined)
@@ -99,7 +102,7 @@ export function JobsPage() {
       <PagedTable
         label={text.title}
         pagedList={pagedList}
-        columns={columnsOf(text, { gateways, names, outcome, duration: formats.duration })}
+        columns={columnsOf(text, { gateways, names, outcome, scans, duration: formats.duration })}
         idOf={({ id }) => id}
         onOpen={({ id }) => navigate({ to: `/jobs/${id}` })}
         empty={
@@ -141,12 +144,18 @@ type ColumnContext = {
   gateways: ReadonlyMap<string, string>
   names: (typeof workflowNames)['en']
   outcome: OutcomeText
+  scans: ReadonlyMap<string, Discovery>
   duration: (ms: number) => string
 }
 
-function columnsOf(text: Text, { gateways, names, outcome, duration }: ColumnContext): Column<AnyJob>[] {
+function columnsOf(text: Text, { gateways, names, outcome, scans, duration }: ColumnContext): Column<AnyJob>[] {
   return [
-    { id: 'type', header: text.type, width: 115, cell: ({ type }) => workflowName(type, names) },
+    {
+      id: 'type',
+      header: text.type,
+      width: 150,
+      cell: ({ id, type }) => <Link to={`/jobs/${id}`}>{workflowName(type, names)}</Link>,
+    },
     {
       id: 'phase',
       header: text.phase,
@@ -158,13 +167,16 @@ function columnsOf(text: Text, { gateways, names, outcome, duration }: ColumnCon
           <JobPhaseChip phase={phase} />
         ),
     },
-    { id: 'subject', header: text.subject, width: 180, cell: ({ subject }) => <JobSubjectLink subject={subject} /> },
-    { id: 'outcome', header: text.outcome, width: 330, cell: (job) => <Outcome result={resultOf(job, outcome)} /> },
+    { id: 'subject', header: text.subject, width: 160, cell: ({ subject }) => <JobSubjectLink subject={subject} /> },
+    { id: 'outcome', header: text.outcome, width: 245, cell: (job) => <Outcome job={job} outcome={outcome} scans={scans} /> },
     {
       id: 'gateway',
       header: text.gateway,
-      width: 135,
-      cell: ({ gatewayId }) => (gatewayId === platformClient ? text.platform : (gateways.get(gatewayId) ?? gatewayId)),
+      width: 155,
+      cell: ({ gatewayId }) => {
+        const name = gatewayId === platformClient ? text.platform : (gateways.get(gatewayId) ?? gatewayId)
+        return <span title={name}>{name}</span>
+      },
     },
     {
       id: 'created',
@@ -175,7 +187,7 @@ function columnsOf(text: Text, { gateways, names, outcome, duration }: ColumnCon
     {
       id: 'duration',
       header: text.duration,
-      width: 80,
+      width: 110,
       isNumber: true,
       cell: ({ phase, createdTimestamp, lastModifiedTimestamp }) =>
         hasEnded(phase) ? duration(Date.parse(lastModifiedTimestamp) - Date.parse(createdTimestamp)) : '',
@@ -183,7 +195,14 @@ function columnsOf(text: Text, { gateways, names, outcome, duration }: ColumnCon
   ]
 }
 
+type OutcomeProps = { job: AnyJob; outcome: OutcomeText; scans: ReadonlyMap<string, Discovery> }
+
 /** The result can be longer than its cell, so that the tooltip contains it too. */
-function Outcome({ result }: { result: string }) {
+function Outcome({ job, outcome, scans }: OutcomeProps) {
+  const scanId = scanIdOf(job)
+  const scan = scans.get(scanId ?? '')
+  if (scanId !== undefined)
+    return <ScanResult scanId={scanId} scan={scan !== undefined && isLatestRun(job, scan) ? scan : undefined} />
+  const result = resultOf(job, outcome)
   return <span title={result}>{result}</span>
 }

@@ -25,12 +25,12 @@ export const gatewayMessages = messages({
     created: 'Created',
     asset: 'Asset',
     showAsset: 'Show asset',
-    newFile: 'New file',
+    newFile: 'New configuration file',
     newFileTitle: 'Create a new gateway-config.json',
     newFileDetail:
       'Use the new file for a gateway that has not been started yet or is reinstalled. It replaces the previous file.',
-    revoke: 'Revoke',
-    revokeTitle: (name: string) => `Revoke ${name}?`,
+    revoke: 'Revoke access',
+    revokeTitle: (name: string) => `Revoke the access of ${name}?`,
     revokeDetail:
       'All requests of the gateway are rejected immediately. This cannot be undone; add a new gateway instead.',
     revoked: 'Gateway revoked',
@@ -78,12 +78,12 @@ export const gatewayMessages = messages({
     created: 'Angelegt',
     asset: 'Asset',
     showAsset: 'Asset anzeigen',
-    newFile: 'Neue Datei',
+    newFile: 'Neue Konfigurationsdatei',
     newFileTitle: 'Neue gateway-config.json erstellen',
     newFileDetail:
       'Die neue Datei ist für ein Gateway, das noch nicht gestartet wurde oder neu installiert wird. Sie ersetzt die vorherige Datei.',
-    revoke: 'Sperren',
-    revokeTitle: (name: string) => `${name} sperren?`,
+    revoke: 'Zugriff sperren',
+    revokeTitle: (name: string) => `Zugriff von ${name} sperren?`,
     revokeDetail:
       'Alle Anfragen des Gateways werden sofort abgelehnt. Dies kann nicht rückgängig gemacht werden; fügen Sie stattdessen ein neues Gateway hinzu.',
     revoked: 'Gateway gesperrt',

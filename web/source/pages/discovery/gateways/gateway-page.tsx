@@ -122,18 +122,20 @@ function Actions({ gateway: { id, name, state } }: { gateway: OnboardedGateway }
   return (
     <>
       {state !== 'revoked' && (
-        <>
-          <IxButton variant="secondary" onClick={() => setMaking(true)}>
-            {text.newFile}
-          </IxButton>
+        <IxButton variant="secondary" onClick={() => setMaking(true)}>
+          {text.newFile}
+        </IxButton>
+      )}
+      <div className="danger-actions">
+        {state !== 'revoked' && (
           <ConfirmButton action={text.revoke} title={text.revokeTitle(name)} onConfirm={revoke}>
             {text.revokeDetail}
           </ConfirmButton>
-        </>
-      )}
-      <ConfirmButton action={text.remove} title={text.removeTitle(name)} onConfirm={remove}>
-        {text.removeDetail}
-      </ConfirmButton>
+        )}
+        <ConfirmButton action={text.remove} title={text.removeTitle(name)} onConfirm={remove}>
+          {text.removeDetail}
+        </ConfirmButton>
+      </div>
       {isMaking && (
         <Dialog title={text.newFileTitle} onClose={() => setMaking(false)}>
           <p>{text.newFileDetail}</p>

@@ -44,7 +44,7 @@ export function ScanPage() {
     <>
       <PageHeader
         title={title}
-        subtitle={scan.data && scopeOf(scan.data.data)}
+        subtitle={scan.data && (scopeOf(scan.data.data) || text.allDevices)}
         above={<Link to="/discovery">{text.all}</Link>}
         actions={scan.data !== undefined && <Actions scan={scan.data.data} />}
       />
@@ -88,6 +88,7 @@ function RunDetails({ scan }: { scan: Discovery }) {
           { name: text.state, value: <ScanState state={scan.state} /> },
           // The progress or the figures show the same information as the message of a running or successful run.
           scan.state !== 'finished' && scan.state !== 'running' && { name: text.message, value: scan.message },
+          { name: text.scope, value: scopeOf(scan) || text.allDevices },
           {
             name: text.gateway,
             value: (
@@ -112,11 +113,6 @@ function RunDetails({ scan }: { scan: Discovery }) {
           { name: text.errors, value: formats.number(scan.errors) },
         ]}
       />
-      {scan.created > 0 && (
-        <p>
-          <Link to="/inbox">{text.toInbox}</Link>
-        </p>
-      )}
     </>
   )
 }
@@ -128,7 +124,12 @@ function Actions({ scan }: { scan: Discovery }) {
   const queryClient = useQueryClient()
   const canRun = usePermission('glb_discovery_run')
   const [failure, setFailure] = useState<unknown>()
-  if (!canRun) return null
+  const inbox = !isRunning(scan) && scan.created > 0 && (
+    <Link to="/inbox" search={{ scan: scan.runId } as never} className="button-link">
+      {text.toInbox}
+    </Link>
+  )
+  if (!canRun) return inbox
   const params = { jobId: scan.jobId }
   const withFailure = (work: () => Promise<unknown>) => async () => {
     try {
@@ -159,10 +160,11 @@ function Actions({ scan }: { scan: Discovery }) {
           {text.cancel}
         </IxButton>
       ) : (
-        <IxButton variant="primary" onClick={withFailure(() => api.discovery.runDiscovery({ params }))}>
+        <IxButton variant={inbox ? 'secondary' : 'primary'} onClick={withFailure(() => api.discovery.runDiscovery({ params }))}>
           {text.runAgain}
         </IxButton>
       )}
+      {inbox}
       {failure !== undefined && <ProblemMessage failure={failure} />}
     </>
   )

@@ -156,23 +156,24 @@ function Findings({ findings, onEnd }: { findings: readonly Finding[]; onEnd: ()
     const asset = assets.get(assetId)
     return name ?? (asset === undefined ? text.unnamed : nameOf(asset))
   }
-  const fact = (id: string, header: string, factOf: (asset: Asset | undefined) => string): Column<Finding> => ({
+  type FactOf = (asset: Asset | undefined) => string
+  const fact = (id: string, [header, width]: [string, number], factOf: FactOf): Column<Finding> => ({
     id,
     header,
-    width: 180,
-    cell: ({ assetId }) => factOf(assets.get(assetId)),
+    width,
+    cell: ({ assetId }) => <span title={factOf(assets.get(assetId))}>{factOf(assets.get(assetId))}</span>,
   })
   const columns: Column<Finding>[] = [
     {
       id: 'name',
       header: text.device,
-      width: 240,
+      width: 200,
       cell: (finding) => <Link to={`/assets/${finding.assetId}`}>{shownName(finding)}</Link>,
     },
-    fact('address', text.ipAddress, (asset) => textsIn(asset, 'connection_points', 'ipv4_address')[0] ?? ''),
-    fact('manufacturer', text.manufacturer, (asset) => textAt(asset, `${product}/manufacturer/name`)),
-    fact('product', text.product, (asset) => textAt(asset, `${product}/product_name`)),
-    fact('mac', text.macAddress, (asset) => textsIn(asset, 'connection_points', 'mac_address')[0] ?? ''),
+    fact('address', [text.ipAddress, 140], (asset) => textsIn(asset, 'connection_points', 'ipv4_address')[0] ?? ''),
+    fact('manufacturer', [text.manufacturer, 180], (asset) => textAt(asset, `${product}/manufacturer/name`)),
+    fact('product', [text.product, 300], (asset) => textAt(asset, `${product}/product_name`)),
+    fact('mac', [text.macAddress, 180], (asset) => textsIn(asset, 'connection_points', 'mac_address')[0] ?? ''),
   ]
   return (
     <DataTable

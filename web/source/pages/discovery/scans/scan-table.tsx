@@ -1,6 +1,6 @@
 import type { Discovery } from '@millwright/api/discovery.ts'
 import { iconNetworkDevicePlay } from '@siemens/ix-icons/icons'
-import { useNavigate } from '@tanstack/react-router'
+import { Link, useNavigate } from '@tanstack/react-router'
 import { useGatewayNames } from '../../../app/api/gateways.ts'
 import { usePagedList } from '../../../app/api/paged-list.ts'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
@@ -15,8 +15,8 @@ import { discoveryMessages } from '../messages.ts'
 import { ScanState } from '../state-chips.tsx'
 
 /**
- * `ScanTable` lists the scans with their latest run. Events update the list. The columns for the gateway and for the next
- * run are shown only if they contain information.
+ * `ScanTable` lists the scans with their latest run. Events update the list. The column for the next run is shown only if
+ * it contains information.
  */
 export function ScanTable({ gatewayId }: { gatewayId?: string }) {
   const text = useText(discoveryMessages)
@@ -36,7 +36,7 @@ export function ScanTable({ gatewayId }: { gatewayId?: string }) {
       label={text.scans}
       columns={columnsOf(text, { linkName, gateways, number: formats.number }).filter(
         ({ id }) =>
-          (id !== 'gateway' || (gatewayId === undefined && gateways.size > 1)) &&
+          (id !== 'gateway' || gatewayId === undefined) &&
           (id !== 'next' || pagedList.rows.some(({ schedule }) => schedule !== undefined)),
       )}
       rows={pagedList.rows}
@@ -69,21 +69,46 @@ function columnsOf(text: Text, { linkName, gateways, number }: ColumnContext): C
     cell: (row) => number(row[name]),
   })
   return [
-    { id: 'link', header: text.link, width: 145, cell: (row) => linkName(row.gatewayId, row.assetLinkId) },
+    {
+      id: 'link',
+      header: text.link,
+      width: 110,
+      cell: (row) => <Link to={`/discovery/scans/${row.jobId}`}>{linkName(row.gatewayId, row.assetLinkId)}</Link>,
+    },
     {
       id: 'scope',
       header: text.scope,
-      width: 175,
-      cell: (row) => <span title={scopeOf(row)}>{scopeOf(row)}</span>,
+      width: 125,
+      cell: (row) => <span title={scopeOf(row)}>{scopeOf(row) || text.allDevices}</span>,
     },
-    { id: 'gateway', header: text.gateway, width: 150, cell: ({ gatewayId }) => gateways.get(gatewayId) ?? gatewayId },
-    { id: 'state', header: text.state, width: 165, cell: (row) => <StateOrProgress scan={row} /> },
-    count('found', text.found, 108),
-    count('created', text.isNew, 66),
-    count('updated', text.changed, 106),
-    count('gone', text.missing, 100),
+    {
+      id: 'gateway',
+      header: text.gateway,
+      width: 140,
+      cell: ({ gatewayId }) => (
+        <span title={gateways.get(gatewayId)}>{gateways.get(gatewayId) ?? gatewayId}</span>
+      ),
+    },
+    { id: 'state', header: text.state, width: 130, cell: (row) => <StateOrProgress scan={row} /> },
+    count('found', text.found, 90),
+    {
+      id: 'created',
+      header: text.isNew,
+      width: 66,
+      isNumber: true,
+      cell: ({ created, runId }) =>
+        created === 0 || runId === undefined ? (
+          number(created)
+        ) : (
+          <Link to="/inbox" search={{ scan: runId } as never} aria-label={text.reviewNew(number(created))}>
+            {number(created)}
+          </Link>
+        ),
+    },
+    count('updated', text.changed, 96),
+    count('gone', text.missing, 90),
     count('errors', text.errors, 78),
-    { id: 'started', header: text.started, width: 150, cell: (row) => <Time at={row.startedTimestamp} isRelative /> },
+    { id: 'started', header: text.started, width: 140, cell: (row) => <Time at={row.startedTimestamp} isRelative /> },
     {
       id: 'next',
       header: text.next,

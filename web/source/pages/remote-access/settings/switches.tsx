@@ -126,9 +126,9 @@ export function GatewayAccessCard({ gatewayId, name }: { gatewayId: string; name
               </Link>
             ),
           },
+          { name: text.remoteAccess, value: <GatewaySwitch gateway={gateway} name={name} /> },
         ]}
       />
-      <GatewaySwitch gateway={gateway} name={name} />
     </Card>
   )
 }

@@ -1,0 +1,79 @@
+import type { Discovery } from '@millwright/api/discovery.ts'
+import type { AnyJob } from '@millwright/api/jobs.ts'
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { useOperationQuery } from '../../app/api/queries.ts'
+import { useFormats, useText } from '../../app/language/language-context.tsx'
+import { jobMessages } from './messages.ts'
+
+type ScanResultProps = {
+  scanId: string
+  /** The scan, if its latest run belongs to the job. */
+  scan: Discovery | undefined
+  /** Whether the result contains a link to the new devices in the inbox. */
+  hasInbox?: boolean
+}
+
+/** `ScanResult` shows how many devices a scan found, with links to the scan and to the new devices. */
+export function ScanResult({ scanId, scan, hasInbox = false }: ScanResultProps) {
+  const text = useText(jobMessages)
+  const { number } = useFormats()
+  const shown = scan === undefined ? text.toResult : text.scanResult(number(scan.found), number(scan.created))
+  return (
+    <>
+      <Link to={`/discovery/scans/${scanId}`} title={shown}>
+        {shown}
+      </Link>
+      {hasInbox && scan !== undefined && scan.created > 0 && (
+        <>
+          {' · '}
+          <Link to="/inbox" search={{ scan: scan.runId } as never}>
+            {text.toInbox}
+          </Link>
+        </>
+      )}
+    </>
+  )
+}
+
+/** Returns the id of the scan of a finished job, or undefined for other jobs. */
+export function scanIdOf({ phase, subject }: Pick<AnyJob, 'phase' | 'subject'>): string | undefined {
+  return phase === 'finished' ? /^discovery\/(.+)$/.exec(subject?.reference ?? '')?.[1] : undefined
+}
+
+/** Returns the scan with this id, and undefined while it is not loaded. */
+export function useScan(id: string | undefined): Discovery | undefined {
+  const query = useOperationQuery()
+  const input = { params: { jobId: id ?? '' } }
+  const { data } = useQuery({
+    ...query(['discovery', 'getDiscovery'], input, { live: ['discovery'] }),
+    enabled: id !== undefined,
+  })
+  return id === undefined ? undefined : data?.data
+}
+
+/** The number of scans whose results are shown in the list of jobs. */
+const newestScans = 100
+
+/** Returns the newest scans by id, with one request. */
+export function useNewestScans(isEnabled: boolean): ReadonlyMap<string, Discovery> {
+  const query = useOperationQuery()
+  const input = { query: { limit: newestScans } }
+  const { data } = useQuery({
+    ...query(['discovery', 'listDiscoveries'], input, { live: ['discovery'] }),
+    enabled: isEnabled,
+  })
+  return new Map(data?.data.map((scan) => [scan.jobId, scan]))
+}
+
+/** Returns whether a job belongs to the latest run of its scan. The runs of a scan do not overlap. */
+export function isLatestRun(
+  { createdTimestamp, lastModifiedTimestamp }: Pick<AnyJob, 'createdTimestamp' | 'lastModifiedTimestamp'>,
+  { startedTimestamp, endedTimestamp }: Pick<Discovery, 'startedTimestamp' | 'endedTimestamp'>,
+): boolean {
+  if (startedTimestamp === undefined || endedTimestamp === undefined) return false
+  return (
+    Date.parse(startedTimestamp) <= Date.parse(lastModifiedTimestamp) &&
+    Date.parse(endedTimestamp) >= Date.parse(createdTimestamp)
+  )
+}
