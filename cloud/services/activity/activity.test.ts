@@ -210,6 +210,8 @@ describe('activity', () => {
       await admin.hierarchy.createNode({ params: { id: hierarchy.id }, body: { data: { name: 'Line 1' } } })
     ).data
     await admin.hierarchy.assignAssets({ params: { id: node.id }, body: { data: { assetIds: [a] } } })
+    const assignment = (await entries(admin, { kind: 'hierarchy' })).find(({ detail }) => detail?.nodeId === node.id)
+    assert.equal(assignment?.names?.[node.id], 'Line 1')
     const people = (await admin.activity.listPeople({ query: {} })).data
     const [creation] = await entries(admin, { asset: b })
     const person = creation?.principal ?? ''

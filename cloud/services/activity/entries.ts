@@ -1,13 +1,16 @@
 import type { ActivityEntry } from '@millwright/api/activity.ts'
 import { type AuditEntry, audit } from '@millwright/api/audit.ts'
+import { hierarchy } from '@millwright/api/hierarchy.ts'
+import { hierarchyLimits } from '@millwright/api/hierarchy-limits.ts'
 import { type AssetChange, changeLimits } from '@millwright/api/inventory/changes.ts'
 import { inventory } from '@millwright/api/inventory/inventory.ts'
 import type { Caller } from '../../platform/access/caller.ts'
+import { may, maySomewhere } from '../../platform/access/rights.ts'
 import { findNames } from '../../platform/access/store.ts'
 import { isId } from '../../platform/database/id.ts'
 import type { Context } from '../../platform/service.ts'
 import type { Position } from './cursor.ts'
-import { auditEntry, changeEntry, idsIn, targetOf } from './entry.ts'
+import { auditEntry, changeEntry, entitiesIn, idsIn, targetOf } from './entry.ts'
 import { auditSelected, changesSelected, type Filters, rangeOf } from './selection.ts'
 
 /**
@@ -107,7 +110,7 @@ async function nextAuditEntries(
   return { elements: data.slice(0, limit), hasMore: data.length > limit }
 }
 
-/** Returns the names of the principals, access groups and assets that audit entries name, by id. */
+/** Returns the names of the principals, access groups, assets and hierarchy nodes that audit entries name, by id. */
 export async function namesOf(
   { database, peers }: Context,
   caller: Caller,
@@ -118,11 +121,22 @@ export async function namesOf(
   const ids = new Set([...targets.map(({ id }) => id).filter(isId), ...entries.flatMap(({ detail }) => idsIn(detail))])
   if (ids.size === 0) return new Map()
   const names = await database.read(caller, (handle) => findNames(handle, [...ids]))
-  const unnamed = [...new Set(assetIds.map(({ id }) => id))]
+  const entities = entries.flatMap(({ detail }) => entitiesIn(detail))
+  const related = maySomewhere(caller, 'inventory_read_asset_data')
+    ? entities.filter(({ type }) => type === 'asset')
+    : []
+  const unnamed = [...new Set([...assetIds, ...related].map(({ id }) => id))]
   for (let start = 0; start < unnamed.length; start += changeLimits.assets) {
     const batch = unnamed.slice(start, start + changeLimits.assets)
     const { data } = await peers(inventory, caller).readLastChanges({ body: { data: { ids: batch } } })
     for (const { assetId, name } of data) if (name !== null) names.set(assetId, name)
+  }
+  const ofNodes = may(caller, 'glb_hierarchy_read') ? entities.filter(({ type }) => type === 'node') : []
+  const nodes = [...new Set(ofNodes.map(({ id }) => id))]
+  for (let start = 0; start < nodes.length; start += hierarchyLimits.nodesPerBatch) {
+    const nodeIds = nodes.slice(start, start + hierarchyLimits.nodesPerBatch)
+    const { data } = await peers(hierarchy, caller).describeNodePaths({ body: { data: { nodeIds } } })
+    for (const { nodeId, names: path } of data) names.set(nodeId, path.at(-1) ?? '')
   }
   return names
 }

@@ -69,7 +69,18 @@ function recordOf(value: unknown): Record<string, unknown> {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
 }
 
-/** Returns the ids among the values of a record. */
+/** Returns the ids among the values of a record, and the ids of the entities among them. */
 export function idsIn(detail: Readonly<Record<string, unknown>>): string[] {
-  return Object.values(detail).filter((value): value is string => typeof value === 'string' && isId(value))
+  const own = Object.values(detail).filter((value): value is string => typeof value === 'string' && isId(value))
+  return [...own, ...entitiesIn(detail).map(({ id }) => id)]
+}
+
+/** Returns the entities among the values of a record: the assets and nodes of a relation, and the node of an assignment. */
+export function entitiesIn(detail: Readonly<Record<string, unknown>>): { type: string; id: string }[] {
+  const entities = Object.values(detail).flatMap((value) => {
+    const { type, id } = recordOf(value)
+    return typeof type === 'string' && typeof id === 'string' && isId(id) ? [{ type, id }] : []
+  })
+  const { nodeId } = detail
+  return typeof nodeId === 'string' && isId(nodeId) ? [...entities, { type: 'node', id: nodeId }] : entities
 }

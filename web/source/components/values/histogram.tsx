@@ -13,6 +13,8 @@ type HistogramProps = {
   /** The selected buckets: the indexes of the first and the last one. */
   selection: Selection | undefined
   onSelect: (selection: Selection | undefined) => void
+  /** The text of the highest bar, which is the scale of the bars. */
+  scale?: string
   /** Returns the text of a range of buckets, for the line above the bars and for screen readers. */
   describe: (first: HistogramBucket, last: HistogramBucket) => string
   /** Returns the label of a bucket at the axis. */
@@ -28,7 +30,7 @@ const height = 88
  * move, Shift extends the range, Enter selects one bar, Escape clears the selection.
  */
 export function Histogram(props: HistogramProps) {
-  const { label, hint, buckets, selection, onSelect, describe, tickLabel, isTick } = props
+  const { label, hint, buckets, selection, onSelect, describe, scale, tickLabel, isTick } = props
   const area = useRef<HTMLDivElement>(null)
   const [cursor, setCursor] = useState(buckets.length - 1)
   const [drag, setDrag] = useState<Selection>()
@@ -55,7 +57,8 @@ export function Histogram(props: HistogramProps) {
   return (
     <div className="histogram">
       <p className="histogram-text" aria-hidden="true">
-        {text}
+        <span>{scale}</span>
+        <span>{text}</span>
       </p>
       <div
         ref={area}

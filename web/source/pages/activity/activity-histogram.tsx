@@ -49,6 +49,10 @@ export function ActivityHistogram({ filters, range, now, selected, onSelect }: A
         : `${day(from)} ${hour(from)} – ${from.getDate() === end.getDate() ? '' : `${day(end)} `}${hour(end)}`
     return text.bucketText(shown, formats.number(total), total)
   }
+  const isEmpty = ({ counts }: HistogramBucket) => counts.every((count) => count === 0)
+  const firstUsed = buckets.findIndex((bucket) => !isEmpty(bucket))
+  const firstTime = buckets[firstUsed]?.time
+  const most = Math.max(0, ...buckets.map(({ counts }) => counts.reduce((a, b) => a + b, 0)))
   const isMidnight = (time: number) => new Date(time).getHours() === 0
   return (
     <>
@@ -56,6 +60,7 @@ export function ActivityHistogram({ filters, range, now, selected, onSelect }: A
         label={text.histogram}
         hint={text.histogramHint}
         buckets={buckets}
+        scale={most === 0 ? '' : text.highest(formats.number(most), range.bucket)}
         selection={selection}
         onSelect={(chosen) => {
           const [first, last] = [buckets[chosen?.first ?? -1], buckets[chosen?.last ?? -1]]
@@ -75,6 +80,11 @@ export function ActivityHistogram({ filters, range, now, selected, onSelect }: A
             <strong>{formats.number(totals[series] ?? 0)}</strong> {label}
           </li>
         ))}
+        {firstTime !== undefined && firstUsed >= buckets.length / 2 && (
+          <li className="activity-start">
+            {text.noneBefore(range.bucket === 'day' ? day(firstTime) : `${day(firstTime)} ${hour(firstTime)}`)}
+          </li>
+        )}
       </ul>
     </>
   )

@@ -28,7 +28,7 @@ import { StatusChip } from '../../components/values/status-chip.tsx'
 import { type ActivityFilters, useGroupEntries } from './activity-data.ts'
 import { dayOf, daysOf, type EntryRow, rowsOf } from './entry-rows.ts'
 import { activityMessages } from './messages.ts'
-import { groupDetail, sentenceOf } from './sentence.ts'
+import { combinedDetail, groupDetail, sentenceOf } from './sentence.ts'
 import { type SentenceContext, type SentencePart, sentenceText } from './sentence-part.ts'
 
 type ListProps = {
@@ -81,10 +81,14 @@ function Row({ row: { entry, others }, ...list }: RowProps) {
   const formats = useFormats()
   const [isExpanded, setExpanded] = useState(false)
   const membersId = useId()
-  const parts = sentenceOf(entry, context)
+  // The sentence of several relations does not contain the names of the first one.
+  const { detail: _detail, ...plain } = entry
+  const isRelations = others.length > 0 && entry.action === 'inventory.createRelation'
+  const parts = sentenceOf(isRelations ? plain : entry, context)
   const isGroup = entry.group !== undefined && others.length === 0
   const count = entry.group?.count ?? others.length + 1
-  const detail = groupDetail(entry, context)
+  const isCombined = others.length > 0 && entry.group === undefined
+  const detail = isCombined ? combinedDetail([entry, ...others], context) : groupDetail(entry, context)
   return (
     <li className="activity-row" data-open={list.openId === entry.id}>
       <EntryTime time={entry.time} />
@@ -92,9 +96,7 @@ function Row({ row: { entry, others }, ...list }: RowProps) {
       <div className="activity-what">
         <p>
           <Sentence parts={parts} />
-          {others.length > 0 && entry.group === undefined && (
-            <span className="quiet"> · {text.times(formats.number(count))}</span>
-          )}
+          {isCombined && <span className="quiet"> · {text.times(formats.number(count))}</span>}
           {entry.outcome !== 'done' && (
             <>
               {' '}

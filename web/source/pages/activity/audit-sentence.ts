@@ -35,6 +35,8 @@ export function auditSentence(entry: ActivityEntry, context: SentenceContext): S
   const who: SentencePart = { text: author || text.system, role: 'who' }
   const special = templates[action as keyof typeof templates]
   if (special !== undefined) return fill(text[special[isDone ? 0 : 1]], { who, ...grantParts(entry, context) })
+  const named = isDone ? namedSentence(entry, { who, context }) : undefined
+  if (named !== undefined) return named
   const operation = action.split('.')[1] ?? action
   const noun = nounOf(operation, language)
   const verb = verbOf(operation, language)
@@ -48,6 +50,36 @@ export function auditSentence(entry: ActivityEntry, context: SentenceContext): S
     // An object without a name is the link itself.
     object: { text: noun, ...(name.length === 0 ? subject : {}) },
   }).flatMap((part) => (part.text === noun ? [part, ...name] : [part]))
+}
+
+type NamedOptions = { who: SentencePart; context: SentenceContext }
+
+/** Returns the sentence of an action whose objects are in its details: an assignment to a node, or a relation. */
+function namedSentence(entry: ActivityEntry, { who, context }: NamedOptions): SentencePart[] | undefined {
+  const { text, number } = context
+  const { action, detail = {}, names = {} } = entry
+  if (action === 'hierarchy.assignAssets') {
+    const { nodeId, assigned, moved } = detail as Readonly<Record<string, unknown>>
+    const total = Number(assigned ?? 0) + Number(moved ?? 0)
+    if (typeof nodeId !== 'string') return undefined
+    return fill(text.assigned, {
+      who,
+      // An assignment that runs in the background has no result yet.
+      count: { text: total === 0 ? text.someAssets : text.assetCount(number(total), total), role: 'value' },
+      node: { text: names[nodeId] ?? text.aNode, role: 'object', subject: `node/${nodeId}` },
+    })
+  }
+  if (action !== 'inventory.createRelation') return undefined
+  const [subject, object] = [detail.subject, detail.object].map((entity) => entityPart(entity, names))
+  return subject && object && fill(text.related, { who, subject, object })
+}
+
+/** Returns the name of one end of a relation, or undefined if it is not known. */
+export function entityPart(entity: unknown, names: Readonly<Record<string, string>>): SentencePart | undefined {
+  if (typeof entity !== 'object' || entity === null) return undefined
+  const { type, id } = entity as Readonly<Record<string, unknown>>
+  const name = typeof id === 'string' ? names[id] : undefined
+  return name === undefined ? undefined : { text: name, role: 'object', subject: `${type}/${id}` }
 }
 
 /** Returns the role, the principal and the access group of a grant. */

@@ -7,7 +7,7 @@ import type { Language } from '../../app/language/language.ts'
 import { isSpecialAction } from './audit-sentence.ts'
 import { hasWords } from './audit-words.ts'
 import { activityMessages } from './messages.ts'
-import { groupDetail, sentenceOf } from './sentence.ts'
+import { combinedDetail, groupDetail, sentenceOf } from './sentence.ts'
 import { type SentenceContext, sentenceText } from './sentence-part.ts'
 
 function contextOf(language: Language): SentenceContext {
@@ -125,6 +125,31 @@ const cases: [Partial<ActivityEntry>, en: string, de: string][] = [
     'jane hat die Zugriffsgruppe Hall 3 angelegt',
   ],
   [
+    {
+      action: 'hierarchy.assignAssets',
+      object: { kind: 'assignment', id: '1' },
+      detail: { nodeId: 'n', assigned: 98, moved: 2 },
+      names: { n: 'Line 1' },
+    },
+    'jane assigned 100 assets to Line 1',
+    'jane hat 100 Assets dem Knoten Line 1 zugewiesen',
+  ],
+  [
+    { action: 'hierarchy.assignAssets', object: { kind: 'assignment', id: '1' }, detail: { nodeId: 'n', assigned: 0 } },
+    'jane assigned assets to a hierarchy node',
+    'jane hat Assets dem Knoten einer Hierarchie zugewiesen',
+  ],
+  [
+    {
+      action: 'inventory.createRelation',
+      object: { kind: 'relation', id: '1' },
+      detail: { subject: { type: 'asset', id: 'a' }, object: { type: 'asset', id: 'b' } },
+      names: { a: 'PLC01', b: 'Switch 2' },
+    },
+    'jane created a relation from PLC01 to Switch 2',
+    'jane hat eine Beziehung von PLC01 zu Switch 2 angelegt',
+  ],
+  [
     { action: 'onboarding.deleteGateway', outcome: 'denied', object: { kind: 'gateway', id: '1', name: 'gw-1' } },
     'jane was not allowed to delete the gateway gw-1',
     'jane durfte das Gateway gw-1 nicht löschen',
@@ -153,6 +178,18 @@ test('shows the first names of a group and the fields that changed', () => {
     groupDetail(entry({ group: { ...group, fields } }), contextOf('en')),
     'PLC01, PLC02, Unnamed asset and 2 more · changed: firmware',
   )
+})
+
+test('shows the first names of similar audit entries', () => {
+  const relation = (from: string, to: string) =>
+    entry({
+      action: 'inventory.createRelation',
+      detail: { subject: { type: 'asset', id: 'a' }, object: { type: 'asset', id: 'b' } },
+      names: { a: from, b: to },
+    })
+  const entries = ['1', '2', '3', '4'].map((number) => relation(`PLC0${number}`, 'Switch'))
+  assert.equal(combinedDetail(entries, contextOf('en')), 'PLC01 → Switch, PLC02 → Switch, PLC03 → Switch and 1 more')
+  assert.equal(combinedDetail(entries.slice(0, 1), contextOf('en')), '')
 })
 
 test('every action that the activity shows has words in both languages', () => {

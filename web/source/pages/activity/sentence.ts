@@ -2,7 +2,7 @@ import type { ActivityEntry } from '@millwright/api/activity.ts'
 import type { FieldChange } from '@millwright/api/inventory/changes.ts'
 import { stateName } from '../assets/model/value-names.ts'
 import { linkTitle } from '../discovery/built-in-links.ts'
-import { auditSentence } from './audit-sentence.ts'
+import { auditSentence, entityPart } from './audit-sentence.ts'
 import { authorName } from './author-name.ts'
 import { fieldName } from './field-names.ts'
 import type { ActivityText } from './messages.ts'
@@ -147,6 +147,24 @@ function bulkSentence(entry: ActivityEntry, context: SentenceContext): SentenceP
   const field: SentencePart = { text: fieldName(change.field, language) }
   const { after } = valuesOf(change, context)
   return fill(after === undefined ? text.bulkField : text.bulkSet, { who, count, field, after })
+}
+
+/** The number of names in the second line of a row. */
+const maxNames = 3
+
+/** Returns the second line of similar audit entries: the first names of their objects. */
+export function combinedDetail(entries: readonly ActivityEntry[], { text, number }: SentenceContext): string {
+  const names = entries.flatMap(({ object, detail = {}, names = {} }) => {
+    const ends = [detail.subject, detail.object].flatMap((entity) => entityPart(entity, names)?.text ?? [])
+    if (ends.length === 2) return ends.join(' → ')
+    return names[String(detail.nodeId)] ?? object?.name ?? []
+  })
+  const distinct = [...new Set(names)]
+  // One name is in the sentence already.
+  if (distinct.length < 2) return ''
+  const shown = distinct.slice(0, maxNames)
+  const rest = distinct.length - shown.length
+  return `${shown.join(', ')} ${rest > 0 ? text.andMore(number(rest), rest) : ''}`.trim()
 }
 
 /** Returns the second line of a group: the first names, and the fields that changed most often. */

@@ -9,9 +9,9 @@ test('last night is from 18:00 of yesterday to 06:00 of today, and ends now befo
   assert.deepEqual(rangeOf('night', local(18, 3), undefined), { from: local(17, 18), bucket: 'hour' })
 })
 
-test('24 hours and 7 days start at a full hour, and end now', () => {
+test('24 hours start at a full hour, 7 days start at midnight and have one bar per day', () => {
   assert.deepEqual(rangeOf('day', local(18, 9, 30), undefined), { from: local(17, 10), bucket: 'hour' })
-  assert.deepEqual(rangeOf('week', local(18, 9, 30), undefined), { from: local(12, 0), bucket: 'hour' })
+  assert.deepEqual(rangeOf('week', local(18, 9, 30), undefined), { from: local(12, 0), bucket: 'day' })
 })
 
 test('the range since the last visit has hours if it is short, and days if it is long', () => {

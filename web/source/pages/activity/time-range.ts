@@ -28,7 +28,7 @@ export function rangeOf(preset: Preset, now: Date, lastVisit: Date | undefined):
     case 'day':
       return { from: fullHour(new Date(now.getTime() - 23 * hourMs)), bucket: 'hour' }
     case 'week':
-      return { from: atHour(new Date(now.getTime() - 6 * dayMs), 0), bucket: 'hour' }
+      return { from: atHour(new Date(now.getTime() - 6 * dayMs), 0), bucket: 'day' }
     case 'month':
       return { from: atHour(new Date(now.getTime() - 29 * dayMs), 0), bucket: 'day' }
     case 'visit': {

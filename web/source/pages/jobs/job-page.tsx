@@ -199,7 +199,8 @@ function JobDetails({ job }: { job: AnyJobInFull }) {
         },
         {
           name: text.outcome,
-          value: scanId === undefined ? resultOf(job, outcome) : <ScanResult scanId={scanId} scan={shownScan} hasInbox />,
+          value:
+            scanId === undefined ? resultOf(job, outcome) : <ScanResult scanId={scanId} scan={shownScan} hasInbox />,
         },
         job.context?.protected === true && {
           name: text.remedy,

@@ -168,7 +168,12 @@ function columnsOf(text: Text, { gateways, names, outcome, scans, duration }: Co
         ),
     },
     { id: 'subject', header: text.subject, width: 160, cell: ({ subject }) => <JobSubjectLink subject={subject} /> },
-    { id: 'outcome', header: text.outcome, width: 245, cell: (job) => <Outcome job={job} outcome={outcome} scans={scans} /> },
+    {
+      id: 'outcome',
+      header: text.outcome,
+      width: 245,
+      cell: (job) => <Outcome job={job} outcome={outcome} scans={scans} />,
+    },
     {
       id: 'gateway',
       header: text.gateway,

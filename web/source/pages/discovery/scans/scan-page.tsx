@@ -160,7 +160,10 @@ function Actions({ scan }: { scan: Discovery }) {
           {text.cancel}
         </IxButton>
       ) : (
-        <IxButton variant={inbox ? 'secondary' : 'primary'} onClick={withFailure(() => api.discovery.runDiscovery({ params }))}>
+        <IxButton
+          variant={inbox ? 'secondary' : 'primary'}
+          onClick={withFailure(() => api.discovery.runDiscovery({ params }))}
+        >
           {text.runAgain}
         </IxButton>
       )}

@@ -85,9 +85,7 @@ function columnsOf(text: Text, { linkName, gateways, number }: ColumnContext): C
       id: 'gateway',
       header: text.gateway,
       width: 140,
-      cell: ({ gatewayId }) => (
-        <span title={gateways.get(gatewayId)}>{gateways.get(gatewayId) ?? gatewayId}</span>
-      ),
+      cell: ({ gatewayId }) => <span title={gateways.get(gatewayId)}>{gateways.get(gatewayId) ?? gatewayId}</span>,
     },
     { id: 'state', header: text.state, width: 130, cell: (row) => <StateOrProgress scan={row} /> },
     count('found', text.found, 90),
