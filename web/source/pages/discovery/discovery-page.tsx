@@ -88,10 +88,9 @@ function GatewayCard({ gateway }: { gateway: OnboardedGateway }) {
             name: text.lastSeen,
             value: <Time at={gateway.lastSeenTimestamp} isRelative />,
           },
+          { name: text.links, value: <GatewayLinks gatewayId={gateway.id} /> },
         ]}
       />
-      <h4 className="link-lines-title">{text.links}</h4>
-      <GatewayLinks gatewayId={gateway.id} />
       <p>
         <Link to={`/discovery/gateways/${gateway.id}`}>{text.details}</Link>
       </p>
