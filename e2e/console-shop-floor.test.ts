@@ -311,7 +311,7 @@ describe('gateways, scans and credentials in the console', () => {
     const row = page.getByRole('row').nth(1)
     await row.getByRole('gridcell', { name: 'Finished' }).waitFor()
     await assertAxeCleanEverywhere(page, 'jobs')
-    await row.getByRole('link', { name: 'Scan' }).click()
+    await row.getByRole('link', { name: 'Scan', exact: true }).click()
     await page.getByRole('heading', { level: 1, name: /^Scan: / }).waitFor()
     await page.getByText('Technical details').click()
     await page.getByRole('img', { name: /Diagram of the workflow discovery/ }).waitFor()
