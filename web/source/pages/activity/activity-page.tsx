@@ -20,7 +20,7 @@ import { activityMessages } from './messages.ts'
 import { presets } from './time-range.ts'
 import './activity.css'
 
-/** Similar entries are one row. If the first entries make fewer rows than this, the page loads more entries by itself. */
+/** Similar entries are one row. If the first entries make fewer rows than this, the page loads more entries automatically. */
 const fewestRows = 12
 /** The number of entries after which the page waits for the user. */
 const mostEntries = 500
