@@ -80,6 +80,7 @@ const examples: Readonly<Record<string, readonly string[]>> = {
     "impact 'Switch 3' --fails --csv",
     "impact 'Switch 3' --save",
   ],
+  'impact-reports': ['impact-reports list', `impact-reports show ${id}`],
   'impact-reports list': ['impact-reports list', "impact-reports list --asset 'Switch 3'"],
   'impact-reports show': [`impact-reports show ${id}`],
   'impact-reports delete': [`impact-reports delete ${id}`],

@@ -9,7 +9,6 @@ import { readsAllAssets } from '../../../platform/asset-visibility.ts'
 import { record } from '../../../platform/audit/audit.ts'
 import type { Handle } from '../../../platform/database/database.ts'
 import { newId } from '../../../platform/database/id.ts'
-import { emit } from '../../../platform/events/events.ts'
 import { attachment } from '../../../platform/files/attachment.ts'
 import { answer, type Context, type Handlers } from '../../../platform/service.ts'
 import { boundsFor, extend, isDone, startTraversal } from '../graph/graph.ts'
@@ -113,11 +112,6 @@ export function impactHandlers(context: Context): Pick<Handlers<typeof inventory
         await store.insertReport(tx, row, stored)
         const detail = { name: row.name, assetId, mode, affected, degraded }
         await record(tx, caller, { action: 'inventory.createImpactReport', target: `impact-report/${row.id}`, detail })
-        await emit(tx, {
-          type: 'inventory.impact-report.created',
-          subject: `asset/${assetId}`,
-          data: { id: row.id, mode },
-        })
       })
       return answer(201, { data: shownReport(row, caller) }, { location: `/inventory/v2/impact-reports/${row.id}` })
     },
