@@ -55,6 +55,7 @@ export function DataTable<Row>({ rows, selection, empty, onEnd, idOf, ...props }
             if (row !== undefined) selection.onChange(toggled(selection.selected, idOf(row)))
           },
           isAll: isAllSelected,
+          isPartial: selection.selected.size > 0 && !isAllSelected,
           onAll: () => selection.onChange(new Set(isAllSelected ? [] : rows.map(idOf))),
         }
       }

@@ -5,6 +5,10 @@ export type GridColumn<Row> = {
   header: string
   /** The width in pixels. */
   width: number
+  /** The width down to which the column shrinks in a narrow table. Without it, the column keeps its width. */
+  minWidth?: number | undefined
+  /** Whether the column also takes the free width of the table. */
+  isGrowing?: boolean
   cell: (row: Row) => ReactNode
   /** Whether the column contains numbers, which are aligned right. */
   isNumber?: boolean
@@ -24,6 +28,8 @@ export type GridSelection = {
    */
   onToggle: (index: number, isRange: boolean) => void
   isAll: boolean
+  /** Whether some rows are selected, but not all. */
+  isPartial: boolean
   onAll: () => void
 }
 
@@ -61,6 +67,26 @@ export type GridProps<Row> = {
 
 /** The width of the column with the checkboxes. */
 export const checkWidth = 44
+
+/** Returns the widths of the grid's columns as a CSS track list, and the width below which the table scrolls. */
+export function gridTracks(
+  columns: readonly Omit<GridColumn<never>, 'cell'>[],
+  isSelectable: boolean,
+): { tracks: string; minimum: number } {
+  const least = columns.map(({ width, minWidth, isPinned }, place) =>
+    // The position of a pinned column depends on the widths of the columns before it.
+    minWidth === undefined || (isPinned && columns[place + 1]?.isPinned) ? width : Math.min(width, minWidth),
+  )
+  const tracks = columns.map(({ width, isGrowing }, place) =>
+    isGrowing ? `minmax(${least[place]}px, 1fr)` : `minmax(${least[place]}px, ${width}px)`,
+  )
+  const rest = columns.some(({ isGrowing }) => isGrowing) ? '0' : '1fr'
+  const check = isSelectable ? checkWidth : 0
+  return {
+    tracks: [...(isSelectable ? [`${check}px`] : []), ...tracks, rest].join(' '),
+    minimum: least.reduce((sum, width) => sum + width, check),
+  }
+}
 
 /** Returns the distance of a pinned column from the left edge of the table. */
 export function pinnedLeft(columns: readonly { width: number }[], place: number, isSelectable: boolean): number {

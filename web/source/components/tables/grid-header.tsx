@@ -38,6 +38,9 @@ function Header<Row>({ columns, selection, sorting, onSort, onResize, onMove, on
               type="checkbox"
               aria-label={text.selectAll}
               checked={selection.isAll}
+              ref={(box) => {
+                if (box !== null) box.indeterminate = selection.isPartial
+              }}
               onChange={() => selection.onAll()}
             />
           </div>

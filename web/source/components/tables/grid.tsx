@@ -3,10 +3,10 @@ import { useText } from '../../app/language/language-context.tsx'
 import { componentMessages } from '../messages.ts'
 import {
   cellClass,
-  checkWidth,
   type GridColumn,
   type GridProps,
   type GridSelection,
+  gridTracks,
   pinnedLeft,
   pinnedStyle,
 } from './grid-column.ts'
@@ -88,7 +88,7 @@ export function Grid<Row>(props: GridProps<Row>) {
     event.preventDefault()
   }
   const indexes = Array.from({ length: count === 0 ? 0 : last - first + 1 }, (_, index) => first + index)
-  const template = [...(selection ? [`${checkWidth}px`] : []), ...columns.map(({ width }) => `${width}px`), '1fr']
+  const { tracks, minimum } = gridTracks(columns, selection !== undefined)
   return (
     <div
       className={isTall ? 'grid grid-tall' : 'grid'}
@@ -109,7 +109,7 @@ export function Grid<Row>(props: GridProps<Row>) {
         aria-rowcount={count + 1}
         aria-colcount={columns.length + (selection ? 1 : 0)}
         aria-multiselectable={selection !== undefined}
-        style={{ '--grid-columns': template.join(' ') } as React.CSSProperties}
+        style={{ '--grid-columns': tracks, width: `max(100%, ${minimum}px)` } as React.CSSProperties}
       >
         <GridHeader {...props} />
         <div

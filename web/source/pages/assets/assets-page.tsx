@@ -20,7 +20,7 @@ import { GroupPanel } from './filter/group-panel.tsx'
 import { SearchField } from './filter/search-field.tsx'
 import { assetsMessages } from './messages.ts'
 import type { Asset } from './model/asset.ts'
-import type { AssetProperty } from './model/asset-property.ts'
+import { type AssetProperty, defaultPaths, groupedPaths } from './model/asset-property.ts'
 import { useAssetProperties } from './model/properties.ts'
 import { gridColumns } from './table/asset-cells.tsx'
 import { fieldsFor, useAssetList } from './table/asset-list.ts'
@@ -108,11 +108,11 @@ function useColumns(
 ): [TableColumn[], (columns: TableColumn[]) => void] {
   const navigate = useNavigate()
   const [stored, setStored] = usePreference<unknown>('assets.columns', undefined)
-  const { columns: names } = view
+  const { columns: names, by } = view
   const columns = useMemo(() => {
-    const own = tableColumnsOf(stored, properties)
+    const own = tableColumnsOf(stored, properties, by === '' ? defaultPaths : groupedPaths)
     return names === undefined ? own : namedColumns(names, own, properties)
-  }, [stored, names, properties])
+  }, [stored, names, by, properties])
   const change = (next: TableColumn[]) => {
     setStored(next)
     if (names !== undefined) {

@@ -40,6 +40,14 @@ export function BulkBar({ selection, total }: { selection: AssetSelection; total
   return (
     <div className="bulk-bar" role="toolbar" aria-label={text.selected(formats.number(ids.size))} {...roving}>
       <strong>{text.selected(formats.number(ids.size))}</strong>
+      {ids.size < reach && (
+        <IxButton variant="tertiary" loading={isSelecting} onClick={selectAll}>
+          {text.selectMatching(formats.number(reach))}
+        </IxButton>
+      )}
+      <IxButton variant="tertiary" onClick={clear}>
+        {text.unselect}
+      </IxButton>
       {canWrite && <IxButton onClick={() => setOpen('edit')}>{text.edit}</IxButton>}
       {canAssign && (
         <IxButton variant="secondary" onClick={() => setOpen('assign')}>
@@ -56,14 +64,6 @@ export function BulkBar({ selection, total }: { selection: AssetSelection; total
           {text.delete}
         </IxButton>
       )}
-      {ids.size < reach && (
-        <IxButton variant="subtle-primary" loading={isSelecting} onClick={selectAll}>
-          {text.selectMatching(formats.number(reach))}
-        </IxButton>
-      )}
-      <IxButton variant="subtle-primary" onClick={clear}>
-        {text.unselect}
-      </IxButton>
       {open === 'edit' && <BulkEditDialog ids={[...ids]} onClose={() => setOpen(undefined)} />}
       {open === 'assign' && (
         <Suspense>

@@ -32,6 +32,7 @@ export function GroupPanel({ property, filter, chosen, onChoose }: GroupPanelPro
   const roving = useRovingFocus<HTMLElement>('button', true)
   return (
     <nav className="group-panel" {...roving} aria-label={text.group(property.title[language])}>
+      <h2 className="group-title">{property.title[language]}</h2>
       {/* Errors are not shown here, because the table already shows them. */}
       {facets.isPending && <Loading />}
       {facets.data !== undefined && (

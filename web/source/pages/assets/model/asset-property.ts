@@ -24,6 +24,10 @@ export type AssetProperty = {
   /** Whether assets can be grouped by this property. */
   isFacet?: boolean
   width: number
+  /** The width down to which the column shrinks in a narrow table. */
+  minWidth?: number
+  /** Whether the column takes the free width of the table. */
+  isGrowing?: boolean
 }
 
 const product = 'product_instance_information/manufacturer_product'
@@ -42,33 +46,38 @@ function property(path: string, [en, de]: [string, string], rest: PropertyOption
 const onlyShown: PropertyOptions = { isSortable: false, isFilterable: false }
 
 export const assetProperties: readonly AssetProperty[] = [
-  property('name', ['Name', 'Name'], { width: 250 }),
+  property('name', ['Name', 'Name'], { width: 250, minWidth: 200 }),
   property('asset_class', ['Class', 'Klasse'], { ...onlyShown, field: 'functional_object_type', width: 120 }),
   property('functional_object_type', ['Type', 'Typ'], { suggestions: assetTypes, width: 120, isFacet: true }),
   property(`${product}/manufacturer/name`, ['Manufacturer', 'Hersteller'], { width: 140, isFacet: true }),
-  property(`${product}/product_name`, ['Product', 'Produkt'], { width: 172, isFacet: true }),
+  property(`${product}/product_name`, ['Product', 'Produkt'], {
+    width: 172,
+    minWidth: 120,
+    isGrowing: true,
+    isFacet: true,
+  }),
   property(`${product}/product_id`, ['Article number', 'Artikelnummer'], { width: 180, isFacet: true }),
   property(`${product}/product_family`, ['Product family', 'Produktfamilie'], { isFacet: true }),
   property(`${product}/product_version`, ['Product version', 'Produktversion'], { width: 140 }),
   property('product_instance_information/serial_number', ['Serial number', 'Seriennummer'], { width: 170 }),
   property('firmware_version', ['Firmware', 'Firmware'], {
-    width: 98,
+    width: 108,
     field: 'software_components',
     isFacet: true,
   }),
-  property('connection_points/any/ipv4_address', ['IP address', 'IP-Adresse'], { width: 112 }),
+  property('connection_points/any/ipv4_address', ['IP address', 'IP-Adresse'], { width: 112, minWidth: 108 }),
   property('connection_points/any/mac_address', ['MAC address', 'MAC-Adresse'], { width: 160 }),
   property('management_state/state_value', ['Management state', 'Verwaltungszustand'], {
     kind: 'state',
     values: ['regarded', 'unknown', 'ignored'],
     shortTitle: { en: 'State', de: 'Zustand' },
-    width: 148,
+    width: 142,
     isFacet: true,
   }),
   property('reachability_state/state_value', ['Reachability', 'Erreichbarkeit'], {
     kind: 'state',
     values: ['reached', 'failed', 'unknown'],
-    width: 143,
+    width: 136,
     isFacet: true,
   }),
   property('trust_state/state_value', ['Trust', 'Vertrauensstatus'], {
@@ -97,6 +106,18 @@ export const defaultPaths: readonly string[] = [
   'reachability_state/state_value',
   'management_state/state_value',
 ]
+
+/** The paths of the default columns next to the list of groups. They fit in the same window. */
+export const groupedPaths: readonly string[] = [
+  'name',
+  `${product}/product_name`,
+  'connection_points/any/ipv4_address',
+  'firmware_version',
+  'reachability_state/state_value',
+]
+
+/** The paths of the default columns next to the tree of a hierarchy. They fit in the same window. */
+export const hierarchyPaths: readonly string[] = groupedPaths.filter((path) => path !== 'firmware_version')
 
 /** Returns the `AssetProperty` for a custom property of the tenant. */
 export function customProperty({ key, name }: { key: string; name: string }): AssetProperty {

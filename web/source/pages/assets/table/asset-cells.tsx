@@ -24,7 +24,12 @@ const tones: Readonly<Record<string, Tone>> = {
 type StateChipProps = { path: string; value: string; language: Language }
 
 export function StateChip({ path, value, language }: StateChipProps) {
-  return <StatusChip tone={tones[value] ?? 'neutral'}>{stateName(path, value, language)}</StatusChip>
+  const isUnreached = path.startsWith('reachability_state') && value === 'unknown'
+  return (
+    <StatusChip tone={isUnreached ? 'neutral' : (tones[value] ?? 'neutral')}>
+      {stateName(path, value, language)}
+    </StatusChip>
+  )
 }
 
 /** Returns the grid columns of the asset table. */
@@ -37,11 +42,14 @@ export function gridColumns(
     const property = properties.find((each) => each.path === path)
     if (property === undefined) return []
     const { title, shortTitle, isSortable } = property
+    // A column that the user has resized keeps its width.
+    const isFluid = width === property.width
     return [
       {
         id: path,
         header: (shortTitle ?? title)[language],
         width,
+        ...(isFluid && { minWidth: property.minWidth, isGrowing: property.isGrowing === true && !isPinned }),
         isPinned,
         isSortable,
         cell: cellOf(property, language),

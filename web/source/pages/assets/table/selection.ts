@@ -68,6 +68,7 @@ export function useAssetSelection(
       isSelected: (id) => ids.has(id),
       onToggle: toggle,
       isAll,
+      isPartial: ids.size > 0 && !isAll,
       onAll: () => setIds(ids.size > 0 ? new Set() : new Set(loaded().map(({ id }) => id))),
     },
   }

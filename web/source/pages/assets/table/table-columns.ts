@@ -5,24 +5,31 @@ export type TableColumn = { path: string; width: number; isPinned: boolean }
 
 const maxColumns = 30
 
-export function defaultColumns(): TableColumn[] {
-  return defaultPaths.map((path) => ({
+export function defaultColumns(paths: readonly string[] = defaultPaths): TableColumn[] {
+  return paths.map((path) => ({
     path,
     width: assetProperties.find((each) => each.path === path)?.width ?? 160,
     isPinned: path === 'name',
   }))
 }
 
-/** Returns the valid columns of a stored preference. Columns of properties that no longer exist are left out. */
-export function tableColumnsOf(stored: unknown, properties: readonly AssetProperty[]): TableColumn[] {
-  if (!Array.isArray(stored)) return defaultColumns()
+/**
+ * Returns the valid columns of a stored preference, or the columns of `paths`. Columns of properties that no longer
+ * exist are left out.
+ */
+export function tableColumnsOf(
+  stored: unknown,
+  properties: readonly AssetProperty[],
+  paths: readonly string[] = defaultPaths,
+): TableColumn[] {
+  if (!Array.isArray(stored)) return defaultColumns(paths)
   const columns = stored.flatMap((each): TableColumn[] => {
     const property = properties.find(({ path }) => path === each?.path)
     if (property === undefined) return []
     const width = typeof each.width === 'number' && each.width >= 60 ? each.width : property.width
     return [{ path: property.path, width, isPinned: each.isPinned === true }]
   })
-  return columns.length === 0 ? defaultColumns() : pinnedFirst(columns.slice(0, maxColumns))
+  return columns.length === 0 ? defaultColumns(paths) : pinnedFirst(columns.slice(0, maxColumns))
 }
 
 /** Returns the columns that the URL names. A column that the user has stored keeps its width. */

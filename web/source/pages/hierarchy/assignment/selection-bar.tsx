@@ -50,24 +50,20 @@ export function SelectionBar({ selection, total, node, includeBelow, onAssign, o
     <>
       <div className="bulk-bar" role="toolbar" aria-label={label}>
         <strong>{label}</strong>
+        {ids.size < reach && (
+          <IxButton variant="tertiary" loading={busy === 'selection'} onClick={() => run('selection', selectMatching)}>
+            {text.selectMatching(formats.number(reach))}
+          </IxButton>
+        )}
+        <IxButton variant="tertiary" onClick={clear}>
+          {text.unselect}
+        </IxButton>
         {canAssign && <IxButton onClick={onAssign}>{text.assignToNode}</IxButton>}
         {canAssign && node !== undefined && (
           <IxButton variant="secondary" loading={busy === 'removal'} onClick={() => run('removal', () => remove(node))}>
             {text.removeFromNode}
           </IxButton>
         )}
-        {ids.size < reach && (
-          <IxButton
-            variant="subtle-primary"
-            loading={busy === 'selection'}
-            onClick={() => run('selection', selectMatching)}
-          >
-            {text.selectMatching(formats.number(reach))}
-          </IxButton>
-        )}
-        <IxButton variant="subtle-primary" onClick={clear}>
-          {text.unselect}
-        </IxButton>
       </div>
       {failure !== undefined && <ProblemMessage failure={failure} />}
       {failures.length > 0 && <FailureList failures={failures} />}
