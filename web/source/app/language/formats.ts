@@ -20,6 +20,8 @@ export type Formats = {
   shortDay(timestamp: string): string
   /** Formats a time relative to now: `3 minutes ago`, `in 2 hours`. */
   relative(timestamp: string, now?: number): string
+  /** Formats a time relative to now for a narrow column: `3 min ago`. */
+  shortRelative(timestamp: string, now?: number): string
   duration(ms: number): string
   /** Formats a number of minutes in words, in the largest unit without a remainder: `30 minutes`, `12 hours`. */
   minutes(count: number): string
@@ -64,6 +66,12 @@ function createFormats(locale: string): Formats {
   const day = new Intl.DateTimeFormat(locale, { weekday: 'long', day: 'numeric', month: 'long' })
   const shortDay = new Intl.DateTimeFormat(locale, { weekday: 'short', day: 'numeric', month: 'short' })
   const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' })
+  const shortRelative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto', style: 'narrow' })
+  const relativeIn = (format: Intl.RelativeTimeFormat, timestamp: string, now = Date.now()) => {
+    const seconds = (Date.parse(timestamp) - now) / 1000
+    const [unit, size] = units.find(([, each]) => Math.abs(seconds) >= each) ?? ['second', 1]
+    return format.format(Math.trunc(seconds / size), unit)
+  }
   const bytes = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 })
   return {
     number: (value) => number.format(value),
@@ -76,11 +84,8 @@ function createFormats(locale: string): Formats {
     shortTime: (timestamp) => shortTime.format(new Date(timestamp)),
     day: (timestamp) => day.format(new Date(timestamp)),
     shortDay: (timestamp) => shortDay.format(new Date(timestamp)),
-    relative(timestamp, now = Date.now()) {
-      const seconds = (Date.parse(timestamp) - now) / 1000
-      const [unit, size] = units.find(([, each]) => Math.abs(seconds) >= each) ?? ['second', 1]
-      return relative.format(Math.trunc(seconds / size), unit)
-    },
+    relative: (timestamp, now) => relativeIn(relative, timestamp, now),
+    shortRelative: (timestamp, now) => relativeIn(shortRelative, timestamp, now),
     duration(ms) {
       const seconds = Math.max(0, Math.round(ms / 1000))
       const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60]

@@ -5,6 +5,8 @@ import { componentMessages } from '../messages.ts'
 type TimeProps = {
   at: string | null | undefined
   isRelative?: boolean
+  /** Whether to show a relative time with short units, for narrow columns. */
+  isShort?: boolean
   isDate?: boolean
   /** Whether to show seconds. Lists of events show them. */
   isExact?: boolean
@@ -13,11 +15,11 @@ type TimeProps = {
 }
 
 /** `Time` shows a timestamp in the language of the user. The tooltip contains the exact value. */
-export function Time({ at, isRelative, isDate, isExact, isTimeOfDay }: TimeProps) {
+export function Time({ at, isRelative, isShort, isDate, isExact, isTimeOfDay }: TimeProps) {
   const text = useText(componentMessages)
   const formats = useFormats()
   if (at === null || at === undefined) return <span className="quiet">{text.never}</span>
-  if (isRelative) return <Ago at={at} />
+  if (isRelative) return <Ago at={at} isShort={isShort} />
   const format = isDate ? formats.date : isTimeOfDay ? formats.time : isExact ? formats.exact : formats.dateTime
   return (
     <time dateTime={at} title={at}>
@@ -48,12 +50,12 @@ function watch(onTick: () => void): () => void {
 }
 
 /** `Ago` shows a time relative to now, and updates it periodically. */
-function Ago({ at }: { at: string }) {
+function Ago({ at, isShort }: { at: string; isShort: boolean | undefined }) {
   const formats = useFormats()
   useSyncExternalStore(watch, () => ticks)
   return (
     <time dateTime={at} title={formats.exact(at)}>
-      {formats.relative(at)}
+      {isShort ? formats.shortRelative(at) : formats.relative(at)}
     </time>
   )
 }

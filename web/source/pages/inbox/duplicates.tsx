@@ -26,6 +26,7 @@ export function Duplicates() {
         data.length === 0 ? (
           <EmptyState icon={iconSuccess} title={text.noDuplicates}>
             <p>{text.noDuplicatesHint}</p>
+            <Link to="/inbox">{text.toNew}</Link>
           </EmptyState>
         ) : (
           <ul className="duplicates">

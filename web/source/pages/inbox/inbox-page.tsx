@@ -34,11 +34,18 @@ export function InboxPage() {
     decisions: text.decisions,
     approvals: approvals === 0 ? text.approvals : text.approvalsCount(formats.number(approvals)),
   }
+  const subtitles = {
+    unknown: text.subtitle,
+    ignored: text.subtitleIgnored,
+    twins: text.subtitleDuplicates,
+    decisions: text.subtitleDecisions,
+    approvals: text.subtitleApprovals,
+  }
   return (
     <>
       <PageHeader
         title={text.title}
-        subtitle={text.subtitle}
+        subtitle={subtitles[list]}
         actions={
           <IxButton variant="secondary" onClick={() => navigate({ to: '/inbox/rules' })}>
             {text.rules}

@@ -1,6 +1,7 @@
 import type { Decision } from '@millwright/api/inbox.ts'
 import { iconHistory } from '@siemens/ix-icons/icons'
 import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { usePagedList } from '../../../app/api/paged-list.ts'
 import { useOperationQuery } from '../../../app/api/queries.ts'
@@ -84,6 +85,7 @@ export function DecisionList() {
       empty={
         <EmptyState icon={iconHistory} title={decisionText.none}>
           <p>{decisionText.noneText}</p>
+          <Link to="/inbox">{text.toNew}</Link>
         </EmptyState>
       }
     />

@@ -76,7 +76,9 @@ function FacetGroup({ facet, values, chosen, onChoose }: FacetGroupProps) {
                 style={{ '--share': `${(100 * value.count) / Math.max(1, total)}%` } as React.CSSProperties}
                 onClick={() => onChoose(isChosen ? undefined : key)}
               >
-                <span className="facet-name">{label(facet, value)}</span>
+                <span className="facet-name">
+                  {value.scan === undefined ? label(facet, value) : formats.dateTime(value.scan.createdTimestamp)}
+                </span>
                 <span className="facet-count">{formats.number(value.count)}</span>
               </button>
             </li>

@@ -41,7 +41,7 @@ export function inboxColumns({
     {
       id: 'name',
       header: names.name,
-      width: 160,
+      width: 150,
       isPinned: true,
       isSortable: true,
       cell: (asset) => (
@@ -56,14 +56,17 @@ export function inboxColumns({
     {
       id: `${product}/product_name`,
       header: names.product,
-      width: 150,
+      width: 176,
       isSortable: true,
-      cell: (asset) => productOf(asset) || assetTypeName(textAt(asset, 'functional_object_type'), language),
+      cell: (asset) =>
+        textAt(asset, `${product}/product_name`) ||
+        productOf(asset) ||
+        assetTypeName(textAt(asset, 'functional_object_type'), language),
     },
     {
       id: 'ipv4',
       header: names.address,
-      width: 110,
+      width: 104,
       cell: (asset) => textsIn(asset, 'connection_points', 'ipv4_address').join(', '),
     },
     ...(hasProposals
@@ -82,11 +85,11 @@ export function inboxColumns({
     {
       id: 'created_timestamp',
       header: names.found,
-      width: 130,
+      width: 104,
       isSortable: true,
       cell: (asset) => {
         const at = valueAt(asset, 'created_timestamp')
-        return typeof at === 'string' ? <Time at={at} isRelative /> : null
+        return typeof at === 'string' ? <Time at={at} isRelative isShort /> : null
       },
     },
     {

@@ -52,7 +52,7 @@ export function PreviewPanel(props: PreviewPanelProps) {
           <IxButton variant="secondary" onClick={onIgnore}>
             {state === 'ignored' ? text.restore : text.ignore}
           </IxButton>
-          <IxButton variant="secondary" onClick={onOnboardInto}>
+          <IxButton variant="secondary" title={text.onboardIntoHint} onClick={onOnboardInto}>
             {text.onboardInto}
           </IxButton>
         </div>
@@ -66,7 +66,7 @@ export function PreviewPanel(props: PreviewPanelProps) {
           </>
         )}
       </QueryState>
-      <Facts asset={asset} />
+      <Facts asset={asset} identifiers={details.data?.data.identifiers ?? []} />
     </aside>
   )
 }
@@ -192,15 +192,20 @@ function DuplicateBox({ asset, details: { possibleDuplicate: other }, canWrite, 
   )
 }
 
-function Facts({ asset }: { asset: Asset }) {
+type FactsProps = { asset: Asset; identifiers: InboxAsset['identifiers'] }
+
+/** `Facts` shows the main data of the asset, except the MAC addresses that are among its identifiers. */
+function Facts({ asset, identifiers }: FactsProps) {
   const text = useText(inboxMessages)
   const names = useText(columnMessages)
-  const points = (field: string) => [...new Set(textsIn(asset, 'connection_points', field))].join(', ')
+  const points = (field: string) => [...new Set(textsIn(asset, 'connection_points', field))]
+  const known = JSON.stringify(identifiers).toLowerCase()
+  const macs = points('mac_address').filter((mac) => !known.includes(mac.toLowerCase()))
   return (
     <KeyValueList
       items={[
-        { name: names.address, value: points('ipv4_address') },
-        { name: names.mac, value: points('mac_address') },
+        { name: names.address, value: points('ipv4_address').join(', ') },
+        { name: names.mac, value: macs.join(', ') },
         { name: names.serial, value: textAt(asset, 'product_instance_information/serial_number') },
         {
           name: names.article,

@@ -2,6 +2,7 @@ import { type InboxFacet, inboxFacets, inboxFilter } from '@millwright/api/inbox
 import { iconFilter, iconSuccess } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
 import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { useCallback, useEffect, useEffectEvent, useMemo, useState } from 'react'
 import { failureOf } from '../../../app/api/failure.ts'
 import { useOperationQuery } from '../../../app/api/queries.ts'
@@ -339,10 +340,18 @@ function SelectionBar({ state, selection, total, canWrite, onOnboard, onIgnore, 
     <>
       <div className="bulk-bar" role="toolbar" aria-label={selected}>
         <strong>{selected}</strong>
+        {ids.size < reach && (
+          <IxButton variant="tertiary" loading={isGathering} onClick={selectAll}>
+            {text.selectMatching(formats.number(reach))}
+          </IxButton>
+        )}
+        <IxButton variant="tertiary" onClick={clear}>
+          {text.unselect}
+        </IxButton>
         {canWrite && (
           <>
             <IxButton onClick={onOnboard}>{text.onboard}</IxButton>
-            <IxButton variant="secondary" onClick={() => onDialog('onboard')}>
+            <IxButton variant="secondary" title={text.onboardIntoHint} onClick={() => onDialog('onboard')}>
               {text.onboardInto}
             </IxButton>
             <IxButton variant="secondary" onClick={onIgnore}>
@@ -353,14 +362,6 @@ function SelectionBar({ state, selection, total, canWrite, onOnboard, onIgnore, 
             </IxButton>
           </>
         )}
-        {ids.size < reach && (
-          <IxButton variant="subtle-primary" loading={isGathering} onClick={selectAll}>
-            {text.selectMatching(formats.number(reach))}
-          </IxButton>
-        )}
-        <IxButton variant="subtle-primary" onClick={clear}>
-          {text.unselect}
-        </IxButton>
       </div>
       {failure !== undefined && <ProblemMessage failure={failure} />}
     </>
@@ -381,6 +382,7 @@ function Empty({ state, isNarrowed, onClear }: TriageViewProps & { isNarrowed: b
   return (
     <EmptyState icon={iconSuccess} title={state === 'ignored' ? text.emptyIgnored : text.empty}>
       <p>{state === 'ignored' ? text.emptyIgnoredText : text.emptyText}</p>
+      {state === 'ignored' ? <Link to="/inbox">{text.toNew}</Link> : <Link to="/discovery">{text.toDiscovery}</Link>}
     </EmptyState>
   )
 }
