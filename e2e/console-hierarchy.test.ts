@@ -211,7 +211,7 @@ describe('hierarchies in the console', () => {
   })
 
   test('assigns two unassigned assets to a node, and undoes the assignment', async () => {
-    await clickAsPerson(button('Unassigned'))
+    await clickAsPerson(button('Not assigned'))
     await count(/^4 assets$/)
     await row('Press 1').getByRole('checkbox').check()
     await row('Press 2').getByRole('checkbox').check()
@@ -407,7 +407,7 @@ describe('hierarchies in the console', () => {
     await inDialog('Delete').click()
     await closed()
     await node('Augsburg').waitFor({ state: 'detached' })
-    await clickAsPerson(button('Unassigned'))
+    await clickAsPerson(button('Not assigned'))
     await count(/^4 assets$/)
     const relations = await caller.inventory.listRelations({ query: { filter: "predicate eq 'is_assigned_to_node'" } })
     assert.deepEqual(relations.data, [])

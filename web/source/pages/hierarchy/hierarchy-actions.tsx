@@ -54,7 +54,11 @@ export function HierarchyActions({ hierarchy, onCreate, onDeleted }: HierarchyAc
   ]
   return (
     <>
-      {canWrite && <IxButton onClick={onCreate}>{text.createHierarchy}</IxButton>}
+      {canWrite && (
+        <IxButton variant="secondary" onClick={onCreate}>
+          {text.createHierarchy}
+        </IxButton>
+      )}
       <MenuButton label={text.moreActions} entries={entries} isAtEnd />
       {open === 'edit' && <HierarchyFormDialog hierarchy={hierarchy} onClose={close} />}
       {open === 'import' && <ImportDialog hierarchy={hierarchy} onClose={close} />}

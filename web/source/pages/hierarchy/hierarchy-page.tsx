@@ -136,7 +136,7 @@ function HierarchyView({ hierarchy, list, onCreate }: HierarchyViewProps) {
     <>
       <PageHeader
         title={text.title}
-        subtitle={hierarchy.description}
+        subtitle={hierarchy.description || text.subtitle}
         actions={
           <HierarchyActions
             hierarchy={hierarchy}

@@ -13,6 +13,7 @@ import { Grid } from '../../../components/tables/grid.tsx'
 import { FilterPanel } from '../../assets/filter/filter-panel.tsx'
 import { SearchField } from '../../assets/filter/search-field.tsx'
 import type { Asset } from '../../assets/model/asset.ts'
+import { hierarchyPaths } from '../../assets/model/asset-property.ts'
 import { useAssetProperties } from '../../assets/model/properties.ts'
 import { gridColumns } from '../../assets/table/asset-cells.tsx'
 import { fieldsFor, type NodeScope, useAssetList } from '../../assets/table/asset-list.ts'
@@ -62,7 +63,7 @@ export function AssetPanel({ hierarchy, place, node, dragged }: AssetPanelProps)
   const [subject, setSubject] = useState<AssignmentSubject>()
   const properties = useAssetProperties()
   const [stored] = usePreference<unknown>('assets.columns', undefined)
-  const columns = useMemo(() => tableColumnsOf(stored, properties), [stored, properties])
+  const columns = useMemo(() => tableColumnsOf(stored, properties, hierarchyPaths), [stored, properties])
   const assetColumns = useMemo(() => gridColumns(columns, properties, language), [columns, properties, language])
   const fields = columns.flatMap(({ path }) => properties.find((each) => each.path === path)?.field ?? [])
   const scope = scopeOf(hierarchy, place, isBelow)
@@ -123,6 +124,14 @@ export function AssetPanel({ hierarchy, place, node, dragged }: AssetPanelProps)
           shown={shownColumns(columns, properties, language)}
         />
       </div>
+      {place.kind === 'unassigned' && canAssign && (total ?? 0) > 0 && (
+        <div className="assign-hint">
+          <p className="quiet">{text.assignHint}</p>
+          <IxButton variant="secondary" onClick={() => navigate({ to: `/hierarchy/${hierarchy.id}/rules` })}>
+            {text.rules}
+          </IxButton>
+        </div>
+      )}
       {isFilterOpen && (
         <FilterPanel
           key={filter}

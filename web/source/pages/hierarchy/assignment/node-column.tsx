@@ -47,6 +47,7 @@ export function useNodeColumn({ hierarchyId, nodeId, pages, range, isShown }: No
       id: 'hierarchy-node',
       header: text.node,
       width: 300,
+      minWidth: 150,
       cell: ({ id }) => {
         const path = names.get(id)
         return path === undefined || path.length === 0 ? path && '–' : <PathName names={path} />
