@@ -42,6 +42,7 @@ export const credentialMessages = messages({
     noSchemas: 'No credential types yet',
     noSchemasHint:
       'A credential type defines the fields that the devices of an asset link require. Import it from the asset link.',
+    schemaExample: 'Example: the type for SNMPv3 has the fields user name, authentication key and encryption key.',
     noTemplates: 'No monitoring sets yet',
     noTemplatesHint: 'A monitoring set groups credentials for a monitoring application.',
     fromLink: 'Import from asset link',
@@ -124,6 +125,8 @@ export const credentialMessages = messages({
     noSchemas: 'Noch keine Zugangsdaten-Typen',
     noSchemasHint:
       'Ein Zugangsdaten-Typ legt die Felder fest, die Geräte eines Asset-Links benötigen. Importieren Sie ihn vom Asset-Link.',
+    schemaExample:
+      'Beispiel: Der Typ für SNMPv3 hat die Felder Benutzername, Authentifizierungsschlüssel und Verschlüsselungsschlüssel.',
     noTemplates: 'Noch keine Monitoring-Sets',
     noTemplatesHint: 'Ein Monitoring-Set fasst Zugangsdaten für eine Überwachungsanwendung zusammen.',
     fromLink: 'Vom Asset-Link importieren',

@@ -19,6 +19,8 @@ export const webhookMessages = messages({
       'A webhook sends each selected event as an HTTP request to another system, for example to a maintenance system. Failed events are sent again for 72 hours. The order of the events of an asset is kept.',
     publisherMeaning:
       'An MQTT publisher publishes each selected event on a topic of an MQTT broker, with QoS 1. Failed events are published again for 72 hours. The order of the events of an asset is kept.',
+    outboundRestart: 'The setting is an environment variable of the platform. Restart the platform after the change.',
+    outboundGuide: 'Guide: receive events',
     outboundSetting: 'Plant IT must add the host of the receiver to this setting of the installation:',
     outboundExample: 'Example:',
     name: 'Name',
@@ -54,6 +56,8 @@ export const webhookMessages = messages({
       'Ein Webhook sendet jedes ausgewählte Ereignis als HTTP-Anfrage an ein anderes System, zum Beispiel an ein Instandhaltungssystem. Fehlgeschlagene Ereignisse werden 72 Stunden lang erneut gesendet. Die Reihenfolge der Ereignisse eines Assets bleibt erhalten.',
     publisherMeaning:
       'Ein MQTT-Publisher veröffentlicht jedes ausgewählte Ereignis mit QoS 1 unter einem Topic eines MQTT-Brokers. Fehlgeschlagene Ereignisse werden 72 Stunden lang erneut gesendet. Die Reihenfolge der Ereignisse eines Assets bleibt erhalten.',
+    outboundRestart: 'Die Einstellung ist eine Umgebungsvariable der Plattform. Starten Sie die Plattform danach neu.',
+    outboundGuide: 'Anleitung: Ereignisse empfangen (Englisch)',
     outboundSetting: 'Die Anlagen-IT muss den Host des Empfängers in diese Einstellung der Installation eintragen:',
     outboundExample: 'Beispiel:',
     name: 'Name',

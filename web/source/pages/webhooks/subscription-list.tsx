@@ -6,6 +6,7 @@ import type { Formats } from '../../app/language/formats.ts'
 import { useFormats, useText } from '../../app/language/language-context.tsx'
 import { EmptyState } from '../../components/page/empty-state.tsx'
 import type { Column } from '../../components/tables/data-table.tsx'
+import { useHasEntries } from '../../components/tables/entries.ts'
 import { PagedTable } from '../../components/tables/paged-table.tsx'
 import { Toolbar } from '../../components/tables/toolbar.tsx'
 import { Time } from '../../components/values/time.tsx'
@@ -38,9 +39,10 @@ function SubscriptionTable({ kind, pagedList }: SubscriptionTableProps) {
       {isWebhook ? text.createWebhook : text.createPublisher}
     </IxButton>
   )
+  const hasEntries = useHasEntries(pagedList)
   return (
     <>
-      <Toolbar count={text.count(formats.number(pagedList.total))}>{create}</Toolbar>
+      {hasEntries && <Toolbar count={text.count(formats.number(pagedList.total))}>{create}</Toolbar>}
       <PagedTable
         label={isWebhook ? text.webhooks : text.publishers}
         pagedList={pagedList}
@@ -57,6 +59,13 @@ function SubscriptionTable({ kind, pagedList }: SubscriptionTableProps) {
               {text.outboundExample}{' '}
               <code>MILLWRIGHT_OUTBOUND_ALLOW={isWebhook ? 'cmms.example.com' : 'broker.example.com'}</code>
             </p>
+            <p className="quiet">
+              {text.outboundRestart}{' '}
+              <a href="/docs/how-to/receive-events#receive-the-first-event" target="_blank" rel="noopener">
+                {text.outboundGuide}
+              </a>
+            </p>
+            {create}
           </EmptyState>
         }
       />

@@ -13,6 +13,7 @@ import { QueryState } from '../../../components/feedback/query-state.tsx'
 import { showSuccess } from '../../../components/feedback/toast.ts'
 import { EmptyState } from '../../../components/page/empty-state.tsx'
 import type { Column } from '../../../components/tables/data-table.tsx'
+import { useHasEntries } from '../../../components/tables/entries.ts'
 import { PagedTable } from '../../../components/tables/paged-table.tsx'
 import { Toolbar } from '../../../components/tables/toolbar.tsx'
 import { JsonView } from '../../../components/values/json-view.tsx'
@@ -32,17 +33,18 @@ export function CredentialTypes() {
   const [open, setOpen] = useState<ListedCredentialSchema | 'link' | 'upload'>()
   const pagedList = usePagedList(['credentials', 'listSchemas'], {}, { live: ['credentials'] })
   const close = () => setOpen(undefined)
-  const add = canWrite && <IxButton onClick={() => setOpen('link')}>{text.fromLink}</IxButton>
+  const buttons = canWrite && (
+    <>
+      <IxButton onClick={() => setOpen('link')}>{text.fromLink}</IxButton>
+      <IxButton variant="secondary" onClick={() => setOpen('upload')}>
+        {text.upload}
+      </IxButton>
+    </>
+  )
+  const hasEntries = useHasEntries(pagedList)
   return (
     <>
-      <Toolbar count={text.count(pagedList.total, formats.number(pagedList.total))}>
-        {add}
-        {canWrite && (
-          <IxButton variant="secondary" onClick={() => setOpen('upload')}>
-            {text.upload}
-          </IxButton>
-        )}
-      </Toolbar>
+      {hasEntries && <Toolbar count={text.count(pagedList.total, formats.number(pagedList.total))}>{buttons}</Toolbar>}
       <PagedTable
         label={text.schemas}
         pagedList={pagedList}
@@ -52,6 +54,8 @@ export function CredentialTypes() {
         empty={
           <EmptyState icon={iconKey} title={text.noSchemas}>
             <p>{text.noSchemasHint}</p>
+            <p className="quiet">{text.schemaExample}</p>
+            <div className="form-actions">{buttons}</div>
           </EmptyState>
         }
       />

@@ -10,6 +10,7 @@ import { usePermission } from '../../../app/session/app-context.tsx'
 import { TextField } from '../../../components/forms/fields.tsx'
 import { EmptyState } from '../../../components/page/empty-state.tsx'
 import type { Column } from '../../../components/tables/data-table.tsx'
+import { useHasEntries } from '../../../components/tables/entries.ts'
 import { PagedTable } from '../../../components/tables/paged-table.tsx'
 import { Toolbar } from '../../../components/tables/toolbar.tsx'
 import { Time } from '../../../components/values/time.tsx'
@@ -34,19 +35,22 @@ export function CredentialList() {
     { query: { ...(address && { address }) } },
     { live: ['credentials'] },
   )
+  const hasEntries = useHasEntries(pagedList, (search.address ?? '') !== '')
   return (
     <>
-      <Toolbar count={text.count(pagedList.total, formats.number(pagedList.total))}>
-        {canWrite && <IxButton onClick={() => setAdding(true)}>{text.add}</IxButton>}
-        <TextField
-          label={text.addressFilter}
-          isLabelUnseen
-          type="search"
-          placeholder={text.addressFilter}
-          value={search.address ?? ''}
-          onChange={(value) => setSearch({ address: value })}
-        />
-      </Toolbar>
+      {hasEntries && (
+        <Toolbar count={text.count(pagedList.total, formats.number(pagedList.total))}>
+          {canWrite && <IxButton onClick={() => setAdding(true)}>{text.add}</IxButton>}
+          <TextField
+            label={text.addressFilter}
+            isLabelUnseen
+            type="search"
+            placeholder={text.addressFilter}
+            value={search.address ?? ''}
+            onChange={(value) => setSearch({ address: value })}
+          />
+        </Toolbar>
+      )}
       <PagedTable
         label={text.instances}
         pagedList={pagedList}

@@ -14,6 +14,7 @@ import { TextAreaField, TextField } from '../../../components/forms/fields.tsx'
 import { Form } from '../../../components/forms/form.tsx'
 import { EmptyState } from '../../../components/page/empty-state.tsx'
 import type { Column } from '../../../components/tables/data-table.tsx'
+import { useHasEntries } from '../../../components/tables/entries.ts'
 import { PagedTable } from '../../../components/tables/paged-table.tsx'
 import { Toolbar } from '../../../components/tables/toolbar.tsx'
 import { Time } from '../../../components/values/time.tsx'
@@ -28,11 +29,14 @@ export function MonitoringSets() {
   const [open, setOpen] = useState<InstancesTemplate>()
   const [isAdding, setAdding] = useCreateDialog()
   const pagedList = usePagedList(['credentials', 'listInstancesTemplates'], {}, { live: ['credentials'] })
+  const hasEntries = useHasEntries(pagedList)
   return (
     <>
-      <Toolbar count={text.count(pagedList.total, formats.number(pagedList.total))}>
-        {canWrite && <IxButton onClick={() => setAdding(true)}>{text.addTemplate}</IxButton>}
-      </Toolbar>
+      {hasEntries && (
+        <Toolbar count={text.count(pagedList.total, formats.number(pagedList.total))}>
+          {canWrite && <IxButton onClick={() => setAdding(true)}>{text.addTemplate}</IxButton>}
+        </Toolbar>
+      )}
       <PagedTable
         label={text.templates}
         pagedList={pagedList}
@@ -42,6 +46,7 @@ export function MonitoringSets() {
         empty={
           <EmptyState icon={iconKey} title={text.noTemplates}>
             <p>{text.noTemplatesHint}</p>
+            {canWrite && <IxButton onClick={() => setAdding(true)}>{text.addTemplate}</IxButton>}
           </EmptyState>
         }
       />

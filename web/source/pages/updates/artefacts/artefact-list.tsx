@@ -11,6 +11,7 @@ import { usePermission } from '../../../app/session/app-context.tsx'
 import { SelectField } from '../../../components/forms/fields.tsx'
 import { EmptyState } from '../../../components/page/empty-state.tsx'
 import type { Column } from '../../../components/tables/data-table.tsx'
+import { useHasEntries } from '../../../components/tables/entries.ts'
 import { PagedTable } from '../../../components/tables/paged-table.tsx'
 import { Toolbar } from '../../../components/tables/toolbar.tsx'
 import { StatusChip } from '../../../components/values/status-chip.tsx'
@@ -40,27 +41,30 @@ export function ArtefactList() {
   const isFiltered = search.q !== undefined || kind !== undefined
   const showAll = () => setSearch({ q: undefined, kind: undefined })
   const uploadButton = canManage && <IxButton onClick={() => setUploading(true)}>{text.upload}</IxButton>
+  const hasEntries = useHasEntries(pagedList, isFiltered)
   return (
     <>
-      <Toolbar count={text.count(pagedList.total, formats.number(pagedList.total))}>
-        <SearchField
-          value={search.q ?? ''}
-          onChange={(q) => setSearch({ q })}
-          label={text.search}
-          hint={text.searchHint}
-        />
-        <SelectField
-          label={text.kind}
-          isLabelUnseen
-          value={kind ?? ''}
-          onChange={(value) => setSearch({ kind: value })}
-          choices={[
-            { value: '', label: text.anyKind },
-            ...artefactKinds.map((value) => ({ value, label: kinds[value] })),
-          ]}
-        />
-        {uploadButton}
-      </Toolbar>
+      {hasEntries && (
+        <Toolbar count={text.count(pagedList.total, formats.number(pagedList.total))}>
+          <SearchField
+            value={search.q ?? ''}
+            onChange={(q) => setSearch({ q })}
+            label={text.search}
+            hint={text.searchHint}
+          />
+          <SelectField
+            label={text.kind}
+            isLabelUnseen
+            value={kind ?? ''}
+            onChange={(value) => setSearch({ kind: value })}
+            choices={[
+              { value: '', label: text.anyKind },
+              ...artefactKinds.map((value) => ({ value, label: kinds[value] })),
+            ]}
+          />
+          {uploadButton}
+        </Toolbar>
+      )}
       <PagedTable
         label={text.artefacts}
         pagedList={pagedList}
@@ -70,6 +74,7 @@ export function ArtefactList() {
         empty={
           <EmptyState icon={iconPackage} title={isFiltered ? text.noMatches : text.none}>
             <p>{isFiltered ? text.noMatchesHint : text.noneHint}</p>
+            {!isFiltered && uploadButton}
             {isFiltered && (
               <IxButton variant="secondary" onClick={showAll}>
                 {text.showAll}

@@ -11,6 +11,7 @@ import { Progress } from '../../../components/feedback/progress.tsx'
 import { SelectField } from '../../../components/forms/fields.tsx'
 import { EmptyState } from '../../../components/page/empty-state.tsx'
 import type { Column } from '../../../components/tables/data-table.tsx'
+import { useHasEntries } from '../../../components/tables/entries.ts'
 import { PagedTable } from '../../../components/tables/paged-table.tsx'
 import { Toolbar } from '../../../components/tables/toolbar.tsx'
 import { Time } from '../../../components/values/time.tsx'
@@ -19,6 +20,7 @@ import { campaignStateNames } from '../state-names.ts'
 import { updateEvents } from '../update-data.ts'
 import { countsOf } from './campaign-counts.ts'
 import { type CampaignText, campaignMessages } from './messages.ts'
+import { NoCampaigns } from './no-campaigns.tsx'
 
 /** `CampaignList` lists campaigns, newest first. Events update the list. */
 export function CampaignList() {
@@ -30,21 +32,24 @@ export function CampaignList() {
   const [search, setSearch] = useSearchState<'state'>()
   const state = campaignStates.find((each) => each === search.state)
   const pagedList = usePagedList(['updates', 'listCampaigns'], { query: { ...(state && { state }) } }, updateEvents)
+  const hasEntries = useHasEntries(pagedList, state !== undefined)
   return (
     <>
-      <Toolbar count={text.count(pagedList.total, formats.number(pagedList.total))}>
-        <SelectField
-          label={text.state}
-          isLabelUnseen
-          value={state ?? ''}
-          onChange={(value) => setSearch({ state: value })}
-          choices={[
-            { value: '', label: text.anyState },
-            ...campaignStates.map((value) => ({ value, label: states[value] })),
-          ]}
-        />
-        {canManage && <IxButton onClick={() => navigate({ to: '/updates/campaigns/new' })}>{text.create}</IxButton>}
-      </Toolbar>
+      {hasEntries && (
+        <Toolbar count={text.count(pagedList.total, formats.number(pagedList.total))}>
+          <SelectField
+            label={text.state}
+            isLabelUnseen
+            value={state ?? ''}
+            onChange={(value) => setSearch({ state: value })}
+            choices={[
+              { value: '', label: text.anyState },
+              ...campaignStates.map((value) => ({ value, label: states[value] })),
+            ]}
+          />
+          {canManage && <IxButton onClick={() => navigate({ to: '/updates/campaigns/new' })}>{text.create}</IxButton>}
+        </Toolbar>
+      )}
       <PagedTable
         label={text.campaigns}
         pagedList={pagedList}
@@ -52,14 +57,16 @@ export function CampaignList() {
         idOf={({ id }) => id}
         onOpen={({ id }) => navigate({ to: `/updates/campaigns/${id}` })}
         empty={
-          <EmptyState icon={iconRocket} title={state === undefined ? text.none : text.noMatches}>
-            <p>{state === undefined ? text.noneHint : text.noMatchesHint}</p>
-            {state !== undefined && (
+          state === undefined ? (
+            <NoCampaigns />
+          ) : (
+            <EmptyState icon={iconRocket} title={text.noMatches}>
+              <p>{text.noMatchesHint}</p>
               <IxButton variant="secondary" onClick={() => setSearch({ state: undefined })}>
                 {text.showAll}
               </IxButton>
-            )}
-          </EmptyState>
+            </EmptyState>
+          )
         }
       />
     </>

@@ -11,6 +11,10 @@ export const campaignMessages = messages({
     none: 'No campaigns yet',
     noneHint:
       'A campaign installs an artefact on many devices: in waves, in the correct order and in maintenance windows.',
+    stepUpload: 'Upload the firmware file of the device.',
+    stepCampaign: 'Create a campaign: choose the artefact, the devices and the waves.',
+    outdated: (count: number, shown: string) =>
+      count === 1 ? '1 device has an older firmware version.' : `${shown} devices have an older firmware version.`,
     noMatches: 'No matching campaigns',
     noMatchesHint: 'Choose another state.',
     showAll: 'Show all',
@@ -145,6 +149,10 @@ export const campaignMessages = messages({
     none: 'Noch keine Kampagnen',
     noneHint:
       'Eine Kampagne installiert ein Artefakt auf vielen Geräten: in Wellen, in der richtigen Reihenfolge und in Wartungsfenstern.',
+    stepUpload: 'Laden Sie die Firmware-Datei des Geräts hoch.',
+    stepCampaign: 'Legen Sie eine Kampagne an: Artefakt, Geräte und Wellen.',
+    outdated: (count: number, shown: string) =>
+      count === 1 ? '1 Gerät hat eine ältere Firmware-Version.' : `${shown} Geräte haben eine ältere Firmware-Version.`,
     noMatches: 'Keine passenden Kampagnen',
     noMatchesHint: 'Wählen Sie einen anderen Zustand.',
     showAll: 'Alle anzeigen',

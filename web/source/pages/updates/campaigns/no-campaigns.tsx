@@ -1,0 +1,71 @@
+import { iconRocket } from '@siemens/ix-icons/icons'
+import { IxButton } from '@siemens/ix-react'
+import { Link, useNavigate } from '@tanstack/react-router'
+import { usePagedList } from '../../../app/api/paged-list.ts'
+import { useFormats, useText } from '../../../app/language/language-context.tsx'
+import { usePermission } from '../../../app/session/app-context.tsx'
+import { EmptyState } from '../../../components/page/empty-state.tsx'
+import { artefactMessages } from '../artefacts/messages.ts'
+import { driftMessages } from '../drift/messages.ts'
+import { updateEvents } from '../update-data.ts'
+import { campaignMessages } from './messages.ts'
+
+/** `NoCampaigns` shows the steps to the first campaign, and how many devices are outdated. */
+export function NoCampaigns() {
+  const text = useText(campaignMessages)
+  const artefactText = useText(artefactMessages)
+  const navigate = useNavigate()
+  const canManage = usePermission('glb_update_manage')
+  const artefacts = usePagedList(['updates', 'listArtefacts'], {}, updateEvents)
+  const hasArtefacts = artefacts.total > 0
+  const upload = () => navigate({ to: '/updates', search: { view: 'artefacts', add: 'yes' } as never })
+  return (
+    <EmptyState icon={iconRocket} title={text.none}>
+      <p>{text.noneHint}</p>
+      {canManage && !artefacts.isLoading && (
+        <ol className="first-steps">
+          <li>
+            <span>{text.stepUpload}</span>
+            <IxButton variant={hasArtefacts ? 'secondary' : 'primary'} onClick={upload}>
+              {artefactText.upload}
+            </IxButton>
+          </li>
+          <li>
+            <span>{text.stepCampaign}</span>
+            <IxButton
+              variant={hasArtefacts ? 'primary' : 'secondary'}
+              onClick={() => navigate({ to: '/updates/campaigns/new' })}
+            >
+              {text.create}
+            </IxButton>
+          </li>
+        </ol>
+      )}
+      <OutdatedDevices />
+    </EmptyState>
+  )
+}
+
+/** `OutdatedDevices` links to the versions in use when devices have an older version than the newest known one. */
+function OutdatedDevices() {
+  const text = useText(campaignMessages)
+  const driftText = useText(driftMessages)
+  const formats = useFormats()
+  const canRead = usePermission('inventory_read_asset_data')
+  const { rows, total } = usePagedList(
+    ['updates', 'listDrift'],
+    {},
+    { live: ['inventory.asset', 'updates.artefact'], isEnabled: canRead },
+  )
+  const outdated = rows.reduce((sum, product) => sum + product.outdated, 0)
+  if (outdated === 0) return null
+  const isComplete = rows.length >= total
+  return (
+    <p>
+      {text.outdated(outdated, `${formats.number(outdated)}${isComplete ? '' : '+'}`)}{' '}
+      <Link to="/updates" search={{ view: 'drift' } as never}>
+        {driftText.drift}
+      </Link>
+    </p>
+  )
+}
