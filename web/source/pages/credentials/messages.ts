@@ -42,7 +42,7 @@ export const credentialMessages = messages({
     noSchemas: 'No credential types yet',
     noSchemasHint:
       'A credential type defines the fields that the devices of an asset link require. Import it from the asset link.',
-    schemaExample: 'Example: the type for SNMPv3 has the fields user name, authentication key and encryption key.',
+    schemaExample: 'Example: the type of the SNMP link has the fields version, community, user and passwords.',
     noTemplates: 'No monitoring sets yet',
     noTemplatesHint: 'A monitoring set groups credentials for a monitoring application.',
     fromLink: 'Import from asset link',
@@ -125,8 +125,7 @@ export const credentialMessages = messages({
     noSchemas: 'Noch keine Zugangsdaten-Typen',
     noSchemasHint:
       'Ein Zugangsdaten-Typ legt die Felder fest, die Geräte eines Asset-Links benötigen. Importieren Sie ihn vom Asset-Link.',
-    schemaExample:
-      'Beispiel: Der Typ für SNMPv3 hat die Felder Benutzername, Authentifizierungsschlüssel und Verschlüsselungsschlüssel.',
+    schemaExample: 'Beispiel: Der Typ des SNMP-Links hat die Felder Version, Community, Benutzer und Passwörter.',
     noTemplates: 'Noch keine Monitoring-Sets',
     noTemplatesHint: 'Ein Monitoring-Set fasst Zugangsdaten für eine Überwachungsanwendung zusammen.',
     fromLink: 'Vom Asset-Link importieren',
