@@ -141,9 +141,9 @@ describe('topology and impact in the console', () => {
 
   test('compares two moments on the timeline, with the mouse and with the keyboard', async () => {
     await follow(page, '/topology?span=day')
-    await page.getByText('5 added').waitFor()
+    await page.getByText('5 new').waitFor()
     await page.getByLabel('Show only changes').check()
-    await page.getByRole('button', { name: 'Added 5' }).waitFor()
+    await page.getByRole('button', { name: 'New 5' }).waitFor()
     const handle = page.getByRole('slider', { name: 'Displayed time' })
     await handle.focus()
     await page.keyboard.press('ArrowLeft')
@@ -155,7 +155,7 @@ describe('topology and impact in the console', () => {
     await page.mouse.down()
     await page.mouse.move(track.x + track.width * 0.999, track.y + 20, { steps: 4 })
     await page.mouse.up()
-    await page.getByText('5 added').waitFor()
+    await page.getByText('5 new').waitFor()
     await page.getByRole('button', { name: 'Back to now' }).click()
     assert.equal(new URL(page.url()).searchParams.has('since'), false)
   })

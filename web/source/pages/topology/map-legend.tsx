@@ -20,11 +20,10 @@ export type MapEmphasis =
 
 /** Returns whether an item has assets of the emphasized entry. In a comparison, only changed items are emphasized. */
 export function isEmphasized(
-  { key, group, asset, frame }: SceneItem,
+  { key, group, asset }: SceneItem,
   { emphasis, showsChanges, marks }: { emphasis: MapEmphasis; showsChanges: boolean; marks: ImpactMarks | undefined },
 ): boolean {
-  // The marks contain only the innermost nodes, so an open group is not faded.
-  if (marks !== undefined) return marks.has(key) || frame !== undefined
+  if (marks !== undefined) return marks.has(key)
   if (emphasis !== undefined) {
     if ('state' in emphasis)
       return group === undefined ? asset?.reachability_state === emphasis.state : group.reachability[emphasis.state] > 0
@@ -34,7 +33,7 @@ export function isEmphasized(
       ? asset?.class === emphasis.class
       : group.classes.some(({ class: each }) => each === emphasis.class)
   }
-  if (!showsChanges) return group === undefined || group.assets > 0
+  if (!showsChanges) return true
   return group === undefined
     ? asset?.change !== undefined
     : group.changes.added + group.changes.changed + group.changes.removed > 0

@@ -19,9 +19,11 @@ export function useMapTexts(by: Grouping) {
       count: (assets: number) => text.assets(assets, formats.number(assets)),
       number: formats.number,
       fact: (kind: MapFact, count: number) => {
+        if (kind === 'failing' || kind === 'selected') return text[kind]
         const word = {
+          affected: text.affected,
+          degraded: text.degraded,
           failed: text.failed,
-          touched: text.changed,
           added: text.added,
           changed: text.changed,
           removed: text.removed,
@@ -30,6 +32,7 @@ export function useMapTexts(by: Grouping) {
       },
       predicate: ({ predicate, count }: { predicate: string; count: number }) =>
         text.relations(predicate, formats.number(count)),
+      connections: (count: number) => text.connections(count, formats.number(count)),
     }
   }, [text, formats, by])
 }

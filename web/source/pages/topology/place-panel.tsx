@@ -8,7 +8,7 @@ import { assetClassIcons } from '../../components/values/asset-classes.ts'
 import { Icon } from '../../components/values/icon.tsx'
 import { KeyFigures } from '../../components/values/key-figures.tsx'
 import { StatusChip } from '../../components/values/status-chip.tsx'
-import { rootKey } from './map/scene.ts'
+import { type CommonParts, commonParts, distinctName, namesOf, rootKey } from './map/scene.ts'
 import type { MapQuery } from './map-data.ts'
 import { mapMessages } from './map-messages.ts'
 
@@ -38,10 +38,12 @@ export function PlacePanel({ query, place, name, data, nameOf, showsChanges, onE
     ],
     [data],
   )
-  const changed = changes.added + changes.changed + changes.removed
   const list = listOf(query, place)
-  const hasGroups = data.groups.length > 0
-  const stateHeader = showsChanges ? (hasGroups ? text.changed : text.change) : hasGroups ? text.failed : text.state
+  const isGroups = data.assets.length === 0
+  const stateHeader = showsChanges ? (isGroups ? text.changes : text.change) : isGroups ? text.failed : text.state
+  const common = useMemo(() => commonStart(namesOf(data.assets)), [data])
+  const unassigned =
+    query.by === 'hierarchy' && place === rootKey ? (data.groups.find(({ kind }) => kind === 'rest')?.assets ?? 0) : 0
   return (
     <>
       <div className="graph-node map-place">
@@ -57,9 +59,19 @@ export function PlacePanel({ query, place, name, data, nameOf, showsChanges, onE
           figures={[
             { name: text.count, value: formats.number(assets) },
             { name: text.failed, value: formats.number(reachability.failed) },
-            { name: text.changed, value: formats.number(changed) },
+            { name: text.added, value: formats.number(changes.added) },
+            { name: text.changed, value: formats.number(changes.changed) },
+            ...(changes.removed > 0 ? [{ name: text.removed, value: formats.number(changes.removed) }] : []),
           ]}
         />
+        {unassigned * 2 > assets && (
+          <p className="quiet">
+            {text.unassigned(formats.number(unassigned))}{' '}
+            <Link to="/hierarchy" search={{ hierarchy: query.hierarchy, node: 'unassigned' } as never}>
+              {text.assign}
+            </Link>
+          </p>
+        )}
         {data.truncated && <p className="quiet">{text.truncated}</p>}
       </div>
       <DataTable
@@ -71,10 +83,10 @@ export function PlacePanel({ query, place, name, data, nameOf, showsChanges, onE
           {
             id: 'name',
             header: text.name,
-            width: hasGroups ? 168 : 236,
-            cell: (row) => <RowName row={row} nameOf={nameOf} />,
+            width: isGroups ? 168 : 236,
+            cell: (row) => <RowName row={row} nameOf={nameOf} common={common} />,
           },
-          ...(hasGroups
+          ...(isGroups
             ? [
                 {
                   id: 'count',
@@ -87,8 +99,8 @@ export function PlacePanel({ query, place, name, data, nameOf, showsChanges, onE
           {
             id: 'state',
             header: stateHeader,
-            width: hasGroups ? 128 : 144,
-            cell: (row) => <RowState row={row} showsChanges={showsChanges} />,
+            width: isGroups ? 128 : 144,
+            cell: (row) => <RowState row={row} showsChanges={showsChanges} isGroups={isGroups} />,
           },
         ]}
         empty={<p className="quiet">{text.empty}</p>}
@@ -98,7 +110,18 @@ export function PlacePanel({ query, place, name, data, nameOf, showsChanges, onE
   )
 }
 
-function RowName({ row: { group, asset }, nameOf }: { row: Row; nameOf: (group: TopologyGroup) => string }) {
+/** Names up to this number of characters are shown completely. */
+const shortName = 16
+
+/** Returns the start that all names have in common, if the names are too long for the list. */
+function commonStart(names: readonly string[]): CommonParts {
+  const isLong = names.some(({ length }) => length > shortName)
+  return { start: isLong ? commonParts(names).start : 0, end: 0 }
+}
+
+type RowNameProps = { row: Row; nameOf: (group: TopologyGroup) => string; common: CommonParts }
+
+function RowName({ row: { group, asset }, nameOf, common }: RowNameProps) {
   const text = useText(mapMessages)
   if (group !== undefined)
     return (
@@ -111,7 +134,7 @@ function RowName({ row: { group, asset }, nameOf }: { row: Row; nameOf: (group: 
     <span className="map-row">
       <Icon name={assetClassIcons[asset?.class ?? 'other']} size={16} />
       <span className="map-name" title={name}>
-        {name}
+        {asset?.name && common.start > 0 ? `…${distinctName(name, common)}` : name}
       </span>
     </span>
   )
@@ -120,15 +143,20 @@ function RowName({ row: { group, asset }, nameOf }: { row: Row; nameOf: (group: 
 const tones = { reached: 'good', failed: 'bad', unknown: 'neutral' } as const
 const changeTones = { added: 'good', changed: 'warning', removed: 'bad' } as const
 
-/** `RowState` shows the number of unreachable or changed assets of a group, or the state of one asset. */
-function RowState({ row: { group, asset }, showsChanges }: { row: Row; showsChanges: boolean }) {
+type RowStateProps = { row: Row; showsChanges: boolean; isGroups: boolean }
+
+/**
+ * `RowState` shows the number of unreachable or changed assets of a group, or the state of one asset. A group in a list with
+ * assets has its number of assets here.
+ */
+function RowState({ row: { group, asset }, showsChanges, isGroups }: RowStateProps) {
   const text = useText(mapMessages)
   const formats = useFormats()
   if (group !== undefined) {
     const { added, changed, removed } = group.changes
     const count = showsChanges ? added + changed + removed : group.reachability.failed
-    if (count === 0) return null
-    return <span className={showsChanges ? undefined : 'map-failed'}>{formats.number(count)}</span>
+    if (!isGroups) return <span className="quiet">{text.assets(group.assets, formats.number(group.assets))}</span>
+    return <span className={showsChanges || count === 0 ? undefined : 'map-failed'}>{formats.number(count)}</span>
   }
   if (asset === undefined) return null
   if (!showsChanges)

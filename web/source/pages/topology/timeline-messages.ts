@@ -5,7 +5,7 @@ export const timelineMessages = messages({
     title: 'Timeline of changes',
     between: (from: string, to: string) => `Changes from ${from} to ${to}`,
     counts: (added: string, changed: string, removed: string) =>
-      `${added} added · ${changed} changed · ${removed} removed`,
+      `${added} new · ${changed} changed · ${removed} removed`,
     now: 'now',
     compare: 'Show only changes',
     backToNow: 'Back to now',
@@ -21,7 +21,7 @@ export const timelineMessages = messages({
     title: 'Zeitachse der Änderungen',
     between: (from: string, to: string) => `Änderungen von ${from} bis ${to}`,
     counts: (added: string, changed: string, removed: string) =>
-      `${added} hinzugefügt · ${changed} geändert · ${removed} entfernt`,
+      `${added} neu · ${changed} geändert · ${removed} entfernt`,
     now: 'jetzt',
     compare: 'Nur Änderungen anzeigen',
     backToNow: 'Zurück zum aktuellen Stand',

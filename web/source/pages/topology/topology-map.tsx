@@ -1,4 +1,3 @@
-import { impactModes } from '@millwright/api/inventory/impact.ts'
 import {
   type Grouping,
   restKey,
@@ -11,9 +10,8 @@ import { useText } from '../../app/language/language-context.tsx'
 import { Loading } from '../../components/feedback/loading.tsx'
 import { ProblemMessage } from '../../components/feedback/problem-message.tsx'
 import { AssetPanel } from './asset-panel.tsx'
-import { useImpact } from './impact/impact-panel.tsx'
+import { useImpactMarks } from './impact/use-impact-marks.ts'
 import type { Layout } from './map/arrangement.ts'
-import type { ImpactMarks } from './map/painter.ts'
 import { assetItemKey, groupKey, rootKey, type SceneItem, sceneOf } from './map/scene.ts'
 import { type MapData, maxOpenGroups, useForceLayout, useMapData } from './map-data.ts'
 import { isEmphasized, type MapEmphasis, MapLegend } from './map-legend.tsx'
@@ -29,6 +27,8 @@ const MapCanvas = lazy(async () => ({ default: (await import('./map/map-canvas.t
 type TopologyMapProps = {
   by: Grouping
   hierarchy: string | undefined
+  /** The name of the hierarchy. */
+  hierarchyName: string | undefined
   layout: Layout
   search: TopologySearchState
   change: ChangeTopologySearch
@@ -38,7 +38,7 @@ type TopologyMapProps = {
 const aspects = { wide: 1.95, narrow: 0.9 } as const
 
 /** `TopologyMap` shows the map with its legend, and the panel of the current group or of the selected asset. */
-export function TopologyMap({ by, hierarchy, layout, search, change }: TopologyMapProps) {
+export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, change }: TopologyMapProps) {
   const text = useText(mapMessages)
   const place = search.in ?? rootKey
   const [opened, setOpened] = useState<readonly string[]>(place === rootKey ? [] : [place])
@@ -56,7 +56,8 @@ export function TopologyMap({ by, hierarchy, layout, search, change }: TopologyM
   const forceGridOf = useForceLayout()
   const scene = useMemo(() => sceneOf({ loaded, layout, aspect, forceGridOf }), [loaded, layout, aspect, forceGridOf])
   const texts = useMapTexts(by)
-  const marks = useImpactMarks(search)
+  const tree = by === 'hierarchy' && hierarchy !== undefined ? { id: hierarchy, name: hierarchyName ?? '' } : undefined
+  const marks = useImpactMarks({ asset: search.asset, show: search.show, scene, tree })
   const selected = search.asset === undefined ? undefined : assetItemKey(search.asset)
   const view = useMemo(
     () => ({
@@ -191,22 +192,6 @@ function openKeys(loaded: MapData['loaded'], place: string, opened: readonly str
   const top = loaded.get(rootKey)?.groups ?? []
   const first = top.length <= fewGroups ? top.filter(({ children }) => children > 0).map(({ key }) => key) : []
   return [...new Set([...path, ...first, ...opened])]
-}
-
-/** Returns the assets that the shown impact marks on the map, by the key of their item. */
-function useImpactMarks({ asset, show }: TopologySearchState): ImpactMarks | undefined {
-  const mode = impactModes.find((each) => each === show)
-  const impact = useImpact(mode === undefined ? undefined : asset, mode ?? 'depends').data?.data
-  return useMemo(() => {
-    if (mode === undefined || impact === undefined) return undefined
-    return new Map([
-      [assetItemKey(impact.asset.id), 'failed' as const],
-      ...impact.assets.map(({ id, effect }) => [assetItemKey(id), effect] as const),
-      ...impact.byNode.flatMap(({ nodeId, affected }) =>
-        nodeId === undefined ? [] : [[groupKey(nodeId), affected > 0 ? 'affected' : 'degraded'] as const],
-      ),
-    ])
-  }, [mode, impact])
 }
 
 type Names = { texts: MapTextFunctions; text: (typeof mapMessages)['en'] }

@@ -41,7 +41,9 @@ export function TopologyPage() {
         subtitle={text.subtitle}
         actions={
           <>
-            <Link to={'/topology/impact' as never}>{text.reports}</Link>
+            <Link to={'/topology/impact' as never} className="map-reports">
+              {text.reports}
+            </Link>
             <ExportButton what="graph" selection={search.q === undefined ? {} : { q: search.q }} />
           </>
         }
@@ -67,6 +69,7 @@ export function TopologyPage() {
             key={`${by} ${hierarchy}`}
             by={by}
             hierarchy={hierarchy}
+            hierarchyName={hierarchies.find(({ id }) => id === hierarchy)?.name}
             layout={layout}
             search={search}
             change={change}

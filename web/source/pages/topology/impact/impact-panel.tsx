@@ -3,7 +3,7 @@ import { iconDisk, iconExport } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { type ReactNode, useState } from 'react'
+import { type ReactNode, useMemo, useState } from 'react'
 import { keyOf, useOperationQuery } from '../../../app/api/queries.ts'
 import { useText } from '../../../app/language/language-context.tsx'
 import { useApi } from '../../../app/session/app-context.tsx'
@@ -23,6 +23,24 @@ export function useImpact(id: string | undefined, mode: ImpactMode) {
   })
 }
 
+const maxRelations = 500
+
+/** Returns the predicates of the relations to an asset, by the id of the asset that has the relation. */
+function usePredicates(id: string): ReadonlyMap<string, string> {
+  const query = useOperationQuery()
+  const graph = useQuery(query(['inventory', 'readGraph'], { params: { id }, query: { limit: maxRelations } })).data
+    ?.data
+  return useMemo(
+    () =>
+      new Map(
+        graph?.edges.flatMap(({ subject, predicate, object }) =>
+          object.id === id && subject.type === 'asset' ? [[subject.id, predicate] as const] : [],
+        ),
+      ),
+    [graph, id],
+  )
+}
+
 type ImpactPanelProps = {
   asset: { id: string; name: string }
   mode: ImpactMode
@@ -37,6 +55,12 @@ type ImpactPanelProps = {
 export function ImpactPanel({ asset, mode, onMode, isCompact, onSelect, actions }: ImpactPanelProps) {
   const text = useText(impactMessages)
   const impact = useImpact(asset.id, mode)
+  const predicates = usePredicates(asset.id)
+  const buttons = impact.data !== undefined && (
+    <div className="impact-actions">
+      <ImpactActions impact={impact.data.data} name={asset.name} />
+    </div>
+  )
   return (
     <div className="impact-panel">
       <div className="impact-tools">
@@ -46,8 +70,9 @@ export function ImpactPanel({ asset, mode, onMode, isCompact, onSelect, actions 
           chosen={mode}
           onChoose={onMode}
         />
-        {impact.data !== undefined && <ImpactActions impact={impact.data.data} name={asset.name} />}
+        {!isCompact && buttons}
         {actions}
+        <p className="quiet impact-hint">{mode === 'fails' ? text.failsHint : text.dependsHint}</p>
       </div>
       {impact.error !== null ? (
         <ProblemMessage failure={impact.error} onRetry={() => impact.refetch()} />
@@ -57,10 +82,12 @@ export function ImpactPanel({ asset, mode, onMode, isCompact, onSelect, actions 
         <ImpactView
           impact={impact.data.data}
           name={asset.name}
+          predicates={predicates}
           {...(isCompact !== undefined && { isCompact })}
           {...(onSelect && { onSelect })}
         />
       )}
+      {isCompact && buttons}
     </div>
   )
 }

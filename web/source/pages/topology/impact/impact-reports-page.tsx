@@ -67,6 +67,9 @@ function ReportTable({ reports }: { reports: readonly ImpactReport[] }) {
       empty={
         <EmptyState icon={iconReportBarchart} title={text.noReports}>
           <p>{text.noReportsHint}</p>
+          <Link to="/topology" className="button-link">
+            {text.openTopology}
+          </Link>
         </EmptyState>
       }
       isTall

@@ -6,13 +6,14 @@ import { DataTable } from '../../../components/tables/data-table.tsx'
 import { assetClassIcons, assetClassName } from '../../../components/values/asset-classes.ts'
 import { BarChart } from '../../../components/values/bar-chart.tsx'
 import { Icon } from '../../../components/values/icon.tsx'
-import { KeyFigures } from '../../../components/values/key-figures.tsx'
 import { StatusChip } from '../../../components/values/status-chip.tsx'
 import { impactMessages } from './messages.ts'
 
 type ImpactViewProps = {
   impact: Impact
   name: string
+  /** The predicates of the relations to the asset, by the id of the related asset. */
+  predicates?: ReadonlyMap<string, string>
   /** Whether the view has little space, as in the panel next to the map. */
   isCompact?: boolean
   /** Opens an asset in the panel next to the map. Without it, the name of an asset is a link. */
@@ -21,52 +22,58 @@ type ImpactViewProps = {
 
 const maxPlaces = { compact: 5, full: 12 } as const
 
-/** `ImpactView` shows the affected and the degraded assets, by place and by class, and as a list. */
-export function ImpactView({ impact, name, isCompact = false, onSelect }: ImpactViewProps) {
+/** `ImpactView` shows the affected and the degraded assets, as a list, by place and by class. */
+export function ImpactView({ impact, name, predicates, isCompact = false, onSelect }: ImpactViewProps) {
   const text = useText(impactMessages)
   const formats = useFormats()
   const language = useLanguage()
-  const { total, byNode, byClass, assets, mode, truncated } = impact
+  const { total, byNode, byClass, mode, truncated } = impact
   const count = total.affected + total.degraded
   if (count === 0) return <EmptyState title={mode === 'fails' ? text.nothingFails(name) : text.nothingDepends(name)} />
   const headline = mode === 'fails' ? text.headlineFails : text.headlineDepends
   // In the panel next to the map, the name of the asset is a heading of level 2.
   const Heading = isCompact ? 'h3' : 'h2'
   const places = byNode.slice(0, isCompact ? maxPlaces.compact : maxPlaces.full)
+  const hasPlaces = byNode.some(({ nodeId }) => nodeId !== undefined)
   return (
     <div className={isCompact ? 'impact impact-compact' : 'impact'}>
       <p className="impact-headline">{headline(name, formats.number(total.affected))}</p>
-      <KeyFigures
-        figures={[
-          { name: text.affected, value: formats.number(total.affected) },
-          { name: text.degraded, value: formats.number(total.degraded) },
-        ]}
-      />
-      {!isCompact && (
-        <p className="quiet">
-          {text.affected}: {text.affectedHint}. {text.degraded}: {text.degradedHint}.
-        </p>
-      )}
+      <p className="quiet">
+        {text.affected}: {text.affectedHint}.
+        {total.degraded > 0 && ` ${text.degraded} (${formats.number(total.degraded)}): ${text.degradedHint}.`}
+      </p>
       {truncated && <p role="status">{text.truncated}</p>}
+      <section>
+        <Heading>{text.assets}</Heading>
+        <ImpactedAssets
+          impact={impact}
+          name={name}
+          isCompact={isCompact}
+          {...(predicates && { predicates })}
+          {...(onSelect && { onSelect })}
+        />
+      </section>
       <div className="impact-charts">
-        <section>
-          <Heading>{text.byPlace}</Heading>
-          <BarChart
-            label={text.byPlace}
-            bars={places.map(({ nodeId, names, affected, degraded }) => ({
-              key: nodeId ?? 'none',
-              label:
-                nodeId === undefined ? (
-                  text.withoutPlace
-                ) : (
-                  <Link to="/hierarchy" search={{ node: nodeId } as never}>
-                    {names.slice(1).join(' › ')}
-                  </Link>
-                ),
-              count: affected + degraded,
-            }))}
-          />
-        </section>
+        {hasPlaces && (
+          <section>
+            <Heading>{text.byPlace}</Heading>
+            <BarChart
+              label={text.byPlace}
+              bars={places.map(({ nodeId, names, affected, degraded }) => ({
+                key: nodeId ?? 'none',
+                label:
+                  nodeId === undefined ? (
+                    text.withoutPlace
+                  ) : (
+                    <Link to="/hierarchy" search={{ node: nodeId } as never}>
+                      {names.slice(1).join(' › ')}
+                    </Link>
+                  ),
+                count: affected + degraded,
+              }))}
+            />
+          </section>
+        )}
         <section>
           <Heading>{text.byClass}</Heading>
           <BarChart
@@ -84,29 +91,39 @@ export function ImpactView({ impact, name, isCompact = false, onSelect }: Impact
           />
         </section>
       </div>
-      <section>
-        <Heading>{text.assets}</Heading>
-        <ImpactedAssets assets={assets} isCompact={isCompact} {...(onSelect && { onSelect })} />
-      </section>
     </div>
   )
 }
 
-type ImpactedAssetsProps = Pick<ImpactViewProps, 'isCompact' | 'onSelect'> & { assets: readonly ImpactedAsset[] }
-
-function ImpactedAssets({ assets, isCompact, onSelect }: ImpactedAssetsProps) {
+/** Names the relation because of which an asset is affected. Only the relations to the asset itself are known. */
+function useReason({ impact: { asset, assets }, name, predicates }: ImpactViewProps) {
   const text = useText(impactMessages)
+  const names = new Map(assets.map((each) => [each.id, each.name]))
+  return ({ id, reason, via }: ImpactedAsset) => {
+    if (reason !== 'dependency') return text[reason]
+    if (via !== undefined && via !== asset.id) return text.through(names.get(via) || text.unnamed)
+    const predicate = predicates?.get(id)
+    if (predicate === undefined) return text.through(name)
+    if (predicate === 'is_module_of' || predicate === 'is_connected_to') return text[predicate](name)
+    return text.relation(predicate, name)
+  }
+}
+
+function ImpactedAssets(props: ImpactViewProps) {
+  const { impact, isCompact, onSelect } = props
+  const text = useText(impactMessages)
+  const reasonOf = useReason(props)
   return (
     <DataTable
       label={text.assets}
-      rows={assets}
+      rows={impact.assets}
       idOf={({ id }) => id}
       {...(onSelect && { onOpen: ({ id }: ImpactedAsset) => onSelect(id) })}
       columns={[
         {
           id: 'name',
           header: text.name,
-          width: isCompact ? 240 : 380,
+          width: isCompact ? 190 : 380,
           cell: ({ id, name, class: each }) => (
             <span className="map-row">
               <Icon name={assetClassIcons[each]} size={16} />
@@ -128,9 +145,7 @@ function ImpactedAssets({ assets, isCompact, onSelect }: ImpactedAssetsProps) {
             <StatusChip tone={effect === 'affected' ? 'bad' : 'warning'}>{text[effect]}</StatusChip>
           ),
         },
-        ...(isCompact
-          ? []
-          : [{ id: 'reason', header: text.reason, width: 180, cell: ({ reason }: ImpactedAsset) => text[reason] }]),
+        ...(isCompact ? [] : [{ id: 'reason', header: text.reason, width: 300, cell: reasonOf }]),
       ]}
     />
   )

@@ -18,6 +18,8 @@ const settledMs = 180
 const motionMs = 350
 /** A pointer that moved less than this number of pixels was a click. */
 const clickPixels = 5
+/** The space in pixels for the zoom buttons at the right side of the map. */
+const toolsWidth = 36
 
 /** `MapRenderer` draws the map into a canvas, and moves its camera with the mouse, with touch and with buttons. */
 export class MapRenderer {
@@ -97,12 +99,13 @@ export class MapRenderer {
   #cameraOf(key: string): Camera | undefined {
     const { width, height } = this.#size
     if (this.#scene === undefined || width === 0 || height === 0) return undefined
-    if (key === rootKey) return cameraFor(this.#scene.root.box, this.#size)
+    const free = { width: Math.max(1, width - toolsWidth), height }
+    if (key === rootKey) return cameraFor(this.#scene.root.box, free)
     const item = this.#scene.items.get(key)
     if (item === undefined) return undefined
     // An asset is shown with the assets next to it.
     const margin = item.asset === undefined ? 10 : Math.min(width, height) * 0.32
-    return cameraFor(item.box, this.#size, margin)
+    return cameraFor(item.box, free, margin)
   }
 
   #resize(): void {

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import type { Impact } from '@millwright/api/inventory/impact.ts'
 import type { TopologyGroup, TopologyGroups } from '@millwright/api/inventory/topology-groups.ts'
 import { positionAt, timeAt, timelineOf } from '../timeline-scale.ts'
 import { arrange, layouts } from './arrangement.ts'
 import { between, cameraFor, onScreen, zoomed } from './camera.ts'
+import { marksOf } from './impact-marks.ts'
 import { type Box, commonParts, distinctName, groupKey, pathOf, rootKey, sceneOf } from './scene.ts'
 
 const keys = Array.from({ length: 60 }, (_, index) => `${index}`)
@@ -86,6 +88,49 @@ describe('scene of the map', () => {
     assert.deepEqual(
       pathOf(inner).map(({ key }) => key),
       [rootKey, 'b'],
+    )
+  })
+
+  test('marks the asset of an impact, the affected assets, and the groups that contain them', () => {
+    const rest = { ...group('rest'), kind: 'rest' as const }
+    const impacted = (id: string, nodeIds: string[]) => ({
+      id,
+      class: 'other' as const,
+      reachability_state: 'reached' as const,
+      effect: 'affected' as const,
+      reason: 'dependency' as const,
+      depth: 1,
+      nodeIds,
+    })
+    const impact: Impact = {
+      asset: { id: '9' },
+      mode: 'fails',
+      time: '2026-01-31T10:20:00Z',
+      total: { affected: 3, degraded: 0 },
+      byNode: [
+        { nodeId: 'd', names: ['Plant', 'b', 'd'], affected: 2, degraded: 0 },
+        { names: [], affected: 1, degraded: 0 },
+      ],
+      byClass: [],
+      assets: [impacted('1', ['d']), impacted('2', ['d']), impacted('3', [])],
+      truncated: false,
+    }
+    const open = scene([
+      [rootKey, { ...top, groups: [...top.groups, rest] }],
+      ['b', content(['d', 'e'], [])],
+    ])
+    const marks = marksOf(impact, { scene: open, treeName: 'Plant', around: ['c'] })
+    const marked = [...open.items.keys()].filter((key) => marks.has(key))
+    assert.deepEqual(marked.toSorted(), ['b', 'c', 'd', 'rest'].map(groupKey))
+    assert.deepEqual(marks.get(groupKey('b')), { effect: 'affected', affected: 2, degraded: 0 })
+    assert.deepEqual(marks.get(groupKey('rest')), { effect: 'affected', affected: 1, degraded: 0 })
+    assert.deepEqual(
+      ['c', 'd'].map((key) => marks.get(groupKey(key))?.effect),
+      ['failing', 'affected'],
+    )
+    assert.deepEqual(
+      ['asset/9', 'asset/3'].map((key) => marks.get(key)?.effect),
+      ['failing', 'affected'],
     )
   })
 })

@@ -1,5 +1,6 @@
 import type { AssetClass } from '@millwright/api/asset-class.ts'
 import type { TopologyEdge, TopologyGroup } from '@millwright/api/inventory/topology-groups.ts'
+import { borderPoint, hull, isVisible, overlaps } from './boxes.ts'
 import { type Camera, onScreen, type Size } from './camera.ts'
 import { classIcon, type MapPalette } from './map-palette.ts'
 import { type Box, type CommonParts, distinctName, type Frame, type Scene, type SceneItem } from './scene.ts'
@@ -9,8 +10,8 @@ import { type Box, type CommonParts, distinctName, type Frame, type Scene, type 
  * its name and counts, and an open group its inside. A text is never wider than its box, so texts do not overlap.
  */
 
-/** The facts on the card of a group. `touched` counts all changes together. */
-export type MapFact = 'failed' | 'touched' | 'added' | 'changed' | 'removed'
+/** The facts on the card of a group. */
+export type MapFact = 'failed' | 'added' | 'changed' | 'removed' | 'failing' | 'selected' | 'affected' | 'degraded'
 
 export type MapTexts = {
   nameOf: (group: TopologyGroup) => string
@@ -19,9 +20,16 @@ export type MapTexts = {
   number: (value: number) => string
   fact: (kind: MapFact, count: number) => string
   predicate: (edge: Pick<TopologyEdge, 'predicate' | 'count'>) => string
+  connections: (count: number) => string
 }
 
-export type ImpactMarks = ReadonlyMap<string, 'affected' | 'degraded' | 'failed'>
+/** What a failure means for an item. For a group, the numbers count the affected and degraded assets inside it. */
+export type ImpactMark = {
+  effect: 'failing' | 'selected' | 'affected' | 'degraded'
+  affected: number
+  degraded: number
+}
+export type ImpactMarks = ReadonlyMap<string, ImpactMark>
 
 export type MapView = {
   selected: string | undefined
@@ -32,7 +40,7 @@ export type MapView = {
   showsChanges: boolean
   /** Whether all assets are loaded. Then the inside of small groups is drawn too. */
   isAll: boolean
-  /** The keys of items that are marked as affected or degraded by a failure. */
+  /** The failing, affected and degraded items, and the groups that contain them. */
   marks: ImpactMarks | undefined
 }
 
@@ -47,11 +55,17 @@ const sizes = {
   classes: 150,
   icon: 15,
   label: 62,
+  smallLabel: 36,
   edge: 60,
+  /** The largest number of edges that have a label. */
+  countedEdges: 6,
 } as const
-const fadedAlpha = 0.22
+const fadedAlpha = 0.35
 
 type Canvas = CanvasRenderingContext2D
+
+type Fact = [MapFact, number, string]
+const noMark = { effect: undefined, affected: 0, degraded: 0 }
 
 export type PaintOptions = {
   scene: Scene
@@ -102,6 +116,7 @@ class Painter {
 
   frame(frame: Frame): void {
     this.#edges(frame)
+    this.#counts(frame)
     this.#highlightedEdges(frame)
     for (const item of frame.items) {
       const box = onScreen(this.#options.camera, item.box)
@@ -156,6 +171,25 @@ class Painter {
     }
   }
 
+  /** Draws the number of relations next to each edge. With many edges, or without space, only the tooltip contains it. */
+  #counts(frame: Frame): void {
+    const { palette, texts, camera } = this.#options
+    const lines = linesOf(frame.edges)
+    if (lines.size > sizes.countedEdges || this.#active?.parent === frame) return
+    this.#font(11, 500)
+    const boxes = frame.items.map(({ box }) => onScreen(camera, box))
+    for (const [line, edges] of lines) {
+      const [from, to] = this.#ends(frame, line)
+      if (from === undefined || to === undefined) continue
+      const [a, b] = [borderPoint(from, to), borderPoint(to, from)]
+      const text = texts.connections(edges.reduce((sum, edge) => sum + edge.count, 0))
+      const width = this.#context.measureText(text).width
+      const [x, y] = [(a.x + b.x) / 2 + 7, (a.y + b.y) / 2]
+      if (boxes.some((box) => overlaps({ x, y: y - 5, width, height: 10 }, box))) continue
+      this.#text(text, { x, y: y + 0.5, width: width + 1, colour: palette.quiet })
+    }
+  }
+
   #line(from: Box, to: Box, { colour, width, alpha }: { colour: string; width: number; alpha: number }): void {
     const context = this.#context
     const [a, b] = [borderPoint(from, to), borderPoint(to, from)]
@@ -195,6 +229,7 @@ class Painter {
       this.#open(item, item.group, box)
       context.restore()
       this.frame(item.frame)
+      if (box.height < sizes.openTitle) this.#smallTitle(item, item.group, box)
       return
     } else this.#card(item, item.group, box)
     context.restore()
@@ -210,9 +245,9 @@ class Painter {
       width: this.#isMarked(item) ? 3 : 1,
     })
     if (box.width < sizes.openTitle || box.height < sizes.openTitle) return
-    const height = Math.min(box.height * 0.11, 40)
-    const size = Math.max(11, Math.min(17, height * 0.5))
-    const middle = box.y + box.height * 0.06
+    const height = Math.min(box.height * 0.14, 40)
+    const size = Math.max(13, Math.min(17, height * 0.5))
+    const middle = box.y + Math.max(11, box.height * 0.075)
     const pad = Math.max(8, box.width * 0.025)
     this.#font(size, 650)
     const count = texts.count(group.assets)
@@ -223,7 +258,7 @@ class Painter {
       width: room * 0.6,
       colour: palette.text,
     })
-    this.#font(Math.max(10, size * 0.8), 400)
+    this.#font(Math.max(11, size * 0.8), 400)
     const countRoom = room - titleWidth - 110
     const isShort = this.#context.measureText(count).width > countRoom
     const used = this.#text(isShort ? texts.number(group.assets) : count, {
@@ -235,8 +270,22 @@ class Painter {
     const left = room - titleWidth - used - 20
     if (left > 60) {
       const width = Math.min(140, left - 8)
-      this.#health(group, { x: box.x + box.width - pad - width, y: middle - 3, width, height: 6 })
+      this.#bar(item, group, { x: box.x + box.width - pad - width, y: middle - 3, width, height: 6 })
     }
+  }
+
+  /** Draws the title of an open group that is too low for a line of its own, over the items inside. */
+  #smallTitle(item: SceneItem, group: TopologyGroup, box: Box): void {
+    if (box.width < sizes.title || box.height < 24) return
+    const { palette, texts } = this.#options
+    this.#font(11, 650)
+    const name = distinctName(texts.nameOf(group), commonOf(item))
+    const width = Math.min(box.width - 8, this.#context.measureText(name).width + 10)
+    this.#box(
+      { x: box.x + 4, y: box.y + 4, width, height: 16 },
+      { radius: 4, fill: palette.card, stroke: palette.line },
+    )
+    this.#text(name, { x: box.x + 9, y: box.y + 12.5, width: width - 9, colour: palette.text })
   }
 
   /** Draws a closed group as a card. */
@@ -245,7 +294,7 @@ class Painter {
     const isSmall = box.width < sizes.title || box.height < 24
     this.#box(box, {
       radius: Math.min(8, box.width * 0.06),
-      fill: isSmall ? this.#colourOf(group) : palette.card,
+      fill: isSmall ? (this.#markColour(item.key) ?? this.#colourOf(group)) : palette.card,
       stroke: this.#borderOf(item),
       width: this.#isMarked(item) ? 3 : 1,
     })
@@ -259,7 +308,7 @@ class Painter {
       x: box.x + pad,
       y,
       width: room,
-      colour: palette.text,
+      colour: group.assets === 0 ? palette.quiet : palette.text,
     })
     y += size * 1.35
     const hasCounts = box.width >= sizes.counts && box.height > size * 3.6 + pad
@@ -273,13 +322,10 @@ class Painter {
       if (!hasFacts && failed > 0) this.#failedCount(failed, { right: box.x + pad + room, y, width: room - used - 8 })
       y += size * 1.15
     }
-    if (y + barHeight < bottom) {
-      if (view.showsChanges)
-        this.#changes(group, { x: box.x + pad, y: y - barHeight / 2, width: room, height: barHeight })
-      else this.#health(group, { x: box.x + pad, y: y - barHeight / 2, width: room, height: barHeight })
-    }
+    if (group.assets > 0 && y + barHeight < bottom)
+      this.#bar(item, group, { x: box.x + pad, y: y - barHeight / 2, width: room, height: barHeight })
     y += size * 0.9
-    if (hasFacts) y = this.#facts(group, { x: box.x + pad, y, width: room, size })
+    if (hasFacts) y = this.#facts(this.#factsOf(item, group), { x: box.x + pad, y, width: room, size })
     const iconSize = Math.min(20, size * 1.15)
     if (box.width >= sizes.classes && y + iconSize < box.y + box.height - pad * 0.4)
       this.#classes(group, { x: box.x + pad, y, width: room, height: iconSize })
@@ -298,20 +344,29 @@ class Painter {
     this.#text(label, { x: right - needed, y, width: needed + 1, colour: palette.text })
   }
 
-  /** Draws the numbers of unreachable and changed assets. Returns the vertical position below them. */
-  #facts(group: TopologyGroup, { x, y, width, size }: { x: number; y: number; width: number; size: number }): number {
-    const { palette, texts, view } = this.#options
+  #factsOf({ key }: SceneItem, group: TopologyGroup): Fact[] {
+    const { palette, view } = this.#options
     const { added, changed, removed } = group.changes
-    const kinds: [MapFact, number, string][] = view.showsChanges
-      ? [
-          ['added', added, palette.added],
-          ['changed', changed, palette.changed],
-          ['removed', removed, palette.removed],
-        ]
-      : [
-          ['failed', group.reachability.failed, palette.failed],
-          ['touched', added + changed + removed, palette.changed],
-        ]
+    if (view.marks !== undefined) {
+      const { effect, affected, degraded } = view.marks.get(key) ?? noMark
+      return [
+        ['failing', effect === 'failing' ? 1 : 0, palette.failed],
+        ['selected', effect === 'selected' ? 1 : 0, palette.strong],
+        ['affected', affected, palette.failed],
+        ['degraded', degraded, palette.changed],
+      ]
+    }
+    return [
+      ['failed', view.showsChanges ? 0 : group.reachability.failed, palette.failed],
+      ['added', added, palette.added],
+      ['changed', changed, palette.changed],
+      ['removed', removed, palette.removed],
+    ]
+  }
+
+  /** Draws the facts that are not 0. Returns the vertical position below them. */
+  #facts(kinds: Fact[], { x, y, width, size }: { x: number; y: number; width: number; size: number }): number {
+    const { palette, texts } = this.#options
     const facts = kinds.filter(([, count]) => count > 0)
     if (facts.length === 0) return y
     this.#font(Math.max(10, size * 0.8), 600)
@@ -360,7 +415,7 @@ class Painter {
     }
     this.#box(box, {
       radius: Math.min(6, box.width * 0.08),
-      fill: palette.card,
+      fill: this.#isSource(item) ? colour : palette.card,
       stroke: this.#borderOf(item),
       width: this.#isMarked(item) ? 3 : 1,
     })
@@ -375,11 +430,20 @@ class Painter {
     ])
     this.#context.fill()
     const hasLabel = box.width >= sizes.label && box.height >= 24
+    if (!hasLabel && box.width >= sizes.smallLabel && box.height >= 16) {
+      this.#smallAsset(item, { ...box, x: box.x + bar, width: box.width - bar })
+      return
+    }
     const icon = hasLabel
       ? Math.min(22, box.height * 0.55, box.width * 0.2)
       : Math.min(box.width - bar - 2, box.height) * 0.72
     const x = hasLabel ? box.x + bar + 6 : box.x + bar + (box.width - bar - icon) / 2
-    this.#icon(asset.class, { x, y: box.y + (box.height - icon) / 2, size: icon, colour: palette.text })
+    this.#icon(asset.class, {
+      x,
+      y: box.y + (box.height - icon) / 2,
+      size: icon,
+      colour: this.#isSource(item) ? palette.card : palette.text,
+    })
     if (!hasLabel) return
     const size = Math.max(10, Math.min(14, box.height * 0.26))
     this.#font(size, 500)
@@ -388,14 +452,48 @@ class Painter {
       x: x + icon + 6,
       y: box.y + box.height / 2 + 0.5,
       width: room,
-      colour: palette.text,
+      colour: this.#isSource(item) ? palette.card : palette.text,
       isEnd: true,
     })
   }
 
-  #stateColour({ asset }: SceneItem): string {
+  /** Draws the name of an asset whose box is too small for the icon and the name side by side, with the icon above it. */
+  #smallAsset(item: SceneItem, box: Box): void {
+    const { palette, texts } = this.#options
+    const hasIcon = box.height >= 25
+    const icon = box.height * 0.4
+    if (hasIcon)
+      this.#icon(item.asset?.class ?? 'other', {
+        x: box.x + (box.width - icon) / 2,
+        y: box.y + 2,
+        size: icon,
+        colour: this.#isSource(item) ? palette.card : palette.text,
+      })
+    this.#font(10, 500)
+    const name = shortened(this.#context, distinctName(texts.assetName(item), commonOf(item)), {
+      width: box.width - 4,
+      isEnd: true,
+    })
+    const width = this.#context.measureText(name).width
+    const y = hasIcon ? box.y + box.height - 6.5 : box.y + box.height / 2 + 0.5
+    this.#text(name, {
+      x: box.x + (box.width - width) / 2,
+      y,
+      width: width + 1,
+      colour: this.#isSource(item) ? palette.card : palette.text,
+    })
+  }
+
+  /** Returns whether the question of the shown impact is about this asset. */
+  #isSource({ key }: SceneItem): boolean {
+    const effect = this.#options.view.marks?.get(key)?.effect
+    return effect === 'failing' || effect === 'selected'
+  }
+
+  #stateColour({ key, asset }: SceneItem): string {
     const { palette, view } = this.#options
     if (asset === undefined) return palette.unknown
+    if (view.marks !== undefined) return this.#markColour(key) ?? palette.unknown
     if (view.showsChanges) return asset.change === undefined ? palette.unknown : palette[asset.change]
     return palette[asset.reachability_state]
   }
@@ -405,7 +503,8 @@ class Painter {
     const { palette, view } = this.#options
     if (view.showsChanges) {
       if (changes.removed > 0) return palette.removed
-      return changes.added + changes.changed > 0 ? palette.changed : palette.unknown
+      if (changes.changed > 0) return palette.changed
+      return changes.added > 0 ? palette.added : palette.unknown
     }
     if (reachability.failed > 0) return palette.failed
     return reachability.reached > 0 ? palette.reached : palette.unknown
@@ -418,10 +517,30 @@ class Painter {
 
   #borderOf({ key }: SceneItem): string {
     const { palette, view } = this.#options
-    if (key === view.selected || key === view.hovered) return palette.strong
+    if (key === view.hovered || (key === view.selected && view.marks === undefined)) return palette.strong
+    return this.#markColour(key) ?? (this.#linked.has(key) ? palette.strong : palette.line)
+  }
+
+  #markColour(key: string): string | undefined {
+    const { palette, view } = this.#options
     const mark = view.marks?.get(key)
-    if (mark === undefined) return this.#linked.has(key) ? palette.strong : palette.line
-    return mark === 'degraded' ? palette.changed : palette.failed
+    if (mark === undefined) return undefined
+    if (mark.effect === 'selected') return palette.strong
+    return mark.effect === 'degraded' ? palette.changed : palette.failed
+  }
+
+  /** Draws the shares of the assets of a group by impact, by change or by reachability. */
+  #bar({ key }: SceneItem, group: TopologyGroup, box: Box): void {
+    const { palette, view } = this.#options
+    if (view.marks !== undefined) {
+      const { affected, degraded } = view.marks.get(key) ?? noMark
+      this.#shares(box, [
+        [affected, palette.failed],
+        [degraded, palette.changed],
+        [Math.max(0, group.assets - affected - degraded), palette.line],
+      ])
+    } else if (view.showsChanges) this.#changes(group, box)
+    else this.#health(group, box)
   }
 
   /** Draws the shares of reachable, unreachable and unknown assets as a bar. */
@@ -537,16 +656,8 @@ function shortened(context: Canvas, text: string, { width, isEnd }: { width: num
 
 /** The names of the unnamed and of the group of the rest are texts of the console, and have nothing in common. */
 function commonOf({ group, asset, parent }: SceneItem): CommonParts {
-  return (group?.name ?? asset?.name) ? parent.common : { start: 0, end: 0 }
-}
-
-function overlaps(one: Box, other: Box): boolean {
-  return (
-    one.x < other.x + other.width &&
-    other.x < one.x + one.width &&
-    one.y < other.y + other.height &&
-    other.y < one.y + one.height
-  )
+  if (group?.name) return parent.common.groups
+  return asset?.name ? parent.common.assets : { start: 0, end: 0 }
 }
 
 function endOf({ group, asset }: SceneItem): string {
@@ -569,27 +680,4 @@ function linesOf(edges: readonly TopologyEdge[]): Map<readonly [string, string],
   }
   linesOfEdges.set(edges, lines)
   return lines
-}
-
-function isVisible({ x, y, width, height }: Box, size: Size): boolean {
-  return x + width >= 0 && y + height >= 0 && x <= size.width && y <= size.height
-}
-
-function hull(one: Box, other: Box): Box {
-  const [x, y] = [Math.min(one.x, other.x), Math.min(one.y, other.y)]
-  return {
-    x,
-    y,
-    width: Math.max(one.x + one.width, other.x + other.width) - x,
-    height: Math.max(one.y + one.height, other.y + other.height) - y,
-  }
-}
-
-/** Returns the point on the border of a box in the direction of another box. */
-function borderPoint(from: Box, to: Box): { x: number; y: number } {
-  const [x, y] = [from.x + from.width / 2, from.y + from.height / 2]
-  const [dx, dy] = [to.x + to.width / 2 - x, to.y + to.height / 2 - y]
-  if (dx === 0 && dy === 0) return { x, y }
-  const part = Math.min(from.width / 2 / Math.abs(dx || 1e-9), from.height / 2 / Math.abs(dy || 1e-9))
-  return { x: x + dx * part, y: y + dy * part }
 }

@@ -35,8 +35,8 @@ export type Frame = {
   edges: readonly TopologyEdge[]
   /** The items by the keys that edges contain. */
   byEnd: ReadonlyMap<string, SceneItem>
-  /** The parts of the names that the map leaves out, because all items of the frame have them. */
-  common: CommonParts
+  /** The parts of the names that the map leaves out, because all groups or all assets of the frame have them. */
+  common: { groups: CommonParts; assets: CommonParts }
   above: Frame | undefined
 }
 
@@ -64,7 +64,7 @@ export type SceneInput = {
 /** The width of the map. All sizes in the scene are relative to it. */
 const mapWidth = 1_000
 /** The part of the height of a group that its title needs, and the margins inside it. */
-const title = 0.12
+const title = 0.15
 const margin = 0.025
 /** The part of a cell that its item fills. */
 const filled = { group: 0.9, asset: 0.9 } as const
@@ -82,8 +82,8 @@ export function sceneOf({ loaded, layout, aspect, forceGridOf }: SceneInput): Sc
   function frameOf(key: string, box: Box, above: Frame | undefined): Frame {
     const byEnd = new Map<string, SceneItem>()
     const data = loaded.get(key)
-    const names = [...(data?.groups ?? []), ...(data?.assets ?? [])].flatMap(({ name }) => name || [])
-    const frame: Frame = { key, box, items: [], edges: data?.edges ?? [], byEnd, common: commonParts(names), above }
+    const common = { groups: commonParts(namesOf(data?.groups)), assets: commonParts(namesOf(data?.assets)) }
+    const frame: Frame = { key, box, items: [], edges: data?.edges ?? [], byEnd, common, above }
     frames.set(key, frame)
     if (data === undefined) return frame
     for (const item of placedItems(frame, data)) {
@@ -129,14 +129,15 @@ export function areaOf({ key, box }: Pick<Frame, 'key' | 'box'>): Box {
 }
 
 /** The largest cell relative to the area, so that a single item does not fill the whole group. */
-const largestCell = { width: 0.49, height: 0.9 } as const
+const largestCell = { width: 0.49, onlyWidth: 0.75, height: 0.9 } as const
 /** The limits of the width of a cell divided by its height. Names need wide cells. */
 const cellShape = { narrowest: 1.25, widest: 3 } as const
 
 function boxesIn(area: Box, { columns, rows, cells }: Grid): Box[] {
+  const part = columns * rows === 1 ? largestCell.onlyWidth : largestCell.width
   const available = {
     // On a phone, a single column is as wide as its area.
-    width: Math.min(area.width / columns, area.width * (area.width > area.height ? largestCell.width : 1)),
+    width: Math.min(area.width / columns, area.width * (area.width > area.height ? part : 1)),
     height: Math.min(area.height / rows, area.height * largestCell.height),
   }
   const width = Math.min(available.width, available.height * cellShape.widest)
@@ -149,6 +150,11 @@ function boxesIn(area: Box, { columns, rows, cells }: Grid): Box[] {
 function shrunk({ x, y, width, height }: Box, part: number): Box {
   const gap = (Math.min(width, height) * (1 - part)) / 2
   return { x: x + gap, y: y + gap, width: width - 2 * gap, height: height - 2 * gap }
+}
+
+/** Returns the names of groups or assets, without those that have none. */
+export function namesOf(items: readonly { name?: string | undefined }[] = []): string[] {
+  return items.flatMap(({ name }) => name || [])
 }
 
 /** Returns the parts that all names have in common. A part ends at a separator, and something of each name is left. */
