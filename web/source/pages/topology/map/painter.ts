@@ -274,7 +274,7 @@ class Painter {
     }
   }
 
-  /** Draws the title of an open group that is too low for a line of its own, over the items inside. */
+  /** Draws the title of an open group that has no space for a title line, over the items inside. */
   #smallTitle(item: SceneItem, group: TopologyGroup, box: Box): void {
     if (box.width < sizes.title || box.height < 24) return
     const { palette, texts } = this.#options
