@@ -123,7 +123,7 @@ function ImpactedAssets(props: ImpactViewProps) {
         {
           id: 'name',
           header: text.name,
-          width: isCompact ? 190 : 380,
+          width: isCompact ? 226 : 380,
           cell: ({ id, name, class: each }) => (
             <span className="map-row">
               <Icon name={assetClassIcons[each]} size={16} />
