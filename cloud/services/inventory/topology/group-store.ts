@@ -377,19 +377,20 @@ export function readSwitches(handle: Handle, query: GroupQuery): Promise<SwitchR
   return handle.rows(dynamicStatement<SwitchRow>(text), ...parameters.values)
 }
 
-/** The subnets of an address text such as `ipv4 10.0.3.7`, by the length of the prefix. IPv6 addresses have 64 bits only. */
+/** The length of the prefix of the smallest IPv4 subnets. */
+export const subnetBits = 24
+
+/** The subnets of an address text such as `ipv4 10.0.3.7`, by the length of the prefix. IPv6 subnets always have 64 bits. */
 const subnetOf = (address: string, bits: number) => {
-  const numbers = bits / 8
+  const ipv4Bits = Math.min(bits, subnetBits)
+  const numbers = ipv4Bits / 8
   const pattern = Array.from({ length: numbers }, () => '[0-9]+').join('[.]')
   const zeros = '.0'.repeat(4 - numbers)
-  const ipv4 = `substring(${address} from '^ipv4 (${pattern})[.]') || '${zeros}/${bits}'`
+  const ipv4 = `substring(${address} from '^ipv4 (${pattern})[.]') || '${zeros}/${ipv4Bits}'`
   const ipv6 = `coalesce(substring(${address} from '^ipv6 ([0-9a-f]+:[0-9a-f]+:[0-9a-f]+:[0-9a-f]+):'),
     substring(${address} from '^ipv6 ([0-9a-f:]*?)::')) || '::/64'`
   return `coalesce(${ipv4}, ${ipv6})`
 }
-
-/** The length of the prefix of the smallest IPv4 subnets. */
-export const subnetBits = 24
 
 function placedBySubnet({ subnet }: GroupQuery, relations: string, parameters: Parameters): string[] {
   const parent = subnet === undefined ? undefined : `${parameters.add(subnet.key)}::text`

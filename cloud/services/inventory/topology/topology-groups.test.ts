@@ -8,6 +8,7 @@ import { v7 } from 'uuid'
 import { type TestCaller, type TestHub, testHub } from '../../../platform/testing/hub.ts'
 import { asset, createCaller, createRelations, deleteAssetsAt, type Edge, node } from '../testing.ts'
 import { networkTree, pathToSwitch, switchesBelow } from './network-tree.ts'
+import { mapOf } from './topology-map.ts'
 
 type Query = { by: 'hierarchy' | 'subnet' | 'switch' } & Record<string, string>
 
@@ -161,6 +162,26 @@ describe('GET /topology/groups', () => {
     assert.equal(names(await groups({ by: 'subnet', parent: 'rest' })), 'HMI01 loner')
   })
 
+  test('opens a subnet of IPv6 addresses', async () => {
+    const parent = '2001:db8:0:1::/64'
+    await using other = await testHub()
+    const admin = await other.as('administrator')
+    const camera = {
+      functional_object_type: 'Device',
+      functional_object_schema_url: baseSchemaUrl,
+      name: 'CAM01',
+      asset_identifiers: [{ asset_identifier_type: 'CustomIdentifier', name: 'test', value: v7() }],
+      connection_points: [
+        { connection_point_type: 'Ipv6Connectivity', id: 'x1', ipv6_address: '2001:db8:0:1::7' },
+      ],
+    }
+    const headers = { prefer: 'wait=30' }
+    const { data } = await admin.inventory.createAsset({ headers, body: { data: { asset: camera } } })
+    assert.equal(data.state, 'finished', JSON.stringify(data))
+    assert.deepEqual(counts(await groups({ by: 'subnet' }, admin)), [`${parent} 1`])
+    assert.equal(names(await groups({ by: 'subnet', parent }, admin)), 'CAM01')
+  })
+
   test('opens the only network at once: the switch and the assets that are connected to it', async () => {
     const top = await groups({ by: 'switch' })
     assert.deepEqual([counts(top), names(top)], [['rest 1'], 'DRV01 HMI01 IO01 PLC01 SW01 hidden'])
@@ -232,6 +253,15 @@ describe('GET /topology/groups', () => {
     const bySwitch = await groups({ by: 'switch', since: then })
     assert.deepEqual([bySwitch.total.changes.removed, bySwitch.assets.at(-1)?.change], [1, 'removed'])
   })
+})
+
+test('a map without the parent of a group shows and counts the group at the top', () => {
+  const none = { name: null, type: null, family: null, product: null, tag: null, management: null }
+  const counted = { reachability: null, change: null, count: 1, added: 0, changed: 0 }
+  const row = { kind: 'asset', key: 'a1', other: 'inner', ...none, ...counted } as const
+  const tree = [{ key: 'inner', name: 'Inner', parent: 'cut off' }]
+  const map = mapOf({ kind: 'switch', tree, rows: [row], truncated: true })
+  assert.deepEqual([map.total.assets, map.groups.map(({ name }) => name)], [1, ['Inner']])
 })
 
 describe('tree of switches', () => {

@@ -28,11 +28,14 @@ const rootKey = ''
 
 export function mapOf({ kind, tree, rows, truncated }: MapInput): TopologyMap {
   const places = new Map<string, Place>([[rootKey, emptyPlace(undefined)]])
-  const parentOf = new Map(tree.map(({ key, parent }) => [key, parent ?? rootKey]))
   for (const group of tree) places.set(group.key, emptyPlace(group))
-  for (const { key, parent } of tree) {
+  // A tree that was cut off can lack the parent of a group. Such a group is at the top.
+  const parentOf = new Map(
+    tree.map(({ key, parent }) => [key, parent !== undefined && places.has(parent) ? parent : rootKey]),
+  )
+  for (const [key, parent] of parentOf) {
     const place = places.get(key)
-    if (place !== undefined) places.get(parent ?? rootKey)?.children.push(place)
+    if (place !== undefined) places.get(parent)?.children.push(place)
   }
   const groupOf = new Map<string, string>()
   for (const row of rows) {
