@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { ImpactMode } from '@millwright/api/inventory/impact.ts'
 import { impactOf } from './impact.ts'
+import { csvOf } from './summary.ts'
 
 /** Returns the effects as texts. A relation is written as `subject predicate object`. */
 function effects(relations: string, options: { start: string; mode?: ImpactMode; gateways?: string[] }): string[] {
@@ -90,6 +91,17 @@ describe('impact of an asset', () => {
     assert.deepEqual(effects(apart, { start: 'sw' }), ['plc degraded redundancy 1'])
   })
 
+  test('the number of rounds is limited if each partner depends on another redundant asset', () => {
+    const chain = Array.from({ length: 60 }, (_, place) => [
+      `a${place} is_module_of s`,
+      `a${place} is_redundant_with p${place}`,
+      ...(place === 0 ? [] : [`p${place} is_module_of a${place - 1}`]),
+    ])
+    const found = effects(chain.flat().join('\n'), { start: 's' })
+    assert.ok(found.includes('a40 degraded redundancy 1'))
+    assert.ok(found.includes('a59 affected dependency 1'))
+  })
+
   test('without a gateway, the largest part of the network keeps working', () => {
     const network = `
       a is_connected_to hub
@@ -101,6 +113,13 @@ describe('impact of an asset', () => {
       x is_connected_to core
       core is_connected_to x`
     assert.deepEqual(effects(network, { start: 'hub', gateways: [] }), ['a affected network 1', 'b affected network 1'])
+  })
+
+  test('an export has no formulas, also not in full-width characters', () => {
+    const effect = { effect: 'affected', reason: 'network', depth: 1 } as const
+    const asset = { id: 'a', name: '＝1', class: 'device', reachability_state: 'unknown', nodeIds: [], ...effect } as const
+    const [, row] = csvOf({ assets: [{ ...asset, nodeIds: [] }], nodes: [] }).split('\r\n')
+    assert.equal(row, "a,'＝1,device,,affected,network,1,unknown,")
   })
 
   test('relations about discovery and places are not dependencies', () => {

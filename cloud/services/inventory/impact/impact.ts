@@ -40,12 +40,19 @@ export function impactOf(input: ImpactInput): Map<string, Effect> {
   // The first round ignores redundancy, so it loses too many assets. Each further round regards the partners that the round
   // before did not lose as working, and loses fewer assets.
   let result = effectsOf(input, graph, undefined)
-  for (;;) {
+  for (let round = 0; round < mostRounds; round++) {
     const next = effectsOf(input, graph, result.lost)
     if (next.lost.size === result.lost.size) return next.effects
     result = next
   }
+  return result.effects
 }
+
+/**
+ * The maximum number of rounds with redundancy. More are needed only if partners depend on each other in a longer chain. Then
+ * assets at the end of the chain count as affected although a partner works.
+ */
+const mostRounds = 50
 
 /** `attached` are the dependents over connections in one direction. For `fails`, the network of cables decides. */
 type Graph = { dependents: Links; attached: Links; cables: Links; partners: Links }

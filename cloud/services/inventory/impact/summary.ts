@@ -1,4 +1,5 @@
 import type { Impact, ImpactedAsset } from '@millwright/api/inventory/impact.ts'
+import { printCsvRow } from '../../../platform/files/csv.ts'
 
 /** The stored form of an impact: the assets, and the names of their nodes. Counts are computed for each reader. */
 export type StoredImpact = {
@@ -48,7 +49,7 @@ function countedAt<Key>(counts: Map<Key, Counts>, key: Key): Counts {
 
 const headings = ['id', 'name', 'class', 'type', 'effect', 'reason', 'depth', 'reachability', 'nodes']
 
-/** Returns the assets as CSV. A text that a spreadsheet would run as a formula gets a leading apostrophe. */
+/** Returns the assets as CSV. */
 export function csvOf({ assets, nodes }: Pick<StoredImpact, 'assets' | 'nodes'>): string {
   const names = new Map(nodes.map((node) => [node.nodeId, node.names.join(' / ')]))
   const rows = assets.map((asset) => [
@@ -62,10 +63,5 @@ export function csvOf({ assets, nodes }: Pick<StoredImpact, 'assets' | 'nodes'>)
     asset.reachability_state,
     asset.nodeIds.flatMap((id) => names.get(id) ?? []).join(' | '),
   ])
-  return [headings, ...rows].map((row) => `${row.map(cellOf).join(',')}\r\n`).join('')
-}
-
-function cellOf(text: string): string {
-  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
+  return [headings, ...rows].map(printCsvRow).join('')
 }
