@@ -1,7 +1,7 @@
 import type { inventory } from '@millwright/api/inventory/inventory.ts'
 import { isInRanges, numberOfAddress, parseIpRange } from '@millwright/api/ip-range.ts'
 import { Problem } from '@millwright/api/problem.ts'
-import { lowestId } from '../../../platform/database/id.ts'
+import { lowestId, lowestIdAt, timeOfId } from '../../../platform/database/id.ts'
 import type { Handlers } from '../../../platform/service.ts'
 import { selectionOf } from '../assets/selection.ts'
 import type { InventoryContext } from '../context.ts'
@@ -24,7 +24,7 @@ export function triageHandlers(own: InventoryContext): Pick<Handlers<typeof inve
   const { database, acceptor } = own
   return {
     async matchNewAssets({ body: { data } }, caller) {
-      const { filter, gatewayId, runId, assetIds, after = lowestId } = data
+      const { filter, gatewayId, runId, assetIds, after = firstIdOf(runId) } = data
       const isInRange = rangeCheck(data.ranges ?? [])
       const rows = await database.read(caller, async (handle) => {
         const groups = readableGroups(caller)
@@ -70,6 +70,17 @@ export function triageHandlers(own: InventoryContext): Pick<Handlers<typeof inve
       return acceptedAnswer(own, caller, { id, prefer: headers.prefer })
     },
   }
+}
+
+/** The largest difference between the clocks of two processes for which the assets of a run are found. */
+const clockDifferenceMs = 3_600_000
+
+/**
+ * Returns an id before the ids of all assets that a run created. Ids ascend with time, so the query reads only the assets
+ * that were created after the start of the run, and not the whole inbox.
+ */
+function firstIdOf(runId: string | undefined): string {
+  return runId === undefined ? lowestId : lowestIdAt(timeOfId(runId) - clockDifferenceMs)
 }
 
 /** Returns a function that checks whether one of the addresses is in one of the ranges. Without ranges, all are. */
