@@ -240,5 +240,6 @@ export const ruleOperations = {
     params: byId,
     body: data(closed({ jobId: Uuid })),
     answers: { 204: empty },
+    errors: ['conflict'],
   },
 } as const

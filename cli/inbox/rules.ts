@@ -1,4 +1,4 @@
-import { inbox, type OnboardingRule } from '@millwright/api/inbox.ts'
+import { inbox, inboxLimits, type OnboardingRule } from '@millwright/api/inbox.ts'
 import type { Command } from 'commander'
 import { confirm } from '../input/confirmation.ts'
 import { gatewayId, groupId, isId, requireSingle } from '../input/lookup.ts'
@@ -20,8 +20,6 @@ type MatchOptions = {
   hierarchy?: string
 }
 type CreateOptions = MatchOptions & { automatic?: boolean; cap?: number }
-
-const maxCap = 10_000
 
 export function addRules(command: Command, terminal: Terminal): void {
   const rules = command.command('rules').description('rules that propose a target for new assets, or onboard them')
@@ -47,7 +45,7 @@ export function addRules(command: Command, terminal: Terminal): void {
   platformCommand(
     withMatchOptions(rules.command('create').description('create a rule').argument('<name>', 'name of the rule'))
       .option('--automatic', 'onboard the new assets of each scan with your current rights, instead of proposing')
-      .option('--cap <count>', 'assets that an automatic rule onboards per scan at most', wholeNumber(1, maxCap)),
+      .option('--cap <count>', 'assets that an automatic rule onboards per scan at most', wholeNumber(1, inboxLimits.cap)),
     terminal,
     async (session, name: string, { automatic = false, cap, ...options }: CreateOptions) => {
       const mode = automatic ? ('automatic' as const) : ('propose' as const)

@@ -95,7 +95,10 @@ async function end(
 ): Promise<void> {
   await database.transaction({ tenantId }, async (tx) => {
     const row = await store.endDecision(tx, id, { ...ending, now: new Date().toISOString() })
-    if (row !== undefined) await emitDecision(tx, row)
+    if (row === undefined) return
+    // An undo that failed can be repeated. It leaves the assets that the failed undo has returned.
+    if (row.state === 'failed' && row.undoes !== null) await store.setUndoneBy(tx, row.undoes, null)
+    await emitDecision(tx, row)
   })
 }
 

@@ -204,7 +204,8 @@ export function endDecision(tx: Transaction, id: string, { state, problem, now }
 
 const undoneByStatement = statement(`update inbox_decisions set undone_by = $3 where tenant_id = $1 and id = $2`)
 
-export async function setUndoneBy(tx: Transaction, id: string, undoneBy: string): Promise<void> {
+/** Stores the decision that undoes this one. Null means that the decision can be undone again. */
+export async function setUndoneBy(tx: Transaction, id: string, undoneBy: string | null): Promise<void> {
   await tx.run(undoneByStatement, id, undoneBy)
 }
 

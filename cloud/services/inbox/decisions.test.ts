@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { inboxFilter } from '@millwright/api/inbox-filter.ts'
+import { newId } from '../../platform/database/id.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
+import { decisionTask } from './decision-run.ts'
+import { insertDecision, setUndoneBy } from './decision-store.ts'
 import { decide, endOfDecision, newDevice, placeOf, type ScannedPlant, scan, scannedPlant } from './testing.ts'
 
 const code = (expected: string) => (problem: { code: string }) => problem.code === expected
@@ -161,6 +164,32 @@ describe('the inbox', () => {
     assert.deepEqual((await endOfDecision(admin, undo.id)).failed, 1)
     assert.equal((await placeOf(admin, b)).state, 'unknown')
     assert.equal((await placeOf(admin, a)).state, 'regarded')
+  })
+
+  test('an undo that failed can be repeated', async () => {
+    const { ids } = await scan(plant, [newDevice(60, '10.6.0.1', { name: 'a' })])
+    const [assetId = ''] = ids.values()
+    const decision = await decide(admin, { action: 'onboard', assetIds: [assetId] })
+    const former = await hub.as('operator')
+    await admin.identity.updateUser({ params: { id: former.principalId }, body: { data: { disabled: true } } })
+    const undoId = newId()
+    const now = new Date().toISOString()
+    const principal = { principalId: former.principalId, principalKind: 'user', principalName: 'former' } as const
+    // The user was disabled after the request and before the task.
+    await hub.context.database.transaction(hub.tenant, async (tx) => {
+      const times = { undoUntil: now, createdAt: now }
+      const undo = { id: undoId, action: 'undo', undoes: decision.id, ruleId: null, runId: null } as const
+      const target = { expectedGroupId: null, accessGroupId: null, nodeId: null }
+      const item = { assetId, expectedStates: ['regarded'], state: 'unknown', ...target }
+      await insertDecision(tx, { ...undo, ...times, ...principal, roles: { roles: [] } }, [item])
+      await setUndoneBy(tx, decision.id, undoId)
+      await hub.context.tasks.enqueue(tx, { kind: decisionTask, key: undoId })
+    })
+    assert.equal((await endOfDecision(admin, undoId)).state, 'failed')
+    assert.equal((await placeOf(admin, assetId)).state, 'regarded')
+    const { data: again } = await admin.inbox.undoDecision({ params: { id: decision.id } })
+    assert.equal((await endOfDecision(admin, again.id)).changed, 1)
+    assert.equal((await placeOf(admin, assetId)).state, 'unknown')
   })
 
   test('refuses targets that the caller cannot use, and shows a decision only to its author', async () => {

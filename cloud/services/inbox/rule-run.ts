@@ -94,8 +94,10 @@ async function onboard(
 ): Promise<void> {
   await context.database.transaction(author, async (tx) => {
     const [current] = (await store.lockRules(tx)).filter(({ id }) => id === rule.id)
-    if (current === undefined || current.version !== rule.version) return
-    if (await store.hasRuleRun(tx, rule.id, run.runId)) return
+    if (current === undefined || (await store.hasRuleRun(tx, rule.id, run.runId))) return
+    // The discovery service repeats the request, which then applies the changed rule.
+    if (current.version !== rule.version)
+      throw new Problem('conflict', 'The rule was changed while it was applied. Retry the request')
     const items = assets.slice(0, rule.cap).map(({ id }) => itemOfRule(id, rule))
     const decision = await createDecision(context, tx, {
       caller: author,

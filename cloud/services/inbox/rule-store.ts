@@ -44,7 +44,7 @@ export async function lockRules(tx: Transaction): Promise<RuleRow[]> {
   return tx.rows(lockStatement)
 }
 
-const serializeStatement = statement(`select pg_advisory_xact_lock(hashtextextended($1::text, 7251))`)
+const serializeStatement = statement(`select pg_advisory_xact_lock(hashtextextended($1::text, 7285))`)
 
 const insertStatement = statement<RuleRow>(
   `insert into inbox_rules as u (tenant_id, id, position, name, gateway_id, ranges, filter, access_group_id, node_id, mode,

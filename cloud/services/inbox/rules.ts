@@ -108,6 +108,7 @@ export function ruleHandlers(context: Context): Pick<Handlers<typeof inbox>, Nam
       requireManage(caller, row)
       await database.transaction(caller, async (tx) => {
         const rules = await store.lockRules(tx)
+        if (!rules.some((rule) => rule.id === id)) throw missingRule(id)
         await store.deleteRule(tx, id)
         await store.setOrder(
           tx,

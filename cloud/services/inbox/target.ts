@@ -3,7 +3,7 @@ import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import { permissionDenied, permissionDeniedIn } from '../../platform/access/permission-denied.ts'
 import { isVisibleGroup, may, mayIn } from '../../platform/access/rights.ts'
-import { findAccessGroup } from '../../platform/access/store.ts'
+import { findAccessGroup, findNames } from '../../platform/access/store.ts'
 import { fieldProblem } from '../../platform/field-problem.ts'
 import type { Context } from '../../platform/service.ts'
 
@@ -52,31 +52,20 @@ export async function namesOfTargets(
   targets: readonly Target[],
 ): Promise<TargetNames[]> {
   const groupIds = [...new Set(targets.flatMap(({ accessGroupId }) => accessGroupId ?? []))]
-  const groups = new Map<string, string>()
-  await database.read(caller, async (handle) => {
-    for (const id of groupIds) {
-      const group = isVisibleGroup(caller.rights, id) ? await findAccessGroup(handle, id) : undefined
-      if (group !== undefined) groups.set(id, group.name)
-    }
-  })
-  const paths = new Map<string, string[]>()
-  const nodeIds = may(caller, 'glb_hierarchy_read') ? new Set(targets.flatMap(({ nodeId }) => nodeId ?? [])) : []
-  for (const id of nodeIds) {
-    const path = await peers(hierarchy, caller).readPath({ params: { id } }).catch(withoutMissing)
-    if (path !== undefined)
-      paths.set(
-        id,
-        path.data.map(({ name }) => name),
-      )
-  }
+  const groups = await database.read(caller, (handle) =>
+    findNames(
+      handle,
+      groupIds.filter((id) => isVisibleGroup(caller.rights, id)),
+    ),
+  )
+  const nodeIds = may(caller, 'glb_hierarchy_read') ? [...new Set(targets.flatMap(({ nodeId }) => nodeId ?? []))] : []
+  const described =
+    nodeIds.length === 0 ? [] : (await peers(hierarchy, caller).describeNodePaths({ body: { data: { nodeIds } } })).data
+  // The first name is the name of the hierarchy.
+  const paths = new Map(described.map(({ nodeId, names }) => [nodeId, names.slice(1)]))
   return targets.map(({ accessGroupId, nodeId }) => {
     const accessGroup = groups.get(accessGroupId ?? '')
     const nodePath = paths.get(nodeId ?? '')
     return { ...(accessGroup === undefined ? {} : { accessGroup }), ...(nodePath === undefined ? {} : { nodePath }) }
   })
-}
-
-function withoutMissing(error: unknown): undefined {
-  if (error instanceof Problem && error.code === 'not_found') return undefined
-  throw error
 }
