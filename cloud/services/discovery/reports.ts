@@ -4,8 +4,8 @@ import { may } from '../../platform/access/rights.ts'
 import type { Context, Handlers } from '../../platform/service.ts'
 import { showRun } from './discovery.ts'
 import { listErrors, listFindings, type Outcome } from './finding-store.ts'
-import { type DiscoveryRow, findDiscoveries, findDiscovery, findRun, findRuns, type RunRow } from './store.ts'
-import { isReadable, readableRuns } from './visibility.ts'
+import { findDiscoveries, findDiscovery, findRun, findRuns, type RunRow } from './store.ts'
+import { isReadable, readableRuns, readableScope } from './visibility.ts'
 
 export function reportHandlers(context: Context): Pick<Handlers<typeof discovery>, 'getReport' | 'describeRuns'> {
   const { database } = context
@@ -44,14 +44,15 @@ export function reportHandlers(context: Context): Pick<Handlers<typeof discovery
 
     async describeRuns({ body: { data } }, caller) {
       if (!may(caller, 'glb_jobs_read')) return { data: [] }
-      const found = await database.read(caller, async (handle) => {
-        const runs = await findRuns(handle, data.ids)
-        return { runs, discoveries: await findDiscoveries(handle, [...new Set(runs.map((run) => run.discoveryId))]) }
+      const scope = await readableScope(context, caller)
+      const { runs, discoveries } = await database.read(caller, async (handle) => {
+        const found = await findRuns(handle, data.ids)
+        const ids = [...new Set(found.map((run) => run.discoveryId))]
+        return { runs: found, discoveries: await findDiscoveries(handle, ids, scope) }
       })
-      const readable = new Map<string, DiscoveryRow>()
-      for (const row of found.discoveries) if (await isReadable(context, caller, row)) readable.set(row.id, row)
+      const readable = new Map(discoveries.map((row) => [row.id, row]))
       return {
-        data: found.runs.flatMap(({ id, discoveryId, number, createdAt }) => {
+        data: runs.flatMap(({ id, discoveryId, number, createdAt }) => {
           const row = readable.get(discoveryId)
           if (row === undefined) return []
           const { gatewayId, assetLinkId, deviceClass } = row

@@ -108,14 +108,6 @@ export function findDiscovery(handle: Handle, id: string): Promise<DiscoveryRow 
   return handle.row(findDiscoveryStatement, id)
 }
 
-const findDiscoveriesStatement = statement<DiscoveryRow>(
-  `select ${columns} from discoveries d where d.tenant_id = $1 and d.id = any($2::uuid[])`,
-)
-
-export async function findDiscoveries(handle: Handle, ids: readonly string[]): Promise<DiscoveryRow[]> {
-  return ids.length === 0 ? [] : handle.rows(findDiscoveriesStatement, ids)
-}
-
 export function lockDiscovery(tx: Transaction, id: string): Promise<DiscoveryRow | undefined> {
   return tx.row(lockStatement, id)
 }
@@ -162,6 +154,18 @@ export async function listDiscoveries(
   const count = dynamicStatement<{ total: number }>(`select count(*) as total from discoveries d where ${where}`)
   const rows = await handle.rows(list, ...values, limit, offset)
   return { rows, total: (await handle.row(count, ...values))?.total ?? 0 }
+}
+
+/** Returns those of the discoveries that a caller can read. */
+export async function findDiscoveries(
+  handle: Handle,
+  ids: readonly string[],
+  scope: Scope | undefined,
+): Promise<DiscoveryRow[]> {
+  if (ids.length === 0) return []
+  const { where, values, next } = listed({}, scope)
+  const text = `select ${columns} from discoveries d where ${where} and d.id = any($${next}::uuid[])`
+  return handle.rows(dynamicStatement<DiscoveryRow>(text), ...values, ids)
 }
 
 const updateStatement = statement<DiscoveryRow>(
