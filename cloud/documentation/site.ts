@@ -48,7 +48,7 @@ export type SearchEntry = {
 /**
  * `DocumentationSite` contains the pages of `docs/`, and the Markdown files in the root folder of the repository. The
  * navigation and the order of the pages are those of the index, `docs/README.md`. Pages are rendered when they are
- * requested for the first time.
+ * requested for the first time. Failures are not cached.
  */
 export class DocumentationSite {
   readonly sections: readonly NavigationSection[]
@@ -99,14 +99,22 @@ export class DocumentationSite {
   }
 
   render(page: SitePage): Promise<RenderedPage> {
-    const rendered = this.#rendered.get(page.path) ?? this.#render(page)
+    const known = this.#rendered.get(page.path)
+    if (known !== undefined) return known
+    const rendered = this.#render(page).catch((error: unknown) => {
+      this.#rendered.delete(page.path)
+      throw error
+    })
     this.#rendered.set(page.path, rendered)
     return rendered
   }
 
   /** Returns the entries of the search. Pages are rendered one at a time, so that other requests are not delayed. */
   searchIndex(): Promise<SearchEntry[]> {
-    this.#searchIndex ??= this.#createSearchIndex()
+    this.#searchIndex ??= this.#createSearchIndex().catch((error: unknown) => {
+      this.#searchIndex = undefined
+      throw error
+    })
     return this.#searchIndex
   }
 
