@@ -66,7 +66,8 @@ export type AssetChange = Static<typeof AssetChange>
 const ChangePosition = closed({ time: Timestamp, assetId: Uuid, version: Type.Integer({ minimum: 1 }) })
 export type ChangePosition = Static<typeof ChangePosition>
 
-export const changeLimits = { page: 500, assets: 100, buckets: 1_000, people: 50 } as const
+/** 2,200 buckets are the hours of 91 days, in which the console counts days if the clocks change in the range. */
+export const changeLimits = { page: 500, assets: 100, buckets: 2_200, people: 50 } as const
 
 const selection = {
   from: Timestamp,

@@ -9,7 +9,7 @@ import { useLiveEvents } from '../../app/live/live-queries.ts'
 import { useSearchState } from '../../app/navigation/search-state.ts'
 import { usePreference } from '../../app/preferences/preference.ts'
 import { useApi } from '../../app/session/app-context.tsx'
-import { type Preset, presets, rangeOf, type TimeRange, visitsAt } from './time-range.ts'
+import { countedBy, type Preset, presets, rangeOf, type TimeRange, visitsAt } from './time-range.ts'
 
 /** The state of the page in the URL. `from` and `to` are the part of the range that the user selected in the histogram. */
 export type ActivitySearch = 'range' | 'from' | 'to' | 'kind' | 'person' | 'asset' | 'node' | 'object' | 'all'
@@ -138,10 +138,11 @@ export function useGroupEntries(groupId: string, filters: ActivityFilters, times
   return useEntryList({ filters, times, groupId })
 }
 
-export function useHistogram(filters: ActivityFilters, range: TimeRange) {
+/** Counts the activity of a range. A range by day can have counts by hour (see `countedBy`). */
+export function useHistogram(filters: ActivityFilters, range: TimeRange, now: Date) {
   const query = useOperationQuery()
   return useQuery({
-    ...query(['activity', 'readHistogram'], { query: { ...filters, ...timesOf(range), bucket: range.bucket } }),
+    ...query(['activity', 'readHistogram'], { query: { ...filters, ...timesOf(range), bucket: countedBy(range, now) } }),
     select: ({ data }) => data,
     placeholderData: (before) => before,
   })

@@ -3,7 +3,7 @@ import { ProblemMessage } from '../../components/feedback/problem-message.tsx'
 import { Histogram, type HistogramBucket } from '../../components/values/histogram.tsx'
 import { type ActivityFilters, type Selected, useHistogram } from './activity-data.ts'
 import { activityMessages } from './messages.ts'
-import { bucketMs, denseBuckets, isLabelled, type TimeRange } from './time-range.ts'
+import { denseBuckets, isLabelled, type TimeRange } from './time-range.ts'
 
 type ActivityHistogramProps = {
   filters: ActivityFilters
@@ -17,17 +17,19 @@ type ActivityHistogramProps = {
 export function ActivityHistogram({ filters, range, now, selected, onSelect }: ActivityHistogramProps) {
   const text = useText(activityMessages)
   const formats = useFormats()
-  const { data, error, refetch } = useHistogram(filters, range)
+  const { data, error, refetch } = useHistogram(filters, range, now)
   if (error !== null && data === undefined) return <ProblemMessage failure={error} onRetry={refetch} />
   const buckets = denseBuckets(range, data ?? [], now)
-  const size = bucketMs(range.bucket)
-  const start = range.from.getTime()
+  const endOf = ({ time }: HistogramBucket) => buckets.find((bucket) => bucket.time === time)?.end ?? time
   const selection =
     selected === undefined
       ? undefined
       : {
-          first: Math.max(0, Math.floor((Date.parse(selected.from) - start) / size)),
-          last: Math.min(buckets.length - 1, Math.ceil((Date.parse(selected.to) - start) / size) - 1),
+          first: Math.max(
+            0,
+            buckets.findLastIndex(({ time }) => time <= Date.parse(selected.from)),
+          ),
+          last: buckets.findLastIndex(({ time }) => time < Date.parse(selected.to)),
         }
   const day = (time: Date | number) => formats.shortDay(new Date(time).toISOString())
   const hour = (time: Date | number) => formats.shortTime(new Date(time).toISOString())
@@ -39,7 +41,7 @@ export function ActivityHistogram({ filters, range, now, selected, onSelect }: A
   const describe = (first: HistogramBucket, last: HistogramBucket) => {
     const within = buckets.filter(({ time }) => time >= first.time && time <= last.time)
     const total = within.reduce((sum, { counts }) => sum + counts.reduce((a, b) => a + b, 0), 0)
-    const end = new Date(last.time + size)
+    const end = new Date(endOf(last))
     const from = new Date(first.time)
     const shown =
       range.bucket === 'day'
@@ -67,7 +69,7 @@ export function ActivityHistogram({ filters, range, now, selected, onSelect }: A
           if (first === undefined || last === undefined) return onSelect(undefined)
           onSelect({
             from: new Date(first.time).toISOString(),
-            to: new Date(last.time + size).toISOString(),
+            to: new Date(last.end).toISOString(),
           })
         }}
         describe={describe}

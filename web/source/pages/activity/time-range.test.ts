@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { denseBuckets, rangeOf, visitsAt } from './time-range.ts'
+import { countedBy, denseBuckets, rangeOf, visitsAt } from './time-range.ts'
 
 const local = (day: number, hour: number, minute = 0) => new Date(2026, 10, day, hour, minute)
 
@@ -39,4 +39,32 @@ test('adds the buckets without activity', () => {
       [0, 0, 0, 0],
     ],
   )
+})
+
+test('days start at midnight also after the clocks change, and are then counted by hour', () => {
+  const zone = process.env.TZ
+  try {
+    process.env.TZ = 'Europe/Berlin'
+    const range = { from: new Date(2026, 9, 24), to: new Date(2026, 9, 28), bucket: 'day' as const }
+    const now = new Date(2026, 10, 18)
+    assert.equal(countedBy(range, now), 'hour')
+    assert.equal(countedBy({ ...range, from: new Date(2026, 9, 26) }, now), 'day')
+    const at = (day: number, hour: number) => ({
+      time: new Date(2026, 9, day, hour).toISOString(),
+      ...{ created: 1, updated: 0, deleted: 0, other: 0 },
+    })
+    const buckets = denseBuckets(range, [at(25, 23), at(26, 0), at(26, 23), at(27, 23)], now)
+    assert.deepEqual(
+      buckets.map(({ time, end, counts }) => [new Date(time).getDate(), (end - time) / 3_600_000, counts[0]]),
+      [
+        [24, 24, 0],
+        [25, 25, 1],
+        [26, 24, 2],
+        [27, 24, 1],
+      ],
+    )
+  } finally {
+    if (zone === undefined) delete process.env.TZ
+    else process.env.TZ = zone
+  }
 })

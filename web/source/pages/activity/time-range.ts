@@ -65,29 +65,47 @@ export function visitsAt(stored: unknown, now: Date): Visits {
 
 export type CountedBucket = { time: string; created: number; updated: number; deleted: number; other: number }
 
-/** Returns all buckets of a range, also those without activity, which the server leaves out. */
-export function denseBuckets(
-  { from, to, bucket }: TimeRange,
-  counted: readonly CountedBucket[],
-  now: Date,
-): { time: number; counts: number[] }[] {
-  const size = bucketMs(bucket)
-  const start = from.getTime()
-  const byIndex = new Map(counted.map((one) => [Math.round((Date.parse(one.time) - start) / size), one]))
+export type DenseBucket = { time: number; end: number; counts: number[] }
+
+/**
+ * Returns all buckets of a range, also those without activity, which the server leaves out. The counts of hours in a range by
+ * day are added.
+ */
+export function denseBuckets(range: TimeRange, counted: readonly CountedBucket[], now: Date): DenseBucket[] {
   // A page that stays open gets buckets of times after it was opened.
-  const count = Math.max(
-    1,
-    Math.ceil(((to ?? now).getTime() - start) / size),
-    ...byIndex.keys().map((index) => index + 1),
-  )
-  return Array.from({ length: count }, (_, index) => {
-    const { created = 0, updated = 0, deleted = 0, other = 0 } = byIndex.get(index) ?? {}
-    return { time: start + index * size, counts: [created, updated, deleted, other] }
-  })
+  const last = Math.max(...counted.map(({ time }) => Date.parse(time)))
+  const buckets = emptyBuckets(range, Math.max((range.to ?? now).getTime(), last + 1))
+  for (const { time, created, updated, deleted, other } of counted) {
+    const found = buckets.findLast((bucket) => bucket.time <= Date.parse(time))
+    if (found === undefined) continue
+    found.counts = [created, updated, deleted, other].map((count, series) => count + (found.counts[series] ?? 0))
+  }
+  return buckets
 }
 
-export function bucketMs(bucket: Bucket): number {
-  return bucket === 'hour' ? hourMs : dayMs
+/** Returns the buckets up to a time. Days start at midnight, so a day has 23 or 25 hours if the clocks change. */
+function emptyBuckets({ from, bucket }: TimeRange, until: number): DenseBucket[] {
+  const buckets: DenseBucket[] = []
+  let time = from.getTime()
+  do {
+    const end = bucket === 'hour' ? time + hourMs : nextDay(new Date(time)).getTime()
+    buckets.push({ time, end, counts: [0, 0, 0, 0] })
+    time = end
+  } while (time < until)
+  return buckets
+}
+
+function nextDay(time: Date): Date {
+  return new Date(time.getFullYear(), time.getMonth(), time.getDate() + 1)
+}
+
+/**
+ * Returns the unit in which the server counts a range. Its days have 24 hours, so days are counted by hour if the clocks change
+ * in the range.
+ */
+export function countedBy(range: TimeRange, now: Date): Bucket {
+  const days = emptyBuckets(range, (range.to ?? now).getTime())
+  return days.every(({ time, end }) => end - time === dayMs) ? range.bucket : 'hour'
 }
 
 /** Returns whether the axis has a label at a time: at midnight, or every few hours in a short range. */

@@ -29,7 +29,7 @@ export function DigestCard() {
   const lastVisit = useLastVisit(now)
   const range = rangeOf('visit', now, lastVisit)
   useLiveActivity(true)
-  const histogram = useHistogram({}, range).data ?? []
+  const histogram = useHistogram({}, range, now).data ?? []
   const entries = useQuery(
     query(['activity', 'listEntries'], { query: { from: range.from.toISOString(), limit: limits.loaded } }),
   )
