@@ -176,14 +176,15 @@ describe('the inbox', () => {
     const now = new Date().toISOString()
     const principal = { principalId: former.principalId, principalKind: 'user', principalName: 'former' } as const
     // The user was disabled after the request and before the task.
-    await hub.context.database.transaction(hub.tenant, async (tx) => {
+    const { database, tasks } = hub.contextOf('inbox')
+    await database.transaction(hub.tenant, async (tx) => {
       const times = { undoUntil: now, createdAt: now }
       const undo = { id: undoId, action: 'undo', undoes: decision.id, ruleId: null, runId: null } as const
       const target = { expectedGroupId: null, accessGroupId: null, nodeId: null }
       const item = { assetId, expectedStates: ['regarded'], state: 'unknown', ...target }
       await insertDecision(tx, { ...undo, ...times, ...principal, roles: { roles: [] } }, [item])
       await setUndoneBy(tx, decision.id, undoId)
-      await hub.context.tasks.enqueue(tx, { kind: decisionTask, key: undoId })
+      await tasks.enqueue(tx, { kind: decisionTask, key: undoId })
     })
     assert.equal((await endOfDecision(admin, undoId)).state, 'failed')
     assert.equal((await placeOf(admin, assetId)).state, 'regarded')

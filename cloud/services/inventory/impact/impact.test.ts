@@ -117,9 +117,9 @@ describe('impact of an asset', () => {
 
   test('an export has no formulas, also not in full-width characters', () => {
     const effect = { effect: 'affected', reason: 'network', depth: 1 } as const
-    const asset = { id: 'a', name: '＝1', class: 'device', reachability_state: 'unknown', nodeIds: [], ...effect } as const
+    const asset = { id: 'a', name: '＝1', class: 'panel', reachability_state: 'unknown', ...effect } as const
     const [, row] = csvOf({ assets: [{ ...asset, nodeIds: [] }], nodes: [] }).split('\r\n')
-    assert.equal(row, "a,'＝1,device,,affected,network,1,unknown,")
+    assert.equal(row, "a,'＝1,panel,,affected,network,1,unknown,")
   })
 
   test('relations about discovery and places are not dependencies', () => {
