@@ -169,11 +169,12 @@ const results = rowset<ItemResult>({
   code: 'text',
   detail: 'text',
 })
-const putResultsStatement = statement(
+const putResultsStatement = statement<Pick<ItemResult, 'outcome'>>(
   `update inbox_decision_items i set outcome = r.outcome, previous_state = r."previousState",
      previous_group_id = r."previousGroupId", code = r.code, detail = r.detail
    from ${results.rows}
-   where i.tenant_id = $1 and i.decision_id = $8 and i.ordinal = r.ordinal and i.outcome = 'pending'`,
+   where i.tenant_id = $1 and i.decision_id = $8 and i.ordinal = r.ordinal and i.outcome = 'pending'
+   returning i.outcome`,
 )
 const addStatement = statement(
   `update inbox_decisions set changed = changed + $3, failed = failed + $4, not_assigned = not_assigned + $5,
@@ -183,11 +184,15 @@ const addStatement = statement(
 
 type Settled = { id: string; results: readonly ItemResult[]; notAssigned: number; assignments: string[]; now: string }
 
-/** Stores the results of items, and adds them to the counts of the decision. The decision must be locked. */
+/**
+ * Stores the results of items, and adds them to the counts of the decision. The decision must be locked. Results that another
+ * process has stored do not count again.
+ */
 export async function settleItems(tx: Transaction, settled: Settled): Promise<void> {
   const { id, notAssigned, assignments, now } = settled
-  await tx.run(putResultsStatement, ...results.values(settled.results), id)
-  const count = (outcome: ItemResult['outcome']) => settled.results.filter((one) => one.outcome === outcome).length
+  const stored = await tx.rows(putResultsStatement, ...results.values(settled.results), id)
+  if (stored.length === 0) return
+  const count = (outcome: ItemResult['outcome']) => stored.filter((one) => one.outcome === outcome).length
   await tx.run(addStatement, id, count('changed'), count('failed'), notAssigned, jsonText(assignments), now)
 }
 

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { inboxFilter } from '@millwright/api/inbox-filter.ts'
+import type { Transaction } from '../../platform/database/database.ts'
 import { newId } from '../../platform/database/id.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
 import { decisionTask } from './decision-run.ts'
-import { insertDecision, setUndoneBy } from './decision-store.ts'
+import { endDecision, insertDecision, setUndoneBy, settleItems } from './decision-store.ts'
 import { decide, endOfDecision, newDevice, placeOf, type ScannedPlant, scan, scannedPlant } from './testing.ts'
 
 const code = (expected: string) => (problem: { code: string }) => problem.code === expected
@@ -166,25 +167,47 @@ describe('the inbox', () => {
     assert.equal((await placeOf(admin, a)).state, 'regarded')
   })
 
+  /** Stores a decision about an asset, as a request does before its task runs. */
+  async function store(
+    { principalId }: TestCaller,
+    { assetId, action, undoes }: { assetId: string; action: 'onboard' | 'undo'; undoes: string | null },
+    work: (tx: Transaction, id: string) => Promise<void>,
+  ): Promise<string> {
+    const id = newId()
+    const now = new Date().toISOString()
+    const principal = { principalId, principalKind: 'user', principalName: 'former' } as const
+    const [from = '', to = ''] = action === 'undo' ? ['regarded', 'unknown'] : ['unknown', 'regarded']
+    const target = { state: to, expectedGroupId: null, accessGroupId: null, nodeId: null }
+    const decision = { ...principal, id, action, undoes, ruleId: null, runId: null, undoUntil: now, createdAt: now }
+    await hub.contextOf('inbox').database.transaction(hub.tenant, async (tx) => {
+      await insertDecision(tx, { ...decision, roles: { roles: [] } }, [{ assetId, expectedStates: [from], ...target }])
+      await work(tx, id)
+    })
+    return id
+  }
+
+  test('results that two processes store at the same time count once', async () => {
+    const settled = { notAssigned: 1, assignments: [], now: new Date().toISOString() }
+    const [previousGroupId, code, detail] = [null, null, null]
+    const result = { ordinal: 1, outcome: 'changed', previousState: 'unknown', previousGroupId, code, detail } as const
+    const id = await store(admin, { action: 'onboard', undoes: null, assetId: plant.gateway.id }, async (tx, id) => {
+      for (let process = 1; process <= 2; process++) await settleItems(tx, { id, results: [result], ...settled })
+      await endDecision(tx, id, { state: 'finished', problem: null, now: settled.now })
+    })
+    const { data } = await admin.inbox.readDecision({ params: { id }, query: {} })
+    assert.deepEqual([data.total, data.changed, data.notAssigned], [1, 1, 1])
+  })
+
   test('an undo that failed can be repeated', async () => {
     const { ids } = await scan(plant, [newDevice(60, '10.6.0.1', { name: 'a' })])
     const [assetId = ''] = ids.values()
     const decision = await decide(admin, { action: 'onboard', assetIds: [assetId] })
     const former = await hub.as('operator')
     await admin.identity.updateUser({ params: { id: former.principalId }, body: { data: { disabled: true } } })
-    const undoId = newId()
-    const now = new Date().toISOString()
-    const principal = { principalId: former.principalId, principalKind: 'user', principalName: 'former' } as const
     // The user was disabled after the request and before the task.
-    const { database, tasks } = hub.contextOf('inbox')
-    await database.transaction(hub.tenant, async (tx) => {
-      const times = { undoUntil: now, createdAt: now }
-      const undo = { id: undoId, action: 'undo', undoes: decision.id, ruleId: null, runId: null } as const
-      const target = { expectedGroupId: null, accessGroupId: null, nodeId: null }
-      const item = { assetId, expectedStates: ['regarded'], state: 'unknown', ...target }
-      await insertDecision(tx, { ...undo, ...times, ...principal, roles: { roles: [] } }, [item])
-      await setUndoneBy(tx, decision.id, undoId)
-      await tasks.enqueue(tx, { kind: decisionTask, key: undoId })
+    const undoId = await store(former, { action: 'undo', undoes: decision.id, assetId }, async (tx, id) => {
+      await setUndoneBy(tx, decision.id, id)
+      await hub.contextOf('inbox').tasks.enqueue(tx, { kind: decisionTask, key: id })
     })
     assert.equal((await endOfDecision(admin, undoId)).state, 'failed')
     assert.equal((await placeOf(admin, assetId)).state, 'regarded')
