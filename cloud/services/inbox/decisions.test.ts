@@ -187,12 +187,21 @@ describe('the inbox', () => {
   }
 
   test('results that two processes store at the same time count once', async () => {
-    const settled = { notAssigned: 1, assignments: [], now: new Date().toISOString() }
-    const [previousGroupId, code, detail] = [null, null, null]
-    const result = { ordinal: 1, outcome: 'changed', previousState: 'unknown', previousGroupId, code, detail } as const
-    const id = await store(admin, { action: 'onboard', undoes: null, assetId: plant.gateway.id }, async (tx, id) => {
-      for (let process = 1; process <= 2; process++) await settleItems(tx, { id, results: [result], ...settled })
-      await endDecision(tx, id, { state: 'finished', problem: null, now: settled.now })
+    const now = new Date().toISOString()
+    const result = {
+      ordinal: 1,
+      outcome: 'changed',
+      previousState: 'unknown',
+      previousGroupId: null,
+      code: null,
+      detail: null,
+    } as const
+    const settled = { results: [result], notAssigned: 1, assignments: [], now }
+    const input = { action: 'onboard', undoes: null, assetId: plant.gateway.id } as const
+    const id = await store(admin, input, async (tx, decisionId) => {
+      await settleItems(tx, { id: decisionId, ...settled })
+      await settleItems(tx, { id: decisionId, ...settled })
+      await endDecision(tx, decisionId, { state: 'finished', problem: null, now })
     })
     const { data } = await admin.inbox.readDecision({ params: { id }, query: {} })
     assert.deepEqual([data.total, data.changed, data.notAssigned], [1, 1, 1])
