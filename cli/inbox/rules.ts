@@ -45,7 +45,11 @@ export function addRules(command: Command, terminal: Terminal): void {
   platformCommand(
     withMatchOptions(rules.command('create').description('create a rule').argument('<name>', 'name of the rule'))
       .option('--automatic', 'onboard the new assets of each scan with your current rights, instead of proposing')
-      .option('--cap <count>', 'assets that an automatic rule onboards per scan at most', wholeNumber(1, inboxLimits.cap)),
+      .option(
+        '--cap <count>',
+        'assets that an automatic rule onboards per scan at most',
+        wholeNumber(1, inboxLimits.cap),
+      ),
     terminal,
     async (session, name: string, { automatic = false, cap, ...options }: CreateOptions) => {
       const mode = automatic ? ('automatic' as const) : ('propose' as const)

@@ -5,7 +5,7 @@ import type { Transaction } from '../../platform/database/database.ts'
 import { newId } from '../../platform/database/id.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
 import { decisionTask } from './decision-run.ts'
-import { endDecision, insertDecision, setUndoneBy, settleItems } from './decision-store.ts'
+import { endDecision, insertDecision, settleItems, setUndoneBy } from './decision-store.ts'
 import { decide, endOfDecision, newDevice, placeOf, type ScannedPlant, scan, scannedPlant } from './testing.ts'
 
 const code = (expected: string) => (problem: { code: string }) => problem.code === expected

@@ -171,7 +171,13 @@ describe('GET /topology/groups', () => {
       functional_object_schema_url: baseSchemaUrl,
       name: 'CAM01',
       asset_identifiers: [{ asset_identifier_type: 'CustomIdentifier', name: 'test', value: v7() }],
-      connection_points: [{ connection_point_type: 'Ipv6Connectivity', id: 'x1', ipv6_address: '2001:db8:0:1::7' }],
+      connection_points: [
+        {
+          connection_point_type: 'Ipv6Connectivity',
+          id: 'x1',
+          ipv6_address: '2001:0db8:0000:0001:0000:0000:0000:0007',
+        },
+      ],
     }
     const headers = { prefer: 'wait=30' }
     const { data } = await admin.inventory.createAsset({ headers, body: { data: { asset: camera } } })

@@ -142,7 +142,9 @@ export function useGroupEntries(groupId: string, filters: ActivityFilters, times
 export function useHistogram(filters: ActivityFilters, range: TimeRange, now: Date) {
   const query = useOperationQuery()
   return useQuery({
-    ...query(['activity', 'readHistogram'], { query: { ...filters, ...timesOf(range), bucket: countedBy(range, now) } }),
+    ...query(['activity', 'readHistogram'], {
+      query: { ...filters, ...timesOf(range), bucket: countedBy(range, now) },
+    }),
     select: ({ data }) => data,
     placeholderData: (before) => before,
   })
