@@ -42,7 +42,10 @@ export const Origin = closed({
   source: Type.Optional(
     closed(
       { type: Type.String(), value: Type.Optional(Type.String()), principalName: Type.String() },
-      { description: 'The first change of the asset. It is absent if the history before it has been deleted' },
+      {
+        description:
+          'The first change of the asset. It is absent if it has been deleted from the history, or if the asset was in an access group that the caller cannot read',
+      },
     ),
   ),
   runId: Type.Optional(Type.Unsafe<string>({ ...Uuid, description: 'The discovery run that created the asset' })),

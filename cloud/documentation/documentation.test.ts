@@ -95,6 +95,17 @@ describe('the site of the documentation', () => {
     assert.match((await get('/docs/nothing')).text, /<h1>Page not found<\/h1>/)
   })
 
+  test('responds to a path with very many slashes without delay', async () => {
+    const durations: number[] = []
+    for (let count = 0; count < 5; count++) {
+      const startedAt = performance.now()
+      assert.equal((await get(`/docs${'/'.repeat(16_000)}a`)).status, 404)
+      durations.push(performance.now() - startedAt)
+    }
+    assert.ok(Math.min(...durations) < 50, `${durations}`)
+    assert.equal((await get('/docs/how-to/use-tls//')).status, 200)
+  })
+
   test('compresses pages, and returns 304 for unchanged pages', async () => {
     const { headers, bytes } = await get('/docs/reference/api', { 'accept-encoding': 'gzip' })
     assert.equal(headers.get('content-encoding'), 'gzip')

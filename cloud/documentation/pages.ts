@@ -60,7 +60,7 @@ class Documentation {
   readonly #contents = new Map<string, Promise<Content>>()
 
   async answer({ path, headers }: PageRequest): Promise<PageResponse> {
-    const address = path.replace(/\/+$/, '')
+    const address = withoutTrailingSlashes(path)
     const site = await this.#load()
     const moved = movedPages[address] ?? (address.endsWith('.md') ? pageOfFile(site, address) : undefined)
     if (moved !== undefined) return { status: 308, body: '', headers: { location: moved } }
@@ -93,6 +93,13 @@ class Documentation {
     this.#contents.set(address, loading)
     return loading
   }
+}
+
+/** A loop, because the time of the expression `/\/+$/` grows with the square of the number of slashes. */
+function withoutTrailingSlashes(path: string): string {
+  let end = path.length
+  while (path[end - 1] === '/') end--
+  return path.slice(0, end)
 }
 
 /** Returns the address of a page whose file name was requested, for example `/docs/how-to/use-tls.md`. */

@@ -4,6 +4,7 @@ import type { ActivityEntry } from '@millwright/api/activity.ts'
 import type { InputOf } from '@millwright/api/contract.ts'
 import { inventory } from '@millwright/api/inventory/inventory.ts'
 import type { Problem } from '@millwright/api/problem.ts'
+import { recordOutside } from '../../platform/audit/audit.ts'
 import { createCaller } from '../../platform/testing/caller.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
 
@@ -176,6 +177,39 @@ describe('activity', () => {
     assert.deepEqual((await nobody.activity.listPeople({ query: {} })).data, [])
   })
 
+  test('a caller with glb_audit_read and without assets reads the audit entries about assets', async () => {
+    const [id = ''] = await create(admin, ['Audited pump'])
+    const auditor = await createCaller(hub, [{ permissions: ['glb_audit_read'] }])
+    const principal = { id: null, kind: 'user', name: 'jane' } as const
+    const jane = { principal, request: { id: 'r1', address: undefined } }
+    const opened = { action: 'remote-access.openSession', target: `asset/${id}` }
+    await recordOutside(hub.context.database, hub.tenant, jane, opened)
+    const [entry] = await entries(auditor, { asset: id })
+    assert.deepEqual([entry?.action, entry?.object], ['remote-access.openSession', { kind: 'asset', id }])
+    assert.equal((await entries(admin, { object: `asset/${id}` }))[0]?.object?.name, 'Audited pump')
+  })
+
+  test('gateways that the caller cannot read are not among the people', async () => {
+    const group = async (name: string) =>
+      (await admin.authorization.createAccessGroup({ body: { data: { name } } })).data.id
+    const [own, other] = [await group('weld shop'), await group('server room')]
+    const { data: gateway } = await admin.onboarding.createGateway({
+      body: { data: { name: 'Secret gateway', access_group: other } },
+    })
+    const [id = ''] = await create(admin, ['Welder'], { access_group: own })
+    await hub.asOwner((owner) =>
+      owner.query(
+        `update asset_history set principal_id = $3, principal_name = 'Secret gateway'
+         where tenant_id = $1 and asset_id = $2`,
+        [hub.tenant.tenantId, id, gateway.id],
+      ),
+    )
+    const reader = await createCaller(hub, [{ permissions: ['inventory_read_asset_data'], accessGroupId: own }])
+    assert.deepEqual((await reader.activity.listPeople({ query: {} })).data, [])
+    const people = (await admin.activity.listPeople({ query: {} })).data
+    assert.ok(people.some(({ name }) => name === 'Secret gateway'))
+  })
+
   test('audit entries name their objects, and background traffic is hidden by default', async () => {
     const user = (
       await admin.identity.createUser({ body: { data: { name: 'bob', password: 'Correct-Horse-9-Battery' } } })
@@ -304,6 +338,7 @@ describe('activity', () => {
       isProblem('invalid_query'),
     )
     assert.ok((await admin.activity.readHistogram({ query: { from: year, bucket: 'day' } })).data.length > 0)
+    assert.deepEqual(await entries(admin, { to: '0000-01-01T00:00:00.000Z' }), [])
   })
 
   test('the last change of an asset has the time, the fields and the author', async () => {

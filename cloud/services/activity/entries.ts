@@ -122,10 +122,10 @@ export async function namesOf(
   if (ids.size === 0) return new Map()
   const names = await database.read(caller, (handle) => findNames(handle, [...ids]))
   const entities = entries.flatMap(({ detail }) => entitiesIn(detail))
-  const related = maySomewhere(caller, 'inventory_read_asset_data')
-    ? entities.filter(({ type }) => type === 'asset')
-    : []
-  const unnamed = [...new Set([...assetIds, ...related].map(({ id }) => id))]
+  const related = entities.filter(({ type }) => type === 'asset')
+  // A caller can read the audit trail without any asset.
+  const isReader = maySomewhere(caller, 'inventory_read_asset_data')
+  const unnamed = isReader ? [...new Set([...assetIds, ...related].map(({ id }) => id))] : []
   for (let start = 0; start < unnamed.length; start += changeLimits.assets) {
     const batch = unnamed.slice(start, start + changeLimits.assets)
     const { data } = await peers(inventory, caller).readLastChanges({ body: { data: { ids: batch } } })

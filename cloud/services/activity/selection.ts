@@ -31,7 +31,7 @@ export type Range = { from: string; to: string }
 /** Returns the time range of a query. */
 export function rangeOf({ from, to }: Pick<Filters, 'from' | 'to'>, now = Date.now()): Range {
   const end = to === undefined ? now + 1 : millisecondsOf(to, 'to')
-  const start = from === undefined ? end - defaultDays * dayMs : millisecondsOf(from, 'from')
+  const start = from === undefined ? Math.max(0, end - defaultDays * dayMs) : millisecondsOf(from, 'from')
   if (end - start > activityLimits.rangeDays * dayMs)
     throw invalid('from', `The time range has more than ${activityLimits.rangeDays} days. Choose a later start`)
   return { from: new Date(start).toISOString(), to: new Date(Math.max(start, end)).toISOString() }

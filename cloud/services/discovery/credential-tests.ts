@@ -6,7 +6,7 @@ import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import { requirePermission } from '../../platform/access/permission-denied.ts'
 import { systemCaller } from '../../platform/access/system.ts'
-import { record } from '../../platform/audit/audit.ts'
+import { record, recordOutside } from '../../platform/audit/audit.ts'
 import type { Context, Handlers } from '../../platform/service.ts'
 import { assetsAt } from './device-address-store.ts'
 import { requireEnrolled, requireLink } from './discoveries.ts'
@@ -36,21 +36,13 @@ export function credentialTestHandlers(context: Context): Pick<Handlers<typeof d
           `Asset link ${assetLinkId} cannot read single devices, so credentials cannot be tested. Start a scan instead.`,
         )
       await context.peers(credentials, systemCaller(caller)).getInstance({ params: { instanceId } })
-      const { jobId, result } = await runDeviceJob(context, caller, {
-        gatewayId,
-        tags: ['credential-test'],
-        definition: {
-          assetLinkId,
-          linkAssetId: link.assetId,
-          assetIdentifiers: [],
-          addresses: [address],
-          foundAddresses: [address],
-          credentialTest: true,
-          instanceId,
-        },
-      })
-      const test = testOf(result.credentialTest)
       const target = { gatewayId, assetLinkId, instanceId, address }
+      const { jobId, ...test } = await runTest(context, caller, { target, linkAssetId: link.assetId }).catch(
+        async (error: unknown) => {
+          await recordFailure(context, caller, target)
+          throw error
+        },
+      )
       await recordTest(context, caller, { target, jobId, outcome: test.outcome })
       return { data: { jobId, ...test } }
     },
@@ -62,12 +54,43 @@ function invalidAddress(address: string): Problem {
   return new Problem('invalid_body', `${address} is not an IP address`, { errors })
 }
 
+type TestRun = { target: TestTarget; linkAssetId: string }
+
+async function runTest(context: Context, caller: Caller, { target, linkAssetId }: TestRun) {
+  const { gatewayId, assetLinkId, instanceId, address } = target
+  const { jobId, result } = await runDeviceJob(context, caller, {
+    gatewayId,
+    tags: ['credential-test'],
+    definition: {
+      assetLinkId,
+      linkAssetId,
+      assetIdentifiers: [],
+      addresses: [address],
+      foundAddresses: [address],
+      credentialTest: true,
+      instanceId,
+    },
+  })
+  return { jobId, ...testOf(result.credentialTest) }
+}
+
 function testOf(value: unknown): { outcome: CredentialTestOutcome; message?: string } {
   const { outcome, message } = (value ?? {}) as TestResult
   const known = credentialTestOutcomes.find((each) => each === outcome)
   if (known === undefined)
     throw new Problem('gateway_not_ready', 'The gateway cannot test credentials. Update the gateway.')
   return { outcome: known, ...(typeof message === 'string' && { message: message.slice(0, 1_024) }) }
+}
+
+/** Writes the audit entry of a test without a result. The gateway may have sent the credentials to the device. */
+async function recordFailure({ database }: Context, caller: Caller, target: TestTarget): Promise<void> {
+  const { instanceId, ...detail } = target
+  await recordOutside(database, caller, caller, {
+    action: 'discovery.testCredential',
+    target: `credential-instance/${instanceId}`,
+    outcome: 'failed',
+    detail,
+  })
 }
 
 type TestRecord = { target: TestTarget; jobId: string; outcome: CredentialTestOutcome }

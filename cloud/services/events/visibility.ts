@@ -2,7 +2,7 @@ import type { DiscoveryRun } from '@millwright/api/discovery.ts'
 import type { Permission } from '@millwright/api/permission.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import type { Rights } from '../../platform/access/rights.ts'
-import { may, mayIn, maySomewhere } from '../../platform/access/rights.ts'
+import { isVisibleGroup, may, mayIn, maySomewhere } from '../../platform/access/rights.ts'
 import { hiddenAssets, idsIn, readableGateways, readsAllAssets } from '../../platform/asset-visibility.ts'
 import type { Context } from '../../platform/service.ts'
 
@@ -51,6 +51,8 @@ export function maySee(holder: Holder, event: TypedEvent): boolean {
  * job is removed when the reader cannot read the gateway of the job.
  * An event about an import or export, and about its job, is removed when another principal started it. Column mappings are
  * visible to every reader of imports.
+ * An event about a decision in the inbox is removed when another principal decided. An event about an onboarding rule of
+ * another author is removed when the reader cannot see the access group of the rule.
  * An event about a remote session of another user is removed without `remote_access_approve` in the access group.
  * For events about assets and relations, the rule of the event type is enough: events about assets contain the access
  * group of the asset, and relations are readable in the whole tenant by specification.
@@ -87,6 +89,7 @@ async function withoutHidden<E extends Event>(
     const isOwn = event.data.principalId === reader.principal.id
     if (gateways !== null && isOfJob(event) && !isOwn && !gateways.includes(event.data.job.gatewayId)) return false
     if (isOfFile(event) && !isOwn) return false
+    if (isOfInbox(event) && !isOwn && !maySeeInbox(reader, event)) return false
     return !idsIn(event.subject, event.data).some((id) => hidden.has(id))
   })
   return readable.map((event) =>
@@ -127,6 +130,16 @@ function isOfJob<E extends TypedEvent>(event: E): event is E & { data: { job: { 
 
 function isOfFile({ type }: TypedEvent): boolean {
   return type.startsWith('exports.') || type.startsWith('imports.import.')
+}
+
+function isOfInbox({ type }: TypedEvent): boolean {
+  return type.startsWith('inbox.')
+}
+
+/** Returns whether a reader that cannot read all assets may see an event of another principal in the inbox. */
+function maySeeInbox(reader: Caller, { type, data: { accessGroupId } }: Event): boolean {
+  if (!type.startsWith('inbox.rule.')) return false
+  return typeof accessGroupId !== 'string' || isVisibleGroup(reader.rights, accessGroupId)
 }
 
 function isOfSession({ type }: TypedEvent): boolean {

@@ -298,6 +298,8 @@ describe('delivery of credentials through the gatekeeper', () => {
     const old = testing('10.1.0.71')
     held = await lease('device-info')
     await Promise.all([finish({ results: [] }), assert.rejects(old, { code: 'gateway_not_ready' })])
+    const tests = await trail('discovery.testCredential', `credential-instance/${instanceId}`)
+    assert.deepEqual(tests.filter(({ outcome }) => outcome === 'failed').length, 1)
     await assert.rejects(testing('plc.example'), { code: 'invalid_body' })
     await assert.rejects(testing('10.1.0.71', await hub.as('operator')), { code: 'forbidden' })
     await assert.rejects(testing('10.1.0.71', await hub.as('credential_manager')), { code: 'forbidden' })

@@ -128,6 +128,11 @@ describe('the inbox', () => {
       assert.deepEqual(await placeOf(admin, id), { state: 'regarded', group: 'hall-3' })
       assert.deepEqual(await pathsOf(id), [['Line 1']])
     }
+    const viewer = await hub.as('viewer', { accessGroupId: group })
+    const origin = async (caller: TestCaller) =>
+      (await caller.inbox.readInboxAsset({ params: { id: assetIds[0] ?? '' } })).data
+    assert.ok((await origin(admin)).source)
+    assert.equal((await origin(viewer)).source, undefined, 'the viewer cannot read the first group')
     const { data: undo } = await admin.inbox.undoDecision({ params: { id: decision.id } })
     const undone = await endOfDecision(admin, undo.id)
     assert.deepEqual([undone.state, undone.changed], ['finished', 2])

@@ -2,7 +2,7 @@ import type { inbox } from '@millwright/api/inbox.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import { currentCaller } from '../../platform/access/current-caller.ts'
-import { noRights } from '../../platform/access/rights.ts'
+import { maySomewhere, noRights } from '../../platform/access/rights.ts'
 import { isFilterProblem } from '../../platform/asset-visibility.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
 import { createDecision, itemOfRule } from './decisions.ts'
@@ -32,6 +32,8 @@ export function ruleRunHandlers(context: Context): Pick<Handlers<typeof inbox>, 
   }
 }
 
+const writeAssets = 'inventory_write_asset_data'
+
 type EndedRun = { runId: string; jobId: string }
 
 async function applyRules(
@@ -59,6 +61,8 @@ async function problemOf(context: Context, author: Caller, rule: RuleRow): Promi
   const { principalName } = rule
   if (author.rights === noRights)
     return `The author ${principalName} was disabled or deleted. To become the author, resume the rule`
+  if (!maySomewhere(author, writeAssets))
+    return `The author ${principalName} can no longer onboard assets: ${writeAssets} is missing`
   try {
     await requireTarget(context, author, rule)
     if (rule.filter !== null) await matchAll(context, author, { filter: rule.filter, assetIds: [] })

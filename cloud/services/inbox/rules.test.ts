@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { inboxLimits } from '@millwright/api/inbox.ts'
+import { createCaller } from '../../platform/testing/caller.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
 import {
   createRule,
@@ -211,6 +212,66 @@ describe('onboarding rules', () => {
     const log = await ruleRun(admin, rule, runId)
     assert.match(log.problem ?? '', /cannot onboard assets into the target/)
     await remove(rule)
+  })
+
+  test('a rule without a target pauses when its author can no longer write assets', async () => {
+    const author = await hub.as('operator', { accessGroupId: group })
+    const rule = await createRule(author, { name: 'Automatic', ranges: ['10.9.0.0/16'], mode: 'automatic' })
+    const { data: grants } = await admin.authorization.listGrants({ query: { principal: author.principalId } })
+    for (const { id } of grants) await admin.authorization.deleteGrant({ params: { id } })
+    const { runId } = await scan(plant, [newDevice(90, '10.9.0.1', { name: 'left' })])
+    const log = await ruleRun(admin, rule, runId)
+    assert.match(log.problem ?? '', /can no longer onboard assets/)
+    assert.equal((await read(rule)).paused, true)
+    await remove(rule)
+  })
+
+  test('a caller moves a rule of another author only past rules that it can manage', async () => {
+    const paint = (await admin.authorization.createAccessGroup({ body: { data: { name: 'paint' } } })).data.id
+    const first = await createRule(admin, { name: 'Paint', ranges: ['10.10.1.0/24'], accessGroupId: paint })
+    const wide = await createRule(admin, {
+      name: 'Wide',
+      ranges: ['10.10.0.0/16'],
+      accessGroupId: group,
+      mode: 'automatic',
+    })
+    const third = await createRule(admin, { name: 'Hall', ranges: ['10.10.2.0/24'], accessGroupId: group })
+    const operator = await hub.as('operator', { accessGroupId: group })
+    const move = (by: TestCaller, id: string, position: number) =>
+      by.inbox.updateOnboardingRule({ params: { id }, body: { data: { position } } })
+    // With the rights of its author, the rule would onboard assets of the paint shop into the group of the operator.
+    await assert.rejects(move(operator, wide, 1), code('forbidden'))
+    assert.equal((await move(operator, third, 2)).data.position, 2)
+    assert.equal((await move(admin, wide, 1)).data.position, 1)
+    for (const rule of [first, wide, third]) await remove(rule)
+  })
+
+  test('events about rules and decisions show other callers nothing that they cannot read', async () => {
+    const secret = (await admin.authorization.createAccessGroup({ body: { data: { name: 'secret' } } })).data.id
+    const hidden = await createRule(admin, { name: 'Secret rule', ranges: ['10.11.0.0/16'], accessGroupId: secret })
+    const shared = await createRule(admin, { name: 'Shared rule', ranges: ['10.12.0.0/16'], accessGroupId: group })
+    const { ids } = await scan(plant, [newDevice(95, '10.12.0.1', { name: 'evented' })])
+    await decide(admin, { action: 'onboard', assetIds: [...ids.values()] })
+    const reader = await createCaller(hub, [
+      { permissions: ['inventory_read_asset_data'], accessGroupId: group },
+      { permissions: ['glb_audit_read'] },
+    ])
+    const subjects = async (caller: TestCaller) => {
+      const found: string[] = []
+      for (let after = 0; ; ) {
+        const { data, meta } = await caller.events.listEvents({ query: { after, limit: 100 } })
+        found.push(...data.map(({ subject }) => subject))
+        if (meta.lastPosition === after) return found
+        after = meta.lastPosition
+      }
+    }
+    const seen = await subjects(reader)
+    assert.ok(seen.includes(`onboarding-rule/${shared}`))
+    assert.ok(!seen.includes(`onboarding-rule/${hidden}`))
+    assert.ok(!seen.some((subject) => subject.startsWith('decision/')))
+    assert.ok((await subjects(admin)).some((subject) => subject.startsWith('decision/')))
+    await remove(hidden)
+    await remove(shared)
   })
 
   test('rules have an order and a limit, and another author cannot change a rule of a group without the permission', async () => {

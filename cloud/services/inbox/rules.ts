@@ -94,6 +94,7 @@ export function ruleHandlers(context: Context): Pick<Handlers<typeof inbox>, Nam
         const now = new Date().toISOString()
         const updated = await store.updateRule(tx, { ...fields, id, now })
         if (data.position !== undefined) {
+          requireMove(caller, rules, { rule: { ...fields, id }, position: data.position })
           const others = rules.map((rule) => rule.id).filter((other) => other !== id)
           await store.setOrder(tx, others.toSpliced(data.position - 1, 0, id))
         }
@@ -230,6 +231,20 @@ function requireManage(caller: Caller, { principalId, accessGroupId }: RuleRow):
   if (!isAllowed) throw permissionDenied({ permission: writeAssets })
 }
 
+type RuleMove = { rule: RuleFields & { id: string }; position: number }
+
+/**
+ * Requires that the caller may move a rule past other rules. A rule of another author gets assets that the rules after it
+ * would have got, with the rights of that author. So the caller must be able to manage these rules too.
+ */
+function requireMove(caller: Caller, rules: readonly RuleRow[], { rule, position }: RuleMove): void {
+  if (rule.principalId === caller.principal.id) return
+  const from = rules.findIndex(({ id }) => id === rule.id)
+  const to = Math.min(position, rules.length) - 1
+  const passed = from < to ? rules.slice(from + 1, to + 1) : rules.slice(to, from)
+  for (const other of passed) requireManage(caller, other)
+}
+
 async function showRules(context: Context, caller: Caller, rows: readonly RuleRow[]): Promise<OnboardingRule[]> {
   const names = await namesOfTargets(context, caller, rows)
   const gatewayIds = [...new Set(rows.flatMap(({ gatewayId }) => gatewayId ?? []))]
@@ -278,5 +293,11 @@ export async function reportRule(tx: Transaction, caller: Caller, { row, action,
     ...(gatewayId === null ? {} : { gatewayId }),
   }
   await record(tx, caller, { action: `inbox.${action}`, target, detail })
-  await emit(tx, { type: `inbox.rule.${event}`, subject: target, data: { name, mode, paused } })
+  // The ids decide who can read the event.
+  const data = {
+    ...{ name, mode, paused, principalId: row.principalId },
+    ...(accessGroupId === null ? {} : { accessGroupId }),
+    ...(gatewayId === null ? {} : { gatewayId }),
+  }
+  await emit(tx, { type: `inbox.rule.${event}`, subject: target, data })
 }

@@ -6,6 +6,7 @@ import type { Handlers } from '../../../platform/service.ts'
 import { NodeSets } from '../assets/node-sets.ts'
 import type { InventoryContext } from '../context.ts'
 import { readableGroups } from '../visibility.ts'
+import { classifyAssets } from '../visibility-store.ts'
 import { describeChanges, listChanges } from './change-list.ts'
 import * as store from './change-store.ts'
 
@@ -42,8 +43,12 @@ export function changeHandlers({ database, context }: InventoryContext): Pick<Ha
 
     async listChangeAuthors({ body: { data } }, caller) {
       const selection = { ...data, groups: readableGroups(caller) }
-      const authors = await database.read(caller, (handle) => store.listAuthors(handle, selection, changeLimits.people))
-      return { data: authors }
+      return database.read(caller, async (handle) => {
+        const authors = await store.listAuthors(handle, selection, changeLimits.people)
+        const ids = authors.map(({ id }) => id)
+        const { hidden } = await classifyAssets(handle, ids, selection.groups)
+        return { data: authors.filter(({ id }) => !hidden.includes(id)) }
+      })
     },
 
     async readChange({ params: { assetId, version } }, caller) {

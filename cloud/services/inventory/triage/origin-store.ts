@@ -2,7 +2,7 @@ import type { managementStates } from '@millwright/api/inventory/shapes.ts'
 import type { DuplicateReason } from '@millwright/api/inventory/triage.ts'
 import type { Handle } from '../../../platform/database/database.ts'
 import { statement } from '../../../platform/database/statement.ts'
-import { type Groups, isGatewayOrLink, isReadableRow } from '../visibility.ts'
+import { type Groups, isGatewayOrLink, isReadableRow, isReadableVersion } from '../visibility.ts'
 
 type ManagementState = (typeof managementStates)[number]
 
@@ -37,11 +37,12 @@ export type FirstChange = {
 const firstChangeStatement = statement<FirstChange>(
   `select h.principal_id as principal, h.principal_name as "principalName", h.source_type as "sourceType",
           h.source_value as "sourceValue"
-   from asset_history h where h.tenant_id = $1 and h.asset_id = $2 and h.version = 1`,
+   from asset_history h
+   where h.tenant_id = $1 and h.asset_id = $2 and h.version = 1 and ${isReadableVersion('h', '$3')}`,
 )
 
-export function findFirstChange(handle: Handle, id: string): Promise<FirstChange | undefined> {
-  return handle.row(firstChangeStatement, id)
+export function findFirstChange(handle: Handle, { id, groups }: FindOptions): Promise<FirstChange | undefined> {
+  return handle.row(firstChangeStatement, id, groups)
 }
 
 export type Finder = { predicate: string; id: string; name: string | null }

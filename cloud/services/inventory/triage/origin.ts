@@ -18,7 +18,7 @@ export async function originOf(handle: Handle, caller: Caller, id: string): Prom
   const groups = readableGroups(caller)
   const row = await findOrigin(handle, { id, groups })
   if (row === undefined) return undefined
-  const first = await findFirstChange(handle, id)
+  const first = await findFirstChange(handle, { id, groups })
   const [source] = await withoutHiddenAuthors(handle, first === undefined ? [] : [first], groups)
   const finders = await listFinders(handle, { id, groups })
   const identifiers = await listIdentifiers(handle, id)
