@@ -56,7 +56,9 @@ const OnboardingRuleUpdate = closed({
   filter: nullable(filterText),
   accessGroupId: nullable(Uuid),
   nodeId: nullable(Uuid),
-  ...behaviour,
+  // A default would change the rule in a request that only renames, pauses or moves it.
+  mode: Type.Optional(oneOf(ruleModes)),
+  cap: Type.Optional(Type.Integer({ minimum: 1, maximum: inboxLimits.cap })),
   paused: Type.Optional(Type.Boolean()),
   position: Type.Optional(
     Type.Integer({ minimum: 1, maximum: inboxLimits.rules, description: 'The place among the rules, from 1' }),

@@ -243,6 +243,12 @@ describe('onboarding rules', () => {
     await assert.rejects(move(operator, wide, 1), code('forbidden'))
     assert.equal((await move(operator, third, 2)).data.position, 2)
     assert.equal((await move(admin, wide, 1)).data.position, 1)
+    const { data: paused } = await operator.inbox.updateOnboardingRule({
+      params: { id: wide },
+      body: { data: { paused: true } },
+    })
+    const { author } = await read(first)
+    assert.deepEqual([paused.paused, paused.mode, paused.author], [true, 'automatic', author])
     for (const rule of [first, wide, third]) await remove(rule)
   })
 
