@@ -6,11 +6,15 @@ import { useLiveState } from './live-queries.ts'
 export function LiveIndicator() {
   const text = useText(appMessages)
   const state = useLiveState()
-  const label = state === 'interrupted' ? text.interrupted : text.live
+  const [label, hint] = {
+    connecting: [text.connecting, text.connecting],
+    live: [text.live, text.liveHint],
+    interrupted: [text.interrupted, text.interruptedHint],
+  }[state]
   return (
-    <span className="live-indicator" data-state={state} role="status" title={label}>
+    <span className="live-indicator" data-state={state} role="status" title={hint}>
       <span className="live-dot" aria-hidden="true" />
-      <span className={state === 'interrupted' ? '' : 'unseen'}>{label}</span>
+      <span className="live-label">{label}</span>
     </span>
   )
 }
