@@ -4,8 +4,12 @@ const size = { width: 100, height: 24 } as const
 /** The smallest height of a bar with a value, so that it is visible next to large values. */
 const smallestBar = 2
 
-/** `Sparkline` shows the course of a number without an axis. The text next to it must contain the numbers. */
+/**
+ * `Sparkline` shows the course of a number without an axis. The text next to it must contain the numbers. It is hidden if
+ * fewer than two values are not 0, because such values have no course.
+ */
 export function Sparkline({ values, kind = 'line' }: SparklineProps) {
+  if (values.filter((value) => value !== 0).length < 2) return null
   const [low, high] = kind === 'bars' ? [0, Math.max(1, ...values)] : [Math.min(...values), Math.max(...values)]
   const range = high - low || 1
   const heightOf = (value: number) => ((value - low) / range) * (size.height - 2)

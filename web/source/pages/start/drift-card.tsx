@@ -1,7 +1,5 @@
 import type { DriftProduct } from '@millwright/api/updates.ts'
-import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { useOperationQuery } from '../../app/api/queries.ts'
 import { useFormats, useText } from '../../app/language/language-context.tsx'
 import { usePermission } from '../../app/session/app-context.tsx'
 import { QueryState } from '../../components/feedback/query-state.tsx'
@@ -9,6 +7,7 @@ import { Card } from '../../components/page/card.tsx'
 import { andFilters, quoted } from '../assets/filter/filter-conditions.ts'
 import { driftFilter } from '../updates/product-filter.ts'
 import { startMessages } from './messages.ts'
+import { useDrift } from './plant-queries.ts'
 
 const maxProducts = 5
 const maxOutliers = 2
@@ -16,15 +15,8 @@ const maxOutliers = 2
 /** `DriftCard` shows the products with the most outdated devices, the versions in use, and versions that few devices have. */
 export function DriftCard() {
   const text = useText(startMessages)
-  const query = useOperationQuery()
   const canOpenUpdates = usePermission('glb_jobs_read')
-  const drift = useQuery(
-    query(
-      ['updates', 'listDrift'],
-      { query: { limit: maxProducts } },
-      { live: ['inventory.asset', 'updates.artefact'] },
-    ),
-  )
+  const drift = useDrift()
   return (
     <Card
       title={text.drift}
@@ -42,18 +34,18 @@ export function DriftCard() {
             <p className="quiet">{text.noDrift}</p>
           ) : (
             <>
-              <ul className="start-drift">
-                {data.map((product) => (
-                  <li key={`${product.manufacturer} ${product.product}`}>
-                    <Product product={product} />
-                  </li>
-                ))}
-              </ul>
               <ul className="start-drift-key" aria-hidden="true">
                 <li data-kind="newest">{text.newest}</li>
                 <li data-kind="older">{text.older}</li>
                 <li data-kind="outlier">{text.outlier}</li>
                 <li data-kind="unknown">{text.unknownVersion}</li>
+              </ul>
+              <ul className="start-drift">
+                {data.slice(0, maxProducts).map((product) => (
+                  <li key={`${product.manufacturer} ${product.product}`}>
+                    <Product product={product} />
+                  </li>
+                ))}
               </ul>
             </>
           )
@@ -86,8 +78,11 @@ function Product({ product }: { product: DriftProduct }) {
       <Link to="/assets" search={{ filter } as never} className="plain-link" title={title}>
         {title}
       </Link>
-      <span className={outdated > 0 ? 'start-outdated' : 'quiet'}>
-        {outdated > 0 ? text.outdated(formats.number(outdated), formats.number(devices)) : text.upToDate}
+      <span>
+        <span className={outdated > 0 ? 'start-outdated' : 'quiet'}>
+          {outdated > 0 ? text.outdated(formats.number(outdated), formats.number(devices)) : text.upToDate}
+        </span>
+        {newestKnown !== undefined && <span className="quiet"> · {text.latest(newestKnown)}</span>}
       </span>
       <span className="start-versions" role="img" aria-label={facts.join(', ')} title={facts.join('\n')}>
         {versions.map((each) => (

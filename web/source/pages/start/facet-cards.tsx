@@ -62,21 +62,24 @@ function barOf({ value, count }: Count, about: { by: string; filter: string | un
   }
 }
 
+/** The filter that leaves out gateways and asset links, as the inbox does. */
+const withoutPlatform = 'is_platform_managed eq false'
+
 /** `StatesCard` shows how many assets have each management state, reachability and trust state. */
 export function StatesCard() {
   const text = useText(startMessages)
-  const kinds = [
-    [text.management, 'management_state/state_value'],
-    [text.reachability, 'reachability_state/state_value'],
-    [text.trust, 'trust_state/state_value'],
-  ] as const
+  const kinds: FacetCardProps[] = [
+    { title: text.management, by: 'management_state/state_value', filter: withoutPlatform },
+    { title: text.reachability, by: 'reachability_state/state_value' },
+    { title: text.trust, by: 'trust_state/state_value' },
+  ]
   return (
     <Card title={text.states}>
       <div className="start-states">
-        {kinds.map(([title, by]) => (
-          <div key={by}>
-            <h3>{title}</h3>
-            <FacetBars title={title} by={by} />
+        {kinds.map((kind) => (
+          <div key={kind.by}>
+            <h3>{kind.title}</h3>
+            <FacetBars {...kind} />
           </div>
         ))}
       </div>

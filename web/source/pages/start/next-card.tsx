@@ -6,6 +6,7 @@ import {
   iconNetworkDevice,
   iconRemoteAccess,
   iconSearch,
+  iconUpdateApplication,
 } from '@siemens/ix-icons/icons'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
@@ -18,7 +19,7 @@ import { Card } from '../../components/page/card.tsx'
 import { Icon } from '../../components/values/icon.tsx'
 import { useApprovalCount } from '../remote-access/remote-session.ts'
 import { startMessages } from './messages.ts'
-import { useTotalQuery } from './plant-queries.ts'
+import { useDrift, useTotalQuery } from './plant-queries.ts'
 
 const dayMs = 86_400_000
 
@@ -51,7 +52,7 @@ export function NextCard() {
 function useNextSteps(): Step[] {
   const text = useText(startMessages)
   const rights = useRights()
-  const { newAssets, duplicates, failed, offline } = useCounts()
+  const { newAssets, duplicates, failed, offline, outdated } = useCounts()
   const formats = useFormats()
   const shown = (count: number) => formats.number(count)
   const canWrite = rights.has('inventory_write_asset_data')
@@ -97,6 +98,14 @@ function useNextSteps(): Step[] {
         to: '/inbox',
         search: { list: 'twins' },
       },
+    outdated > 0 && {
+      id: 'firmware',
+      icon: iconUpdateApplication,
+      title: text.firmware(outdated, shown(outdated)),
+      detail: text.firmwareText,
+      to: '/updates',
+      search: { view: 'drift' },
+    },
     rights.has('glb_discovery_run') && {
       id: 'discover',
       icon: iconSearch,
@@ -115,7 +124,8 @@ function useNextSteps(): Step[] {
  */
 function useCounts() {
   const query = useOperationQuery()
-  const canReadJobs = useRights().has('glb_jobs_read')
+  const rights = useRights()
+  const canReadJobs = rights.has('glb_jobs_read')
   const [since] = useState(() => new Date(Date.now() - dayMs).toISOString())
   const newAssets = useQuery(useTotalQuery(inboxFilter({})))
   const duplicates = useQuery(query(['inventory', 'listDuplicates'], { query: { limit: 1 } }, { live: ['inventory'] }))
@@ -124,10 +134,12 @@ function useCounts() {
     enabled: canReadJobs,
   })
   const gateways = useGateways({ isEnabled: canReadJobs })
+  const drift = useDrift({ isEnabled: canReadJobs && rights.has('inventory_read_asset_data') })
   return {
     newAssets: newAssets.data?.meta.totalElements ?? 0,
     duplicates: duplicates.data?.meta.totalElements ?? 0,
     failed: failed.data?.meta.totalElements ?? 0,
     offline: gateways.data?.data.filter(({ state }) => state === 'offline').length ?? 0,
+    outdated: drift.data?.data.reduce((sum, product) => sum + product.outdated, 0) ?? 0,
   }
 }

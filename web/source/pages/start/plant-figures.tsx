@@ -7,7 +7,7 @@ import { useFormats, useText } from '../../app/language/language-context.tsx'
 import { usePermission } from '../../app/session/app-context.tsx'
 import { Sparkline } from '../../components/values/sparkline.tsx'
 import { startMessages } from './messages.ts'
-import { useGatewayStates, useJobs, useTotalQuery } from './plant-queries.ts'
+import { useGatewayStates, useJobs, useMonitoringCount, useTotalQuery } from './plant-queries.ts'
 import { totalsByDay, trendDays, trendStart } from './trends.ts'
 
 const unreachable = "reachability_state/state_value eq 'failed'"
@@ -21,6 +21,7 @@ export function PlantFigures() {
   const all = useQuery(useTotalQuery()).data?.meta.totalElements
   const newAssets = useQuery(useTotalQuery(inboxFilter({}))).data?.meta.totalElements
   const failed = useQuery(useTotalQuery(unreachable)).data?.meta.totalElements
+  const isMonitored = useMonitoringCount(canReadJobs && canOpenInbox) !== 0
   const share = (count: number | undefined) =>
     count === undefined || all === undefined ? '' : text.shareOf(formats.percent(count / Math.max(1, all)))
   return (
@@ -33,7 +34,7 @@ export function PlantFigures() {
           name={text.unreachable}
           value={failed}
           tone={failed === undefined || failed === 0 ? undefined : 'bad'}
-          hint={failed === 0 ? text.noneUnreachable : share(failed)}
+          hint={failed === 0 ? (isMonitored ? text.noneUnreachable : text.notMonitored) : share(failed)}
         />
       )}
       {canOpenInbox && (
@@ -75,6 +76,7 @@ function WorkFigures() {
   const formats = useFormats()
   const gateways = useGatewayStates().data?.data
   const running = useJobs('running').data?.meta.totalElements
+  const waiting = useJobs('waiting').data?.meta.totalElements
   const online = gateways?.filter(({ state }) => state === 'online').length ?? 0
   const isComplete = gateways === undefined || online === gateways.length
   return (
@@ -84,9 +86,21 @@ function WorkFigures() {
         name={text.gatewaysOnline}
         value={gateways === undefined ? undefined : text.of(formats.number(online), formats.number(gateways.length))}
         tone={isComplete ? undefined : 'bad'}
-        hint={isComplete ? '' : text.notOnline(formats.number((gateways?.length ?? 0) - online))}
+        hint={
+          gateways !== undefined &&
+          (gateways.length === 0
+            ? text.noGateways
+            : isComplete
+              ? text.allOnline
+              : text.notOnline(formats.number(gateways.length - online)))
+        }
       />
-      <Tile to="/jobs" name={text.runningJobs} value={running} />
+      <Tile
+        to="/jobs"
+        name={text.runningJobs}
+        value={running}
+        hint={waiting !== undefined && (waiting === 0 ? text.noneWaiting : text.waitingJobs(formats.number(waiting)))}
+      />
     </>
   )
 }

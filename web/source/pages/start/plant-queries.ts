@@ -1,3 +1,4 @@
+import { pageLimits } from '@millwright/api/envelope.ts'
 import { useQuery } from '@tanstack/react-query'
 import { useGateways } from '../../app/api/gateways.ts'
 import { useOperationQuery } from '../../app/api/queries.ts'
@@ -37,4 +38,21 @@ export function useJobs(phase: 'running' | 'waiting' | 'failed', since?: string)
       { live: ['workflows.job', 'discovery'] },
     ),
   )
+}
+
+/** Returns the firmware versions in use by product. Products with the most outdated devices come first. */
+export function useDrift({ isEnabled = true }: { isEnabled?: boolean } = {}) {
+  const query = useOperationQuery()
+  const input = { query: { limit: pageLimits.maximum } }
+  return useQuery({
+    ...query(['updates', 'listDrift'], input, { live: ['inventory.asset', 'updates.artefact'] }),
+    enabled: isEnabled,
+  })
+}
+
+/** Returns the number of monitorings, or undefined until it is loaded and for users who cannot read monitorings. */
+export function useMonitoringCount(isEnabled: boolean): number | undefined {
+  const query = useOperationQuery()
+  const options = query(['monitoring', 'listMonitorings'], { query: { limit: 1 } }, { live: ['monitoring'] })
+  return useQuery({ ...options, enabled: isEnabled }).data?.meta.totalElements
 }

@@ -21,6 +21,9 @@ import { SignInNotice } from './sign-in-notice.tsx'
 import { SubscriptionNotice } from './subscription-notice.tsx'
 import './start.css'
 
+/** The name of the tenant that every installation has. It is not shown, because most installations have no other tenant. */
+const defaultTenant = 'default'
+
 /**
  * `StartPage` shows the figures of the plant, next steps, changes since the last visit and firmware versions. For an empty
  * plant, it shows the first steps instead.
@@ -35,7 +38,10 @@ export function StartPage() {
   const canReadJobs = rights.has('glb_jobs_read')
   return (
     <>
-      <PageHeader title={text.title} subtitle={text.tenant(user.tenant_name)} />
+      <PageHeader
+        title={text.title}
+        {...(user.tenant_name !== defaultTenant && { subtitle: text.tenant(user.tenant_name) })}
+      />
       <SignInNotice />
       <SubscriptionNotice />
       {canReadAssets ? (
