@@ -241,7 +241,7 @@ describe('gateways, scans and credentials in the console', () => {
       })
     await follow(page, `/assets/${id}`)
     const status = page.getByRole('region', { name: 'Status' })
-    await status.getByText('Online').waitFor()
+    await status.getByText('Reachable', { exact: true }).waitFor()
     await status.getByText('No firmware files for this product').waitFor()
     await status.getByText('The identifiers are unique').waitFor()
     await primary('Onboard')

@@ -1,7 +1,5 @@
 import type { Availability } from '@millwright/api/monitoring.ts'
-import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { useOperationQuery } from '../../../app/api/queries.ts'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
 import { usePermission } from '../../../app/session/app-context.tsx'
 import { QueryState } from '../../../components/feedback/query-state.tsx'
@@ -9,21 +7,15 @@ import { Card } from '../../../components/page/card.tsx'
 import { KeyValueList } from '../../../components/values/key-value-list.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { ResultState } from '../../monitoring/monitoring-state.tsx'
+import { availabilityDays as days, useAvailability } from './availability-data.ts'
 import { outagesSince, type StatePeriod } from './availability-days.ts'
 import { AvailabilitySparkline } from './availability-sparkline.tsx'
 import { availabilityMessages } from './messages.ts'
 
-/** The number of days that the card shows. */
-const days = 30
-const live = ['monitoring', 'inventory.asset']
-
 /** `AvailabilityCard` shows whether monitoring reaches an asset, and its availability in the last 30 days. */
 export function AvailabilityCard({ assetId }: { assetId: string }) {
   const text = useText(availabilityMessages)
-  const query = useOperationQuery()
-  const availability = useQuery(
-    query(['monitoring', 'readAvailability'], { params: { id: assetId }, query: { days } }, { live }),
-  )
+  const availability = useAvailability(assetId)
   return (
     <Card title={text.title}>
       <QueryState query={availability}>

@@ -14,6 +14,7 @@ import type { AssetTabProps } from '../asset-tab.ts'
 import { AvailabilityCard } from '../availability/availability-card.tsx'
 import { assetMessages } from '../messages.ts'
 import { DependentsCard } from '../status/asset-status.tsx'
+import { modeName } from '../status/operating-mode.ts'
 import { elementsOf, fieldsOf } from './asset-elements.ts'
 import { CustomProperties } from './custom-properties.tsx'
 
@@ -146,7 +147,7 @@ function States({ asset, canWrite }: Pick<AssetTabProps, 'asset' | 'canWrite'>) 
         stateFact(text.management, asset, 'management_state'),
         stateFact(text.reachability, asset, 'reachability_state'),
         stateFact(text.trust, asset, 'trust_state'),
-        { name: text.mode, value: mode },
+        { name: text.mode, value: modeName(mode) },
         { name: text.accessGroup, value: textAt(asset, 'access_group') },
         {
           name: text.responsible,

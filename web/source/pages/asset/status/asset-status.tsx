@@ -9,7 +9,10 @@ import { assetClassIcons, assetClassName } from '../../../components/values/asse
 import { Icon } from '../../../components/values/icon.tsx'
 import type { Tone } from '../../../components/values/status-chip.tsx'
 import { type Asset, firmwareOf, textAt } from '../../assets/model/asset.ts'
+import { stateName } from '../../assets/model/value-names.ts'
 import { assetEvents, relationEvents } from '../asset-data.ts'
+import { useAvailability } from '../availability/availability-data.ts'
+import { modeName, modeTone } from './operating-mode.ts'
 import { statusMessages } from './status-messages.ts'
 import './status.css'
 
@@ -19,6 +22,7 @@ export function AssetStatus({ asset }: { asset: Asset }) {
   return (
     <section className="asset-status" aria-label={text.status}>
       <Reachability asset={asset} />
+      <OperatingMode asset={asset} />
       <Firmware asset={asset} />
       <Duplicates assetId={asset.id} />
       <Dependents assetId={asset.id} />
@@ -41,17 +45,36 @@ function Tile({ title, value, tone = 'neutral', children }: TileProps) {
 function Reachability({ asset }: { asset: Asset }) {
   const text = useText(statusMessages)
   const formats = useFormats()
+  const language = useLanguage()
+  const results = useAvailability(asset.id).data?.data.results
   const state = textAt(asset, 'reachability_state/state_value')
   const since = textAt(asset, 'reachability_state/state_timestamp')
-  const [value, tone]: [string, Tone] =
-    state === 'reached'
-      ? [text.online, 'good']
-      : state === 'failed' || state === 'unreachable'
-        ? [text.offline, 'bad']
-        : [text.notChecked, 'neutral']
+  const tone: Tone = state === 'reached' ? 'good' : state === 'failed' || state === 'unreachable' ? 'bad' : 'neutral'
+  if (tone === 'neutral')
+    return (
+      <Tile title={text.reachability} value={text.notChecked}>
+        {text.notCheckedHint}
+      </Tile>
+    )
+  // Scans find devices. Gateways and asset links report their state themselves.
+  const isFound = tone === 'good' && textAt(asset, 'functional_object_type') === 'Device'
+  const sourceText = results?.length !== 0 ? text.monitoredSince : isFound ? text.seenByScan : text.since
   return (
-    <Tile title={text.reachability} value={value} tone={tone}>
-      {tone === 'neutral' ? text.notCheckedHint : since !== '' && text.since(formats.dateTime(since))}
+    <Tile title={text.reachability} value={stateName('reachability_state', state, language)} tone={tone}>
+      {results !== undefined && since !== '' && sourceText(formats.dateTime(since))}
+    </Tile>
+  )
+}
+
+/** `OperatingMode` is hidden for devices that do not report their operating mode. */
+function OperatingMode({ asset }: { asset: Asset }) {
+  const text = useText(statusMessages)
+  const mode = textAt(asset, 'operating_mode/mode_name')
+  if (mode === '' || mode === 'not_supported') return null
+  const tone = modeTone(mode)
+  return (
+    <Tile title={text.mode} value={modeName(mode)} tone={tone}>
+      {tone !== 'good' && text.notRunning}
     </Tile>
   )
 }
