@@ -2,7 +2,7 @@ import { IxButton } from '@siemens/ix-react'
 import { useMemo } from 'react'
 import type { Output } from '../../../app/api/client.ts'
 import { usePagedList } from '../../../app/api/paged-list.ts'
-import { useText } from '../../../app/language/language-context.tsx'
+import { useFormats, useText } from '../../../app/language/language-context.tsx'
 import { useSearchState } from '../../../app/navigation/search-state.ts'
 import { Loading } from '../../../components/feedback/loading.tsx'
 import { ProblemMessage } from '../../../components/feedback/problem-message.tsx'
@@ -51,11 +51,12 @@ function Changes({ id }: { id: string }) {
   if (pagedList.error !== null) return <ProblemMessage failure={pagedList.error} onRetry={pagedList.retry} />
   if (pagedList.isLoading) return <Loading />
   if (pagedList.rows.length === 0) return <p className="quiet">{text.noHistory}</p>
+  const hasSharedMinutes = new Set(pagedList.rows.map(({ time }) => minuteOf(time))).size < pagedList.rows.length
   return (
     <>
       <ol className="history">
         {pagedList.rows.map((entry, index) => (
-          <HistoryEntry key={entry.version} entry={entry} isOpen={index === 0} />
+          <HistoryEntry key={entry.version} entry={entry} isOpen={index === 0} isExact={hasSharedMinutes} />
         ))}
       </ol>
       {pagedList.rows.length < pagedList.total && (
@@ -67,20 +68,35 @@ function Changes({ id }: { id: string }) {
   )
 }
 
-function HistoryEntry({ entry, isOpen }: { entry: Entry; isOpen: boolean }) {
+/** Returns the minute of a timestamp. Changes of the same minute are shown with seconds. */
+function minuteOf(timestamp: string): number {
+  return Math.floor(Date.parse(timestamp) / 60_000)
+}
+
+/** The number of changed fields that the summary of a change names. */
+const namedFields = 3
+
+type HistoryEntryProps = { entry: Entry; isOpen: boolean; isExact: boolean }
+
+function HistoryEntry({ entry, isOpen, isExact }: HistoryEntryProps) {
   const text = useText(assetMessages)
+  const formats = useFormats()
   const [, change] = useSearchState<'at'>()
   const differences = useMemo(() => differencesOf(entry.before, entry.after), [entry])
   const word = { created: text.createdChange, updated: text.updated, deleted: text.deletedChange }[entry.change]
   const { fieldName, fieldValueText } = useFieldTexts()
+  const names = differences.slice(0, namedFields).map(({ field }) => fieldName(field))
+  const others = differences.length - names.length
+  const changed = others > 0 ? [...names, text.moreFields(formats.number(others))] : names
   return (
     <li>
       <details open={isOpen}>
         <summary>
-          <strong>{word}</strong> <Time at={entry.time} /> {text.by(entry.principalName)}
+          <strong>{word}</strong> <Time at={entry.time} isExact={isExact} /> {text.by(entry.principalName)}
           <span className="quiet">
             {' '}
-            · <Source source={entry.source} /> · {text.fields(differences.length)}
+            · <Source source={entry.source} />
+            {changed.length > 0 && ` · ${changed.join(', ')}`}
           </span>
         </summary>
         <div className="history-body">
