@@ -64,11 +64,11 @@ describe('asset pages and topology in the console', () => {
     const { data } = await admin.inventory.readGraph({ params: { id }, query: {} })
     const relatedAt = Date.parse(data.edges[0]?.createdTimestamp ?? '')
 
-    await page.getByRole('button', { name: /^Delete relation: is_controlled_by Cell controller/ }).click()
+    await page.getByRole('button', { name: /^Delete relation: controlled by Cell controller/ }).click()
     await page.getByRole('button', { name: 'Delete', exact: true }).click()
     await page.getByText('No relations', { exact: true }).waitFor()
 
-    const slider = page.getByRole('slider', { name: 'Time' })
+    const slider = page.getByRole('slider', { name: 'State at a time' })
     await page.waitForFunction(
       (time) => Number((document.querySelector('.time-track input') as HTMLInputElement).max) > time,
       relatedAt + 50,
@@ -96,14 +96,14 @@ describe('asset pages and topology in the console', () => {
     await relate(valve, 'is_controlled_by', id)
     const table = page.getByRole('grid', { name: 'Relation history' })
     const change = (what: string) => table.getByRole('row', { name: new RegExp(what) })
-    await change('Added Incoming is_controlled_by Drive of line 6').waitFor()
-    await change('Added Incoming is_controlled_by Valve of line 6').waitFor()
+    await change('Added Incoming controlled by Drive of line 6').waitFor()
+    await change('Added Incoming controlled by Valve of line 6').waitFor()
     await admin.inventory.deleteRelations({ body: { data: { ids: relations.map((relation) => relation.id) } } })
-    await change('Removed Incoming is_controlled_by Drive of line 6').waitFor()
+    await change('Removed Incoming controlled by Drive of line 6').waitFor()
     await table.locator('[data-index="0"]', { hasText: 'Removed' }).waitFor()
 
     await admin.inventory.deleteAssets({ body: { data: { ids: [valve] } } })
-    const gone = change('Removed Incoming is_controlled_by Valve of line 6').getByRole('link', {
+    const gone = change('Removed Incoming controlled by Valve of line 6').getByRole('link', {
       name: 'Valve of line 6',
     })
     assert.equal(await gone.getAttribute('href'), `/console/assets/${valve}`)
@@ -111,7 +111,7 @@ describe('asset pages and topology in the console', () => {
     await page.getByText(/^Viewing .* \(read-only\)/).waitFor()
     await nodes().getByText('Drive of line 6').waitFor()
     await page.getByRole('button', { name: 'Relation history' }).click()
-    await change('Removed Incoming is_controlled_by Drive of line 6').waitFor()
+    await change('Removed Incoming controlled by Drive of line 6').waitFor()
   })
 
   test('edits fields in place, onboards and deletes an asset, and shows its history', async () => {
@@ -313,7 +313,7 @@ describe('asset pages and topology in the console', () => {
       await assertAxeCleanEverywhere(page, tab)
     }
     await follow(page, `/assets/${id}?tab=history&view=relations`)
-    await page.getByRole('row', { name: /Added Outgoing is_part_of A line/ }).waitFor()
+    await page.getByRole('row', { name: /Added Outgoing part of A line/ }).waitFor()
     await assertAxeCleanEverywhere(page, 'relation history')
     // The console keeps a loaded topology, so the page is reloaded.
     await page.goto('/console/topology')

@@ -257,7 +257,7 @@ describe('hierarchies in the console', () => {
     await assertAxeClean(page, 'asset page with a path')
     await page.getByRole('tab', { name: 'Relations' }).click()
     await page.getByRole('gridcell').getByRole('link', { name: 'Augsburg › Hall 1 › Line 1' }).waitFor()
-    await page.getByRole('button', { name: /is_assigned_to_node Line 1$/ }).waitFor()
+    await page.getByRole('button', { name: /assigned to Line 1$/ }).waitFor()
     await clickAsPerson(path.getByRole('link', { name: 'Line 1' }))
     await nodeHeading('Line 1').waitFor()
     await node('Line 1').waitFor()

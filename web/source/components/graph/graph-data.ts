@@ -36,6 +36,16 @@ export function mergeGraphs(one: GraphData, other: GraphData): GraphData {
   return { nodes: new Map([...other.nodes, ...one.nodes]), edges: new Map([...other.edges, ...one.edges]) }
 }
 
+/** Returns the graph without these nodes and their relations. */
+export function withoutNodes({ nodes, edges }: GraphData, keys: ReadonlySet<string>): GraphData {
+  return {
+    nodes: new Map([...nodes].filter(([key]) => !keys.has(key))),
+    edges: new Map(
+      [...edges].filter(([, { subject, object }]) => !keys.has(keyOf(subject)) && !keys.has(keyOf(object))),
+    ),
+  }
+}
+
 export type Neighbour = { edge: GraphEdge; direction: 'out' | 'in'; key: string }
 
 /** Returns the neighbours of a node, ordered by predicate, direction and name. */

@@ -1,15 +1,15 @@
 import { lazy, Suspense, useDeferredValue, useMemo, useState } from 'react'
-import { useText } from '../../app/language/language-context.tsx'
+import { useLanguage, useText } from '../../app/language/language-context.tsx'
 import { usePreference } from '../../app/preferences/preference.ts'
 import { Loading } from '../feedback/loading.tsx'
 import { SelectField, TextField } from '../forms/fields.tsx'
 import { DataTable } from '../tables/data-table.tsx'
 import { type Colouring, type ColourScheme, colourings, entryOf, legendOf } from './graph-colours.ts'
-import { type GraphData, keyOf, labelOf, nodesNamed } from './graph-data.ts'
+import { type GraphData, keyOf, labelOf, neighboursOf, nodesNamed } from './graph-data.ts'
 import { GraphLegend } from './graph-legend.tsx'
 import { graphMessages } from './messages.ts'
 import { NodePanel } from './node-panel.tsx'
-import { useNodeTypeName } from './node-type-name.ts'
+import { predicateName } from './predicate-name.ts'
 
 const GraphCanvas = lazy(async () => ({ default: (await import('./graph-canvas.tsx')).GraphCanvas }))
 
@@ -17,8 +17,8 @@ type GraphExplorerProps = {
   data: GraphData
   selected: string | undefined
   onSelect: (key: string | undefined) => void
-  /** The main node of the graph. Its label is always shown. */
-  root?: string
+  /** The main node of the graph. Its label is always shown, and the list shows the relations of the other nodes to it. */
+  root: string
 }
 
 /**
@@ -38,9 +38,10 @@ export function GraphExplorer({ data, selected, onSelect, root }: GraphExplorerP
     const keys = [...data.nodes].filter(([, node]) => entryOf(node, scheme, legend) === shown).map(([key]) => key)
     return new Set(keys)
   }, [shown, data, scheme, legend])
+  const language = useLanguage()
   const appearance = useMemo(
-    () => ({ scheme, legend, selected, root, emphasis: highlighted }),
-    [scheme, legend, selected, root, highlighted],
+    () => ({ scheme, legend, selected, root, emphasis: highlighted, language }),
+    [scheme, legend, selected, root, highlighted, language],
   )
   const node = selected === undefined ? undefined : data.nodes.get(selected)
   return (
@@ -61,7 +62,7 @@ export function GraphExplorer({ data, selected, onSelect, root }: GraphExplorerP
       </div>
       <div className="graph-side">
         {node === undefined ? (
-          <GraphNodeList data={data} onlyValue={highlighted} onSelect={onSelect} />
+          <GraphNodeList data={data} root={root} onlyValue={highlighted} onSelect={onSelect} />
         ) : (
           <NodePanel data={data} node={node} onSelect={onSelect} />
         )}
@@ -72,19 +73,29 @@ export function GraphExplorer({ data, selected, onSelect, root }: GraphExplorerP
 
 type GraphNodeListProps = {
   data: GraphData
+  root: string
   onlyValue: ReadonlySet<string> | undefined
   onSelect: (key: string) => void
 }
 
-function GraphNodeList({ data, onlyValue, onSelect }: GraphNodeListProps) {
+function GraphNodeList({ data, root, onlyValue, onSelect }: GraphNodeListProps) {
   const text = useText(graphMessages)
-  const typeName = useNodeTypeName()
+  const language = useLanguage()
   const [typed, setTyped] = useState('')
   const words = useDeferredValue(typed)
   const nodes = useMemo(
     () => nodesNamed(data, words).filter((node) => onlyValue === undefined || onlyValue.has(keyOf(node))),
     [data, words, onlyValue],
   )
+  const relations = useMemo(() => Map.groupBy(neighboursOf(data, root), ({ key }) => key), [data, root])
+  const relationsTo = (key: string) => {
+    if (key === root) return text.thisNode
+    const names = (relations.get(key) ?? []).map(
+      ({ edge, direction }) =>
+        `${direction === 'out' ? text.out : text.in}: ${predicateName(edge.predicate, language)}`,
+    )
+    return [...new Set(names)].join(', ') || '–'
+  }
   return (
     <>
       <TextField label={text.find} type="search" value={typed} onChange={setTyped} />
@@ -94,8 +105,8 @@ function GraphNodeList({ data, onlyValue, onSelect }: GraphNodeListProps) {
         idOf={keyOf}
         onOpen={(node) => onSelect(keyOf(node))}
         columns={[
-          { id: 'name', header: text.name, width: 232, cell: (node) => labelOf(node) },
-          { id: 'type', header: text.type, width: 146, cell: typeName },
+          { id: 'name', header: text.name, width: 190, cell: (node) => labelOf(node) },
+          { id: 'relation', header: text.relation, width: 188, cell: (node) => relationsTo(keyOf(node)) },
         ]}
         empty={<p className="quiet">{text.nothingFound}</p>}
         isTall

@@ -1,12 +1,21 @@
 import { MultiDirectedGraph } from 'graphology'
 import Sigma from 'sigma'
-import { EdgeArrowProgram, EdgeLineProgram, NodeCircleProgram, NodePointProgram } from 'sigma/rendering'
+import {
+  drawStraightEdgeLabel,
+  EdgeArrowProgram,
+  EdgeLineProgram,
+  NodeCircleProgram,
+  NodePointProgram,
+} from 'sigma/rendering'
 import type { Settings } from 'sigma/settings'
 import type { EdgeDisplayData, NodeDisplayData } from 'sigma/types'
+import type { Language } from '../../app/language/language.ts'
 import { type ColourScheme, entryOf, type LegendEntry } from './graph-colours.ts'
 import { emptyGraph, type GraphData, keyOf, labelOf } from './graph-data.ts'
 import { drawHover, drawLabel, type Palette, paletteOf } from './graph-palette.ts'
+import { LabelSpace } from './label-space.ts'
 import { initialPositions, iterationsFor, type LayoutUpdate, layoutRequestOf } from './layout.ts'
+import { predicateName } from './predicate-name.ts'
 
 /** `GraphAppearance` contains the display options of the graph, but not its data. */
 export type GraphAppearance = {
@@ -17,6 +26,7 @@ export type GraphAppearance = {
   root: string | undefined
   /** The keys of the nodes and the ids of the relations that are emphasized. If undefined, everything is emphasized. */
   emphasis: ReadonlySet<string> | undefined
+  language: Language
 }
 
 export type RendererEvents = {
@@ -47,6 +57,7 @@ export class GraphRenderer {
   readonly #container: HTMLElement
   readonly #events: RendererEvents
   readonly #theme: MutationObserver
+  readonly #labels = new LabelSpace()
   #palette: Palette
   #appearance: GraphAppearance
   #data: GraphData = emptyGraph
@@ -60,6 +71,7 @@ export class GraphRenderer {
     this.#appearance = appearance
     this.#palette = paletteOf(container)
     this.#sigma = new Sigma(this.#graph, container, this.#settings())
+    this.#sigma.on('beforeRender', () => this.#labels.clear())
     this.#sigma.on('clickNode', ({ node }) => events.onSelect(node))
     this.#sigma.on('clickStage', () => events.onSelect(undefined))
     this.#sigma.on('enterNode', () => container.classList.add('graph-pointing'))
@@ -199,7 +211,17 @@ export class GraphRenderer {
       edgeProgramClasses: { line: EdgeLineProgram, arrow: EdgeArrowProgram },
       minCameraRatio: 0.01,
       maxCameraRatio: 3,
-      defaultDrawNodeLabel: (context, data, settings) => drawLabel(context, data, { settings, palette: this.#palette }),
+      defaultDrawNodeLabel: (context, data, settings) => {
+        drawLabel(context, data, { settings, palette: this.#palette })
+        if (data.label) this.#labels.addNode(data, context.measureText(data.label).width, settings.labelSize)
+      },
+      defaultDrawEdgeLabel: (context, data, source, target, settings) => {
+        if (!data.label) return
+        context.font = `${settings.edgeLabelWeight} ${settings.edgeLabelSize}px ${settings.edgeLabelFont}`
+        const moved = this.#labels.placeEdge(source, target, context.measureText(data.label).width)
+        if (moved === undefined) return
+        drawStraightEdgeLabel(context, data, { ...source, ...moved.source }, { ...target, ...moved.target }, settings)
+      },
       defaultDrawNodeHover: (context, data, settings) => drawHover(context, data, { settings, palette: this.#palette }),
       nodeReducer: (key, attributes) => this.#nodeDisplay(key, attributes),
       edgeReducer: (id, attributes) => this.#edgeDisplay(id, attributes),
@@ -233,7 +255,8 @@ function linksOf({ edges }: GraphData) {
 
 type Positions = ReadonlyMap<string, { x: number; y: number }>
 
-function displayedGraphOf(data: GraphData, positions: Positions, { scheme, legend }: GraphAppearance): DisplayedGraph {
+function displayedGraphOf(data: GraphData, positions: Positions, appearance: GraphAppearance): DisplayedGraph {
+  const { scheme, legend, language } = appearance
   const graph: DisplayedGraph = new MultiDirectedGraph()
   const degrees = degreesIn(data)
   const { smallest, growth } = sizesFor(data.nodes.size)
@@ -245,7 +268,7 @@ function displayedGraphOf(data: GraphData, positions: Positions, { scheme, legen
   for (const { id, subject, object, predicate } of data.edges.values()) {
     const [source, target] = [keyOf(subject), keyOf(object)]
     if (!graph.hasNode(source) || !graph.hasNode(target)) continue
-    graph.addDirectedEdgeWithKey(id, source, target, { label: predicate })
+    graph.addDirectedEdgeWithKey(id, source, target, { label: predicateName(predicate, language) })
   }
   return graph
 }

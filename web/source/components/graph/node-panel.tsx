@@ -2,12 +2,13 @@ import type { GraphNode } from '@millwright/api/inventory/inventory.ts'
 import { iconArrowLeft } from '@siemens/ix-icons/icons'
 import { Link } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useRef } from 'react'
-import { useText } from '../../app/language/language-context.tsx'
+import { useLanguage, useText } from '../../app/language/language-context.tsx'
 import { Icon } from '../values/icon.tsx'
 import { KeyValueList } from '../values/key-value-list.tsx'
 import { type GraphData, keyOf, labelOf, type Neighbour, neighboursOf } from './graph-data.ts'
 import { graphMessages } from './messages.ts'
 import { useNodeTypeName } from './node-type-name.ts'
+import { predicateName } from './predicate-name.ts'
 
 type NodePanelProps = {
   data: GraphData
@@ -67,6 +68,7 @@ const maxListed = 200
 
 function Relations({ data, node, neighbours, onSelect }: RelationsProps) {
   const text = useText(graphMessages)
+  const language = useLanguage()
   if (neighbours.length === 0) return <p className="quiet">{text.noRelations}</p>
   const groups = Map.groupBy(neighbours.slice(0, maxListed), ({ edge, direction }) => `${direction} ${edge.predicate}`)
   return (
@@ -79,7 +81,7 @@ function Relations({ data, node, neighbours, onSelect }: RelationsProps) {
           <div key={`${first.direction} ${first.edge.predicate}`}>
             <p className="graph-node-predicate">
               <span className="quiet">{first.direction === 'out' ? text.out : text.in}</span>{' '}
-              <code>{first.edge.predicate}</code>
+              <span title={first.edge.predicate}>{predicateName(first.edge.predicate, language)}</span>
             </p>
             <ul className="plain-list">
               {members.map(({ edge, key }) => (

@@ -3,12 +3,15 @@ import { useMemo } from 'react'
 import { isFailure } from '../../app/api/failure.ts'
 import { useText } from '../../app/language/language-context.tsx'
 import { usePermission } from '../../app/session/app-context.tsx'
-import type { GraphData } from '../../components/graph/graph-data.ts'
+import { type GraphData, withoutNodes } from '../../components/graph/graph-data.ts'
 import { usePathQuery } from './hierarchy-data.ts'
 import { hierarchyMessages } from './messages.ts'
 
-/** Adds the names of hierarchy nodes to a graph, because the inventory stores only the ids of these nodes. */
-export function useNamedNodes(data: GraphData): GraphData {
+/**
+ * Adds the names of hierarchy nodes to a graph, because the inventory stores only the ids of these nodes. The current
+ * graph contains no deleted nodes. An earlier graph contains them without their names.
+ */
+export function useNamedNodes(data: GraphData, { isCurrent }: { isCurrent: boolean }): GraphData {
   const text = useText(hierarchyMessages)
   const pathQuery = usePathQuery()
   const canRead = usePermission('glb_hierarchy_read')
@@ -16,9 +19,7 @@ export function useNamedNodes(data: GraphData): GraphData {
   const names = useQueries({
     queries: keys.map((key) => pathQuery(data.nodes.get(key)?.id)),
     combine: (results) =>
-      results.map(({ data: path, error }) =>
-        isFailure(error, 'not_found') ? text.deletedNode : path?.data.at(-1)?.name,
-      ),
+      results.map(({ data: path, error }) => (isFailure(error, 'not_found') ? null : path?.data.at(-1)?.name)),
   })
   const stamp = JSON.stringify(names)
   // biome-ignore lint/correctness/useExhaustiveDependencies: the stamp changes with the names, not with each response
@@ -26,8 +27,11 @@ export function useNamedNodes(data: GraphData): GraphData {
     if (names.every((name) => name === undefined)) return data
     const named = keys.flatMap((key, index) => {
       const [node, name] = [data.nodes.get(key), names[index]]
-      return node === undefined || name === undefined ? [] : [[key, { ...node, name }] as const]
+      return node === undefined || name === undefined
+        ? []
+        : [[key, { ...node, name: name ?? text.deletedNode }] as const]
     })
-    return { ...data, nodes: new Map([...data.nodes, ...named]) }
-  }, [data, stamp])
+    const all = { ...data, nodes: new Map([...data.nodes, ...named]) }
+    return isCurrent ? withoutNodes(all, new Set(keys.filter((_key, index) => names[index] === null))) : all
+  }, [data, stamp, isCurrent])
 }

@@ -1,7 +1,8 @@
 import { iconHistory } from '@siemens/ix-icons/icons'
 import { Link } from '@tanstack/react-router'
-import { useText } from '../../../app/language/language-context.tsx'
+import { useLanguage, useText } from '../../../app/language/language-context.tsx'
 import { useSearchState } from '../../../app/navigation/search-state.ts'
+import { predicateName } from '../../../components/graph/predicate-name.ts'
 import { EmptyState } from '../../../components/page/empty-state.tsx'
 import type { Column } from '../../../components/tables/data-table.tsx'
 import { PagedTable } from '../../../components/tables/paged-table.tsx'
@@ -34,6 +35,7 @@ export function RelationHistory({ id }: { id: string }) {
 
 function useColumns(): Column<RelationChangeRow>[] {
   const text = useText(assetMessages)
+  const language = useLanguage()
   return [
     { id: 'time', header: text.when, width: 180, cell: ({ time }) => <Time at={time} isExact /> },
     {
@@ -57,7 +59,7 @@ function useColumns(): Column<RelationChangeRow>[] {
       id: 'predicate',
       header: text.predicate,
       width: 165,
-      cell: ({ relation }) => <code>{relation.predicate}</code>,
+      cell: ({ relation }) => <span title={relation.predicate}>{predicateName(relation.predicate, language)}</span>,
     },
     { id: 'other', header: text.relatedTo, width: 190, cell: (row) => <Other row={row} /> },
     {

@@ -53,11 +53,11 @@ export function useNeighbourhood(id: string, at: string | undefined): Neighbourh
         .reduce(mergeGraphs, emptyGraph),
     [stamp],
   )
-  const data = useNamedNodes(unnamed)
+  const data = useNamedNodes(unnamed, { isCurrent: at === undefined })
   const root = first?.data?.data
   return {
     data,
-    rows: rowsOf(root?.edges ?? [], { root: { type: 'asset', id }, data }),
+    rows: rowsOf(root?.edges.filter((edge) => data.edges.has(edge.id)) ?? [], { root: { type: 'asset', id }, data }),
     isTruncated: root?.truncated ?? false,
     isLoading: first?.isPending ?? true,
     error: root === undefined ? (first?.error ?? null) : null,

@@ -3,7 +3,7 @@ import { IxButton, IxIconButton } from '@siemens/ix-react'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useInventoryWrite } from '../../../app/api/inventory-write.ts'
-import { useText } from '../../../app/language/language-context.tsx'
+import { useLanguage, useText } from '../../../app/language/language-context.tsx'
 import { useSearchState } from '../../../app/navigation/search-state.ts'
 import { useApi, usePermission } from '../../../app/session/app-context.tsx'
 import { ConfirmDialog } from '../../../components/dialogs/confirm-dialog.tsx'
@@ -11,6 +11,7 @@ import { Loading } from '../../../components/feedback/loading.tsx'
 import { ProblemMessage } from '../../../components/feedback/problem-message.tsx'
 import { assetKey, labelOf } from '../../../components/graph/graph-data.ts'
 import { GraphExplorer } from '../../../components/graph/graph-explorer.tsx'
+import { predicateName } from '../../../components/graph/predicate-name.ts'
 import { EmptyState } from '../../../components/page/empty-state.tsx'
 import { DataTable } from '../../../components/tables/data-table.tsx'
 import { Time } from '../../../components/values/time.tsx'
@@ -81,6 +82,7 @@ type RelationTableProps = { rows: readonly RelationRow[]; onDelete: ((row: Relat
 
 function RelationTable({ rows, onDelete }: RelationTableProps) {
   const text = useText(assetMessages)
+  const language = useLanguage()
   return (
     <DataTable
       label={text.list}
@@ -97,7 +99,7 @@ function RelationTable({ rows, onDelete }: RelationTableProps) {
           id: 'predicate',
           header: text.predicate,
           width: 200,
-          cell: ({ relation }) => <code>{relation.predicate}</code>,
+          cell: ({ relation }) => <span title={relation.predicate}>{predicateName(relation.predicate, language)}</span>,
         },
         {
           id: 'other',
@@ -134,7 +136,7 @@ function RelationTable({ rows, onDelete }: RelationTableProps) {
                 icon={iconTrashcan}
                 size="16"
                 variant="subtle-tertiary"
-                aria-label={`${text.deleteRelation}: ${row.relation.predicate} ${labelOf(row.node)}`}
+                aria-label={`${text.deleteRelation}: ${predicateName(row.relation.predicate, language)} ${labelOf(row.node)}`}
                 onClick={() => onDelete(row)}
               />
             ),
@@ -148,6 +150,7 @@ function DeleteRelation({ row, onClose }: { row: RelationRow; onClose: () => voi
   const text = useText(assetMessages)
   const api = useApi()
   const write = useInventoryWrite()
+  const language = useLanguage()
   return (
     <ConfirmDialog
       title={text.deleteRelationTitle}
@@ -162,7 +165,7 @@ function DeleteRelation({ row, onClose }: { row: RelationRow; onClose: () => voi
       }
     >
       <p>
-        <code>{row.relation.predicate}</code> {labelOf(row.node)}
+        {predicateName(row.relation.predicate, language)} <strong>{labelOf(row.node)}</strong>
       </p>
       <p className="quiet">{text.deleteRelationText}</p>
     </ConfirmDialog>
