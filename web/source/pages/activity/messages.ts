@@ -51,7 +51,7 @@ export const activityMessages = messages({
     bucketText: (range: string, count: string, total: number) =>
       `${range}: ${count} ${total === 1 ? 'entry' : 'entries'}`,
     highest: (count: string, bucket: 'hour' | 'day') => `Highest bar: ${count} per ${bucket}`,
-    noneBefore: (time: string) => `No entries before ${time}`,
+    noneBefore: (time: string) => `No entries in this range before ${time}`,
     none: 'No activity in this time',
     noneHint: 'Choose a longer time range, or remove filters.',
     noneFiltered: 'No activity matches the filters',
@@ -220,7 +220,7 @@ export const activityMessages = messages({
       `${range}: ${count} ${total === 1 ? 'Eintrag' : 'Einträge'}`,
     highest: (count: string, bucket: 'hour' | 'day') =>
       `Höchster Balken: ${count} pro ${bucket === 'hour' ? 'Stunde' : 'Tag'}`,
-    noneBefore: (time: string) => `Keine Einträge vor ${time}`,
+    noneBefore: (time: string) => `Keine Einträge in diesem Zeitraum vor ${time}`,
     none: 'Keine Aktivität in diesem Zeitraum',
     noneHint: 'Wählen Sie einen längeren Zeitraum oder entfernen Sie Filter.',
     noneFiltered: 'Keine Aktivität für diese Filter',
