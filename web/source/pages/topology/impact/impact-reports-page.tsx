@@ -67,7 +67,7 @@ function ReportTable({ reports }: { reports: readonly ImpactReport[] }) {
       empty={
         <EmptyState icon={iconReportBarchart} title={text.noReports}>
           <p>{text.noReportsHint}</p>
-          <Link to="/topology" className="button-link">
+          <Link to="/topology" className="button-link" activeOptions={{ exact: true }}>
             {text.openTopology}
           </Link>
         </EmptyState>
