@@ -95,7 +95,7 @@ async function arrange(caller: Caller): Promise<Pick<PlantIds, 'hierarchyId' | '
 async function lineCodes(caller: Caller): Promise<string[]> {
   const codes = new Set<string>()
   for (let cursor: string | undefined; ; ) {
-    const query = { limit: 500, ...(cursor !== undefined && { cursor }) }
+    const query = { limit: 100, ...(cursor !== undefined && { cursor }) }
     const { data, meta } = await caller.inventory.listAssets({ query })
     for (const { name } of data) {
       const code = /^[A-Z]+-[A-Z]+-L\d+(?=-)/.exec(String(name))?.[0]
