@@ -174,7 +174,7 @@ describe('the inbox in the console', () => {
     await dialog.getByLabel('Access group').selectOption({ label: 'Assembly' })
     await assertAxeClean(page, 'dialog of a rule')
     await clickAsPerson(dialog.getByRole('button', { name: 'Save' }))
-    await page.getByText('3 proposals wait').waitFor()
+    await page.getByText('3 open proposals').waitFor()
     await assertAxeCleanEverywhere(page, 'onboarding rules')
 
     await follow(page, '/inbox')

@@ -46,5 +46,5 @@ async function showImpact(session: Session, asset: string, { fails, csv, save }:
       nothing: 'No other asset is affected.',
     },
   )
-  if (truncated) terminal.note('The network is larger than the limit. Further assets may be affected.')
+  if (truncated) terminal.note('The analysis stopped at its size limit. More assets may be affected.')
 }

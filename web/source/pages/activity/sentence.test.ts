@@ -104,6 +104,11 @@ const cases: [Partial<ActivityEntry>, en: string, de: string][] = [
     'jane hat den Verantwortlichen von 5 Assets auf bob gesetzt',
   ],
   [
+    { group, cause: { kind: 'rule', id: '1', name: 'Hall 3' } },
+    'The onboarding rule Hall 3 onboarded assets: 5 changed',
+    'Die Aufnahmeregel Hall 3 hat Assets aufgenommen: 5 geändert',
+  ],
+  [
     { group: { ...group, updated: 0, deleted: 5 }, cause: { kind: 'bulk_edit', id: '1' } },
     'jane deleted 5 assets',
     'jane hat 5 Assets gelöscht',
@@ -116,7 +121,7 @@ const cases: [Partial<ActivityEntry>, en: string, de: string][] = [
       detail: { role: 'operator', principal: 'p', accessGroup: 'g' },
       names: { p: 'bob', g: 'Hall 3' },
     },
-    'jane gave the role operator to bob in the access group Hall 3',
+    'jane assigned the role operator to bob in the access group Hall 3',
     'jane hat bob die Rolle operator in der Zugriffsgruppe Hall 3 zugewiesen',
   ],
   [
@@ -150,6 +155,11 @@ const cases: [Partial<ActivityEntry>, en: string, de: string][] = [
     'jane hat eine Beziehung von PLC01 zu Switch 2 angelegt',
   ],
   [
+    { action: 'events.replayWebhook', object: { kind: 'webhook', id: '1', name: 'CMMS' } },
+    'jane replayed the events of the webhook CMMS',
+    'jane hat den Webhook CMMS Ereignisse erneut senden lassen',
+  ],
+  [
     { action: 'onboarding.deleteGateway', outcome: 'denied', object: { kind: 'gateway', id: '1', name: 'gw-1' } },
     'jane was not allowed to delete the gateway gw-1',
     'jane durfte das Gateway gw-1 nicht löschen',
@@ -176,7 +186,7 @@ test('shows the first names of a group and the fields that changed', () => {
   const fields = [{ field: 'firmware', count: 4 }]
   assert.equal(
     groupDetail(entry({ group: { ...group, fields } }), contextOf('en')),
-    'PLC01, PLC02, Unnamed asset and 2 more · changed: firmware',
+    'PLC01, PLC02, Unnamed asset and 2 more · changed fields: firmware',
   )
 })
 

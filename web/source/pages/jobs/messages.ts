@@ -56,7 +56,7 @@ export const jobMessages = messages({
     result: 'Result',
     all: 'Jobs',
     start: 'Start job',
-    startHint: 'Built-in workflows are not listed. Their jobs are created by other pages, for example by a scan.',
+    startHint: 'Built-in workflows are not listed. Other pages create their jobs, for example when you start a scan.',
     noGateway: 'No gateway yet. Add a gateway first.',
     noWorkflow: 'You can start only jobs of your own workflows. Add a workflow first.',
     toWorkflows: 'Go to workflows',
@@ -84,9 +84,9 @@ export const jobMessages = messages({
     waitsForPlatform: 'Waiting for other jobs',
     isRunning: 'In progress',
     noReason: 'No reason reported',
-    wasCanceled: 'Canceled before the end',
-    adviceLogin: 'The device refused the login. Check the credential, then start the job again.',
-    adviceGateway: 'The gateway stopped to work on the job. Check that it is online, then start the job again.',
+    wasCanceled: 'Canceled before completion',
+    adviceLogin: 'The device rejected the login. Check the credentials, then start the job again.',
+    adviceGateway: 'The gateway stopped working on the job. Check that it is online, then start the job again.',
     adviceUnreachable:
       'The device did not answer. Check that it is switched on and that the gateway can reach it, then try again.',
     adviceCustom: 'Check the input of the job and its workflow, then start a new job.',
@@ -106,7 +106,7 @@ export const jobMessages = messages({
     whatToDo: 'Was tun?',
     failedTitle: 'Der Auftrag ist fehlgeschlagen',
     technical: 'Technische Details',
-    clearFilters: 'Filter entfernen',
+    clearFilters: 'Filter zurücksetzen',
     startScan: 'Suchlauf starten',
     phase: 'Zustand',
     state: 'Schritt',
@@ -147,7 +147,7 @@ export const jobMessages = messages({
     all: 'Aufträge',
     start: 'Auftrag starten',
     startHint:
-      'Vordefinierte Abläufe sind nicht aufgeführt. Ihre Aufträge entstehen auf anderen Seiten, zum Beispiel durch einen Suchlauf.',
+      'Vordefinierte Abläufe sind nicht aufgeführt. Ihre Aufträge starten Sie auf anderen Seiten, zum Beispiel mit einem Suchlauf.',
     noGateway: 'Noch kein Gateway. Fügen Sie zuerst ein Gateway hinzu.',
     noWorkflow: 'Sie können nur Aufträge eigener Abläufe starten. Fügen Sie zuerst einen Ablauf hinzu.',
     toWorkflows: 'Zu den Abläufen',
@@ -175,11 +175,11 @@ export const jobMessages = messages({
     waitsForPlatform: 'Wartet auf andere Aufträge',
     isRunning: 'Läuft',
     noReason: 'Kein Grund gemeldet',
-    wasCanceled: 'Vor dem Ende abgebrochen',
+    wasCanceled: 'Vor Abschluss abgebrochen',
     adviceLogin:
       'Das Gerät hat die Anmeldung abgelehnt. Prüfen Sie die Zugangsdaten und starten Sie den Auftrag erneut.',
     adviceGateway:
-      'Das Gateway hat die Arbeit am Auftrag beendet. Prüfen Sie, ob es online ist, und starten Sie den Auftrag erneut.',
+      'Das Gateway bearbeitet den Auftrag nicht mehr. Prüfen Sie, ob es online ist, und starten Sie den Auftrag erneut.',
     adviceUnreachable:
       'Das Gerät hat nicht geantwortet. Prüfen Sie, ob es eingeschaltet und vom Gateway erreichbar ist, und versuchen Sie es erneut.',
     adviceCustom: 'Prüfen Sie die Eingabe des Auftrags und den Ablauf, und starten Sie einen neuen Auftrag.',

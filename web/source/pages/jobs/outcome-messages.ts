@@ -10,9 +10,9 @@ export const jobResults: Messages<Record<BuiltInWorkflowName, string>> = message
     discovery: 'Finished',
     'file-export': 'File ready',
     'file-import': 'Import finished',
-    'link-inventory': 'Link switched',
+    'link-inventory': 'Asset link started or stopped',
     monitoring: 'Check finished',
-    'remote-access': 'Connection closed',
+    'remote-access': 'Remote session ended',
     'update-campaign': 'Campaign finished',
   },
   de: {
@@ -22,9 +22,9 @@ export const jobResults: Messages<Record<BuiltInWorkflowName, string>> = message
     discovery: 'Abgeschlossen',
     'file-export': 'Datei bereit',
     'file-import': 'Import abgeschlossen',
-    'link-inventory': 'Link umgeschaltet',
+    'link-inventory': 'Asset-Link gestartet oder gestoppt',
     monitoring: 'Prüfung abgeschlossen',
-    'remote-access': 'Verbindung getrennt',
+    'remote-access': 'Fernzugriffssitzung beendet',
     'update-campaign': 'Kampagne abgeschlossen',
   },
 })
@@ -33,29 +33,31 @@ export const jobResults: Messages<Record<BuiltInWorkflowName, string>> = message
 export const jobAdvices: Messages<Record<BuiltInWorkflowName, string>> = messages({
   en: {
     'artefact-retrieval': 'Open the asset, and read the file again.',
-    'artefact-update': 'Open the asset to see its version. Retry the device in its campaign.',
+    'artefact-update': 'Open the asset to see its firmware version. Retry the update in its campaign.',
     'device-info': 'Open the asset, and read the device again.',
-    discovery: 'Open the scan. Its receipt shows what the gateway did. Correct the settings, then scan again.',
+    discovery: 'Open the scan. Its receipt shows what the gateway did. Correct the settings, then run the scan again.',
     'file-export': 'Start the export again.',
     'file-import': 'Open the import. It lists the rows with errors. Correct the file, then import it again.',
-    'link-inventory': 'Open the gateway, and switch the link again.',
+    'link-inventory': 'Open the gateway, and start or stop the asset link again.',
     monitoring: 'Open the monitoring. It shows the devices that could not be checked.',
     'remote-access': 'Open the asset, and connect again.',
-    'update-campaign': 'Open the campaign. It shows the devices that failed, and you can retry them.',
+    'update-campaign':
+      'Open the campaign. It shows the devices whose update failed. You can retry these updates there.',
   },
   de: {
     'artefact-retrieval': 'Öffnen Sie das Asset und lesen Sie die Datei erneut.',
-    'artefact-update': 'Öffnen Sie das Asset, um seine Version zu sehen. Wiederholen Sie das Gerät in seiner Kampagne.',
+    'artefact-update':
+      'Öffnen Sie das Asset, um seine Firmware-Version zu sehen. Wiederholen Sie das Update in der Kampagne.',
     'device-info': 'Öffnen Sie das Asset und lesen Sie das Gerät erneut aus.',
     discovery:
-      'Öffnen Sie den Suchlauf. Sein Protokoll zeigt, was das Gateway getan hat. Korrigieren Sie die Einstellungen und suchen Sie erneut.',
+      'Öffnen Sie den Suchlauf. Das Sendeprotokoll zeigt, was das Gateway getan hat. Korrigieren Sie die Einstellungen und starten Sie den Suchlauf erneut.',
     'file-export': 'Starten Sie den Export erneut.',
     'file-import':
       'Öffnen Sie den Import. Er zeigt die Zeilen mit Fehlern. Korrigieren Sie die Datei und importieren Sie sie erneut.',
-    'link-inventory': 'Öffnen Sie das Gateway und schalten Sie den Link erneut.',
+    'link-inventory': 'Öffnen Sie das Gateway und starten oder stoppen Sie den Asset-Link erneut.',
     monitoring: 'Öffnen Sie die Überwachung. Sie zeigt die Geräte, die nicht geprüft werden konnten.',
-    'remote-access': 'Öffnen Sie das Asset und verbinden Sie sich erneut.',
+    'remote-access': 'Öffnen Sie das Asset und stellen Sie die Verbindung erneut her.',
     'update-campaign':
-      'Öffnen Sie die Kampagne. Sie zeigt die fehlgeschlagenen Geräte, die Sie dort wiederholen können.',
+      'Öffnen Sie die Kampagne. Sie zeigt die Geräte, deren Update fehlgeschlagen ist. Dort können Sie das Update wiederholen.',
   },
 })

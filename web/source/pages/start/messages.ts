@@ -54,7 +54,7 @@ export const startMessages = messages({
     noDrift: 'No firmware versions are known yet.',
     newest: 'Newest version',
     older: 'Older version',
-    outlier: 'Outlier (5 % or fewer)',
+    outlier: 'Outlier (at most 5 % of the devices)',
     unknownVersion: 'Unknown version',
     outdated: (count: string, all: string) => `${count} of ${all} outdated`,
     latest: (version: string) => `latest ${version}`,
@@ -82,7 +82,7 @@ export const startMessages = messages({
     offline: (count: number, shown: string) => (count === 1 ? '1 gateway is offline' : `${shown} gateways are offline`),
     approvals: (count: number, shown: string) =>
       count === 1 ? 'Review 1 request for remote access' : `Review ${shown} requests for remote access`,
-    approvalsText: 'Another person waits for the approval.',
+    approvalsText: 'Another person is waiting for your approval.',
     offlineText: 'An offline gateway cannot scan for devices.',
     failed: (count: number, shown: string) => (count === 1 ? '1 job failed today' : `${shown} jobs failed today`),
     failedText: 'Check the cause and start the job again.',
@@ -177,7 +177,7 @@ export const startMessages = messages({
     noDrift: 'Es sind noch keine Firmware-Versionen bekannt.',
     newest: 'Neueste Version',
     older: 'Ältere Version',
-    outlier: 'Ausreißer (höchstens 5 %)',
+    outlier: 'Ausreißer (höchstens 5 % der Geräte)',
     unknownVersion: 'Unbekannte Version',
     outdated: (count: string, all: string) => `${count} von ${all} veraltet`,
     latest: (version: string) => `neueste ${version}`,
@@ -207,9 +207,9 @@ export const startMessages = messages({
     offline: (count: number, shown: string) =>
       count === 1 ? '1 Gateway ist offline' : `${shown} Gateways sind offline`,
     approvals: (count: number, shown: string) =>
-      count === 1 ? '1 Anfrage für Fernzugriff freigeben' : `${shown} Anfragen für Fernzugriff freigeben`,
-    approvalsText: 'Eine andere Person wartet auf die Freigabe.',
-    offlineText: 'Ein Gateway ohne Verbindung kann keine Geräte suchen.',
+      count === 1 ? '1 Fernzugriffsanfrage prüfen' : `${shown} Fernzugriffsanfragen prüfen`,
+    approvalsText: 'Eine andere Person wartet auf Ihre Freigabe.',
+    offlineText: 'Ein Gateway, das offline ist, kann keine Geräte suchen.',
     failed: (count: number, shown: string) =>
       count === 1 ? '1 Auftrag ist heute fehlgeschlagen' : `${shown} Aufträge sind heute fehlgeschlagen`,
     failedText: 'Prüfen Sie die Ursache und starten Sie den Auftrag erneut.',
@@ -246,7 +246,7 @@ export const startMessages = messages({
     openMap: 'Karte öffnen',
     noDevices: 'Noch keine Geräte',
     noDevicesHint:
-      'Bitten Sie einen Bediener, ein Gateway zu verbinden und einen Suchlauf zu starten. Gefundene Geräte erscheinen hier.',
+      'Bitten Sie einen Benutzer mit der Rolle operator, ein Gateway zu verbinden und einen Suchlauf zu starten. Gefundene Geräte erscheinen hier.',
     noAccess: 'Sie haben noch keine Berechtigungen',
     noAccessHint: 'Bitten Sie einen Administrator, Ihnen eine Rolle zuzuweisen, zum Beispiel viewer.',
     progressOf: (name: string) => `Fortschritt von ${name}`,

@@ -29,7 +29,7 @@ export const identityMessages = messages({
   },
   de: {
     matches: 'Zuordnungen',
-    matchesHint: 'Meldungen, die diesem Asset zugeordnet wurden, neueste zuerst.',
+    matchesHint: 'Suchergebnisse und andere Änderungen, die diesem Asset zugeordnet wurden, neueste zuerst.',
     noMatches: 'Noch keine Zuordnungen',
     matchedBy: 'Zugeordnet über',
     isNew: 'Neues Asset: Kein vorhandenes Asset hatte diese Kennungen.',

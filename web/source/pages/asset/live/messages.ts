@@ -3,7 +3,7 @@ import { messages } from '../../../app/language/language.ts'
 export const liveMessages = messages({
   en: {
     measured: 'Measured values',
-    deviceData: 'Data of the device',
+    deviceData: 'Device data',
     every: (seconds: string) => `Read every ${seconds} s while this page is open`,
     paused: 'Live reading is paused',
     pause: 'Pause',
@@ -19,9 +19,9 @@ export const liveMessages = messages({
   },
   de: {
     measured: 'Messwerte',
-    deviceData: 'Daten des Geräts',
+    deviceData: 'Gerätedaten',
     every: (seconds: string) => `Wird alle ${seconds} s gelesen, solange diese Seite geöffnet ist`,
-    paused: 'Das laufende Lesen ist angehalten',
+    paused: 'Zyklisches Lesen angehalten',
     pause: 'Anhalten',
     resume: 'Fortsetzen',
     waiting: 'Der Verlauf beginnt mit dem nächsten Wert',

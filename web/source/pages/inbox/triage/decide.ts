@@ -58,7 +58,7 @@ export function useDecide(onChange: () => void) {
       const { changed, failed } = await endOf(api, data, setRunning)
       const message = text.undone(changed, formats.number(changed))
       if (failed === 0) showSuccess(message)
-      else showWarning(`${message} ${text.undoKept(formats.number(failed))}`)
+      else showWarning(`${message}. ${text.undoKept(formats.number(failed))}`)
     } catch (error) {
       showError(text.undoFailed(failureOf(error).message))
     } finally {
