@@ -41,7 +41,7 @@ export function inboxColumns({
     {
       id: 'name',
       header: names.name,
-      width: 150,
+      width: 142,
       isPinned: true,
       isSortable: true,
       cell: (asset) => (
@@ -66,7 +66,7 @@ export function inboxColumns({
     {
       id: 'ipv4',
       header: names.address,
-      width: 104,
+      width: 112,
       cell: (asset) => textsIn(asset, 'connection_points', 'ipv4_address').join(', '),
     },
     ...(hasProposals
