@@ -37,7 +37,7 @@ export function ImpactView({ impact, name, predicates, isCompact = false, onSele
   const hasPlaces = byNode.some(({ nodeId }) => nodeId !== undefined)
   return (
     <div className={isCompact ? 'impact impact-compact' : 'impact'}>
-      <p className="impact-headline">{headline(name, formats.number(total.affected))}</p>
+      <p className="impact-headline">{headline(name, formats.number(mode === 'fails' ? total.affected : count))}</p>
       <p className="quiet">
         {text.affected}: {text.affectedHint}.
         {total.degraded > 0 && ` ${text.degraded} (${formats.number(total.degraded)}): ${text.degradedHint}.`}
