@@ -90,11 +90,13 @@ function GraphNodeList({ data, root, onlyValue, onSelect }: GraphNodeListProps) 
   const relations = useMemo(() => Map.groupBy(neighboursOf(data, root), ({ key }) => key), [data, root])
   const relationsTo = (key: string) => {
     if (key === root) return text.thisNode
-    const names = (relations.get(key) ?? []).map(
-      ({ edge, direction }) =>
-        `${direction === 'out' ? text.out : text.in}: ${predicateName(edge.predicate, language)}`,
-    )
-    return [...new Set(names)].join(', ') || '–'
+    const own = (relations.get(key) ?? []).map(({ edge, direction }) => ({
+      direction,
+      name: predicateName(edge.predicate, language),
+    }))
+    const short = own.map(({ direction, name }) => `${direction === 'out' ? '→' : '←'} ${name}`)
+    const full = own.map(({ direction, name }) => `${direction === 'out' ? text.out : text.in}: ${name}`)
+    return <span title={full.join('\n')}>{[...new Set(short)].join(', ') || '–'}</span>
   }
   return (
     <>
@@ -105,8 +107,8 @@ function GraphNodeList({ data, root, onlyValue, onSelect }: GraphNodeListProps) 
         idOf={keyOf}
         onOpen={(node) => onSelect(keyOf(node))}
         columns={[
-          { id: 'name', header: text.name, width: 190, cell: (node) => labelOf(node) },
-          { id: 'relation', header: text.relation, width: 188, cell: (node) => relationsTo(keyOf(node)) },
+          { id: 'name', header: text.name, width: 232, cell: (node) => labelOf(node) },
+          { id: 'relation', header: text.relation, width: 146, cell: (node) => relationsTo(keyOf(node)) },
         ]}
         empty={<p className="quiet">{text.nothingFound}</p>}
         isTall

@@ -2,9 +2,10 @@ type Point = { x: number; y: number }
 type Circle = Point & { size: number }
 type Box = { left: number; right: number; top: number; bottom: number }
 
-/** The distance between two checked points of a label, and the smallest distance between two labels, in pixels. */
+/** The distance between two checked points of a label, in pixels. */
 const step = 6
-const margin = 8
+/** The smallest distance to other labels, in pixels. It includes the distance between a label and its relation. */
+const margin = 14
 
 /** The places of a label on its relation, in the order in which they are tried. 0 is the middle. */
 const shifts = [0, 0.12, -0.12, 0.22, -0.22]

@@ -7,6 +7,9 @@ import { type GraphData, withoutNodes } from '../../components/graph/graph-data.
 import { usePathQuery } from './hierarchy-data.ts'
 import { hierarchyMessages } from './messages.ts'
 
+/** The entry of a deleted node in the list of names. The entry of a name that is not loaded yet is undefined. */
+const deleted = ''
+
 /**
  * Adds the names of hierarchy nodes to a graph, because the inventory stores only the ids of these nodes. The current
  * graph contains no deleted nodes. An earlier graph contains them without their names.
@@ -19,7 +22,7 @@ export function useNamedNodes(data: GraphData, { isCurrent }: { isCurrent: boole
   const names = useQueries({
     queries: keys.map((key) => pathQuery(data.nodes.get(key)?.id)),
     combine: (results) =>
-      results.map(({ data: path, error }) => (isFailure(error, 'not_found') ? null : path?.data.at(-1)?.name)),
+      results.map(({ data: path, error }) => (isFailure(error, 'not_found') ? deleted : path?.data.at(-1)?.name)),
   })
   const stamp = JSON.stringify(names)
   // biome-ignore lint/correctness/useExhaustiveDependencies: the stamp changes with the names, not with each response
@@ -29,9 +32,9 @@ export function useNamedNodes(data: GraphData, { isCurrent }: { isCurrent: boole
       const [node, name] = [data.nodes.get(key), names[index]]
       return node === undefined || name === undefined
         ? []
-        : [[key, { ...node, name: name ?? text.deletedNode }] as const]
+        : [[key, { ...node, name: name || text.deletedNode }] as const]
     })
     const all = { ...data, nodes: new Map([...data.nodes, ...named]) }
-    return isCurrent ? withoutNodes(all, new Set(keys.filter((_key, index) => names[index] === null))) : all
+    return isCurrent ? withoutNodes(all, new Set(keys.filter((_key, index) => names[index] === deleted))) : all
   }, [data, stamp, isCurrent])
 }
