@@ -179,7 +179,7 @@ export function DependentsCard({ assetId }: { assetId: string }) {
           </li>
         ))}
       </ul>
-      <ul className="plain-list">
+      <ul className="plain-list dependents">
         {named.map(({ id, name }) => (
           <li key={id}>
             <Link to={`/assets/${id}`}>{name ?? id}</Link>
