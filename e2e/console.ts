@@ -144,12 +144,26 @@ async function layoutSettled(page: Page): Promise<void> {
   })
 }
 
+/**
+ * Waits until the button of the navigation is drawn. After a change of the window size, its attributes are on the wrong element
+ * for a moment.
+ */
+async function navigationDrawn(page: Page): Promise<void> {
+  const isDrawn = () => {
+    const icon = document.querySelector('ix-menu')?.shadowRoot?.querySelector('ix-menu-expand-icon')
+    const button = icon?.shadowRoot?.querySelector('ix-icon-button') ?? icon?.querySelector('ix-icon-button')
+    return button?.hasAttribute('aria-expanded') !== true
+  }
+  await page.waitForFunction(isDrawn, undefined, { timeout: 2_000 }).catch(() => {})
+}
+
 /** Checks the current page against WCAG 2.2 AA with axe, and checks that the page does not scroll horizontally. */
 export async function assertAxeClean(
   page: Page,
   where: string,
   rules: 'all' | 'contrast' | 'all but contrast' = 'all',
 ): Promise<void> {
+  await navigationDrawn(page)
   // The content security policy rejects a script element, so the test evaluates the source of axe once per load.
   if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(axe)
   const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
