@@ -63,7 +63,7 @@ describe('webhooks', () => {
       (await admin.events.listEvents({ query: { limit: 100 } })).data,
     ]
     for (const shown of others) assert.doesNotMatch(JSON.stringify(shown), /whsec_|key=1(?=.*createWebhook)/)
-    assert.doesNotMatch(hub.printed.join(''), new RegExp(secret.slice(6, 20)))
+    assert.ok(!hub.printed.join('').includes(secret.slice(6, 20)), 'the log contains the secret')
     await remove(webhook.id)
   })
 
