@@ -27,7 +27,7 @@ export function addCommands(gateway: Command, terminal: Terminal): void {
   addCertificates(gateway, terminal)
 }
 
-export function addRunCommand(gateway: Command): void {
+function addRunCommand(gateway: Command): void {
   gateway
     .description('run the gateway of a shop floor: it connects to the platform, and links register with it')
     .option('--config <file>', 'gateway-config.json from the platform; required at the first start only')

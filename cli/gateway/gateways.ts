@@ -1,5 +1,6 @@
 import { access, constants, open } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { basename, dirname } from 'node:path'
+import { Problem } from '@millwright/api/problem.ts'
 import type { Command } from 'commander'
 import { usageError } from '../output/error-report.ts'
 import { type PagingOptions, pagesOf, withPagingOptions } from '../output/paging.ts'
@@ -35,7 +36,8 @@ export function addManagement(gateway: Command, terminal: Terminal): void {
     'after',
     `
 The file is valid for one enrolment within 30 minutes. Any person with the file can enrol as this gateway, so the
-file is readable only by you.
+file is readable only by you. Copy it to the machine of the gateway, and run the printed command there. The command
+downloads the gateway from the platform, checks its SHA-256, and starts it.
 
 Examples:
   millwright gateway onboard 'Hall 4'
@@ -143,10 +145,27 @@ async function writeConfig(session: Session, id: string, out: string): Promise<v
     throw usageError(`${out} cannot be written (${error.code}).`, `millwright gateway renew ${id} --out <file>`)
   })
   const { enrolmentToken: _, ...rest } = config
+  const command = await startCommand(session, out)
   await session.output.done(
-    `Gateway ${id}: ${out} is valid for one enrolment, until ${displayText(config.expiresTimestamp)}.\nOn its machine: millwright gateway --config ${out}`,
-    { data: { ...rest, file: out } },
+    `Gateway ${id}: ${out} is valid for one enrolment, until ${displayText(config.expiresTimestamp)}.\nOn its machine, in the folder with this file:\n${command}`,
+    { data: { ...rest, file: out, command } },
   )
+}
+
+/**
+ * Returns the command that starts the gateway on its machine. If the platform has no gateway package, the machine needs a
+ * checkout of the product.
+ */
+async function startCommand(session: Session, file: string): Promise<string> {
+  const { onboarding } = await loadContracts()
+  const name = `'${basename(file).replaceAll("'", "'\\''")}'`
+  try {
+    const { data } = await session.api(onboarding).getGatewayPackage({})
+    return data.command.replace(/gateway-config\.json$/, name)
+  } catch (error) {
+    if (!(error instanceof Problem) || error.status !== 404) throw error
+    return `millwright gateway --config ${name}`
+  }
 }
 
 /** Restricts an existing file to its owner before writing, because other users may have permission to read the file. */

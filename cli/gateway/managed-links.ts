@@ -68,7 +68,7 @@ Examples:
       .addHelpText(
         'after',
         `
-${enabled ? 'An enabled link sends to devices only while a scan or a monitoring runs, or when a user reads or updates a device. No other program can register with the id of an enabled link.' : 'A running scan of the link fails.'}
+${enabled ? 'An enabled link sends to devices only while a scan or a monitoring task runs, or when a user reads or updates a device. No other program can register with the id of an enabled link.' : 'A running scan of the link fails.'}
 The gateway stores the change in links.json in its home, so the change remains after a restart and overrides
 MILLWRIGHT_GATEWAY_LINKS. A running gateway applies it within a second.
 

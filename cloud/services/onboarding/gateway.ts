@@ -42,6 +42,7 @@ export function showGateway(row: GatewayRow, now: Date): OnboardedGateway {
     access_group: row.accessGroupId,
     state: stateOf(row, now),
     ...(row.softwareVersion === null ? {} : { version: row.softwareVersion }),
+    ...(row.host === null ? {} : { host: row.host }),
     ...(row.configExpiresAt === null ? {} : { configExpiresTimestamp: row.configExpiresAt }),
     ...(row.enrolledAt === null ? {} : { enrolledTimestamp: row.enrolledAt }),
     ...(row.lastSeenAt === null ? {} : { lastSeenTimestamp: row.lastSeenAt }),

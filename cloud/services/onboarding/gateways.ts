@@ -24,7 +24,10 @@ import { showGateway, stateOf, withAssets } from './gateway.ts'
 import { reachabilityTopic } from './reachability.ts'
 import * as store from './store.ts'
 
-type Operations = Exclude<keyof Handlers<typeof onboarding>, 'enrol' | 'revokeGateway' | 'revokeDeletedGateways'>
+type Operations = Exclude<
+  keyof Handlers<typeof onboarding>,
+  'enrol' | 'getGatewayPackage' | 'revokeGateway' | 'revokeDeletedGateways'
+>
 
 const statusWaitSeconds = 30
 
@@ -124,7 +127,7 @@ export function gatewayHandlers(context: Context): Pick<Handlers<typeof onboardi
         data.version === before.softwareVersion ||
         (await writeVersion(context, caller, { id, version: data.version }))
       await database.transaction(caller, async (tx) => {
-        await store.setSeen(tx, id, isNoted ? data.version : undefined)
+        await store.setSeen(tx, id, { version: isNoted ? data.version : undefined, host: data.host })
         if (before.reachability !== 'reached') tx.signal(reachabilityTopic)
         if (isBack) await emit(tx, { type: 'onboarding.gateway.online', subject: `gateway/${id}`, data: {} })
       })

@@ -220,6 +220,15 @@ describe('onboarding a gateway', () => {
     assert.equal((await requestToken(hub, await assertionOf(hub, gateway))).status, 401)
   })
 
+  test('shows the computer that a gateway reports, and keeps it after a report without it', async () => {
+    const gateway = await enrolledGateway(hub, admin)
+    const host = { hostName: 'hall-3', operatingSystem: 'Linux 6.1 (x64)', addresses: ['192.0.2.7'] }
+    await gateway.gatekeeper.reportLinks({ body: { data: { gatewayVersion: '2.0.0', host, links: [] } } })
+    await gateway.gatekeeper.reportLinks({ body: { data: { gatewayVersion: '2.0.0', links: [] } } })
+    const { data } = await admin.onboarding.getGateway({ params: { id: gateway.id } })
+    assert.deepEqual(data.host, host)
+  })
+
   test('shows a gateway that sends no requests as offline, and as online after its next request', async () => {
     const gateway = await enrolledGateway(hub, admin)
     await hub.asOwner((owner) =>

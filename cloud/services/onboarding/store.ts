@@ -1,5 +1,6 @@
-import { onboardingLimits } from '@millwright/api/onboarding.ts'
+import { type GatewayHost, onboardingLimits } from '@millwright/api/onboarding.ts'
 import type { Handle, Transaction } from '../../platform/database/database.ts'
+import { jsonText } from '../../platform/database/json.ts'
 import { firstTime, statement } from '../../platform/database/statement.ts'
 
 export type GatewayRow = {
@@ -12,6 +13,8 @@ export type GatewayRow = {
   keyThumbprint: string | null
   revokedAt: string | null
   softwareVersion: string | null
+  /** The computer of the gateway. Older versions of the gateway do not report it. */
+  host: GatewayHost | null
   lastSeenAt: string | null
   /** The reachability state that was last written to the asset. */
   reachability: 'reached' | 'failed' | null
@@ -20,7 +23,7 @@ export type GatewayRow = {
 
 const columns = `id, name, access_group_id as "accessGroupId", enrolment_hash as "enrolmentHash",
   config_expires_at as "configExpiresAt", enrolled_at as "enrolledAt", key_thumbprint as "keyThumbprint",
-  revoked_at as "revokedAt", software_version as "softwareVersion", last_seen_at as "lastSeenAt",
+  revoked_at as "revokedAt", software_version as "softwareVersion", host, last_seen_at as "lastSeenAt",
   reachability, created_at as "createdAt"`
 
 const insertStatement = statement<GatewayRow>(
@@ -110,12 +113,14 @@ export function setRevoked(tx: Transaction, id: string): Promise<GatewayRow | un
 }
 
 const seenStatement = statement(
-  `update gateways set last_seen_at = now(), software_version = coalesce($3, software_version)
+  `update gateways set last_seen_at = now(), software_version = coalesce($3, software_version), host = coalesce($4::json, host)
    where tenant_id = $1 and id = $2`,
 )
 
-export async function setSeen(tx: Transaction, id: string, version: string | undefined): Promise<void> {
-  await tx.run(seenStatement, id, version ?? null)
+type ReportedFacts = { version: string | undefined; host: GatewayHost | undefined }
+
+export async function setSeen(tx: Transaction, id: string, { version, host }: ReportedFacts): Promise<void> {
+  await tx.run(seenStatement, id, version ?? null, host === undefined ? null : jsonText(host))
 }
 
 const unrevokedStatement = statement<{ id: string }>(
