@@ -1,12 +1,14 @@
 import { Readable } from 'node:stream'
 import { type Client, client, overHttp } from '@millwright/api/client.ts'
 import { gatekeeper } from '@millwright/api/gatekeeper.ts'
+import type { Tracer } from '@millwright/api/tracing.ts'
 import { type Dispatcher, request } from 'undici'
 import type { Clock } from './clock.ts'
 import type { OwnKey } from './identity/key.ts'
 import { requestProof } from './identity/signatures.ts'
 import type { TokenSource } from './identity/token.ts'
 import { type Answer, responseOf } from './platform/platform-fetch.ts'
+import { traceHeaders } from './trace-context.ts'
 
 export type CloudRequest = {
   method: string
@@ -19,7 +21,15 @@ export type CloudRequest = {
   isStreamed?: boolean
 }
 
-type Options = { baseUrl: string; key: OwnKey; clock: Clock; tokens: TokenSource; dispatcher: Dispatcher }
+type Options = {
+  baseUrl: string
+  key: OwnKey
+  clock: Clock
+  tokens: TokenSource
+  dispatcher: Dispatcher
+  /** Undefined if the gateway exports no traces. */
+  tracer?: Tracer | undefined
+}
 
 /**
  * `CloudConnection` sends all requests of the gateway to the platform, and adds the token and the proof of possession.
@@ -34,6 +44,11 @@ export class CloudConnection {
     this.#options = options
     const { baseUrl } = options
     this.gatekeeper = client(gatekeeper, overHttp({ baseUrl, fetch: (input, init) => this.#fetch(input, init) }))
+  }
+
+  /** The tracer for the jobs of the agents. */
+  get tracer(): Tracer | undefined {
+    return this.#options.tracer
   }
 
   /**
@@ -64,7 +79,7 @@ export class CloudConnection {
       } = await request(url, {
         dispatcher,
         method: method as Dispatcher.HttpMethod,
-        headers: { ...headers, authorization: `Bearer ${token}`, dpop: proof },
+        headers: { ...traceHeaders(), ...headers, authorization: `Bearer ${token}`, dpop: proof },
         body: body ?? null,
         signal: signal ?? null,
         ...(isStreamed === true ? { bodyTimeout: 0 } : {}),

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { Semaphore } from '@millwright/api/semaphore.ts'
+import { sendTo, Tracer } from '@millwright/api/tracing.ts'
 import { AuthProxy } from './auth-proxy/auth-proxy.ts'
 import { Clock } from './clock.ts'
 import { CloudConnection } from './cloud-connection.ts'
@@ -86,7 +87,9 @@ export async function startGateway(settings: GatewaySettings, options: GatewayOp
   const { dispatcher } = platform
   const fetch = fetchOver(dispatcher)
   const tokens = new TokenSource({ identity, key, clock, log, fetch })
-  const cloud = new CloudConnection({ baseUrl: identity.baseUrl, key, clock, tokens, dispatcher })
+  const tracer = openTracer(settings, log)
+  if (tracer !== undefined) cleanUp.defer(() => tracer.stop())
+  const cloud = new CloudConnection({ baseUrl: identity.baseUrl, key, clock, tokens, dispatcher, tracer })
 
   const tls = await openTls(settings, log)
   if (tls !== undefined) cleanUp.use(tls)
@@ -216,6 +219,20 @@ export async function startGateway(settings: GatewaySettings, options: GatewayOp
     startLinks: () => runner.start(),
     stop: () => running.disposeAsync(),
   }
+}
+
+/** Opens the export of traces if a collector is set. */
+function openTracer({ tracesUrl: url }: GatewaySettings, log: Log): Tracer | undefined {
+  if (url === undefined) return undefined
+  return new Tracer({
+    service: 'millwright-gateway',
+    version: gatewayVersion,
+    send: sendTo(url),
+    onExportState: (reason) =>
+      reason === undefined
+        ? log.warn('traces are exported again')
+        : log.warn({ reason }, 'traces cannot be exported, and are dropped'),
+  })
 }
 
 /** Opens the TLS identity of the gateway if a port with TLS is set. Other gateways do not load the code for certificates. */

@@ -10,6 +10,7 @@ import {
 } from '@millwright/api/link-protocol.ts'
 import { linkTlsName } from '@millwright/api/link-tls.ts'
 import { endpointOf, type Registration } from './registry/registration.ts'
+import { traceHeaders } from './trace-context.ts'
 
 /** The time limit of a call that the link answers without accessing a device. */
 const answerMs = 10_000
@@ -83,7 +84,7 @@ export class LinkClient {
         wire.requestSerialize,
         deserialize,
         request,
-        Metadata.fromHttp2Headers(this.#metadata),
+        this.#metadataFor(),
         { deadline: Date.now() + deadlineMs },
         (error, value) => {
           signal?.removeEventListener('abort', cancel)
@@ -115,7 +116,7 @@ export class LinkClient {
       wire.requestSerialize,
       deserialize,
       request,
-      Metadata.fromHttp2Headers({ ...this.#metadata, ...metadata }),
+      this.#metadataFor(metadata),
       {},
     )
     const cancel = () => call.cancel()
@@ -140,7 +141,7 @@ export class LinkClient {
       wire.path,
       wire.requestSerialize,
       wire.responseDeserialize,
-      Metadata.fromHttp2Headers(this.#metadata),
+      this.#metadataFor(),
     )
     const cancel = () => call.cancel()
     signal.addEventListener('abort', cancel)
@@ -185,6 +186,11 @@ export class LinkClient {
       signal.removeEventListener('abort', cancel)
       call.cancel()
     })
+  }
+
+  /** Returns the metadata of a call. It continues the trace of the job that the call belongs to. */
+  #metadataFor(more: MetadataFields = {}): Metadata {
+    return Metadata.fromHttp2Headers({ ...traceHeaders(), ...this.#metadata, ...more })
   }
 
   /** Returns the signal that ends a call: that of the caller, or the revocation of the certificate of the link. */

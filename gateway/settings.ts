@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { join, resolve } from 'node:path'
 import { usualVendors } from '@millwright/api/link-protocol.ts'
+import { tracesUrl } from '@millwright/api/tracing.ts'
 import { type LogLevel, logLevels } from './log.ts'
 import { SetupError } from './setup-error.ts'
 
@@ -37,6 +38,8 @@ export type GatewaySettings = {
   /** The HTTP proxy for requests to the platform. */
   outgoingProxy: string | undefined
   logLevel: LogLevel
+  /** The URL of the collector for traces. */
+  tracesUrl: string | undefined
 }
 
 type Setting<Value> = {
@@ -155,6 +158,12 @@ export const gatewaySettings = {
     help: `Log level (JSON lines on stderr): ${logLevels.join(', ')}`,
     parse: logLevel,
   },
+  tracesUrl: {
+    variable: 'MILLWRIGHT_GATEWAY_TRACES_URL',
+    fallback: '',
+    help: 'Collector for the traces of the gateway and of the links that it runs (OTLP over HTTP), such as http://10.0.0.9:4318; default: off',
+    parse: collectorUrl,
+  },
 } as const satisfies { [Name in keyof GatewaySettings]: Setting<GatewaySettings[Name]> }
 
 function wholeNumber(minimum: number, maximum: number): (text: string, variable: string) => number {
@@ -202,6 +211,13 @@ function proxyUrl(text: string, variable: string): string | undefined {
   throw new SetupError(`${variable} must be a URL that starts with http:// or https://.`)
 }
 
+function collectorUrl(text: string, variable: string): string | undefined {
+  if (text === '') return undefined
+  const url = tracesUrl(text)
+  if (url !== undefined) return url
+  throw new SetupError(`${variable} must be a URL that starts with http:// or https://, without a password.`)
+}
+
 function logLevel(text: string, variable: string): LogLevel {
   const level = logLevels.find((name) => name === text)
   if (level !== undefined) return level
@@ -246,6 +262,7 @@ export function readSettings(environment: Environment): GatewaySettings {
     artefactCacheBytes: read(gatewaySettings.artefactCacheBytes),
     outgoingProxy: read(gatewaySettings.outgoingProxy),
     logLevel: read(gatewaySettings.logLevel),
+    tracesUrl: read(gatewaySettings.tracesUrl),
   }
 }
 

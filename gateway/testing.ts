@@ -59,15 +59,16 @@ export function settingsFor(home: string, more: Partial<GatewaySettings> = {}): 
     artefactCacheBytes: 256 * 1024 * 1024,
     outgoingProxy: undefined,
     logLevel: 'silent',
+    tracesUrl: undefined,
     ...more,
   }
 }
 
 type Awaitable<Result> = Result | Promise<Result>
 
-const untilLimitMs = 120_000
+const untilLimitMs = 300_000
 
-/** Polls until the condition returns a result. Fails after two minutes, which is long enough for a busy machine. */
+/** Polls until the condition returns a result. Fails after five minutes, which is long enough for a busy machine. */
 export async function until<Result>(
   condition: () => Awaitable<Result | undefined | false>,
   everyMs = 10,

@@ -3,6 +3,7 @@ import { hostname } from 'node:os'
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { usualVendors } from '@millwright/api/link-protocol.ts'
+import { tracesUrl } from '@millwright/api/tracing.ts'
 import { type LogLevel, logLevels } from './log.ts'
 import type { LinkSettings } from './start-link.ts'
 import { certifiedName, type LinkTls, requireUsable } from './tls.ts'
@@ -28,6 +29,7 @@ const settingTable = {
   },
   'tls-key': { default: '', about: 'key of the certificate (PEM file)' },
   'tls-authority': { default: '', about: 'certificate of the authority of the gateway (PEM file)' },
+  'traces-url': { default: '', about: 'collector for traces (OTLP over HTTP), such as http://10.0.0.9:4318' },
   'log-level': { default: 'info', about: `minimum log level: ${logLevels.join(', ')}` },
 } as const
 type Name = keyof typeof settingTable
@@ -63,6 +65,7 @@ export function readSettings(
     ...(value('instance') === '' ? {} : { instance: value('instance') }),
     ...tlsOf({ certificate: value('tls-cert'), key: value('tls-key'), authority: value('tls-authority') }),
     ...(value('home') === '' ? {} : { home: resolve(value('home')) }),
+    ...(value('traces-url') === '' ? {} : { tracesUrl: collectorUrl(value('traces-url')) }),
   }
 }
 
@@ -123,6 +126,14 @@ function portOf(name: Name, text: string): number {
 function registryOf(text: string): string {
   if (/^(\[[0-9a-fA-F:]+\]|[^\s:]+):\d{1,5}$/.test(text)) return text
   throw new UsageError(`${variableOf('registry')} must be host:port or "none", but is "${text}".`)
+}
+
+function collectorUrl(text: string): string {
+  const url = tracesUrl(text)
+  if (url !== undefined) return url
+  throw new UsageError(
+    `${variableOf('traces-url')} must be a URL that starts with http:// or https://, without a password.`,
+  )
 }
 
 function vendorsOf(text: string): string[] {

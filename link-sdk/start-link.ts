@@ -11,6 +11,7 @@ import { openPermitSource } from './network/permit-source.ts'
 import { addressInfo, keepRegistered, type Registration } from './registration.ts'
 import { sentFunctionsService } from './sent-functions-service.ts'
 import { certifiedName, type LinkTls, serverCredentials, serverInterceptors } from './tls.ts'
+import { openTracer, tracingInterceptor } from './tracing.ts'
 import type { ServedService, ServiceContext } from './unary.ts'
 import { type UpdateLink, updateServices } from './update-service.ts'
 
@@ -36,6 +37,8 @@ export type LinkSettings = {
   /** The folder in which the link can store files. */
   home?: string
   logLevel?: LogLevel
+  /** The URL of the collector for traces. Without it, the link exports no traces. */
+  tracesUrl?: string
   /** How long running calls may continue after `stop` was called, in milliseconds. */
   graceMs?: number
   /** The token from the gateway that started the link. The gateway accepts the id of the link only with it. */
@@ -61,7 +64,10 @@ export async function startLink(link: LinkDefinition, given: LinkSettings = {}):
   const services = servicesOf(link, { log, stopping: stopping.signal, permits, home })
   const interfaces = interfacesOf(services, vendors)
 
-  const server = new Server({ interceptors: serverInterceptors(tls) })
+  const tracer = openTracer({ manifest: link.manifest, url: settings.tracesUrl, log })
+  const server = new Server({
+    interceptors: [...serverInterceptors(tls), ...(tracer === undefined ? [] : [tracingInterceptor(tracer)])],
+  })
   for (const { definition, implementation, service, vendors: own = vendors } of services) {
     for (const vendor of own) server.addService(definition(interfaceName(service, vendor)), implementation)
   }
@@ -81,6 +87,7 @@ export async function startLink(link: LinkDefinition, given: LinkSettings = {}):
     await registered?.stop()
     await shutDown(server, { graceMs, giveUp: () => stopping.abort() })
     permits.close()
+    await tracer?.stop()
     log.info('The link has stopped.')
   }
   return {

@@ -1,8 +1,10 @@
 import { access, open, rename, rm, stat } from 'node:fs/promises'
+import { resolve } from 'node:path'
 import { Readable, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { takeBackup } from '@millwright/cloud/platform/backup/backup.ts'
+import { recordBackup } from '@millwright/cloud/platform/backup/last-backup.ts'
 import { productVersion } from '@millwright/cloud/platform/version.ts'
 import { artefactFolderOf, readCloudConfiguration } from '@millwright/cloud/settings.ts'
 import type { Command } from 'commander'
@@ -76,6 +78,10 @@ async function take(terminal: Terminal, to: Writable): Promise<void> {
     })
     return pipeline(Readable.from(bytes, { objectMode: false }), createGzip(compression), to)
   })
+  // The backup is complete even if its time cannot be stored, for example because the home belongs to another user.
+  await recordBackup(resolve(configuration.home), new Date()).catch((error: NodeJS.ErrnoException) =>
+    terminal.note(`The time of the backup could not be stored in the home (${error.code}).`),
+  )
 }
 
 async function exists(file: string): Promise<boolean> {

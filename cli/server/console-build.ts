@@ -1,15 +1,15 @@
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { currentStamp, sourceStamp } from '@millwright/web/console-stamp.ts'
+import { currentStamp, hasSources, sourceStamp } from '@millwright/web/console-stamp.ts'
 
 const program = fileURLToPath(new URL('../../web/build.ts', import.meta.url))
 
 /**
- * Builds the console if its sources have changed since the last build. The build runs in a separate process, because
+ * Builds the console if its sources have changed since the last build. An installed archive has no sources. The build runs in a separate process, because
  * the process of the platform would not release the memory that a build needs.
  */
 export async function ensureConsole(): Promise<void> {
-  if (currentStamp() === sourceStamp()) return
+  if (!hasSources() || currentStamp() === sourceStamp()) return
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const child = spawn(process.execPath, [program], { stdio: ['ignore', 'ignore', 'pipe'] })
   let errors = ''

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import { styleText } from 'node:util'
 import { productVersion } from '@millwright/cloud/platform/version.ts'
@@ -177,7 +178,12 @@ function row(name: string, value: string): string {
 function tokenCommand(home: string): string {
   const quoted = (path: string) => `'${path.replaceAll("'", "'\\''")}'`
   const setting = home === resolve('.millwright') ? '' : `MILLWRIGHT_HOME=${quoted(home)} `
-  const checkout = resolve(import.meta.dirname, '../..')
-  const program = process.cwd() === checkout ? 'npx millwright' : `node ${quoted(join(checkout, 'cli/millwright.mjs'))}`
-  return styleText('dim', `  ${setting}${program} token`)
+  return styleText('dim', `  ${setting}${programCommand(quoted)} token`)
+}
+
+/** Returns the command of the command line program: in a clone, that of npm or the file; in an archive, its script. */
+function programCommand(quoted: (path: string) => string): string {
+  const root = resolve(import.meta.dirname, '../..')
+  if (existsSync(join(root, 'release.json'))) return quoted(resolve(root, '../bin/millwright'))
+  return process.cwd() === root ? 'npx millwright' : `node ${quoted(join(root, 'cli/millwright.mjs'))}`
 }

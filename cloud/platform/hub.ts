@@ -8,6 +8,7 @@ import { type PeerTokens, peerScheme } from './peer-token.ts'
 import { idempotent } from './requests/idempotency.ts'
 import { type BeforeBody, type Context, type HostHandler, type Peers, plainBody, type Service } from './service.ts'
 import { copiedFor, type RawInput } from './validation.ts'
+import { traceHeaders } from './work.ts'
 
 type Options = {
   /** The services that run in this process. */
@@ -135,7 +136,7 @@ function overPeer(send: Transport, caller: Caller, peerTokens: PeerTokens): Tran
     try {
       return await send(contract, name, {
         ...input,
-        headers: { ...input.headers, authorization, 'x-request-id': caller.request.id },
+        headers: { ...input.headers, ...traceHeaders(), authorization, 'x-request-id': caller.request.id },
       })
     } catch (error) {
       throw new Problem('unavailable', `The service ${contract.name} is not reachable. Retry later`, {

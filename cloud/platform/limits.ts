@@ -73,6 +73,11 @@ export const limits = {
   waiting: 10_000,
   /** Maximum bytes of a streamed response that wait for a slow reader. Above this limit, the source pauses. */
   streamBytes: 64 * 1024,
+  /** A client that reads no byte of a download in this time is disconnected. */
+  downloadIdleMs: 60_000,
+  /** Maximum number of downloads without a sign-in in a process, for all addresses together and for one address. */
+  publicDownloads: 64,
+  publicDownloadsPerAddress: 8,
   /** How long a shutdown waits for readers of streams to read the last data. */
   streamDrainMs: 2_000,
   /** How long a shutdown waits for the first request of a connection. */

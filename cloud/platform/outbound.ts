@@ -64,6 +64,8 @@ export type BrokerOptions = {
  * not followed. Proxies of the environment are not used.
  */
 export class Outbound {
+  /** The values of MILLWRIGHT_OUTBOUND_ALLOW. */
+  readonly allowed: readonly string[]
   readonly #entries: readonly OutboundEntry[]
   readonly #lookup: (hostname: string) => Promise<readonly LookupAddress[]>
   /** The lookups that are in progress, by name. */
@@ -74,6 +76,7 @@ export class Outbound {
   readonly #authorities = new LruMap<SecureContext>(parsedAuthorities)
 
   constructor({ allow, lookup = (hostname) => lookupName(hostname, { all: true }) }: Options) {
+    this.allowed = allow
     this.#entries = allow.map((text) => {
       const entry = outboundEntry(text)
       if (entry === undefined) throw new TypeError(`Invalid value of MILLWRIGHT_OUTBOUND_ALLOW: ${text}`)

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket as TcpSocket } from 'node:net'
 import type { Client } from '@millwright/api/client.ts'
 import type { AnswerOf, Contract, Operation, RequestOf, SocketOperation } from '@millwright/api/contract.ts'
+import type { Tracer } from '@millwright/api/tracing.ts'
 import type { Client as Owner } from 'pg'
 import type { AccessCache } from './access/cache.ts'
 import type { Caller } from './access/caller.ts'
@@ -16,12 +17,15 @@ import type { SealedColumn } from './secrets/sealed-column.ts'
 import type { Secrets } from './secrets/secrets.ts'
 import type { SharedCounts } from './shared-counts.ts'
 import type { TaskKinds, Tasks } from './tasks/tasks.ts'
+import type { TenantGauge } from './tenant-gauge.ts'
 import type { TenantDirectory } from './tenants/tenants.ts'
 import type { PeerConnections } from './tls/peer-connections.ts'
 
 /** The dependencies of a service. */
 export type Context = {
   readonly database: Database
+  /** Undefined if no traces are exported. */
+  readonly tracer: Tracer | undefined
   readonly access: AccessCache
   readonly tenants: TenantDirectory
   /** Seals and authenticates secrets of the platform. */
@@ -74,6 +78,8 @@ export type Settings = {
    * platform does not know it, for example behind a proxy.
    */
   readonly gatewayAuthority: () => string | undefined
+  /** The folder that contains the gateway package. */
+  readonly packageFolder: string
 }
 
 export type ArtefactSettings = {
@@ -225,6 +231,8 @@ export type Service<C extends Contract = Contract> = {
   readonly tasks?: (context: Context) => TaskKinds
   /** Prepares the database for the service. It runs as the owner of the database, at every start. */
   readonly prepare?: (owner: Owner, secrets: Secrets) => Promise<void>
+  /** The metrics of the service with one value per tenant. */
+  readonly gauges?: readonly TenantGauge[]
   /** The columns with sealed values. They are declared here, so that key rotation finds all of them. */
   readonly sealed?: readonly SealedColumn[]
 }

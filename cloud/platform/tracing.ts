@@ -1,67 +1,97 @@
-import { setTimeout as delay } from 'node:timers/promises'
-import type { CompletedRequest } from './http/completed-request.ts'
-import type { IncomingRequest } from './http/incoming-request.ts'
+import { Tracer, tracesUrl } from '@millwright/api/tracing.ts'
+import type { Log } from './log.ts'
+import { Outbound } from './outbound.ts'
+import { StartError } from './start-error.ts'
+import { productVersion } from './version.ts'
 
-/** The trace of one request. A forwarded request contains `headers`, so that the other process continues the trace. */
-export type RequestTrace = { headers: Record<string, string>; end(answered: CompletedRequest): void }
+/** The samplers of the OpenTelemetry specification that the platform has. */
+export const samplers = [
+  'parentbased_always_on',
+  'parentbased_traceidratio',
+  'always_on',
+  'traceidratio',
+  'always_off',
+] as const
 
-export type Tracing = { begin(incoming: IncomingRequest): RequestTrace; stop(): Promise<void> }
+export type TracingSettings = {
+  /** The address of the collector. Spans are sent to the path /v1/traces below it. */
+  tracesBaseUrl: string | undefined
+  /** The URL to which spans are sent. It has priority over the address of the collector. */
+  tracesUrl: string | undefined
+  /** Headers for the collector: name=value, separated by commas. */
+  tracesHeaders: readonly string[]
+  tracesService: string
+  tracesSampler: (typeof samplers)[number]
+  tracesRatio: number
+}
 
-const stopMs = 2_000
+/** `Tracing` exports the traces of the platform. */
+export type Tracing = { tracer: Tracer; stop(): Promise<void> }
 
 /**
- * Starts OpenTelemetry traces if the standard variables configure an exporter (OTEL_EXPORTER_OTLP_ENDPOINT and related
- * ones). The libraries are loaded only in this case, because they cost start time and memory.
+ * Starts the export of traces if a collector is configured. The settings of the operator permit the connection to this
+ * collector, and to no other address. It therefore needs no entry in MILLWRIGHT_OUTBOUND_ALLOW.
  */
-export async function startTracing(environment: Record<string, string | undefined>): Promise<Tracing | undefined> {
-  const endpoint = environment.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? environment.OTEL_EXPORTER_OTLP_ENDPOINT
-  if (endpoint === undefined || endpoint === '') return undefined
-  const [api, sdk, { OTLPTraceExporter }, { resourceFromAttributes }] = await Promise.all([
-    import('@opentelemetry/api'),
-    import('@opentelemetry/sdk-trace-base'),
-    import('@opentelemetry/exporter-trace-otlp-http'),
-    import('@opentelemetry/resources'),
-  ])
-  const provider = new sdk.BasicTracerProvider({
-    resource: resourceFromAttributes({ 'service.name': environment.OTEL_SERVICE_NAME ?? 'millwright' }),
-    spanProcessors: [new sdk.BatchSpanProcessor(new OTLPTraceExporter())],
-  })
-  const tracer = provider.getTracer('millwright')
-  return {
-    begin(incoming) {
-      const parent = parentOf(incoming)
-      const context =
-        parent === undefined
-          ? api.ROOT_CONTEXT
-          : api.trace.setSpanContext(api.ROOT_CONTEXT, { ...parent, isRemote: true })
-      const span = tracer.startSpan(incoming.method, { kind: api.SpanKind.SERVER }, context)
-      const { traceId, spanId, traceFlags } = span.spanContext()
-      return {
-        headers: { traceparent: `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}` },
-        end({ method, route, status, requestId }) {
-          span.updateName(`${method} ${route}`)
-          span.setAttributes({
-            'http.request.method': method,
-            'http.route': route,
-            'http.response.status_code': status,
-            'millwright.request_id': requestId,
-          })
-          if (status >= 500) span.setStatus({ code: api.SpanStatusCode.ERROR })
-          span.end()
-        },
-      }
+export function startTracing(settings: TracingSettings, log: Log): Tracing | undefined {
+  const url = collectorUrl(settings)
+  if (url === undefined) return undefined
+  const headers = { 'content-type': 'application/json', ...collectorHeaders(settings.tracesHeaders) }
+  const outbound = new Outbound({ allow: [hostAndPort(url)] })
+  const tracer = new Tracer({
+    service: settings.tracesService,
+    version: productVersion,
+    ratio: ratioOf(settings),
+    followsParent: settings.tracesSampler.startsWith('parentbased_'),
+    async send(body, signal) {
+      const { ok, status } = await outbound.fetch(url, { method: 'POST', headers, body, signal })
+      if (!ok) throw new Error(`The collector responded with status ${status}`)
     },
-    /**
-     * Stops the export. Spans that the collector does not accept in time are lost, so that a stop neither fails nor
-     * blocks.
-     */
-    stop: () => Promise.race([provider.shutdown().catch(() => {}), delay(stopMs, undefined, { ref: false })]),
+    onExportState: (reason) =>
+      reason === undefined
+        ? log.warn('Traces are exported again')
+        : log.warn({ reason, collector: new URL(url).origin }, 'Traces cannot be exported, and are dropped'),
+  })
+  return {
+    tracer,
+    async stop() {
+      await tracer.stop()
+      await outbound.close()
+    },
   }
 }
 
-/** Returns the span of the client, which becomes the parent of the request's span (W3C Trace Context). */
-function parentOf({ headers }: IncomingRequest): { traceId: string; spanId: string; traceFlags: number } | undefined {
-  const match = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/.exec(String(headers.traceparent))
-  if (match?.[1] === undefined || match[2] === undefined) return undefined
-  return { traceId: match[1], spanId: match[2], traceFlags: Number.parseInt(match[3] ?? '0', 16) }
+function collectorUrl({ tracesBaseUrl, tracesUrl: own }: TracingSettings): string | undefined {
+  if (own !== undefined) return own
+  if (tracesBaseUrl === undefined) return undefined
+  return tracesUrl(`${tracesBaseUrl.replace(/\/+$/, '')}/v1/traces`)
+}
+
+function ratioOf({ tracesSampler, tracesRatio }: TracingSettings): number {
+  if (tracesSampler === 'always_off') return 0
+  return tracesSampler.endsWith('traceidratio') ? tracesRatio : 1
+}
+
+function collectorHeaders(entries: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    entries.map((entry) => {
+      const [, name, value] = /^([\w.-]+)=(.*)$/.exec(entry) ?? []
+      if (name === undefined || value === undefined)
+        throw new StartError('OTEL_EXPORTER_OTLP_HEADERS must be a list of name=value, separated by commas.')
+      return [name.toLowerCase(), decoded(value)]
+    }),
+  )
+}
+
+/** Returns a value without its percent-encoding, as the specification of the variable requires. */
+function decoded(value: string): string {
+  try {
+    return decodeURIComponent(value)
+  } catch {
+    return value
+  }
+}
+
+function hostAndPort(url: string): string {
+  const { hostname, port, protocol } = new URL(url)
+  return `${hostname}:${port === '' ? { 'http:': 80, 'https:': 443 }[protocol] : port}`
 }

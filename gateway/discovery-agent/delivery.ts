@@ -4,12 +4,19 @@ import type { SignedReceipt } from '@millwright/api/receipt.ts'
 import { isTransientCode } from '@millwright/api/transient.ts'
 import type { CloudConnection } from '../cloud-connection.ts'
 import type { Log } from '../log.ts'
+import { continueTrace, traceHeaders } from '../trace-context.ts'
 import type { Batch } from './findings.ts'
 
 type JobEnd = { jobId: string; state: 'FINISHED' | 'FAILED' | 'CANCELED'; message?: string }
 
 /** `EntryHeader` is the header of a spool entry: the kind of the gatekeeper request, and the job. */
-type EntryHeader = { kind: (typeof entryKinds)[number]; id: string; jobId: string }
+type EntryHeader = {
+  kind: (typeof entryKinds)[number]
+  id: string
+  jobId: string
+  /** The trace of the job, so that the delivery continues it. */
+  traceparent?: string
+}
 
 const entryKinds = ['found', 'receipt', 'end'] as const
 
@@ -39,7 +46,7 @@ export function receiptEntry(lease: string, jobId: string, receipt: SignedReceip
 }
 
 function entryOf(header: EntryHeader, body: string): SpoolEntry {
-  return `${JSON.stringify(header)}\n${body}`
+  return `${JSON.stringify({ ...header, ...traceHeaders() })}\n${body}`
 }
 
 /** The HTTP statuses after which a retry can succeed: missing token or permission, timeout, rate limit. */
@@ -58,7 +65,7 @@ export async function deliver(entry: SpoolEntry, { cloud, log, attempt }: Delive
     return
   }
   try {
-    await send(header, entry.slice(entry.indexOf('\n') + 1), cloud)
+    await continueTrace(header.traceparent, () => send(header, entry.slice(entry.indexOf('\n') + 1), cloud))
   } catch (error) {
     if (!(error instanceof Problem) || temporary.has(error.status)) throw error
     if (isTransientCode(error.code) || (error.status >= 500 && attempt < maxFailures)) throw error

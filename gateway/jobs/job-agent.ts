@@ -1,6 +1,7 @@
 import { BackOff, pause } from '@millwright/api/back-off.ts'
 import type { CloudConnection } from '../cloud-connection.ts'
 import type { Log } from '../log.ts'
+import { continueTrace } from '../trace-context.ts'
 import { LeasedJob } from './leased-job.ts'
 
 type Options<Outcome> = {
@@ -24,7 +25,7 @@ type Options<Outcome> = {
   isNextPart?: (ending: Outcome, state: string) => boolean
 }
 
-type OfferedJob = { job: LeasedJob['job']; lease: { id: string } }
+type OfferedJob = { job: LeasedJob['job']; lease: { id: string }; traceparent?: string }
 
 /**
  * The minimum time between two polls that return no job. It limits the rate of polls if the cloud responds immediately.
@@ -84,18 +85,19 @@ export class JobAgent<Outcome extends { state: string; message?: string }> {
     }
   }
 
-  #start({ job, lease }: OfferedJob): void {
+  #start(offered: OfferedJob): void {
+    const { job, lease } = offered
     const current = this.#leased.get(job.id)
     if (current !== undefined) {
       current.adopt(lease.id)
-      this.#offeredAgain.set(job.id, { job, lease })
+      this.#offeredAgain.set(job.id, offered)
       return
     }
     const { cloud, renewEveryMs, waitsForCancel } = this.#options
     const leased = new LeasedJob({ job, lease: lease.id, cloud, renewEveryMs, waitsForCancel })
     this.#leased.set(job.id, leased)
     if (this.#stopping.signal.aborted) leased.stop('stopping')
-    const work = this.#run(leased).then((ending) => {
+    const work = this.#traced(leased, offered.traceparent).then((ending) => {
       this.#leased.delete(job.id)
       this.#work.delete(work)
       const again = this.#offeredAgain.get(job.id)
@@ -104,6 +106,23 @@ export class JobAgent<Outcome extends { state: string; message?: string }> {
       if (this.#options.isNextPart?.(ending, again.job.status.state)) this.#start(again)
     })
     this.#work.add(work)
+  }
+
+  /** Works on a job. The work continues the trace of the request that created the job. */
+  #traced(leased: LeasedJob, parent: string | undefined): Promise<Outcome | undefined> {
+    const { name } = leased.job.workflow
+    const span = this.#options.cloud.tracer?.start(`job ${name}`, {
+      kind: 'consumer',
+      parent,
+      attributes: { 'millwright.workflow': name, 'millwright.job': leased.job.id },
+    })
+    return continueTrace(span?.traceparent ?? parent, async () => {
+      const ending = await this.#run(leased)
+      const state = ending?.state ?? leased.stopReason ?? 'released'
+      span?.set({ 'millwright.job.state': state })
+      span?.end(state === 'FAILED' ? { error: state } : {})
+      return ending
+    })
   }
 
   /** Works on a job and reports its end. Returns the end if the platform has it. */

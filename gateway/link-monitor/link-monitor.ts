@@ -7,6 +7,7 @@ import type { Log } from '../log.ts'
 import { type Registration, sameRegistration } from '../registry/registration.ts'
 import type { Registry } from '../registry/registry.ts'
 import { gatewayVersion } from '../version.ts'
+import { hostFacts } from './host-facts.ts'
 import { type Inspection, inspect, notInspected, probe } from './inspection.ts'
 import { LinkEvents } from './link-events.ts'
 import { fittingReports, reportOf } from './report.ts'
@@ -286,8 +287,8 @@ export class LinkMonitor {
   }
 
   /**
-   * Sends a report. An older version of the platform refuses the built-in links, and with them the whole report, so the
-   * report is repeated without them.
+   * Sends a report. An older version of the platform refuses the built-in links or the facts of the host, and with them
+   * the complete report, so the report is repeated without them.
    */
   async #report(links: readonly LinkReport[]): Promise<void> {
     const { cloud, log, managedLinks } = this.#options
@@ -296,9 +297,9 @@ export class LinkMonitor {
       cloud.gatekeeper.reportLinks({ body: { data: { gatewayVersion, ...report, ...data } } })
     if (performance.now() < this.#withoutBuiltInUntilMs) return void (await send({}))
     try {
-      await send(builtIn === undefined ? {} : { managedLinks: builtIn })
+      await send({ host: hostFacts(), ...(builtIn !== undefined && { managedLinks: builtIn }) })
     } catch (error) {
-      if (builtIn === undefined || !(error instanceof Problem) || error.code !== 'invalid_body') throw error
+      if (!(error instanceof Problem) || error.code !== 'invalid_body') throw error
       await send({})
       this.#withoutBuiltInUntilMs = performance.now() + olderPlatformMs
       log.warn(

@@ -47,6 +47,7 @@ const waiting = fakeLink(
   `${entry('ICMP is not allowed. Run: sudo setcap cap_net_raw+ep node', ', notice: true')}
    console.log(JSON.stringify(process.env))
    console.log('home ' + process.argv[process.argv.indexOf('--home') + 1])
+   console.log('arguments ' + process.argv.join(' '))
    process.once('disconnect', () => process.exit(0))
    process.channel.ref()`,
 )
@@ -71,8 +72,10 @@ describe('LinkRunner', () => {
   })
   after(() => server.stop())
 
-  function start(links: string[], { home = temporaryFolder(), more = {} as Partial<LinkTiming> } = {}) {
-    const settings = settingsFor(home, { links, linkVendors: ['millwright', 'acme.devices'] })
+  type StartOptions = { home?: string; more?: Partial<LinkTiming>; tracesUrl?: string }
+
+  function start(links: string[], { home = temporaryFolder(), more = {}, tracesUrl }: StartOptions = {}) {
+    const settings = settingsFor(home, { links, linkVendors: ['millwright', 'acme.devices'], tracesUrl })
     const environment = { ...process.env, MILLWRIGHT_CLIENT_SECRET: 'planted-secret', LANG: 'C.UTF-8' }
     const runner = new LinkRunner({
       settings,
@@ -98,7 +101,7 @@ describe('LinkRunner', () => {
     const { endpoint, restarts, enabled, log: lines } = linkOf(runner, 'plant')
     assert.equal(endpoint, `127.0.0.1:${registry.find('millwright.links.plant')?.port}`)
     assert.deepEqual([restarts, enabled], [0, true])
-    assert.match(lines?.join('\n') ?? '', /info The link Plant listens\. host="127\.0\.0\.1"/)
+    assert.match(lines?.join('\n') ?? '', /info The link Simulated plant listens\. host="127\.0\.0\.1"/)
     await runner.stop()
     assert.equal(registry.find('millwright.links.plant'), undefined)
     assert.deepEqual([linkOf(runner, 'plant').state, linkOf(runner, 'plant').endpoint], ['stopped', undefined])
@@ -171,6 +174,15 @@ describe('LinkRunner', () => {
     assert.doesNotMatch(line, /planted-secret|MILLWRIGHT_/)
     const { NODE_CHANNEL_FD: _, NODE_CHANNEL_SERIALIZATION_MODE: __, ...passed } = environment
     assert.deepEqual(passed, { ...environmentOf(process.env), LANG: 'C.UTF-8' })
+  })
+
+  test('gives a link the URL for traces as a variable, because all users of the machine see arguments', async () => {
+    const tracesUrl = 'http://127.0.0.1:4318/v1/traces?api-key=planted'
+    const { runner } = start(['waiting'], { tracesUrl })
+    const find = (start: string) => until(() => linkOf(runner, 'waiting').log?.find((text) => text.startsWith(start)))
+    const environment = JSON.parse(await find('{"')) as Record<string, string>
+    assert.equal(environment.MILLWRIGHT_LINK_TRACES_URL, tracesUrl)
+    assert.doesNotMatch(await find('arguments '), /planted/)
   })
 
   test('gives each link a folder in the home of the gateway', async () => {

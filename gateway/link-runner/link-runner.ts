@@ -13,7 +13,7 @@ import { type BuiltInLink, environmentOf, LinkProcess, type LinkTiming, usualTim
 import { type LinkSwitches, readSwitches, watchSwitches, writeSwitches } from './link-switches.ts'
 
 type Options = {
-  settings: Pick<GatewaySettings, 'home' | 'links' | 'linkVendors' | 'registryHost' | 'logLevel'>
+  settings: Pick<GatewaySettings, 'home' | 'links' | 'linkVendors' | 'registryHost' | 'logLevel' | 'tracesUrl'>
   builtInLinks: readonly BuiltInLink[]
   registry: Registry
   registryPort: number
@@ -50,7 +50,11 @@ export class LinkRunner {
     const unknown = settings.links.find((name) => name !== 'all' && !builtInLinks.some((link) => link.name === name))
     if (unknown !== undefined) throw new SetupError(`MILLWRIGHT_GATEWAY_LINKS: ${unknownLink(unknown, builtInLinks)}`)
     const starts = new Semaphore({ capacity: 1 })
-    const environment = environmentOf(options.environment ?? process.env)
+    const environment = {
+      ...environmentOf(options.environment ?? process.env),
+      // The URL can contain a key of the collector, and arguments are visible to all users of the machine.
+      ...(settings.tracesUrl === undefined ? {} : { MILLWRIGHT_LINK_TRACES_URL: settings.tracesUrl }),
+    }
     this.#processes = builtInLinks.map(
       (link) =>
         new LinkProcess({

@@ -90,6 +90,7 @@ export async function localScan(options: LocalScanOptions): Promise<LocalScan> {
       linkVendors: ['millwright'],
       registryHost: '127.0.0.1',
       logLevel: 'warn',
+      tracesUrl: undefined,
     },
     builtInLinks: options.links,
     registry,

@@ -1,12 +1,13 @@
 import { type CloudConfiguration, readCloudConfiguration } from '@millwright/cloud/settings.ts'
 import type { Command } from 'commander'
-import { CommandError } from '../../output/error-report.ts'
+import { CommandError, usageError } from '../../output/error-report.ts'
 import type { Terminal } from '../../output/terminal.ts'
 import { formatCount, pad, sanitize, truncate } from '../../output/text.ts'
 import { authorityOfHome, trustAuthority } from '../../session/authority.ts'
 import { bearerFor } from '../../session/bearer.ts'
 import { type ConnectionOptions, connect, withConnectionOptions } from '../../session/platform-command.ts'
 import { readClientConfiguration } from '../../session/settings.ts'
+import { requireNew, writeBundle } from './bundle.ts'
 import { type Check, type Outcome, runCheck } from './checks.ts'
 import { checkDatabase } from './database.ts'
 import { checkCertificate, checkHome, checkNode, checkPort } from './machine.ts'
@@ -17,6 +18,8 @@ const marks: Readonly<Record<Outcome, string>> = { ok: '✓', warn: '!', fail: '
 export function addCommands(doctor: Command, terminal: Terminal): void {
   withConnectionOptions(doctor)
     .option('--json', 'print JSON')
+    .option('--bundle <file>', 'write an archive for support, without secrets (.tar.gz)')
+    .option('--log <file>', 'add the end of a log file to the archive; - is standard input', appended, [])
     .addHelpText(
       'after',
       `
@@ -25,15 +28,29 @@ on this machine), gateways, links and jobs. The command changes nothing.
 
 The exit code is 1 when a check fails. Warnings (!) do not change the exit code.
 
+With --bundle, the command also writes an archive for support: checks, settings, metrics, migrations, sizes of tables,
+slow statements, gateways and the end of logs. Secrets are removed. It prints a list of the contents. The exit code is 0
+when the archive is complete, also if checks fail.
+
 Examples:
   millwright doctor
   millwright doctor --profile plant-7
+  millwright doctor --bundle support.tar.gz --log /var/log/millwright.log
   millwright doctor --json | jq '.data[] | select(.outcome != "ok")'`,
     )
-    .action((options: ConnectionOptions) => examine(terminal, options))
+    .action((options: DoctorOptions) => examine(terminal, options))
 }
 
-async function examine(terminal: Terminal, options: ConnectionOptions): Promise<void> {
+type DoctorOptions = ConnectionOptions & { bundle?: string; log: string[] }
+
+function appended(value: string, before: string[]): string[] {
+  return [...before, value]
+}
+
+async function examine(terminal: Terminal, options: DoctorOptions): Promise<void> {
+  const { bundle: file, log: logs } = options
+  if (file === undefined && logs.length > 0) throw usageError('--log needs --bundle.', 'pass --bundle <file>')
+  if (file !== undefined) await requireNew(file)
   const checks: Check[] = []
   const report = async (some: Check[]) => {
     checks.push(...some)
@@ -46,12 +63,16 @@ async function examine(terminal: Terminal, options: ConnectionOptions): Promise<
     await report(await checkCertificate(configuration))
     await report(await checkDatabase(terminal.environment, configuration))
   }
-  const reachable = await checkPlatform(terminal, { options, configuration, report })
-  if (configuration !== undefined) await report([await checkPort(configuration, reachable)])
+  const { url, isReachable } = await checkPlatform(terminal, { options, configuration, report })
+  if (configuration !== undefined) await report([await checkPort(configuration, isReachable)])
   const failed = checks.filter(({ outcome }) => outcome === 'fail').length
   const warnings = checks.filter(({ outcome }) => outcome === 'warn').length
   if (options.json) await terminal.print(JSON.stringify({ data: checks, failed, warnings }))
   else await terminal.print(`\n${checks.length} checks: ${failed} failed, ${formatCount(warnings, 'warning')}.`)
+  if (file !== undefined) {
+    const print = options.json ? async (line: string) => terminal.note(line) : terminal.print
+    return writeBundle(terminal, { file, logs, checks, configuration, url, print })
+  }
   if (failed > 0) throw new CommandError(`${formatCount(failed, 'check')} failed.`)
 }
 
@@ -74,21 +95,21 @@ type PlatformCheckOptions = {
   report: ReportChecks
 }
 
-/** Checks the platform. Returns true when it is reachable. */
+/** Checks the platform. Returns its address, and whether it is reachable. */
 async function checkPlatform(
   terminal: Terminal,
   { options, configuration, report }: PlatformCheckOptions,
-): Promise<boolean> {
+): Promise<{ url: string; isReachable: boolean }> {
   const bearer = await bearerFor(options, await readClientConfiguration(terminal.environment)).catch(() => undefined)
   if (configuration !== undefined) trustAuthority(await authorityOfHome(configuration.home))
   const url = bearer?.url ?? configuration?.baseUrl ?? addressOnThisMachine(configuration)
   const reached = await checkReachable(url)
   await report(reached)
-  if (reached.some(({ outcome }) => outcome === 'fail')) return false
+  if (reached.some(({ outcome }) => outcome === 'fail')) return { url, isReachable: false }
   if (bearer === undefined) {
     const next = `millwright login ${url}`
     await report([{ name: 'Signed in', outcome: 'warn', detail: 'no: gateways and jobs are not checked', next }])
-    return true
+    return { url, isReachable: true }
   }
   const session = await connect(terminal, options)
   const signedIn = await runCheck('Signed in', async () => {
@@ -97,7 +118,7 @@ async function checkPlatform(
   })
   await report(signedIn)
   if (signedIn.every(({ outcome }) => outcome === 'ok')) await report(await checkShopFloor(session))
-  return true
+  return { url, isReachable: true }
 }
 
 function addressOnThisMachine(configuration: CloudConfiguration | undefined): string {

@@ -133,6 +133,16 @@ export async function findNames(handle: Handle, ids: readonly string[]): Promise
   return new Map(rows.map(({ id, name }) => [id, name]))
 }
 
+const kindsById = statement<{ id: string; kind: StoredPrincipalKind }>(
+  `select p.id, p.kind from principals p where p.tenant_id = $1 and p.id = any($2::uuid[])`,
+)
+
+/** Returns the kinds of the principals among the ids, by id. */
+export async function findKinds(handle: Handle, ids: readonly string[]): Promise<Map<string, StoredPrincipalKind>> {
+  const rows = await handle.rows(kindsById, ids)
+  return new Map(rows.map(({ id, kind }) => [id, kind]))
+}
+
 /** Returns whether a principal of any kind has the name. */
 export async function isPrincipalName(handle: Handle, name: string): Promise<boolean> {
   return (await handle.row(principalOfAnyKind, name)) !== undefined

@@ -112,14 +112,26 @@ export async function openConnection(
 
 type QueryInput = { name: string | undefined; text: string; values: unknown[] }
 
+type SendOptions = {
+  onError?: (error: unknown) => void
+  /** Called when the response has arrived, with the number of its rows. The number is undefined after an error. */
+  onResponse?: (rows: number | undefined) => void
+}
+
 /** Runs a query like `client.query`, but skips steps of the driver that do not affect the result. */
 export async function send(
   client: pg.Client,
   query: QueryInput,
-  onError?: (error: unknown) => void,
+  { onError, onResponse }: SendOptions = {},
 ): Promise<QueryResult> {
   const { promise, resolve, reject } = Promise.withResolvers<QueryResult>()
-  client.query(new PreparedQuery(query, (error, result) => (result === undefined ? reject(error) : resolve(result))))
+  client.query(
+    new PreparedQuery(query, (error, result) => {
+      onResponse?.(result?.rowCount)
+      if (result === undefined) reject(error)
+      else resolve(result)
+    }),
+  )
   try {
     return await promise
   } catch (error) {

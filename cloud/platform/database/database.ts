@@ -1,14 +1,16 @@
 import { backOffMs, pause } from '@millwright/api/back-off.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import { Semaphore } from '@millwright/api/semaphore.ts'
+import type { Span } from '@millwright/api/tracing.ts'
 import { createYield, priorities } from '../event-loop.ts'
+import { currentWork } from '../work.ts'
 import type { Server } from './binding.ts'
 import type { Connection } from './connection.ts'
 import { type Address, openConnection, send, sessionSettings, timeouts } from './connection.ts'
 import { DatabaseHealth } from './health.ts'
 import { isId } from './id.ts'
 import { Pool } from './pool.ts'
-import type { Statement } from './statement.ts'
+import { nameOf, type Statement } from './statement.ts'
 import {
   asProblem,
   isConnectionLost,
@@ -65,9 +67,25 @@ export type StatementListener = (sent: {
   by: { readonly connection: object; readonly lease: number }
 }) => void
 
+/** `SlowStatement` is a statement that took longer than the threshold. It contains no values. */
+export type SlowStatement = {
+  name: string
+  text: string
+  ms: number
+  /** The number of rows that the statement returned or changed. Undefined if it failed. */
+  rows: number | undefined
+  tenantId: string | undefined
+  /** The span of the request or task that sent the statement. */
+  span: Span | undefined
+}
+
+/** `SlowStatements` receives the statements that take at least `slowMs`. With 0, it receives none. */
+export type SlowStatements = { slowMs: number; onSlow: (statement: SlowStatement) => void }
+
 type Options = {
   address: Address
   server: Server
+  /** The maximum number of connections. */
   connections: number
   waitMs?: number
   /** How long the client waits for the response to a statement before it treats the server as unreachable. */
@@ -94,10 +112,16 @@ export class Database {
   readonly #listeners: CommitListener[] = []
   readonly #health: DatabaseHealth
   readonly #watch: WorkerWatch | undefined
+  /** The maximum number of connections. */
+  readonly size: number
+  /** The number of statements, and the sum of their durations. */
+  readonly counts = { statements: 0, statementMs: 0 }
+  #slow: SlowStatements = { slowMs: 0, onSlow: () => {} }
   #onStatement: StatementListener | undefined
 
   constructor({ address, server, connections, waitMs = timeouts.lockMs, responseMs, onStatement }: Options) {
     this.server = server
+    this.size = connections
     this.#onStatement = onStatement
     const capacity = Math.max(1, Math.floor(connections / 2))
     this.#enclosing = new Semaphore({
@@ -148,6 +172,11 @@ export class Database {
 
   onCommit(listener: CommitListener): void {
     this.#listeners.push(listener)
+  }
+
+  /** Sets the receiver of slow statements. */
+  reportSlow(slow: SlowStatements): void {
+    this.#slow = slow
   }
 
   /** Adds a listener. Returns a function that removes it. */
@@ -206,7 +235,7 @@ export class Database {
 
   /** Reads tables that all tenants share, before the tenant is known. */
   async reference<Result>(work: (handle: ReferenceHandle) => Promise<Result>): Promise<Result> {
-    const connection = await this.#pool.acquire(undefined)
+    const connection = await this.#acquire(undefined)
     try {
       const result = await work(this.#referenceHandle(connection))
       this.#health.noteResponse()
@@ -234,7 +263,7 @@ export class Database {
   ): Promise<Result> {
     if (scope.transaction !== undefined) return work(scope.transaction)
     if (this.server.binding === 'transaction') return this.transaction(scope, work)
-    const connection = await this.#pool.acquire(scope.tenantId, options)
+    const connection = await this.#acquire(scope.tenantId, options)
     try {
       this.#bind(connection, scope.tenantId)
       const result = await work(this.#handle(connection, scope.tenantId))
@@ -248,7 +277,7 @@ export class Database {
   }
 
   async #attempt<Result>(tenantId: string, work: (tx: Transaction) => Promise<Result>): Promise<Result> {
-    const connection = await this.#pool.acquire(tenantId)
+    const connection = await this.#acquire(tenantId)
     const topics = new Set<string>()
     connection.firstError = undefined
     try {
@@ -295,7 +324,7 @@ export class Database {
 
   /** Runs one command outside any transaction. */
   async #check(text: string): Promise<void> {
-    const connection = await this.#pool.acquire(undefined)
+    const connection = await this.#acquire(undefined)
     try {
       await connection.client.query(text)
     } catch (error) {
@@ -358,11 +387,48 @@ export class Database {
     this.#onStatement?.({ text, values, tenantId: connection.tenantId, by: { connection, lease } })
     corkForTick(connection)
     const sent = { name: this.server.pooled || name === '' ? undefined : name, text, values }
-    const result = send(connection.client, sent, (error) => {
+    const onError = (error: unknown) => {
       connection.firstError ??= error
-    })
+    }
+    const onResponse = this.#measure({ name, text }, connection)
+    const result = send(connection.client, sent, { onError, onResponse })
     flushLargeBuffer(connection)
     return result
+  }
+
+  /** Returns the function that counts a statement when its response arrives. */
+  #measure({ name, text }: Statement, { holder }: Connection): (rows: number | undefined) => void {
+    const work = currentWork()
+    const since = performance.now()
+    return (rows) => {
+      const ms = performance.now() - since
+      this.counts.statements += 1
+      this.counts.statementMs += ms
+      if (work !== undefined) {
+        work.statements += 1
+        work.databaseMs += ms
+      }
+      const { slowMs, onSlow } = this.#slow
+      if (slowMs > 0 && ms >= slowMs)
+        onSlow({ name: name === '' ? nameOf(text) : name, text, ms, rows, tenantId: holder, span: work?.span })
+    }
+  }
+
+  /** Returns a connection. An idle connection is returned directly, because a promise would cost time. */
+  #acquire(tenantId: string | undefined, options?: { lookup: boolean }): Connection | Promise<Connection> {
+    const acquired = this.#pool.acquire(tenantId, options)
+    return acquired instanceof Promise ? measureWait(acquired) : acquired
+  }
+}
+
+/** Returns a connection of the pool, and adds the time of waiting to the current work. */
+async function measureWait(connection: Promise<Connection>): Promise<Connection> {
+  const work = currentWork()
+  const since = performance.now()
+  try {
+    return await connection
+  } finally {
+    if (work !== undefined) work.connectionWaitMs += performance.now() - since
   }
 }
 

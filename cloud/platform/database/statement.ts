@@ -75,6 +75,7 @@ class FrequentTexts {
 
 const frequent = new FrequentTexts()
 
-function nameOf(text: string): string {
+/** Returns a name that depends only on the text of a statement. */
+export function nameOf(text: string): string {
   return `m${createHash('sha256').update(text).digest('base64url').slice(0, 20)}`
 }

@@ -1,5 +1,6 @@
 import type { Caller } from '../access/caller.ts'
 import type { AnonymousCaller } from '../service.ts'
+import type { Work } from '../work.ts'
 
 export type CompletedRequest = {
   requestId: string
@@ -8,4 +9,7 @@ export type CompletedRequest = {
   status: number
   ms: number
   caller: Caller | AnonymousCaller | undefined
+  /** True if the duration does not depend only on the platform: the request waits for an event, or transfers a file. */
+  waits: boolean
+  work: Work
 }

@@ -10,6 +10,7 @@ import type { PeerConnections } from '../tls/peer-connections.ts'
 import { undici } from '../undici.ts'
 import { forwardUpgrade } from './forward-connection.ts'
 import { type Authorize, addressOf, incomingRequestOf, toRoute } from './incoming-request.ts'
+import { dependsOnClient, inWork } from './request-work.ts'
 import { requireHandshake, type Sockets, type Upgrade } from './sockets.ts'
 import type { StreamingResponses } from './streaming-responses.ts'
 
@@ -71,14 +72,18 @@ export async function forwardRoutes(app: FastifyInstance, options: ForwardOption
       for (const { contract, operation } of forward.operations) {
         const route = {
           method: operation.method,
-          config: { errorFormat: contract.errorFormat, errorStatuses: contract.errorStatuses },
-          onRequest: async (request: FastifyRequest, reply: FastifyReply) => {
+          config: {
+            errorFormat: contract.errorFormat,
+            errorStatuses: contract.errorStatuses,
+            waits: dependsOnClient(operation),
+          },
+          onRequest: inWork(async (request, reply) => {
             const authorized = await (operation.socket === undefined
               ? options.authorize(incomingRequestOf(request), operation, contract)
               : options.sockets.authorize(request, { contract, operation }))
             request.caller = authorized.caller
             if (authorized.headers !== undefined) reply.headers(authorized.headers)
-          },
+          }),
           handler: async (request: FastifyRequest, reply: FastifyReply) => {
             const upgrade = options.sockets.upgradeOf(request)
             if (upgrade !== undefined) {
@@ -148,7 +153,7 @@ function headersFor(request: FastifyRequest, forward: Forward): Record<string, s
     headers,
     { 'x-request-id': request.id },
     forward.vouch({ id: request.id, address: addressOf(request) }),
-    request.trace?.headers,
+    request.work.span === undefined ? {} : { traceparent: request.work.span.traceparent },
   )
 }
 

@@ -264,6 +264,9 @@ describe('HTTP front', () => {
     assert.match((await from('127.0.0.1')).text, /millwright_http_request_duration_seconds/)
     assert.equal((await from('10.1.2.3')).status, 404)
     assert.equal((await from('127.0.0.1', { 'x-forwarded-for': '10.1.2.3' })).status, 404)
+    // A web page can resolve its own name to this machine (DNS rebinding).
+    for (const [host, status] of Object.entries({ 'attacker.example:8080': 404, 'localhost:8080': 200, '[::1]': 200 }))
+      assert.equal((await from('127.0.0.1', { host })).status, status, host)
     assert.equal((await from('10.1.2.3', { authorization: 'Bearer metrics-token' })).status, 200)
     assert.equal((await from('10.1.2.3', { authorization: `Bearer ${admin.token}` })).status, 404)
   })

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import { isUnchanged } from './etag.ts'
+import { type FilePage, FileRoutes } from './file-pages.ts'
 import { addressOf } from './incoming-request.ts'
 
 /** Content outside the operations of the contracts, such as a page, a script or a document. */
-export type Page = StaticPage | DynamicPage
+export type Page = StaticPage | DynamicPage | FilePage
 
 /** A request for a page. The path has no query. */
 export type PageRequest = { path: string; headers: Record<string, string | string[] | undefined> }
@@ -33,7 +34,12 @@ export type StaticPage = PageOptions &
   )
 
 export async function pageRoutes(app: FastifyInstance, pages: Page[]): Promise<void> {
+  const files = new FileRoutes()
   for (const page of pages) {
+    if ('find' in page) {
+      files.add(app, page)
+      continue
+    }
     if ('answer' in page) {
       dynamicRoute(app, page)
       continue

@@ -2,6 +2,7 @@ import { Problem } from '@millwright/api/problem.ts'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { limits } from '../limits.ts'
 import { peerScheme } from '../peer-token.ts'
+import { problemPage, problemPageHeaders } from './problem-page.ts'
 
 /** Turns any thrown value into a problem. The details of an error that is not a `Problem` are hidden. */
 export function problemOf(error: unknown, { bodyLimit = limits.bodyBytes }: { bodyLimit?: number } = {}): Problem {
@@ -60,6 +61,14 @@ export function send(reply: FastifyReply, problem: Problem, request: FastifyRequ
   const { errorFormat, errorStatuses = {} } = request.routeOptions.config
   const document = problem.toDocument({ instance: request.url.split('?')[0] ?? '', traceId: request.id })
   document.status = errorStatuses[problem.code] ?? problem.status
+  if (document.status >= 500 && isBrowser(request)) {
+    const page = problemPage(document, request.headers['accept-language'])
+    reply
+      .code(document.status)
+      .headers({ ...problem.headers, ...problemPageHeaders })
+      .send(page)
+    return
+  }
   // Other services of the platform expect a problem, even if the contract defines another error format for clients.
   const inContractFormat = isPeer(request) ? undefined : errorFormat?.fromProblem(document)
   const { status, body } = inContractFormat ?? { status: document.status, body: document }
@@ -68,6 +77,11 @@ export function send(reply: FastifyReply, problem: Problem, request: FastifyRequ
     .code(status)
     .headers({ ...problem.headers, 'content-type': type })
     .send(Buffer.from(JSON.stringify(body)))
+}
+
+/** Returns whether a browser opens the path as a page. The console and other clients accept JSON. */
+function isBrowser(request: FastifyRequest): boolean {
+  return !isPeer(request) && /\btext\/html\b/.test(request.headers.accept ?? '')
 }
 
 function isPeer({ headers }: FastifyRequest): boolean {

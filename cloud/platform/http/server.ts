@@ -26,7 +26,8 @@ import { type AnonymousCaller, type Answer, type HostHandler, JsonText } from '.
 import type { CertificateFiles } from '../tls/certificate-files.ts'
 import type { CertificatePair } from '../tls/certificate-pair.ts'
 import type { PeerConnections } from '../tls/peer-connections.ts'
-import type { RequestTrace, Tracing } from '../tracing.ts'
+import type { Tracing } from '../tracing.ts'
+import { createWork, type Work } from '../work.ts'
 import { BodyBudget, bodyBytesOf } from './body-budget.ts'
 import type { CompletedRequest } from './completed-request.ts'
 import { formerPrefixes } from './deprecation.ts'
@@ -38,6 +39,7 @@ import { type Authorize, type IncomingRequest, incomingRequestOf, toRoute } from
 import { isNestedDeeper } from './json-depth.ts'
 import { type Page, pageRoutes } from './pages.ts'
 import { problemOf, send } from './problems.ts'
+import { dependsOnClient, endSpan, inWork } from './request-work.ts'
 import { Sockets } from './sockets.ts'
 import { StreamingResponses } from './streaming-responses.ts'
 import { PathTable } from './unrouted.ts'
@@ -71,9 +73,11 @@ declare module 'fastify' {
   interface FastifyRequest {
     arrivedAt: number
     caller: Caller | AnonymousCaller | undefined
-    trace: RequestTrace | undefined
+    work: Work
   }
   interface FastifyContextConfig {
+    /** True if the duration of a request does not depend only on the platform. */
+    waits?: boolean
     errorFormat?: Contract['errorFormat']
     errorStatuses?: Contract['errorStatuses']
   }
@@ -119,13 +123,19 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   })
   app.decorateRequest('arrivedAt', 0)
   app.decorateRequest('caller', undefined)
-  app.decorateRequest('trace', undefined)
+  // Each request gets its own work when it arrives.
+  app.decorateRequest('work', null as unknown as Work)
   if (options.corsOrigins.length > 0) await app.register(cors, corsOptions(options.corsOrigins))
   parseBodies(app)
   passFiles(app, options.operations)
   app.addHook('onRequest', (request, reply, done) => {
     request.arrivedAt = performance.now()
-    request.trace = options.tracing?.begin(incomingRequestOf(request))
+    request.work = createWork(
+      options.tracing?.tracer.start(request.method, {
+        kind: 'server',
+        parent: request.headers.traceparent?.toString(),
+      }),
+    )
     reply.headers(options.headers).header('x-request-id', request.id)
     reply.headers(deprecated.headersFor(withoutAlias(request.originalUrl)))
     requireReasonableSize(request)
@@ -143,8 +153,10 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
       status,
       ms: performance.now() - request.arrivedAt,
       caller: request.caller,
+      waits: request.routeOptions.config.waits === true,
+      work: request.work,
     }
-    request.trace?.end(answered)
+    endSpan(answered)
     options.onAnswered(answered)
   }
   app.addHook('onResponse', (request, reply, done) => {
@@ -391,8 +403,12 @@ function operationRoute(
   const route = {
     method: operation.method,
     bodyLimit: bodyBytesOf(operation),
-    config: { errorFormat: contract.errorFormat, errorStatuses: contract.errorStatuses },
-    onRequest: async (request: FastifyRequest, reply: FastifyReply) => {
+    config: {
+      errorFormat: contract.errorFormat,
+      errorStatuses: contract.errorStatuses,
+      waits: dependsOnClient(operation),
+    },
+    onRequest: inWork(async (request, reply) => {
       const authorized = await (operation.socket === undefined
         ? authorize(incomingRequestOf(request), operation, contract)
         : sockets.authorize(request, local))
@@ -402,8 +418,8 @@ function operationRoute(
       reply.raw.once('close', noteRequest((request.caller as Caller | undefined)?.tenantId ?? ''))
       if (operation.body !== undefined) await bodies.reserve(request, reply, operation)
       local.beforeBody?.(request.caller as Caller)
-    },
-    handler: async (request: FastifyRequest, reply: FastifyReply) => {
+    }),
+    handler: inWork(async (request, reply) => {
       const upgrade = sockets.upgradeOf(request)
       if (upgrade !== undefined && local.openSocket !== undefined) {
         await sockets.accept(upgrade, { request, reply, local })
@@ -420,7 +436,7 @@ function operationRoute(
       const input = { params: request.params, query: request.query, body, headers }
       const answer = await local.invoke(input, request.caller as Caller)
       return answerWith(reply, { answer, operation, unless: request.headers['if-none-match'], streams })
-    },
+    }),
   }
   for (const path of pathsOf(contract, operation))
     app.route({ ...route, url: toRoute(path), exposeHeadRoute: !hasHead(contract, operation) })

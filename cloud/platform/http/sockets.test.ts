@@ -439,9 +439,19 @@ describe('a WebSocket', () => {
     for (const connection of connections) connection.destroy()
     for (const resolve of waiting) resolve()
     waiting = []
-    // The places of the disconnected clients are free again.
-    const another = dial(server.port)
-    while (waiting.length === 0) await nextTurn()
+    // The places of the disconnected clients are free again, when the server has noticed their ends.
+    let isRefused = false
+    const dialAgain = () => {
+      isRefused = false
+      return dial(server.port).on('error', () => {
+        isRefused = true
+      })
+    }
+    let another = dialAgain()
+    while (waiting.length === 0) {
+      await nextTurn()
+      if (isRefused) another = dialAgain()
+    }
     waiting[0]?.()
     await once(another, 'open')
     another.terminate()

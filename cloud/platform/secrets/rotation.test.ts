@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { identity } from '@millwright/api/identity.ts'
+import { Problem } from '@millwright/api/problem.ts'
 import { sealedSigningKeys } from '../../services/identity/signing-keys/signing-keys.ts'
 import { rightPassword } from '../../services/identity/testing.ts'
 import { verifyChain } from '../audit/verification.ts'
@@ -96,7 +97,7 @@ for (const arrangement of ['one process', 'split'] as const) {
       const writing = contexts.map((context, part) =>
         keep(async (round) => {
           const index = (round * 3 + part) % ids.length
-          await rewriteNote(context, hub.tenant, { id: ids[index] ?? '', text: `note ${index}` })
+          await untilFree(() => rewriteNote(context, hub.tenant, { id: ids[index] ?? '', text: `note ${index}` }))
         }),
       )
       const requests = keep(async (round) => {
@@ -168,4 +169,16 @@ for (const arrangement of ['one process', 'split'] as const) {
       return rows[0]?.id ?? ''
     }
   })
+}
+
+/** Repeats a write while another transaction holds the row for longer than the lock timeout. */
+async function untilFree(write: () => Promise<unknown>): Promise<void> {
+  for (;;) {
+    try {
+      await write()
+      return
+    } catch (error) {
+      if (!(error instanceof Problem && error.code === 'overloaded')) throw error
+    }
+  }
 }

@@ -6,7 +6,15 @@ import { type Statement, statement, timePlus } from '../database/statement.ts'
  * `NewTask` is a task to insert. `runAt: null` means the current time of the database. This time is truncated to
  * milliseconds and not rounded, so that the task is due at once.
  */
-export type NewTask = { id: string; kind: string; key: string; payload: unknown; runAt: Date | null }
+export type NewTask = {
+  id: string
+  kind: string
+  key: string
+  payload: unknown
+  runAt: Date | null
+  /** The trace that the task continues. */
+  traceparent?: string | undefined
+}
 
 export type ClaimedTask = {
   id: string
@@ -16,6 +24,7 @@ export type ClaimedTask = {
   attempts: number
   leaseId: string
   createdAt: string
+  traceparent: string | null
 }
 
 export type TaskRow = {
@@ -56,11 +65,13 @@ export async function activeTenants(handle: ReferenceHandle): Promise<string[]> 
 }
 
 const putTasksStatement = statement<{ id: string }>(
-  `insert into jobs (tenant_id, id, kind, key, payload, run_at)
-   select $1, j.id, j.kind, j.key, j.payload, coalesce(j.run_at, date_trunc('milliseconds', now()))
-   from unnest($2::uuid[], $3::text[], $4::text[], $5::jsonb[], $6::timestamptz[]) as j (id, kind, key, payload, run_at)
+  `insert into jobs (tenant_id, id, kind, key, payload, run_at, traceparent)
+   select $1, j.id, j.kind, j.key, j.payload, coalesce(j.run_at, date_trunc('milliseconds', now())), j.traceparent
+   from unnest($2::uuid[], $3::text[], $4::text[], $5::jsonb[], $6::timestamptz[], $7::text[])
+     as j (id, kind, key, payload, run_at, traceparent)
    on conflict (tenant_id, kind, key) where state = 'waiting' do update
-   set payload = excluded.payload, run_at = least(jobs.run_at, excluded.run_at), attempts = 0, last_error = null
+   set payload = excluded.payload, run_at = least(jobs.run_at, excluded.run_at), attempts = 0, last_error = null,
+       traceparent = excluded.traceparent
    returning id`,
 )
 
@@ -76,6 +87,7 @@ export async function putTasks(tx: Transaction, tasks: readonly NewTask[]): Prom
     tasks.map((task) => task.key),
     tasks.map((task) => jsonText(task.payload ?? {})),
     tasks.map((task) => task.runAt),
+    tasks.map((task) => task.traceparent ?? null),
   )
   return rows.map((row) => row.id)
 }
@@ -151,7 +163,7 @@ export function pendingKinds(kinds: readonly { kind: string; pending: Statement 
   return statement(`${pendingKindsStart}${checks.join(', ')}]::text[], null) as kinds where $1::uuid is not null`)
 }
 
-const claimed = `returning id, kind, key, payload, attempts, lease_id as "leaseId", created_at as "createdAt"`
+const claimed = `returning id, kind, key, payload, attempts, lease_id as "leaseId", created_at as "createdAt", traceparent`
 
 const claimDueStatement = statement<ClaimedTask>(
   `update jobs set state = 'running', attempts = attempts + 1, lease_id = $5,
@@ -257,9 +269,9 @@ export async function end(tx: Handle, task: { id: string; leaseId: string }): Pr
 }
 
 const waitStatement = statement(
-  `insert into jobs (tenant_id, id, kind, key, payload, created_at, attempts, last_error, run_at)
+  `insert into jobs (tenant_id, id, kind, key, payload, created_at, attempts, last_error, run_at, traceparent)
    values ($1, $2, $3, $4, $5::jsonb, $6, $7, $8,
-           coalesce($9::timestamptz, date_trunc('milliseconds', now()) + $10 * interval '1 millisecond'))
+           coalesce($9::timestamptz, date_trunc('milliseconds', now()) + $10 * interval '1 millisecond'), $11)
    on conflict (tenant_id, kind, key) where state = 'waiting' do update
    set run_at = least(jobs.run_at, excluded.run_at), last_error = coalesce(excluded.last_error, jobs.last_error)`,
 )
@@ -271,8 +283,8 @@ export type Wait = { attempts: number; lastError: string | null; at: Date | null
  * have been enqueued meanwhile. In this case, that waiting task replaces this one.
  */
 export async function wait(tx: Handle, task: ClaimedTask, { attempts, lastError, at, inMs }: Wait): Promise<void> {
-  const { id, kind, key, payload, createdAt } = task
-  await tx.run(waitStatement, id, kind, key, jsonText(payload), createdAt, attempts, lastError, at, inMs)
+  const { id, kind, key, payload, createdAt, traceparent } = task
+  await tx.run(waitStatement, id, kind, key, jsonText(payload), createdAt, attempts, lastError, at, inMs, traceparent)
 }
 
 const failStatement = statement(

@@ -1,6 +1,7 @@
 import { v7 } from 'uuid'
 import type { Handle, Transaction } from '../database/database.ts'
 import type { MigrationSource } from '../database/migrations.ts'
+import { traceHeaders } from '../work.ts'
 import { endedTicket } from './run.ts'
 import { nextRuns, requireRun } from './schedule.ts'
 import * as store from './store.ts'
@@ -102,7 +103,7 @@ export class Tasks {
     if (tasks.length === 0) return []
     const rows = tasks.map(({ kind, key, payload, runAt }) => {
       const id = v7()
-      return { id, kind, key: key ?? id, payload, runAt: runAt ?? null }
+      return { id, kind, key: key ?? id, payload, runAt: runAt ?? null, ...traceHeaders() }
     })
     const distinct = new Map(rows.map((row) => [JSON.stringify([row.kind, row.key]), row]))
     tx.signal(enqueuedTopic)

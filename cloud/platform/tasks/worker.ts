@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pause } from '@millwright/api/back-off.ts'
+import type { Tracer } from '@millwright/api/tracing.ts'
 import { v7 } from 'uuid'
 import type { Database } from '../database/database.ts'
 import { isLostWorker, isTransient } from '../database/transient.ts'
 import type { Log } from '../log.ts'
+import { createWork, runAs } from '../work.ts'
 import {
   type Capacity,
   type ClaimedWork,
@@ -23,6 +25,10 @@ import { type TaskKind, takeoverMs } from './task.ts'
 export type WorkerOptions = {
   database: Database
   log: Log
+  /** Undefined if no traces are exported. */
+  tracer?: Tracer | undefined
+  /** Called when a run has ended. */
+  onRan?: (run: { kind: string; outcome: RunOutcome; ms: number }) => void
   /** The maximum number of ordinary tasks that run at the same time in this process. */
   concurrency?: number
   periodicConcurrency?: number
@@ -45,6 +51,8 @@ const secondTakeoverMs = taskDefaults.leaseMs - silenceMs + heartbeatMs + 500
 const takeoverPauseMs = 1_000
 /** The longest pause between two attempts during an outage of the database. */
 const longestPauseMs = 5_000
+
+const defaults = { concurrency: 4, periodicConcurrency: 2, sweepMs: 5_000, debounceMs: 10, graceMs: 3_000 }
 
 type Tenant = {
   woken: Set<string>
@@ -80,7 +88,7 @@ type StartedWork = { work: ClaimedWork; runs: Promise<RunOutcome>[] }
 export class Worker {
   readonly kinds = new Map<string, TaskKind>()
   readonly counts = { done: 0, retried: 0, failed: 0, lost: 0, checks: 0, sweeps: 0, takeovers: 0 }
-  readonly #options: Required<WorkerOptions>
+  readonly #options: WorkerOptions & typeof defaults
   readonly #tenants = new Map<string, Tenant>()
   readonly #urgent = new Set<string>()
   /** The tenants in which a process that has ended may have left work. */
@@ -107,7 +115,6 @@ export class Worker {
   #failures = 0
 
   constructor(options: WorkerOptions) {
-    const defaults = { concurrency: 4, periodicConcurrency: 2, sweepMs: 5_000, debounceMs: 10, graceMs: 3_000 }
     this.#options = { ...defaults, ...options }
     this.#sweepIntervalMs = this.#options.sweepMs
   }
@@ -401,6 +408,21 @@ export class Worker {
     )
   }
 
+  /** Executes a run. It continues the trace of the request or task that enqueued its task. */
+  async #traced(run: Run): Promise<RunOutcome> {
+    const { kind, attempts, traceparent } = run.claimed
+    const span = this.#options.tracer?.start(`task ${kind}`, {
+      kind: 'consumer',
+      parent: traceparent ?? undefined,
+      attributes: { 'millwright.task.kind': kind, 'millwright.task.attempt': attempts },
+    })
+    const work = createWork(span)
+    const outcome = await runAs(work, () => run.execute())
+    span?.set({ 'millwright.task.outcome': outcome, 'millwright.database.statements': work.statements })
+    span?.end(outcome === 'done' ? {} : { error: outcome })
+    return outcome
+  }
+
   async #run(tenantId: string, claimed: store.ClaimedTask): Promise<RunOutcome> {
     const { database, log } = this.#options
     const kind = this.kinds.get(claimed.kind)
@@ -410,12 +432,14 @@ export class Worker {
       tenant.pausedUntil.set(claimed.kind, performance.now() + kind.periodic.minPauseMs)
     const mayDelayOthers = () => this.#capacity()[laneOf(kind)] <= 0
     const run = new Run({ database, log, tenantId, claimed, kind, mayDelayOthers })
-    const outcome = run.execute()
+    const startedAt = performance.now()
+    const outcome = this.#traced(run)
     this.#runs.set(run.ticket, run)
     tenant.runs.set(run, outcome)
     try {
       const result = await outcome
       this.counts[result]++
+      this.#options.onRan?.({ kind: claimed.kind, outcome: result, ms: performance.now() - startedAt })
       return result
     } finally {
       this.#runs.delete(run.ticket)

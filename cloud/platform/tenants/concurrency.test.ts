@@ -158,10 +158,9 @@ test(
     for (const { tenantId, name, written } of deleted) {
       assert.equal(await findTenant(site.owner, name), undefined)
       assert.deepEqual(await rowsOf(site, tenantId), [])
-      assert.deepEqual(
-        [...new Set(written.refusals.map(({ code }) => code))].filter((code) => code !== 'not_found'),
-        [],
-      )
+      // A write is overloaded if it waits too long for the lock of the command that deletes its tenant.
+      const unexpected = written.refusals.filter(({ code }) => code !== 'not_found' && code !== 'overloaded')
+      assert.deepEqual(unexpected, [])
     }
     for (const { tenantId, name, written } of kept) {
       assert.deepEqual(written.refusals, [])

@@ -130,6 +130,19 @@ export function readNodeVersions(owner: Owner): Promise<Map<number, NodeVersion 
 export type TransferMode = 'auto' | 'block_writes'
 
 /** Splits the shards of a tenant from those of other tenants, on the same node. Returns the new shard. */
+/** Takes the lock for moves of a tenant. Returns false if another connection has the lock. */
+export async function lockMove(owner: Owner, tenant: string): Promise<boolean> {
+  const { rows } = await owner.query<{ locked: boolean }>(
+    'select pg_try_advisory_lock(hashtextextended($1, 7287)) as locked',
+    [tenant],
+  )
+  return rows[0]?.locked === true
+}
+
+export async function unlockMove(owner: Owner, tenant: string): Promise<void> {
+  await owner.query('select pg_advisory_unlock(hashtextextended($1, 7287))', [tenant])
+}
+
 export async function isolateTenant(owner: Owner, tenantId: string, mode: TransferMode): Promise<string> {
   const { rows } = await owner.query<{ shard: string }>(
     `select isolate_tenant_to_new_shard($1::regclass, $2::text, 'CASCADE', shard_transfer_mode => $3)::text as shard`,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { testHub } from '../testing/hub.ts'
-import { estimateSizes, listPlacements, moveTenant, nameOf } from './placement.ts'
+import { estimateSizes, listPlacements, moveTenant, nameOf, withMoveLock } from './placement.ts'
 import { selectNodes } from './placement-store.ts'
 
 describe('placement of tenants in a cluster', () => {
@@ -63,6 +63,23 @@ describe('placement of tenants in a cluster', () => {
     await using hub = await testHub()
     if (hub.database.server.citus) return context.skip('this server is a cluster')
     await hub.asOwner((owner) => assert.rejects(listPlacements(owner), /not a Citus coordinator/))
+  })
+
+  test('a second move of a tenant is refused while the first one runs, and names the reason', async () => {
+    await using hub = await testHub()
+    const { name } = hub.tenant
+    await hub.asOwner((first) =>
+      withMoveLock(first, name, () =>
+        hub.asOwner(async (second) => {
+          await assert.rejects(
+            withMoveLock(second, name, async () => {}),
+            /Another command moves tenant/,
+          )
+          assert.equal(await withMoveLock(second, `${name}-2`, async () => 'moved'), 'moved')
+        }),
+      ),
+    )
+    assert.equal(await hub.asOwner((third) => withMoveLock(third, name, async () => 'moved')), 'moved')
   })
 
   test('moves a tenant to another worker, and the tenant keeps its data and its privileges', async (context) => {

@@ -108,9 +108,26 @@ export type MovedTenant = { tenantId: string; from: string; to: string; isolated
  */
 export async function moveTenant(
   owner: Owner,
-  { name, to: target, mode }: { name: string; to: string; mode: TransferMode },
+  { name, to: target, mode }: MoveRequest,
 ): Promise<MovedTenant | undefined> {
   await requireDistributed(owner)
+  return withMoveLock(owner, name, () => moveShards(owner, { name, to: target, mode }))
+}
+
+/** Runs the work while no other command moves the tenant. Two moves would disturb each other with misleading errors. */
+export async function withMoveLock<Result>(owner: Owner, name: string, work: () => Promise<Result>): Promise<Result> {
+  if (!(await store.lockMove(owner, name)))
+    throw new StartError(`Another command moves tenant ${name} at the moment: wait until it has ended, and retry.`)
+  try {
+    return await work()
+  } finally {
+    await store.unlockMove(owner, name).catch(() => {})
+  }
+}
+
+type MoveRequest = { name: string; to: string; mode: TransferMode }
+
+async function moveShards(owner: Owner, { name, to: target, mode }: MoveRequest): Promise<MovedTenant | undefined> {
   const nodes = await store.selectNodes(owner)
   const to = nodes.find((node) => nameOf(node) === target)
   if (to === undefined || !to.hasShards) {

@@ -47,11 +47,16 @@ type Overrides = Partial<
     | 'trustedProxies'
     | 'remoteAccessHost'
     | 'artefacts'
+    | 'packageFolder'
     | 'channelSuffix'
     | 'outboundAllow'
     | 'baseUrl'
     | 'tls'
     | 'peerAuthority'
+    | 'tracing'
+    | 'home'
+    | 'slowRequestMs'
+    | 'slowStatementMs'
   >
 > & {
   arrangement?: Arrangement
@@ -459,6 +464,9 @@ const defaults = {
   metricsToken: undefined,
   metricsFromLoopback: true,
   tracing: undefined,
+  home: undefined,
+  slowRequestMs: 1_000,
+  slowStatementMs: 500,
   strict: true,
 }
 
@@ -486,6 +494,7 @@ async function openProcesses(database: TestDatabase, overrides: Overrides): Prom
     const cloud = await openCloud({
       ...defaults,
       artefacts: { folder: await artefactFolder(), s3: undefined },
+      packageFolder: join(tmpdir(), 'millwright-no-package'),
       ...overrides,
       ...(await keysFor(database.owner, overrides.masterKeyFile)),
       database: pool,

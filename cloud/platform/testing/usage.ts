@@ -82,6 +82,7 @@ export async function useEverything(hub: TestHub): Promise<Reach[]> {
   const { refreshToken } = await signedIn(hub, `jane@${hub.tenant.name}`)
   await postForm(hub, '/oauth/revoke', { form: { client_id: 'console', token: refreshToken } })
   const { accessToken } = await signedIn(hub, `jane@${hub.tenant.name}`)
+  await extendLifetime(hub, 'authorization_codes')
   const [session] = (await hub.withToken(accessToken).identity.listSessions({})).data
   await admin.identity.updateSignInPolicy({ body: { data: { idleMinutes: 60 } } })
   await useFactors(hub)
@@ -436,6 +437,12 @@ async function useImports(admin: TestCaller) {
   return { importId, mappingId }
 }
 
+/** Lets the rows of a table expire late, so that they are not deleted before the end of the test on a slow machine. */
+function extendLifetime(hub: TestHub, table: 'authorization_codes' | 'remote_tickets') {
+  const update = `update ${table} set expires_at = now() + interval '1 hour' where tenant_id = $1`
+  return hub.asOwner((owner) => owner.query(update, [hub.tenant.tenantId]))
+}
+
 /** Records a terminal, enters a web session, and leaves a ticket, a switch and the tunnel of a process that died. */
 async function useRemoteAccess(hub: TestHub, admin: TestCaller) {
   const { gateway, assetId, groupId } = await createPlant(hub, admin)
@@ -454,6 +461,7 @@ async function useRemoteAccess(hub: TestHub, admin: TestCaller) {
   const { id: sessionId } = await createSession(admin, { assetId, service: 'http' })
   await enterWebSession(hub, admin, sessionId)
   await client.createTicket({ params: { id: sessionId } })
+  await extendLifetime(hub, 'remote_tickets')
   const [key] = (await client.listHostKeys({ query: { assetId } })).data
   await connected[Symbol.asyncDispose]()
   await hub.asOwner((owner) =>

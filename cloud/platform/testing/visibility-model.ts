@@ -12,10 +12,10 @@ import { createWorld, groupCount, type ModelAsset, moveAsset, type Reader, type 
  * are compared with the model. Every response is also searched for ids of assets that its caller cannot read.
  */
 
-type Random = (below: number) => number
+export type Random = (below: number) => number
 
 /** Creates a small pseudo-random generator (mulberry32). A run can be repeated with the same seed. */
-function randomFrom(seed: number): Random {
+export function randomFrom(seed: number): Random {
   let state = seed
   return (below) => {
     state = (state + 0x6d2b79f5) | 0
