@@ -2,10 +2,12 @@ import { writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { keepChart } from './chart.ts'
 import { consoleTable } from './console.ts'
+import { consoleEvents } from './console-events.ts'
 import { coordinator } from './coordinator.ts'
 import { costs } from './costs.ts'
 import { credentials } from './credentials.ts'
 import { discover } from './discovery.ts'
+import { disk } from './disk.ts'
 import { fairness } from './fairness.ts'
 import { files } from './files.ts'
 import { front } from './front.ts'
@@ -49,6 +51,7 @@ const benchmarks: Record<string, (options: BenchOptions) => Promise<Report>> = {
   reads,
   discovery: discover,
   console: consoleTable,
+  'console-events': consoleEvents,
   topology,
   'topology-groups': topologyGroups,
   gateways,
@@ -56,6 +59,7 @@ const benchmarks: Record<string, (options: BenchOptions) => Promise<Report>> = {
   coordinator,
   costs,
   credentials,
+  disk,
   fairness,
   hierarchy,
   files,
@@ -78,6 +82,7 @@ const { values, positionals } = parseArgs({
     database: { type: 'string' },
     plans: { type: 'boolean', default: false },
     home: { type: 'string' },
+    minutes: { type: 'string', default: '5' },
     only: { type: 'string', default: '' },
     chart: { type: 'string' },
   },
@@ -99,6 +104,7 @@ const options: BenchOptions = {
   database,
   plans: values.plans,
   home,
+  minutes: Number(values.minutes),
   only,
 }
 const reports: Record<string, Report> = {}

@@ -16,8 +16,13 @@ import type { Report, Row } from './report.ts'
 
 const seed = 1
 const longestTaskMs = 100
+/** The age at which a token is replaced. It is shorter than the lifetime of a token. */
+const renewalMs = 300_000
 
-export type Open = { browser: Browser; page: Page }
+/** `Open` contains the page of a signed-in user, and a client of the inventory. */
+export type Open = { browser: Browser; page: Page; api: Inventory }
+
+type Inventory = ReturnType<typeof client<typeof contract>>
 
 type Measure = (open: Open, assets: number) => Promise<Report>
 
@@ -27,12 +32,11 @@ export function inConsole({ home, assets, relations }: BenchOptions, measure: Me
     await buildConsole()
     const platform = await startPlatform({ home: place })
     try {
-      const token = await tokenFor(platform)
-      const api = client(contract, overHttp({ baseUrl: platform.url, token: () => token }))
+      const api = client(contract, overHttp({ baseUrl: platform.url, token: renewedToken(() => tokenFor(platform)) }))
       const total = (await api.listAssets({ query: { limit: 1 } })).meta.totalElements ?? 0
       if (total === 0) await platform.request({ kind: 'grow a plant', size: { ...size, seed } })
       return await asUser({ baseUrl: platform.url, access: platform.access }, (open) =>
-        measure(open, total || size.assets),
+        measure({ ...open, api }, total || size.assets),
       )
     } finally {
       await platform.stop()
@@ -41,9 +45,22 @@ export function inConsole({ home, assets, relations }: BenchOptions, measure: Me
   return home === undefined ? withHome(measureIn) : mkdir(home, { recursive: true }).then(() => measureIn(home))
 }
 
+/** Returns a function that requests a new token before the last token expires. */
+function renewedToken(request: () => Promise<string>): () => Promise<string> {
+  let token: Promise<string> | undefined
+  let requestedAt = 0
+  return () => {
+    if (token === undefined || performance.now() - requestedAt > renewalMs) {
+      token = request()
+      requestedAt = performance.now()
+    }
+    return token
+  }
+}
+
 async function asUser(
   platform: Parameters<typeof consoleOf>[0],
-  measure: (open: Open) => Promise<Report>,
+  measure: (open: Omit<Open, 'api'>) => Promise<Report>,
 ): Promise<Report> {
   const { browser } = await openBrowser()
   try {
@@ -71,7 +88,7 @@ type TraceEvent = {
  * spends on other programs does not count.
  */
 export async function tasksDuring(
-  { browser, page }: Open,
+  { browser, page }: Pick<Open, 'browser' | 'page'>,
   what: string,
   act: (page: Page) => Promise<number>,
 ): Promise<Row> {

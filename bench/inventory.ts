@@ -233,7 +233,7 @@ async function postBatches(bench: Bench, { fresh, relations, ms }: Batches): Pro
  * Returns the request body of an asset with `count` relations to earlier assets. The relations reference the earlier
  * assets by their identifiers.
  */
-function sendable({ asset, relations }: PlantAsset, count: number): Record<string, unknown> {
+export function sendable({ asset, relations }: PlantAsset, count: number): Record<string, unknown> {
   const to = relations.flatMap((relation) => ('identifier' in relation ? [relation] : []))
   const stated = Array.from({ length: count }, (_, index) => {
     const other = to[index % Math.max(1, to.length)]

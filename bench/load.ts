@@ -5,8 +5,8 @@ export type Load = {
   url: string
   callers: number
   ms: number
-  /** Returns the text of the request with this index. */
-  request: (index: number) => string
+  /** Returns the text of the request with this index. A caller stops when it returns undefined. */
+  request: (index: number) => string | undefined
   /** The status that every response must have. */
   status: number
   /** Returns the processor time that the server has used so far, in microseconds. */

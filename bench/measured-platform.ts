@@ -20,6 +20,7 @@ import { readCloudConfiguration } from '@millwright/cloud/settings.ts'
 import { embeddedOwner, startCloud } from '@millwright/cloud/start.ts'
 import { plantAssets, plantProperty, plantSource } from '@millwright/links/plant/generator.ts'
 import { createTenants, databaseVolume, liveBytes, pollForEvents, pollForJobs } from './capacity-commands.ts'
+import { compactTable, tableSizes } from './disk-commands.ts'
 import { runInventoryCommand } from './inventory-commands.ts'
 import { cpuMicros, measureCalls } from './measurement.ts'
 import type { GrownTenants, PlatformCommand, TenantCredentials } from './platform-process.ts'
@@ -68,6 +69,10 @@ async function runCommand(command: PlatformCommand): Promise<unknown> {
       return createTenants(ownerAddress(), command.count)
     case 'database volume':
       return databaseVolume(ownerAddress())
+    case 'table sizes':
+      return tableSizes(ownerAddress())
+    case 'compact':
+      return compactTable(ownerAddress(), command.table)
     case 'live bytes':
       return liveBytes()
     case 'task checks':

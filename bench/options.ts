@@ -12,6 +12,8 @@ export type BenchOptions = {
   plans: boolean
   /** The folder where the plant stays between runs. Without this folder, the plant is deleted after the run. */
   home: string | undefined
+  /** The duration of benchmarks that observe the platform for some time. */
+  minutes: number
   /** Selects the workloads whose name contains this text. */
   only: string
 }

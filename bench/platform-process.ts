@@ -38,6 +38,8 @@ export type ProcessLoad = { megabytes: number; databaseCpuMicros: number }
 export type CapacityCommand =
   | { kind: 'create tenants'; count: number }
   | { kind: 'database volume' }
+  | { kind: 'table sizes' }
+  | { kind: 'compact'; table: string }
   | { kind: 'live bytes' }
   | { kind: 'task checks' }
   | { kind: 'poll for jobs' | 'poll for events'; tenants: string[]; ms: number }

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, createReadStream, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { createGunzip } from 'node:zlib'
+import { readArchive } from '@millwright/cloud/platform/backup/archive.ts'
 import { openClient } from '@millwright/cloud/platform/database/connection.ts'
 import { attachPostgres } from '@millwright/cloud/platform/postgres/postgres.ts'
 import { plantedWord } from '@millwright/cloud/platform/testing/secrets-shown.ts'
@@ -25,6 +27,7 @@ import {
   until,
 } from './platform.ts'
 import { cpuMsOfNode, type Ended, millwright } from './program.ts'
+import { secretsHeldBy } from './secret-search.ts'
 
 const folder = temporaryFolder()
 const home = folder.path
@@ -293,6 +296,61 @@ describe('the command line next to a running platform', () => {
     chmodSync(join(home, 'first-run.json'), 0o600)
     assert.equal(ill.code, 1)
     assert.match(ill.stdout, /^✗ first-run\.json +readable by other users \(644\)\n +→ chmod 600 /m)
+  })
+
+  test('millwright doctor --bundle writes an archive that contains no secret in any encoding', async () => {
+    using files = temporaryFolder('bundle')
+    const { clientSecret, adminPassword } = platform.access
+    const masterKey = readFileSync(join(home, 'master.key'), 'utf8').trim().split(/\s+/).at(-1) ?? ''
+    const planted = {
+      MILLWRIGHT_METRICS_TOKEN: 'metrics-token-7f3a',
+      OTEL_EXPORTER_OTLP_HEADERS: 'x-key=collector%20key-81c2',
+      MILLWRIGHT_S3_SECRET_KEY: 'store-key/55d0+1e',
+    }
+    const device = 'device-word-90b7'
+    const log = join(files.path, 'platform.log')
+    const basic = Buffer.from(`user:${adminPassword}`).toString('base64')
+    writeFileSync(
+      log,
+      [
+        JSON.stringify({ level: 'warn', msg: 'first line', password: device }),
+        JSON.stringify({ msg: 'nested', body: JSON.stringify({ client_secret: device, name: 'kept-name' }) }),
+        `postgres://owner:${device}@db.example/millwright?password=${device}`,
+        `authorization: Bearer ${caller.token}`,
+        `Basic ${basic} ${Buffer.from(masterKey, 'base64').toString('hex')} ${masterKey} ${clientSecret}`,
+        ...Object.values(planted).map((value) => `value ${value} ${decodeURIComponent(value)} end`),
+        '-----BEGIN PRIVATE KEY-----',
+        Buffer.from(device).toString('base64'),
+        '-----END PRIVATE KEY-----',
+        'last line',
+      ].join('\n'),
+    )
+    const bundle = join(files.path, 'support.tar.gz')
+    const args = ['doctor', '--bundle', bundle, '--log', log]
+    const { code, stdout, stderr } = await millwright(args, { home, environment: planted }).ended
+    assert.equal(code, 0, stderr)
+    assert.equal(statSync(bundle).mode & 0o777, 0o600)
+    const contents = new Map(
+      (await Array.fromAsync(readArchive(createReadStream(bundle).pipe(createGunzip())))).map(({ name, content }) => [
+        name,
+        content,
+      ]),
+    )
+    for (const name of contents.keys()) assert.ok(stdout.includes(`  ${name} `), name)
+    const secrets = [clientSecret, adminPassword, masterKey, Buffer.from(masterKey, 'base64'), caller.token, device]
+    const all = Buffer.concat([...contents.values()])
+    const more = Object.values(planted).map((value) => decodeURIComponent(value.slice(value.indexOf('=') + 1)))
+    assert.deepEqual(secretsHeldBy(all, [...secrets, ...more]), [])
+    assert.ok(all.length < 20_000_000)
+    const read = (name: string) => contents.get(name)?.toString() ?? ''
+    assert.match(read('logs/1-platform.log'), /first line[\s\S]*kept-name[\s\S]*last line/)
+    assert.match(read('metrics.txt'), /^millwright_build_info\{version=/m)
+    assert.deepEqual(JSON.parse(read('migrations.json')).pending, [])
+    assert.ok(JSON.parse(read('tables.json')).tables.some(({ name }: { name: string }) => name === 'assets'))
+    assert.ok(Array.isArray(JSON.parse(read('gateways.json'))))
+    assert.ok(JSON.parse(read('statements.json')).connections.length > 0)
+    assert.match(read('logs/postgres.log'), /\w/)
+    await refuse(/already exists/, 'doctor', '--bundle', bundle)
   })
 })
 

@@ -43,7 +43,7 @@ describe('asset pages and topology in the console', () => {
       body: { data: { subject: { type: 'asset', id: from }, predicate, object: { type: 'asset', id: to } } },
     })
 
-  const nodes = () => page.getByRole('grid', { name: 'Nodes' })
+  const nodes = () => page.getByRole('region', { name: 'All relations' })
 
   test('adds and deletes a relation, and still shows it at an earlier point in time', async () => {
     const id = await named('Conveyor drive', '02:00:00:00:00:01')
@@ -60,7 +60,7 @@ describe('asset pages and topology in the console', () => {
     await page.getByRole('button', { name: 'Add', exact: true }).click()
 
     await nodes().getByText('Cell controller').waitFor()
-    await page.locator('.graph-canvas[data-relations="1"]').waitFor()
+    await page.locator('.relation-map[data-relations="1"]').waitFor()
     const { data } = await admin.inventory.readGraph({ params: { id }, query: {} })
     const relatedAt = Date.parse(data.edges[0]?.createdTimestamp ?? '')
 
@@ -68,7 +68,8 @@ describe('asset pages and topology in the console', () => {
     await page.getByRole('button', { name: 'Delete', exact: true }).click()
     await page.getByText('No relations', { exact: true }).waitFor()
 
-    const slider = page.getByRole('slider', { name: 'State at a time' })
+    await page.getByRole('button', { name: 'Earlier versions…' }).click()
+    const slider = page.getByRole('slider', { name: 'Version', exact: true })
     await page.waitForFunction(
       (time) => Number((document.querySelector('.time-track input') as HTMLInputElement).max) > time,
       relatedAt + 50,
@@ -133,7 +134,7 @@ describe('asset pages and topology in the console', () => {
     await page.getByRole('button', { name: 'Onboard' }).click()
     await page.locator('.page-header').getByText('Onboarded').waitFor()
     await page.getByRole('tab', { name: 'History' }).click()
-    await page.getByRole('row', { name: 'Management state New Onboarded' }).waitFor()
+    await page.getByText('Management state: New → Onboarded').waitFor()
     const { data } = await admin.inventory.readAsset({ params: { id }, query: {} })
     assert.deepEqual([data.name, data.description], ['Panel of line 4', 'left of the consoleBrowser\nbehind the press'])
 

@@ -30,7 +30,7 @@ export function overlaysOf({ gatewayId }: { gatewayId: string }): Overlay[] {
     { path: '/assets', clicks: [button('Views'), entry('Save view…')] },
     { path: '/assets', clicks: [button('Columns')] },
     { path: '/assets', clicks: [checkbox, button('Edit…')] },
-    { path: '/assets?sort=name', clicks: [checkbox, button('Delete…')] },
+    { path: '/assets?sort=created_timestamp', clicks: [checkbox, button('More'), entry('Delete…')] },
     { path: '/assets?sort=-name', clicks: [checkbox, button('Assign to node…')] },
     { path: '/hierarchy', clicks: [button('Create hierarchy')] },
     { path: asset, clicks: [button('Connect')] },

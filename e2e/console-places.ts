@@ -17,9 +17,9 @@ export type Place = {
   prepare?: (page: Page) => Promise<unknown>
 }
 
-/** Waits until the layout of the graph is finished. */
+/** Waits until the picture of the relations is drawn. */
 function settled(page: Page): Promise<unknown> {
-  return page.locator('.graph-canvas[data-settled="true"]').waitFor({ timeout: 120_000 })
+  return page.locator('.relation-map').waitFor({ timeout: 120_000 })
 }
 
 /** Waits until the map is drawn. */
@@ -118,4 +118,16 @@ export const places: readonly Place[] = [
   { name: 'account-security', path: () => '/account?view=security' },
   { name: 'account-sessions', path: () => '/account?view=sessions' },
   { name: 'command-palette', path: () => '/account', prepare: (page) => page.keyboard.press('Control+k') },
+]
+
+/** The pages that show their empty state, of a platform that contains only a gateway and one scan. */
+export const emptyPlaces: readonly Place[] = [
+  { name: 'monitoring-empty', path: () => '/monitoring' },
+  { name: 'updates-empty', path: () => '/updates' },
+  { name: 'webhooks-empty', path: () => '/webhooks' },
+  { name: 'remote-access-empty', path: () => '/remote' },
+  { name: 'credentials-empty', path: () => '/credentials' },
+  { name: 'inbox-decisions-empty', path: () => '/inbox?list=decisions' },
+  { name: 'onboarding-rules-empty', path: () => '/inbox/rules' },
+  { name: 'impact-reports-empty', path: () => '/topology/impact' },
 ]

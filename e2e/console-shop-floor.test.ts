@@ -6,6 +6,7 @@ import type { SignedReceipt } from '@millwright/api/receipt.ts'
 import { verifyReceipt } from '@millwright/api/receipt-signature.ts'
 import type { WorkflowJob } from '@millwright/api/workflows.ts'
 import { enrolledGateway, linkReport, platformOver, signedReceipt } from '@millwright/cloud/platform/testing/gateway.ts'
+import { gatewayVersion } from '@millwright/gateway/version.ts'
 import type { Browser, Page } from 'playwright-core'
 import { openBrowser } from './browser.ts'
 import { runCommand } from './command.ts'
@@ -43,7 +44,10 @@ describe('gateways, scans and credentials in the console', () => {
   let gateway: Gateway | undefined
 
   before(async () => {
-    ;[platform, { browser }] = await Promise.all([startPlatform({ home: folder.path }), openBrowser()])
+    ;[platform, { browser }] = await Promise.all([
+      startPlatform({ home: folder.path, environment: { MILLWRIGHT_PACKAGE_FOLDER: folder.path } }),
+      openBrowser(),
+    ])
     consoleBrowser = consoleOf(platform, browser)
     ;({ page } = await consoleBrowser.open({ acceptDownloads: true }))
     await consoleBrowser.signIn(page, { path: '/discovery' })
@@ -76,9 +80,15 @@ describe('gateways, scans and credentials in the console', () => {
     const [file] = await Promise.all([page.waitForEvent('download'), button('Download gateway-config.json').click()])
     await file.saveAs(join(folder.path, 'hall.json'))
     await page.getByText(/Valid for 29 min/).waitFor()
+    await page.getByText('npm run package', { exact: true }).waitFor()
+    await page.getByText('node cli/millwright.mjs gateway --config gateway-config.json', { exact: true }).waitFor()
+    await page.getByText('Waiting for the gateway…').waitFor()
     await assertAxeClean(page, 'onboarding')
     gateway = await startGateway('hall', { home: folder.path, id: '' })
     await page.getByText('Gateway connected').waitFor(scanTimeout)
+    await page.getByText('None yet. Start links on the page of the gateway.').waitFor()
+    await page.getByRole('dialog').getByText(gatewayVersion, { exact: true }).waitFor()
+    await assertAxeClean(page, 'a connected gateway')
     await button('Open gateway').click()
     await page.getByRole('heading', { level: 1, name: 'Hall 3' }).waitFor()
     await button('Assign role').click()
@@ -97,10 +107,10 @@ describe('gateways, scans and credentials in the console', () => {
   })
 
   test('starts a built-in link, offers its scan options without a reload, and shows the result of a scan', async () => {
-    await page.getByRole('switch', { name: 'Plant' }).click()
-    await page.getByRole('switch', { name: 'Plant', checked: true }).waitFor(scanTimeout)
+    await page.getByRole('switch', { name: 'Simulated plant' }).click()
+    await page.getByRole('switch', { name: 'Simulated plant', checked: true }).waitFor(scanTimeout)
     await page.getByText('Latest log lines').first().click(scanTimeout)
-    await page.getByText('The link Plant listens').waitFor()
+    await page.getByText('The link Simulated plant listens').waitFor()
     await assertAxeClean(page, 'the built-in links of a gateway')
     await button('Scan').click(scanTimeout)
     await page.getByLabel('IP range').waitFor()
@@ -116,7 +126,7 @@ describe('gateways, scans and credentials in the console', () => {
   })
 
   test('opens an error of a scan with the keyboard, and returns the focus to its row after Escape', async () => {
-    await page.getByRole('heading', { level: 1, name: 'Scan: Plant' }).waitFor()
+    await page.getByRole('heading', { level: 1, name: 'Scan with asset link Simulated plant' }).waitFor()
     const rows = page.getByRole('grid', { name: 'Errors' }).getByRole('row')
     await rows.nth(1).focus()
     await page.keyboard.press('ArrowDown')
@@ -143,7 +153,7 @@ describe('gateways, scans and credentials in the console', () => {
   test('adds credentials from an error of a scan with the keyboard, tests them, and finds the protected devices', async () => {
     const { data: scans } = await (await callerOf(platform)).discovery.listDiscoveries({ query: {} })
     const scan = `/discovery/scans/${scans[0]?.jobId}`
-    await go(scan, 'Scan: Plant')
+    await go(scan, 'Scan with asset link Simulated plant')
     await page.getByRole('tab', { name: /^Errors [1-9]/ }).click()
     const dialog = page.getByRole('dialog')
     const focused = (name: string) => dialog.getByLabel(name).and(page.locator(':focus')).waitFor()
@@ -151,7 +161,7 @@ describe('gateways, scans and credentials in the console', () => {
     await page.getByRole('grid', { name: 'Errors' }).getByRole('button', { name: 'Add credentials' }).first().focus()
     await page.keyboard.press('Enter')
     await step('Type')
-    await dialog.getByRole('radio', { name: /^Plant/, checked: true }).waitFor()
+    await dialog.getByRole('radio', { name: /^Simulated plant/, checked: true }).waitFor()
     await assertAxeClean(page, 'the type of new credentials')
     await page.keyboard.press('Enter')
     await step('Values')
@@ -242,8 +252,8 @@ describe('gateways, scans and credentials in the console', () => {
     await follow(page, `/assets/${id}`)
     const status = page.getByRole('region', { name: 'Status' })
     await status.getByText('Reachable', { exact: true }).waitFor()
-    await status.getByText('No firmware files for this product').waitFor()
-    await status.getByText('The identifiers are unique').waitFor()
+    await status.getByText(/newest known|No firmware files for this product/i).waitFor()
+    assert.equal(await status.getByRole('heading', { name: 'Duplicates' }).count(), 0)
     await primary('Onboard')
     await assertAxeClean(page, 'the status of an asset')
     await button('Onboard').click()
@@ -278,7 +288,7 @@ describe('gateways, scans and credentials in the console', () => {
     assert.equal(await page.evaluate(() => navigator.clipboard.readText()), copied)
     await button('More').click()
     await page.getByRole('menuitem', { name: 'Scan again' }).click()
-    await page.getByRole('heading', { level: 1, name: 'Scan: Plant' }).waitFor(scanTimeout)
+    await page.getByRole('heading', { level: 1, name: 'Scan with asset link Simulated plant' }).waitFor(scanTimeout)
     await page.getByText('Finished').first().waitFor(scanTimeout)
   })
 
@@ -289,7 +299,7 @@ describe('gateways, scans and credentials in the console', () => {
     await page.getByRole('radio', { name: 'Sources' }).check()
     await page
       .getByRole('grid', { name: 'Sources' })
-      .getByRole('row', { name: /^Name PLC\S* Plant / })
+      .getByRole('row', { name: /^Name PLC\S* Simulated plant / })
       .waitFor()
     await assertAxeClean(page, 'the sources of the fields of an asset')
   })
@@ -312,7 +322,7 @@ describe('gateways, scans and credentials in the console', () => {
     await row.getByRole('gridcell', { name: 'Finished' }).waitFor()
     await assertAxeCleanEverywhere(page, 'jobs')
     await row.getByRole('link', { name: 'Scan', exact: true }).click()
-    await page.getByRole('heading', { level: 1, name: /^Scan: / }).waitFor()
+    await page.getByRole('heading', { level: 1, name: 'Scan: Simulated plant' }).waitFor()
     await page.getByText('Technical details').click()
     await page.getByRole('img', { name: /Diagram of the workflow discovery/ }).waitFor()
     await assertAxeClean(page, 'a job')
@@ -386,7 +396,7 @@ describe('gateways, scans and credentials in the console', () => {
     }
 
     const jobId = await scan('snmp-1', (job) => signedReceipt(standIn, job, traffic(300)))
-    await go(`/discovery/scans/${jobId}`, 'Scan: Reference link')
+    await go(`/discovery/scans/${jobId}`, 'Scan with asset link Reference link')
     const receipt = page.getByRole('region', { name: 'Receipt' })
     await receipt.getByText('Valid', { exact: true }).waitFor(scanTimeout)
     const { keyThumbprint } = (await caller.onboarding.getGateway({ params: { id: standIn.id } })).data
@@ -403,10 +413,10 @@ describe('gateways, scans and credentials in the console', () => {
     assert.deepEqual(check, { isValid: true, thumbprint: keyThumbprint })
 
     await go('/discovery', 'Discovery')
-    await go(`/discovery/scans/${await scan('foreign-1')}`, 'Scan: Reference link')
+    await go(`/discovery/scans/${await scan('foreign-1')}`, 'Scan with asset link Reference link')
     await receipt.getByText(/^Not budgeted: this asset link/).waitFor(scanTimeout)
     await go('/discovery', 'Discovery')
-    await go(`/discovery/scans/${await scan('snmp-1')}`, 'Scan: Reference link')
+    await go(`/discovery/scans/${await scan('snmp-1')}`, 'Scan with asset link Reference link')
     await receipt.getByText(/^No receipt: the run ended before/).waitFor(scanTimeout)
     await go(`/discovery/gateways/${standIn.id}`, 'Hall 9')
     await page.getByText('Within the budget of the gateway').waitFor()
@@ -423,7 +433,7 @@ describe('gateways, scans and credentials in the console', () => {
     await assertAxeCleanEverywhere(page, 'a failed job')
     await advice.getByRole('link', { name: 'View scan' }).focus()
     await page.keyboard.press('Enter')
-    await page.getByRole('heading', { level: 1, name: 'Scan: Reference link' }).waitFor()
+    await page.getByRole('heading', { level: 1, name: 'Scan with asset link Reference link' }).waitFor()
   })
 
   test('no page violates its security policy, throws an error or calls another host', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { startIndependentProvider } from '@millwright/cloud/services/identity/providers/independent-provider.ts'
+import { startIndependentProvider } from '@millwright/cloud/services/identity/providers/independent-provider-testing.ts'
 import { clientId, clientSecret } from '@millwright/cloud/services/identity/providers/testing.ts'
 import type { Browser, Page } from 'playwright-core'
 import { openBrowser } from './browser.ts'
@@ -137,10 +137,10 @@ describe('sign-in with an identity provider in the console', () => {
     await signInAtProvider(janePage, 'jane')
     await mainHeading(janePage).waitFor()
     janeSignInAt = Date.now()
-    await janePage.getByText('You sign in with Company Login. Change your password there.').waitFor()
-    assert.equal(await janePage.getByRole('heading', { name: 'Change your password' }).count(), 0)
+    await janePage.getByText('Company Login', { exact: true }).waitFor()
     await follow(janePage, '/account?view=security')
     await janePage.getByText('The identity provider checks your password and your second factor.').waitFor()
+    assert.equal(await janePage.getByRole('heading', { name: 'Change your password' }).count(), 0)
     await assertAxeCleanEverywhere(janePage, 'security of a user of an identity provider')
     await follow(janePage, '/account?view=sessions')
     await janePage.getByRole('cell', { name: 'Company Login', exact: true }).waitFor()

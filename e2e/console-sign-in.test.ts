@@ -362,7 +362,7 @@ describe('sign-in security in the console', () => {
     const { page } = await consoleBrowser.open({ userAgent: chrome })
     await page.clock.install()
     await consoleBrowser.signIn(page, { user: { name: 'ida', password }, path: '/account' })
-    await page.getByRole('heading', { name: 'Change your password' }).waitFor()
+    await page.getByRole('heading', { name: 'Your permissions' }).waitFor()
     const warning = page.getByRole('dialog', { name: 'Are you still there?' })
     await page.clock.fastForward('04:10')
     await warning.waitFor()

@@ -89,8 +89,8 @@ describe('topology and impact in the console', () => {
     // Two sites are few, so their insides are shown at once.
     await page.locator('.map-canvas[data-drawn="3"]').waitFor()
     const box = (await page.locator('.map-canvas').boundingBox()) ?? assert.fail('the map is not visible')
-    // The two sites are next to each other. The only cell of Aarhus is in the middle of the left one.
-    await page.mouse.click(box.x + box.width * 0.28, box.y + box.height * 0.5)
+    // The two sites are below each other. The only cell of Aarhus is in the middle of the upper one.
+    await page.mouse.click(box.x + box.width * 0.5, box.y + box.height * 0.28)
     await inside('Welding cell').getByText('PLC01').waitFor()
     await places().getByRole('button', { name: 'Aarhus' }).waitFor()
     await places().getByRole('button', { name: 'All assets' }).click()
@@ -116,7 +116,7 @@ describe('topology and impact in the console', () => {
     await follow(page, '/topology')
     await inside('All assets').waitFor()
     const box = (await page.locator('.map-canvas').boundingBox()) ?? assert.fail('the map is not visible')
-    await page.mouse.move(box.x + box.width * 0.3, box.y + box.height * 0.35)
+    await page.mouse.move(box.x + box.width * 0.5, box.y + box.height * 0.28)
     for (let turn = 0; turn < 6; turn++) await page.mouse.wheel(0, -240)
     await page.waitForFunction(() => Number(document.querySelector<HTMLElement>('.map-canvas')?.dataset.drawn) > 3)
   })
@@ -141,9 +141,9 @@ describe('topology and impact in the console', () => {
 
   test('compares two moments on the timeline, with the mouse and with the keyboard', async () => {
     await follow(page, '/topology?span=day')
-    await page.getByText('5 new').waitFor()
+    await page.getByText('5 added').waitFor()
     await page.getByLabel('Show only changes').check()
-    await page.getByRole('button', { name: 'New 5' }).waitFor()
+    await page.getByRole('button', { name: 'Added 5' }).waitFor()
     const handle = page.getByRole('slider', { name: 'Displayed time' })
     await handle.focus()
     await page.keyboard.press('ArrowLeft')
@@ -155,7 +155,7 @@ describe('topology and impact in the console', () => {
     await page.mouse.down()
     await page.mouse.move(track.x + track.width * 0.999, track.y + 20, { steps: 4 })
     await page.mouse.up()
-    await page.getByText('5 new').waitFor()
+    await page.getByText('5 added').waitFor()
     await page.getByRole('button', { name: 'Back to now' }).click()
     assert.equal(new URL(page.url()).searchParams.has('since'), false)
   })
@@ -165,7 +165,7 @@ describe('topology and impact in the console', () => {
     await page.getByRole('button', { name: 'Impact' }).click()
     await page.getByText('Assets that depend on SW01: 4').waitFor()
     await page.getByRole('radio', { name: 'What if this fails' }).check()
-    await page.getByText('Assets that are lost if SW01 fails: 4').waitFor()
+    await page.getByText('Assets affected if SW01 fails: 4').waitFor()
     await page.getByRole('link', { name: 'Aarhus › Welding cell' }).waitFor()
     const downloaded = page.waitForEvent('download')
     await page.getByRole('button', { name: 'Export CSV' }).click()
@@ -200,7 +200,7 @@ describe('topology and impact in the console', () => {
     await inside('All assets').waitFor()
     await assertAxeCleanEverywhere(page, 'topology')
     await follow(page, `/topology?asset=${ids.SW01}&show=fails&compare=yes`)
-    await page.getByText('Assets that are lost if SW01 fails: 4').waitFor()
+    await page.getByText('Assets affected if SW01 fails: 4').waitFor()
     await assertAxeCleanEverywhere(page, 'impact in the topology')
   })
 

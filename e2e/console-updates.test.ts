@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
-import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { plantedWord } from '@millwright/cloud/platform/testing/secrets-shown.ts'
 import { createFirmware } from '@millwright/links/plant/firmware.ts'
 import type { Browser, Page } from 'playwright-core'
+import { Signer } from './artefact-signer.ts'
 import { openBrowser } from './browser.ts'
 import {
   assertAxeClean,
@@ -24,33 +25,6 @@ import { assertOverlayReachable, clickAsPerson } from './reachability.ts'
 import { discover, over } from './shop-floor.ts'
 
 const password = `the ${plantedWord} of a user`
-
-/** `Signer` signs artefacts like the program minisign. */
-class Signer {
-  readonly #privateKey: KeyObject
-  readonly #id = randomBytes(8)
-  readonly publicKey: string
-
-  constructor() {
-    const { publicKey, privateKey } = generateKeyPairSync('ed25519')
-    this.#privateKey = privateKey
-    const raw = publicKey.export({ format: 'der', type: 'spki' }).subarray(-32)
-    this.publicKey = Buffer.concat([Buffer.from('Ed'), this.#id, raw]).toString('base64')
-  }
-
-  signatureOf(content: Buffer): string {
-    const bytes = sign(undefined, createHash('blake2b512').update(content).digest(), this.#privateKey)
-    const comment = 'release'
-    const global = sign(undefined, Buffer.concat([bytes, Buffer.from(comment)]), this.#privateKey)
-    return [
-      'untrusted comment: signature of the plant',
-      Buffer.concat([Buffer.from('ED'), this.#id, bytes]).toString('base64'),
-      `trusted comment: ${comment}`,
-      global.toString('base64'),
-      '',
-    ].join('\n')
-  }
-}
 
 type PlantProduct = { manufacturer: string; article: string; assets: { id: string; name: string }[] }
 
@@ -151,12 +125,12 @@ describe('updates in the console', () => {
   }
 
   test('explains campaigns, artefacts and trust anchors when there are none', async () => {
-    await page.getByText('No campaigns yet').waitFor()
+    await page.getByText('No campaigns yet').first().waitFor()
     await assertAxeClean(page, 'list without campaigns')
     await tab('Artefacts')
     await page.getByText('No artefacts yet').waitFor()
     await assertAxeClean(page, 'list without artefacts')
-    await tab('Trust')
+    await tab('Trusted signers')
     await page.getByText('No trust anchors yet').waitFor()
     await assertAxeClean(page, 'trust without anchors')
   })
@@ -217,14 +191,14 @@ describe('updates in the console', () => {
 
   test('shows the versions in use, and starts a campaign for outdated devices', async () => {
     await follow(page, '/updates?view=drift')
-    const card = page.getByRole('region').filter({ hasText: '99.1.0' }).first()
+    const card = page.locator('.drift-products > li').filter({ hasText: '99.1.0' }).first()
     await card.getByText('99.1.0').first().waitFor()
     await page.getByLabel('Search products').fill('nothing like this')
     await page.getByText('No matching products').waitFor()
     await page.getByLabel('Search products').fill(product.article)
     await card.waitFor()
     await assertAxeCleanEverywhere(page, 'versions in use')
-    await clickAsPerson(card.getByRole('button', { name: 'Update outdated devices' }))
+    await clickAsPerson(card.getByRole('button', { name: /^Plan update of \d+ devices?$/ }))
     await heading('New campaign')
     await currentStep('Targets')
     await page.getByText(`${product.assets.length} assets match`).waitFor()

@@ -129,9 +129,10 @@ describe('webhooks in the console', () => {
   }
 
   test('explains webhooks and the setting of the installation when there are none', async () => {
-    await clickAsPerson(navigationTo(page, 'Webhooks'))
+    await clickAsPerson(navigationTo(page, 'Webhooks and MQTT'))
     await page.getByText('No webhooks yet').waitFor()
-    await page.getByText('MILLWRIGHT_OUTBOUND_ALLOW', { exact: true }).waitFor()
+    await page.getByText('MILLWRIGHT_OUTBOUND_ALLOW=cmms.example.com').waitFor()
+    await page.getByText('Allowed now: 127.0.0.1').waitFor()
     await assertAxeCleanEverywhere(page, 'webhooks, empty')
     await clickAsPerson(page.getByRole('tab', { name: 'MQTT publishers' }))
     await page.getByText('No MQTT publishers yet').waitFor()

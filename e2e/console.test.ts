@@ -86,10 +86,12 @@ describe('the console in a browser', () => {
     await submitSignIn(freshPage, { name: 'admin', password: 'not the one' })
     assert.equal(await freshPage.getByRole('alert').textContent(), 'Wrong user name or password.')
     await submitSignIn(freshPage, adminPassword())
-    await freshPage.getByRole('heading', { name: 'Administrator', level: 1 }).waitFor()
+    await freshPage.getByRole('heading', { name: 'My account', level: 1 }).waitFor()
+    await freshPage.getByText('Administrator: all permissions.').waitFor()
+    await freshPage.locator('summary').filter({ hasText: 'Administration' }).click()
     await freshPage.getByText('Manage users, service accounts, roles, access groups and grants').waitFor()
     const profile = await freshPage.locator('.key-values .key-value').allTextContents()
-    assert.deepEqual(profile, ['User nameadmin@default', 'Tenantdefault', 'Rolesadministrator'])
+    assert.deepEqual(profile, ['NameAdministrator', 'User nameadmin@default', 'Tenantdefault', 'Rolesadministrator'])
     assert.equal(freshPage.url(), `${platform.baseUrl}/console/account`, 'the authorization code is still in the URL')
     await context.close()
   })
@@ -102,7 +104,7 @@ describe('the console in a browser', () => {
     assert.deepEqual([local, cookie], [{ 'millwright.signed-in': 'yes', 'millwright.theme': 'system' }, ''])
     assert.doesNotMatch(JSON.stringify(session), /token|eyJ/i)
     await page.reload()
-    await page.getByRole('heading', { name: 'Change your password' }).waitFor()
+    await page.getByRole('heading', { name: 'Your permissions' }).waitFor()
     assert.equal(page.url(), `${platform.baseUrl}/console${deepLink}`, 'the deep link is lost during sign-in')
   })
 
@@ -129,7 +131,7 @@ describe('the console in a browser', () => {
     await janePage.getByRole('heading', { name: 'Page not found' }).waitFor()
     await admin.authorization.createGrant({ body: { data: { principal: janeId, role: 'viewer' } } })
     await janePage.goto('/console/account')
-    await janePage.getByText('Read assets').waitFor()
+    await showPermission(janePage, 'Read assets')
     await navigationTo(janePage, 'Assets').waitFor()
   })
 
@@ -141,7 +143,7 @@ describe('the console in a browser', () => {
     assert.match((await notice.textContent()) ?? '', /Can’t reach the server.*Code no_answer/s)
     allowRequests()
     await page.getByRole('button', { name: 'Try again' }).click()
-    await page.getByText('Read the audit trail').waitFor()
+    await showPermission(page, 'Read the audit trail')
   })
 
   test('renews an expired token in the background', async () => {
@@ -150,9 +152,9 @@ describe('the console in a browser', () => {
     )
     await clockPage.clock.fastForward('01:00:00')
     await clickAsPerson(clockPage.getByTitle('Account menu'))
-    await clickAsPerson(clockPage.getByRole('menuitem', { name: 'Your account' }))
+    await clickAsPerson(clockPage.getByRole('menuitem', { name: 'My account' }))
     await renewal
-    await clockPage.getByText('Read the audit trail').waitFor()
+    await showPermission(clockPage, 'Read the audit trail')
   })
 
   test('navigation, account menu and command palette can be used with the keyboard alone', async () => {
@@ -174,7 +176,7 @@ describe('the console in a browser', () => {
     await page.keyboard.press('Control+k')
     await page.keyboard.type('passw')
     await page.keyboard.press('Enter')
-    await page.getByRole('heading', { name: 'Change your password' }).waitFor()
+    await page.getByRole('heading', { name: 'Your permissions' }).waitFor()
     await page.getByTitle('Account menu').press('Enter')
     await page.keyboard.press('d')
     await page.keyboard.press('Enter')
@@ -193,11 +195,11 @@ describe('the console in a browser', () => {
     const kept = page.waitForResponse((response) => response.url().endsWith('/preferences/language'))
     await clickAsPerson(page.getByTitle('Account menu'))
     await page.getByRole('menuitemradio', { name: 'Deutsch' }).click()
-    await page.getByRole('heading', { name: 'Passwort ändern' }).waitFor()
+    await page.getByRole('heading', { name: 'Ihre Berechtigungen' }).waitFor()
     assert.equal((await kept).status(), 204)
     const elsewhere = await consoleBrowser.open()
     await consoleBrowser.signIn(elsewhere.page, { path: '/account' })
-    await elsewhere.page.getByRole('heading', { name: 'Passwort ändern' }).waitFor()
+    await elsewhere.page.getByRole('heading', { name: 'Ihre Berechtigungen' }).waitFor()
     assert.equal(await elsewhere.page.locator('html').getAttribute('lang'), 'de')
     await elsewhere.context.close()
     const back = page.waitForResponse((response) => response.url().endsWith('/preferences/language'))
@@ -235,11 +237,13 @@ describe('the console in a browser', () => {
     await visitorPage.goto('/docs/problems')
     await assertAccessibleEverywhere(visitorPage, 'problem codes')
     await follow(page, '/account')
-    await page.getByText('Read the audit trail').waitFor()
+    await showPermission(page, 'Read the audit trail')
+    await assertAxeCleanEverywhere(page, 'account')
+    await follow(page, '/account?view=security')
     await page.getByLabel('Current password').fill('wrong')
     await page.getByRole('button', { name: 'Change password' }).click()
     await page.locator('.field-error').waitFor()
-    await assertAxeCleanEverywhere(page, 'account')
+    await assertAxeCleanEverywhere(page, 'security of the account')
     await clickAsPerson(page.getByTitle('Account menu'))
     await assertAxeCleanEverywhere(page, 'menu')
     await page.keyboard.press('Escape')
@@ -255,9 +259,37 @@ describe('the console in a browser', () => {
     assert.equal(visitorPage.url(), `${platform.baseUrl}/console/account`)
   })
 
+  test('all tabs of a user share one event stream, and another tab continues it when its tab is closed', async () => {
+    const { context, page: first } = await consoleBrowser.open()
+    const streams: string[] = []
+    context.on('request', (request) => {
+      if (new URL(request.url()).pathname === '/events/v1/stream') streams.push(request.method())
+    })
+    await consoleBrowser.signIn(first)
+    const tabs: Page[] = []
+    // A browser opens at most six connections to a server. Without a shared stream, the last tab shows no data.
+    for (let tab = 0; tab < 6; tab++) {
+      const opened = await context.newPage()
+      await opened.goto('/console/access')
+      await opened.getByRole('heading', { name: 'Access', exact: true }).waitFor()
+      await opened.locator('.live-indicator[data-state="live"]').waitFor()
+      tabs.push(opened)
+    }
+    assert.equal(streams.length, 1)
+
+    await first.close()
+    const admin = await callerOf(platform)
+    await admin.identity.createUser({
+      body: { data: { name: 'late', password: jane.password, displayName: 'Late User' } },
+    })
+    for (const tab of tabs) await tab.getByText('Late User').waitFor()
+    assert.equal(streams.length, 2)
+    await context.close()
+  })
+
   test('changes the password and ends all other sessions', async () => {
     await follow(clockPage, '/')
-    await follow(page, '/account')
+    await follow(page, '/account?view=security')
     const next = `a new ${plantedWord} for the console`
     await change({ current: adminPassword().password, next: 'short' })
     await page.getByText('Use at least 12 characters.').waitFor()
@@ -276,6 +308,13 @@ describe('the console in a browser', () => {
     await mainHeading(clockPage).waitFor()
   })
 
+  /** Opens the area of a permission on the account page. */
+  async function showPermission(onPage: Page, name: string): Promise<void> {
+    const area = onPage.locator('.permission-area').filter({ has: onPage.getByText(name) })
+    await area.locator('summary').click()
+    await area.getByText(name).waitFor()
+  }
+
   async function change({ current, next }: { current: string; next: string }): Promise<void> {
     await page.getByLabel('Current password').fill(current)
     await page.getByLabel('New password').fill(next)
@@ -285,7 +324,7 @@ describe('the console in a browser', () => {
   test('requires a new sign-in in every browser window after sign-out', async () => {
     const second = await janePage.context().newPage()
     await second.goto('/console/account')
-    await second.getByRole('heading', { name: 'Change your password' }).waitFor()
+    await second.getByRole('heading', { name: 'Your permissions' }).waitFor()
 
     await signOut(janePage)
     await janePage.locator('main').getByText('You are signed out.').waitFor()
@@ -294,7 +333,7 @@ describe('the console in a browser', () => {
     await janePage.getByText('Sign in to open').waitFor()
     await janePage.getByRole('button', { name: 'Sign in' }).click()
     await submitSignIn(janePage, jane)
-    await janePage.getByRole('heading', { name: 'Change your password' }).waitFor()
+    await janePage.getByRole('heading', { name: 'Your permissions' }).waitFor()
   })
 
   test('shows the API reference and executes an operation in it', async () => {

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
-import { appendFileSync, readFileSync, rmSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import {
@@ -13,7 +12,8 @@ import {
   temporaryFolder,
   until,
 } from './platform.ts'
-import { postgresOf } from './program.ts'
+import { postgresOf, postmasterOf } from './program.ts'
+import { fillDisk, mountDisk, unmountDisk } from './small-disk.ts'
 
 /** The number of times that the test kills the database server. A soak run uses more. */
 const kills = Number(process.env.MILLWRIGHT_DATABASE_KILLS ?? 2)
@@ -24,8 +24,7 @@ const readyLimitMs = 1_000
 describe('the platform with its embedded database', () => {
   const folder = temporaryFolder()
   /** True when the test can mount a separate small disk. */
-  const hasSmallDisk =
-    spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${diskMiB}m,mode=711`, 'tmpfs', folder.path]).status === 0
+  const hasSmallDisk = mountDisk(folder.path, diskMiB)
   let platform: Platform
   let caller: Caller
 
@@ -37,7 +36,7 @@ describe('the platform with its embedded database', () => {
   after(async () => {
     await platform[Symbol.asyncDispose]()
     await databaseEnded(folder.path)
-    if (hasSmallDisk) spawnSync('umount', ['--lazy', folder.path])
+    if (hasSmallDisk) unmountDisk(folder.path)
     folder[Symbol.dispose]()
   })
 
@@ -97,13 +96,13 @@ describe('the platform with its embedded database', () => {
     await using storm = startStorm(caller, 'full-disk')
     await until('writes are accepted', () => storm.accepted.size >= 20)
     const filler = join(folder.path, 'filler')
-    fill(filler)
+    fillDisk(filler)
     await until('writes are refused', () => {
-      fill(filler)
+      fillDisk(filler)
       return storm.refused() > 0
     })
     await until('it is not ready', async () => {
-      fill(filler)
+      fillDisk(filler)
       const { status, body } = await readiness(platform)
       return status === 503 && body.reason !== undefined
     })
@@ -116,14 +115,6 @@ describe('the platform with its embedded database', () => {
     assert.equal(platform.program.child.exitCode, null)
   })
 })
-
-function postmasterOf(home: string): number {
-  try {
-    return Number(readFileSync(join(home, 'postgres', 'data', 'postmaster.pid'), 'utf8').split('\n')[0])
-  } catch {
-    return 0
-  }
-}
 
 type Readiness = { status: number; body: { status?: string; reason?: string }; ms: number }
 
@@ -192,17 +183,6 @@ async function requireApplied(caller: Caller, accepted: ReadonlySet<string>): Pr
 
 function unless503(error: unknown): undefined {
   if ((error as { status?: number }).status !== 503) throw error
-}
-
-/** Fills the rest of the disk. */
-function fill(file: string): void {
-  for (const size of [4 * 1024 * 1024, 64 * 1024, 4 * 1024]) {
-    try {
-      for (;;) appendFileSync(file, Buffer.alloc(size))
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
-    }
-  }
 }
 
 async function openEvents({ baseUrl }: Platform, { token }: Caller) {

@@ -15,8 +15,8 @@ export function blocksOf(page: string): string[] {
 }
 
 /**
- * The shell functions that replace `curl` and `npx`. `curl` prints the status of each response and ends a stream after
- * one second. `npx` runs the CLI of this checkout.
+ * The shell functions that replace `curl`, `millwright` and `npx`. `curl` prints the status of each response and ends a
+ * stream after one second. `millwright` and `npx millwright` run the CLI of this checkout.
  */
 const watched = `
 curl() {
@@ -24,7 +24,8 @@ curl() {
   case " $* " in *' -sN '*) limit=1 ;; esac
   command curl --max-time $limit -w '%{stderr}status %{http_code}\\n' "$@" || [ $? -eq 28 -a $limit -eq 1 ]
 }
-npx() { shift; node '${join(root, 'cli/millwright.mjs')}' "$@"; }
+millwright() { node '${join(root, 'cli/millwright.mjs')}' "$@"; }
+npx() { "$@"; }
 `
 
 /**

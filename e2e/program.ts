@@ -104,6 +104,9 @@ export function environmentOf(home: string): Record<string, string | undefined> 
     MILLWRIGHT_HOME: home,
     MILLWRIGHT_PORT: '0',
     MILLWRIGHT_LOCAL_GATEWAY: 'off',
+    // On a slow machine, the log of slow requests and statements would be unexpected output.
+    MILLWRIGHT_SLOW_REQUEST_MS: '0',
+    MILLWRIGHT_SLOW_STATEMENT_MS: '0',
   }
 }
 
@@ -127,6 +130,15 @@ export function postgresOf(home: string): number[] {
   return readdirSync('/proc')
     .map(Number)
     .filter((pid) => Number.isInteger(pid) && (commandOf(pid).includes(data) || workingDirectoryOf(pid) === data))
+}
+
+/** Returns the id of the main process of the database server in this home, or 0 if there is none. */
+export function postmasterOf(home: string): number {
+  try {
+    return Number(readFileSync(join(home, 'postgres', 'data', 'postmaster.pid'), 'utf8').split('\n')[0])
+  } catch {
+    return 0
+  }
 }
 
 /** Returns the processor time that a process has used so far, in milliseconds. */

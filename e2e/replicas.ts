@@ -34,10 +34,13 @@ export type ReplicasOptions = {
   environment?: Record<string, string>
   /** The settings of the database server. By default it is fast, and its data does not survive a crash of the machine. */
   settings?: PostgresOptions['settings']
+  /** The folder of the database server. By default it is a part of the folder of the processes. */
+  database?: string
 }
 
 type Parts = {
   folder: ReturnType<typeof temporaryFolder>
+  database: Required<Pick<PostgresOptions, 'home' | 'settings'>>
   postgres: EmbeddedPostgres
   proxy: RoundRobinProxy
   environment: Record<string, string>
@@ -59,14 +62,16 @@ export class Replicas implements AsyncDisposable {
   }
 
   /** Opens an empty database and a load balancer, without processes. */
-  static async open({ environment = {}, settings = quick }: ReplicasOptions = {}): Promise<Replicas> {
+  static async open({ environment = {}, settings = quick, ...options }: ReplicasOptions = {}): Promise<Replicas> {
     const folder = temporaryFolder('replicas')
-    const postgres = await startPostgres({ home: join(folder.path, 'database'), settings })
+    const database = { home: options.database ?? join(folder.path, 'database'), settings }
+    const postgres = await startPostgres(database)
     const owner = await openClient(postgres.connection)
     await owner.query('create database plant').finally(() => owner.end())
     const proxy = await RoundRobinProxy.start()
     return new Replicas({
       folder,
+      database,
       postgres,
       proxy,
       environment: {
@@ -97,8 +102,18 @@ export class Replicas implements AsyncDisposable {
     return this.#parts.environment.MILLWRIGHT_BASE_URL ?? ''
   }
 
+  /** The port of the load balancer. */
+  get port(): number {
+    return this.#parts.proxy.port
+  }
+
   get folder(): string {
     return this.#parts.folder.path
+  }
+
+  /** The home of the database server. */
+  get databaseHome(): string {
+    return this.#parts.database.home
   }
 
   /** The connection of the database owner. */
@@ -159,6 +174,16 @@ export class Replicas implements AsyncDisposable {
     program.child.kill('SIGTERM')
     const { code, stderr } = await withinLimit(`${name} stops after SIGTERM`, program.ended)
     assert.equal(code, 0, stderr)
+  }
+
+  /** Stops the database server in order. Its clients lose their connections. */
+  async stopDatabase(): Promise<void> {
+    await this.#parts.postgres.stop()
+  }
+
+  /** Starts the database server again after `stopDatabase`. */
+  async startDatabase(): Promise<void> {
+    this.#parts.postgres = await startPostgres(this.#parts.database)
   }
 
   /** Runs a command of the owner with the version in `checkout`. */

@@ -58,7 +58,7 @@ export async function killed({ child, ended }: Program): Promise<void> {
   await withinLimit('the program ends after SIGKILL', ended)
 }
 
-const plant = 'millwright.links.plant'
+export const plant = 'millwright.links.plant'
 
 /** Waits until the link of a simulated plant is available, starts a discovery, and returns its id. */
 export async function discover(caller: Caller, gatewayId: string, options: Record<string, string>): Promise<string> {

@@ -2,6 +2,8 @@ import { parseArgs } from 'node:util'
 import { testHub } from '@millwright/cloud/platform/testing/hub.ts'
 import { ensureTemplate, startTestServer } from '@millwright/cloud/platform/testing/server.ts'
 import { askAll } from '@millwright/cloud/platform/testing/visibility-model.ts'
+import { endure } from '@millwright/e2e/endurance/endurance.ts'
+import { enduranceReport } from '@millwright/e2e/endurance/report.ts'
 import { temporaryFolder } from '@millwright/e2e/platform.ts'
 import { installRelease } from '@millwright/e2e/release.ts'
 import { killReplicas } from '@millwright/e2e/replica-kills.ts'
@@ -27,6 +29,10 @@ import { readReleases } from './releases.ts'
  * `npm run soak -- --processes` writes 20,000 assets, or the number that follows, through a load balancer to three processes, which are
  * killed in turns. Each write must be applied once, within ten seconds. `--kills` sets the number of kills.
  *
+ * `npm run soak -- --minutes 60` runs two processes of the platform, a gateway and a link under mixed load for this time, while processes
+ * are killed, the database stops, the disk is full and the network is slow. In the end, the stored data must equal the
+ * acknowledged requests. `--seed` sets the order of the faults. A full disk needs root permissions.
+ *
  * `npm run soak -- --scenarios` runs the long scenarios in `e2e/soak`, in which processes are killed under load, and the random
  * tests with ten times as many cases. `--kills` sets the number of kills, and a part of a file name selects some of the files.
  */
@@ -39,6 +45,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     questions: { type: 'string', default: '100000' },
+    minutes: { type: 'string' },
     updates: { type: 'string' },
     webhooks: { type: 'boolean', default: false },
     processes: { type: 'boolean', default: false },
@@ -64,6 +71,18 @@ if (values.scenarios) {
     MILLWRIGHT_TEST_FACTOR: process.env.MILLWRIGHT_TEST_FACTOR ?? '10',
   })
   process.exit(isPassed ? 0 : 1)
+}
+
+if (values.minutes !== undefined) {
+  const minutes = Number(values.minutes)
+  if (!Number.isInteger(minutes) || minutes < 1) {
+    console.error('--minutes must be a whole number of at least 1, for example: npm run soak -- --minutes 60')
+    process.exit(1)
+  }
+  const result = await endure({ minutes, seed: firstSeed, log: console.log })
+  for (const line of enduranceReport(result)) console.log(line)
+  console.log(`seed ${firstSeed}: ${result.unexpected} unexpected errors`)
+  process.exit(result.unexpected === 0 ? 0 : 1)
 }
 
 if (values.updates !== undefined) {

@@ -39,16 +39,32 @@ export type Costs = {
   idleProcess: { platformMicros: number; databaseMicros: number; mebibytes: number }
   /** The memory of all live objects for one gateway with its waiting polls, and for one open event stream. */
   memoryBytes: { gateway: number; stream: number }
-  /** The disk space for one asset with five relations, for one change of an asset, and for one empty tenant. */
-  diskBytes: { asset: number; change: number; tenant: number }
+  diskBytes: DiskBytes
   /** The processor time of a Citus coordinator for one statement that it sends to one shard. */
   coordinator: { micros: number; measured: string }
+}
+
+/** `DiskBytes` is the disk space of the data, without dead rows. */
+export type DiskBytes = {
+  /** One asset with five relations. */
+  asset: number
+  /** The history and the audit entry of one change of an asset. */
+  change: number
+  /** The events of one new asset with its relations, and of one change. */
+  assetEvents: number
+  changeEvents: number
+  /** The status of one asset in a write of many assets, and the status of one change. */
+  reportStatus: number
+  changeStatus: number
+  /** An empty tenant. */
+  tenant: number
+  measured: string
 }
 
 export const costsFile = new URL('./costs.json', import.meta.url)
 
 /** The benchmarks whose results contain the costs. */
-export const costBenchmarks: readonly string[] = [...new Set(Object.values(sources).map(({ bench }) => bench))]
+export const costBenchmarks: readonly string[] = [...new Set(Object.values(sources).map(({ bench }) => bench)), 'disk']
 
 export function readCosts(): Costs {
   return JSON.parse(readFileSync(costsFile, 'utf8'))
@@ -65,6 +81,8 @@ export function updatedCosts(before: Costs, reports: Readonly<Record<string, Rep
     return typeof value === 'number' && Number.isFinite(value) ? rounded(value) : previous
   }
   const cost = (name: string, column: string, previous: number) => figure(rowOf('costs', name), [column], previous)
+  const stored = (phase: string, column: string, previous: number) =>
+    figure(rowOf('disk', `all tables, ${phase}`), [column], previous)
   const work = Object.entries(sources).map(([name, { bench, row: label }]) => {
     const row = rowOf(bench, label)
     const previous = before.work[name as Work]
@@ -94,9 +112,14 @@ export function updatedCosts(before: Costs, reports: Readonly<Record<string, Rep
       stream: cost('stream', 'live bytes', memoryBytes.stream),
     },
     diskBytes: {
-      asset: cost('asset', 'disk bytes', diskBytes.asset),
-      change: cost('change', 'disk bytes', diskBytes.change),
+      asset: stored('new asset', 'lasting', diskBytes.asset),
+      change: stored('change', 'lasting', diskBytes.change),
+      assetEvents: stored('new asset', 'events', diskBytes.assetEvents),
+      changeEvents: stored('change', 'events', diskBytes.changeEvents),
+      reportStatus: stored('report', 'statuses', diskBytes.reportStatus),
+      changeStatus: stored('change', 'statuses', diskBytes.changeStatus),
       tenant: cost('tenant', 'disk bytes', diskBytes.tenant),
+      measured: reports.disk === undefined ? diskBytes.measured : `npm run bench disk, ${place}`,
     },
     coordinator: updatedCoordinator(before, reports, place),
   }

@@ -72,57 +72,93 @@ export type CapacityArguments = {
 
 /** Parses the arguments of the command line and checks each figure. */
 export function parseCapacityArguments(args: readonly string[]): CapacityArguments {
-  const figures = Object.fromEntries(Object.keys(allOptions).map((name) => [name, { type: 'string' as const }]))
-  const values = parse([...args], figures)
-  const read = (name: string): number => {
-    const { default: fallback, least, most, help } = allOptions[name as OptionName]
-    const text = values[name]
-    if (typeof text !== 'string') return fallback
-    const value = Number(text)
-    if (text.trim() === '' || !Number.isFinite(value) || value < least || value > most)
-      throw new InvalidFigure(`--${name} (${help}) must be a number from ${least} to ${most}, but is "${text}".`)
-    return value
-  }
+  const { figures, flags, texts } = readFigures(args, allOptions, {
+    command: 'capacity',
+    flags: ['json', 'pages', 'help'],
+    texts: ['measure', 'from', 'note'],
+  })
   const all = <Options extends object>(options: Options) =>
-    Object.fromEntries(Object.keys(options).map((name) => [name, read(name)])) as Figures<Options>
+    Object.fromEntries(
+      Object.keys(options).map((name) => [name, figures[name] ?? allOptions[name as OptionName].default]),
+    ) as Figures<Options>
   return {
     demand: all(demandOptions),
     machines: all(machineOptions),
-    hasDemand: Object.keys(demandOptions).some((name) => values[name] !== undefined),
-    json: values.json === true,
-    pages: values.pages === true,
-    measure: textOf(values.measure),
-    from: textOf(values.from),
-    note: textOf(values.note),
-    help: values.help === true,
+    hasDemand: Object.keys(demandOptions).some((name) => figures[name] !== undefined),
+    json: flags.has('json'),
+    pages: flags.has('pages'),
+    measure: texts.measure,
+    from: texts.from,
+    note: texts.note,
+    help: flags.has('help'),
   }
 }
 
-function parse(
-  args: string[],
-  figures: Record<string, { type: 'string' }>,
-): Record<string, string | boolean | undefined> {
+/** `FigureOption` is a figure that a command takes, with its default, its limits and its meaning. */
+export type FigureOption = {
+  readonly default: number
+  readonly least: number
+  readonly most: number
+  readonly help: string
+}
+
+type CommandOptions = {
+  /** The name of the npm script, for error messages. */
+  command: string
+  flags: readonly string[]
+  texts?: readonly string[]
+}
+
+type ReadFigures = {
+  /** The figures that the arguments contain. */
+  figures: Partial<Record<string, number>>
+  flags: ReadonlySet<string>
+  texts: Partial<Record<string, string>>
+}
+
+/** Reads figures from the command line. Throws an `InvalidFigure` for an unknown option or a figure outside its limits. */
+export function readFigures(
+  args: readonly string[],
+  options: Readonly<Record<string, FigureOption>>,
+  { command, flags, texts = [] }: CommandOptions,
+): ReadFigures {
+  const read: ReadFigures & { flags: Set<string> } = { figures: {}, flags: new Set(), texts: {} }
+  for (const [name, value] of Object.entries(parse([...args], { options, command, flags, texts }))) {
+    const option = options[name]
+    if (value === true) read.flags.add(name)
+    else if (typeof value !== 'string') continue
+    else if (option === undefined) read.texts[name] = value
+    else read.figures[name] = figureOf(name, value, option)
+  }
+  return read
+}
+
+function figureOf(name: string, text: string, { least, most, help }: FigureOption): number {
+  const value = Number(text)
+  if (text.trim() === '' || !Number.isFinite(value) || value < least || value > most)
+    throw new InvalidFigure(`--${name} (${help}) must be a number from ${least} to ${most}, but is "${text}".`)
+  return value
+}
+
+type ParsedOptions = Required<CommandOptions> & { options: Readonly<Record<string, FigureOption>> }
+
+function parse(args: string[], { options, command, flags, texts }: ParsedOptions) {
+  const all = (names: readonly string[], type: 'string' | 'boolean') =>
+    Object.fromEntries(names.map((name) => [name, { type }]))
   try {
     const { values } = parseArgs({
       args,
-      options: {
-        ...figures,
-        json: { type: 'boolean' },
-        pages: { type: 'boolean' },
-        measure: { type: 'string' },
-        from: { type: 'string' },
-        note: { type: 'string' },
-        help: { type: 'boolean' },
-      },
+      options: { ...all([...Object.keys(options), ...texts], 'string'), ...all(flags, 'boolean') },
     })
     return values
   } catch (error) {
-    throw new InvalidFigure(`${(error as Error).message} \`npm run capacity -- --help\` lists all options.`)
+    throw new InvalidFigure(`${sentence((error as Error).message)} \`npm run ${command} -- --help\` lists all options.`)
   }
 }
 
-function textOf(value: string | boolean | undefined): string | undefined {
-  return typeof value === 'string' ? value : undefined
+function sentence(text: string): string {
+  const line = text.replaceAll('\n', ' ')
+  return line.endsWith('.') ? line : `${line}.`
 }
 
 /** Returns the list of all options with their meaning and default. */
@@ -132,7 +168,7 @@ export function optionHelp(): string {
   return Object.entries(allOptions).map(line).join('\n')
 }
 
-const defaults = Object.fromEntries(
+export const defaultDemand = Object.fromEntries(
   Object.entries(demandOptions).map(([name, { default: value }]) => [name, value]),
 ) as Demand
 
@@ -142,8 +178,8 @@ export const defaultMachines = Object.fromEntries(
 
 /** The goals of the product. Each of the first three goals raises one figure, and the last goal raises all of them. */
 export const goals: readonly { name: string; demand: Demand }[] = [
-  { name: '10,000 tenants', demand: { ...defaults, tenants: 1e4, assets: 1e7, gateways: 1e4, users: 1e4 } },
-  { name: '1 billion assets', demand: { ...defaults, tenants: 1e3, assets: 1e9, gateways: 1e4, users: 1e4 } },
-  { name: '100,000 gateways', demand: { ...defaults, tenants: 1e3, assets: 1e7, gateways: 1e5, users: 1e4 } },
-  { name: 'all three', demand: { ...defaults, tenants: 1e4, assets: 1e9, gateways: 1e5, users: 2e4 } },
+  { name: '10,000 tenants', demand: { ...defaultDemand, tenants: 1e4, assets: 1e7, gateways: 1e4, users: 1e4 } },
+  { name: '1 billion assets', demand: { ...defaultDemand, tenants: 1e3, assets: 1e9, gateways: 1e4, users: 1e4 } },
+  { name: '100,000 gateways', demand: { ...defaultDemand, tenants: 1e3, assets: 1e7, gateways: 1e5, users: 1e4 } },
+  { name: 'all three', demand: { ...defaultDemand, tenants: 1e4, assets: 1e9, gateways: 1e5, users: 2e4 } },
 ]

@@ -1,3 +1,4 @@
+import { inventoryLimits } from '@millwright/api/inventory/shapes.ts'
 import { workflowLimits } from '@millwright/api/workflow-shapes.ts'
 import { limits } from '@millwright/cloud/platform/limits.ts'
 import { readCloudConfiguration } from '@millwright/cloud/settings.ts'
@@ -35,12 +36,14 @@ export const rules = {
   takeoverStartSeconds: 6.5,
   /** The checks of tenants that one process runs at the same time during this search (`checksAtOnce`). */
   takeoverChecks: 4,
+  /** The days for which events are stored (`keptMs` in cloud/platform/events/relay.ts). */
+  eventDays: 30,
   /** The connection that receives notifications, next to the pool of a process. */
   furtherConnections: 1,
 } as const
 
 /** The assumptions that were not measured. */
-const assumptions = {
+export const assumptions = {
   /** The share of lists and of new assets in the requests of users. The others read one asset. */
   listShare: 0.3,
   writeShare: 0.05,
@@ -54,7 +57,7 @@ const assumptions = {
   spareProcesses: 1,
 } as const
 
-const secondsPerDay = 86_400
+export const secondsPerDay = 86_400
 const mebibyte = 2 ** 20
 const gibibyte = 2 ** 30
 const mostProcesses = 100_000
@@ -274,11 +277,31 @@ function takeoverSeconds(
   return rules.takeoverStartSeconds + searchSeconds
 }
 
-function diskBytesOf(demand: Demand, { diskBytes }: Costs): number {
+function diskBytesOf(demand: Demand, costs: Costs): number {
+  return sum(Object.values(storedBytesOf(demand, costs)))
+}
+
+/** `StoredBytes` is the disk space of an installation by data, with dead rows and free space. */
+export type StoredBytes = Record<'assets' | 'history' | 'events' | 'statuses' | 'tenants', number>
+
+/**
+ * Returns the disk space that is enough at any time: all data with a retention has reached its full size, and the events
+ * of the creation of all assets are stored, as in the first 30 days.
+ */
+export function storedBytesOf(demand: Demand, { diskBytes }: Costs): StoredBytes {
   const { tenants, assets } = demand
-  const changes = assets * demand.changes * demand['history-days']
-  const bytes = assets * diskBytes.asset + changes * diskBytes.change + tenants * diskBytes.tenant
-  return bytes * assumptions.diskPerByte
+  const changes = assets * demand.changes
+  const reported = assets * demand.scans
+  const { eventDays } = rules
+  const { statusDays } = inventoryLimits
+  const space = (bytes: number) => bytes * assumptions.diskPerByte
+  return {
+    assets: space(assets * diskBytes.asset),
+    history: space(changes * demand['history-days'] * diskBytes.change),
+    events: space(assets * diskBytes.assetEvents + changes * eventDays * diskBytes.changeEvents),
+    statuses: space(statusDays * (changes * diskBytes.changeStatus + reported * diskBytes.reportStatus)),
+    tenants: space(tenants * diskBytes.tenant),
+  }
 }
 
 /** The part of the data that must fit into memory. The history of assets is read rarely and is not a part of it. */

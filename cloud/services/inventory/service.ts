@@ -8,6 +8,7 @@ import { listMatching } from './assets/list-store.ts'
 import { propertyHandlers } from './assets/property-handlers.ts'
 import { selectionOf } from './assets/selection.ts'
 import { inventoryContext } from './context.ts'
+import { inventoryGauges } from './gauge-store.ts'
 import { graphHandlers } from './graph/handlers.ts'
 import { changeHandlers } from './history/change-handlers.ts'
 import { retentionTasks } from './history/retention.ts'
@@ -46,6 +47,7 @@ const sliceMs = 1_000
 export const inventoryService = service({
   contract: inventory,
   migrations: { module: 'inventory', folder: new URL('./migrations/', import.meta.url) },
+  gauges: inventoryGauges,
   handlers(context): Handlers<typeof inventory> {
     const own = inventoryContext(context)
     return {

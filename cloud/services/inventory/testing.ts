@@ -110,7 +110,7 @@ export async function createReaders(hub: TestHub, groupCount: number): Promise<R
       accessGroupId,
     }))
     created.ownGroups.push(own)
-    created.readers.push(await createCaller(hub, grants))
+    created.readers.push(await createCaller(hub, [...grants, { permissions: ['glb_file_export'] }]))
   }
   return created
 }
@@ -224,30 +224,35 @@ export async function appliedWrite(caller: TestCaller, accepted: AcceptedWrite):
   }
 }
 
+type Owner = { query(sql: string, values: unknown[]): Promise<{ rows: unknown[] }> }
+
+/** Returns the stored counts of a tenant that differ from the counted rows, and the counted rows that differ. */
+export async function countDifferences(owner: Owner, tenantId: string): Promise<unknown[]> {
+  const { rows } = await owner.query(
+    `with actual as (
+       select 'asset_facets' as of, f.facet as key, f.value, a.access_group_id::text as "group", count(*) as count
+       from assets a, lateral (values ${facetPairs}) as f (facet, value) where a.tenant_id = $1 group by 2, 3, 4
+       union all
+       select 'asset_counts', null, null, access_group_id::text, count(*) from assets where tenant_id = $1 group by 4
+       union all
+       select 'relation_counts', predicate, null, null, count(*) from relations where tenant_id = $1 group by 2),
+     counted as (
+       select 'asset_facets', facet, value, access_group_id::text, assets from asset_facets
+       where tenant_id = $1 and assets <> 0
+       union all
+       select 'asset_counts', null, null, access_group_id::text, assets from asset_counts where tenant_id = $1
+       union all
+       select 'relation_counts', predicate, null, null, sum(relations)::bigint from relation_counts
+       where tenant_id = $1 group by 2 having sum(relations) <> 0)
+     select 'actual' as only, t.* from (table actual except all table counted) as t
+     union all
+     select 'counted', c.* from (table counted except all table actual) as c`,
+    [tenantId],
+  )
+  return rows
+}
+
 /** Asserts that all stored counts equal the counted rows. */
 export async function assertCounts(hub: TestHub): Promise<void> {
-  const { rows } = await hub.asOwner((owner) =>
-    owner.query(
-      `with actual as (
-         select 'asset_facets' as of, f.facet as key, f.value, a.access_group_id::text as "group", count(*) as count
-         from assets a, lateral (values ${facetPairs}) as f (facet, value) where a.tenant_id = $1 group by 2, 3, 4
-         union all
-         select 'asset_counts', null, null, access_group_id::text, count(*) from assets where tenant_id = $1 group by 4
-         union all
-         select 'relation_counts', predicate, null, null, count(*) from relations where tenant_id = $1 group by 2),
-       counted as (
-         select 'asset_facets', facet, value, access_group_id::text, assets from asset_facets
-         where tenant_id = $1 and assets <> 0
-         union all
-         select 'asset_counts', null, null, access_group_id::text, assets from asset_counts where tenant_id = $1
-         union all
-         select 'relation_counts', predicate, null, null, sum(relations)::bigint from relation_counts
-         where tenant_id = $1 group by 2 having sum(relations) <> 0)
-       select 'actual' as only, t.* from (table actual except all table counted) as t
-       union all
-       select 'counted', c.* from (table counted except all table actual) as c`,
-      [hub.tenant.tenantId],
-    ),
-  )
-  assert.deepEqual(rows, [])
+  assert.deepEqual(await hub.asOwner((owner) => countDifferences(owner, hub.tenant.tenantId)), [])
 }

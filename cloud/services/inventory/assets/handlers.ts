@@ -19,7 +19,7 @@ import { exportedDocuments } from './exported-documents.ts'
 import { shownFields, shownOverruled } from './field-sources.ts'
 import { assetProperties, facetColumnOf, facetNames } from './filter.ts'
 import * as store from './list-store.ts'
-import { type Selection, selectionOf } from './selection.ts'
+import { type Query, type Selection, selectionOf } from './selection.ts'
 
 type Names =
   | 'listAssets'
@@ -96,17 +96,8 @@ export function assetHandlers({ database, context }: InventoryContext): Pick<Han
     },
 
     async readFacets({ query }, caller) {
-      const { by, limit = 50 } = query
-      if (!(facetNames as readonly string[]).includes(by)) {
-        throw new Problem('unknown_property', `Assets cannot be counted by ${by}. Use one of ${facetNames.join(', ')}`)
-      }
-      const property = assetProperties.find(by)
-      if (property === undefined) throw new Problem('unknown_property', `Unknown property "${by}"`)
-      return database.read(caller, async (handle) => {
-        const selection = await selectionOf(handle, query, caller)
-        const stored = await storedFacet(handle, selection, { by, limit })
-        return { data: stored ?? (await store.countBy(handle, selection, { property, limit })) }
-      })
+      const { by, limit = 50, ...selected } = query
+      return { data: await database.read(caller, (handle) => countFacet(handle, caller, { by, limit, selected })) }
     },
   }
 }
@@ -120,6 +111,18 @@ async function readableAsset(handle: Handle, caller: Caller, id: string) {
 
 function missing(id: string): Problem {
   return new Problem('not_found', `Asset ${id} does not exist`)
+}
+
+type FacetQuery = { by: string; limit: number; selected: Query }
+
+/** Counts assets by the values of a property. */
+export async function countFacet(handle: Handle, caller: Caller, { by, limit, selected }: FacetQuery) {
+  const property = (facetNames as readonly string[]).includes(by) ? assetProperties.find(by) : undefined
+  if (property === undefined)
+    throw new Problem('unknown_property', `Assets cannot be counted by ${by}. Use one of ${facetNames.join(', ')}`)
+  const selection = await selectionOf(handle, selected, caller)
+  const stored = await storedFacet(handle, selection, { by, limit })
+  return stored ?? store.countBy(handle, selection, { property, limit })
 }
 
 /**

@@ -9,6 +9,7 @@ import { readsAllAssets } from '../../../platform/asset-visibility.ts'
 import { record } from '../../../platform/audit/audit.ts'
 import type { Handle } from '../../../platform/database/database.ts'
 import { newId } from '../../../platform/database/id.ts'
+import { createYield } from '../../../platform/event-loop.ts'
 import { attachment } from '../../../platform/files/attachment.ts'
 import { answer, type Context, type Handlers } from '../../../platform/service.ts'
 import { boundsFor, extend, isDone, startTraversal } from '../graph/graph.ts'
@@ -208,7 +209,7 @@ async function readImpact(handle: Handle, { id, mode, groups }: Extent): Promise
     .filter(({ subjectType, objectType }) => subjectType === 'asset' && objectType === 'asset')
     .map(({ subjectId, predicate, objectId }) => ({ subject: subjectId, predicate, object: objectId }))
   const gateways = new Set(reached.filter((each) => descriptions.get(each)?.type === 'Gateway'))
-  const effects = impactOf({ start: id, mode, relations, gateways })
+  const effects = await impactOf({ start: id, mode, relations, gateways }, createYield(handle.tenantId))
   const assigned = Map.groupBy(await listNodesOf(handle, [...effects.keys()]), ({ subjectId }) => subjectId)
   const assets = [...effects].map(([each, effect]) => {
     const nodeIds = (assigned.get(each) ?? []).map(({ objectId }) => objectId)
@@ -233,6 +234,7 @@ function impactedAsset(
     id,
     ...(name == null ? {} : { name }),
     ...(type == null ? {} : { functional_object_type: type }),
+    ...(product == null ? {} : { product_name: product }),
     class: assetClassOf({ type, family, product, name }),
     reachability_state: reachabilityState ?? 'unknown',
     ...effect,

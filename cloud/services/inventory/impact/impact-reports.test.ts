@@ -81,6 +81,8 @@ describe('GET /assets/{id}/impact and /impact-reports', () => {
     assert.match(new Headers(headers).get('content-type') ?? '', /^text\/csv/)
     assert.match(String(body), /^id,name,class,type,effect,reason,depth,reachability,nodes\r\n/)
     assert.match(String(body), /,'=HMI01,panel,Device,degraded,redundancy,1,unknown,\r\n/)
+    const refused = await ofLine.exchange(inventory, 'exportImpact', { params: { id: ids.PLC01 ?? '' }, query: {} })
+    assert.deepEqual([refused.status, JSON.stringify(refused.body).includes('glb_file_export')], [403, true])
   })
 
   test('stores, lists, reads and deletes reports, and shows each reader only readable assets', async () => {

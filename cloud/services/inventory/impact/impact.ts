@@ -34,18 +34,16 @@ export type Effect = Pick<ImpactedAsset, 'effect' | 'reason' | 'depth'> & { via?
 
 type Links = Map<string, Set<string>>
 
+/** Waits if the time of the turn of the event loop is used up. */
+type YieldTurn = () => Promise<void> | undefined
+
 /** Returns the effect on each asset, without the asset that fails. */
-export function impactOf(input: ImpactInput): Map<string, Effect> {
-  const graph = graphOf(input.relations)
-  // The first round ignores redundancy, so it loses too many assets. Each further round regards the partners that the round
-  // before did not lose as working, and loses fewer assets.
-  let result = effectsOf(input, graph, undefined)
-  for (let round = 0; round < mostRounds; round++) {
-    const next = effectsOf(input, graph, result.lost)
-    if (next.lost.size === result.lost.size) return next.effects
-    result = next
-  }
-  return result.effects
+export async function impactOf(input: ImpactInput, yieldTurn: YieldTurn): Promise<Map<string, Effect>> {
+  const graph = await graphOf(input, yieldTurn)
+  const network = input.mode === 'fails' ? await networkEffects(input, graph.cables, yieldTurn) : new Map()
+  const cutOff = [...network].filter(([, { effect }]) => effect === 'affected').map(([id]) => id)
+  const replaced = await replacedAssets({ ...input, ...graph, cutOff }, yieldTurn)
+  return effectsOf({ ...input, ...graph, network, replaced }, yieldTurn)
 }
 
 /**
@@ -54,21 +52,23 @@ export function impactOf(input: ImpactInput): Map<string, Effect> {
  */
 const mostRounds = 50
 
-/** `attached` are the dependents over connections in one direction. For `fails`, the network of cables decides. */
-type Graph = { dependents: Links; attached: Links; cables: Links; partners: Links }
+/** `dependents` and `dependencies` are the two directions of the same relations. */
+type Graph = { dependents: Links; dependencies: Links; cables: Links; partners: Links }
 
-function graphOf(relations: readonly ImpactRelation[]): Graph {
-  const graph: Graph = { dependents: new Map(), attached: new Map(), cables: new Map(), partners: new Map() }
-  const connected = new Set(
-    relations.filter(({ predicate }) => predicate === cable).map(({ subject, object }) => `${subject} ${object}`),
-  )
+/** A connection in one direction is a dependency only for `depends`. For `fails`, the network of cables decides. */
+async function graphOf({ relations, mode }: ImpactInput, yieldTurn: YieldTurn): Promise<Graph> {
+  const graph: Graph = { dependents: new Map(), dependencies: new Map(), cables: new Map(), partners: new Map() }
+  const connected = new Set<string>()
+  for (const { subject, predicate, object } of relations) if (predicate === cable) connected.add(`${subject} ${object}`)
   for (const { subject, predicate, object } of relations) {
+    await yieldTurn()
     if (subject === object || ignoredPredicates.has(predicate)) continue
     if (predicate === redundancy) addBoth(graph.partners, subject, object)
-    else if (predicate === cable) {
-      addBoth(graph.cables, subject, object)
-      if (!connected.has(`${object} ${subject}`)) add(graph.attached, object, subject)
-    } else add(graph.dependents, object, subject)
+    else if (predicate === cable) addBoth(graph.cables, subject, object)
+    const isAttached = mode === 'depends' && !connected.has(`${object} ${subject}`)
+    if (predicate === redundancy || (predicate === cable && !isAttached)) continue
+    add(graph.dependents, object, subject)
+    add(graph.dependencies, subject, object)
   }
   return graph
 }
@@ -84,21 +84,83 @@ function addBoth(links: Links, one: string, other: string): void {
   add(links, other, one)
 }
 
-/** `lost` are the assets that stop working, even if a partner replaces them. */
-type Round = { effects: Map<string, Effect>; lost: ReadonlySet<string> }
+type LossInput = { start: string; cutOff: readonly string[] } & Graph
+
+/**
+ * Returns the lost assets that a working partner replaces.
+ *
+ * The first round ignores redundancy, so it loses too many assets: all that depend on the asset that fails, and all that it cuts
+ * off from the network. Each further round replaces the assets that have a partner outside of the lost assets. What was lost only
+ * because of them is no longer lost, so it can replace its own partners in the next round. `causes` contains one cause of each
+ * lost asset. A round examines only the assets whose causes it removes.
+ */
+async function replacedAssets(input: LossInput, yieldTurn: YieldTurn): Promise<ReadonlySet<string>> {
+  const { start, cutOff, dependents, dependencies, partners } = input
+  const isCutOff = new Set(cutOff)
+  const lostBy = (id: string) => [...(dependents.get(id) ?? []), ...(id === start ? cutOff : [])]
+  const causesOf = (id: string) => [...(dependencies.get(id) ?? []), ...(isCutOff.has(id) ? [start] : [])]
+  const replaced = new Set<string>()
+  const causes = new Map<string, string | undefined>([[start, undefined]])
+
+  /** Adds the assets that are lost because of these lost assets. */
+  const spread = async (lost: readonly string[]) => {
+    const queue = [...lost]
+    for (const id of queue) {
+      await yieldTurn()
+      if (replaced.has(id)) continue
+      for (const each of lostBy(id)) {
+        if (causes.has(each)) continue
+        causes.set(each, id)
+        queue.push(each)
+      }
+    }
+  }
+
+  /** Removes the assets that are lost only because of these assets, and returns them. */
+  const restore = async (newlyReplaced: readonly string[]) => {
+    const uncertain: string[] = []
+    for (const queue of [[...newlyReplaced], uncertain])
+      for (const id of queue) {
+        await yieldTurn()
+        for (const each of lostBy(id))
+          if (causes.get(each) === id) {
+            causes.delete(each)
+            uncertain.push(each)
+          }
+      }
+    const stillLost: string[] = []
+    for (const id of uncertain) {
+      await yieldTurn()
+      const cause = causesOf(id).find((other) => causes.has(other) && !replaced.has(other))
+      if (cause === undefined) continue
+      causes.set(id, cause)
+      stillLost.push(id)
+    }
+    await spread(stillLost)
+    return uncertain.filter((id) => !causes.has(id))
+  }
+
+  await spread([start])
+  let working = [...partners.keys()].filter((id) => !causes.has(id))
+  for (let round = 0; round < mostRounds && working.length > 0; round++) {
+    const found = new Set(working.flatMap((id) => [...(partners.get(id) ?? [])]))
+    const newlyReplaced = [...found].filter((id) => causes.has(id) && !replaced.has(id))
+    for (const id of newlyReplaced) replaced.add(id)
+    working = await restore(newlyReplaced)
+  }
+  return replaced
+}
 
 type QueuedAsset = { id: string; depth: number; effect: ImpactEffect }
 
-function effectsOf(
-  { start, mode, gateways }: ImpactInput,
-  { dependents, attached, cables, partners }: Graph,
-  /** The assets that the round before lost. If undefined, no asset has a working partner. */
-  lostBefore: ReadonlySet<string> | undefined,
-): Round {
+type EffectInput = Pick<ImpactInput, 'start' | 'mode'> &
+  Pick<Graph, 'dependents'> & { network: ReadonlyMap<string, Effect>; replaced: ReadonlySet<string> }
+
+async function effectsOf(
+  { start, mode, dependents, network, replaced }: EffectInput,
+  yieldTurn: YieldTurn,
+): Promise<Map<string, Effect>> {
   const effects = new Map<string, Effect>()
-  const lost = new Set([start])
-  const isReplaced = (id: string) =>
-    lostBefore !== undefined && [...(partners.get(id) ?? [])].some((partner) => !lostBefore.has(partner))
   const queue: QueuedAsset[] = [{ id: start, depth: 0, effect: 'affected' }]
   const record = (id: string, effect: Effect) => {
     const known = effects.get(id)
@@ -107,75 +169,79 @@ function effectsOf(
     const isFollowed = effect.effect === 'affected' || (mode === 'depends' && effect.reason !== 'network')
     if (isFollowed) queue.push({ id, depth: effect.depth, effect: effect.effect })
   }
-  if (mode === 'fails')
-    for (const [id, effect] of networkEffects({ start, cables, gateways }, isReplaced(start))) {
-      if (effect.effect === 'affected') lost.add(id)
-      const isDegraded = effect.effect === 'affected' && isReplaced(id)
-      record(id, isDegraded ? { ...effect, effect: 'degraded', reason: 'redundancy' } : effect)
-    }
+  for (const [id, effect] of network) {
+    const isReplaced = effect.effect === 'affected' && (replaced.has(start) || replaced.has(id))
+    record(id, isReplaced ? { ...effect, effect: 'degraded', reason: 'redundancy' } : effect)
+  }
   for (const { id, depth, effect } of queue) {
+    await yieldTurn()
     if (id !== start && effects.get(id)?.effect !== effect) continue
-    const isLost = effect === 'affected' && !isReplaced(id)
-    const followed = [...(dependents.get(id) ?? []), ...(mode === 'depends' ? (attached.get(id) ?? []) : [])]
-    for (const dependent of followed) {
-      const isOwnReplaced = isLost && isReplaced(dependent)
-      if (isLost) lost.add(dependent)
+    const isLost = effect === 'affected' && !replaced.has(id)
+    for (const dependent of dependents.get(id) ?? []) {
+      const isAffected = isLost && !replaced.has(dependent)
       record(dependent, {
-        effect: isLost && !isOwnReplaced ? 'affected' : 'degraded',
-        reason: isLost && !isOwnReplaced ? 'dependency' : 'redundancy',
+        effect: isAffected ? 'affected' : 'degraded',
+        reason: isAffected ? 'dependency' : 'redundancy',
         depth: depth + 1,
         ...(id === start ? {} : { via: id }),
       })
     }
   }
-  return { effects, lost }
+  return effects
 }
 
-type Network = { start: string; cables: Links; gateways: ReadonlySet<string> }
-
-/** Returns the effects of the loss of an asset on the network of cables. */
-function networkEffects({ start, cables, gateways }: Network, isReplaced: boolean): Map<string, Effect> {
+/** Returns the effects of the loss of an asset on the network of cables, without redundancy. */
+async function networkEffects(
+  { start, gateways }: Pick<ImpactInput, 'start' | 'gateways'>,
+  cables: Links,
+  yieldTurn: YieldTurn,
+): Promise<Map<string, Effect>> {
   const effects = new Map<string, Effect>()
-  const fromStart = distancesFrom([start], cables)
+  const distances = (sources: readonly string[], except?: string) =>
+    distancesFrom(sources, { cables, except, yieldTurn })
+  const fromStart = await distances([start])
   if (fromStart.size === 1) return effects
   const sources = [...fromStart.keys()].filter((id) => gateways.has(id) && id !== start)
-  const working = sources.length > 0 ? sources : largestPart(start, cables)
-  const before = distancesFrom(sources, cables)
-  const after = distancesFrom(working, cables, start)
+  const working = sources.length > 0 ? sources : await largestPart(start, { cables, yieldTurn })
+  const before = await distances(sources)
+  const after = await distances(working, start)
   const isLost = (id: string) => id === start || !after.has(id)
   const hasLostUplink = (id: string) =>
     [...(cables.get(id) ?? [])].some((other) => isLost(other) && (before.get(other) ?? 0) < (before.get(id) ?? 0))
   for (const [id, depth] of fromStart) {
+    await yieldTurn()
     if (id === start) continue
-    if (isLost(id))
-      effects.set(id, {
-        effect: isReplaced ? 'degraded' : 'affected',
-        reason: isReplaced ? 'redundancy' : 'network',
-        depth,
-      })
+    if (isLost(id)) effects.set(id, { effect: 'affected', reason: 'network', depth })
     else if (sources.length > 0 && (hasLostUplink(id) || (after.get(id) ?? 0) > (before.get(id) ?? 0)))
       effects.set(id, { effect: 'degraded', reason: 'network', depth })
   }
   return effects
 }
 
+type Search = { cables: Links; except?: string | undefined; yieldTurn: YieldTurn }
+
 /** Returns the number of cables from the nearest source to each asset. Paths do not lead through `except`. */
-function distancesFrom(sources: readonly string[], cables: Links, except?: string): Map<string, number> {
+async function distancesFrom(
+  sources: readonly string[],
+  { cables, except, yieldTurn }: Search,
+): Promise<Map<string, number>> {
   const distances = new Map(sources.map((id) => [id, 0]))
   // The search is breadth-first, because ids are added to the map while the loop iterates over it.
-  for (const [id, distance] of distances)
+  for (const [id, distance] of distances) {
+    await yieldTurn()
     for (const next of cables.get(id) ?? [])
       if (next !== except && !distances.has(next)) distances.set(next, distance + 1)
+  }
   return distances
 }
 
 /** Returns the largest group of assets that remains connected without an asset. */
-function largestPart(start: string, cables: Links): string[] {
+async function largestPart(start: string, { cables, yieldTurn }: Search): Promise<string[]> {
   let largest: string[] = []
   const reached = new Set<string>()
   for (const id of [...(cables.get(start) ?? [])].toSorted()) {
     if (reached.has(id)) continue
-    const part = [...distancesFrom([id], cables, start).keys()]
+    const part = [...(await distancesFrom([id], { cables, except: start, yieldTurn })).keys()]
     for (const each of part) reached.add(each)
     // A single device behind the asset is not a network that keeps working.
     if (part.length > largest.length && part.length > 1) largest = part

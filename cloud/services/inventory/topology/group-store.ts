@@ -64,6 +64,8 @@ export type GroupRow = {
   count: number
   added: number
   changed: number
+  /** The number of assets with their own IP address. It is counted for subnets only. */
+  addressed: number
 }
 
 /** `Parameters` numbers the parameters of a statement, after those of the selection. */
@@ -136,9 +138,9 @@ export function readAllAssets(handle: Handle, query: GroupQuery): Promise<GroupR
   const hidden = `${parameters.add(hiddenPredicates)}::text[]`
   const text = `with ${parts.join(', ')}
     select 'asset' as kind, l.id::text as key, l.key as other, l.name, l.type, l.family, l.product, l.tag, l.management,
-      l.reachability, l.change, 1 as count, 0 as added, 0 as changed from listed l
+      l.reachability, l.change, 1 as count, 0 as added, 0 as changed, (l.address is not null)::integer as addressed from listed l
     union all
-    (select 'edge', s.id::text, o.id::text, r.predicate, null, null, null, null, null, null, null, 1, 0, 0
+    (select 'edge', s.id::text, o.id::text, r.predicate, null, null, null, null, null, null, null, 1, 0, 0, 0
      from ${relations} join listed s on s.id = r.subject_id join listed o on o.id = r.object_id
      where r.subject_type = 'asset' and r.object_type = 'asset' and s.id <> o.id and r.predicate <> all(${hidden})
      limit ${inventoryLimits.topologyNodes * 4})`
@@ -151,13 +153,15 @@ function rowsOf(relations: string, parameters: Parameters): string {
   return `select 'group' as kind, m.key, null::text as other, null::text as name, m.type, m.family, m.product, m.tag,
       null::text as management, m.reachability, null::text as change, count(*)::integer as count,
       (count(*) filter (where m.change = 'added'))::integer as added,
-      (count(*) filter (where m.change = 'changed'))::integer as changed
+      (count(*) filter (where m.change = 'changed'))::integer as changed,
+      count(m.address)::integer as addressed
     from member m group by m.key, m.type, m.family, m.product, m.tag, m.reachability
     union all
-    select 'asset', l.id::text, null, l.name, l.type, l.family, l.product, l.tag, l.management, l.reachability, l.change, 1, 0, 0
+    select 'asset', l.id::text, null, l.name, l.type, l.family, l.product, l.tag, l.management, l.reachability, l.change, 1, 0, 0,
+      (l.address is not null)::integer
     from listed l
     union all
-    (select 'edge', s.key, o.key, r.predicate, null, null, null, null, null, null, null, count(*)::integer, 0, 0
+    (select 'edge', s.key, o.key, r.predicate, null, null, null, null, null, null, null, count(*)::integer, 0, 0, 0
      from ${relations} join spot s on s.id = r.subject_id join spot o on o.id = r.object_id
      where r.subject_type = 'asset' and r.object_type = 'asset' and s.key <> o.key and r.predicate <> all(${hidden})
      group by s.key, o.key, r.predicate order by count(*) desc, s.key, o.key limit ${inventoryLimits.topologyEdges + 1})`
@@ -177,7 +181,7 @@ function relationsOf({ times }: GroupQuery, variant: Variant, parameters: Parame
 }
 
 /** The end of a name, from which the class of the asset is derived. */
-const tagOf = (name: string) => `right(rtrim(${name}, '0123456789'), ${tagLength})`
+const tagOf = (name: string) => `right(rtrim(${name}, '0123456789-_. '), ${tagLength})`
 
 const addressesOfStored = `(select min(d.kind || ' ' || d.address) from asset_addresses d
   where d.tenant_id = $1 and d.asset_id = a.id and d.kind in ('ipv4', 'ipv6'))`

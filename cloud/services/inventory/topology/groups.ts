@@ -12,7 +12,7 @@ import { type GroupRow, hereKey, subnetBits } from './group-store.ts'
 /** Computes the groups of a response from the rows of the store. */
 
 /** A group whose key is known before the assets are counted. */
-export type NamedGroup = { key: string; name: string; type?: string; children: number }
+export type NamedGroup = { key: string; name: string; type?: string; children: number; parent?: string }
 
 export type GroupFrame = {
   kind: 'node' | 'switch' | 'subnet'
@@ -22,7 +22,10 @@ export type GroupFrame = {
   truncated: boolean
 }
 
-export type Counted = Pick<TopologyGroup, 'assets' | 'reachability' | 'changes'> & { classes: Map<AssetClass, number> }
+export type Counted = Pick<TopologyGroup, 'assets' | 'reachability' | 'changes'> & {
+  addressed: number
+  classes: Map<AssetClass, number>
+}
 
 /** Returns the response for a frame. `removed` are the rows of the assets that were removed in the compared time. */
 export function groupsOf(
@@ -61,6 +64,7 @@ export function groupsOf(
 export function emptyCount(): Counted {
   return {
     assets: 0,
+    addressed: 0,
     reachability: { reached: 0, failed: 0, unknown: 0 },
     changes: { added: 0, changed: 0, removed: 0 },
     classes: new Map(),
@@ -93,6 +97,7 @@ export function countAsset(at: Counted, row: GroupRow): void {
 function addCounts(at: Counted, row: GroupRow): void {
   const found = classOf(row)
   at.assets += row.count
+  at.addressed += row.addressed
   at.reachability[row.reachability ?? 'unknown'] += row.count
   at.classes.set(found, (at.classes.get(found) ?? 0) + row.count)
 }
@@ -103,8 +108,8 @@ function classOf({ type, family, product, tag }: GroupRow): AssetClass {
 
 export function shownGroup(
   kind: TopologyGroup['kind'],
-  { key, name, type, children }: Omit<NamedGroup, 'name'> & { name?: string },
-  { assets, reachability, changes, classes }: Counted,
+  { key, name, type, children, parent }: Omit<NamedGroup, 'name'> & { name?: string },
+  { assets, addressed, reachability, changes, classes }: Counted,
 ): TopologyGroup {
   return {
     key,
@@ -112,7 +117,9 @@ export function shownGroup(
     ...(name === undefined ? {} : { name }),
     ...(type === undefined ? {} : { type }),
     children,
+    ...(parent === undefined ? {} : { parent }),
     assets,
+    ...(kind === 'subnet' ? { addressed } : {}),
     reachability,
     classes: [...classes]
       .toSorted(([one, few], [other, many]) => many - few || (one < other ? -1 : 1))
@@ -160,7 +167,19 @@ function edgesOf(rows: readonly GroupRow[], keyOf: (key: string) => string): Top
     if (sum === undefined) sums.set(`${from} ${to} ${predicate}`, { from, to, predicate, count })
     else sum.count += count
   }
-  return [...sums.values()].toSorted((one, other) => other.count - one.count)
+  return orderedEdges(sums.values())
+}
+
+/** Returns the edges in the order of their counts, the highest first. Edges with equal counts have a stable order. */
+export function orderedEdges(edges: Iterable<TopologyEdge>): TopologyEdge[] {
+  const order = (one: string, other: string) => (one < other ? -1 : Number(one > other))
+  return [...edges].toSorted(
+    (one, other) =>
+      other.count - one.count ||
+      order(one.from, other.from) ||
+      order(one.to, other.to) ||
+      order(one.predicate, other.predicate),
+  )
 }
 
 const coarser = [subnetBits, 16, 8] as const

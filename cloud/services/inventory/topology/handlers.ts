@@ -73,10 +73,12 @@ export function topologyGroupHandlers(context: Context): Pick<Handlers<typeof in
   }
   return {
     async readTopologyGroups({ query }, caller) {
-      const { by, parent } = query
+      const { by, parent, allSwitches = false } = query
       const nodes = by === 'hierarchy' ? await hierarchyFrame(context, caller, query) : undefined
       return read(caller, query, async (handle, groupQuery) => {
-        const frame = nodes ?? (by === 'switch' ? await switchFrame(handle, groupQuery, parent) : subnetFrame(parent))
+        const frame =
+          nodes ??
+          (by === 'switch' ? await switchFrame(handle, groupQuery, { parent, allSwitches }) : subnetFrame(parent))
         const complete = { ...groupQuery, anchors: frame.anchors, subnet: frame.subnet }
         const rows = await readGroups(handle, complete)
         const removed = query.since === undefined ? [] : await readRemoved(handle, complete)
@@ -221,9 +223,16 @@ async function readNetwork(handle: Handle, query: GroupQuery): Promise<NetworkTr
  * Returns the groups of switches: the networks at the top, and the switches below a switch inside it. If there is only one
  * network, its root is opened at once, because a single group would say nothing.
  */
-async function switchFrame(handle: Handle, query: GroupQuery, parent: string | undefined): Promise<Frame> {
+async function switchFrame(
+  handle: Handle,
+  query: GroupQuery,
+  { parent, allSwitches }: { parent: string | undefined; allSwitches: boolean },
+): Promise<Frame> {
   const tree = await readNetwork(handle, query)
   const nameOf = (id: string) => tree.switches.get(id)?.name ?? id
+  const { size } = tree.switches
+  if (allSwitches && parent === undefined && size > 1 && size <= inventoryLimits.topologyGroups)
+    return allSwitchesFrame(tree)
   const [single] = tree.roots
   const isSingle = parent === undefined && tree.roots.length === 1 && single !== undefined
   const top = isSingle ? single : parent === restKey ? undefined : parent
@@ -251,4 +260,17 @@ async function switchFrame(handle: Handle, query: GroupQuery, parent: string | u
     truncated: bySize.length > shown.length,
     anchors: { ids: all.map(([id]) => id), keys: all.map(([, key]) => key) },
   }
+}
+
+/** Returns every switch as a group of the assets that are connected to it. */
+function allSwitchesFrame(tree: NetworkTree): Frame {
+  const named = [...tree.switches.values()]
+    .map(({ id, name }) => {
+      const parent = tree.parentOf.get(id)
+      const children = tree.childrenOf.get(id)?.length ?? 0
+      return { key: id, name: name ?? id, children, ...(parent === undefined ? {} : { parent }) }
+    })
+    .toSorted((one, other) => compareNames(one.name, other.name))
+  const ids = named.map(({ key }) => key)
+  return { kind: 'switch', path: [], named, truncated: false, anchors: { ids, keys: ids } }
 }

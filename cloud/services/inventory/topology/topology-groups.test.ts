@@ -152,6 +152,11 @@ describe('GET /topology/groups', () => {
   test('groups assets by subnet, and modules with the asset that they are a module of', async () => {
     const top = await groups({ by: 'subnet' })
     assert.deepEqual(counts(top), ['10.0.1.0/24 4', '10.0.2.0/24 1', 'rest 2'])
+    // The module has no own address.
+    assert.deepEqual(
+      top.groups.map(({ addressed }) => addressed),
+      [3, 1, undefined],
+    )
     const inside = await groups({ by: 'subnet', parent: '10.0.1.0/24' })
     assert.deepEqual([names(inside), inside.groups], ['IO01 PLC01 SW01 hidden', []])
     assert.deepEqual(
@@ -190,6 +195,11 @@ describe('GET /topology/groups', () => {
     const top = await groups({ by: 'switch' })
     assert.deepEqual([counts(top), names(top)], [['rest 1'], 'DRV01 HMI01 IO01 PLC01 SW01 hidden'])
     assert.equal(names(await groups({ by: 'switch', parent: 'rest' })), 'loner')
+  })
+
+  test('ignores allSwitches if there is one switch', async () => {
+    const { data: top } = await viewer.inventory.readTopologyGroups({ query: { by: 'switch', allSwitches: true } })
+    assert.deepEqual([counts(top), names(top)], [['rest 1'], 'DRV01 HMI01 IO01 PLC01 SW01 hidden'])
   })
 
   test('counts only assets that match the filter or the text', async () => {
@@ -259,9 +269,43 @@ describe('GET /topology/groups', () => {
   })
 })
 
+test('returns every switch with the switch above it, and counts the assets that are connected to each', async () => {
+  await using hub = await testHub()
+  const admin = await hub.as('administrator')
+  const connections: Record<string, string[]> = { SWB: ['SWA'], D1: ['SWA'], D2: ['SWA'], D3: ['SWB'], D4: ['SWB'] }
+  const assetNames = ['SWA', ...Object.keys(connections)]
+  const { data } = await admin.inventory.createAssets({
+    headers: { prefer: 'wait=30' },
+    body: {
+      data: {
+        assets: assetNames.map((name) => ({
+          functional_object_type: 'Device',
+          functional_object_schema_url: baseSchemaUrl,
+          name,
+          asset_identifiers: [{ asset_identifier_type: 'CustomIdentifier', name: 'test', value: v7() }],
+        })),
+      },
+    },
+  })
+  const results = data.detail?.result as { assetId: string }[]
+  const idOf = (name: string) => results[assetNames.indexOf(name)]?.assetId ?? ''
+  const edges = Object.entries(connections).flatMap(([name, others]) =>
+    others.map((other): Edge => [asset(idOf(name)), 'is_connected_to', asset(idOf(other))]),
+  )
+  await createRelations(hub, edges)
+  const { data: top } = await admin.inventory.readTopologyGroups({ query: { by: 'switch', allSwitches: true } })
+  const root = top.groups.find(({ parent }) => parent === undefined)
+  const below = top.groups.find(({ parent }) => parent !== undefined)
+  assert.deepEqual(
+    top.groups.map(({ name, assets }) => `${name} ${assets}`),
+    ['SWA 3', 'SWB 3'],
+  )
+  assert.deepEqual([below?.parent, root?.children, top.edges.length], [root?.key, 1, 1])
+})
+
 test('a map without the parent of a group shows and counts the group at the top', () => {
   const none = { name: null, type: null, family: null, product: null, tag: null, management: null }
-  const counted = { reachability: null, change: null, count: 1, added: 0, changed: 0 }
+  const counted = { reachability: null, change: null, count: 1, added: 0, changed: 0, addressed: 0 }
   const row = { kind: 'asset', key: 'a1', other: 'inner', ...none, ...counted } as const
   const tree = [{ key: 'inner', name: 'Inner', parent: 'cut off' }]
   const map = mapOf({ kind: 'switch', tree, rows: [row], truncated: true })

@@ -7,7 +7,7 @@ import {
   type TopologyMap,
 } from '@millwright/api/inventory/topology-groups.ts'
 import type { GroupRow } from './group-store.ts'
-import { assetOf, type Counted, countAsset, emptyCount, shownGroup, totalOf } from './groups.ts'
+import { assetOf, type Counted, countAsset, emptyCount, orderedEdges, shownGroup, totalOf } from './groups.ts'
 
 /** Builds the map of the whole topology: all groups with their counts, their assets, and the relations inside each of them. */
 
@@ -112,7 +112,7 @@ function contentOf(
   { counted, children, content }: Place,
   path: TopologyGroups['path'],
 ): TopologyGroups {
-  const edges = [...content.edges.values()].toSorted((one, other) => other.count - one.count)
+  const edges = orderedEdges(content.edges.values())
   return {
     path,
     total: totalOf([counted]),

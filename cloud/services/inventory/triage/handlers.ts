@@ -1,8 +1,11 @@
 import type { inventory } from '@millwright/api/inventory/inventory.ts'
 import { isInRanges, numberOfAddress, parseIpRange } from '@millwright/api/ip-range.ts'
 import { Problem } from '@millwright/api/problem.ts'
+import type { Caller } from '../../../platform/access/caller.ts'
+import type { Handle } from '../../../platform/database/database.ts'
 import { lowestId, lowestIdAt, timeOfId } from '../../../platform/database/id.ts'
 import type { Handlers } from '../../../platform/service.ts'
+import { countFacet } from '../assets/handlers.ts'
 import { selectionOf } from '../assets/selection.ts'
 import type { InventoryContext } from '../context.ts'
 import { isReadable } from '../relations/relation-store.ts'
@@ -11,10 +14,10 @@ import { describeAssets } from '../visibility-store.ts'
 import { itemOrRefusal } from '../writes/item-result.ts'
 import { acceptedAnswer } from '../writes/status.ts'
 import type { PatchItem } from '../writes/write.ts'
-import { listNewAssets } from './match-store.ts'
+import { listNewAssets, type NewAssetQuery } from './match-store.ts'
 import { originOf } from './origin.ts'
 
-type Names = 'matchNewAssets' | 'readOrigin' | 'triageAssets'
+type Names = 'matchNewAssets' | 'matchRules' | 'countFacets' | 'readOrigin' | 'triageAssets'
 
 /** The number of assets that one query of `matchNewAssets` reads. */
 const matchesRead = 2_000
@@ -24,18 +27,40 @@ export function triageHandlers(own: InventoryContext): Pick<Handlers<typeof inve
   const { database, acceptor } = own
   return {
     async matchNewAssets({ body: { data } }, caller) {
-      const { filter, gatewayId, runId, assetIds, after = firstIdOf(runId) } = data
-      const isInRange = rangeCheck(data.ranges ?? [])
-      const rows = await database.read(caller, async (handle) => {
-        const groups = readableGroups(caller)
-        // A gateway that the caller cannot read must not show which assets it found.
-        if (gatewayId !== undefined && !(await isReadable(handle, { id: gatewayId, groups }))) return []
-        const selection = await selectionOf(handle, filter === undefined ? {} : { filter }, caller)
-        return listNewAssets(handle, selection, { gatewayId, runId, assetIds, after, limit: matchesRead })
+      const { runId, after = firstIdOf(runId), ...rule } = data
+      const options = { runId, after, limit: matchesRead }
+      const { assets, read } = await database.read(caller, (handle) => match(handle, caller, { ...rule, ...options }))
+      const last = read.length === matchesRead ? read.at(-1)?.id : undefined
+      return {
+        data: { assets: assets.map(({ id, name }) => ({ id, name })), ...(last === undefined ? {} : { next: last }) },
+      }
+    },
+
+    async matchRules({ body: { data } }, caller) {
+      return database.read(caller, async (handle) => {
+        const matches: { assetId: string; rule: number }[] = []
+        let assetIds = data.assetIds
+        for (const [rule, conditions] of data.rules.entries()) {
+          if (assetIds.length === 0) break
+          const options = { assetIds, after: lowestId, limit: assetIds.length }
+          const { assets } = await match(handle, caller, { ...conditions, ...options })
+          const matched = new Set(assets.map(({ id }) => id))
+          for (const assetId of matched) matches.push({ assetId, rule })
+          assetIds = assetIds.filter((id) => !matched.has(id))
+        }
+        return { data: matches }
       })
-      const assets = rows.filter(({ addresses }) => isInRange(addresses)).map(({ id, name }) => ({ id, name }))
-      const last = rows.length === matchesRead ? rows.at(-1)?.id : undefined
-      return { data: { assets, ...(last === undefined ? {} : { next: last }) } }
+    },
+
+    async countFacets({ body: { data } }, caller) {
+      const { facets, limit, q } = data
+      const text = q === undefined ? {} : { q }
+      return database.read(caller, async (handle) => {
+        const counts: Awaited<ReturnType<typeof countFacet>>[] = []
+        for (const { by, filter } of facets)
+          counts.push(await countFacet(handle, caller, { by, limit, selected: { filter, ...text } }))
+        return { data: counts }
+      })
     },
 
     async readOrigin({ params: { id } }, caller) {
@@ -70,6 +95,20 @@ export function triageHandlers(own: InventoryContext): Pick<Handlers<typeof inve
       return acceptedAnswer(own, caller, { id, prefer: headers.prefer })
     },
   }
+}
+
+type RuleMatch = { filter?: string; gatewayId?: string; ranges?: string[] } & NewAssetQuery
+
+/** Returns the new assets that match a rule, and the assets that were read to find them. */
+async function match(handle: Handle, caller: Caller, { filter, ranges = [], ...query }: RuleMatch) {
+  const isInRange = rangeCheck(ranges)
+  const { gatewayId } = query
+  // A gateway that the caller cannot read must not show which assets it found.
+  if (gatewayId !== undefined && !(await isReadable(handle, { id: gatewayId, groups: readableGroups(caller) })))
+    return { assets: [], read: [] }
+  const selection = await selectionOf(handle, filter === undefined ? {} : { filter }, caller)
+  const read = await listNewAssets(handle, selection, query)
+  return { assets: read.filter(({ addresses }) => isInRange(addresses)), read }
 }
 
 /** The largest difference between the clocks of two processes for which the assets of a run are found. */

@@ -4,12 +4,12 @@ import { dynamicStatement } from '../../../platform/database/statement.ts'
 import type { Selection } from '../assets/selection.ts'
 import { isGatewayOrLink } from '../visibility.ts'
 
-type NewAssetQuery = {
-  gatewayId: string | undefined
+export type NewAssetQuery = {
+  gatewayId?: string | undefined
   /** Only assets that this discovery run created. */
-  runId: string | undefined
+  runId?: string | undefined
   /** The assets to compare. Undefined means all new assets. */
-  assetIds: readonly string[] | undefined
+  assetIds?: readonly string[] | undefined
   after: string
   limit: number
 }

@@ -277,6 +277,17 @@ describe('the applier of inventory writes', () => {
     assert.equal((await stateOf(second)).state, 'finished')
   })
 
+  test('removes the payload of a write when the write is applied', async () => {
+    const [id = ''] = await createAssets(hub, [{ name: 'payload' }])
+    const status = await accepted('setName', { params: { id }, body: { data: { name: 'without payload' } } })
+    await apply()
+    assert.equal((await stateOf(status)).state, 'finished')
+    const { rows } = await hub.asOwner((owner) =>
+      owner.query('select payload from operations where tenant_id = $1 and id = $2', [hub.tenant.tenantId, status]),
+    )
+    assert.deepEqual(rows, [{ payload: '' }])
+  })
+
   test('stops the applier of a tenant at its time limit, and starts another run for the remaining writes', async () => {
     const administrator = await hub.as('administrator')
     const moves = () =>

@@ -163,11 +163,13 @@ const finished = rowset<Omit<WriteOutcome, 'result'> & { result: string; endedAt
   endedAt: 'timestamptz',
 })
 /**
- * Stores final states. The clock of this process may be behind the clock of the database, so the statement never stores an
- * end before the acceptance.
+ * Stores final states and removes the payloads. Only queued writes need their payload, and it is larger than the rest of
+ * the row. The clock of this process may be behind the clock of the database, so the statement never stores an end before
+ * the acceptance.
  */
 const finishStatement = statement(
-  `update operations o set state = r.state, result = r.result, modified_at = greatest(r."endedAt", o.accepted_at)
+  `update operations o
+   set state = r.state, result = r.result, payload = '', modified_at = greatest(r."endedAt", o.accepted_at)
    from ${finished.rows}
    where o.tenant_id = $1 and o.id = r.id and o.state = 'queued'`,
 )
