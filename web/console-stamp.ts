@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { globSync, readFileSync } from 'node:fs'
+import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -23,6 +23,11 @@ export function sourceStamp(): string {
       .update(readFileSync(join(root, file)))
       .update('\0')
   return hash.digest('hex').slice(0, 24)
+}
+
+/** Returns whether the sources of the console are present. An installed archive contains only the build. */
+export function hasSources(): boolean {
+  return existsSync(join(web, 'source'))
 }
 
 function isTest(file: string): boolean {

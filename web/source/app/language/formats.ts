@@ -75,7 +75,8 @@ function createFormats(locale: string): Formats {
   const bytes = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 })
   return {
     number: (value) => number.format(value),
-    percent: (share) => percent.format(share),
+    // A small share that is not zero is not shown as 0 %.
+    percent: (share) => (share > 0 && share < 0.005 ? `< ${percent.format(0.01)}` : percent.format(share)),
     preciseShare: (share) => precise.format(share),
     date: (timestamp) => date.format(new Date(timestamp)),
     dateTime: (timestamp) => dateTime.format(new Date(timestamp)),

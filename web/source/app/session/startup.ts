@@ -71,7 +71,7 @@ export async function startUserSession(
     api.authorization.readOwnRights({}),
     PreferenceStore.open(api),
   ])
-  const live = new LiveEvents(fetchOperation)
+  const live = new LiveEvents(fetchOperation, user.sub)
   const confirmation = new IdentityConfirmation()
   const end = (reason: SignedOutReason) => {
     live.stop()

@@ -52,6 +52,7 @@ const german: Readonly<Record<ProblemCode, string>> = {
   wrong_password: 'Aktuelles Passwort falsch',
   wrong_code: 'Falscher Code',
   not_found: 'Nicht gefunden',
+  package_not_built: 'Gateway-Paket nicht gebaut',
   run_not_finished: 'Sendeprotokoll erst nach dem Ende des Laufs verfügbar',
   link_not_budgeted: 'Kein Sendeprotokoll: Asset-Link ohne Budget',
   receipt_not_sent: 'Kein Sendeprotokoll vom Gateway',

@@ -25,17 +25,6 @@ export function graphOf({ nodes, edges }: GraphPart): GraphData {
   }
 }
 
-/**
- * Merges two graphs. For nodes and relations that both graphs contain, the first graph has priority. If the second
- * graph adds nothing, the first graph is returned unchanged, so that it is not drawn again.
- */
-export function mergeGraphs(one: GraphData, other: GraphData): GraphData {
-  const hasAll = (all: ReadonlyMap<string, unknown>, some: ReadonlyMap<string, unknown>) =>
-    [...some.keys()].every((key) => all.has(key))
-  if (hasAll(one.nodes, other.nodes) && hasAll(one.edges, other.edges)) return one
-  return { nodes: new Map([...other.nodes, ...one.nodes]), edges: new Map([...other.edges, ...one.edges]) }
-}
-
 /** Returns the graph without these nodes and their relations. */
 export function withoutNodes({ nodes, edges }: GraphData, keys: ReadonlySet<string>): GraphData {
   return {
@@ -70,15 +59,4 @@ const idCharacters = 8
 export function labelOf(node: Pick<GraphNode, 'type' | 'id' | 'name'> | undefined): string {
   if (node === undefined) return '?'
   return node.name || `${node.type} ${node.id.slice(0, idCharacters)}`
-}
-
-export function nodesNamed(data: GraphData, words: string): GraphNode[] {
-  const searchText = words.trim().toLowerCase()
-  const all = [...data.nodes.values()].map((node) => ({ node, label: labelOf(node) }))
-  return all
-    .filter(
-      ({ node, label }) => searchText === '' || label.toLowerCase().includes(searchText) || node.id === searchText,
-    )
-    .toSorted((a, b) => (a.label < b.label ? -1 : 1))
-    .map(({ node }) => node)
 }

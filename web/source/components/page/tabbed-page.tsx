@@ -9,7 +9,7 @@ type TabbedPageProps<View extends string> = {
   subtitle: string
   /** The accessible name of the tab list. */
   label: string
-  views: Readonly<Record<View, { title: string; View: ComponentType }>>
+  views: Readonly<Record<View, { title: string; View: ComponentType; startsGroup?: boolean }>>
 }
 
 /** `TabbedPage` is a page with several views. The selected view is stored in the URL. The first view is the default. */
@@ -25,7 +25,7 @@ export function TabbedPage<View extends string>({ title, subtitle, label, views 
       <PageHeader title={title} subtitle={subtitle} />
       <Tabs
         label={label}
-        tabs={names.map((id) => ({ id, label: views[id].title }))}
+        tabs={names.map((id) => ({ id, label: views[id].title, startsGroup: views[id].startsGroup === true }))}
         chosen={chosen}
         onChoose={(view) => setSearch({ view })}
       >

@@ -1,6 +1,11 @@
 import { type KeyboardEvent, type ReactNode, useId, useRef } from 'react'
 
-export type Tab<Id extends string> = { id: Id; label: ReactNode }
+export type Tab<Id extends string> = {
+  id: Id
+  label: ReactNode
+  /** Whether a line separates the tab from the previous one, because another group of tabs starts. */
+  startsGroup?: boolean
+}
 
 type TabsProps<Id extends string> = {
   label: string
@@ -27,7 +32,7 @@ export function Tabs<Id extends string>({ label, tabs, chosen, onChoose, childre
   return (
     <>
       <div className="tabs" role="tablist" aria-label={label} ref={list} onKeyDown={onKey}>
-        {tabs.map(({ id, label: name }) => (
+        {tabs.map(({ id, label: name, startsGroup = false }) => (
           <button
             key={id}
             type="button"
@@ -35,6 +40,7 @@ export function Tabs<Id extends string>({ label, tabs, chosen, onChoose, childre
             className="tab"
             id={`${base}-${id}`}
             data-tab={id}
+            data-starts-group={startsGroup}
             aria-selected={id === chosen}
             aria-controls={`${base}-panel`}
             tabIndex={id === chosen ? 0 : -1}

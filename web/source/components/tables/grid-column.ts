@@ -9,6 +9,8 @@ export type GridColumn<Row> = {
   minWidth?: number | undefined
   /** Whether the column also takes the free width of the table. */
   isGrowing?: boolean
+  /** Whether the user has set the width. The content of such a column does not change its width. */
+  isFixed?: boolean
   cell: (row: Row) => ReactNode
   /** Whether the column contains numbers, which are aligned right. */
   isNumber?: boolean
@@ -68,11 +70,22 @@ export type GridProps<Row> = {
 /** The width of the column with the checkboxes. */
 export const checkWidth = 44
 
-/** Returns the widths of the grid's columns as a CSS track list, and the width below which the table scrolls. */
+/**
+ * Returns the widths of the grid's columns as a CSS track list, and the width below which the table scrolls. `widths` are
+ * the widths for the contents of the columns, if they are known.
+ */
 export function gridTracks(
   columns: readonly Omit<GridColumn<never>, 'cell'>[],
   isSelectable: boolean,
+  widths?: readonly number[],
 ): { tracks: string; minimum: number } {
+  if (widths !== undefined) {
+    const all = isSelectable ? [checkWidth, ...widths] : widths
+    return {
+      tracks: [...all.map((width) => `${width}px`), '1fr'].join(' '),
+      minimum: all.reduce((sum, width) => sum + width, 0),
+    }
+  }
   const least = columns.map(({ width, minWidth, isPinned }, place) =>
     // The position of a pinned column depends on the widths of the columns before it.
     minWidth === undefined || (isPinned && columns[place + 1]?.isPinned) ? width : Math.min(width, minWidth),

@@ -1,8 +1,20 @@
-import { type KeyboardEvent, memo, useEffect, useEffectEvent, useLayoutEffect, useRef, useState } from 'react'
+import {
+  type KeyboardEvent,
+  memo,
+  type RefObject,
+  useEffect,
+  useEffectEvent,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from 'react'
 import { useText } from '../../app/language/language-context.tsx'
 import { componentMessages } from '../messages.ts'
+import { columnWidths, measureContents } from './column-widths.ts'
 import {
   cellClass,
+  checkWidth,
   type GridColumn,
   type GridProps,
   type GridSelection,
@@ -26,10 +38,25 @@ const overscanRows = 4
  * opens a row, and Space selects it. A table that is wider than the page scrolls horizontally.
  */
 export function Grid<Row>(props: GridProps<Row>) {
-  const { label, columns, count, rowAt, idOf, onRange, onOpen, onDrag, onCurrent, focus, selection, isTall } = props
+  const {
+    label,
+    columns: declared,
+    count,
+    rowAt,
+    idOf,
+    onRange,
+    onOpen,
+    onDrag,
+    onCurrent,
+    focus,
+    selection,
+    isTall,
+  } = props
   const scroller = useRef<HTMLDivElement>(null)
   const body = useRef<HTMLDivElement>(null)
+  const content = useRef<HTMLDivElement>(null)
   const [viewportHeight, setViewportHeight] = useState(600)
+  const [viewportWidth, setViewportWidth] = useState(0)
   const [position, setPosition] = useState(startPosition)
   const [current, setCurrent] = useState(0)
   const extent = { count, rowHeight, viewportHeight }
@@ -40,6 +67,7 @@ export function Grid<Row>(props: GridProps<Row>) {
     if (watched === null) return
     const observer = new ResizeObserver(() => {
       setViewportHeight(Math.max(rowHeight, watched.clientHeight - headHeight))
+      setViewportWidth(watched.clientWidth)
       watched.style.setProperty('--grid-bar', `${watched.offsetHeight - watched.clientHeight}px`)
     })
     observer.observe(watched)
@@ -88,7 +116,21 @@ export function Grid<Row>(props: GridProps<Row>) {
     event.preventDefault()
   }
   const indexes = Array.from({ length: count === 0 ? 0 : last - first + 1 }, (_, index) => first + index)
-  const { tracks, minimum } = gridTracks(columns, selection !== undefined)
+  const contents = useContentWidths(content, {
+    columns: declared,
+    loadedRows: indexes.filter((index) => rowAt(index) !== undefined).length,
+  })
+  const isSelectable = selection !== undefined
+  const { columns, widths } = useMemo(() => {
+    if (contents === undefined || viewportWidth === 0) return { columns: declared, widths: undefined }
+    const available = viewportWidth - (isSelectable ? checkWidth : 0)
+    const sized = columnWidths(declared, contents, available)
+    return {
+      columns: declared.map((column, place) => ({ ...column, width: sized[place] ?? column.width })),
+      widths: sized,
+    }
+  }, [declared, contents, viewportWidth, isSelectable])
+  const { tracks, minimum } = gridTracks(columns, isSelectable, widths)
   return (
     <div
       className={isTall ? 'grid grid-tall' : 'grid'}
@@ -104,14 +146,15 @@ export function Grid<Row>(props: GridProps<Row>) {
     >
       <div
         className="grid-content"
+        ref={content}
         role="grid"
         aria-label={label}
         aria-rowcount={count + 1}
-        aria-colcount={columns.length + (selection ? 1 : 0)}
+        aria-colcount={declared.length + (selection ? 1 : 0)}
         aria-multiselectable={selection !== undefined}
         style={{ '--grid-columns': tracks, width: `max(100%, ${minimum}px)` } as React.CSSProperties}
       >
-        <GridHeader {...props} />
+        <GridHeader {...props} columns={columns} />
         <div
           role="rowgroup"
           className="grid-body"
@@ -142,6 +185,40 @@ export function Grid<Row>(props: GridProps<Row>) {
       </div>
     </div>
   )
+}
+
+/** The delay before the contents of changed rows are measured, so that scrolling stays smooth. */
+const measureDelayMs = 200
+
+type ContentOptions = { columns: readonly { id: string; header: string }[]; loadedRows: number }
+
+/**
+ * Returns the widths that the contents of the columns need, or undefined until rows are loaded. The first loaded rows are measured
+ * at once, and changed rows shortly after the change. Widths only increase, so that columns do not move back and forth.
+ */
+function useContentWidths(content: RefObject<HTMLDivElement | null>, { columns, loadedRows }: ContentOptions) {
+  const key = columns.map(({ id, header }) => `${id} ${header}`).join('\n')
+  const [measured, setMeasured] = useState<{ key: string; widths: readonly number[] }>()
+  const isMeasured = measured?.key === key
+  // Each change of the rows is measured, because cells can show data that is loaded after the row.
+  useLayoutEffect(() => {
+    const count = columns.length
+    const measure = () => {
+      if (content.current === null) return
+      const { widths, rows } = measureContents(content.current, count)
+      if (rows === 0) return
+      setMeasured((before) => {
+        if (before?.key !== key) return { key, widths }
+        const larger = widths.map((width, place) => Math.max(width, before.widths[place] ?? 0))
+        return larger.every((width, place) => width === before.widths[place]) ? before : { key, widths: larger }
+      })
+    }
+    if (loadedRows === 0) return
+    if (!isMeasured) return measure()
+    const timer = setTimeout(measure, measureDelayMs)
+    return () => clearTimeout(timer)
+  })
+  return isMeasured ? measured.widths : undefined
 }
 
 type GridRowProps = {

@@ -29,7 +29,7 @@ export const assetClassIcons: Readonly<Record<AssetClass, string>> = {
 
 const names: Readonly<Record<Language, Readonly<Record<AssetClass, string>>>> = {
   en: {
-    gateway: 'Gateways',
+    gateway: 'Gateway devices',
     switch: 'Switches',
     controller: 'Controllers',
     module: 'I/O modules',
@@ -41,7 +41,7 @@ const names: Readonly<Record<Language, Readonly<Record<AssetClass, string>>>> = 
     other: 'Other',
   },
   de: {
-    gateway: 'Gateways',
+    gateway: 'Gateway-Geräte',
     switch: 'Switches',
     controller: 'Steuerungen',
     module: 'E/A-Module',
@@ -56,7 +56,7 @@ const names: Readonly<Record<Language, Readonly<Record<AssetClass, string>>>> = 
 
 const singularNames: Readonly<Record<Language, Readonly<Record<AssetClass, string>>>> = {
   en: {
-    gateway: 'Gateway',
+    gateway: 'Gateway device',
     switch: 'Switch',
     controller: 'Controller',
     module: 'I/O module',
@@ -68,7 +68,7 @@ const singularNames: Readonly<Record<Language, Readonly<Record<AssetClass, strin
     other: 'Other',
   },
   de: {
-    gateway: 'Gateway',
+    gateway: 'Gateway-Gerät',
     switch: 'Switch',
     controller: 'Steuerung',
     module: 'E/A-Modul',

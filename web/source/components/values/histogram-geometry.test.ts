@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { barsOf, bucketAt, movedSelection, ticksOf } from './histogram-geometry.ts'
+import { barsOf, bucketAt, movedSelection, scaleEnd, ticksOf } from './histogram-geometry.ts'
 
 test('stacks the series of a bucket, and shows small counts next to large ones', () => {
   const bars = barsOf(
@@ -20,6 +20,14 @@ test('stacks the series of a bucket, and shows small counts next to large ones',
   assert.ok(bars.every(({ y, size }) => y >= 0 && y + size <= 100))
 })
 
+test('ends the scale at a round number whose half is a whole number', () => {
+  const endOf = (count: number) => scaleEnd([{ time: 0, counts: [count, 0] }])
+  assert.deepEqual(
+    [0, 1, 3, 9, 10, 11, 133, 999, 1_000, 14_640].map(endOf),
+    [2, 2, 4, 10, 10, 12, 160, 1_000, 1_000, 16_000],
+  )
+})
+
 test('finds the bucket at a position, also outside of the area', () => {
   assert.deepEqual(
     [-1, 0, 0.49, 0.5, 1, 2].map((position) => bucketAt(position, 4)),
@@ -32,7 +40,7 @@ test('labels at most nine buckets', () => {
   assert.ok(ticksOf(buckets, () => true).length <= 9)
   assert.deepEqual(
     ticksOf(buckets, (time) => time === 50),
-    [{ time: 50, x: 50 }],
+    [{ time: 50, x: 50.5 }],
   )
 })
 

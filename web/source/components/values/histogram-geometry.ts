@@ -10,16 +10,34 @@ type Bar = { bucket: number; series: number; x: number; width: number; y: number
 /** The height of a bar that is too small to be seen, in pixels. */
 const smallest = 3
 
+/**
+ * Returns the end of the scale: the smallest number with one digit other than zero, or an even number of tens, that is not
+ * below the highest bar. Its half is a whole number.
+ */
+export function scaleEnd(buckets: readonly Bucket[]): number {
+  const most = Math.max(2, ...buckets.map(({ counts }) => counts.reduce((sum, count) => sum + count, 0)))
+  const unit = 10 ** Math.floor(Math.log10(most))
+  const factors = unit === 1 ? [2, 4, 6, 8, 10] : [1, 1.2, 1.6, 2, 3, 4, 5, 6, 8, 10]
+  return Math.round(unit * (factors.find((factor) => factor * unit >= most) ?? 10))
+}
+
+/** Returns the height of a count over the base line, in pixels. Very small counts of a stacked bar need some of the space. */
+export function heightOf(
+  count: number,
+  { most, height, series }: { most: number; height: number; series: number },
+): number {
+  return (count / most) * (height - smallest * series)
+}
+
 /** Returns the rectangles of the stacked bars. `x` and `width` are percentages, `y` and `size` are pixels. */
 export function barsOf(buckets: readonly Bucket[], height: number): Bar[] {
-  const totals = buckets.map(({ counts }) => counts.reduce((sum, count) => sum + count, 0))
-  const most = Math.max(1, ...totals)
+  const most = scaleEnd(buckets)
   const step = 100 / Math.max(1, buckets.length)
   return buckets.flatMap(({ counts }, bucket) => {
     let top = height
     return counts.flatMap((count, series) => {
       if (count === 0) return []
-      const size = Math.max(smallest, (count / most) * (height - smallest * counts.length))
+      const size = Math.max(smallest, heightOf(count, { most, height, series: counts.length }))
       top -= size
       return [{ bucket, series, x: step * (bucket + 0.1), width: step * 0.8, y: Math.max(0, top), size }]
     })
@@ -34,12 +52,14 @@ export function bucketAt(position: number, count: number): number {
 /** The largest number of labels at the axis. */
 const maxTicks = 9
 
-/** Returns the labelled buckets. If too many buckets can have a label, every second, third … of them has one. */
+/** Returns the labelled buckets with the centres of their bars. If too many buckets can have a label, every second, third … of them has one. */
 export function ticksOf(buckets: readonly Bucket[], isTick: (time: number) => boolean): { time: number; x: number }[] {
-  const all = buckets.flatMap(({ time }, index) => (isTick(time) ? [{ time, x: (index / buckets.length) * 100 }] : []))
+  const all = buckets.flatMap(({ time }, index) =>
+    isTick(time) ? [{ time, x: ((index + 0.5) / buckets.length) * 100 }] : [],
+  )
   const step = Math.ceil(all.length / maxTicks)
-  // A label at the right edge would be cut off.
-  return all.filter(({ x }, index) => index % step === 0 && x < 96)
+  // A label at an edge would be cut off.
+  return all.filter(({ x }, index) => index % step === 0 && x > 2 && x < 98)
 }
 
 type KeyState = { cursor: number; selection: Selection | undefined; count: number }

@@ -1,5 +1,5 @@
 import { type KeyboardEvent, type PointerEvent, useRef, useState } from 'react'
-import { barsOf, bucketAt, movedSelection, type Selection, ticksOf } from './histogram-geometry.ts'
+import { barsOf, bucketAt, heightOf, movedSelection, type Selection, scaleEnd, ticksOf } from './histogram-geometry.ts'
 import './histogram.css'
 
 /** `HistogramBucket` is a span of time with the counts of each series. Buckets are in order and have no gaps. */
@@ -13,8 +13,10 @@ type HistogramProps = {
   /** The selected buckets: the indexes of the first and the last one. */
   selection: Selection | undefined
   onSelect: (selection: Selection | undefined) => void
-  /** The text of the highest bar, which is the scale of the bars. */
-  scale?: string
+  /** Returns the text of a count at the scale. */
+  scaleLabel: (count: number) => string
+  /** A text in the empty part before the first bar. `share` is the width of this part, between 0 and 1. */
+  note?: { text: string; share: number } | undefined
   /** Returns the text of a range of buckets, for the line above the bars and for screen readers. */
   describe: (first: HistogramBucket, last: HistogramBucket) => string
   /** Returns the label of a bucket at the axis. */
@@ -30,7 +32,7 @@ const height = 88
  * move, Shift extends the range, Enter selects one bar, Escape clears the selection.
  */
 export function Histogram(props: HistogramProps) {
-  const { label, hint, buckets, selection, onSelect, describe, scale, tickLabel, isTick } = props
+  const { label, hint, buckets, selection, onSelect, describe, scaleLabel, note, tickLabel, isTick } = props
   const area = useRef<HTMLDivElement>(null)
   const [cursor, setCursor] = useState(buckets.length - 1)
   const [drag, setDrag] = useState<Selection>()
@@ -53,12 +55,14 @@ export function Histogram(props: HistogramProps) {
     setCursor(move.cursor)
     if (move.isSelecting) onSelect(move.selection)
   }
+  const most = scaleEnd(buckets)
+  const series = Math.max(1, ...buckets.map(({ counts }) => counts.length))
+  const levels = [most, most / 2].map((count) => ({ count, y: height - heightOf(count, { most, height, series }) }))
   const text = first === undefined || last === undefined ? '' : describe(first, last)
   return (
     <div className="histogram">
       <p className="histogram-text" aria-hidden="true">
-        <span>{scale}</span>
-        <span>{text}</span>
+        {text}
       </p>
       <div
         ref={area}
@@ -98,6 +102,14 @@ export function Histogram(props: HistogramProps) {
         }}
       >
         <svg width="100%" height={height} aria-hidden="true">
+          {levels.map(({ count, y }) => (
+            <g key={count} className="histogram-level">
+              <line x1="0" x2="100%" y1={y} y2={y} />
+              <text x="-8" y={y}>
+                {scaleLabel(count)}
+              </text>
+            </g>
+          ))}
           {shown !== undefined && (
             <rect
               className="histogram-selection"
@@ -128,8 +140,13 @@ export function Histogram(props: HistogramProps) {
           )}
           <line className="histogram-base" x1="0" x2="100%" y1={height - 0.5} y2={height - 0.5} />
         </svg>
+        {note !== undefined && (
+          <p className="histogram-note" style={{ width: `${note.share * 100}%` }}>
+            <span>{note.text}</span>
+          </p>
+        )}
       </div>
-      <svg className="histogram-axis" width="100%" height="18" aria-hidden="true">
+      <svg className="histogram-axis" height="18" aria-hidden="true">
         {ticksOf(buckets, isTick).map(({ time, x }) => (
           <text key={time} x={`${x}%`} y="14">
             {tickLabel(time)}

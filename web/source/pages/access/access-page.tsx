@@ -21,12 +21,12 @@ export function AccessPage() {
       views={{
         people: { title: text.users, View: Users },
         programs: { title: text.serviceAccounts, View: ServiceAccounts },
-        roles: { title: text.roles, View: Roles },
+        roles: { title: text.roles, View: Roles, startsGroup: true },
         groups: { title: text.groups, View: AccessGroups },
         grants: { title: text.grants, View: Grants },
-        providers: { title: text.providers, View: Providers },
+        providers: { title: text.providers, View: Providers, startsGroup: true },
         policy: { title: text.policy, View: SignInPolicyView },
-        why: { title: text.check, View: AccessCheck },
+        why: { title: text.check, View: AccessCheck, startsGroup: true },
       }}
     />
   )

@@ -120,6 +120,11 @@ export const accessMessages = messages({
       'The default group cannot be renamed or deleted. It contains all assets that are in no other access group.',
     allowed: 'Allowed',
     denied: 'Not allowed',
+    userCount: (count: number, shown: string) => (count === 1 ? '1 user' : `${shown} users`),
+    unprotected: (count: number) =>
+      count === 1 ? '1 administrator has no second factor.' : `${count} administrators have no second factor.`,
+    toSecurity: 'Set up mine',
+    requireFactor: 'Require it for all',
     count: (count: number, shown: string) => (count === 1 ? '1 entry' : `${shown} entries`),
     scopeGlobal: 'whole tenant',
     scopeGroup: 'tenant or access group',
@@ -248,6 +253,13 @@ export const accessMessages = messages({
       'Die Standardgruppe kann nicht umbenannt oder gelöscht werden. Sie enthält alle Assets, die in keiner anderen Zugriffsgruppe sind.',
     allowed: 'Erlaubt',
     denied: 'Nicht erlaubt',
+    userCount: (_count: number, shown: string) => `${shown} Benutzer`,
+    unprotected: (count: number) =>
+      count === 1
+        ? '1 Administrator hat keinen zweiten Faktor.'
+        : `${count} Administratoren haben keinen zweiten Faktor.`,
+    toSecurity: 'Meinen einrichten',
+    requireFactor: 'Für alle verlangen',
     count: (count: number, shown: string) => (count === 1 ? '1 Eintrag' : `${shown} Einträge`),
     scopeGlobal: 'ganzer Mandant',
     scopeGroup: 'Mandant oder Zugriffsgruppe',

@@ -1,4 +1,3 @@
-import type { Permission } from '@millwright/api/permission.ts'
 import { useQuery } from '@tanstack/react-query'
 import { useGroupNames } from '../../app/api/access-groups.ts'
 import { useOperationQuery } from '../../app/api/queries.ts'
@@ -6,7 +5,6 @@ import { useLanguage, useText } from '../../app/language/language-context.tsx'
 import { useSearchState } from '../../app/navigation/search-state.ts'
 import { useAppContext } from '../../app/session/app-context.tsx'
 import type { Right } from '../../app/session/rights.ts'
-import { Loading } from '../../components/feedback/loading.tsx'
 import { QueryState } from '../../components/feedback/query-state.tsx'
 import { Card } from '../../components/page/card.tsx'
 import { PageHeader } from '../../components/page/page-header.tsx'
@@ -16,7 +14,7 @@ import { KeyValueList } from '../../components/values/key-value-list.tsx'
 import { StatusChip } from '../../components/values/status-chip.tsx'
 import { permissionTitle } from '../access/roles/role-titles.ts'
 import { accountMessages } from './messages.ts'
-import { PasswordForm } from './password-form.tsx'
+import { permissionAreas } from './permission-areas.ts'
 import { Security, useAccountSecurity } from './security/security.tsx'
 import { Sessions } from './sessions.tsx'
 import './account.css'
@@ -26,13 +24,12 @@ const views = ['profile', 'security', 'sessions'] as const
 /** `AccountPage` shows the profile, the second factors and the sessions of the signed-in user. */
 export function AccountPage() {
   const text = useText(accountMessages)
-  const { user } = useAppContext()
   const [search, setSearch] = useSearchState<'view'>()
   const view = views.find((each) => each === search.view) ?? 'profile'
   usePageTitle(text.title)
   return (
     <>
-      <PageHeader title={user.name} />
+      <PageHeader title={text.title} />
       <Tabs
         label={text.views}
         tabs={views.map((id) => ({ id, label: text[id] }))}
@@ -50,19 +47,21 @@ export function AccountPage() {
 function Profile() {
   const text = useText(accountMessages)
   const { user } = useAppContext()
+  const { hasPassword = true, provider = null } = useAccountSecurity().data?.data ?? {}
   const roles = user.roles.map((role) => <StatusChip key={role}>{role}</StatusChip>)
   return (
     <div className="cards">
-      <Card title={text.signedIn}>
+      <Card title={text.signedIn} size="wide">
         <KeyValueList
           items={[
+            { name: text.displayName, value: user.name },
             { name: text.name, value: user.preferred_username },
             { name: text.tenant, value: user.tenant_name },
+            !hasPassword && { name: text.provider, value: provider },
             { name: text.roles, value: roles.length === 0 ? text.none : <span className="chips">{roles}</span> },
           ]}
         />
       </Card>
-      <PasswordCard />
       <Card title={text.rights} size="wide">
         <PermissionList />
       </Card>
@@ -70,44 +69,41 @@ function Profile() {
   )
 }
 
-/** `PasswordCard` changes the password. A user of an identity provider has no password here. */
-function PasswordCard() {
-  const text = useText(accountMessages)
-  const security = useAccountSecurity()
-  const { hasPassword = true, provider = null } = security.data?.data ?? {}
-  if (security.isPending) return <Loading />
-  return hasPassword ? (
-    <Card title={text.change}>
-      <PasswordForm />
-    </Card>
-  ) : (
-    <Card title={text.externalTitle}>
-      <p>{text.external(provider ?? '')}</p>
-    </Card>
-  )
-}
-
 function PermissionList() {
   const text = useText(accountMessages)
-  const { rights } = useAppContext()
+  const { rights, user } = useAppContext()
   const query = useOperationQuery()
   const permissions = useQuery(query(['authorization', 'listPermissions'], {}))
   const names = useGroupNames()
   const language = useLanguage()
-  const titleOf = (permission: { name: Permission; title: string } | undefined) =>
-    permission && permissionTitle(permission, language)
+  const titles = new Map(permissions.data?.data.map((each) => [each.name, permissionTitle(each, language)]))
   if (rights.held.length === 0) return <p className="quiet">{text.noRights}</p>
+  const isComplete =
+    user.roles.includes('administrator') && rights.held.every(({ accessGroups }) => accessGroups === 'all')
   return (
     <QueryState query={permissions}>
-      {({ data }) => (
-        <ul className="rights">
-          {rights.held.map((right) => (
-            <li key={right.permission}>
-              {titleOf(data.find(({ name }) => name === right.permission)) ?? right.permission}
-              <PermissionScope right={right} names={names} />
-            </li>
-          ))}
-        </ul>
+      {() => (
+        <>
+          {isComplete && <p className="card-lead">{text.allRights}</p>}
+          {permissionAreas.map(({ id, members }) => {
+            const held = rights.held.filter(({ permission }) => members.includes(permission))
+            return held.length === 0 ? null : (
+              <details key={id} className="permission-area">
+                <summary>
+                  {text[id]} <span className="quiet">({held.length})</span>
+                </summary>
+                <ul className="rights">
+                  {held.map((right) => (
+                    <li key={right.permission}>
+                      {titles.get(right.permission) ?? right.permission}
+                      <PermissionScope right={right} names={names} />
+                    </li>
+                  ))}
+                </ul>
+              </details>
+            )
+          })}
+        </>
       )}
     </QueryState>
   )

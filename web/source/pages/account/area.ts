@@ -3,7 +3,7 @@ import type { Area } from '../../app/navigation/area.ts'
 
 export const area: Area = {
   id: 'account',
-  title: { en: 'Your account', de: 'Ihr Konto' },
+  title: { en: 'My account', de: 'Mein Konto' },
   description: {
     en: 'Profile, password, second factor and sessions',
     de: 'Profil, Passwort, zweiter Faktor und Sitzungen',
@@ -14,7 +14,7 @@ export const area: Area = {
   permissions: [],
   routes: [{ path: '', load: async () => (await import('./account-page.tsx')).AccountPage }],
   commands: [
-    { title: { en: 'Security of your account', de: 'Sicherheit Ihres Kontos' }, search: { view: 'security' } },
-    { title: { en: 'Your sessions', de: 'Ihre Sitzungen' }, search: { view: 'sessions' } },
+    { title: { en: 'Security of my account', de: 'Sicherheit meines Kontos' }, search: { view: 'security' } },
+    { title: { en: 'My sessions', de: 'Meine Sitzungen' }, search: { view: 'sessions' } },
   ],
 }

@@ -1,7 +1,7 @@
 import type { ActivityEntry } from '@millwright/api/activity.ts'
 import { type ActivityKind, activityKinds } from '@millwright/api/activity-kinds.ts'
 import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query'
-import { useEffect, useRef, useState } from 'react'
+import { useEffect, useState } from 'react'
 import type { Output } from '../../app/api/client.ts'
 import type { Failure } from '../../app/api/failure.ts'
 import { keyOf, useOperationQuery } from '../../app/api/queries.ts'
@@ -9,6 +9,7 @@ import { useLiveEvents } from '../../app/live/live-queries.ts'
 import { useSearchState } from '../../app/navigation/search-state.ts'
 import { usePreference } from '../../app/preferences/preference.ts'
 import { useApi } from '../../app/session/app-context.tsx'
+import { DelayedRefresh } from './delayed-refresh.ts'
 import { countedBy, type Preset, presets, rangeOf, type TimeRange, visitsAt } from './time-range.ts'
 
 /** The state of the page in the URL. `from` and `to` are the part of the range that the user selected in the histogram. */
@@ -64,25 +65,40 @@ function timesOf({ from, to }: TimeRange): { from: string; to?: string } {
   return { from: from.toISOString(), ...(to === undefined ? {} : { to: to.toISOString() }) }
 }
 
-/** The minimum time between two refreshes, because a scan causes thousands of events in a short time. */
-const refreshIntervalMs = 5_000
-
-/** Refreshes the list and the histogram after events, if the shown range ends now. */
-export function useLiveActivity(isLive: boolean): void {
-  const queryClient = useQueryClient()
-  const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
-  useLiveEvents(['*'], () => {
-    if (!isLive) return
-    timer.current ??= setTimeout(() => {
-      timer.current = undefined
-      for (const operation of ['listEntries', 'readHistogram'])
-        queryClient.invalidateQueries({ queryKey: keyOf('activity', operation) })
-    }, refreshIntervalMs)
-  })
-  useEffect(() => () => clearTimeout(timer.current), [])
+type LiveActivityOptions = {
+  isLive?: boolean
+  /** The minimum time between two refreshes. */
+  intervalMs?: number
 }
 
-const pageSize = 50
+/** Refreshes the list and the histogram after events, if the shown range ends now and the page is visible. */
+export function useLiveActivity({ isLive = true, intervalMs = 5_000 }: LiveActivityOptions = {}): void {
+  const queryClient = useQueryClient()
+  const [refresh] = useState(
+    () =>
+      new DelayedRefresh({
+        intervalMs,
+        isHidden: () => document.hidden,
+        refresh: () => {
+          for (const operation of ['listEntries', 'readHistogram'])
+            queryClient.invalidateQueries({ queryKey: keyOf('activity', operation) })
+        },
+      }),
+  )
+  useLiveEvents(['*'], () => {
+    if (isLive) refresh.request()
+  })
+  useEffect(() => {
+    const showChanges = () => refresh.showChanges()
+    document.addEventListener('visibilitychange', showChanges)
+    return () => {
+      document.removeEventListener('visibilitychange', showChanges)
+      refresh.stop()
+    }
+  }, [refresh])
+}
+
+const pageSize = 100
 
 type EntryPage = Output<'activity', 'listEntries'>
 

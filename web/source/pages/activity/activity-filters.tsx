@@ -29,45 +29,44 @@ const nothing: Change = {
   all: undefined,
 }
 
-/** `ActivityFilterBar` shows the filters as chips, and opens the fields with which they are changed. */
+/** `ActivityFilterBar` shows the fields for the kind and the person, opens further fields, and shows the filters as chips. */
 export function ActivityFilterBar({ filters, range, onChange }: FilterBarProps) {
   const text = useText(activityMessages)
   const [isOpen, setOpen] = useState(false)
   const names = useFilterNames(filters, range)
   return (
     <search className="activity-filters" aria-label={text.filters}>
-      <div className="activity-chips">
+      <div className="activity-bar">
+        <MainFields filters={filters} range={range} onChange={onChange} />
         <IxButton variant="secondary" icon={iconFilter} aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
-          {text.filter}
+          {text.moreFilters}
         </IxButton>
-        {names.length > 0 && (
-          <FilterChips
-            chips={names.map(({ name, label, value }) => ({
-              id: name,
-              label: `${label}:`,
-              value,
-              onRemove: () => onChange({ [name]: undefined }),
-            }))}
-            onClear={names.length > 1 ? () => onChange(nothing) : undefined}
-          />
-        )}
       </div>
-      {isOpen && <FilterFields filters={filters} range={range} onChange={onChange} />}
+      {isOpen && <FurtherFields filters={filters} onChange={onChange} />}
+      {names.length > 0 && (
+        <FilterChips
+          chips={names.map(({ name, label, value }) => ({
+            id: name,
+            label: `${label}:`,
+            value,
+            onRemove: () => onChange({ [name]: undefined }),
+          }))}
+          onClear={names.length > 1 ? () => onChange(nothing) : undefined}
+        />
+      )}
     </search>
   )
 }
 
-function FilterFields({ filters, range, onChange }: FilterBarProps) {
+function MainFields({ filters, range, onChange }: FilterBarProps) {
   const text = useText(activityMessages)
   const canReadAudit = usePermission('glb_audit_read')
-  const canReadHierarchy = usePermission('glb_hierarchy_read')
   const people = usePeople(range)
-  const [isChoosingNode, setChoosingNode] = useState(false)
   const kinds = activityKinds.filter((kind) => canReadAudit || Object.hasOwn(assetActivity, kind))
   const listed = people.data ?? []
   const isListed = filters.person === undefined || listed.some(({ id }) => id === filters.person)
   return (
-    <div className="question question-small activity-fields">
+    <>
       <SelectField<ActivityKind | ''>
         label={text.kind}
         value={filters.kind ?? ''}
@@ -87,6 +86,17 @@ function FilterFields({ filters, range, onChange }: FilterBarProps) {
           ...(isListed ? [] : [{ value: filters.person ?? '', label: filters.person ?? '' }]),
         ]}
       />
+    </>
+  )
+}
+
+function FurtherFields({ filters, onChange }: Pick<FilterBarProps, 'filters' | 'onChange'>) {
+  const text = useText(activityMessages)
+  const canReadAudit = usePermission('glb_audit_read')
+  const canReadHierarchy = usePermission('glb_hierarchy_read')
+  const [isChoosingNode, setChoosingNode] = useState(false)
+  return (
+    <div className="question question-small activity-fields">
       <AssetPicker
         label={text.asset}
         picked={undefined}

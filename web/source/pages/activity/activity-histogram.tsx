@@ -41,7 +41,8 @@ export function ActivityHistogram({ filters, range, now, selected, onSelect }: A
   const describe = (first: HistogramBucket, last: HistogramBucket) => {
     const within = buckets.filter(({ time }) => time >= first.time && time <= last.time)
     const total = within.reduce((sum, { counts }) => sum + counts.reduce((a, b) => a + b, 0), 0)
-    const end = new Date(endOf(last))
+    // The last hour has not ended yet.
+    const end = new Date(Math.min(endOf(last), Math.max(now.getTime(), last.time)))
     const from = new Date(first.time)
     const shown =
       range.bucket === 'day'
@@ -54,7 +55,6 @@ export function ActivityHistogram({ filters, range, now, selected, onSelect }: A
   const isEmpty = ({ counts }: HistogramBucket) => counts.every((count) => count === 0)
   const firstUsed = buckets.findIndex((bucket) => !isEmpty(bucket))
   const firstTime = buckets[firstUsed]?.time
-  const most = Math.max(0, ...buckets.map(({ counts }) => counts.reduce((a, b) => a + b, 0)))
   const isMidnight = (time: number) => new Date(time).getHours() === 0
   return (
     <>
@@ -62,7 +62,15 @@ export function ActivityHistogram({ filters, range, now, selected, onSelect }: A
         label={text.histogram}
         hint={text.histogramHint}
         buckets={buckets}
-        scale={most === 0 ? '' : text.highest(formats.number(most), range.bucket)}
+        scaleLabel={formats.number}
+        note={
+          firstTime === undefined || firstUsed < buckets.length / 2
+            ? undefined
+            : {
+                text: text.noneBefore(range.bucket === 'day' ? day(firstTime) : `${day(firstTime)} ${hour(firstTime)}`),
+                share: firstUsed / buckets.length,
+              }
+        }
         selection={selection}
         onSelect={(chosen) => {
           const [first, last] = [buckets[chosen?.first ?? -1], buckets[chosen?.last ?? -1]]
@@ -82,11 +90,6 @@ export function ActivityHistogram({ filters, range, now, selected, onSelect }: A
             <strong>{formats.number(totals[series] ?? 0)}</strong> {label}
           </li>
         ))}
-        {firstTime !== undefined && firstUsed >= buckets.length / 2 && (
-          <li className="activity-start">
-            {text.noneBefore(range.bucket === 'day' ? day(firstTime) : `${day(firstTime)} ${hour(firstTime)}`)}
-          </li>
-        )}
       </ul>
     </>
   )

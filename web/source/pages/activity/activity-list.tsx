@@ -18,7 +18,7 @@ import {
 } from '@siemens/ix-icons/icons'
 import { IxIconButton } from '@siemens/ix-react'
 import { Link } from '@tanstack/react-router'
-import { useId, useState } from 'react'
+import { type MouseEvent, useId, useState } from 'react'
 import { useFormats, useLanguage, useText } from '../../app/language/language-context.tsx'
 import { locationOf } from '../../app/navigation/subject-location.ts'
 import { Loading } from '../../components/feedback/loading.tsx'
@@ -26,9 +26,9 @@ import { ProblemMessage } from '../../components/feedback/problem-message.tsx'
 import { Icon } from '../../components/values/icon.tsx'
 import { StatusChip } from '../../components/values/status-chip.tsx'
 import { type ActivityFilters, useGroupEntries } from './activity-data.ts'
-import { dayOf, daysOf, type EntryRow, rowsOf } from './entry-rows.ts'
+import { dayOf, daysOf, type EntryRow, isAssignment, rowsOf } from './entry-rows.ts'
 import { activityMessages } from './messages.ts'
-import { combinedDetail, groupDetail, sentenceOf } from './sentence.ts'
+import { combinedDetail, combinedSentence, groupDetail, sentenceOf } from './sentence.ts'
 import { type SentenceContext, type SentencePart, sentenceText } from './sentence-part.ts'
 
 type ListProps = {
@@ -45,9 +45,11 @@ export function useSentenceContext(): SentenceContext {
   return { text, language, number }
 }
 
+type Entries = { entries: readonly ActivityEntry[]; hasMore: boolean }
+
 /** `ActivityList` shows entries as sentences, with a heading for each day. */
-export function ActivityList({ entries, ...list }: ListProps & { entries: readonly ActivityEntry[] }) {
-  return daysOf(rowsOf(entries)).map(({ day, rows }) => (
+export function ActivityList({ entries, hasMore, ...list }: ListProps & Entries) {
+  return daysOf(rowsOf(entries, { hasMore })).map(({ day, rows }) => (
     <section key={day} className="activity-day" aria-labelledby={`day-${day}`}>
       <h2 id={`day-${day}`}>
         <DayName day={day} />
@@ -75,28 +77,28 @@ function DayName({ day }: { day: string }) {
 
 type RowProps = ListProps & { row: EntryRow }
 
-function Row({ row: { entry, others }, ...list }: RowProps) {
+function Row({ row: { entry, others, isOpen }, ...list }: RowProps) {
   const context = useSentenceContext()
   const { text } = context
   const formats = useFormats()
   const [isExpanded, setExpanded] = useState(false)
   const membersId = useId()
-  // The sentence of several relations does not contain the names of the first one.
-  const { detail: _detail, ...plain } = entry
-  const isRelations = others.length > 0 && entry.action === 'inventory.createRelation'
-  const parts = sentenceOf(isRelations ? plain : entry, context)
+  const parts = others.length > 0 ? combinedSentence([entry, ...others], context) : sentenceOf(entry, context)
   const isGroup = entry.group !== undefined && others.length === 0
   const count = entry.group?.count ?? others.length + 1
   const isCombined = others.length > 0 && entry.group === undefined
   const detail = isCombined ? combinedDetail([entry, ...others], context) : groupDetail(entry, context)
   return (
-    <li className="activity-row" data-open={list.openId === entry.id}>
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the button for the details offers the same with the keyboard
+    <li className="activity-row" data-open={list.openId === entry.id} onClick={detailsOnClick(entry, list.onOpen)}>
       <EntryTime time={entry.time} />
       <EntryIcon entry={entry} />
       <div className="activity-what">
         <p>
           <Sentence parts={parts} />
-          {isCombined && <span className="quiet"> · {text.times(formats.number(count))}</span>}
+          {isCombined && !isAssignment(entry) && (
+            <span className="quiet"> · {(isOpen ? text.timesOrMore : text.times)(formats.number(count))}</span>
+          )}
           {entry.outcome !== 'done' && (
             <>
               {' '}
@@ -114,7 +116,7 @@ function Row({ row: { entry, others }, ...list }: RowProps) {
             onClick={() => setExpanded(!isExpanded)}
           >
             <Icon name={isExpanded ? iconChevronDownSmall : iconChevronRightSmall} size={16} />
-            {isExpanded ? text.hideMembers : text.showMembers(formats.number(count))}
+            {isExpanded ? text.hideMembers : (isCombined ? text.showEntries : text.showMembers)(formats.number(count))}
           </button>
         )}
         <div id={membersId}>
@@ -129,6 +131,16 @@ function Row({ row: { entry, others }, ...list }: RowProps) {
       <DetailsButton entry={entry} parts={parts} onOpen={list.onOpen} />
     </li>
   )
+}
+
+/** Returns a handler that opens the details of an entry, except for a click on a control, and for a selection of text. */
+function detailsOnClick({ id }: ActivityEntry, onOpen: (id: string) => void) {
+  return (event: MouseEvent<HTMLElement>) => {
+    const target = event.target as Element
+    const isOwn = target.closest('.activity-row') === event.currentTarget
+    const isControl = target.closest('a, button, ix-icon-button') !== null
+    if (isOwn && !isControl && getSelection()?.isCollapsed !== false) onOpen(id)
+  }
 }
 
 type DetailsButtonProps = { entry: ActivityEntry; parts: readonly SentencePart[]; onOpen: (id: string) => void }
@@ -164,7 +176,7 @@ export function Sentence({ parts }: { parts: readonly SentencePart[] }) {
   ))
 }
 
-function Part({ part: { text, role, subject } }: { part: SentencePart }) {
+function Part({ part: { text, role, subject, note } }: { part: SentencePart }) {
   const place = subject === undefined ? undefined : locationOf(subject)
   if (place !== undefined && text !== '')
     return (
@@ -172,7 +184,7 @@ function Part({ part: { text, role, subject } }: { part: SentencePart }) {
         {text}
       </Link>
     )
-  if (role === 'who') return <strong>{text}</strong>
+  if (role === 'who') return <strong {...(note !== undefined && { title: note })}>{text}</strong>
   if (role === 'old') return <span className="activity-value activity-old">{text}</span>
   if (role === undefined) return text
   return <span className="activity-value">{text}</span>
@@ -196,7 +208,7 @@ function GroupMembers({ groupId, filters, times, ...list }: ListProps & { groupI
 }
 
 /** `Combined` shows similar entries. Each of several requests can be opened again. */
-function Combined({ entry, others, ...list }: RowProps['row'] & ListProps) {
+function Combined({ entry, others, ...list }: Pick<EntryRow, 'entry' | 'others'> & ListProps) {
   const shown = [entry, ...others]
   if (entry.group === undefined) return <Members entries={shown} {...list} />
   return shown.flatMap(({ cause }) =>
@@ -212,7 +224,13 @@ function Members({ entries, openId, onOpen }: ListProps & { entries: readonly Ac
       {entries.map((entry) => {
         const parts = sentenceOf(entry, context)
         return (
-          <li key={entry.id} className="activity-row" data-open={openId === entry.id}>
+          // biome-ignore lint/a11y/useKeyWithClickEvents: the button for the details offers the same with the keyboard
+          <li
+            key={entry.id}
+            className="activity-row"
+            data-open={openId === entry.id}
+            onClick={detailsOnClick(entry, onOpen)}
+          >
             <EntryTime time={entry.time} />
             <p className="activity-what">
               <Sentence parts={parts} />

@@ -36,7 +36,7 @@ export function ActivityPage() {
   const list = useEntries(filters, range, selected)
   const { save, failure } = useFileDownload()
   const [openId, setOpenId] = useState<string>()
-  useLiveActivity(range.to === undefined && selected === undefined)
+  useLiveActivity({ isLive: range.to === undefined && selected === undefined })
   usePageTitle(text.title)
   const { entries, hasMore, isLoadingMore, next } = list
   const isShort = entries.length < mostEntries && rowsOf(entries).length < fewestRows
@@ -93,6 +93,7 @@ export function ActivityPage() {
           ) : (
             <ActivityList
               entries={list.entries}
+              hasMore={list.hasMore}
               filters={filters}
               times={exportQuery({}, range, selected)}
               openId={openId}
@@ -101,7 +102,7 @@ export function ActivityPage() {
           )}
           {list.hasMore && (
             <div className="activity-more">
-              <IxButton variant="secondary" loading={list.isLoadingMore} onClick={list.next}>
+              <IxButton variant="secondary" loading={list.isLoadingMore && !isShort} onClick={list.next}>
                 {text.loadMore}
               </IxButton>
             </div>

@@ -1,6 +1,7 @@
 import type { ActivityEntry } from '@millwright/api/activity.ts'
+import { linkTitle } from '../discovery/built-in-links.ts'
 import { nounOf, verbOf } from './audit-words.ts'
-import { authorName } from './author-name.ts'
+import { authorPart } from './author-name.ts'
 import { fill, type SentenceContext, type SentencePart } from './sentence-part.ts'
 
 /** The sentences of actions that need other words than their verb and their object. */
@@ -31,8 +32,7 @@ export function auditSentence(entry: ActivityEntry, context: SentenceContext): S
   const isDone = outcome === 'done'
   // A gateway that connects for the first time has only its id.
   const isOwnId = object?.name !== undefined && principalName === `gateway ${object.id}`
-  const author = authorName(isOwnId ? `gateway ${object.name}` : principalName)
-  const who: SentencePart = { text: author || text.system, role: 'who' }
+  const who = authorPart(isOwnId ? { ...entry, principalName: `gateway ${object.name}` } : entry, text)
   const special = templates[action as keyof typeof templates]
   if (special !== undefined) return fill(text[special[isDone ? 0 : 1]], { who, ...grantParts(entry, context) })
   const named = isDone ? namedSentence(entry, { who, context }) : undefined
@@ -58,20 +58,43 @@ type NamedOptions = { who: SentencePart; context: SentenceContext }
 function namedSentence(entry: ActivityEntry, { who, context }: NamedOptions): SentencePart[] | undefined {
   const { text, number } = context
   const { action, detail = {}, names = {} } = entry
-  if (action === 'hierarchy.assignAssets') {
-    const { nodeId, assigned, moved } = detail as Readonly<Record<string, unknown>>
-    const total = Number(assigned ?? 0) + Number(moved ?? 0)
-    if (typeof nodeId !== 'string') return undefined
-    return fill(text.assigned, {
-      who,
-      // An assignment that runs in the background has no result yet.
-      count: { text: total === 0 ? text.someAssets : text.assetCount(number(total), total), role: 'value' },
-      node: { text: names[nodeId] ?? text.aNode, role: 'object', subject: `node/${nodeId}` },
-    })
+  if (action === 'hierarchy.assignAssets' || action === 'hierarchy.finishAssignment') {
+    const { kind, nodeId, removed } = detail as Readonly<Record<string, unknown>>
+    const isRemoval = typeof nodeId !== 'string'
+    const total = assignedBy(entry) + (isRemoval ? Number(removed ?? 0) : 0)
+    // An assignment that runs in the background has no result yet.
+    const count = {
+      text: total === 0 ? text.someAssets : text.assetCount(number(total), total),
+      role: 'value',
+    } as const
+    if (kind === 'undo') return fill(text.assignmentUndone, { who, count })
+    if (kind === 'rules') return fill(text.assignedByRules, { who, count })
+    if (isRemoval) return fill(text.unassigned, { who, count })
+    const node = { text: names[nodeId] ?? text.aNode, role: 'object', subject: `node/${nodeId}` } as const
+    return fill(text.assigned, { who, count, node })
   }
+  if (action === 'discovery.createDiscovery') return scanSentence(entry, { who, context })
   if (action !== 'inventory.createRelation') return undefined
   const [subject, object] = [detail.subject, detail.object].map((entity) => entityPart(entity, names))
   return subject && object && fill(text.related, { who, subject, object })
+}
+
+/** Returns the sentence of a new scan: its link and, if it is known, its gateway. A scan with a schedule starts later. */
+function scanSentence({ detail = {}, names = {}, object }: ActivityEntry, { who, context: { text } }: NamedOptions) {
+  const { gatewayId, assetLinkId, cron } = detail as Readonly<Record<string, unknown>>
+  if (typeof assetLinkId !== 'string' || object === undefined) return undefined
+  const gatewayName = names[String(gatewayId)]
+  const gateway = { text: gatewayName ?? '', role: 'object', subject: `gateway/${gatewayId}` } as const
+  const scan = { text: text.aScan, role: 'object', subject: `discovery/${object.id}` } as const
+  const link = { text: linkTitle(assetLinkId) }
+  const isScheduled = typeof cron === 'string'
+  if (gatewayName === undefined) return fill(isScheduled ? text.scanScheduled : text.scanStarted, { who, scan, link })
+  return fill(isScheduled ? text.scanScheduledOn : text.scanStartedOn, { who, scan, link, gateway })
+}
+
+/** Returns the number of assets that an assignment has assigned or moved to its node. */
+export function assignedBy({ detail = {} }: Pick<ActivityEntry, 'detail'>): number {
+  return Number(detail.assigned ?? 0) + Number(detail.moved ?? 0)
 }
 
 /** Returns the name of one end of a relation, or undefined if it is not known. */

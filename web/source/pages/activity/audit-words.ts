@@ -106,7 +106,7 @@ const nouns: Readonly<Record<string, Noun>> = {
   Mapping: ['the mapping', 'die Zuordnung'],
   Master: ['the master key', 'den Hauptschlüssel'],
   Merge: ['the merge of', 'die Zusammenführung von'],
-  Monitoring: ['the monitoring', 'die Überwachung'],
+  Monitoring: ['the monitoring task', 'die Überwachung'],
   MqttDeadLetters: [
     'the failed deliveries of the MQTT publisher',
     'die fehlgeschlagenen Zustellungen des MQTT-Publishers',
@@ -132,7 +132,7 @@ const nouns: Readonly<Record<string, Noun>> = {
   Responsibles: ['the responsible person of assets', 'die verantwortliche Person von Assets'],
   Retrieval: ['the retrieval of data from', 'das Auslesen von Daten aus'],
   Role: ['the role', 'die Rolle'],
-  Rules: ['the assignment rules', 'die Zuweisungsregeln'],
+  Rules: ['the assignment rules of the hierarchy', 'die Zuweisungsregeln der Hierarchie'],
   Schema: ['the schema', 'das Schema'],
   SchemaFromLink: ['the credential type', 'den Zugangsdaten-Typ'],
   SecondFactor: ['the second factor of', 'den zweiten Faktor von'],

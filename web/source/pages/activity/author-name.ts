@@ -1,3 +1,7 @@
+import type { ActivityEntry } from '@millwright/api/activity.ts'
+import type { ActivityText } from './messages.ts'
+import type { SentencePart } from './sentence-part.ts'
+
 /** The prefix of the names of gateways as authors of changes. */
 const gatewayPrefix = 'gateway '
 
@@ -6,4 +10,13 @@ export function authorName(stored: string): string {
   if (!stored.startsWith(gatewayPrefix)) return stored
   const name = stored.slice(gatewayPrefix.length)
   return /^gateway\b/i.test(name) ? name : `Gateway ${name}`
+}
+
+/** Returns the author of an entry as the subject of its sentence. A service account is marked. */
+export function authorPart(
+  { principalName, principalKind }: Pick<ActivityEntry, 'principalName' | 'principalKind'>,
+  text: ActivityText,
+): SentencePart {
+  const note = principalKind === 'server_user' ? { note: text.serviceAccount } : {}
+  return { text: authorName(principalName) || text.system, role: 'who', ...note }
 }

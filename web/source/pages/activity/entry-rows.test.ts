@@ -47,6 +47,32 @@ test('combines several requests with the sum of their counts', () => {
   assert.deepEqual([row?.others.length, row?.entry.group?.count, row?.entry.group?.created], [2, 6, 6])
 })
 
+test('combines the start and the end of an assignment', () => {
+  const assignment = (id: string, action: string, target: string) =>
+    entry(id, {
+      action: `hierarchy.${action}`,
+      object: { kind: 'assignment', id: target },
+      detail: { nodeId: target, assigned: 5 },
+    })
+  const ended = (target: string) => [
+    assignment(`${target}e`, 'finishAssignment', target),
+    assignment(`${target}s`, 'assignAssets', target),
+  ]
+  assert.deepEqual(
+    rowsOf([...ended('a'), assignment('bs', 'assignAssets', 'b')]).map((row) => row.entry.id),
+    ['ae', 'bs'],
+  )
+  assert.deepEqual(shapeOf([...ended('a'), ...ended('b'), ...ended('c')]), [3])
+})
+
+test('marks the last row if further similar entries can follow', () => {
+  const entries = [entry('1'), entry('2'), entry('3')]
+  assert.deepEqual(
+    [rowsOf(entries, { hasMore: true }), rowsOf(entries)].map((rows) => rows.map(({ isOpen }) => isOpen)),
+    [[true], [false]],
+  )
+})
+
 test('lists the rows of each day', () => {
   const rows = rowsOf([entry('1'), entry('2', { time: '2026-11-16T12:00:00.000Z' })])
   assert.deepEqual(

@@ -1,28 +1,51 @@
 import type { ActivityEntry } from '@millwright/api/activity.ts'
 
 /** A row of the list: an entry, or several similar entries in succession. The first entry is the newest one. */
-export type EntryRow = { entry: ActivityEntry; others: ActivityEntry[] }
+export type EntryRow = {
+  entry: ActivityEntry
+  others: ActivityEntry[]
+  /** Further similar entries can follow on the next page, so the number of entries is not known yet. */
+  isOpen: boolean
+}
 
 /** The smallest number of similar entries that are shown as one row. */
 const fewest = 3
 
 /**
  * Combines similar entries in succession, so that repeated sign-ins or changes of single assets do not fill the page. Entries
- * are similar if they have the same author, action, outcome and changed fields.
+ * are similar if they have the same author, action, outcome and changed fields. An assignment that has ended is one entry.
  */
-export function rowsOf(entries: readonly ActivityEntry[]): EntryRow[] {
+export function rowsOf(entries: readonly ActivityEntry[], { hasMore = false } = {}): EntryRow[] {
   const runs: ActivityEntry[][] = []
-  for (const entry of entries) {
+  for (const entry of withoutStarts(entries)) {
     const run = runs.at(-1)
     if (run?.[0] !== undefined && isSimilar(run[0], entry)) run.push(entry)
     else runs.push([entry])
   }
-  return runs.flatMap((run) => {
+  return runs.flatMap((run, index) => {
     const [entry, ...others] = run
     if (entry === undefined) return []
-    if (run.length < fewest) return run.map((one) => ({ entry: one, others: [] }))
-    return [{ entry: { ...entry, ...combinedGroup(run) }, others }]
+    if (run.length < fewest) return run.map((one) => ({ entry: one, others: [], isOpen: false }))
+    return [{ entry: { ...entry, ...combinedGroup(run) }, others, isOpen: hasMore && index === runs.length - 1 }]
   })
+}
+
+const finished = 'hierarchy.finishAssignment'
+
+/** Leaves out the start of assignments whose end is in the list. */
+function withoutStarts(entries: readonly ActivityEntry[]): ActivityEntry[] {
+  const ended = new Set(entries.flatMap(({ action, object }) => (action === finished && object ? [object.id] : [])))
+  return entries.filter(({ action, object }) => !isStart(action) || object === undefined || !ended.has(object.id))
+}
+
+function isStart(action: string): boolean {
+  return action === 'hierarchy.assignAssets' || action === 'hierarchy.undoAssignment'
+}
+
+/** Returns whether an entry is an assignment of assets to one node that has ended. */
+export function isAssignment({ action, outcome, detail }: ActivityEntry): boolean {
+  const isAssigned = action === 'hierarchy.assignAssets' || action === finished
+  return isAssigned && outcome === 'done' && typeof detail?.nodeId === 'string'
 }
 
 /** Returns the sum of the groups of several requests. */
@@ -48,8 +71,10 @@ function isSimilar(one: ActivityEntry, other: ActivityEntry): boolean {
   return isCombined(one) && isCombined(other) && keyOf(one) === keyOf(other)
 }
 
-function keyOf({ principal, principalName, action, outcome, changes, group, time }: ActivityEntry): string {
-  const what = group === undefined ? [action, ...changes.map(({ field }) => field)] : ['request']
+function keyOf(entry: ActivityEntry): string {
+  const { principal, principalName, action, outcome, changes, group, time } = entry
+  const fields = changes.map(({ field }) => field)
+  const what = group === undefined ? [isAssignment(entry) ? 'assignment' : action, ...fields] : ['request']
   return [principal, principalName, outcome, ...what, dayOf(time)].join(' ')
 }
 

@@ -8,6 +8,8 @@ export type SentencePart = {
   role?: 'who' | 'object' | 'value' | 'old'
   /** The object to which the text refers, in the form `kind/id`. */
   subject?: string
+  /** A remark about the text, shown in parentheses after it. */
+  note?: string
 }
 
 export type SentenceContext = { text: ActivityText; language: Language; number: (value: number) => string }
@@ -28,7 +30,7 @@ export function fill(template: string, values: Values): SentencePart[] {
 /** Returns a sentence as plain text. */
 export function sentenceText(parts: readonly SentencePart[]): string {
   return parts
-    .map(({ text }) => text)
+    .map(({ text, note }) => (note === undefined ? text : `${text} (${note})`))
     .join('')
     .replace(/\s+/g, ' ')
     .trim()

@@ -7,7 +7,7 @@ import type { Language } from '../../app/language/language.ts'
 import { isSpecialAction } from './audit-sentence.ts'
 import { hasWords } from './audit-words.ts'
 import { activityMessages } from './messages.ts'
-import { combinedDetail, groupDetail, sentenceOf } from './sentence.ts'
+import { combinedDetail, combinedSentence, groupDetail, sentenceOf } from './sentence.ts'
 import { type SentenceContext, sentenceText } from './sentence-part.ts'
 
 function contextOf(language: Language): SentenceContext {
@@ -52,6 +52,16 @@ const cases: [Partial<ActivityEntry>, en: string, de: string][] = [
     'jane hat A in PLC01 umbenannt',
   ],
   [
+    {
+      action: 'discovery.createDiscovery',
+      object: { kind: 'discovery', id: '7' },
+      detail: { gatewayId: 'g', assetLinkId: 'millwright.links.plant' },
+      names: { g: 'Hall 3' },
+    },
+    'jane started a scan with Simulated plant on Hall 3',
+    'jane hat auf Hall 3 einen Suchlauf mit Simulated plant gestartet',
+  ],
+  [
     { changes: [{ field: 'management_state', before: 'unknown', after: 'regarded' }] },
     'jane onboarded PLC01',
     'jane hat PLC01 aufgenommen',
@@ -87,13 +97,13 @@ const cases: [Partial<ActivityEntry>, en: string, de: string][] = [
       cause: { kind: 'scan', id: '1' },
       source: { type: 'discovery', value: 'millwright.links.snmp' },
     },
-    'jane ran a scan with SNMP: 3 new, 2 changed',
-    'jane hat einen Suchlauf mit SNMP ausgeführt: 3 neu, 2 geändert',
+    'jane ran a scan with SNMP: 3 added, 2 changed',
+    'jane hat einen Suchlauf mit SNMP ausgeführt: 3 hinzugefügt, 2 geändert',
   ],
   [
     { group: { ...group, created: 5, updated: 0 }, cause: { kind: 'import', id: '1', name: 'plant.xlsx' } },
-    'jane imported plant.xlsx: 5 new',
-    'jane hat plant.xlsx importiert: 5 neu',
+    'jane imported plant.xlsx: 5 added',
+    'jane hat plant.xlsx importiert: 5 hinzugefügt',
   ],
   [
     {
@@ -146,6 +156,32 @@ const cases: [Partial<ActivityEntry>, en: string, de: string][] = [
   ],
   [
     {
+      action: 'hierarchy.finishAssignment',
+      principalKind: 'server_user',
+      object: { kind: 'assignment', id: '1', name: 'Line 6' },
+      detail: { kind: 'filter', nodeId: 'n', assigned: 161, moved: 0 },
+      names: { n: 'Line 6' },
+    },
+    'jane (service account) assigned 161 assets to Line 6',
+    'jane (Dienstkonto) hat 161 Assets dem Knoten Line 6 zugewiesen',
+  ],
+  [
+    { action: 'hierarchy.finishAssignment', detail: { kind: 'undo', nodeId: null, assigned: 1, moved: 1, removed: 3 } },
+    'jane undid the assignment of 5 assets',
+    'jane hat die Zuweisung von 5 Assets rückgängig gemacht',
+  ],
+  [
+    { action: 'hierarchy.assignAssets', detail: { kind: 'ids', nodeId: null, removed: 1 } },
+    'jane removed 1 asset from a hierarchy',
+    'jane hat 1 Asset aus einer Hierarchie entfernt',
+  ],
+  [
+    { action: 'hierarchy.assignAssets', detail: { kind: 'rules', nodeId: null, assigned: 4, moved: 1 } },
+    'jane assigned 5 assets with assignment rules',
+    'jane hat 5 Assets mit Zuweisungsregeln zugewiesen',
+  ],
+  [
+    {
       action: 'inventory.createRelation',
       object: { kind: 'relation', id: '1' },
       detail: { subject: { type: 'asset', id: 'a' }, object: { type: 'asset', id: 'b' } },
@@ -188,6 +224,20 @@ test('shows the first names of a group and the fields that changed', () => {
     groupDetail(entry({ group: { ...group, fields } }), contextOf('en')),
     'PLC01, PLC02, Unnamed asset and 2 more · changed fields: firmware',
   )
+})
+
+test('shows several assignments with the sum of their assets', () => {
+  const assignment = (node: string, assigned: number) =>
+    entry({
+      action: 'hierarchy.finishAssignment',
+      detail: { nodeId: node, assigned, moved: 1 },
+      names: { [node]: node },
+    })
+  const entries = [assignment('Line 1', 160), assignment('Line 2', 80), assignment('Line 3', 1)]
+  const shown = (language: Language) => sentenceText(combinedSentence(entries, contextOf(language)))
+  assert.equal(shown('en'), 'jane assigned 244 assets to 3 hierarchy nodes')
+  assert.equal(shown('de'), 'jane hat 244 Assets 3 Hierarchieknoten zugewiesen')
+  assert.equal(combinedDetail(entries, contextOf('en')), 'Line 1, Line 2, Line 3')
 })
 
 test('shows the first names of similar audit entries', () => {

@@ -2,8 +2,9 @@ import type { ActivityEntry } from '@millwright/api/activity.ts'
 import type { FieldChange } from '@millwright/api/inventory/changes.ts'
 import { stateName } from '../assets/model/value-names.ts'
 import { linkTitle } from '../discovery/built-in-links.ts'
-import { auditSentence, entityPart } from './audit-sentence.ts'
-import { authorName } from './author-name.ts'
+import { assignedBy, auditSentence, entityPart } from './audit-sentence.ts'
+import { authorPart } from './author-name.ts'
+import { isAssignment } from './entry-rows.ts'
 import { fieldName } from './field-names.ts'
 import type { ActivityText } from './messages.ts'
 import { fill, type SentenceContext, type SentencePart } from './sentence-part.ts'
@@ -15,9 +16,9 @@ export function sentenceOf(entry: ActivityEntry, context: SentenceContext): Sent
 }
 
 function partsOf(entry: ActivityEntry, { text }: SentenceContext) {
-  const { principalName, object } = entry
+  const { object } = entry
   return {
-    who: { text: authorName(principalName) || text.system, role: 'who' } as const,
+    who: authorPart(entry, text),
     object: {
       text: object?.name ?? text.unnamed,
       role: 'object',
@@ -152,14 +153,39 @@ function bulkSentence(entry: ActivityEntry, context: SentenceContext): SentenceP
 /** The number of names in the second line of a row. */
 const maxNames = 3
 
+/** Returns the sentence of several similar entries in succession. */
+export function combinedSentence(entries: readonly ActivityEntry[], context: SentenceContext): SentencePart[] {
+  const [entry] = entries
+  if (entry === undefined) return []
+  if (isAssignment(entry)) return assignmentsSentence(entries, context)
+  // The sentence of several relations does not contain the names of the first one.
+  const { detail: _detail, ...plain } = entry
+  return sentenceOf(entry.action === 'inventory.createRelation' ? plain : entry, context)
+}
+
+/** Returns the sentence of several assignments: the sum of their assets and the number of their nodes. */
+function assignmentsSentence(entries: readonly ActivityEntry[], context: SentenceContext): SentencePart[] {
+  const { text, number } = context
+  const total = entries.reduce((sum, entry) => sum + assignedBy(entry), 0)
+  const nodes = new Set(entries.map(({ detail }) => detail?.nodeId)).size
+  const { who } = partsOf(entries[0] as ActivityEntry, context)
+  return fill(text.assignedSeveral, {
+    who,
+    count: { text: text.assetCount(number(total), total), role: 'value' },
+    nodes: { text: text.nodeCount(number(nodes), nodes) },
+  })
+}
+
 /** Returns the second line of similar audit entries: the first names of their objects. */
 export function combinedDetail(entries: readonly ActivityEntry[], { text, number }: SentenceContext): string {
   const names = entries.flatMap(({ object, detail = {}, names = {} }) => {
     const ends = [detail.subject, detail.object].flatMap((entity) => entityPart(entity, names)?.text ?? [])
-    if (ends.length === 2) return ends.join(' → ')
-    return names[String(detail.nodeId)] ?? object?.name ?? []
+    if (ends.length === 2) return [{ key: ends.join(' → '), name: ends.join(' → ') }]
+    const name = names[String(detail.nodeId)] ?? object?.name
+    // Several nodes can have the same name.
+    return name === undefined ? [] : [{ key: String(detail.nodeId ?? name), name }]
   })
-  const distinct = [...new Set(names)]
+  const distinct = [...new Map(names.map(({ key, name }) => [key, name])).values()]
   // One name is in the sentence already.
   if (distinct.length < 2) return ''
   const shown = distinct.slice(0, maxNames)

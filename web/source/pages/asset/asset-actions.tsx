@@ -54,6 +54,7 @@ export function AssetActions({ asset, primary, scanAgain }: AssetActionsProps) {
   }
   const entries: MenuEntry[] = [
     ...(scanAgain === undefined || primary === 'scan' ? [] : [item(status.scanAgain, scan)]),
+    ...(state === 'regarded' ? [item(text.ignore, () => setState('ignored'))] : []),
     ...(state === 'unknown' ? [] : [item(text.restore, () => setState('unknown'))]),
     item(text.move, () => setAsking('move')),
     ...(canExport ? [item(text.export, () => setAsking('export'))] : []),
@@ -76,7 +77,7 @@ export function AssetActions({ asset, primary, scanAgain }: AssetActionsProps) {
           {text.onboard}
         </IxButton>
       )}
-      {state !== 'ignored' && (
+      {state === 'unknown' && (
         <IxButton variant="secondary" disabled={isBusy} onClick={() => setState('ignored')}>
           {text.ignore}
         </IxButton>

@@ -2,7 +2,7 @@ import { assetClassOf } from '@millwright/api/asset-class.ts'
 import { iconProductManagement } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
 import { Link, useParams } from '@tanstack/react-router'
-import { lazy, type ReactNode, Suspense } from 'react'
+import { lazy, type ReactNode, Suspense, useState } from 'react'
 import { isFailure } from '../../app/api/failure.ts'
 import { useLanguage, useText } from '../../app/language/language-context.tsx'
 import { useSearchState } from '../../app/navigation/search-state.ts'
@@ -106,6 +106,8 @@ function AssetView({ asset, at, isPending }: AssetViewProps) {
   const [search, change] = useSearchState<'tab' | 'at'>()
   const canWrite = useCanWrite(asset) && at === undefined
   usePageTitle(nameOf(asset))
+  const [isTimeOpen, setTimeOpen] = useState(false)
+  const isTimeShown = isTimeOpen || at !== undefined
   const offered = tabs.filter((tab) => {
     if (tab === 'impact') return at === undefined
     if (tab === 'credentials') return rights.has('glb_credential_read')
@@ -141,6 +143,11 @@ function AssetView({ asset, at, isPending }: AssetViewProps) {
               {statesOf(asset, at).map(({ path, value }) => (
                 <StateChip key={path} path={path} value={value} language={language} />
               ))}
+              {!isTimeShown && (
+                <button type="button" className="link-button" onClick={() => setTimeOpen(true)}>
+                  {text.openVersions}
+                </button>
+              )}
             </span>
           }
           actions={
@@ -158,7 +165,7 @@ function AssetView({ asset, at, isPending }: AssetViewProps) {
         />
       </div>
       {at === undefined && <AssetStatus asset={asset} />}
-      <TimeBar asset={asset} at={at} onChange={(time) => change({ at: time })} />
+      {isTimeShown && <TimeBar asset={asset} at={at} onChange={(time) => change({ at: time })} />}
       <Tabs
         label={text.views}
         tabs={offered.map((tab) => ({ id: tab, label: text[tab] }))}

@@ -12,6 +12,7 @@ import { PageHeader } from '../../components/page/page-header.tsx'
 import { usePageTitle } from '../../components/page/page-title.ts'
 import { Grid } from '../../components/tables/grid.tsx'
 import { ExportButton } from '../files/export/export-dialog.tsx'
+import { useNewestVersion } from '../start/newest-version.ts'
 import { BulkBar } from './bulk/bulk-bar.tsx'
 import { ConditionChips } from './filter/condition-chips.tsx'
 import { conditionsOf } from './filter/filter-conditions.ts'
@@ -19,11 +20,13 @@ import { FilterPanel } from './filter/filter-panel.tsx'
 import { GroupPanel } from './filter/group-panel.tsx'
 import { SearchField } from './filter/search-field.tsx'
 import { assetsMessages } from './messages.ts'
-import type { Asset } from './model/asset.ts'
-import { type AssetProperty, defaultPaths, groupedPaths } from './model/asset-property.ts'
+import { type Asset, textAt } from './model/asset.ts'
+import { type AssetProperty, defaultPaths, groupedPaths, placePath } from './model/asset-property.ts'
 import { useAssetProperties } from './model/properties.ts'
 import { gridColumns } from './table/asset-cells.tsx'
 import { fieldsFor, useAssetList } from './table/asset-list.ts'
+import type { AssetPages } from './table/asset-pages.ts'
+import { usePlaces } from './table/asset-places.ts'
 import { useColumnChanges } from './table/column-changes.ts'
 import { ColumnsDialog } from './table/columns-dialog.tsx'
 import { selectionOf, shownColumns } from './table/export-columns.ts'
@@ -154,18 +157,47 @@ type AssetTableProps = {
 
 const idOf = ({ id }: Asset) => id
 
+/** Returns a function that returns the management state of a loaded asset, or undefined for an asset that is not loaded. */
+function managementStates(pages: AssetPages): (id: string) => string | undefined {
+  const loaded = [...pages.loaded(0, (pages.total ?? 0) - 1)]
+  const states = new Map(loaded.map((asset) => [asset.id, textAt(asset, 'management_state/state_value')]))
+  return (id) => states.get(id)
+}
+
+/** The order of the table if the view does not name another one. */
+const defaultSort = 'name'
+
 function AssetTable({ view, columns, properties, onColumns, onShow }: AssetTableProps) {
   const text = useText(assetsMessages)
   const language = useLanguage()
   const formats = useFormats()
   const navigate = useNavigate()
   const query = queryOf(view)
+  const sort = view.sort === '' ? defaultSort : view.sort
   const fields = columns.flatMap(({ path }) => properties.find((each) => each.path === path)?.field ?? [])
-  const pages = useAssetList({ ...query, sort: view.sort, fields: fieldsFor(fields) })
+  const pages = useAssetList({
+    ...query,
+    sort,
+    fields: fieldsFor([...fields, 'management_state', 'reachability_state']),
+  })
   const selection = useAssetSelection(pages, query)
-  const shown = useMemo(() => gridColumns(columns, properties, language), [columns, properties, language])
+  const newestVersion = useNewestVersion()
+  const { placeOf, setRange } = usePlaces(
+    pages,
+    columns.some(({ path }) => path === placePath),
+  )
+  const shown = useMemo(
+    () => gridColumns(columns, properties, language, { newestVersion, placeOf }),
+    [columns, properties, language, newestVersion, placeOf],
+  )
   const open = useCallback((asset: Asset) => navigate({ to: `/assets/${asset.id}` }), [navigate])
-  const onRange = useCallback((first: number, last: number) => pages.setVisibleRange(first, last), [pages])
+  const onRange = useCallback(
+    (first: number, last: number) => {
+      pages.setVisibleRange(first, last)
+      setRange(first, last)
+    },
+    [pages, setRange],
+  )
   const group = properties.find(({ path, isFacet }) => isFacet && path === view.by)
   const canSearchInside = view.q !== '' && view.match !== 'inside'
   const hasNoWords = canSearchInside && pages.total === 0
@@ -191,7 +223,7 @@ function AssetTable({ view, columns, properties, onColumns, onShow }: AssetTable
       )}
       <div className="assets-list">
         {selection.ids.size > 0 ? (
-          <BulkBar selection={selection} total={total ?? 0} />
+          <BulkBar selection={selection} total={total ?? 0} stateOf={managementStates(pages)} />
         ) : (
           <p className="assets-count" role="status">
             {!hasFailed && countText(total)}
@@ -210,8 +242,8 @@ function AssetTable({ view, columns, properties, onColumns, onShow }: AssetTable
             onRange={onRange}
             onOpen={open}
             selection={selection.grid}
-            sorting={sortingOf(view.sort)}
-            onSort={(path) => onShow({ sort: nextSort(view.sort, path) })}
+            sorting={sortingOf(sort)}
+            onSort={(path) => onShow({ sort: nextSort(sort, path) })}
             {...changes}
             isTall
           />
@@ -250,7 +282,7 @@ function conditionCount(filter: string): number {
 }
 
 function sortingOf(sort: string) {
-  return sort === '' ? undefined : { id: sort.replace(/^-/, ''), isDescending: sort.startsWith('-') }
+  return { id: sort.replace(/^-/, ''), isDescending: sort.startsWith('-') }
 }
 
 /**

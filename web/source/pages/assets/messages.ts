@@ -2,6 +2,8 @@ import { messages } from '../../app/language/language.ts'
 
 export const assetsMessages = messages({
   en: {
+    older: 'older',
+    newestSeen: (version: string) => `newest known ${version}`,
     title: 'Assets',
     subtitle:
       'Devices, gateways and software of the plant. Open an asset for its details, or select several to change them.',
@@ -41,6 +43,7 @@ export const assetsMessages = messages({
     comparison: 'Comparison',
     value: 'Value',
     asText: 'Filter expression',
+    editAsText: 'Edit as text',
     tooComplex: 'The filter is too complex for the builder. Edit the expression instead.',
     countingMatches: 'Counting matching assets…',
     matchCount: (count: number, shown: string) => (count === 1 ? '1 asset matches now.' : `${shown} assets match now.`),
@@ -72,6 +75,8 @@ export const assetsMessages = messages({
     edit: 'Edit…',
     assignToNode: 'Assign to node…',
     update: 'Update…',
+    more: 'More',
+    allOnboarded: 'The selected assets are already onboarded',
     delete: 'Delete…',
     editTitle: (count: number, shown: string) => (count === 1 ? 'Edit 1 asset' : `Edit ${shown} assets`),
     field: 'Field',
@@ -116,6 +121,8 @@ export const assetsMessages = messages({
     group: (name: string) => `Groups by ${name}`,
   },
   de: {
+    older: 'älter',
+    newestSeen: (version: string) => `neueste gefundene ${version}`,
     title: 'Assets',
     subtitle:
       'Geräte, Gateways und Software der Anlage. Öffnen Sie ein Asset für Details, oder wählen Sie mehrere aus, um sie zu ändern.',
@@ -155,6 +162,7 @@ export const assetsMessages = messages({
     comparison: 'Vergleich',
     value: 'Wert',
     asText: 'Filterausdruck',
+    editAsText: 'Als Text bearbeiten',
     tooComplex: 'Der Filter ist zu komplex für den Editor. Bearbeiten Sie stattdessen den Ausdruck.',
     countingMatches: 'Passende Assets werden gezählt…',
     matchCount: (count: number, shown: string) =>
@@ -187,6 +195,8 @@ export const assetsMessages = messages({
     edit: 'Bearbeiten…',
     assignToNode: 'Einem Knoten zuordnen…',
     update: 'Aktualisieren…',
+    more: 'Mehr',
+    allOnboarded: 'Die ausgewählten Assets sind schon aufgenommen',
     delete: 'Löschen…',
     editTitle: (count: number, shown: string) => (count === 1 ? '1 Asset bearbeiten' : `${shown} Assets bearbeiten`),
     field: 'Feld',

@@ -37,7 +37,13 @@ export const credentialMessages = messages({
     removeSchema: 'A credential type that is in use cannot be deleted.',
     removeTemplate: 'The credentials in the monitoring set are kept.',
     none: 'No credentials yet',
-    noneHint: 'Scans find protected devices if matching credentials are stored for their IP address.',
+    noneHint:
+      'Some devices can be read only with a password, a key or a community string. For such a device, a scan uses the credentials whose address range contains its IP address.',
+    chooseType: 'Choose the type of the credentials:',
+    otherTypes: 'More types are available when their asset link runs on a gateway.',
+    toGateways: 'Go to the gateways',
+    templateMeaning:
+      'A monitoring set is a group of credentials. A monitoring task tries the credentials of its set on the devices that it checks.',
     noMatches: 'No credentials for this IP address',
     noSchemas: 'No credential types yet',
     noSchemasHint:
@@ -120,7 +126,13 @@ export const credentialMessages = messages({
     removeSchema: 'Ein verwendeter Zugangsdaten-Typ kann nicht gelöscht werden.',
     removeTemplate: 'Die enthaltenen Zugangsdaten bleiben erhalten.',
     none: 'Noch keine Zugangsdaten',
-    noneHint: 'Suchläufe finden geschützte Geräte, wenn passende Zugangsdaten für ihre IP-Adresse hinterlegt sind.',
+    noneHint:
+      'Manche Geräte lassen sich nur mit Passwort, Schlüssel oder Community-String auslesen. Ein Suchlauf verwendet für ein solches Gerät die Zugangsdaten, deren Adressbereich seine IP-Adresse enthält.',
+    chooseType: 'Wählen Sie den Typ der Zugangsdaten:',
+    otherTypes: 'Weitere Typen sind verfügbar, wenn ihr Asset-Link auf einem Gateway läuft.',
+    toGateways: 'Zu den Gateways',
+    templateMeaning:
+      'Ein Monitoring-Set ist eine Gruppe von Zugangsdaten. Eine Überwachung probiert die Zugangsdaten ihres Sets an den Geräten aus, die sie prüft.',
     noMatches: 'Keine Zugangsdaten für diese IP-Adresse',
     noSchemas: 'Noch keine Zugangsdaten-Typen',
     noSchemasHint:

@@ -343,7 +343,7 @@ const links: Readonly<Record<string, LinkTexts>> = {
     },
   },
   plant: {
-    title: 'Plant',
+    title: 'Simulated plant',
     descriptions: {
       en: 'Simulated plant of any size, for demonstrations and load tests. Contacts no real device.',
       de: 'Simulierte Anlage beliebiger Größe für Vorführungen und Lasttests. Kontaktiert keine echten Geräte.',

@@ -1,19 +1,21 @@
 import type { OnboardedGateway } from '@millwright/api/onboarding.ts'
 import { iconNetworkDevice } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
+import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { gatewayStateIntervalMs, useGateways } from '../../app/api/gateways.ts'
-import { useText } from '../../app/language/language-context.tsx'
+import { useFormats, useText } from '../../app/language/language-context.tsx'
 import { useSearchState } from '../../app/navigation/search-state.ts'
 import { usePermission } from '../../app/session/app-context.tsx'
 import { QueryState } from '../../components/feedback/query-state.tsx'
-import { Card } from '../../components/page/card.tsx'
 import { EmptyState } from '../../components/page/empty-state.tsx'
 import { PageHeader } from '../../components/page/page-header.tsx'
 import { usePageTitle } from '../../components/page/page-title.ts'
-import { KeyValueList } from '../../components/values/key-value-list.tsx'
+import { PlainTable } from '../../components/tables/plain-table.tsx'
 import { Time } from '../../components/values/time.tsx'
+import { useTotalQuery } from '../start/plant-queries.ts'
+import { FoundAssets } from './gateways/found-assets.tsx'
 import { nameOf, useLinksOf } from './gateways/gateway-links.ts'
 import { OnboardDialog } from './gateways/onboard-dialog.tsx'
 import { discoveryMessages } from './messages.ts'
@@ -57,15 +59,21 @@ export function DiscoveryPage() {
               {canManage && <IxButton onClick={() => setSearch({ onboard: 'yes' })}>{text.addGateway}</IxButton>}
             </EmptyState>
           ) : (
-            <div className="cards">
-              {data.map((gateway) => (
-                <GatewayCard key={gateway.id} gateway={gateway} />
-              ))}
+            <div className="gateway-table">
+              <PlainTable
+                columns={[text.gateway, text.state, text.links, text.assetsFound, text.version, text.lastSeen]}
+                isWide
+              >
+                {data.map((gateway) => (
+                  <GatewayRow key={gateway.id} gateway={gateway} />
+                ))}
+              </PlainTable>
             </div>
           )
         }
       </QueryState>
       <h2 className="section-title">{text.scans}</h2>
+      <OtherSources />
       <ScanTable />
       {canRun && search.scan !== undefined && (
         <ScanDialog chosen={search.scan} onClose={() => setSearch({ scan: undefined })} />
@@ -75,26 +83,49 @@ export function DiscoveryPage() {
   )
 }
 
+const deviceFilter = 'is_platform_managed eq false'
+
+/** `OtherSources` states how many assets no scan of this platform has created, and links to them. */
+function OtherSources() {
+  const text = useText(discoveryMessages)
+  const formats = useFormats()
+  const canRead = usePermission('inventory_read_asset_data')
+  const filter = `${deviceFilter} and first_discovery/run_id eq null`
+  const count = useQuery({ ...useTotalQuery(filter), enabled: canRead }).data?.meta.totalElements ?? 0
+  if (count === 0) return null
+  return (
+    <p className="quiet section-note">
+      <Link to="/assets" search={{ filter } as never}>
+        {text.otherSources(count, formats.number(count))}
+      </Link>{' '}
+      {text.otherSourcesHint}
+    </p>
+  )
+}
+
 const maxShown = 5
 
-function GatewayCard({ gateway }: { gateway: OnboardedGateway }) {
-  const text = useText(discoveryMessages)
+/** `GatewayRow` shows one gateway with its asset links. */
+function GatewayRow({ gateway }: { gateway: OnboardedGateway }) {
   return (
-    <Card title={gateway.name} level={3} actions={<GatewayState state={gateway.state} />}>
-      <KeyValueList
-        items={[
-          { name: text.version, value: gateway.version },
-          gateway.lastSeenTimestamp !== undefined && {
-            name: text.lastSeen,
-            value: <Time at={gateway.lastSeenTimestamp} isRelative />,
-          },
-          { name: text.links, value: <GatewayLinks gatewayId={gateway.id} /> },
-        ]}
-      />
-      <p>
-        <Link to={`/discovery/gateways/${gateway.id}`}>{text.details}</Link>
-      </p>
-    </Card>
+    <tr>
+      <td>
+        <Link to={`/discovery/gateways/${gateway.id}`}>{gateway.name}</Link>
+      </td>
+      <td>
+        <GatewayState state={gateway.state} />
+      </td>
+      <td>
+        <GatewayLinks gatewayId={gateway.id} />
+      </td>
+      <td>
+        <FoundAssets gatewayId={gateway.id} />
+      </td>
+      <td>{gateway.version}</td>
+      <td>
+        <Time at={gateway.lastSeenTimestamp} isRelative />
+      </td>
+    </tr>
   )
 }
 

@@ -1,5 +1,4 @@
-import type { Hierarchy } from '@millwright/api/hierarchy.ts'
-import { IxButton } from '@siemens/ix-react'
+import type { Hierarchy, HierarchyNode } from '@millwright/api/hierarchy.ts'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useText } from '../../app/language/language-context.tsx'
@@ -14,10 +13,18 @@ import { ImportDialog } from './exchange/import-dialog.tsx'
 import { HierarchyFormDialog } from './hierarchy-form-dialog.tsx'
 import { hierarchyMessages } from './messages.ts'
 
-type HierarchyActionsProps = { hierarchy: Hierarchy; onCreate: () => void; onDeleted: () => void }
+type HierarchyActionsProps = {
+  hierarchy: Hierarchy
+  /** The selected node. */
+  node: HierarchyNode | undefined
+  /** Adds a node below another node, or at the top of the hierarchy. */
+  onAdd: (parent: HierarchyNode | null) => void
+  onCreate: () => void
+  onDeleted: () => void
+}
 
-/** `HierarchyActions` contains the actions for a whole hierarchy. */
-export function HierarchyActions({ hierarchy, onCreate, onDeleted }: HierarchyActionsProps) {
+/** `HierarchyActions` adds nodes and hierarchies, and contains the actions for a whole hierarchy. */
+export function HierarchyActions({ hierarchy, node, onAdd, onCreate, onDeleted }: HierarchyActionsProps) {
   const text = useText(hierarchyMessages)
   const { fetchOperation } = useAppContext()
   const navigate = useNavigate()
@@ -55,11 +62,18 @@ export function HierarchyActions({ hierarchy, onCreate, onDeleted }: HierarchyAc
   return (
     <>
       {canWrite && (
-        <IxButton variant="secondary" onClick={onCreate}>
-          {text.createHierarchy}
-        </IxButton>
+        <MenuButton
+          label={text.add}
+          entries={[
+            ...(node === undefined ? [] : [item(text.addBelow(node.name), () => onAdd(node))]),
+            item(text.addTopNode, () => onAdd(null)),
+            { kind: 'line' },
+            item(text.createHierarchy, onCreate),
+          ]}
+          isAtEnd
+        />
       )}
-      <MenuButton label={text.moreActions} entries={entries} isAtEnd />
+      <MenuButton label={text.hierarchyActions} entries={entries} isAtEnd />
       {open === 'edit' && <HierarchyFormDialog hierarchy={hierarchy} onClose={close} />}
       {open === 'import' && <ImportDialog hierarchy={hierarchy} onClose={close} />}
       {open === 'export' && <ExportDialog what="hierarchy" selection={{ hierarchyId: hierarchy.id }} onClose={close} />}

@@ -53,6 +53,20 @@ export function useNode(id: string | undefined) {
   })
 }
 
+/** Returns the number of all assets, and of the assets without a node of the hierarchy. */
+export function usePlaceCounts(hierarchyId: string): { all: number | undefined; unassigned: number | undefined } {
+  const query = useOperationQuery()
+  const counted = (scope: { unassignedIn?: string }) =>
+    query(
+      ['inventory', 'listAssets'],
+      { query: { limit: 1, fields: 'id', ...scope } },
+      { live: ['inventory.asset', 'hierarchy'] },
+    )
+  const all = useQuery(counted({})).data?.meta.totalElements
+  const unassigned = useQuery(counted({ unassignedIn: hierarchyId })).data?.meta.totalElements
+  return { all, unassigned }
+}
+
 /** Returns a function that creates the query options for the path of a node. */
 export function usePathQuery() {
   const query = useOperationQuery()

@@ -1,9 +1,9 @@
 import type { Hierarchy, HierarchyNode, TemplateName } from '@millwright/api/hierarchy.ts'
-import { iconHierarchy, iconPlus } from '@siemens/ix-icons/icons'
+import { iconHierarchy } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
 import { useEffect, useRef, useState } from 'react'
 import { isFailure } from '../../app/api/failure.ts'
-import { useLanguage, useText } from '../../app/language/language-context.tsx'
+import { useFormats, useLanguage, useText } from '../../app/language/language-context.tsx'
 import { useCreateDialog } from '../../app/navigation/create-dialog-state.ts'
 import { useSearchState } from '../../app/navigation/search-state.ts'
 import { usePermission } from '../../app/session/app-context.tsx'
@@ -22,7 +22,14 @@ import { useCanAssign } from './assignment/can-assign.ts'
 import { FailureList } from './assignment/failure-list.tsx'
 import type { AssignmentOutcome } from './assignment/outcome.ts'
 import { HierarchyActions } from './hierarchy-actions.tsx'
-import { useCountRefresh, useHierarchies, useLastHierarchy, useNode, usePath } from './hierarchy-data.ts'
+import {
+  useCountRefresh,
+  useHierarchies,
+  useLastHierarchy,
+  useNode,
+  usePath,
+  usePlaceCounts,
+} from './hierarchy-data.ts'
 import { HierarchyFormDialog, templateTitles, useTemplates } from './hierarchy-form-dialog.tsx'
 import { hierarchyMessages } from './messages.ts'
 import { useMoveNode } from './node/move-node.ts'
@@ -31,6 +38,7 @@ import { NodeFormDialog } from './node/node-form-dialog.tsx'
 import { NodeHeader } from './node/node-header.tsx'
 import { nodeTypeName } from './node-type-names.ts'
 import { type HierarchySearch, type Place, placeOf, searchOfPlace } from './place.ts'
+import { HealthLegend } from './tree/health-bar.tsx'
 import { NodeBrowser } from './tree/node-browser.tsx'
 import { type Dragged, type DropTarget, destinationOf } from './tree/tree-drop.ts'
 import '../assets/assets.css'
@@ -118,11 +126,14 @@ function HierarchyView({ hierarchy, list, onCreate }: HierarchyViewProps) {
   const canWrite = usePermission('glb_hierarchy_write')
   const canAssign = useCanAssign()
   const dragged = useRef<Dragged>(undefined)
-  const [isAdding, setAdding] = useState(false)
+  // The parent of the node that the user adds. It is null for a node at the top.
+  const [parent, setParent] = useState<HierarchyNode | null>()
   const [renamed, setRenamed] = useState<HierarchyNode>()
   const pathOfRenamed = usePath(renamed?.id)
   const main = useRef<HTMLDivElement>(null)
   const place = placeOf(search.node)
+  const chosen = useNode(place.kind === 'node' ? place.id : undefined).data
+  const counts = usePlaceCounts(hierarchy.id)
   const show = (next: Place) => {
     change({ hierarchy: hierarchy.id, node: searchOfPlace(next), q: undefined, filter: undefined })
     // On a narrow page, the assets are below the tree.
@@ -140,6 +151,8 @@ function HierarchyView({ hierarchy, list, onCreate }: HierarchyViewProps) {
         actions={
           <HierarchyActions
             hierarchy={hierarchy}
+            node={chosen}
+            onAdd={setParent}
             onCreate={onCreate}
             onDeleted={() => change({ hierarchy: undefined, node: undefined })}
           />
@@ -155,9 +168,15 @@ function HierarchyView({ hierarchy, list, onCreate }: HierarchyViewProps) {
             choices={list.map(({ id, name }) => ({ value: id, label: name }))}
           />
           <ul className="hierarchy-places">
-            <PlaceItem label={text.allAssets} isChosen={place.kind === 'all'} onChoose={() => show({ kind: 'all' })} />
+            <PlaceItem
+              label={text.allAssets}
+              count={counts.all}
+              isChosen={place.kind === 'all'}
+              onChoose={() => show({ kind: 'all' })}
+            />
             <PlaceItem
               label={text.unassigned}
+              count={counts.unassigned}
               isChosen={place.kind === 'unassigned'}
               onChoose={() => show({ kind: 'unassigned' })}
             />
@@ -172,25 +191,19 @@ function HierarchyView({ hierarchy, list, onCreate }: HierarchyViewProps) {
             drag={canWrite || canAssign ? { dragged, canMoveNodes: canWrite, onDrop: actions.drop } : undefined}
             empty={<p className="tree-note">{canWrite ? text.noNodesYet : text.noNodes}</p>}
           />
-          {canWrite && (
-            <div className="hierarchy-side-actions">
-              <IxButton variant="secondary" icon={iconPlus} onClick={() => setAdding(true)}>
-                {text.addTopNode}
-              </IxButton>
-            </div>
-          )}
+          <HealthLegend />
         </section>
         <div className="hierarchy-main" ref={main} tabIndex={-1}>
           <PlaceView key={searchOfPlace(place) ?? 'all'} {...{ hierarchy, place, dragged, onSelect: select }} />
         </div>
       </div>
-      {isAdding && (
+      {parent !== undefined && (
         <NodeFormDialog
           hierarchy={hierarchy}
-          parent={undefined}
-          parentId={null}
+          parent={parent ?? undefined}
+          parentId={parent?.id ?? null}
           onCreated={({ id }) => select(id)}
-          onClose={() => setAdding(false)}
+          onClose={() => setParent(undefined)}
         />
       )}
       {renamed !== undefined && pathOfRenamed.data !== undefined && (
@@ -214,13 +227,15 @@ function HierarchyView({ hierarchy, list, onCreate }: HierarchyViewProps) {
   )
 }
 
-type PlaceItemProps = { label: string; isChosen: boolean; onChoose: () => void }
+type PlaceItemProps = { label: string; count: number | undefined; isChosen: boolean; onChoose: () => void }
 
-function PlaceItem({ label, isChosen, onChoose }: PlaceItemProps) {
+function PlaceItem({ label, count, isChosen, onChoose }: PlaceItemProps) {
+  const formats = useFormats()
   return (
     <li>
       <button type="button" className="group-item" aria-current={isChosen ? 'true' : undefined} onClick={onChoose}>
         {label}
+        {count !== undefined && <span className="group-count">{formats.number(count)}</span>}
       </button>
     </li>
   )

@@ -15,11 +15,16 @@ import { Time } from '../../components/values/time.tsx'
 import { identifierLine } from '../assets/model/identifier-names.ts'
 import { inboxMessages } from './messages.ts'
 
+/** Returns the pairs of possible duplicates. */
+export function useDuplicates() {
+  const query = useOperationQuery()
+  return useQuery(query(['inventory', 'listDuplicates'], { query: { limit: 100 } }, { live: ['inventory'] }))
+}
+
 /** `Duplicates` lists pairs of possible duplicates, with the identifiers that both assets have. */
 export function Duplicates() {
   const text = useText(inboxMessages)
-  const query = useOperationQuery()
-  const pairs = useQuery(query(['inventory', 'listDuplicates'], { query: { limit: 100 } }, { live: ['inventory'] }))
+  const pairs = useDuplicates()
   return (
     <QueryState query={pairs}>
       {({ data }) =>

@@ -1,5 +1,8 @@
+import { inboxFilter } from '@millwright/api/inbox-filter.ts'
 import { IxButton } from '@siemens/ix-react'
+import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
+import { useOperationQuery } from '../../app/api/queries.ts'
 import { useFormats, useText } from '../../app/language/language-context.tsx'
 import { usePermission } from '../../app/session/app-context.tsx'
 import { PageHeader } from '../../components/page/page-header.tsx'
@@ -7,14 +10,16 @@ import { usePageTitle } from '../../components/page/page-title.ts'
 import { Tabs } from '../../components/page/tabs.tsx'
 import { Approvals } from '../remote-access/approvals/approvals.tsx'
 import { useApprovalCount } from '../remote-access/remote-session.ts'
+import { useTotalQuery } from '../start/plant-queries.ts'
 import { DecisionList } from './decisions/decision-list.tsx'
-import { Duplicates } from './duplicates.tsx'
+import { Duplicates, useDuplicates } from './duplicates.tsx'
 import { inboxMessages } from './messages.ts'
 import { TriageView } from './triage/triage-view.tsx'
 import '../assets/assets.css'
 import './inbox.css'
 
-const lists = ['unknown', 'ignored', 'twins', 'decisions', 'approvals'] as const
+/** The lists of the inbox: first the queues, then the log of the decisions. */
+const lists = ['unknown', 'ignored', 'twins', 'approvals', 'decisions'] as const
 
 /** `InboxPage` lists new assets, so that the user can review them. While a scan runs, its assets appear in the list. */
 export function InboxPage() {
@@ -23,6 +28,7 @@ export function InboxPage() {
   usePageTitle(text.title)
   const navigate = useNavigate()
   const search: { list?: unknown } = useSearch({ strict: false })
+  const query = useOperationQuery()
   const canApprove = usePermission('remote_access_approve')
   const approvals = useApprovalCount()
   const offered = lists.filter((each) => each !== 'approvals' || canApprove)
@@ -32,8 +38,18 @@ export function InboxPage() {
     ignored: text.ignored,
     twins: text.duplicates,
     decisions: text.decisions,
-    approvals: approvals === 0 ? text.approvals : text.approvalsCount(formats.number(approvals)),
+    approvals: text.approvals,
   }
+  const counts: Partial<Record<(typeof lists)[number], number | undefined>> = {
+    unknown: useQuery(useTotalQuery(inboxFilter({}))).data?.meta.totalElements,
+    ignored: useQuery(useTotalQuery(inboxFilter({ state: 'ignored' }))).data?.meta.totalElements,
+    twins: useDuplicates().data?.meta.totalElements,
+    approvals,
+    decisions: useQuery(query(['inbox', 'listDecisions'], { query: { limit: 1 } }, { live: ['inbox.decision'] })).data
+      ?.meta.totalElements,
+  }
+  const labelOf = (id: (typeof lists)[number]) =>
+    counts[id] === undefined ? labels[id] : `${labels[id]} ${formats.number(counts[id])}`
   const subtitles = {
     unknown: text.subtitle,
     ignored: text.subtitleIgnored,
@@ -55,7 +71,7 @@ export function InboxPage() {
       <Tabs
         label={text.lists}
         chosen={list}
-        tabs={offered.map((id) => ({ id, label: labels[id] }))}
+        tabs={offered.map((id) => ({ id, label: labelOf(id) }))}
         onChoose={(id) => navigate({ to: '/inbox', search: (id === 'unknown' ? {} : { list: id }) as never })}
       >
         {list === 'approvals' ? (

@@ -9,7 +9,8 @@ import { keyOf, useOperationQuery } from '../../app/api/queries.ts'
 import { useFormats, useLanguage, useText } from '../../app/language/language-context.tsx'
 import { useApi, usePermission } from '../../app/session/app-context.tsx'
 import { CopyButton } from '../../components/actions/copy-button.tsx'
-import { ConfirmButton } from '../../components/dialogs/confirm-button.tsx'
+import { MenuButton } from '../../components/actions/menu-button.tsx'
+import { ConfirmDialog } from '../../components/dialogs/confirm-dialog.tsx'
 import { ProblemMessage } from '../../components/feedback/problem-message.tsx'
 import { Progress } from '../../components/feedback/progress.tsx'
 import { QueryState } from '../../components/feedback/query-state.tsx'
@@ -31,7 +32,7 @@ import { isGeneric, resultOf } from './job-result.ts'
 import { JobSubjectLink } from './job-subject.tsx'
 import { jobMessages } from './messages.ts'
 import { useOutcomeText } from './outcome-text.ts'
-import { ScanResult, scanIdOf, useScan } from './scan-result.tsx'
+import { durationOf, ScanResult, scanIdOf, scanReference, timesOf, useScan } from './scan-result.tsx'
 
 /** `JobPage` shows the progress, the input, the result and the history of one job. */
 export function JobPage() {
@@ -59,11 +60,12 @@ type TitleContext = { text: (typeof jobMessages)['en']; names: (typeof workflowN
 /** Returns what the job does, and for which asset, scan or file. */
 function titleOf({ type, subject }: AnyJobInFull, { text, names }: TitleContext): string {
   const name = workflowName(type, names)
-  return subject?.name === undefined ? text.what(text.job, name) : text.what(name, subject.name)
+  const about = subject?.name
+  return about === undefined ? text.what(text.job, name) : text.what(name, about)
 }
 
 function Actions({ job }: { job: AnyJobInFull }) {
-  const { id, phase, subject } = job
+  const { id, phase } = job
   const text = useText(jobMessages)
   const api = useApi()
   const navigate = useNavigate()
@@ -71,8 +73,16 @@ function Actions({ job }: { job: AnyJobInFull }) {
   const canManage = usePermission('glb_workflow_manage')
   const canScan = usePermission('glb_discovery_run')
   const [failure, setFailure] = useState<unknown>()
-  const [, scanId] = /^discovery\/(.+)$/.exec(subject?.reference ?? '') ?? []
-  if (!hasEnded(phase)) return null
+  const [isRemoving, setRemoving] = useState(false)
+  const scanId = scanReference(job)
+  const scan = useScan(scanId)
+  const hasNew = scan !== undefined && scan.runId === job.definition.runId && scan.created > 0
+  const toScan = scanId !== undefined && (
+    <Link to={`/discovery/scans/${scanId}`} className="button-link secondary">
+      {text.openScan}
+    </Link>
+  )
+  if (!hasEnded(phase)) return toScan
   const remove = async () => {
     await api.workflows.deleteJob({ params: { id } })
     showSuccess(text.removed)
@@ -91,15 +101,34 @@ function Actions({ job }: { job: AnyJobInFull }) {
   }
   return (
     <>
-      {canManage && (
-        <ConfirmButton action={text.remove} title={text.removeTitle} onConfirm={remove}>
-          {text.removeDetail}
-        </ConfirmButton>
-      )}
+      {toScan}
       {canScan && scanId !== undefined && (
-        <IxButton variant="secondary" onClick={runAgain}>
+        <IxButton variant={hasNew ? 'secondary' : 'primary'} onClick={runAgain}>
           {text.runAgain}
         </IxButton>
+      )}
+      {hasNew && (
+        <Link to="/inbox" search={{ scan: scan.runId } as never} className="button-link">
+          {text.toInbox}
+        </Link>
+      )}
+      {canManage && (
+        <MenuButton
+          label={text.more}
+          entries={[{ kind: 'item', label: text.remove, onSelect: () => setRemoving(true) }]}
+          isAtEnd
+        />
+      )}
+      {isRemoving && (
+        <ConfirmDialog
+          title={text.removeTitle}
+          action={text.remove}
+          isDangerous
+          onConfirm={remove}
+          onClose={() => setRemoving(false)}
+        >
+          <p>{text.removeDetail}</p>
+        </ConfirmDialog>
       )}
       {failure !== undefined && <ProblemMessage failure={failure} />}
     </>
@@ -149,6 +178,7 @@ function JobCards({ job }: { job: AnyJobInFull }) {
 
 /** `JobHistory` lists the states of a job in words, newest first. */
 function JobHistory({ job }: { job: AnyJobInFull }) {
+  const text = useText(jobMessages)
   const language = useLanguage()
   const query = useOperationQuery()
   const { data } = useQuery(query(['workflows', 'getWorkflow'], { params: { name: job.type } }))
@@ -158,13 +188,21 @@ function JobHistory({ job }: { job: AnyJobInFull }) {
   }
   return (
     <ol className="timeline">
-      {job.history.toReversed().map(({ timestamp, state, message, progress }, index) => (
-        <li key={`${timestamp} ${state} ${progress ?? ''}`} data-now={index === 0}>
-          <Time at={timestamp} isExact />
-          <strong title={state}>{wordsOf(state)}</strong>
-          {message !== undefined && !isGeneric(message) && <span>{message}</span>}
-        </li>
-      ))}
+      {job.history.toReversed().map(({ timestamp, state, message, progress }, index, entries) => {
+        const isAfterSame = entries[index + 1]?.state === state
+        const isBeforeSame = entries[index - 1]?.state === state
+        const shown = message === undefined || isGeneric(message) ? undefined : message
+        const isAccepted = isBeforeSame && !isAfterSame && shown === undefined && job.gatewayId !== platformClient
+        // A state that continues is named by its message, so that the list does not repeat the name of the state.
+        const title = isAfterSame && shown !== undefined ? shown : isAccepted ? text.accepted : wordsOf(state)
+        return (
+          <li key={`${timestamp} ${state} ${progress ?? ''}`} data-now={index === 0}>
+            <Time at={timestamp} isExact />
+            <strong title={state}>{title}</strong>
+            {shown !== undefined && shown !== title && <span>{shown}</span>}
+          </li>
+        )
+      })}
     </ol>
   )
 }
@@ -188,7 +226,8 @@ function JobDetails({ job }: { job: AnyJobInFull }) {
   const scanId = scanIdOf(job)
   const scan = useScan(scanId)
   const shownScan = scan?.runId === runId ? scan : undefined
-  const elapsedMs = Date.parse(job.lastModifiedTimestamp) - Date.parse(job.createdTimestamp)
+  const times = timesOf(job, shownScan)
+  const elapsedMs = durationOf(job, shownScan)
   return (
     <KeyValueList
       items={[
@@ -226,7 +265,12 @@ function JobDetails({ job }: { job: AnyJobInFull }) {
             job.gatewayId
           ),
         },
-        { name: text.created, value: <Time at={job.createdTimestamp} /> },
+        shownScan !== undefined && {
+          name: shownScan.runs > 1 ? text.scanCreatedBy : text.startedBy,
+          value: shownScan.createdBy,
+        },
+        { name: text.created, value: <Time at={times.started} isExact /> },
+        hasEnded(job.phase) && { name: text.ended, value: <Time at={times.ended} isExact /> },
         hasEnded(job.phase)
           ? { name: text.duration, value: formats.duration(elapsedMs) }
           : { name: text.changed, value: <Time at={job.lastModifiedTimestamp} isRelative /> },

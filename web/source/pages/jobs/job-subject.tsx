@@ -12,7 +12,7 @@ export function JobSubjectLink({ subject }: { subject: JobSubject | undefined })
   const name = subject.name ?? nameOf(subject.reference, text)
   if (place === undefined || name === text.unnamed) return name
   return (
-    <Link to={place.to} {...(place.search && { search: place.search as never })}>
+    <Link to={place.to} title={name} {...(place.search && { search: place.search as never })}>
       {name}
     </Link>
   )

@@ -5,6 +5,7 @@ import { iconTasksAll } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
 import { useGatewayNames } from '../../app/api/gateways.ts'
 import { usePagedList } from '../../app/api/paged-list.ts'
 import { useOperationQuery } from '../../app/api/queries.ts'
@@ -27,8 +28,13 @@ import { type OutcomeText, resultOf } from './job-result.ts'
 import { JobSubjectLink } from './job-subject.tsx'
 import { jobMessages } from './messages.ts'
 import { useOutcomeText } from './outcome-text.ts'
-import { isLatestRun, ScanResult, scanIdOf, useNewestScans } from './scan-result.tsx'
+import { durationOf, latestScan, ScanResult, scanIdOf, scanReference, useNewestScans } from './scan-result.tsx'
 import { StartJob } from './start-job.tsx'
+
+const dayMs = 86_400_000
+/** The time ranges of the filter, up to the time at which the page was opened. */
+const rangeMs = { lastDay: dayMs, lastWeek: 7 * dayMs, lastMonth: 30 * dayMs } as const
+const ranges = ['lastDay', 'lastWeek', 'lastMonth'] as const
 
 const phases: readonly JobPhase[] = ['waiting', 'running', 'finished', 'failed', 'canceled']
 
@@ -44,9 +50,11 @@ export function JobsPage() {
   const canScan = usePermission('glb_discovery_run')
   const [isAdding, setAdding] = useCreateDialog()
   const types = useWorkflowNames()
-  const [search, setSearch] = useSearchState<'type' | 'phase' | 'gateway'>()
+  const [search, setSearch] = useSearchState<'type' | 'phase' | 'gateway' | 'range'>()
+  const [openedAt] = useState(() => Date.now())
   usePageTitle(text.title)
   const phase = phases.find((each) => each === search.phase)
+  const range = ranges.find((each) => each === search.range)
   const pagedList = usePagedList(
     ['jobs', 'listJobs'],
     {
@@ -54,14 +62,16 @@ export function JobsPage() {
         ...(search.type && { type: search.type }),
         ...(phase && { phase }),
         ...(search.gateway && { gatewayId: search.gateway }),
+        ...(range && { since: new Date(openedAt - rangeMs[range]).toISOString() }),
       },
     },
     { live: ['workflows.job'] },
   )
-  const scans = useNewestScans(pagedList.rows.some((job) => scanIdOf(job) !== undefined))
+  const scans = useNewestScans(pagedList.rows.some((job) => scanReference(job) !== undefined))
+  const owners = useMonitoringOwners(pagedList.rows.some(({ type }) => type === 'monitoring'))
   // Jobs of built-in workflows start on other pages.
   const canStart = canManage && gateways.size > 0 && types.some((name) => !isBuiltInWorkflow(name))
-  const isFiltered = [search.type, search.phase, search.gateway].some((each) => each !== undefined)
+  const isFiltered = [search.type, search.phase, search.gateway, search.range].some((each) => each !== undefined)
   return (
     <>
       <PageHeader
@@ -98,11 +108,18 @@ export function JobsPage() {
             { value: platformClient, label: text.platform },
           ]}
         />
+        <SelectField
+          label={text.range}
+          isLabelUnseen
+          value={search.range ?? ''}
+          onChange={(value) => setSearch({ range: value })}
+          choices={[{ value: '', label: text.anyTime }, ...ranges.map((value) => ({ value, label: text[value] }))]}
+        />
       </Toolbar>
       <PagedTable
         label={text.title}
         pagedList={pagedList}
-        columns={columnsOf(text, { gateways, names, outcome, scans, duration: formats.duration })}
+        columns={columnsOf(text, { gateways, names, outcome, scans, owners, duration: formats.duration })}
         idOf={({ id }) => id}
         onOpen={({ id }) => navigate({ to: `/jobs/${id}` })}
         empty={
@@ -111,7 +128,7 @@ export function JobsPage() {
             {isFiltered ? (
               <IxButton
                 variant="secondary"
-                onClick={() => setSearch({ type: undefined, phase: undefined, gateway: undefined })}
+                onClick={() => setSearch({ type: undefined, phase: undefined, gateway: undefined, range: undefined })}
               >
                 {text.clearFilters}
               </IxButton>
@@ -138,6 +155,17 @@ function useWorkflowNames(): string[] {
   return data?.content.map(({ name }) => name) ?? []
 }
 
+/** Returns the owners of the monitoring tasks, with whose rights their jobs run. */
+function useMonitoringOwners(isEnabled: boolean): ReadonlyMap<string, string> {
+  const query = useOperationQuery()
+  const input = { query: { limit: 100 } }
+  const { data } = useQuery({
+    ...query(['monitoring', 'listMonitorings'], input, { live: ['monitoring'] }),
+    enabled: isEnabled,
+  })
+  return new Map(data?.data.map(({ id, owner }) => [`monitoring/${id}`, owner.name]))
+}
+
 type Text = (typeof jobMessages)['en']
 
 type ColumnContext = {
@@ -145,21 +173,23 @@ type ColumnContext = {
   names: (typeof workflowNames)['en']
   outcome: OutcomeText
   scans: ReadonlyMap<string, Discovery>
+  /** The owners of the monitoring tasks, by the reference of the task. */
+  owners: ReadonlyMap<string, string>
   duration: (ms: number) => string
 }
 
-function columnsOf(text: Text, { gateways, names, outcome, scans, duration }: ColumnContext): Column<AnyJob>[] {
+function columnsOf(text: Text, { gateways, names, outcome, scans, owners, duration }: ColumnContext): Column<AnyJob>[] {
   return [
     {
       id: 'type',
       header: text.type,
-      width: 150,
+      width: 145,
       cell: ({ id, type }) => <Link to={`/jobs/${id}`}>{workflowName(type, names)}</Link>,
     },
     {
       id: 'phase',
       header: text.phase,
-      width: 125,
+      width: 115,
       cell: ({ phase, progress }) =>
         phase === 'running' && progress !== undefined ? (
           <Progress value={progress} label={text.progress} />
@@ -167,35 +197,49 @@ function columnsOf(text: Text, { gateways, names, outcome, scans, duration }: Co
           <JobPhaseChip phase={phase} />
         ),
     },
-    { id: 'subject', header: text.subject, width: 160, cell: ({ subject }) => <JobSubjectLink subject={subject} /> },
+    { id: 'subject', header: text.subject, width: 186, cell: ({ subject }) => <JobSubjectLink subject={subject} /> },
     {
       id: 'outcome',
       header: text.outcome,
-      width: 245,
+      width: 195,
       cell: (job) => <Outcome job={job} outcome={outcome} scans={scans} />,
     },
     {
       id: 'gateway',
       header: text.gateway,
-      width: 155,
+      width: 130,
       cell: ({ gatewayId }) => {
         const name = gatewayId === platformClient ? text.platform : (gateways.get(gatewayId) ?? gatewayId)
-        return <span title={name}>{name}</span>
+        return gateways.has(gatewayId) ? (
+          <Link to={`/discovery/gateways/${gatewayId}`} title={name}>
+            {name}
+          </Link>
+        ) : (
+          <span title={name}>{name}</span>
+        )
+      },
+    },
+    {
+      id: 'started-by',
+      header: text.startedBy,
+      width: 120,
+      cell: (job) => {
+        const author = scans.get(scanReference(job) ?? '')?.createdBy ?? owners.get(job.subject?.reference ?? '')
+        return author === undefined ? <span className="quiet">–</span> : <span title={author}>{author}</span>
       },
     },
     {
       id: 'created',
       header: text.created,
-      width: 140,
+      width: 135,
       cell: ({ createdTimestamp }) => <Time at={createdTimestamp} isRelative />,
     },
     {
       id: 'duration',
       header: text.duration,
-      width: 110,
+      width: 100,
       isNumber: true,
-      cell: ({ phase, createdTimestamp, lastModifiedTimestamp }) =>
-        hasEnded(phase) ? duration(Date.parse(lastModifiedTimestamp) - Date.parse(createdTimestamp)) : '',
+      cell: (job) => (hasEnded(job.phase) ? duration(durationOf(job, latestScan(job, scans))) : ''),
     },
   ]
 }
@@ -205,9 +249,7 @@ type OutcomeProps = { job: AnyJob; outcome: OutcomeText; scans: ReadonlyMap<stri
 /** The result can be longer than its cell, so that the tooltip contains it too. */
 function Outcome({ job, outcome, scans }: OutcomeProps) {
   const scanId = scanIdOf(job)
-  const scan = scans.get(scanId ?? '')
-  if (scanId !== undefined)
-    return <ScanResult scanId={scanId} scan={scan !== undefined && isLatestRun(job, scan) ? scan : undefined} />
+  if (scanId !== undefined) return <ScanResult scanId={scanId} scan={latestScan(job, scans)} />
   const result = resultOf(job, outcome)
   return <span title={result}>{result}</span>
 }

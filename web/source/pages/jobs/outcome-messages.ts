@@ -39,7 +39,7 @@ export const jobAdvices: Messages<Record<BuiltInWorkflowName, string>> = message
     'file-export': 'Start the export again.',
     'file-import': 'Open the import. It lists the rows with errors. Correct the file, then import it again.',
     'link-inventory': 'Open the gateway, and start or stop the asset link again.',
-    monitoring: 'Open the monitoring. It shows the devices that could not be checked.',
+    monitoring: 'Open the monitoring task. It shows the devices that could not be checked.',
     'remote-access': 'Open the asset, and connect again.',
     'update-campaign':
       'Open the campaign. It shows the devices whose update failed. You can retry these updates there.',

@@ -36,9 +36,14 @@ export function ScanResult({ scanId, scan, hasInbox = false }: ScanResultProps) 
   )
 }
 
+/** Returns the id of the scan to which a job belongs, or undefined for other jobs. */
+export function scanReference({ subject }: Pick<AnyJob, 'subject'>): string | undefined {
+  return /^discovery\/(.+)$/.exec(subject?.reference ?? '')?.[1]
+}
+
 /** Returns the id of the scan of a finished job, or undefined for other jobs. */
-export function scanIdOf({ phase, subject }: Pick<AnyJob, 'phase' | 'subject'>): string | undefined {
-  return phase === 'finished' ? /^discovery\/(.+)$/.exec(subject?.reference ?? '')?.[1] : undefined
+export function scanIdOf(job: Pick<AnyJob, 'phase' | 'subject'>): string | undefined {
+  return job.phase === 'finished' ? scanReference(job) : undefined
 }
 
 /** Returns the scan with this id, and undefined while it is not loaded. */
@@ -66,8 +71,36 @@ export function useNewestScans(isEnabled: boolean): ReadonlyMap<string, Discover
   return new Map(data?.data.map((scan) => [scan.jobId, scan]))
 }
 
+/** Returns the scan of a job, if the job belongs to the latest run of the scan. */
+export function latestScan(job: AnyJob, scans: ReadonlyMap<string, Discovery>): Discovery | undefined {
+  const scan = scans.get(scanIdOf(job) ?? '')
+  return scan !== undefined && isLatestRun(job, scan) ? scan : undefined
+}
+
+type JobTimes = Pick<AnyJob, 'createdTimestamp' | 'lastModifiedTimestamp'>
+type ScanTimes = Pick<Discovery, 'startedTimestamp' | 'endedTimestamp'>
+
+/**
+ * Returns the start and the end of a job. For a scan they are the times of its run, as on the page of the scan: the run
+ * ends when the inventory contains the devices.
+ */
+export function timesOf(
+  { createdTimestamp, lastModifiedTimestamp }: JobTimes,
+  scan: ScanTimes | undefined,
+): { started: string; ended: string } {
+  return { started: scan?.startedTimestamp ?? createdTimestamp, ended: scan?.endedTimestamp ?? lastModifiedTimestamp }
+}
+
+/** Returns the duration of a job in milliseconds: the difference of its times, which are shown in seconds. */
+export function durationOf(job: JobTimes, scan: ScanTimes | undefined): number {
+  const { started, ended } = timesOf(job, scan)
+  const secondOf = (time: string) => Math.floor(Date.parse(time) / 1_000)
+  const seconds = secondOf(ended) - secondOf(started)
+  return seconds === 0 ? Date.parse(ended) - Date.parse(started) : seconds * 1_000
+}
+
 /** Returns whether a job belongs to the latest run of its scan. The runs of a scan do not overlap. */
-export function isLatestRun(
+function isLatestRun(
   { createdTimestamp, lastModifiedTimestamp }: Pick<AnyJob, 'createdTimestamp' | 'lastModifiedTimestamp'>,
   { startedTimestamp, endedTimestamp }: Pick<Discovery, 'startedTimestamp' | 'endedTimestamp'>,
 ): boolean {

@@ -1,10 +1,11 @@
 import type { CustomProperty } from '@millwright/api/inventory/inventory.ts'
 import { iconDocumentSettings } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
-import { useQueryClient } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { usePagedList } from '../../app/api/paged-list.ts'
-import { keyOf } from '../../app/api/queries.ts'
+import { keyOf, useOperationQuery } from '../../app/api/queries.ts'
 import { useFormats, useText } from '../../app/language/language-context.tsx'
 import { useCreateDialog } from '../../app/navigation/create-dialog-state.ts'
 import { useApi, usePermission } from '../../app/session/app-context.tsx'
@@ -32,7 +33,7 @@ export function Properties() {
   const pagedList = usePagedList(['inventory', 'listCustomProperties'], {}, { live: ['inventory.custom-property'] })
   return (
     <>
-      <Toolbar count={text.count(pagedList.total, formats.number(pagedList.total))}>
+      <Toolbar count={text.propertyCount(pagedList.total, formats.number(pagedList.total))}>
         {canWrite && <IxButton onClick={() => setAdding(true)}>{text.addProperty}</IxButton>}
       </Toolbar>
       <PagedTable
@@ -55,13 +56,38 @@ export function Properties() {
 
 type Text = (typeof modelMessages)['en']
 
+function typeName(type: DataType, text: Text): string {
+  return type === 'url' ? 'URL' : text[type]
+}
+
 function columnsOf(text: Text): Column<CustomProperty>[] {
   return [
     { id: 'name', header: text.name, width: 320, cell: ({ name }) => name },
-    { id: 'type', header: text.type, width: 160, cell: ({ data_type: type }) => text[type] },
+    { id: 'usage', header: text.usage, width: 220, cell: ({ key }) => <Usage propertyKey={key} /> },
+    { id: 'type', header: text.type, width: 160, cell: ({ data_type: type }) => typeName(type, text) },
     { id: 'created', header: text.created, width: 200, cell: ({ createdTimestamp }) => <Time at={createdTimestamp} /> },
-    { id: 'key', header: 'ID', width: 340, cell: ({ key }) => <code>{key}</code> },
   ]
+}
+
+/** `Usage` shows how many assets have a value of a property, with a link to these assets. */
+function Usage({ propertyKey }: { propertyKey: string }) {
+  const text = useText(modelMessages)
+  const formats = useFormats()
+  const query = useOperationQuery()
+  const canRead = usePermission('inventory_read_asset_data')
+  const filter = `custom_properties/${propertyKey} ne null`
+  const { data } = useQuery({
+    ...query(['inventory', 'listAssets'], { query: { filter, limit: 1, fields: 'id' } }),
+    enabled: canRead,
+  })
+  const count = data?.meta.totalElements
+  if (count === undefined) return null
+  if (count === 0) return <span className="quiet">{text.unused}</span>
+  return (
+    <Link to="/assets" search={{ filter } as never}>
+      {text.usedBy(count, formats.number(count))}
+    </Link>
+  )
 }
 
 function PropertyDialog({ property, onClose }: { property?: CustomProperty; onClose: () => void }) {
@@ -101,7 +127,7 @@ function PropertyDialog({ property, onClose }: { property?: CustomProperty; onCl
             hint={text.typeHint}
             value={type}
             onChange={setType}
-            choices={dataTypes.map((value) => ({ value, label: text[value] }))}
+            choices={dataTypes.map((value) => ({ value, label: typeName(value, text) }))}
           />
         )}
       </Form>

@@ -36,7 +36,7 @@ export function Schemas() {
   const pagedList = usePagedList(['inventory', 'listSchemas'], {}, { live: ['inventory.schema'] })
   return (
     <>
-      <Toolbar count={text.count(pagedList.total, formats.number(pagedList.total))}>
+      <Toolbar count={text.schemaCount(pagedList.total, formats.number(pagedList.total))}>
         {canWrite && <IxButton onClick={() => setAdding(true)}>{text.addSchema}</IxButton>}
       </Toolbar>
       <PagedTable

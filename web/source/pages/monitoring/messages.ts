@@ -5,13 +5,20 @@ export const monitoringMessages = messages({
   en: {
     title: 'Monitoring',
     subtitle: 'Gateways check whether devices are reachable, and read their firmware and chosen properties.',
-    create: 'Create monitoring',
-    count: (count: number, shown: string) => (count === 1 ? '1 monitoring' : `${shown} monitorings`),
-    none: 'No monitoring yet',
+    create: 'Create monitoring task',
+    count: (count: number, shown: string) => (count === 1 ? '1 monitoring task' : `${shown} monitoring tasks`),
+    none: 'No monitoring tasks yet',
     meaning:
-      'A monitoring checks the devices that match a filter, once or by schedule. The page of each device then shows whether it is reachable, since when, and its availability.',
-    first: 'Devices must have been found by a scan before, so that their gateway and asset link are known.',
-    toDiscovery: 'Discovery',
+      'A monitoring task checks the devices that match a filter, once or by schedule. The page of each device then shows whether it is reachable, since when, and its availability.',
+    first: 'Only devices that a scan has found can be checked, because their gateway and asset link are known.',
+    ready: (checkable: string, all: string) => `${checkable} of ${all} assets can be checked now`,
+    unscanned: (count: number, shown: string) =>
+      count === 1 ? '1 asset needs a scan first.' : `${shown} assets need a scan first.`,
+    toAssets: 'Show the assets',
+    preset: (count: number, shown: string, minutes: number) =>
+      count === 1 ? `Check this asset every ${minutes} minutes` : `Check these ${shown} every ${minutes} minutes`,
+    presetName: 'All devices',
+    toDiscovery: 'Start a scan',
     name: 'Name',
     state: 'State',
     running: 'Running',
@@ -40,8 +47,16 @@ export const monitoringMessages = messages({
     none: 'Noch keine Überwachung',
     meaning:
       'Eine Überwachung prüft die Geräte, die zu einem Filter passen, einmal oder nach Zeitplan. Die Seite jedes Geräts zeigt dann, ob und seit wann es erreichbar ist, und seine Verfügbarkeit.',
-    first: 'Ein Suchlauf muss die Geräte vorher gefunden haben, damit ihr Gateway und ihr Asset-Link bekannt sind.',
-    toDiscovery: 'Gerätesuche',
+    first:
+      'Nur Geräte, die ein Suchlauf gefunden hat, können geprüft werden, weil ihr Gateway und ihr Asset-Link bekannt sind.',
+    ready: (checkable: string, all: string) => `${checkable} von ${all} Assets können jetzt geprüft werden`,
+    unscanned: (count: number, shown: string) =>
+      count === 1 ? '1 Asset muss zuerst ein Suchlauf finden.' : `${shown} Assets muss zuerst ein Suchlauf finden.`,
+    toAssets: 'Assets anzeigen',
+    preset: (count: number, shown: string, minutes: number) =>
+      count === 1 ? `Dieses Asset alle ${minutes} Minuten prüfen` : `Diese ${shown} alle ${minutes} Minuten prüfen`,
+    presetName: 'Alle Geräte',
+    toDiscovery: 'Suchlauf starten',
     name: 'Name',
     state: 'Zustand',
     running: 'Läuft',

@@ -2,6 +2,7 @@ import type { Monitoring } from '@millwright/api/monitoring.ts'
 import { iconMonitoring } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
 import { Link, useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
 import { usePagedList } from '../../app/api/paged-list.ts'
 import type { Formats } from '../../app/language/formats.ts'
 import { useFormats, useText } from '../../app/language/language-context.tsx'
@@ -15,11 +16,13 @@ import { PagedTable } from '../../components/tables/paged-table.tsx'
 import { Time } from '../../components/values/time.tsx'
 import { useScheduleText } from '../discovery/scans/schedule-text.ts'
 import { NewMonitoringDialog } from './form/monitoring-dialog.tsx'
+import { emptyForm, type MonitoringForm } from './form/monitoring-form.ts'
+import { useTargetCount } from './form/target-count.tsx'
 import { monitoringMessages } from './messages.ts'
 import { monitoringEvents, pollMs } from './monitoring-data.ts'
 import { MonitoringState } from './monitoring-state.tsx'
 
-/** `MonitoringPage` lists the monitorings of the tenant with their schedules and last results. */
+/** `MonitoringPage` lists the monitoring tasks of the tenant with their schedules and last results. */
 export function MonitoringPage() {
   const text = useText(monitoringMessages)
   const formats = useFormats()
@@ -27,6 +30,7 @@ export function MonitoringPage() {
   const scheduleText = useScheduleText()
   const canRun = usePermission('glb_discovery_run')
   const [isAdding, setAdding] = useCreateDialog()
+  const [preset, setPreset] = useState<MonitoringForm>()
   const pagedList = usePagedList(
     ['monitoring', 'listMonitorings'],
     {},
@@ -43,18 +47,64 @@ export function MonitoringPage() {
         columns={columnsOf(text, formats, scheduleText)}
         idOf={({ id }) => id}
         onOpen={({ id }) => navigate({ to: `/monitoring/${id}` })}
-        empty={
-          <EmptyState icon={iconMonitoring} title={text.none}>
-            <p>{text.meaning}</p>
-            <p className="quiet">
-              {text.first} <Link to="/discovery">{text.toDiscovery}</Link>
-            </p>
-            {create}
-          </EmptyState>
-        }
+        empty={<NoMonitorings onPreset={setPreset} onCreate={() => setAdding(true)} />}
       />
       {canRun && isAdding && <NewMonitoringDialog onClose={() => setAdding(false)} />}
+      {canRun && preset !== undefined && <NewMonitoringDialog preset={preset} onClose={() => setPreset(undefined)} />}
     </>
+  )
+}
+
+/** The interval of the task that the empty page offers. */
+const presetMinutes = 5
+
+type NoMonitoringsProps = { onPreset: (preset: MonitoringForm) => void; onCreate: () => void }
+
+/** `NoMonitorings` shows how many devices can be checked now, and offers a task for them. */
+function NoMonitorings({ onPreset, onCreate }: NoMonitoringsProps) {
+  const text = useText(monitoringMessages)
+  const formats = useFormats()
+  const canRun = usePermission('glb_discovery_run')
+  const { filter } = emptyForm()
+  const { matching = 0, checkable = 0 } = useTargetCount({ filter, links: [] }).data?.data ?? {}
+  const unscanned = matching - checkable
+  const openPreset = () => {
+    const form = emptyForm()
+    onPreset({ ...form, name: text.presetName, schedule: { ...form.schedule, minutes: presetMinutes } })
+  }
+  const hasDevices = checkable > 0
+  const title = matching === 0 ? text.none : text.ready(formats.number(checkable), formats.number(matching))
+  const scan = canRun && (
+    <Link to="/discovery" search={{ scan: 'any' } as never} className={`button-link ${hasDevices ? 'secondary' : ''}`}>
+      {text.toDiscovery}
+    </Link>
+  )
+  return (
+    <EmptyState icon={iconMonitoring} title={title} isAtStart>
+      {unscanned > 0 && (
+        <p>
+          {text.unscanned(unscanned, formats.number(unscanned))}{' '}
+          <Link to="/assets" search={{ filter } as never}>
+            {text.toAssets}
+          </Link>
+        </p>
+      )}
+      <p className="quiet">
+        {matching > 0 && `${text.none}. `}
+        {text.meaning} {text.first}
+      </p>
+      <div className="notice-actions">
+        {canRun && hasDevices && (
+          <IxButton onClick={openPreset}>{text.preset(checkable, formats.number(checkable), presetMinutes)}</IxButton>
+        )}
+        {scan}
+        {canRun && (
+          <IxButton variant="secondary" onClick={onCreate}>
+            {text.create}
+          </IxButton>
+        )}
+      </div>
+    </EmptyState>
   )
 }
 

@@ -10,14 +10,17 @@ import { Sparkline } from '../../components/values/sparkline.tsx'
 import { Time } from '../../components/values/time.tsx'
 import { useHistogram, useLastVisit, useLiveActivity } from '../activity/activity-data.ts'
 import { Sentence, useSentenceContext } from '../activity/activity-list.tsx'
-import { rowsOf } from '../activity/entry-rows.ts'
-import { sentenceOf } from '../activity/sentence.ts'
+import { isAssignment, rowsOf } from '../activity/entry-rows.ts'
+import { combinedSentence, sentenceOf } from '../activity/sentence.ts'
 import { denseBuckets, rangeOf } from '../activity/time-range.ts'
 import '../activity/activity.css'
 import { startMessages } from './messages.ts'
 
 /** The number of loaded entries and of shown rows. Similar entries are one row. */
-const limits = { loaded: 40, shown: 6 } as const
+const limits = { loaded: 100, shown: 6 } as const
+
+/** The minimum time between two refreshes. The digest is an overview, and a plant has events all the time. */
+const refreshIntervalMs = 60_000
 
 /** `DigestCard` shows what changed since the last visit of the user: numbers, their course, and the newest changes. */
 export function DigestCard() {
@@ -28,7 +31,7 @@ export function DigestCard() {
   const [now] = useState(() => new Date())
   const lastVisit = useLastVisit(now)
   const range = rangeOf('visit', now, lastVisit)
-  useLiveActivity(true)
+  useLiveActivity({ intervalMs: refreshIntervalMs })
   const histogram = useHistogram({}, range, now).data ?? []
   const entries = useQuery(
     query(['activity', 'listEntries'], { query: { from: range.from.toISOString(), limit: limits.loaded } }),
@@ -59,18 +62,22 @@ export function DigestCard() {
         />
       </div>
       <QueryState query={entries}>
-        {({ data }) =>
+        {({ data, meta }) =>
           data.length === 0 ? (
             <p className="quiet">{text.nothingChanged}</p>
           ) : (
             <ul className="start-list start-sentences">
-              {rowsOf(data)
+              {rowsOf(data, { hasMore: meta.nextCursor !== undefined })
                 .slice(0, limits.shown)
-                .map(({ entry, others }) => (
+                .map(({ entry, others, isOpen }) => (
                   <li key={entry.id}>
                     <p>
-                      <Sentence parts={sentenceOf(entry, context)} />
-                      {others.length > 0 && entry.group === undefined && (
+                      <Sentence
+                        parts={
+                          others.length > 0 ? combinedSentence([entry, ...others], context) : sentenceOf(entry, context)
+                        }
+                      />
+                      {others.length > 0 && entry.group === undefined && !isAssignment(entry) && !isOpen && (
                         <span className="quiet"> · {text.times(formats.number(others.length + 1))}</span>
                       )}
                     </p>

@@ -12,7 +12,7 @@ import { useDrift } from './plant-queries.ts'
 const maxProducts = 5
 const maxOutliers = 2
 
-/** `DriftCard` shows the products with the most outdated devices, the versions in use, and versions that few devices have. */
+/** `DriftCard` shows the products with the most devices that have older firmware, the versions in use, and versions that few devices have. */
 export function DriftCard() {
   const text = useText(startMessages)
   const canOpenUpdates = usePermission('glb_jobs_read')
@@ -71,6 +71,7 @@ function Product({ product }: { product: DriftProduct }) {
   const name = productName ?? product.product
   const title = name.startsWith(manufacturer) ? name : `${manufacturer} ${name}`
   const filter = driftFilter(product)
+  const isInUse = versions.some(({ version }) => version === newestKnown)
   const outliers = versions.filter((version) => kindOf(version, newestKnown) === 'outlier').slice(-maxOutliers)
   const facts = versions.map((each) => `${each.version ?? text.unknownVersion}: ${formats.number(each.devices)}`)
   return (
@@ -80,9 +81,14 @@ function Product({ product }: { product: DriftProduct }) {
       </Link>
       <span>
         <span className={outdated > 0 ? 'start-outdated' : 'quiet'}>
-          {outdated > 0 ? text.outdated(formats.number(outdated), formats.number(devices)) : text.upToDate}
+          {outdated > 0 ? text.olderCount(formats.number(outdated), formats.number(devices)) : text.upToDate}
         </span>
-        {newestKnown !== undefined && <span className="quiet"> · {text.latest(newestKnown)}</span>}
+        {newestKnown !== undefined && (
+          <span className="quiet">
+            {' · '}
+            {isInUse ? text.newestSeen(newestKnown) : text.newestFile(newestKnown)}
+          </span>
+        )}
       </span>
       <span className="start-versions" role="img" aria-label={facts.join(', ')} title={facts.join('\n')}>
         {versions.map((each) => (

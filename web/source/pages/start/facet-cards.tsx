@@ -9,7 +9,13 @@ import { valueName } from '../assets/model/value-names.ts'
 import { startMessages } from './messages.ts'
 import { useFacet, useTotalQuery } from './plant-queries.ts'
 
-type FacetCardProps = { title: string; by: string; filter?: string }
+type FacetCardProps = {
+  title: string
+  by: string
+  filter?: string
+  /** A bar for the assets that the filter leaves out, so that the bars add up to all assets. */
+  leftOut?: { label: string; filter: string }
+}
 type Count = { value: string | null; count: number }
 
 /** `FacetCard` shows how many assets have each value of a property. Each value links to its assets. */
@@ -22,10 +28,12 @@ export function FacetCard({ title, by, filter }: FacetCardProps) {
 }
 
 /** Values that few assets have are counted together, so that the bars add up to all assets. */
-function FacetBars({ title, by, filter }: FacetCardProps) {
+function FacetBars({ title, by, filter, leftOut }: FacetCardProps) {
   const text = useText(startMessages)
   const facet = useFacet(by, { filter })
   const all = useQuery(useTotalQuery(filter)).data?.meta.totalElements
+  const others = useQuery({ ...useTotalQuery(leftOut?.filter), enabled: leftOut !== undefined }).data?.meta
+    .totalElements
   const language = useLanguage()
   const nameOf = (value: string | null) => (value === null ? text.withoutValue : valueName(by, value, language))
   return (
@@ -35,13 +43,15 @@ function FacetBars({ title, by, filter }: FacetCardProps) {
         const shown = data.reduce((sum, { count }) => sum + count, 0)
         const rest = (all ?? shown) - shown
         const bars = data.map((each) => barOf(each, { by, filter, name: nameOf(each.value) }))
-        return (
-          <BarChart
-            label={title}
-            total={Math.max(shown, all ?? 0)}
-            bars={rest > 0 ? [...bars, { key: 'rest', count: rest, label: text.others }] : bars}
-          />
-        )
+        if (rest > 0) bars.push({ key: 'rest', count: rest, label: text.others })
+        const leftOutCount = leftOut === undefined ? 0 : (others ?? 0)
+        if (leftOut !== undefined && leftOutCount > 0)
+          bars.push({
+            key: 'left-out',
+            count: leftOutCount,
+            label: <AssetsLink name={leftOut.label} filter={leftOut.filter} />,
+          })
+        return <BarChart label={title} total={Math.max(shown, all ?? 0) + leftOutCount} bars={bars} />
       }}
     </QueryState>
   )
@@ -50,26 +60,32 @@ function FacetBars({ title, by, filter }: FacetCardProps) {
 function barOf({ value, count }: Count, about: { by: string; filter: string | undefined; name: string }): Bar {
   const { by, filter, name } = about
   const own = value === null ? `${by} eq null` : `${by} eq ${quoted(value)}`
-  const search = { filter: filter === undefined ? own : andFilters(filter, own) }
-  return {
-    key: String(value),
-    count,
-    label: (
-      <Link to="/assets" className="plain-link" search={search as never} title={name}>
-        {name}
-      </Link>
-    ),
-  }
+  const assets = filter === undefined ? own : andFilters(filter, own)
+  return { key: String(value), count, label: <AssetsLink name={name} filter={assets} /> }
 }
 
-/** The filter that leaves out gateways and asset links, as the inbox does. */
+function AssetsLink({ name, filter }: { name: string; filter: string }) {
+  return (
+    <Link to="/assets" className="plain-link" search={{ filter } as never} title={name}>
+      {name}
+    </Link>
+  )
+}
+
+/** The filters for devices, as in the inbox, and for gateways and asset links, which the platform manages. */
 const withoutPlatform = 'is_platform_managed eq false'
+const ofPlatform = 'is_platform_managed eq true'
 
 /** `StatesCard` shows how many assets have each management state, reachability and trust state. */
 export function StatesCard() {
   const text = useText(startMessages)
   const kinds: FacetCardProps[] = [
-    { title: text.management, by: 'management_state/state_value', filter: withoutPlatform },
+    {
+      title: text.management,
+      by: 'management_state/state_value',
+      filter: withoutPlatform,
+      leftOut: { label: text.platformManaged, filter: ofPlatform },
+    },
     { title: text.reachability, by: 'reachability_state/state_value' },
     { title: text.trust, by: 'trust_state/state_value' },
   ]

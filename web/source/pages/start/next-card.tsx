@@ -3,10 +3,12 @@ import {
   iconDataIngress,
   iconDuplicate,
   iconError,
+  iconMonitoring,
   iconNetworkDevice,
   iconRemoteAccess,
   iconSearch,
   iconUpdateApplication,
+  iconWarning,
 } from '@siemens/ix-icons/icons'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
@@ -19,7 +21,14 @@ import { Card } from '../../components/page/card.tsx'
 import { Icon } from '../../components/values/icon.tsx'
 import { useApprovalCount } from '../remote-access/remote-session.ts'
 import { startMessages } from './messages.ts'
-import { useDrift, useTotalQuery } from './plant-queries.ts'
+import {
+  seenFilter,
+  stoppedFilter,
+  unreachableFilter,
+  useDrift,
+  useMonitoringCount,
+  useTotalQuery,
+} from './plant-queries.ts'
 
 const dayMs = 86_400_000
 
@@ -52,12 +61,28 @@ export function NextCard() {
 function useNextSteps(): Step[] {
   const text = useText(startMessages)
   const rights = useRights()
-  const { newAssets, duplicates, failed, offline, outdated } = useCounts()
+  const { unreachable, stopped, newAssets, duplicates, failed, offline, outdated, unmonitored } = useCounts()
   const formats = useFormats()
   const shown = (count: number) => formats.number(count)
   const canWrite = rights.has('inventory_write_asset_data')
   const approvals = useApprovalCount()
   const steps: (Step | false)[] = [
+    unreachable > 0 && {
+      id: 'unreachable',
+      icon: iconError,
+      title: text.unreachableDevices(unreachable, shown(unreachable)),
+      detail: text.unreachableText,
+      to: '/assets',
+      search: { filter: unreachableFilter },
+    },
+    stopped > 0 && {
+      id: 'stopped',
+      icon: iconWarning,
+      title: text.stoppedControllers(stopped, shown(stopped)),
+      detail: text.stoppedText,
+      to: '/assets',
+      search: { filter: stoppedFilter },
+    },
     approvals > 0 && {
       id: 'approvals',
       icon: iconRemoteAccess,
@@ -106,6 +131,13 @@ function useNextSteps(): Step[] {
       to: '/updates',
       search: { view: 'drift' },
     },
+    unmonitored > 0 && {
+      id: 'monitor',
+      icon: iconMonitoring,
+      title: text.monitor,
+      detail: text.monitorText(shown(unmonitored)),
+      to: '/monitoring',
+    },
     rights.has('glb_discovery_run') && {
       id: 'discover',
       icon: iconSearch,
@@ -127,6 +159,8 @@ function useCounts() {
   const rights = useRights()
   const canReadJobs = rights.has('glb_jobs_read')
   const [since] = useState(() => new Date(Date.now() - dayMs).toISOString())
+  const unreachable = useQuery(useTotalQuery(unreachableFilter))
+  const stopped = useQuery(useTotalQuery(stoppedFilter))
   const newAssets = useQuery(useTotalQuery(inboxFilter({})))
   const duplicates = useQuery(query(['inventory', 'listDuplicates'], { query: { limit: 1 } }, { live: ['inventory'] }))
   const failed = useQuery({
@@ -134,12 +168,18 @@ function useCounts() {
     enabled: canReadJobs,
   })
   const gateways = useGateways({ isEnabled: canReadJobs })
+  const canMonitor = canReadJobs && rights.has('inventory_read_asset_data')
+  const monitorings = useMonitoringCount(canMonitor)
+  const seen = useQuery({ ...useTotalQuery(seenFilter), enabled: canMonitor })
   const drift = useDrift({ isEnabled: canReadJobs && rights.has('inventory_read_asset_data') })
   return {
+    unreachable: unreachable.data?.meta.totalElements ?? 0,
+    stopped: stopped.data?.meta.totalElements ?? 0,
     newAssets: newAssets.data?.meta.totalElements ?? 0,
     duplicates: duplicates.data?.meta.totalElements ?? 0,
     failed: failed.data?.meta.totalElements ?? 0,
     offline: gateways.data?.data.filter(({ state }) => state === 'offline').length ?? 0,
+    unmonitored: monitorings === 0 ? (seen.data?.meta.totalElements ?? 0) : 0,
     outdated: drift.data?.data.reduce((sum, product) => sum + product.outdated, 0) ?? 0,
   }
 }

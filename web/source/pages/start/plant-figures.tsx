@@ -7,10 +7,16 @@ import { useFormats, useText } from '../../app/language/language-context.tsx'
 import { usePermission } from '../../app/session/app-context.tsx'
 import { Sparkline } from '../../components/values/sparkline.tsx'
 import { startMessages } from './messages.ts'
-import { useGatewayStates, useJobs, useMonitoringCount, useTotalQuery } from './plant-queries.ts'
+import {
+  seenFilter,
+  stoppedFilter,
+  unreachableFilter,
+  useGatewayStates,
+  useJobs,
+  useMonitoringCount,
+  useTotalQuery,
+} from './plant-queries.ts'
 import { totalsByDay, trendDays, trendStart } from './trends.ts'
-
-const unreachable = "reachability_state/state_value eq 'failed'"
 
 /** `PlantFigures` shows the main figures of the plant. Each figure links to the page with the details. */
 export function PlantFigures() {
@@ -20,8 +26,12 @@ export function PlantFigures() {
   const canOpenInbox = usePermission('inventory_read_asset_data')
   const all = useQuery(useTotalQuery()).data?.meta.totalElements
   const newAssets = useQuery(useTotalQuery(inboxFilter({}))).data?.meta.totalElements
-  const failed = useQuery(useTotalQuery(unreachable)).data?.meta.totalElements
+  const failed = useQuery(useTotalQuery(unreachableFilter)).data?.meta.totalElements
+  const seenCount = useQuery(useTotalQuery(seenFilter)).data?.meta.totalElements
+  const stoppedCount = useQuery(useTotalQuery(stoppedFilter)).data?.meta.totalElements ?? 0
   const isMonitored = useMonitoringCount(canReadJobs && canOpenInbox) !== 0
+  // Without monitoring, the number of unreachable devices is not known.
+  const isUnknown = failed === 0 && !isMonitored
   const share = (count: number | undefined) =>
     count === undefined || all === undefined ? '' : text.shareOf(formats.percent(count / Math.max(1, all)))
   return (
@@ -30,11 +40,21 @@ export function PlantFigures() {
       {canOpenInbox && (
         <Tile
           to="/assets"
-          search={{ filter: unreachable }}
-          name={text.unreachable}
-          value={failed}
+          search={{ filter: isUnknown ? seenFilter : unreachableFilter }}
+          name={isUnknown ? text.seen : text.unreachable}
+          value={isUnknown ? seenCount : failed}
           tone={failed === undefined || failed === 0 ? undefined : 'bad'}
-          hint={failed === 0 ? (isMonitored ? text.noneUnreachable : text.notMonitored) : share(failed)}
+          hint={isUnknown ? text.notMonitored : failed === 0 ? text.noneUnreachable : share(failed)}
+        />
+      )}
+      {stoppedCount > 0 && (
+        <Tile
+          to="/assets"
+          search={{ filter: stoppedFilter }}
+          name={text.stopped}
+          value={stoppedCount}
+          tone="warning"
+          hint={text.notInRun}
         />
       )}
       {canOpenInbox && (
@@ -111,7 +131,7 @@ type TileProps = {
   name: string
   /** The figure. It is undefined until it is loaded. */
   value: number | string | undefined
-  tone?: 'bad' | undefined
+  tone?: 'bad' | 'warning' | undefined
   /** The share or the trend of the figure. */
   hint?: ReactNode
 }

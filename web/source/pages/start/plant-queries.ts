@@ -5,6 +5,15 @@ import { useOperationQuery } from '../../app/api/queries.ts'
 
 /** This file contains the queries that several cards of the start page share. */
 
+/** The filter that selects the assets that were seen, by monitoring, a scan or an import. */
+export const seenFilter = "reachability_state/state_value eq 'reached'"
+
+/** The filter that selects the assets that a check did not reach. */
+export const unreachableFilter = "reachability_state/state_value eq 'failed'"
+
+/** The filter that selects the controllers that are not in run mode. */
+export const stoppedFilter = "operating_mode/mode_name eq 'stop'"
+
 const assetEvents = { live: ['inventory.asset'] }
 
 /** Returns the query options for the number of assets that match the filter. The assets themselves are not loaded. */

@@ -7,7 +7,9 @@ import { useLiveEvents } from '../../app/live/live-queries.ts'
 import { useApi } from '../../app/session/app-context.tsx'
 import type { Grid } from './map/arrangement.ts'
 import type { ArrangementRequest, ArrangementResponse } from './map/arrangement-worker.ts'
-import { cellAspects, rootKey } from './map/scene.ts'
+import { cellAspects } from './map/scene.ts'
+import { rootKey } from './map/scene-keys.ts'
+import { isNetworkKey, withNetworks } from './map/switch-networks.ts'
 
 export type MapQuery = {
   by: Grouping
@@ -42,7 +44,7 @@ export function useMapData({ by, hierarchy, at, since, q, isAll }: MapQuery, ope
   const api = useApi()
   const [changedAt, setChangedAt] = useState(0)
   const isEnabled = by !== 'hierarchy' || hierarchy !== undefined
-  const keys = isAll ? [] : [rootKey, ...open]
+  const keys = isAll ? [] : [rootKey, ...open.filter((key) => !isNetworkKey(key))]
   const selection = {
     by,
     ...(by === 'hierarchy' && hierarchy !== undefined && { hierarchy }),
@@ -58,7 +60,11 @@ export function useMapData({ by, hierarchy, at, since, q, isAll }: MapQuery, ope
   const results = useQueries({
     queries: keys.map((parent) => ({
       ...operationQuery(api, ['inventory', 'readTopologyGroups'], {
-        query: { ...selection, ...(parent !== rootKey && { parent }) },
+        query: {
+          ...selection,
+          ...(parent !== rootKey && { parent }),
+          ...(parent === rootKey && by === 'switch' && { allSwitches: true }),
+        },
       }),
       enabled: isEnabled,
       staleTime: Number.POSITIVE_INFINITY,
@@ -80,7 +86,7 @@ export function useMapData({ by, hierarchy, at, since, q, isAll }: MapQuery, ope
     results.forEach(({ data }, index) => {
       if (data !== undefined) found.set(keys[index] ?? rootKey, data.data)
     })
-    return found
+    return withNetworks(found)
   }, [stamp, isAll, everything])
   const top = isAll ? whole : results[0]
   return {

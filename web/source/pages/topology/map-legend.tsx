@@ -1,10 +1,12 @@
 import type { AssetClass } from '@millwright/api/asset-class.ts'
+import type { Impact } from '@millwright/api/inventory/impact.ts'
 import type { TopologyGroups } from '@millwright/api/inventory/topology-groups.ts'
-import type { ReactNode } from 'react'
+import { iconChevronDownSmall, iconChevronUpSmall } from '@siemens/ix-icons/icons'
+import { type ReactNode, useState } from 'react'
 import { useFormats, useLanguage, useText } from '../../app/language/language-context.tsx'
 import { assetClassIcons, assetClassName } from '../../components/values/asset-classes.ts'
 import { Icon } from '../../components/values/icon.tsx'
-import type { ImpactMarks } from './map/painter.ts'
+import type { ImpactMarks } from './map/map-pen.ts'
 import type { SceneItem } from './map/scene.ts'
 import { mapMessages } from './map-messages.ts'
 
@@ -40,13 +42,15 @@ export function isEmphasized(
 }
 
 const stateColours = {
-  reached: '--theme-color-success',
+  reached: '--theme-color-neutral',
   failed: '--theme-color-alarm',
-  unknown: '--theme-color-neutral',
-  added: '--theme-color-success',
+  unknown: '--theme-color-weak-bdr',
+  added: '--theme-color-info',
   changed: '--theme-color-warning',
-  removed: '--theme-color-alarm',
+  removed: '--theme-color-std-text',
 } as const
+
+const changeSigns = { added: '+', changed: 'Δ', removed: '−' } as const
 
 type MapLegendProps = {
   total: TopologyGroups['total']
@@ -54,13 +58,21 @@ type MapLegendProps = {
   emphasis: MapEmphasis
   onEmphasis: (emphasis: MapEmphasis) => void
   showsChanges: boolean
+  /** The lines of the map: connections between its items, uplinks in a tree of switches, or none. */
+  lines: 'edges' | 'wires' | 'none'
+  /** The shown impact. Then the legend explains its marks. */
+  impact: Pick<Impact, 'mode' | 'total' | 'asset'> | undefined
 }
 
-/** `MapLegend` lists the states and classes with their numbers of assets. Choosing an entry fades all other items. */
-export function MapLegend({ total, classes, emphasis, onEmphasis, showsChanges }: MapLegendProps) {
+/** `MapLegend` lists the states and, on request, the classes with their numbers of assets. Choosing an entry fades all other items. */
+export function MapLegend(props: MapLegendProps) {
+  const { total, classes, emphasis, onEmphasis, showsChanges, lines, impact } = props
   const text = useText(mapMessages)
   const language = useLanguage()
   const counts = classCounts(classes)
+  const [hasClasses, setClasses] = useState(false)
+  const areClassesShown = hasClasses || (emphasis !== undefined && 'class' in emphasis)
+  if (impact !== undefined) return <ImpactLegend impact={impact} />
   return (
     <div className="map-legend">
       <ul className="graph-legend" aria-label={text.legend}>
@@ -70,7 +82,7 @@ export function MapLegend({ total, classes, emphasis, onEmphasis, showsChanges }
                 key={change}
                 label={text[change]}
                 count={total.changes[change]}
-                mark={<Dot colour={stateColours[change]} />}
+                mark={<Dot colour={stateColours[change]} sign={changeSigns[change]} />}
                 isPressed={emphasis !== undefined && 'change' in emphasis && emphasis.change === change}
                 onPress={(isPressed) => onEmphasis(isPressed ? { change } : undefined)}
               />
@@ -85,15 +97,68 @@ export function MapLegend({ total, classes, emphasis, onEmphasis, showsChanges }
                 onPress={(isPressed) => onEmphasis(isPressed ? { state } : undefined)}
               />
             ))}
-        {[...counts].map(([each, count]) => (
-          <Entry
-            key={each}
-            label={assetClassName(each, language)}
-            count={count}
-            mark={<Icon name={assetClassIcons[each]} size={16} />}
-            isPressed={emphasis !== undefined && 'class' in emphasis && emphasis.class === each}
-            onPress={(isPressed) => onEmphasis(isPressed ? { class: each } : undefined)}
-          />
+        <li className="legend-entry legend-lines" title={lines === 'edges' ? text.lineHint : undefined}>
+          {lines !== 'none' && <span className="legend-line" aria-hidden="true" />}
+          <span className="quiet">{{ none: text.noLines, edges: text.line, wires: text.wires }[lines]}</span>
+        </li>
+        {counts.size > 0 && (
+          <li className="legend-more">
+            <button
+              type="button"
+              className="legend-entry"
+              aria-expanded={areClassesShown}
+              onClick={() => {
+                setClasses(!areClassesShown)
+                if (areClassesShown && emphasis !== undefined && 'class' in emphasis) onEmphasis(undefined)
+              }}
+            >
+              {text.classes}
+              <Icon name={areClassesShown ? iconChevronDownSmall : iconChevronUpSmall} size={16} />
+            </button>
+          </li>
+        )}
+      </ul>
+      {areClassesShown && (
+        <ul className="graph-legend" aria-label={text.classes}>
+          {[...counts].map(([each, count]) => (
+            <Entry
+              key={each}
+              label={assetClassName(each, language)}
+              count={count}
+              mark={<Icon name={assetClassIcons[each]} size={16} />}
+              isPressed={emphasis !== undefined && 'class' in emphasis && emphasis.class === each}
+              onPress={(isPressed) => onEmphasis(isPressed ? { class: each } : undefined)}
+            />
+          ))}
+        </ul>
+      )}
+    </div>
+  )
+}
+
+/** `ImpactLegend` explains the marks of a shown impact. */
+function ImpactLegend({ impact: { mode, total, asset } }: { impact: Pick<Impact, 'mode' | 'total' | 'asset'> }) {
+  const text = useText(mapMessages)
+  const formats = useFormats()
+  const isFailure = mode === 'fails'
+  const entries = [
+    {
+      label: `${isFailure ? text.failing : text.selected}: ${asset.name ?? text.unnamed}`,
+      kind: isFailure ? 'failing' : 'selected',
+    },
+    { label: isFailure ? text.affected : text.dependent, kind: 'affected', count: total.affected },
+    ...(isFailure || total.degraded > 0 ? [{ label: text.degraded, kind: 'degraded', count: total.degraded }] : []),
+    { label: isFailure ? text.notAffected : text.independent, kind: 'others' },
+  ]
+  return (
+    <div className="map-legend">
+      <ul className="graph-legend" aria-label={text.legend}>
+        {entries.map(({ label, kind, count }) => (
+          <li key={kind} className="legend-entry">
+            <span className="legend-mark" data-mark={kind} aria-hidden="true" />
+            <span>{label}</span>
+            {count !== undefined && <span className="quiet">{formats.number(count)}</span>}
+          </li>
         ))}
       </ul>
     </div>
@@ -109,8 +174,12 @@ export function classCounts({ groups, assets }: Pick<TopologyGroups, 'groups' | 
   return new Map([...counts].toSorted(([, one], [, other]) => other - one))
 }
 
-function Dot({ colour }: { colour: string }) {
-  return <span className="legend-dot" style={{ background: `var(${colour})` }} aria-hidden="true" />
+function Dot({ colour, sign }: { colour: string; sign?: string }) {
+  return (
+    <span className="legend-dot" style={{ background: `var(${colour})` }} aria-hidden="true">
+      {sign}
+    </span>
+  )
 }
 
 type EntryProps = {

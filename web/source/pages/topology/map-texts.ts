@@ -1,8 +1,10 @@
+import type { AssetClass } from '@millwright/api/asset-class.ts'
 import type { Grouping, TopologyGroup } from '@millwright/api/inventory/topology-groups.ts'
 import { useMemo } from 'react'
-import { useFormats, useText } from '../../app/language/language-context.tsx'
-import type { MapFact } from './map/painter.ts'
-import type { SceneItem } from './map/scene.ts'
+import { useFormats, useLanguage, useText } from '../../app/language/language-context.tsx'
+import { assetClassName, assetClassOfOne } from '../../components/values/asset-classes.ts'
+import type { MapFact } from './map/map-pen.ts'
+import { isNetwork, type SceneItem } from './map/scene.ts'
 import { mapMessages } from './map-messages.ts'
 
 export type MapTextFunctions = ReturnType<typeof useMapTexts>
@@ -11,12 +13,33 @@ export type MapTextFunctions = ReturnType<typeof useMapTexts>
 export function useMapTexts(by: Grouping) {
   const text = useText(mapMessages)
   const formats = useFormats()
+  const language = useLanguage()
   return useMemo(() => {
     const rest = { hierarchy: text.restHierarchy, subnet: text.restSubnet, switch: text.restSwitch }[by]
     return {
-      nameOf: ({ name, kind }: Pick<TopologyGroup, 'name' | 'kind'>) => (kind === 'rest' ? rest : (name ?? '')),
+      nameOf: (group: Pick<TopologyGroup, 'name' | 'kind' | 'type'>) => {
+        const { name, kind } = group
+        if (kind === 'rest') return rest
+        return isNetwork(group) ? text.network(name ?? '') : (name ?? '')
+      },
       assetName: ({ asset }: SceneItem) => asset?.name || text.unnamed,
-      count: (assets: number) => text.assets(assets, formats.number(assets)),
+      count: (group: Pick<TopologyGroup, 'assets' | 'kind' | 'type' | 'children' | 'addressed'>) => {
+        const { assets, kind, children, addressed } = group
+        const all = text.assets(assets, formats.number(assets))
+        if (isNetwork(group)) return text.switches(formats.number(children), all)
+        if (kind === 'switch' && assets > 0) return text.devices(assets - 1, formats.number(assets - 1))
+        return addressed === undefined ? all : text.withAddress(all, formats.number(addressed))
+      },
+      assets: (assets: number) => text.assets(assets, formats.number(assets)),
+      classOfOne: (each: AssetClass) => assetClassOfOne(each, language),
+      className: (each: AssetClass, count: number) =>
+        count === 1 ? assetClassOfOne(each, language) : assetClassName(each, language),
+      more: (count: number) => text.more(formats.number(count)),
+      /** The assets of a group by class, in words. */
+      classes: ({ classes }: TopologyGroup) =>
+        classes
+          .map(({ class: each, assets }) => `${assetClassName(each, language)} ${formats.number(assets)}`)
+          .join(', '),
       number: formats.number,
       fact: (kind: MapFact, count: number) => {
         if (kind === 'failing' || kind === 'selected') return text[kind]
@@ -34,5 +57,5 @@ export function useMapTexts(by: Grouping) {
         text.relations(predicate, formats.number(count)),
       connections: (count: number) => text.connections(count, formats.number(count)),
     }
-  }, [text, formats, by])
+  }, [text, formats, language, by])
 }

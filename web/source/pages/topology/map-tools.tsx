@@ -71,6 +71,7 @@ function MapFilter({ value, onChange }: { value: string; onChange: (words: strin
     <form onSubmit={submit} onBlur={() => typed.trim() !== value && onChange(typed.trim())}>
       <TextField
         label={text.filter}
+        isLabelUnseen
         placeholder={text.filterHint}
         type="search"
         value={typed}

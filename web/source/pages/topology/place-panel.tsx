@@ -2,13 +2,15 @@ import type { TopologyAsset, TopologyGroup, TopologyGroups } from '@millwright/a
 import { restKey } from '@millwright/api/inventory/topology-groups.ts'
 import { Link } from '@tanstack/react-router'
 import { useMemo } from 'react'
-import { useFormats, useText } from '../../app/language/language-context.tsx'
+import { useFormats, useLanguage, useText } from '../../app/language/language-context.tsx'
 import { DataTable } from '../../components/tables/data-table.tsx'
-import { assetClassIcons } from '../../components/values/asset-classes.ts'
+import { assetClassIcons, assetClassOfOne } from '../../components/values/asset-classes.ts'
 import { Icon } from '../../components/values/icon.tsx'
 import { KeyFigures } from '../../components/values/key-figures.tsx'
 import { StatusChip } from '../../components/values/status-chip.tsx'
-import { type CommonParts, commonParts, distinctName, namesOf, rootKey } from './map/scene.ts'
+import { orderedAssets } from './map/asset-order.ts'
+import { type CommonParts, commonParts, distinctName, namesOf } from './map/names.ts'
+import { rootKey } from './map/scene-keys.ts'
 import type { MapQuery } from './map-data.ts'
 import { mapMessages } from './map-messages.ts'
 
@@ -30,18 +32,34 @@ type Row = { key: string; group?: TopologyGroup; asset?: TopologyAsset }
 export function PlacePanel({ query, place, name, data, nameOf, showsChanges, onEnter, onSelect }: PlacePanelProps) {
   const text = useText(mapMessages)
   const formats = useFormats()
+  const language = useLanguage()
   const { assets, reachability, changes } = data.total
   const rows = useMemo(
     (): Row[] => [
       ...data.groups.map((group) => ({ key: group.key, group })),
-      ...data.assets.map((asset) => ({ key: asset.id, asset })),
+      ...orderedAssets(data.assets).map((asset) => ({ key: asset.id, asset })),
     ],
     [data],
   )
+  const subnets = data.groups.filter(({ kind }) => kind === 'subnet')
+  const addressed = subnets.length === 0 ? undefined : subnets.reduce((sum, { addressed: own = 0 }) => sum + own, 0)
   const list = listOf(query, place)
   const isGroups = data.assets.length === 0
-  const stateHeader = showsChanges ? (isGroups ? text.changes : text.change) : isGroups ? text.failed : text.state
-  const common = useMemo(() => commonStart(namesOf(data.assets)), [data])
+  // The state is a column only for exceptions.
+  const hasStates = data.assets.some(({ change, reachability_state }) =>
+    showsChanges ? change !== undefined : reachability_state !== 'reached',
+  )
+  const common = useMemo(
+    () => ({ assets: commonStart(namesOf(data.assets)), groups: commonStart(namesOf(data.groups)) }),
+    [data],
+  )
+  const openRow = ({ group, asset }: Row) => (group === undefined ? onSelect(asset?.id ?? '') : onEnter(group.key))
+  const countColumn = (id: string, header: string, countOf: (group: TopologyGroup) => number) => ({
+    id,
+    header,
+    width: { count: 84, failed: 134, added: 82, changed: 104 }[id] ?? 110,
+    cell: ({ group }: Row) => (group === undefined ? '' : formats.number(countOf(group))),
+  })
   const unassigned =
     query.by === 'hierarchy' && place === rootKey ? (data.groups.find(({ kind }) => kind === 'rest')?.assets ?? 0) : 0
   return (
@@ -56,13 +74,19 @@ export function PlacePanel({ query, place, name, data, nameOf, showsChanges, onE
           )}
         </div>
         <KeyFigures
-          figures={[
-            { name: text.count, value: formats.number(assets) },
-            { name: text.failed, value: formats.number(reachability.failed) },
-            { name: text.added, value: formats.number(changes.added) },
-            { name: text.changed, value: formats.number(changes.changed) },
-            ...(changes.removed > 0 ? [{ name: text.removed, value: formats.number(changes.removed) }] : []),
-          ]}
+          figures={(showsChanges
+            ? [
+                { name: text.count, value: assets },
+                { name: text.added, value: changes.added },
+                { name: text.changed, value: changes.changed },
+                { name: text.removed, value: changes.removed },
+              ]
+            : [
+                { name: text.count, value: assets },
+                { name: text.failed, value: reachability.failed },
+                { name: text.unknown, value: reachability.unknown },
+              ]
+          ).map(({ name: figure, value }) => ({ name: figure, value: formats.number(value) }))}
         />
         {unassigned * 2 > assets && (
           <p className="quiet">
@@ -72,36 +96,61 @@ export function PlacePanel({ query, place, name, data, nameOf, showsChanges, onE
             </Link>
           </p>
         )}
+        {addressed !== undefined && <p className="quiet">{text.subnetHint(formats.number(addressed))}</p>}
         {data.truncated && <p className="quiet">{text.truncated}</p>}
       </div>
       <DataTable
         label={text.contents(name)}
         rows={rows}
         idOf={({ key }) => key}
-        onOpen={({ group, asset }) => (group === undefined ? onSelect(asset?.id ?? '') : onEnter(group.key))}
+        onOpen={openRow}
         columns={[
           {
             id: 'name',
             header: text.name,
-            width: isGroups ? 168 : 236,
-            cell: (row) => <RowName row={row} nameOf={nameOf} common={common} />,
+            width: isGroups ? (showsChanges ? 126 : 150) : hasStates ? 140 : 240,
+            cell: (row) => <RowName row={row} nameOf={nameOf} common={common} onOpen={openRow} />,
           },
-          ...(isGroups
+          ...(isGroups && !showsChanges ? [countColumn('count', text.count, ({ assets: count }) => count)] : []),
+          ...(isGroups && showsChanges
+            ? (['added', 'changed', 'removed'] as const).map((kind) =>
+                countColumn(kind, text[kind], (group) => group.changes[kind]),
+              )
+            : []),
+          ...(isGroups && !showsChanges
             ? [
                 {
-                  id: 'count',
-                  header: text.count,
-                  width: 84,
-                  cell: ({ group }: Row) => (group === undefined ? '' : formats.number(group.assets)),
+                  ...countColumn('failed', text.failed, (group) => group.reachability.failed),
+                  cell: ({ group }: Row) => {
+                    const failed = group?.reachability.failed ?? 0
+                    return <span className={failed === 0 ? 'quiet' : 'map-failed'}>{formats.number(failed)}</span>
+                  },
                 },
               ]
             : []),
-          {
-            id: 'state',
-            header: stateHeader,
-            width: isGroups ? 128 : 144,
-            cell: (row) => <RowState row={row} showsChanges={showsChanges} isGroups={isGroups} />,
-          },
+          ...(isGroups
+            ? []
+            : [
+                {
+                  id: 'class',
+                  header: text.class,
+                  width: 112,
+                  cell: ({ group, asset }: Row) =>
+                    group === undefined
+                      ? assetClassOfOne(asset?.class ?? 'other', language)
+                      : text.assets(group.assets, formats.number(group.assets)),
+                },
+              ]),
+          ...(hasStates
+            ? [
+                {
+                  id: 'state',
+                  header: showsChanges ? text.change : text.state,
+                  width: 118,
+                  cell: ({ asset }: Row) => <RowState asset={asset} showsChanges={showsChanges} />,
+                },
+              ]
+            : []),
         ]}
         empty={<p className="quiet">{text.empty}</p>}
         isTall
@@ -111,58 +160,51 @@ export function PlacePanel({ query, place, name, data, nameOf, showsChanges, onE
 }
 
 /** Names up to this number of characters are shown completely. */
-const shortName = 16
+const maxLength = 16
 
 /** Returns the start that all names have in common, if the names are too long for the list. */
 function commonStart(names: readonly string[]): CommonParts {
-  const isLong = names.some(({ length }) => length > shortName)
+  const isLong = names.some(({ length }) => length > maxLength)
   return { start: isLong ? commonParts(names).start : 0, end: 0 }
 }
 
-type RowNameProps = { row: Row; nameOf: (group: TopologyGroup) => string; common: CommonParts }
+type RowNameProps = {
+  row: Row
+  nameOf: (group: TopologyGroup) => string
+  common: { assets: CommonParts; groups: CommonParts }
+  onOpen: (row: Row) => void
+}
 
-function RowName({ row: { group, asset }, nameOf, common }: RowNameProps) {
+/** `RowName` is the name as on the map: without the start that all names of the list have in common. */
+function RowName({ row, nameOf, common, onOpen }: RowNameProps) {
   const text = useText(mapMessages)
-  if (group !== undefined)
-    return (
-      <span className="map-name" title={nameOf(group)}>
-        {nameOf(group)}
-      </span>
-    )
-  const name = asset?.name || text.unnamed
+  const { group, asset } = row
+  const full = group === undefined ? asset?.name || text.unnamed : nameOf(group)
+  const parts = group === undefined ? common.assets : common.groups
+  const isNamed = Boolean(group === undefined ? asset?.name : group.name)
   return (
     <span className="map-row">
-      <Icon name={assetClassIcons[asset?.class ?? 'other']} size={16} />
-      <span className="map-name" title={name}>
-        {asset?.name && common.start > 0 ? `…${distinctName(name, common)}` : name}
-      </span>
+      {group === undefined && <Icon name={assetClassIcons[asset?.class ?? 'other']} size={16} />}
+      <button type="button" className="link-button map-name" tabIndex={-1} title={full} onClick={() => onOpen(row)}>
+        {isNamed ? distinctName(full, parts) : full}
+      </button>
     </span>
   )
 }
 
 const tones = { reached: 'good', failed: 'bad', unknown: 'neutral' } as const
-const changeTones = { added: 'good', changed: 'warning', removed: 'bad' } as const
+const changeTones = { added: 'info', changed: 'warning', removed: 'neutral' } as const
 
-type RowStateProps = { row: Row; showsChanges: boolean; isGroups: boolean }
-
-/**
- * `RowState` shows the number of unreachable or changed assets of a group, or the state of one asset. A group in a list with
- * assets has its number of assets here.
- */
-function RowState({ row: { group, asset }, showsChanges, isGroups }: RowStateProps) {
+/** `RowState` shows the change of an asset, or its state if it is not reachable. */
+function RowState({ asset, showsChanges }: { asset: TopologyAsset | undefined; showsChanges: boolean }) {
   const text = useText(mapMessages)
-  const formats = useFormats()
-  if (group !== undefined) {
-    const { added, changed, removed } = group.changes
-    const count = showsChanges ? added + changed + removed : group.reachability.failed
-    if (!isGroups) return <span className="quiet">{text.assets(group.assets, formats.number(group.assets))}</span>
-    return <span className={showsChanges || count === 0 ? undefined : 'map-failed'}>{formats.number(count)}</span>
-  }
   if (asset === undefined) return null
-  if (!showsChanges)
-    return <StatusChip tone={tones[asset.reachability_state]}>{text[asset.reachability_state]}</StatusChip>
-  if (asset.change === undefined) return null
-  return <StatusChip tone={changeTones[asset.change]}>{text[asset.change]}</StatusChip>
+  if (showsChanges)
+    return asset.change === undefined ? null : (
+      <StatusChip tone={changeTones[asset.change]}>{text[asset.change]}</StatusChip>
+    )
+  const { reachability_state: state } = asset
+  return state === 'reached' ? null : <StatusChip tone={tones[state]}>{text[state]}</StatusChip>
 }
 
 /** Returns the page that lists the assets of a group. There is none for switches. */

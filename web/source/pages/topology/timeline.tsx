@@ -1,18 +1,31 @@
+import { iconChevronDownSmall, iconChevronRightSmall } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
 import { useQuery } from '@tanstack/react-query'
 import { type KeyboardEvent, type PointerEvent, useMemo, useRef, useState } from 'react'
 import { useOperationQuery } from '../../app/api/queries.ts'
 import { useFormats, useText } from '../../app/language/language-context.tsx'
 import { CheckField, SelectField } from '../../components/forms/fields.tsx'
+import { Icon } from '../../components/values/icon.tsx'
 import { timelineMessages } from './timeline-messages.ts'
-import { isSpan, positionAt, type Span, spans, timeAt, timelineOf } from './timeline-scale.ts'
+import {
+  comparedSince,
+  nearestPosition,
+  placeOf,
+  positionAt,
+  type Span,
+  spans,
+  type TimelineScale,
+  ticksOf,
+  timeAt,
+  timelineOf,
+} from './timeline-scale.ts'
 import type { ChangeTopologySearch } from './topology-search.ts'
 
 type TimelineProps = {
   /** The hierarchy node whose changes are counted. If undefined, the changes of all assets are counted. */
   node: string | undefined
-  span: string | undefined
-  /** The start of the compared time. The default is 24 hours before `at`. */
+  span: Span
+  /** The chosen start of the compared time. The default is the start of the time range. */
   since: string | undefined
   /** The displayed time. If undefined, the current topology is displayed. */
   at: string | undefined
@@ -21,23 +34,21 @@ type TimelineProps = {
   change: ChangeTopologySearch
 }
 
-const dayMs = 86_400_000
-
 /**
  * `Timeline` shows how many changes occurred when. Its two handles choose the displayed time (right) and the start of the
- * compared time (left). Arrow keys move a handle by one bar.
+ * compared time (left). Arrow keys move a handle by one bar. The bars are folded until the user opens them or compares.
  */
-export function Timeline({ node, span: chosen, since, at, isComparing, changes, change }: TimelineProps) {
+export function Timeline({ node, span, since, at, isComparing, changes, change }: TimelineProps) {
   const text = useText(timelineMessages)
   const formats = useFormats()
   const query = useOperationQuery()
-  const span: Span = isSpan(chosen) ? chosen : 'week'
   const [now] = useState(() => Date.now())
   const line = useMemo(() => timelineOf(span, now), [span, now])
   const { data } = useQuery({
     ...query(['activity', 'readHistogram'], {
       query: {
-        from: new Date(line.from).toISOString(),
+        // The buckets of the histogram start at this time.
+        from: new Date(line.start).toISOString(),
         to: new Date(line.to).toISOString(),
         bucket: line.bucket,
         ...(node !== undefined && { node }),
@@ -48,15 +59,15 @@ export function Timeline({ node, span: chosen, since, at, isComparing, changes, 
   const bars = useMemo(() => {
     const counts = Array.from({ length: line.bars }, () => 0)
     for (const { time, created, updated, deleted } of data?.data ?? []) {
-      const index = Math.floor((Date.parse(time) - line.from) / line.barMs)
-      if (index >= 0 && index < counts.length) counts[index] = (counts[index] ?? 0) + created + updated + deleted
+      const index = Math.max(0, Math.floor((Date.parse(time) - line.start) / line.barMs))
+      if (index < counts.length) counts[index] = (counts[index] ?? 0) + created + updated + deleted
     }
     return counts
   }, [data, line])
+  const [isOpen, setOpen] = useState(isComparing || at !== undefined || since !== undefined)
   const [dragged, setDragged] = useState<{ since: number; at: number }>()
   const shownAt = dragged?.at ?? (at === undefined ? line.bars : positionAt(line, Date.parse(at)))
-  const shownSince =
-    dragged?.since ?? positionAt(line, since === undefined ? timeOfHandle(shownAt) - dayMs : Date.parse(since))
+  const shownSince = dragged?.since ?? positionAt(line, Date.parse(comparedSince(span, { since, at, now })))
   function timeOfHandle(position: number): number {
     return Math.min(now, timeAt(line, position))
   }
@@ -71,12 +82,23 @@ export function Timeline({ node, span: chosen, since, at, isComparing, changes, 
   }
   const from = formats.dateTime(new Date(timeOfHandle(shownSince)).toISOString())
   const to = shownAt >= line.bars ? text.now : formats.dateTime(new Date(timeOfHandle(shownAt)).toISOString())
+  const isWhole = shownSince === 0 && shownAt >= line.bars
   return (
     <section className="timeline" aria-label={text.title}>
       <div className="timeline-head">
+        <button
+          type="button"
+          className="link-button timeline-toggle"
+          aria-expanded={isOpen}
+          aria-label={text.bars}
+          title={text.bars}
+          onClick={() => setOpen(!isOpen)}
+        >
+          <Icon name={isOpen ? iconChevronDownSmall : iconChevronRightSmall} size={16} />
+        </button>
         <p className="timeline-range" role="status">
-          <strong>{text.between(from, to)}</strong>
-          <span className="quiet">
+          <strong>{isWhole ? text[`last${span}`] : text.between(from, to)}</strong>
+          <span className="quiet" title={text.countsHint}>
             {text.counts(
               formats.number(changes.added),
               formats.number(changes.changed),
@@ -87,7 +109,10 @@ export function Timeline({ node, span: chosen, since, at, isComparing, changes, 
         <CheckField
           label={text.compare}
           isChecked={isComparing}
-          onChange={(isOn) => change({ compare: isOn ? 'yes' : undefined })}
+          onChange={(isOn) => {
+            if (isOn) setOpen(true)
+            change({ compare: isOn ? 'yes' : undefined })
+          }}
         />
         {(at !== undefined || since !== undefined) && (
           <IxButton variant="tertiary" onClick={() => change({ at: undefined, since: undefined, compare: undefined })}>
@@ -98,44 +123,63 @@ export function Timeline({ node, span: chosen, since, at, isComparing, changes, 
           label={text.span}
           value={span}
           choices={spans.map((value) => ({ value, label: text[value] }))}
-          onChange={(value) => change({ span: value })}
+          onChange={(value) => change({ span: value, since: undefined, at: undefined })}
         />
       </div>
-      <Track
-        bars={bars}
-        since={shownSince}
-        at={shownAt}
-        texts={{ since: text.since, at: text.at, sinceValue: from, atValue: to }}
-        onDrag={setDragged}
-        onCommit={commit}
-      />
-      <div className="timeline-scale quiet" aria-hidden="true">
-        <span>{formats.date(new Date(line.from).toISOString())}</span>
-        <span>{formats.date(new Date((line.from + line.to) / 2).toISOString())}</span>
-        <span>{text.now}</span>
-      </div>
+      {isOpen && (
+        <>
+          <Track
+            line={line}
+            bars={bars}
+            since={shownSince}
+            at={shownAt}
+            texts={{ since: text.since, at: text.at, sinceValue: from, atValue: to }}
+            titleOf={(count) => text.changes(count, formats.number(count))}
+            onDrag={setDragged}
+            onCommit={commit}
+          />
+          <div className="timeline-scale quiet" aria-hidden="true">
+            {ticksOf(span, line).map(({ time, place, isDay }) => (
+              <span key={time} style={{ left: `${place * 100}%` }} data-day={isDay}>
+                {isDay
+                  ? formats.shortDay(new Date(time).toISOString())
+                  : formats.shortTime(new Date(time).toISOString())}
+              </span>
+            ))}
+            <span className="timeline-now">
+              {text.now}, {formats.shortTime(new Date(line.to).toISOString())}
+            </span>
+          </div>
+        </>
+      )}
     </section>
   )
 }
 
 type TrackProps = {
+  line: TimelineScale
   bars: readonly number[]
   since: number
   at: number
   texts: { since: string; at: string; sinceValue: string; atValue: string }
+  /** Returns the tooltip of a bar. */
+  titleOf: (count: number) => string
   onDrag: (range: { since: number; at: number }) => void
   onCommit: (range: { since: number; at: number }) => void
 }
 
+/** The part of the height for the highest bar, in percent. */
+const barPart = 88
+
 /** `Track` contains the bars and the two handles. Dragging on the bars chooses a new range. */
-function Track({ bars, since, at, texts, onDrag, onCommit }: TrackProps) {
+function Track({ line, bars, since, at, texts, titleOf, onDrag, onCommit }: TrackProps) {
   const place = useRef<HTMLDivElement>(null)
   const grip = useRef<{ kind: 'since' | 'at' | 'range'; start: number }>(undefined)
   const highest = Math.max(1, ...bars)
   const positionOf = (event: PointerEvent) => {
     const box = place.current?.getBoundingClientRect()
     if (box === undefined || box.width === 0) return 0
-    return Math.round(Math.min(1, Math.max(0, (event.clientX - box.left) / box.width)) * bars.length)
+    return nearestPosition(line, (event.clientX - box.left) / box.width)
   }
   const rangeFor = (position: number) => {
     const { kind, start } = grip.current ?? { kind: 'range', start: position }
@@ -167,7 +211,7 @@ function Track({ bars, since, at, texts, onDrag, onCommit }: TrackProps) {
     if (kind === 'since') onCommit({ since: clamp(since + step, 0, at - 1), at })
     else onCommit({ since, at: clamp(at + step, since + 1, bars.length) })
   }
-  const percent = (position: number) => `${(position / bars.length) * 100}%`
+  const percent = (position: number) => `${placeOf(line, position) * 100}%`
   const handle = (kind: 'since' | 'at', label: string, value: string) => (
     <div
       className={`timeline-handle timeline-${kind}`}
@@ -193,21 +237,28 @@ function Track({ bars, since, at, texts, onDrag, onCommit }: TrackProps) {
       onPointerMove={move}
       onPointerUp={release}
     >
-      <div className="timeline-chosen" style={{ left: percent(since), width: percent(at - since) }} />
-      <svg viewBox={`0 0 ${bars.length} 100`} preserveAspectRatio="none" aria-hidden="true">
+      <div
+        className="timeline-chosen"
+        style={{ left: percent(since), width: `${(placeOf(line, at) - placeOf(line, since)) * 100}%` }}
+      />
+      <svg viewBox="0 0 100 100" preserveAspectRatio="none" aria-hidden="true">
         {bars.map((count, index) => {
-          const height = count === 0 ? 0 : Math.max(4, (Math.sqrt(count) / Math.sqrt(highest)) * 100)
+          const height = count === 0 ? 0 : Math.max(4, (Math.sqrt(count) / Math.sqrt(highest)) * barPart)
           const isChosen = index >= since && index < at
+          const [left, right] = [placeOf(line, index) * 100, placeOf(line, index + 1) * 100]
+          const gap = (right - left) * 0.1
           return (
             <rect
               // biome-ignore lint/suspicious/noArrayIndexKey: a bar is identified by its place
               key={index}
               className={isChosen ? 'timeline-bar timeline-bar-chosen' : 'timeline-bar'}
-              x={index + 0.1}
-              width={0.8}
+              x={left + gap}
+              width={Math.max(0, right - left - 2 * gap)}
               y={100 - height}
               height={height}
-            />
+            >
+              {count > 0 && <title>{titleOf(count)}</title>}
+            </rect>
           )
         })}
       </svg>

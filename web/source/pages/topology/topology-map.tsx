@@ -10,9 +10,11 @@ import { useText } from '../../app/language/language-context.tsx'
 import { Loading } from '../../components/feedback/loading.tsx'
 import { ProblemMessage } from '../../components/feedback/problem-message.tsx'
 import { AssetPanel } from './asset-panel.tsx'
-import { useImpactMarks } from './impact/use-impact-marks.ts'
+import { useImpactMarks, useShownImpact } from './impact/use-impact-marks.ts'
 import type { Layout } from './map/arrangement.ts'
-import { assetItemKey, groupKey, rootKey, type SceneItem, sceneOf } from './map/scene.ts'
+import { type SceneItem, sceneOf } from './map/scene.ts'
+import { assetItemKey, groupKey, rootKey } from './map/scene-keys.ts'
+import { networkType } from './map/switch-networks.ts'
 import { type MapData, maxOpenGroups, useForceLayout, useMapData } from './map-data.ts'
 import { isEmphasized, type MapEmphasis, MapLegend } from './map-legend.tsx'
 import { mapMessages } from './map-messages.ts'
@@ -20,6 +22,7 @@ import { type MapTextFunctions, useMapTexts } from './map-texts.ts'
 import { NoTopology } from './no-topology.tsx'
 import { PlacePanel } from './place-panel.tsx'
 import { Timeline } from './timeline.tsx'
+import { comparedSince, isSpan } from './timeline-scale.ts'
 import type { ChangeTopologySearch, TopologySearchState } from './topology-search.ts'
 
 const MapCanvas = lazy(async () => ({ default: (await import('./map/map-canvas.tsx')).MapCanvas }))
@@ -34,40 +37,54 @@ type TopologyMapProps = {
   change: ChangeTopologySearch
 }
 
-/** The aspect of the map on a wide window and on a phone. */
-const aspects = { wide: 1.95, narrow: 0.9 } as const
+/** The width and the height of the window that the map does not use, in pixels, and the limits of the aspect of the map. */
+const around = { width: 740, height: 320 } as const
+const aspects = { narrow: 0.9, lowest: 1, highest: 2.2 } as const
+
+/** Returns the aspect of the map in the current window. */
+function aspectOf({ innerWidth, innerHeight }: Window): number {
+  if (innerWidth < 700) return aspects.narrow
+  const aspect = (innerWidth - around.width) / Math.max(1, innerHeight - around.height)
+  return Math.min(aspects.highest, Math.max(aspects.lowest, aspect))
+}
 
 /** `TopologyMap` shows the map with its legend, and the panel of the current group or of the selected asset. */
 export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, change }: TopologyMapProps) {
   const text = useText(mapMessages)
-  const place = search.in ?? rootKey
+  const tree = by === 'hierarchy' && hierarchy !== undefined ? { id: hierarchy, name: hierarchyName ?? '' } : undefined
+  const impact = useShownImpact({ asset: search.asset, show: search.show, tree })
+  const place = search.in ?? impact?.place ?? rootKey
   const [opened, setOpened] = useState<readonly string[]>(place === rootKey ? [] : [place])
   const [focus, setFocus] = useState({ key: place === rootKey ? rootKey : groupKey(place) })
   const [emphasis, setEmphasis] = useState<MapEmphasis>()
-  const [aspect] = useState(() => (innerWidth < 700 ? aspects.narrow : aspects.wide))
+  const [aspect] = useState(() => aspectOf(window))
   const showsChanges = search.compare !== undefined
-  const [dayAgo] = useState(() => new Date(Date.now() - dayMs).toISOString())
-  const since = search.since ?? (showsChanges && search.at === undefined ? dayAgo : undefined)
+  const [now] = useState(() => Date.now())
+  const span = isSpan(search.span) ? search.span : 'day'
+  const since = comparedSince(span, { since: search.since, at: search.at, now })
   const query = { by, hierarchy, at: search.at, since, q: search.q, isAll: search.all !== undefined }
   // The former map stays visible while another time or filter is loaded.
   const [loaded, setLoaded] = useState<MapData['loaded']>(new Map())
-  const data = useMapData(query, openKeys(loaded, place, opened))
+  const isAll = search.all !== undefined
+  const data = useMapData(query, openKeys(loaded, place, [...(impact?.groups ?? []), ...opened]))
   if (data.loaded.has(rootKey) && data.loaded !== loaded) setLoaded(data.loaded)
   const forceGridOf = useForceLayout()
-  const scene = useMemo(() => sceneOf({ loaded, layout, aspect, forceGridOf }), [loaded, layout, aspect, forceGridOf])
+  const scene = useMemo(
+    () => sceneOf({ loaded, layout, aspect, isAll, forceGridOf }),
+    [loaded, layout, aspect, isAll, forceGridOf],
+  )
   const texts = useMapTexts(by)
-  const tree = by === 'hierarchy' && hierarchy !== undefined ? { id: hierarchy, name: hierarchyName ?? '' } : undefined
-  const marks = useImpactMarks({ asset: search.asset, show: search.show, scene, tree })
+  const marks = useImpactMarks(impact, { scene, tree })
   const selected = search.asset === undefined ? undefined : assetItemKey(search.asset)
   const view = useMemo(
     () => ({
       selected,
       showsChanges,
-      isAll: search.all !== undefined,
+      isAll,
       marks,
       isEmphasized: (item: SceneItem) => isEmphasized(item, { emphasis, showsChanges, marks }),
     }),
-    [selected, showsChanges, search.all, emphasis, marks],
+    [selected, showsChanges, isAll, emphasis, marks],
   )
   const top = loaded.get(rootKey)
   const here = loaded.get(place)
@@ -98,6 +115,11 @@ export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, chan
   if (top === undefined) return <Loading />
   const isEmpty = top.total.assets === 0 && top.total.changes.removed === 0
   const shown = here ?? top
+  const listed = place === rootKey ? withOnlyGroupOpen(loaded, shown) : shown
+  // The map by hierarchy shows the insides of a few groups at once.
+  const drawn = by === 'hierarchy' ? [...loaded.values()] : [shown, listed]
+  const hasWires = [...scene.frames.values()].some(({ wires }) => wires !== undefined && wires.length > 0)
+  const lines = hasWires ? 'wires' : drawn.some(({ edges }) => edges.length > 0) ? 'edges' : 'none'
   const label = text.map(String(shown.groups.length), String(shown.total.assets))
   return (
     <>
@@ -115,7 +137,7 @@ export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, chan
           onClear={() => change({ q: undefined, at: undefined, since: undefined, compare: undefined })}
         />
       ) : (
-        <div className="graph map" data-layout={layout} aria-busy={data.isLoading}>
+        <div className="graph map" data-layout={layout} data-compare={showsChanges} aria-busy={data.isLoading}>
           <div className="graph-picture">
             <Places place={place} data={shown} nameOf={texts.nameOf} onEnter={enter} />
             <Suspense fallback={<Loading />}>
@@ -124,7 +146,7 @@ export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, chan
                 view={view}
                 texts={texts}
                 label={label}
-                focus={focus}
+                focus={impact?.focus ?? focus}
                 onPick={pick}
                 onZoom={zoom}
               />
@@ -135,6 +157,8 @@ export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, chan
               emphasis={emphasis}
               onEmphasis={setEmphasis}
               showsChanges={showsChanges}
+              lines={lines}
+              impact={impact?.impact}
             />
           </div>
           <div className="graph-side">
@@ -143,7 +167,7 @@ export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, chan
                 query={query}
                 place={place}
                 name={nameOfPlace(place, shown, { texts, text })}
-                data={shown}
+                data={listed}
                 nameOf={texts.nameOf}
                 showsChanges={showsChanges}
                 onEnter={enter}
@@ -168,53 +192,78 @@ export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, chan
           </div>
         </div>
       )}
-      <Timeline
-        node={by === 'hierarchy' && place !== rootKey && place !== restKey ? place : undefined}
-        span={search.span}
-        since={search.since}
-        at={search.at}
-        isComparing={showsChanges}
-        changes={shown.total.changes}
-        change={change}
-      />
+      {impact === undefined && (
+        <Timeline
+          node={by === 'hierarchy' && place !== rootKey && place !== restKey ? place : undefined}
+          span={span}
+          since={search.since}
+          at={search.at}
+          isComparing={showsChanges}
+          changes={shown.total.changes}
+          change={change}
+        />
+      )}
     </>
   )
 }
 
-const dayMs = 86_400_000
-
-/** With at most this many top groups, their insides are shown at once. */
-const fewGroups = 4
+/** With at most this many groups at the top, their insides are shown at once. */
+const fewGroups = 8
 
 /** Returns the groups to load: those that the user opened, those that contain the current place, and a few top groups. */
 function openKeys(loaded: MapData['loaded'], place: string, opened: readonly string[]): string[] {
   const path = loaded.get(place)?.path.map(({ key }) => key) ?? []
-  const top = loaded.get(rootKey)?.groups ?? []
-  const first = top.length <= fewGroups ? top.filter(({ children }) => children > 0).map(({ key }) => key) : []
-  return [...new Set([...path, ...first, ...opened])]
+  const fewOf = (key: string) => {
+    const groups = loaded.get(key)?.groups ?? []
+    return groups.length <= fewGroups ? groups.filter(({ children }) => children > 0) : []
+  }
+  const first = fewOf(rootKey).map(({ key }) => key)
+  // A single top group fills the map, so that its groups are large enough for their insides.
+  const [only] = first
+  const second = first.length === 1 && only !== undefined ? fewOf(only).map(({ key }) => key) : []
+  return [...new Set([...path, ...first, ...second, ...opened])]
+}
+
+/** Returns the top groups. If there is only one, the groups inside it replace it. */
+function withOnlyGroupOpen(loaded: MapData['loaded'], top: TopologyGroups): TopologyGroups {
+  const [only, ...others] = top.groups.filter(({ kind }) => kind !== 'rest')
+  const inside = only === undefined || others.length > 0 ? undefined : loaded.get(only.key)
+  if (inside === undefined || inside.groups.length === 0) return top
+  return {
+    ...top,
+    groups: [...inside.groups, ...top.groups.filter(({ kind }) => kind === 'rest')],
+    assets: inside.assets,
+    edges: inside.edges,
+  }
 }
 
 type Names = { texts: MapTextFunctions; text: (typeof mapMessages)['en'] }
 
 function nameOfPlace(place: string, { path }: TopologyGroups, { texts, text }: Names): string {
   if (place === rootKey) return text.everything
-  return path.at(-1)?.name ?? texts.nameOf({ kind: 'rest' })
+  const last = path.at(-1)
+  return last === undefined ? texts.nameOf({ kind: 'rest' }) : nameInPath(last, texts.nameOf)
+}
+
+/** Returns the name of a group in the path. A network of switches has its own name. */
+function nameInPath({ name, type }: TopologyGroups['path'][number], nameOf: MapTextFunctions['nameOf']): string {
+  return type === networkType ? nameOf({ kind: 'switch', type, name }) : name
 }
 
 type PlacesProps = {
   place: string
   data: TopologyGroups
-  nameOf: (group: Pick<TopologyGroup, 'name' | 'kind'>) => string
+  nameOf: (group: Pick<TopologyGroup, 'name' | 'kind' | 'type'>) => string
   onEnter: (key: string) => void
 }
 
 /** `Places` is the path from the whole map to the current group. */
 function Places({ place, data, nameOf, onEnter }: PlacesProps) {
   const text = useText(mapMessages)
-  const isRest = place !== rootKey && data.path.length === 0
+  const isRest = place === restKey
   const path = [
     { key: rootKey, name: text.everything },
-    ...data.path,
+    ...data.path.map((each) => ({ key: each.key, name: nameInPath(each, nameOf) })),
     ...(isRest ? [{ key: place, name: nameOf({ kind: 'rest' }) }] : []),
   ]
   return (

@@ -1,3 +1,4 @@
+import { impactModes } from '@millwright/api/inventory/impact.ts'
 import { groupings } from '@millwright/api/inventory/topology-groups.ts'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
@@ -38,14 +39,16 @@ export function TopologyPage() {
     <>
       <PageHeader
         title={text.title}
-        subtitle={text.subtitle}
         actions={
-          <>
-            <Link to={'/topology/impact' as never} className="map-reports">
-              {text.reports}
-            </Link>
-            <ExportButton what="graph" selection={search.q === undefined ? {} : { q: search.q }} />
-          </>
+          // The panel of an impact contains its own export and reports.
+          !impactModes.some((mode) => mode === search.show) && (
+            <>
+              <Link to={'/topology/impact' as never} className="map-reports">
+                {text.reports}
+              </Link>
+              <ExportButton what="graph" selection={search.q === undefined ? {} : { q: search.q }} />
+            </>
+          )
         }
       />
       {listed.error !== null ? (

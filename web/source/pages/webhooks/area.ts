@@ -3,7 +3,7 @@ import type { Area } from '../../app/navigation/area.ts'
 
 export const area: Area = {
   id: 'webhooks',
-  title: { en: 'Webhooks', de: 'Webhooks' },
+  title: { en: 'Webhooks and MQTT', de: 'Webhooks und MQTT' },
   description: {
     en: 'Webhooks and MQTT publishers, which send events to other systems',
     de: 'Webhooks und MQTT-Publisher, die Ereignisse an andere Systeme senden',

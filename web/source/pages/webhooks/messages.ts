@@ -3,7 +3,7 @@ import { messages } from '../../app/language/language.ts'
 /** The texts that several pages of webhooks and MQTT publishers share, and the texts of the lists. */
 export const webhookMessages = messages({
   en: {
-    title: 'Webhooks',
+    title: 'Webhooks and MQTT',
     subtitle: 'Webhooks and MQTT publishers send events to other systems as soon as they occur.',
     views: 'Views of webhooks',
     webhooks: 'Webhooks',
@@ -19,10 +19,16 @@ export const webhookMessages = messages({
       'A webhook sends each selected event as an HTTP request to another system, for example to a maintenance system. Failed events are sent again for 72 hours. The order of the events of an asset is kept.',
     publisherMeaning:
       'An MQTT publisher publishes each selected event on a topic of an MQTT broker, with QoS 1. Failed events are published again for 72 hours. The order of the events of an asset is kept.',
-    outboundRestart: 'The setting is an environment variable of the platform. Restart the platform after the change.',
     outboundGuide: 'Guide: receive events',
-    outboundSetting: 'Plant IT must add the host of the receiver to this setting of the installation:',
-    outboundExample: 'Example:',
+    stepHost: 'Plant IT adds the host of the receiver to an environment variable of the platform:',
+    allowedNow: 'Allowed now:',
+    noHosts: 'No host is allowed now.',
+    setting: 'setting',
+    blockedWebhook: 'The platform sends webhooks only to allowed hosts. Complete steps 1 and 2 first.',
+    blockedPublisher: 'The platform connects only to allowed hosts. Complete steps 1 and 2 first.',
+    stepRestart: 'Plant IT restarts the platform.',
+    stepWebhook: 'Create a webhook with the address of the receiver and the events that it gets.',
+    stepPublisher: 'Create an MQTT publisher with the address of the broker and the events to publish.',
     name: 'Name',
     target: 'Target',
     state: 'State',
@@ -40,7 +46,7 @@ export const webhookMessages = messages({
     delivered: 'Delivered',
   },
   de: {
-    title: 'Webhooks',
+    title: 'Webhooks und MQTT',
     subtitle: 'Webhooks und MQTT-Publisher senden Ereignisse sofort an andere Systeme.',
     views: 'Ansichten der Webhooks',
     webhooks: 'Webhooks',
@@ -56,10 +62,17 @@ export const webhookMessages = messages({
       'Ein Webhook sendet jedes ausgewählte Ereignis als HTTP-Anfrage an ein anderes System, zum Beispiel an ein Instandhaltungssystem. Fehlgeschlagene Ereignisse werden 72 Stunden lang erneut gesendet. Die Reihenfolge der Ereignisse eines Assets bleibt erhalten.',
     publisherMeaning:
       'Ein MQTT-Publisher veröffentlicht jedes ausgewählte Ereignis mit QoS 1 unter einem Topic eines MQTT-Brokers. Fehlgeschlagene Ereignisse werden 72 Stunden lang erneut gesendet. Die Reihenfolge der Ereignisse eines Assets bleibt erhalten.',
-    outboundRestart: 'Die Einstellung ist eine Umgebungsvariable der Plattform. Starten Sie die Plattform danach neu.',
     outboundGuide: 'Anleitung: Ereignisse empfangen (Englisch)',
-    outboundSetting: 'Die Anlagen-IT muss den Host des Empfängers in diese Einstellung der Installation eintragen:',
-    outboundExample: 'Beispiel:',
+    stepHost: 'Die Anlagen-IT trägt den Host des Empfängers in eine Umgebungsvariable der Plattform ein:',
+    allowedNow: 'Jetzt erlaubt:',
+    noHosts: 'Zurzeit ist kein Host erlaubt.',
+    setting: 'Einstellung',
+    blockedWebhook: 'Die Plattform sendet Webhooks nur an erlaubte Hosts. Führen Sie zuerst die Schritte 1 und 2 aus.',
+    blockedPublisher:
+      'Die Plattform verbindet sich nur mit erlaubten Hosts. Führen Sie zuerst die Schritte 1 und 2 aus.',
+    stepRestart: 'Die Anlagen-IT startet die Plattform neu.',
+    stepWebhook: 'Webhook mit der Adresse des Empfängers und den gewünschten Ereignissen anlegen.',
+    stepPublisher: 'MQTT-Publisher mit der Adresse des Brokers und den gewünschten Ereignissen anlegen.',
     name: 'Name',
     target: 'Ziel',
     state: 'Zustand',

@@ -1,19 +1,24 @@
-import { iconSendTopRight } from '@siemens/ix-icons/icons'
+import { iconSendTopRight, iconWarning } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
+import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { type PagedList, usePagedList } from '../../app/api/paged-list.ts'
+import { useOperationQuery } from '../../app/api/queries.ts'
 import type { Formats } from '../../app/language/formats.ts'
 import { useFormats, useText } from '../../app/language/language-context.tsx'
+import { CopyButton } from '../../components/actions/copy-button.tsx'
 import { EmptyState } from '../../components/page/empty-state.tsx'
 import type { Column } from '../../components/tables/data-table.tsx'
 import { useHasEntries } from '../../components/tables/entries.ts'
 import { PagedTable } from '../../components/tables/paged-table.tsx'
 import { Toolbar } from '../../components/tables/toolbar.tsx'
+import { Icon } from '../../components/values/icon.tsx'
 import { Time } from '../../components/values/time.tsx'
 import { webhookMessages } from './messages.ts'
 import { eventsBehind, pathOf, type Subscription, type SubscriptionKind } from './subscription.ts'
 import { pollMs, subscriptionEvents } from './subscription-data.ts'
 import { SubscriptionState } from './subscription-state.tsx'
+import './webhooks.css'
 
 const listOptions = { ...subscriptionEvents, refetchIntervalMs: pollMs }
 
@@ -49,27 +54,61 @@ function SubscriptionTable({ kind, pagedList }: SubscriptionTableProps) {
         columns={columnsOf(text, formats)}
         idOf={({ id }) => id}
         onOpen={({ id }) => navigate({ to: `${pathOf[kind]}/${id}` })}
-        empty={
-          <EmptyState icon={iconSendTopRight} title={isWebhook ? text.noWebhooks : text.noPublishers}>
-            <p>{isWebhook ? text.webhookMeaning : text.publisherMeaning}</p>
-            <p>
-              {text.outboundSetting} <code>MILLWRIGHT_OUTBOUND_ALLOW</code>
-            </p>
-            <p className="quiet">
-              {text.outboundExample}{' '}
-              <code>MILLWRIGHT_OUTBOUND_ALLOW={isWebhook ? 'cmms.example.com' : 'broker.example.com'}</code>
-            </p>
-            <p className="quiet">
-              {text.outboundRestart}{' '}
-              <a href="/docs/how-to/receive-events#receive-the-first-event" target="_blank" rel="noopener">
-                {text.outboundGuide}
-              </a>
-            </p>
-            {create}
-          </EmptyState>
-        }
+        empty={<NoSubscriptions kind={kind} />}
       />
     </>
+  )
+}
+
+/** The host in the example of the setting. */
+const exampleHosts = { webhook: 'cmms.example.com', mqtt: 'broker.example.com' } as const
+
+/** `NoSubscriptions` explains what to do before the first subscription: without an allowed host, none can be created. */
+function NoSubscriptions({ kind }: { kind: SubscriptionKind }) {
+  const text = useText(webhookMessages)
+  const navigate = useNavigate()
+  const query = useOperationQuery()
+  const hosts = useQuery(query(['events', 'listOutboundHosts'], {})).data?.data
+  const isWebhook = kind === 'webhook'
+  const isBlocked = hosts?.length === 0
+  const setting = `MILLWRIGHT_OUTBOUND_ALLOW=${exampleHosts[kind]}`
+  return (
+    <EmptyState icon={iconSendTopRight} title={isWebhook ? text.noWebhooks : text.noPublishers} isAtStart>
+      <p>{isWebhook ? text.webhookMeaning : text.publisherMeaning}</p>
+      {isBlocked && (
+        <div className="notice" data-tone="warning">
+          <Icon name={iconWarning} />
+          <div>
+            <p className="notice-title">{text.noHosts}</p>
+            <p>{isWebhook ? text.blockedWebhook : text.blockedPublisher}</p>
+          </div>
+        </div>
+      )}
+      <ol className="webhook-steps">
+        <li>
+          {text.stepHost}
+          <span className="webhook-setting with-copy">
+            <code>{setting}</code>
+            <CopyButton value={setting} label={text.setting} />
+          </span>
+          {hosts !== undefined && !isBlocked && (
+            <span className="webhook-hosts">
+              {text.allowedNow} <code>{hosts.join(', ')}</code>
+            </span>
+          )}
+        </li>
+        <li>{text.stepRestart}</li>
+        <li>{isWebhook ? text.stepWebhook : text.stepPublisher}</li>
+      </ol>
+      <div className="notice-actions">
+        <IxButton variant={isBlocked ? 'secondary' : 'primary'} onClick={() => navigate({ to: `${pathOf[kind]}/new` })}>
+          {isWebhook ? text.createWebhook : text.createPublisher}
+        </IxButton>
+        <a href="/docs/how-to/receive-events#receive-the-first-event" target="_blank" rel="noopener">
+          {text.outboundGuide}
+        </a>
+      </div>
+    </EmptyState>
   )
 }
 

@@ -10,7 +10,7 @@ export const policyMessages = messages({
     administrators: 'Administrators',
     everyone: 'All users',
     needsOwn: 'First add a second factor to your own account, so that you are not locked out.',
-    toSecurity: 'Security of your account',
+    toSecurity: 'Security of my account',
     stepUpTitle: 'Confirmation of dangerous actions',
     stepUpHint:
       'Before these actions, users must have confirmed their identity recently: with a code, a passkey, the password, or a new sign-in at the identity provider.',

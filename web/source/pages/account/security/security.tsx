@@ -4,8 +4,11 @@ import type { Output } from '../../../app/api/client.ts'
 import { useOperationQuery } from '../../../app/api/queries.ts'
 import { useText } from '../../../app/language/language-context.tsx'
 import { QueryState } from '../../../components/feedback/query-state.tsx'
+import { Card } from '../../../components/page/card.tsx'
 import { EmptyState } from '../../../components/page/empty-state.tsx'
 import { Icon } from '../../../components/values/icon.tsx'
+import { accountMessages } from '../messages.ts'
+import { PasswordForm } from '../password-form.tsx'
 import { AuthenticatorCard } from './authenticator-card.tsx'
 import { securityMessages } from './messages.ts'
 import { PasskeyCard } from './passkey-card.tsx'
@@ -22,6 +25,7 @@ export function useAccountSecurity() {
 /** `Security` manages the second factors of the signed-in user. */
 export function Security() {
   const text = useText(securityMessages)
+  const account = useText(accountMessages)
   const security = useAccountSecurity()
   return (
     <QueryState query={security}>
@@ -33,6 +37,9 @@ export function Security() {
               <AuthenticatorCard addedTimestamp={data.totpTimestamp} />
               <RecoveryCodeCard count={data.recoveryCodes} hasFactor={hasFactor(data)} />
               <PasskeyCard passkeys={data.passkeys} />
+              <Card title={account.change}>
+                <PasswordForm />
+              </Card>
             </div>
           </>
         ) : (

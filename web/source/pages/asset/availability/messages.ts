@@ -4,7 +4,7 @@ export const availabilityMessages = messages({
   en: {
     title: 'Availability',
     notMonitored: 'Not monitored yet',
-    notMonitoredHint: 'A monitoring checks by schedule whether devices are reachable.',
+    notMonitoredHint: 'A monitoring task checks by schedule whether devices are reachable.',
     toMonitoring: 'Monitoring',
     current: 'State',
     lastDays: (days: string) => `Last ${days} days`,
@@ -19,7 +19,7 @@ export const availabilityMessages = messages({
     outageLine: (from: string, duration: string) => `${from}, ${duration}`,
     ongoing: (from: string) => `Since ${from}`,
     moreOutages: (count: string) => `${count} earlier outages`,
-    results: 'Monitorings',
+    results: 'Monitoring tasks',
     today: 'Today',
     daysAgo: (days: string) => `${days} days ago`,
   },

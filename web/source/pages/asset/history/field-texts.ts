@@ -40,8 +40,12 @@ export function useFieldTexts() {
   const fieldName = (field: string) =>
     properties.find(({ path }) => path === field)?.title[language] ??
     nameInList(field, language) ??
-    fieldPathText(field)
+    capitalized(fieldPathText(field))
   const fieldValueText = (field: string, value: unknown) =>
     typeof value === 'string' ? valueName(field, value, language) : valueText(value)
   return { fieldName, fieldValueText }
+}
+
+function capitalized(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1)
 }

@@ -1,13 +1,15 @@
 import { iconHistory } from '@siemens/ix-icons/icons'
 import { Link } from '@tanstack/react-router'
-import { useLanguage, useText } from '../../../app/language/language-context.tsx'
+import { useFormats, useLanguage, useText } from '../../../app/language/language-context.tsx'
 import { useSearchState } from '../../../app/navigation/search-state.ts'
+import { usePermission } from '../../../app/session/app-context.tsx'
 import { predicateName } from '../../../components/graph/predicate-name.ts'
 import { EmptyState } from '../../../components/page/empty-state.tsx'
 import type { Column } from '../../../components/tables/data-table.tsx'
 import { PagedTable } from '../../../components/tables/paged-table.tsx'
 import { StatusChip } from '../../../components/values/status-chip.tsx'
 import { Time } from '../../../components/values/time.tsx'
+import { usePath } from '../../hierarchy/hierarchy-data.ts'
 import { useHistoryStart } from '../asset-data.ts'
 import { assetMessages } from '../messages.ts'
 import { type RelationChangeRow, useRelationChanges } from './relation-changes.ts'
@@ -73,18 +75,90 @@ function useColumns(): Column<RelationChangeRow>[] {
   ]
 }
 
+type RelationEntryProps = { rows: readonly [RelationChangeRow, ...RelationChangeRow[]]; isExact: boolean }
+
+/** `RelationEntry` shows relations that were added or removed together as one entry of the timeline of an asset. */
+export function RelationEntry({ rows, isExact }: RelationEntryProps) {
+  const text = useText(assetMessages)
+  const formats = useFormats()
+  const [row] = rows
+  const { change, time, principalName } = row
+  const word = change === 'created' ? text.relationsAdded : text.relationsRemoved
+  const head = (
+    <>
+      <strong>{word(rows.length, formats.number(rows.length))}</strong> <Time at={time} isExact={isExact} />{' '}
+      {principalName && text.by(principalName)}
+    </>
+  )
+  if (rows.length === 1)
+    return (
+      <li className="history-line">
+        <span>
+          {head} · <RelationText row={row} />
+        </span>
+        <ShowVersion row={row} />
+      </li>
+    )
+  const names = rows.slice(0, namedRelations).map(({ label }) => label)
+  const others = rows.length - names.length
+  return (
+    <li>
+      <details>
+        <summary>
+          {head} · {[...names, ...(others > 0 ? [text.moreFields(formats.number(others))] : [])].join(', ')}
+        </summary>
+        <ul className="history-body">
+          {rows.map((each) => (
+            <li key={each.relation.id}>
+              <RelationText row={each} />
+            </li>
+          ))}
+        </ul>
+        <ShowVersion row={row} />
+      </details>
+    </li>
+  )
+}
+
+/** The number of related assets that the summary of several relations names. */
+const namedRelations = 3
+
+function RelationText({ row }: { row: RelationChangeRow }) {
+  const text = useText(assetMessages)
+  const predicate = predicateName(row.relation.predicate, useLanguage())
+  if (row.direction === 'in')
+    return (
+      <>
+        <Other row={row} /> {predicate} {text.thisAssetInSentence}
+      </>
+    )
+  return (
+    <>
+      {predicate} <Other row={row} />
+    </>
+  )
+}
+
 /**
  * `Other` shows the entity at the other end of a relation. The tooltip contains the full name and the id, because the
  * name may be truncated.
  */
 function Other({ row: { other, label } }: { row: RelationChangeRow }) {
   const title = `${label} · ${other.id}`
+  if (other.type === 'node') return <NodeName id={other.id} label={label} />
   if (other.type !== 'asset') return <span title={title}>{label}</span>
   return (
     <Link to="/assets/$id" params={{ id: other.id }} title={title}>
       {label}
     </Link>
   )
+}
+
+/** `NodeName` shows the path to a hierarchy node. A deleted node is shown with its id. */
+function NodeName({ id, label }: { id: string; label: string }) {
+  const canRead = usePermission('glb_hierarchy_read')
+  const path = usePath(canRead ? id : undefined).data ?? []
+  return <span title={id}>{path.map(({ name }) => name).join(' › ') || label}</span>
 }
 
 /**

@@ -18,6 +18,7 @@ export function Source({ source: { type, value } }: SourceProps) {
   }
   const name = names[type] ?? type
   if (value === undefined) return name
+  if (type === 'discovery') return text.reportedBy(linkTitle(value))
   if (!/^(merge|merge_undone|split)$/.test(type)) return `${name}: ${linkTitle(value)}`
   return (
     <>

@@ -46,6 +46,7 @@ export function TimeBar({ asset, at, onChange }: TimeBarProps) {
         disabled={before === undefined}
         onClick={() => before !== undefined && onChange(new Date(before).toISOString())}
       />
+      <span className="time-start">{formats.date(new Date(first).toISOString())}</span>
       <span className="time-track">
         <input
           id={id}
@@ -88,11 +89,16 @@ export function TimeBar({ asset, at, onChange }: TimeBarProps) {
   )
 }
 
+/** The distance between two marks, in percent. */
+const markStep = 2
+
 /**
- * Returns the positions of the changes on the slider, in percent. Changes with the same position are shown as one mark.
+ * Returns the positions of the changes on the slider, in percent. Changes that are close together are shown as one mark.
  */
 function markPositions(changes: readonly number[], { first, last }: { first: number; last: number }): number[] {
-  const places = changes.map((time) => Math.round((100 * (time - first)) / Math.max(1, last - first)))
+  const places = changes.map(
+    (time) => markStep * Math.round((100 * (time - first)) / Math.max(1, last - first) / markStep),
+  )
   return [...new Set(places)]
 }
 

@@ -13,7 +13,6 @@ import { StateChip } from '../../assets/table/asset-cells.tsx'
 import type { AssetTabProps } from '../asset-tab.ts'
 import { AvailabilityCard } from '../availability/availability-card.tsx'
 import { assetMessages } from '../messages.ts'
-import { DependentsCard } from '../status/asset-status.tsx'
 import { modeName } from '../status/operating-mode.ts'
 import { elementsOf, fieldsOf } from './asset-elements.ts'
 import { CustomProperties } from './custom-properties.tsx'
@@ -27,10 +26,9 @@ export function Overview({ asset, at, canWrite }: AssetTabProps) {
         <Nameplate asset={asset} canWrite={canWrite} />
       </Card>
       <Card title={text.states}>
-        <States asset={asset} canWrite={canWrite} />
+        <States asset={asset} at={at} canWrite={canWrite} />
       </Card>
       {at === undefined && <AvailabilityCard assetId={asset.id} />}
-      {at === undefined && <DependentsCard assetId={asset.id} />}
       <Card title={text.connectivity}>
         <Connectivity asset={asset} />
       </Card>
@@ -126,7 +124,8 @@ function Description({ asset }: { asset: Asset }) {
   )
 }
 
-function States({ asset, canWrite }: Pick<AssetTabProps, 'asset' | 'canWrite'>) {
+/** `States` shows the states of an asset. The tiles above the tabs show the current reachability and operating mode. */
+function States({ asset, at, canWrite }: AssetTabProps) {
   const text = useText(assetMessages)
   const api = useApi()
   const write = useInventoryWrite()
@@ -145,9 +144,9 @@ function States({ asset, canWrite }: Pick<AssetTabProps, 'asset' | 'canWrite'>) 
     <KeyValueList
       items={[
         stateFact(text.management, asset, 'management_state'),
-        stateFact(text.reachability, asset, 'reachability_state'),
+        at !== undefined && stateFact(text.reachability, asset, 'reachability_state'),
         stateFact(text.trust, asset, 'trust_state'),
-        { name: text.mode, value: modeName(mode) },
+        at !== undefined && { name: text.mode, value: modeName(mode) },
         { name: text.accessGroup, value: textAt(asset, 'access_group') },
         {
           name: text.responsible,

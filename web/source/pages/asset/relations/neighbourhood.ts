@@ -1,9 +1,9 @@
 import type { Entity, GraphNode, Relation } from '@millwright/api/inventory/inventory.ts'
-import { useQueries } from '@tanstack/react-query'
-import { useMemo, useState } from 'react'
+import { useQuery } from '@tanstack/react-query'
+import { useMemo } from 'react'
 import type { Failure } from '../../../app/api/failure.ts'
 import { useOperationQuery } from '../../../app/api/queries.ts'
-import { emptyGraph, type GraphData, graphOf, keyOf, mergeGraphs } from '../../../components/graph/graph-data.ts'
+import { emptyGraph, type GraphData, graphOf, keyOf } from '../../../components/graph/graph-data.ts'
 import { useNamedNodes } from '../../hierarchy/named-nodes.ts'
 import { relationEvents } from '../asset-data.ts'
 
@@ -20,52 +20,34 @@ export type Neighbourhood = {
   isLoading: boolean
   error: Failure | null
   retry: () => void
-  /** Adds the relations of another node to the graph. */
-  expand: (key: string) => void
 }
 
 const maxNodes = 500
 
-/** Loads the direct relations of an asset, and the relations of every node that the user expands. */
+/** Loads the direct relations of an asset. */
 export function useNeighbourhood(id: string, at: string | undefined): Neighbourhood {
   const query = useOperationQuery()
-  const [chosen, setChosen] = useState<readonly string[]>([])
-  const ids = [id, ...chosen]
-  const { graphs, first } = useQueries({
-    queries: ids.map((each) => ({
-      ...query(
-        ['inventory', 'readGraph'],
-        { params: { id: each }, query: { limit: maxNodes, ...(at && { at }) } },
-        { live: relationEvents },
-      ),
-    })),
-    combine: (results) => ({ graphs: results.map((result) => result.data?.data), first: results[0] }),
-  })
-  const stamp = graphs
-    .map((graph) => (graph === undefined ? '' : `${graph.nodes.length}/${graph.edges.map((edge) => edge.id).join()}`))
-    .join()
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the stamp changes with the drawn data, not with each response
-  const unnamed = useMemo(
-    () =>
-      graphs
-        .filter((graph) => graph !== undefined)
-        .map(graphOf)
-        .reduce(mergeGraphs, emptyGraph),
-    [stamp],
+  const result = useQuery(
+    query(
+      ['inventory', 'readGraph'],
+      { params: { id }, query: { limit: maxNodes, ...(at && { at }) } },
+      { live: relationEvents },
+    ),
   )
+  const graph = result.data?.data
+  const unnamed = useMemo(() => (graph === undefined ? emptyGraph : graphOf(graph)), [graph])
   const data = useNamedNodes(unnamed, { isCurrent: at === undefined })
-  const root = first?.data?.data
+  const rows = useMemo(
+    () => rowsOf(graph?.edges.filter((edge) => data.edges.has(edge.id)) ?? [], { root: { type: 'asset', id }, data }),
+    [graph, data, id],
+  )
   return {
     data,
-    rows: rowsOf(root?.edges.filter((edge) => data.edges.has(edge.id)) ?? [], { root: { type: 'asset', id }, data }),
-    isTruncated: root?.truncated ?? false,
-    isLoading: first?.isPending ?? true,
-    error: root === undefined ? (first?.error ?? null) : null,
-    retry: () => first?.refetch(),
-    expand(key) {
-      const node = data.nodes.get(key)
-      if (node?.type === 'asset' && !ids.includes(node.id)) setChosen([...chosen, node.id])
-    },
+    rows,
+    isTruncated: graph?.truncated ?? false,
+    isLoading: result.isPending,
+    error: graph === undefined ? result.error : null,
+    retry: () => result.refetch(),
   }
 }
 

@@ -1,7 +1,7 @@
-import { iconAdd, iconHistory, iconTrashcan } from '@siemens/ix-icons/icons'
-import { IxButton, IxIconButton } from '@siemens/ix-react'
-import { Link } from '@tanstack/react-router'
-import { useState } from 'react'
+import { assetClassOf } from '@millwright/api/asset-class.ts'
+import { iconAdd, iconHistory } from '@siemens/ix-icons/icons'
+import { IxButton } from '@siemens/ix-react'
+import { useMemo, useState } from 'react'
 import { useInventoryWrite } from '../../../app/api/inventory-write.ts'
 import { useLanguage, useText } from '../../../app/language/language-context.tsx'
 import { useSearchState } from '../../../app/navigation/search-state.ts'
@@ -10,32 +10,29 @@ import { ConfirmDialog } from '../../../components/dialogs/confirm-dialog.tsx'
 import { Loading } from '../../../components/feedback/loading.tsx'
 import { ProblemMessage } from '../../../components/feedback/problem-message.tsx'
 import { assetKey, labelOf } from '../../../components/graph/graph-data.ts'
-import { GraphExplorer } from '../../../components/graph/graph-explorer.tsx'
 import { predicateName } from '../../../components/graph/predicate-name.ts'
 import { EmptyState } from '../../../components/page/empty-state.tsx'
-import { DataTable } from '../../../components/tables/data-table.tsx'
-import { Time } from '../../../components/values/time.tsx'
 import { nameOf } from '../../assets/model/asset.ts'
 import { ExportButton } from '../../files/export/export-dialog.tsx'
-import { NodeLink } from '../../hierarchy/node-link.tsx'
 import type { AssetTabProps } from '../asset-tab.ts'
 import { assetMessages } from '../messages.ts'
 import { type RelationRow, useNeighbourhood } from './neighbourhood.ts'
 import { RelationDialog } from './relation-dialog.tsx'
+import { relationGroups } from './relation-groups.ts'
+import { RelationList } from './relation-list.tsx'
+import { RelationMap } from './relation-map.tsx'
 
-/** `Relations` shows the relations of an asset as a list and as a graph. The user can expand the graph. */
+/** `Relations` shows the relations of an asset as a picture and as a list. */
 export function Relations({ asset, at, canWrite }: AssetTabProps) {
   const text = useText(assetMessages)
   const canRelate = usePermission('glb_inventory_write_relation_data') && canWrite
   const [isAdding, setAdding] = useState(false)
   const [deleting, setDeleting] = useState<RelationRow>()
-  const [selected, setSelected] = useState<string>()
   const [, show] = useSearchState<'tab' | 'view'>()
   const neighbourhood = useNeighbourhood(asset.id, at)
-  const select = (key: string | undefined) => {
-    setSelected(key)
-    if (key !== undefined) neighbourhood.expand(key)
-  }
+  const { rows } = neighbourhood
+  const groups = useMemo(() => relationGroups(rows), [rows])
+  const node = neighbourhood.data.nodes.get(assetKey(asset.id))
   if (neighbourhood.error !== null)
     return <ProblemMessage failure={neighbourhood.error} onRetry={neighbourhood.retry} />
   if (neighbourhood.isLoading) return <Loading />
@@ -55,16 +52,21 @@ export function Relations({ asset, at, canWrite }: AssetTabProps) {
           )}
         </div>
       </div>
-      {neighbourhood.rows.length === 0 ? (
+      {rows.length === 0 ? (
         <EmptyState title={text.noRelations}>
           <p>{text.noRelationsHint}</p>
         </EmptyState>
       ) : (
         <>
-          <GraphExplorer data={neighbourhood.data} selected={selected} onSelect={select} root={assetKey(asset.id)} />
+          <div className="graph relations">
+            <RelationMap
+              name={nameOf(asset)}
+              assetClass={assetClassOf({ type: node?.functional_object_type, name: node?.name })}
+              groups={groups}
+            />
+            <RelationList groups={groups} onDelete={canRelate ? setDeleting : undefined} />
+          </div>
           {neighbourhood.isTruncated && <p className="quiet">{text.truncatedGraph}</p>}
-          <h2>{text.list}</h2>
-          <RelationTable rows={neighbourhood.rows} onDelete={canRelate ? setDeleting : undefined} />
         </>
       )}
       {isAdding && <RelationDialog id={asset.id} name={nameOf(asset)} onClose={() => setAdding(false)} />}
@@ -76,74 +78,6 @@ export function Relations({ asset, at, canWrite }: AssetTabProps) {
 /** Returns the filter of the relations of an asset. */
 function relationsOf(id: string): string {
   return `subject.id eq '${id}' or object.id eq '${id}'`
-}
-
-type RelationTableProps = { rows: readonly RelationRow[]; onDelete: ((row: RelationRow) => void) | undefined }
-
-function RelationTable({ rows, onDelete }: RelationTableProps) {
-  const text = useText(assetMessages)
-  const language = useLanguage()
-  return (
-    <DataTable
-      label={text.list}
-      rows={rows}
-      idOf={({ relation }) => relation.id}
-      columns={[
-        {
-          id: 'direction',
-          header: text.direction,
-          width: 120,
-          cell: ({ direction }) => (direction === 'out' ? text.out : text.in),
-        },
-        {
-          id: 'predicate',
-          header: text.predicate,
-          width: 200,
-          cell: ({ relation }) => <span title={relation.predicate}>{predicateName(relation.predicate, language)}</span>,
-        },
-        {
-          id: 'other',
-          header: text.relatedTo,
-          width: 280,
-          cell: ({ other, node }) =>
-            other.type === 'asset' ? (
-              <Link to="/assets/$id" params={{ id: other.id }}>
-                {labelOf(node)}
-              </Link>
-            ) : (
-              <NodeLink id={other.id} label={labelOf(node)} />
-            ),
-        },
-        {
-          id: 'source',
-          header: text.source,
-          width: 160,
-          cell: ({ relation }) => relation.source.value ?? relation.source.type,
-        },
-        {
-          id: 'since',
-          header: text.sinceWhen,
-          width: 180,
-          cell: ({ relation }) => <Time at={relation.createdTimestamp} />,
-        },
-        {
-          id: 'delete',
-          header: text.actions,
-          width: 110,
-          cell: (row) =>
-            onDelete !== undefined && (
-              <IxIconButton
-                icon={iconTrashcan}
-                size="16"
-                variant="subtle-tertiary"
-                aria-label={`${text.deleteRelation}: ${predicateName(row.relation.predicate, language)} ${labelOf(row.node)}`}
-                onClick={() => onDelete(row)}
-              />
-            ),
-        },
-      ]}
-    />
-  )
 }
 
 function DeleteRelation({ row, onClose }: { row: RelationRow; onClose: () => void }) {

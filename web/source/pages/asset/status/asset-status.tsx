@@ -4,13 +4,14 @@ import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useOperationQuery } from '../../../app/api/queries.ts'
 import { useFormats, useLanguage, useText } from '../../../app/language/language-context.tsx'
-import { Card } from '../../../components/page/card.tsx'
-import { assetClassIcons, assetClassName } from '../../../components/values/asset-classes.ts'
-import { Icon } from '../../../components/values/icon.tsx'
+import { usePermission } from '../../../app/session/app-context.tsx'
 import type { Tone } from '../../../components/values/status-chip.tsx'
 import { type Asset, firmwareOf, textAt } from '../../assets/model/asset.ts'
+import { hasRecentEvidence } from '../../assets/model/reachability.ts'
 import { stateName } from '../../assets/model/value-names.ts'
-import { assetEvents, relationEvents } from '../asset-data.ts'
+import { useNewestVersion } from '../../start/newest-version.ts'
+import { setSelectedAssets } from '../../updates/wizard/selected-assets.ts'
+import { assetEvents, relationEvents, useLatestHistory } from '../asset-data.ts'
 import { useAvailability } from '../availability/availability-data.ts'
 import { modeName, modeTone } from './operating-mode.ts'
 import { statusMessages } from './status-messages.ts'
@@ -42,28 +43,57 @@ function Tile({ title, value, tone = 'neutral', children }: TileProps) {
   )
 }
 
+/**
+ * `Reachability` shows the last evidence that a device responds: its time and its source. The device counts as reachable only if
+ * monitoring, a scan or the gateway itself confirmed it recently. An import or an API client is not such a confirmation.
+ */
 function Reachability({ asset }: { asset: Asset }) {
   const text = useText(statusMessages)
   const formats = useFormats()
   const language = useLanguage()
-  const results = useAvailability(asset.id).data?.data.results
+  const evidence = useEvidence(asset)
   const state = textAt(asset, 'reachability_state/state_value')
-  const since = textAt(asset, 'reachability_state/state_timestamp')
-  const tone: Tone = state === 'reached' ? 'good' : state === 'failed' || state === 'unreachable' ? 'bad' : 'neutral'
-  if (tone === 'neutral')
+  const time = textAt(asset, 'reachability_state/state_timestamp')
+  if (state === 'failed' || state === 'unreachable')
+    return (
+      <Tile title={text.reachability} value={stateName('reachability_state', 'failed', language)} tone="bad">
+        {time !== '' && text.since(formats.dateTime(time))}
+      </Tile>
+    )
+  if (state !== 'reached' || time === '')
     return (
       <Tile title={text.reachability} value={text.notChecked}>
         {text.notCheckedHint}
       </Tile>
     )
-  // Scans find devices. Gateways and asset links report their state themselves.
-  const isFound = tone === 'good' && textAt(asset, 'functional_object_type') === 'Device'
-  const sourceText = results?.length !== 0 ? text.monitoredSince : isFound ? text.seenByScan : text.since
+  const isReachable = evidence?.isCheck === true && hasRecentEvidence(asset)
   return (
-    <Tile title={text.reachability} value={stateName('reachability_state', state, language)} tone={tone}>
-      {results !== undefined && since !== '' && sourceText(formats.dateTime(since))}
+    <Tile
+      title={text.reachability}
+      value={isReachable ? text.reachable : text.lastSeen(formats.relative(time))}
+      {...(isReachable && { tone: 'good' })}
+    >
+      {evidence !== undefined && text.sourceAt(evidence.source, formats.dateTime(time))}
     </Tile>
   )
+}
+
+/** The source of the last evidence, and whether it checked the device. It is undefined until it is loaded. */
+type Evidence = { source: string; isCheck: boolean }
+
+function useEvidence(asset: Asset): Evidence | undefined {
+  const text = useText(statusMessages)
+  const query = useOperationQuery()
+  const results = useAvailability(asset.id).data?.data.results
+  const origin = useQuery(query(['inbox', 'readInboxAsset'], { params: { id: asset.id } })).data?.data
+  if (results === undefined) return undefined
+  if (results.length > 0) return { source: text.byMonitoring, isCheck: true }
+  if (origin === undefined) return undefined
+  const { scan, gateway, source } = origin
+  if (scan !== undefined || gateway !== undefined) return { source: text.byScan, isCheck: true }
+  const isOfPlatform = textAt(asset, 'functional_object_type') !== 'Device' && source?.type !== 'discovery'
+  if (isOfPlatform) return { source: text.byGateway, isCheck: true }
+  return { source: text.bySource(source?.value ?? source?.principalName ?? text.unknownSource), isCheck: false }
 }
 
 /** `OperatingMode` is hidden for devices that do not report their operating mode. */
@@ -74,9 +104,25 @@ function OperatingMode({ asset }: { asset: Asset }) {
   const tone = modeTone(mode)
   return (
     <Tile title={text.mode} value={modeName(mode)} tone={tone}>
-      {tone !== 'good' && text.notRunning}
+      {tone === 'good' ? null : <ModeSince asset={asset} />}
     </Tile>
   )
+}
+
+const modeField = 'operating_mode/mode_name'
+
+/** `ModeSince` shows since when the device reports its operating mode. */
+function ModeSince({ asset }: { asset: Asset }) {
+  const text = useText(statusMessages)
+  const formats = useFormats()
+  const history = useLatestHistory(asset.id).data
+  if (history === undefined) return null
+  const mode = textAt(asset, modeField)
+  const change = history.data.find(
+    ({ before, after }) => textAt(after, modeField) === mode && textAt(before, modeField) !== mode,
+  )
+  if (change === undefined) return text.notRunning
+  return (change.change === 'created' ? text.modeSinceFirst : text.modeSince)(formats.dateTime(change.time))
 }
 
 function Firmware({ asset }: { asset: Asset }) {
@@ -86,10 +132,20 @@ function Firmware({ asset }: { asset: Asset }) {
   const updates = useQuery(query(['updates', 'readAssetUpdates'], { params: { id: asset.id } }, live)).data?.data
   const newest = updates?.artefacts.find(({ outcome }) => outcome === 'update')
   const version = updates?.version ?? firmwareOf(asset)
+  const newestKnown = useNewestVersion()(asset)
+  const isOlder = version !== '' && newestKnown !== undefined && newestKnown !== version
   return (
-    <Tile title={text.firmware} value={version || text.unknownVersion} {...(newest && { tone: 'warning' })}>
+    <Tile
+      title={text.firmware}
+      value={version || text.unknownVersion}
+      {...((newest || isOlder) && { tone: 'warning' })}
+    >
       {newest !== undefined ? (
         <TabLink tab="updates">{text.updateTo(newest.version)}</TabLink>
+      ) : isOlder ? (
+        <OlderFirmware asset={asset} newest={newestKnown} />
+      ) : newestKnown !== undefined && version !== '' ? (
+        text.newest
       ) : (
         updates !== undefined && (updates.artefacts.length === 0 ? text.noArtefacts : text.noUpdate)
       )}
@@ -97,7 +153,30 @@ function Firmware({ asset }: { asset: Asset }) {
   )
 }
 
-/** The maximum number of possible duplicates that are counted. */
+/** `OlderFirmware` names the newest version that devices of this product have, and starts an update campaign for the asset. */
+function OlderFirmware({ asset, newest }: { asset: Asset; newest: string }) {
+  const text = useText(statusMessages)
+  const canUpdate = usePermission('glb_update_manage')
+  return (
+    <>
+      {text.older(newest)}
+      {canUpdate && (
+        <>
+          {' · '}
+          <Link
+            to="/updates/campaigns/new"
+            search={{ assets: 'selected' } as never}
+            onClick={() => setSelectedAssets(new Set([asset.id]))}
+          >
+            {text.planUpdate}
+          </Link>
+        </>
+      )}
+    </>
+  )
+}
+
+/** The maximum number of possible duplicates that are counted. An asset without possible duplicates has no tile. */
 const maxDuplicates = 100
 
 function Duplicates({ assetId }: { assetId: string }) {
@@ -107,12 +186,7 @@ function Duplicates({ assetId }: { assetId: string }) {
   const input = { query: { asset: assetId, limit: maxDuplicates } }
   const pairs = useQuery(query(['inventory', 'listDuplicates'], input, { live: assetEvents })).data?.data
   const count = pairs?.length ?? 0
-  if (count === 0)
-    return (
-      <Tile title={text.duplicates} value={pairs === undefined ? '…' : text.noDuplicates}>
-        {pairs !== undefined && text.uniqueHint}
-      </Tile>
-    )
+  if (count === 0) return null
   return (
     <Tile title={text.duplicates} value={text.possibleDuplicates(count, formats.number(count))} tone="warning">
       <TabLink tab="identity">{text.compare}</TabLink>
@@ -154,39 +228,5 @@ function TabLink({ tab, children }: { tab: string; children: ReactNode }) {
     <Link to="." search={{ tab } as never}>
       {children}
     </Link>
-  )
-}
-
-/** The number of dependents that the card names. */
-const namedDependents = 5
-
-/** `DependentsCard` names the first dependents of an asset, and counts all of them by class. It is hidden if there are none. */
-export function DependentsCard({ assetId }: { assetId: string }) {
-  const text = useText(statusMessages)
-  const formats = useFormats()
-  const language = useLanguage()
-  const impact = useDependents(assetId)
-  const count = impact === undefined ? 0 : countOf(impact)
-  if (impact === undefined || count === 0) return null
-  const named = impact.assets.slice(0, namedDependents)
-  return (
-    <Card title={text.dependents} actions={<TabLink tab="impact">{text.showImpact}</TabLink>}>
-      <ul className="class-counts">
-        {impact.byClass.map(({ class: assetClass, affected, degraded }) => (
-          <li key={assetClass}>
-            <Icon name={assetClassIcons[assetClass]} size={16} /> {assetClassName(assetClass, language)}{' '}
-            <strong>{formats.number(affected + degraded)}</strong>
-          </li>
-        ))}
-      </ul>
-      <ul className="plain-list dependents">
-        {named.map(({ id, name }) => (
-          <li key={id}>
-            <Link to={`/assets/${id}`}>{name ?? id}</Link>
-          </li>
-        ))}
-        {count > named.length && <li className="quiet">{text.moreDependents(formats.number(count - named.length))}</li>}
-      </ul>
-    </Card>
   )
 }

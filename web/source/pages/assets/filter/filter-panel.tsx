@@ -38,11 +38,18 @@ export function FilterPanel({ filter, properties, onApply }: FilterPanelProps) {
   )
 }
 
-type FilterFieldsProps = { filter: string; properties: readonly AssetProperty[]; onChange: (filter: string) => void }
+type FilterFieldsProps = {
+  filter: string
+  properties: readonly AssetProperty[]
+  onChange: (filter: string) => void
+  /** Whether a button opens the expression. Without it, the expression is always shown. */
+  isTextFolded?: boolean
+}
 
 /** `FilterFields` contains the fields of a filter without a form, for forms that contain a filter. */
-export function FilterFields({ filter, properties, onChange }: FilterFieldsProps) {
+export function FilterFields({ filter, properties, onChange, isTextFolded = false }: FilterFieldsProps) {
   const text = useText(assetsMessages)
+  const [isTextOpen, setTextOpen] = useState(!isTextFolded)
   const list = conditionsOf(filter)
   const filterable = properties.filter(({ isFilterable = true }) => isFilterable)
   return (
@@ -52,7 +59,23 @@ export function FilterFields({ filter, properties, onChange }: FilterFieldsProps
       ) : (
         <Conditions list={list} properties={filterable} onChange={(next) => onChange(filterOf(next))} />
       )}
-      <TextAreaField label={text.asText} value={filter} onChange={onChange} rows={2} isCode />
+      {isTextOpen || list === undefined ? (
+        <TextAreaField
+          label={text.asText}
+          value={filter}
+          onChange={(expression) => {
+            // The field stays open after an expression that the list can show again.
+            setTextOpen(true)
+            onChange(expression)
+          }}
+          rows={2}
+          isCode
+        />
+      ) : (
+        <button type="button" className="link-button filter-as-text" onClick={() => setTextOpen(true)}>
+          {text.editAsText}
+        </button>
+      )}
     </>
   )
 }
@@ -179,29 +202,27 @@ function ValueField({ condition, property, onChange }: ValueFieldProps) {
       />
     )
   }
-  const suggestions = property?.suggestions?.map((value) => ({
-    value,
-    label: valueName(condition.path, value, language),
-  }))
-  return (
-    <TextField
-      label={text.value}
-      isLabelUnseen
-      value={condition.value}
-      onChange={set}
-      {...(suggestions !== undefined && { suggestions })}
-    />
-  )
+  if (property?.suggestions !== undefined && (condition.operator === 'eq' || condition.operator === 'ne')) {
+    const choices = [...new Set(['', ...property.suggestions, condition.value])].map((value) => ({
+      value,
+      label: valueName(condition.path, value, language),
+    }))
+    return <SelectField label={text.value} isLabelUnseen value={condition.value} onChange={set} choices={choices} />
+  }
+  return <TextField label={text.value} isLabelUnseen value={condition.value} onChange={set} />
 }
 
 function operatorsFor(properties: readonly AssetProperty[], path: string, current?: Operator): Operator[] {
-  const kind = properties.find((each) => each.path === path)?.kind ?? 'text'
+  const property = properties.find((each) => each.path === path)
+  const kind = property?.kind ?? 'text'
   const fitting: Operator[] =
     kind === 'time'
       ? ['gt', 'lt', 'is-set', 'is-empty']
       : kind === 'state'
         ? ['eq', 'ne', 'is-set', 'is-empty']
-        : ['contains', 'eq', 'ne', 'startswith', 'endswith', 'is-set', 'is-empty']
+        : property?.suggestions !== undefined
+          ? ['eq', 'ne', 'contains', 'startswith', 'endswith', 'is-set', 'is-empty']
+          : ['contains', 'eq', 'ne', 'startswith', 'endswith', 'is-set', 'is-empty']
   return current === undefined || fitting.includes(current) ? fitting : [...fitting, current]
 }
 

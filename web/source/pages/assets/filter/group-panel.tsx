@@ -3,6 +3,7 @@ import { useOperationQuery } from '../../../app/api/queries.ts'
 import { useFormats, useLanguage, useText } from '../../../app/language/language-context.tsx'
 import { useRovingFocus } from '../../../components/actions/roving-focus.ts'
 import { Loading } from '../../../components/feedback/loading.tsx'
+import { useTotalQuery } from '../../start/plant-queries.ts'
 import { assetsMessages } from '../messages.ts'
 import type { AssetProperty } from '../model/asset-property.ts'
 import { valueName } from '../model/value-names.ts'
@@ -27,6 +28,7 @@ export function GroupPanel({ property, filter, chosen, onChoose }: GroupPanelPro
       { live: ['inventory.asset'] },
     ),
   )
+  const total = useQuery(useTotalQuery(filter === '' ? undefined : filter)).data?.meta.totalElements
   const label = (value: string | null) =>
     value === null ? text.withoutValue : valueName(property.path, value, language)
   const roving = useRovingFocus<HTMLElement>('button', true)
@@ -37,7 +39,11 @@ export function GroupPanel({ property, filter, chosen, onChoose }: GroupPanelPro
       {facets.isPending && <Loading />}
       {facets.data !== undefined && (
         <ul>
-          <GroupItem isChosen={chosen === undefined} onChoose={() => onChoose(undefined)}>
+          <GroupItem
+            isChosen={chosen === undefined}
+            onChoose={() => onChoose(undefined)}
+            {...(total !== undefined && { count: formats.number(total) })}
+          >
             {text.allOfThem}
           </GroupItem>
           {facets.data.data.map(({ value, count }) => (

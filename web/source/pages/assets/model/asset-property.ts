@@ -14,7 +14,7 @@ export type AssetProperty = {
   kind: 'text' | 'state' | 'time'
   /** All possible values, if the set of values is fixed. */
   values?: readonly string[]
-  /** Common values, if the user can also enter other values. */
+  /** The values that the builder offers. A filter expression can also name other values. */
   suggestions?: readonly string[]
   /** The field of the asset document that contains the property. It must be requested from the API. */
   field: string
@@ -32,6 +32,12 @@ export type AssetProperty = {
 
 const product = 'product_instance_information/manufacturer_product'
 
+/** The path of the name of the product. */
+export const productPath = `${product}/product_name`
+
+/** The path of the place of an asset in the hierarchy. */
+export const placePath = 'hierarchy/place'
+
 type PropertyOptions = Partial<Omit<AssetProperty, 'path' | 'title'>>
 
 function property(path: string, [en, de]: [string, string], rest: PropertyOptions = {}): AssetProperty {
@@ -41,7 +47,7 @@ function property(path: string, [en, de]: [string, string], rest: PropertyOption
 
 /**
  * The options of properties that are not part of the document of an asset. The table derives the class from other
- * properties, and reads the last change separately.
+ * properties, and reads the place and the last change separately.
  */
 const onlyShown: PropertyOptions = { isSortable: false, isFilterable: false }
 
@@ -50,7 +56,7 @@ export const assetProperties: readonly AssetProperty[] = [
   property('asset_class', ['Class', 'Klasse'], { ...onlyShown, field: 'functional_object_type', width: 120 }),
   property('functional_object_type', ['Type', 'Typ'], { suggestions: assetTypes, width: 120, isFacet: true }),
   property(`${product}/manufacturer/name`, ['Manufacturer', 'Hersteller'], { width: 140, isFacet: true }),
-  property(`${product}/product_name`, ['Product', 'Produkt'], {
+  property(productPath, ['Product', 'Produkt'], {
     width: 172,
     minWidth: 120,
     isGrowing: true,
@@ -61,11 +67,11 @@ export const assetProperties: readonly AssetProperty[] = [
   property(`${product}/product_version`, ['Product version', 'Produktversion'], { width: 140 }),
   property('product_instance_information/serial_number', ['Serial number', 'Seriennummer'], { width: 170 }),
   property('firmware_version', ['Firmware', 'Firmware'], {
-    width: 108,
+    width: 120,
     field: 'software_components',
     isFacet: true,
   }),
-  property('connection_points/any/ipv4_address', ['IP address', 'IP-Adresse'], { width: 112, minWidth: 108 }),
+  property('connection_points/any/ipv4_address', ['IP address', 'IP-Adresse'], { width: 120, minWidth: 116 }),
   property('connection_points/any/mac_address', ['MAC address', 'MAC-Adresse'], { width: 160 }),
   property('management_state/state_value', ['Management state', 'Verwaltungszustand'], {
     kind: 'state',
@@ -77,6 +83,7 @@ export const assetProperties: readonly AssetProperty[] = [
   property('reachability_state/state_value', ['Reachability', 'Erreichbarkeit'], {
     kind: 'state',
     values: ['reached', 'failed', 'unknown'],
+    shortTitle: { en: 'Last seen', de: 'Zuletzt gesehen' },
     width: 136,
     isFacet: true,
   }),
@@ -92,6 +99,7 @@ export const assetProperties: readonly AssetProperty[] = [
   property('description', ['Description', 'Beschreibung'], { width: 260 }),
   property('created_timestamp', ['Created', 'Angelegt'], { kind: 'time', width: 170 }),
   property('last_modified_timestamp', ['Changed', 'Geändert'], { kind: 'time', width: 170 }),
+  property(placePath, ['Place', 'Ort'], { ...onlyShown, field: 'id', width: 150, minWidth: 110 }),
   property('last_change/what', ['Last change', 'Letzte Änderung'], { ...onlyShown, width: 280 }),
   property('last_change/by', ['Changed by', 'Geändert von'], { ...onlyShown, width: 160 }),
 ]
@@ -100,17 +108,17 @@ export const assetProperties: readonly AssetProperty[] = [
 export const defaultPaths: readonly string[] = [
   'name',
   `${product}/manufacturer/name`,
-  `${product}/product_name`,
+  productPath,
   'connection_points/any/ipv4_address',
   'firmware_version',
-  'reachability_state/state_value',
+  placePath,
   'management_state/state_value',
 ]
 
 /** The paths of the default columns next to the list of groups. They fit in the same window. */
 export const groupedPaths: readonly string[] = [
   'name',
-  `${product}/product_name`,
+  productPath,
   'connection_points/any/ipv4_address',
   'firmware_version',
   'reachability_state/state_value',

@@ -7,9 +7,10 @@ const names: Readonly<Record<Language, Readonly<Record<string, string>>>> = {
     ignored: 'Ignored',
     new: 'New',
     unknown: 'Unknown',
-    reached: 'Reachable',
+    reached: 'Seen',
     failed: 'Failed',
     unreachable: 'Unreachable',
+    unseen: 'Not seen',
     trusted: 'Trusted',
     pending: 'Pending',
   },
@@ -18,9 +19,10 @@ const names: Readonly<Record<Language, Readonly<Record<string, string>>>> = {
     ignored: 'Ignoriert',
     new: 'Neu',
     unknown: 'Unbekannt',
-    reached: 'Erreichbar',
+    reached: 'Gesehen',
     failed: 'Fehlgeschlagen',
     unreachable: 'Nicht erreichbar',
+    unseen: 'Nicht gesehen',
     trusted: 'Vertrauenswürdig',
     pending: 'Ausstehend',
   },
@@ -30,6 +32,7 @@ const names: Readonly<Record<Language, Readonly<Record<string, string>>>> = {
 const special: Readonly<Record<string, string>> = {
   'management_state unknown': 'new',
   'reachability_state failed': 'unreachable',
+  'reachability_state unknown': 'unseen',
 }
 
 /** Returns the name of a state value in the language of the user. */

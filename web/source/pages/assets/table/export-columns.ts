@@ -1,7 +1,7 @@
 import type { ExportRequest } from '@millwright/api/exports.ts'
 import type { Language } from '../../../app/language/language.ts'
 import type { ShownColumns } from '../../files/export/export-dialog.tsx'
-import type { AssetProperty } from '../model/asset-property.ts'
+import { type AssetProperty, placePath } from '../model/asset-property.ts'
 import { queryOf, type View } from '../views/view-search.ts'
 import type { TableColumn } from './table-columns.ts'
 
@@ -27,6 +27,7 @@ const exportColumns: Readonly<Record<string, string>> = {
   'management_state/state_value': 'management_state',
   'reachability_state/state_value': 'reachability_state',
   'trust_state/state_value': 'trust_state',
+  [placePath]: 'hierarchy_path',
 }
 
 /** Returns the columns of the asset table as columns of an export. */

@@ -10,8 +10,8 @@ export type AssetSelection = {
   ids: ReadonlySet<string>
   grid: GridSelection
   clear: () => void
-  /** Loads the ids of all assets that match the filter, and selects them. */
-  selectMatching: () => Promise<void>
+  /** Loads the ids of all assets that match the filter, selects them, and returns them. */
+  selectMatching: () => Promise<ReadonlySet<string>>
 }
 
 type SelectionFilter = { filter: string; q: string; caseInsensitive?: boolean; scope?: NodeScope | undefined }
@@ -57,6 +57,7 @@ export function useAssetSelection(
       cursor = meta.nextCursor
     } while (cursor !== undefined && ids.size < maxSelected)
     setIds(ids)
+    return ids
   }
   const isAll = total > 0 && ids.size >= Math.min(total, maxSelected)
   const loaded = () => [...pages.loaded(0, Math.min(total, maxSelected) - 1)]

@@ -37,6 +37,8 @@ type CredentialFlowProps = {
   instance?: CredentialInstance
   onClose: () => unknown
   /** Is called when the user ends the flow after the credentials were stored. */
+  /** The type that is chosen first. */
+  product?: string | undefined
   onDone?: ((id: string) => unknown) | undefined
 }
 
@@ -44,7 +46,7 @@ const stepIds = ['type', 'values', 'where', 'test'] as const
 type Step = (typeof stepIds)[number]
 
 /** `CredentialFlow` adds credentials in four steps: type, values, addresses, and a test against one device. */
-export function CredentialFlow({ start = {}, instance, onClose, onDone }: CredentialFlowProps) {
+export function CredentialFlow({ start = {}, instance, product, onClose, onDone }: CredentialFlowProps) {
   const text = useText(flowMessages)
   const { types, isLoading } = useCredentialTypes()
   const [picked, setPicked] = useState<CredentialType>()
@@ -54,9 +56,10 @@ export function CredentialFlow({ start = {}, instance, onClose, onDone }: Creden
   const ofStart = types.find(({ links }) =>
     links.some(({ gatewayId, link }) => gatewayId === start.gatewayId && link.assetLinkId === start.assetLinkId),
   )
-  const type = picked ?? ofStart ?? (types.length === 1 ? types[0] : undefined)
+  const ofProduct = types.find((each) => each.product === product)
+  const type = picked ?? ofStart ?? ofProduct ?? (types.length === 1 ? types[0] : undefined)
   const schemaId = saved?.schemaId ?? imported ?? type?.schemaId
-  const step = chosenStep ?? (ofStart?.schemaId === undefined ? 'type' : 'values')
+  const step = chosenStep ?? ((ofStart ?? ofProduct)?.schemaId === undefined ? 'type' : 'values')
   const end = async () => {
     await onClose()
     if (saved !== undefined) await onDone?.(saved.id)

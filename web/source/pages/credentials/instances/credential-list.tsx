@@ -1,7 +1,8 @@
 import type { CredentialInstance } from '@millwright/api/credentials-shapes.ts'
 import { iconKey } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
-import { useNavigate } from '@tanstack/react-router'
+import { Link, useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
 import { usePagedList } from '../../../app/api/paged-list.ts'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
 import { useCreateDialog } from '../../../app/navigation/create-dialog-state.ts'
@@ -16,6 +17,7 @@ import { Toolbar } from '../../../components/tables/toolbar.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { linkTitle } from '../../discovery/built-in-links.ts'
 import { CredentialFlow } from '../flow/credential-flow.tsx'
+import { useCredentialTypes } from '../flow/credential-types.ts'
 import { credentialMessages } from '../messages.ts'
 
 /** Matches a complete IP address. An incomplete address is not sent as a filter, because the API would reject it. */
@@ -29,6 +31,7 @@ export function CredentialList() {
   const canWrite = usePermission('glb_credential_write')
   const [search, setSearch] = useSearchState<'address'>()
   const [isAdding, setAdding] = useCreateDialog()
+  const [product, setProduct] = useState<string>()
   const address = completeAddress.test(search.address ?? '') ? search.address : undefined
   const pagedList = usePagedList(
     ['credentials', 'listInstances'],
@@ -58,16 +61,56 @@ export function CredentialList() {
         idOf={({ id }) => id}
         onOpen={({ id }) => navigate({ to: `/credentials/${id}` })}
         empty={
-          <EmptyState icon={iconKey} title={address === undefined ? text.none : text.noMatches}>
-            {address === undefined && <p>{text.noneHint}</p>}
-            {canWrite && <IxButton onClick={() => setAdding(true)}>{text.add}</IxButton>}
-          </EmptyState>
+          address === undefined ? (
+            <NoCredentials onAdd={() => setAdding(true)} onChoose={setProduct} />
+          ) : (
+            <EmptyState icon={iconKey} title={text.noMatches}>
+              {canWrite && <IxButton onClick={() => setAdding(true)}>{text.add}</IxButton>}
+            </EmptyState>
+          )
         }
       />
       {isAdding && canWrite && (
         <CredentialFlow onClose={() => setAdding(false)} onDone={(id) => navigate({ to: `/credentials/${id}` })} />
       )}
+      {product !== undefined && canWrite && (
+        <CredentialFlow
+          product={product}
+          onClose={() => setProduct(undefined)}
+          onDone={(id) => navigate({ to: `/credentials/${id}` })}
+        />
+      )}
     </>
+  )
+}
+
+type NoCredentialsProps = { onAdd: () => unknown; onChoose: (product: string) => void }
+
+/** `NoCredentials` explains why credentials are needed, and offers a button for each credential type. */
+function NoCredentials({ onAdd, onChoose }: NoCredentialsProps) {
+  const text = useText(credentialMessages)
+  const canWrite = usePermission('glb_credential_write')
+  const { types, isLoading } = useCredentialTypes()
+  return (
+    <EmptyState icon={iconKey} title={text.none} isAtStart>
+      <p>{text.noneHint}</p>
+      {canWrite && !isLoading && types.length > 0 && (
+        <>
+          <p>{text.chooseType}</p>
+          <div className="notice-actions">
+            {types.map(({ product, name }) => (
+              <IxButton key={product} variant="secondary" onClick={() => onChoose(product)}>
+                {name}
+              </IxButton>
+            ))}
+          </div>
+          <p className="quiet">
+            {text.otherTypes} <Link to="/discovery">{text.toGateways}</Link>
+          </p>
+        </>
+      )}
+      {canWrite && <IxButton onClick={onAdd}>{text.add}</IxButton>}
+    </EmptyState>
   )
 }
 

@@ -37,6 +37,7 @@ export function MonitoringSets() {
           {canWrite && <IxButton onClick={() => setAdding(true)}>{text.addTemplate}</IxButton>}
         </Toolbar>
       )}
+      {hasEntries && <p className="quiet card-lead">{text.templateMeaning}</p>}
       <PagedTable
         label={text.templates}
         pagedList={pagedList}

@@ -8,6 +8,7 @@ import { gatewayStateIntervalMs } from '../../../app/api/gateways.ts'
 import { keyOf, useOperationQuery } from '../../../app/api/queries.ts'
 import { useLanguage, useText } from '../../../app/language/language-context.tsx'
 import { useApi, usePermission } from '../../../app/session/app-context.tsx'
+import { CopyButton } from '../../../components/actions/copy-button.tsx'
 import { ConfirmButton } from '../../../components/dialogs/confirm-button.tsx'
 import { Dialog } from '../../../components/dialogs/dialog.tsx'
 import { QueryState } from '../../../components/feedback/query-state.tsx'
@@ -26,6 +27,7 @@ import { keyFor, ScanDialog } from '../scans/scan-dialog.tsx'
 import { ScanTable } from '../scans/scan-table.tsx'
 import { GatewayState, LinkState } from '../state-chips.tsx'
 import { ConfigFile } from './config-file.tsx'
+import { FoundAssets } from './found-assets.tsx'
 import { isReady, nameOf, useLinksOf } from './gateway-links.ts'
 import { gatewayMessages } from './gateway-messages.ts'
 import { ManagedLinksCard } from './managed-links-card.tsx'
@@ -46,7 +48,7 @@ export function GatewayPage() {
       <PageHeader
         title={gateway.data?.data.name ?? scans.gateway}
         above={<Link to="/discovery">{text.all}</Link>}
-        actions={gateway.data !== undefined && <Actions gateway={gateway.data.data} />}
+        actions={gateway.data !== undefined && <ScanButton gatewayId={id} />}
       />
       <QueryState query={gateway}>
         {({ data }) => (
@@ -56,9 +58,10 @@ export function GatewayPage() {
                 <GatewayDetails gateway={data} />
               </Card>
               <GatewayAccessCard gatewayId={id} name={data.name} />
+              <ManageCard gateway={data} />
+              <Links gatewayId={id} />
             </div>
             <ManagedLinksCard gateway={data} />
-            <Links gatewayId={id} />
             <GatewayGrants gateway={data} />
             <IdentityConflicts gatewayId={id} />
             <Card title={scans.scans} size="wide">
@@ -82,6 +85,14 @@ function GatewayGrants({ gateway: { id, name, state } }: { gateway: OnboardedGat
   return <PrincipalGrants principal={{ id, name }} detail={text.grantsDetail} suggestedRole="operator" />
 }
 
+const minuteMs = 60_000
+
+/** Returns whether a gateway was enrolled in the minute in which it was created, so that both times look the same. */
+function isEnrolledAtOnce({ enrolledTimestamp, createdTimestamp }: OnboardedGateway): boolean {
+  const minuteOf = (time: string) => Math.floor(Date.parse(time) / minuteMs)
+  return enrolledTimestamp != null && minuteOf(enrolledTimestamp) - minuteOf(createdTimestamp) <= 1
+}
+
 function GatewayDetails({ gateway }: { gateway: OnboardedGateway }) {
   const text = useText(gatewayMessages)
   const scans = useText(discoveryMessages)
@@ -89,18 +100,54 @@ function GatewayDetails({ gateway }: { gateway: OnboardedGateway }) {
     <KeyValueList
       items={[
         { name: scans.state, value: <GatewayState state={gateway.state} /> },
-        { name: scans.version, value: gateway.version },
         { name: scans.lastSeen, value: <Time at={gateway.lastSeenTimestamp} isRelative /> },
+        { name: scans.assetsFound, value: <FoundAssets gatewayId={gateway.id} /> },
+        { name: text.hostName, value: gateway.host?.hostName },
+        { name: text.addresses, value: gateway.host?.addresses.join(', ') },
+        { name: text.operatingSystem, value: gateway.host?.operatingSystem },
+        { name: scans.version, value: gateway.version },
         { name: text.enrolled, value: <Time at={gateway.enrolledTimestamp} /> },
-        { name: text.created, value: <Time at={gateway.createdTimestamp} /> },
-        { name: text.key, value: gateway.keyThumbprint && <code>{gateway.keyThumbprint}</code> },
+        !isEnrolledAtOnce(gateway) && { name: text.created, value: <Time at={gateway.createdTimestamp} /> },
+        {
+          name: text.key,
+          value: gateway.keyThumbprint && (
+            <span className="with-copy thumbprint">
+              <code title={gateway.keyThumbprint}>{gateway.keyThumbprint}</code>
+              <CopyButton value={gateway.keyThumbprint} label={text.key} />
+            </span>
+          ),
+        },
+        {
+          name: scans.scans,
+          value: (
+            <Link to="/jobs" search={{ type: 'discovery', gateway: gateway.id } as never}>
+              {text.showScans}
+            </Link>
+          ),
+        },
         { name: text.asset, value: <Link to={`/assets/${gateway.id}`}>{text.showAsset}</Link> },
       ]}
     />
   )
 }
 
-function Actions({ gateway: { id, name, state } }: { gateway: OnboardedGateway }) {
+/** `ScanButton` opens the scan dialog with the first link of the gateway that can start a scan. */
+function ScanButton({ gatewayId }: { gatewayId: string }) {
+  const scans = useText(discoveryMessages)
+  const canRun = usePermission('glb_discovery_run')
+  const ready = useLinksOf(gatewayId).data?.data.find(isReady)
+  const [isOpen, setOpen] = useState(false)
+  if (!canRun || ready === undefined) return null
+  return (
+    <>
+      <IxButton onClick={() => setOpen(true)}>{scans.startScan}</IxButton>
+      {isOpen && <ScanDialog chosen={keyFor({ gatewayId, link: ready })} onClose={() => setOpen(false)} />}
+    </>
+  )
+}
+
+/** `ManageCard` contains the administrative actions of a gateway, each with its effect. */
+function ManageCard({ gateway: { id, name, state } }: { gateway: OnboardedGateway }) {
   const text = useText(gatewayMessages)
   const api = useApi()
   const navigate = useNavigate()
@@ -120,29 +167,38 @@ function Actions({ gateway: { id, name, state } }: { gateway: OnboardedGateway }
     navigate({ to: '/discovery' })
   }
   return (
-    <>
-      {state !== 'revoked' && (
-        <IxButton variant="secondary" onClick={() => setMaking(true)}>
-          {text.newFile}
-        </IxButton>
-      )}
-      <div className="danger-actions">
+    <Card title={text.manage}>
+      <ul className="explained-actions">
         {state !== 'revoked' && (
-          <ConfirmButton action={text.revoke} title={text.revokeTitle(name)} onConfirm={revoke}>
-            {text.revokeDetail}
-          </ConfirmButton>
+          <>
+            <li>
+              <span className="quiet">{text.newFileEffect}</span>
+              <IxButton variant="secondary" onClick={() => setMaking(true)}>
+                {text.newFile}
+              </IxButton>
+            </li>
+            <li>
+              <span className="quiet">{text.revokeEffect}</span>
+              <ConfirmButton action={text.revoke} title={text.revokeTitle(name)} onConfirm={revoke}>
+                {text.revokeDetail}
+              </ConfirmButton>
+            </li>
+          </>
         )}
-        <ConfirmButton action={text.remove} title={text.removeTitle(name)} onConfirm={remove}>
-          {text.removeDetail}
-        </ConfirmButton>
-      </div>
+        <li>
+          <span className="quiet">{text.removeEffect}</span>
+          <ConfirmButton action={text.remove} title={text.removeTitle(name)} onConfirm={remove}>
+            {text.removeDetail}
+          </ConfirmButton>
+        </li>
+      </ul>
       {isMaking && (
         <Dialog title={text.newFileTitle} onClose={() => setMaking(false)}>
           <p>{text.newFileDetail}</p>
           <ConfigFile gatewayId={id} />
         </Dialog>
       )}
-    </>
+    </Card>
   )
 }
 

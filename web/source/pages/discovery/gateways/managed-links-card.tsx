@@ -32,16 +32,29 @@ export function ManagedLinksCard({ gateway }: { gateway: OnboardedGateway }) {
   })
   const links = managed.data?.data ?? []
   if (links.length === 0) return null
+  const running = links.filter(({ enabled }) => enabled)
+  const available = links.filter(({ enabled }) => !enabled)
   return (
     <Card title={text.title}>
       <p className="quiet card-lead">{text.lead}</p>
-      <ul className="managed-links">
-        {links.map((link) => (
-          <li key={link.name}>
-            <LinkRow gateway={gateway} link={link} />
-          </li>
-        ))}
-      </ul>
+      {[
+        { title: text.runningCount(running.length), shown: running },
+        { title: text.available, shown: available },
+      ].map(
+        ({ title, shown }) =>
+          shown.length > 0 && (
+            <section key={title} className="managed-group">
+              <h3>{title}</h3>
+              <ul className="managed-links">
+                {shown.map((link) => (
+                  <li key={link.name}>
+                    <LinkRow gateway={gateway} link={link} />
+                  </li>
+                ))}
+              </ul>
+            </section>
+          ),
+      )}
     </Card>
   )
 }
@@ -88,7 +101,7 @@ function LinkRow({ gateway, link }: LinkRowProps) {
         />
         <span>
           {restarts > 0 && <span className="quiet">{text.restarts(restarts)} </span>}
-          <StatusChip tone={tones[state]}>{text[state]}</StatusChip>
+          {(enabled || state !== 'stopped') && <StatusChip tone={tones[state]}>{text[state]}</StatusChip>}
         </span>
       </div>
       <p className="managed-link-about quiet">{builtInDescription(name, useLanguage())}</p>

@@ -1,25 +1,22 @@
 import type { OnboardedGateway } from '@millwright/api/onboarding.ts'
 import { defaultAccessGroup } from '@millwright/api/permission.ts'
-import { IxButton } from '@siemens/ix-react'
-import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { useNavigate } from '@tanstack/react-router'
+import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useAccessGroups } from '../../../app/api/access-groups.ts'
-import { keyOf, useOperationQuery } from '../../../app/api/queries.ts'
+import { keyOf } from '../../../app/api/queries.ts'
 import { useText } from '../../../app/language/language-context.tsx'
 import { useApi } from '../../../app/session/app-context.tsx'
-import { CopyButton } from '../../../components/actions/copy-button.tsx'
 import { Dialog } from '../../../components/dialogs/dialog.tsx'
-import { Loading } from '../../../components/feedback/loading.tsx'
 import { SelectField, TextField } from '../../../components/forms/fields.tsx'
 import { Form } from '../../../components/forms/form.tsx'
-import { StatusChip } from '../../../components/values/status-chip.tsx'
 import { ConfigFile } from './config-file.tsx'
+import { ConnectionState } from './connection-state.tsx'
 import { gatewayMessages } from './gateway-messages.ts'
+import { InstallStep } from './install-step.tsx'
 
 /**
- * `OnboardDialog` guides the user through the steps to add a gateway: create it, download its configuration file, start
- * it, and wait until it is connected.
+ * `OnboardDialog` guides the user through the steps to add a gateway: create it, download its configuration file, install
+ * and start it on its machine, and wait until it is connected.
  */
 export function OnboardDialog({ onClose }: { onClose: () => void }) {
   const text = useText(gatewayMessages)
@@ -74,14 +71,8 @@ function NameForm({ onCreated }: { onCreated: (gateway: OnboardedGateway) => voi
   )
 }
 
-const command = 'npx millwright gateway --config gateway-config.json'
-
 function Steps({ gateway: { id } }: { gateway: OnboardedGateway }) {
   const text = useText(gatewayMessages)
-  const query = useOperationQuery()
-  const navigate = useNavigate()
-  const gateway = useQuery(query(['onboarding', 'getGateway'], { params: { id } }, { live: ['onboarding.gateway'] }))
-  const isOnline = gateway.data?.data.state === 'online'
   return (
     <ol className="steps">
       <li>
@@ -89,24 +80,11 @@ function Steps({ gateway: { id } }: { gateway: OnboardedGateway }) {
         <ConfigFile gatewayId={id} />
       </li>
       <li>
-        <p>{text.stepStart}</p>
-        <div className="command">
-          <code>{command}</code>
-          <CopyButton value={command} label={text.stepStart} />
-        </div>
+        <InstallStep />
       </li>
       <li>
         <p>{text.stepWait}</p>
-        {isOnline ? (
-          <>
-            <p>
-              <StatusChip tone="good">{text.connected}</StatusChip>
-            </p>
-            <IxButton onClick={() => navigate({ to: `/discovery/gateways/${id}` })}>{text.open}</IxButton>
-          </>
-        ) : (
-          <Loading label={text.waiting} />
-        )}
+        <ConnectionState gatewayId={id} />
       </li>
     </ol>
   )

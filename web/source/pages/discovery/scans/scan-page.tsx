@@ -7,15 +7,14 @@ import { useGatewayNames } from '../../../app/api/gateways.ts'
 import { keyOf, useOperationQuery } from '../../../app/api/queries.ts'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
 import { useApi, usePermission } from '../../../app/session/app-context.tsx'
-import { ConfirmButton } from '../../../components/dialogs/confirm-button.tsx'
+import { MenuButton } from '../../../components/actions/menu-button.tsx'
+import { ConfirmDialog } from '../../../components/dialogs/confirm-dialog.tsx'
 import { ProblemMessage } from '../../../components/feedback/problem-message.tsx'
 import { Progress } from '../../../components/feedback/progress.tsx'
 import { QueryState } from '../../../components/feedback/query-state.tsx'
 import { showSuccess } from '../../../components/feedback/toast.ts'
-import { Card } from '../../../components/page/card.tsx'
 import { PageHeader } from '../../../components/page/page-header.tsx'
 import { usePageTitle } from '../../../components/page/page-title.ts'
-import { KeyFigures } from '../../../components/values/key-figures.tsx'
 import { KeyValueList } from '../../../components/values/key-value-list.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { nameOf, useLinksOf } from '../gateways/gateway-links.ts'
@@ -26,6 +25,7 @@ import { ScanReport } from './scan-report.tsx'
 import { ScanSettingsCard } from './scan-settings-card.tsx'
 import { scopeOf } from './scan-table.tsx'
 import { ScheduleCard } from './schedule-card.tsx'
+import '../../assets/assets.css'
 
 const live = ['discovery', 'workflows.job']
 
@@ -44,7 +44,6 @@ export function ScanPage() {
     <>
       <PageHeader
         title={title}
-        subtitle={scan.data && (scopeOf(scan.data.data) || text.allDevices)}
         above={<Link to="/discovery">{text.all}</Link>}
         actions={scan.data !== undefined && <Actions scan={scan.data.data} />}
       />
@@ -58,12 +57,12 @@ function ScanCards({ scan, link }: { scan: Discovery; link: AssetLink | undefine
   const [run, setRun] = useState<string>()
   return (
     <div className="cards cards-two">
-      <Card title={text.run} size="wide">
+      <section className="card run-facts" data-size="wide" aria-label={text.run}>
         <RunDetails scan={scan} />
-      </Card>
-      <Card title={text.report} size="wide">
+      </section>
+      <section className="scan-result" data-size="wide" aria-label={text.report}>
         <ScanReport scan={scan} chosenRun={run} onChooseRun={setRun} />
-      </Card>
+      </section>
       <ScanReceipt scan={scan} run={run} />
       <ScheduleCard scan={scan} />
       <ScanSettingsCard scan={scan} link={link} />
@@ -101,16 +100,8 @@ function RunDetails({ scan }: { scan: Discovery }) {
               name: text.duration,
               value: formats.duration(Date.parse(ended) - Date.parse(started)),
             },
-        ]}
-      />
-      <KeyFigures
-        figures={[
+          { name: scan.runs > 1 ? text.createdBy : text.startedBy, value: scan.createdBy },
           { name: text.found, value: formats.number(scan.found) },
-          { name: text.isNew, value: formats.number(scan.created) },
-          { name: text.changed, value: formats.number(scan.updated) },
-          { name: text.unchanged, value: formats.number(scan.unchanged) },
-          { name: text.missing, value: formats.number(scan.gone) },
-          { name: text.errors, value: formats.number(scan.errors) },
         ]}
       />
     </>
@@ -124,6 +115,7 @@ function Actions({ scan }: { scan: Discovery }) {
   const queryClient = useQueryClient()
   const canRun = usePermission('glb_discovery_run')
   const [failure, setFailure] = useState<unknown>()
+  const [isRemoving, setRemoving] = useState(false)
   const inbox = !isRunning(scan) && scan.created > 0 && (
     <Link to="/inbox" search={{ scan: scan.runId } as never} className="button-link">
       {text.toInbox}
@@ -152,9 +144,6 @@ function Actions({ scan }: { scan: Discovery }) {
   }
   return (
     <>
-      <ConfirmButton action={text.remove} title={text.removeScanTitle} onConfirm={remove}>
-        {text.removeScanDetail}
-      </ConfirmButton>
       {isRunning(scan) ? (
         <IxButton variant="secondary" onClick={cancel}>
           {text.cancel}
@@ -168,6 +157,22 @@ function Actions({ scan }: { scan: Discovery }) {
         </IxButton>
       )}
       {inbox}
+      <MenuButton
+        label={text.more}
+        entries={[{ kind: 'item', label: `${text.remove}…`, onSelect: () => setRemoving(true) }]}
+        isAtEnd
+      />
+      {isRemoving && (
+        <ConfirmDialog
+          title={text.removeScanTitle}
+          action={text.remove}
+          isDangerous
+          onConfirm={remove}
+          onClose={() => setRemoving(false)}
+        >
+          {text.removeScanDetail}
+        </ConfirmDialog>
+      )}
       {failure !== undefined && <ProblemMessage failure={failure} />}
     </>
   )

@@ -6,13 +6,15 @@ import { useState } from 'react'
 import type { Output } from '../../../app/api/client.ts'
 import type { Failure } from '../../../app/api/failure.ts'
 import { keyOf, useOperationQuery } from '../../../app/api/queries.ts'
-import { useFormats, useText } from '../../../app/language/language-context.tsx'
+import { useFormats, useLanguage, useText } from '../../../app/language/language-context.tsx'
 import { useApi, usePermission } from '../../../app/session/app-context.tsx'
 import { QueryState } from '../../../components/feedback/query-state.tsx'
 import { SelectField } from '../../../components/forms/fields.tsx'
 import { type Tab, Tabs } from '../../../components/page/tabs.tsx'
 import { type Column, DataTable } from '../../../components/tables/data-table.tsx'
-import { type Asset, nameOf, textAt, textsIn } from '../../assets/model/asset.ts'
+import { ClassIcon } from '../../../components/values/class-icon.tsx'
+import { SearchField } from '../../assets/filter/search-field.tsx'
+import { type Asset, classOf, firmwareOf, nameOf, textAt, textsIn } from '../../assets/model/asset.ts'
 import { discoveryMessages } from '../messages.ts'
 import { DeviceErrors } from './device-errors.tsx'
 
@@ -125,9 +127,12 @@ function useReport({ jobId, runId }: Discovery, { run, view }: ReportOptions) {
   })
 }
 
+/** The number of devices above which the result can be searched. */
+const searchedFrom = 10
+
 /** The number of assets per request. The ids of more assets do not fit into a filter. */
 const assetsPerRequest = 50
-const assetFields = 'id,name,connection_points,product_instance_information'
+const assetFields = 'id,name,functional_object_type,connection_points,product_instance_information,software_components'
 const product = 'product_instance_information/manufacturer_product'
 
 /** Loads the assets of findings, by id. Assets that were deleted, or that the user cannot read, are left out. */
@@ -150,6 +155,7 @@ function useAssets(findings: readonly Finding[]): ReadonlyMap<string, Asset> {
 
 function Findings({ findings, onEnd }: { findings: readonly Finding[]; onEnd: () => void }) {
   const text = useText(discoveryMessages)
+  const language = useLanguage()
   const navigate = useNavigate()
   const assets = useAssets(findings)
   const shownName = ({ assetId, name }: Finding) => {
@@ -163,27 +169,51 @@ function Findings({ findings, onEnd }: { findings: readonly Finding[]; onEnd: ()
     width,
     cell: ({ assetId }) => <span title={factOf(assets.get(assetId))}>{factOf(assets.get(assetId))}</span>,
   })
+  const [searched, setSearched] = useState('')
   const columns: Column<Finding>[] = [
     {
       id: 'name',
       header: text.device,
-      width: 200,
-      cell: (finding) => <Link to={`/assets/${finding.assetId}`}>{shownName(finding)}</Link>,
+      width: 150,
+      cell: (finding) => {
+        const asset = assets.get(finding.assetId)
+        return (
+          <span className="grid-name">
+            {asset !== undefined && <ClassIcon assetClass={classOf(asset)} language={language} />}
+            <Link to={`/assets/${finding.assetId}`}>{shownName(finding)}</Link>
+          </span>
+        )
+      },
     },
-    fact('address', [text.ipAddress, 140], (asset) => textsIn(asset, 'connection_points', 'ipv4_address')[0] ?? ''),
-    fact('manufacturer', [text.manufacturer, 180], (asset) => textAt(asset, `${product}/manufacturer/name`)),
-    fact('product', [text.product, 300], (asset) => textAt(asset, `${product}/product_name`)),
-    fact('mac', [text.macAddress, 180], (asset) => textsIn(asset, 'connection_points', 'mac_address')[0] ?? ''),
+    fact('address', [text.ipAddress, 110], (asset) => textsIn(asset, 'connection_points', 'ipv4_address')[0] ?? ''),
+    fact('manufacturer', [text.manufacturer, 160], (asset) => textAt(asset, `${product}/manufacturer/name`)),
+    fact('product', [text.product, 195], (asset) => textAt(asset, `${product}/product_name`)),
+    fact('firmware', [text.firmware, 100], firmwareOf),
+    fact('serial', [text.serialNumber, 165], (asset) => textAt(asset, 'product_instance_information/serial_number')),
+    fact('mac', [text.macAddress, 165], (asset) => textsIn(asset, 'connection_points', 'mac_address')[0] ?? ''),
   ]
+  const words = searched.trim().toLowerCase()
+  const rows = findings.filter(
+    (finding) =>
+      words === '' ||
+      `${shownName(finding)} ${JSON.stringify(assets.get(finding.assetId) ?? {})}`.toLowerCase().includes(words),
+  )
   return (
-    <DataTable
-      label={text.report}
-      columns={columns}
-      rows={findings}
-      idOf={({ assetId }) => assetId}
-      onOpen={({ assetId }) => navigate({ to: `/assets/${assetId}` })}
-      onEnd={onEnd}
-      empty={<p className="quiet">{text.none}</p>}
-    />
+    <>
+      {findings.length > searchedFrom && (
+        <div className="report-search">
+          <SearchField label={text.searchDevice} hint={text.searchDevice} value={searched} onChange={setSearched} />
+        </div>
+      )}
+      <DataTable
+        label={text.report}
+        columns={columns}
+        rows={rows}
+        idOf={({ assetId }) => assetId}
+        onOpen={({ assetId }) => navigate({ to: `/assets/${assetId}` })}
+        onEnd={onEnd}
+        empty={<p className="quiet">{findings.length > 0 ? text.noMatch : text.none}</p>}
+      />
+    </>
   )
 }

@@ -47,7 +47,6 @@ export function ScanSettingsCard({ scan, link }: ScanSettingsCardProps) {
             name: parameterTexts(scan.assetLinkId, { key }, language).label,
             value: String(value),
           })),
-          { name: text.startedBy, value: scan.createdBy },
           { name: text.createdAt, value: <Time at={scan.createdTimestamp} /> },
         ]}
       />

@@ -15,8 +15,8 @@ import { discoveryMessages } from '../messages.ts'
 import { ScanState } from '../state-chips.tsx'
 
 /**
- * `ScanTable` lists the scans with their latest run. Events update the list. The column for the next run is shown only if
- * it contains information.
+ * `ScanTable` lists the scans with their latest run and their next run. Events update the list. The column for the gateway is
+ * shown only if there are several gateways.
  */
 export function ScanTable({ gatewayId }: { gatewayId?: string }) {
   const text = useText(discoveryMessages)
@@ -34,10 +34,8 @@ export function ScanTable({ gatewayId }: { gatewayId?: string }) {
   return (
     <DataTable
       label={text.scans}
-      columns={columnsOf(text, { linkName, gateways, number: formats.number }).filter(
-        ({ id }) =>
-          (id !== 'gateway' || gatewayId === undefined) &&
-          (id !== 'next' || pagedList.rows.some(({ schedule }) => schedule !== undefined)),
+      columns={columnsOf(text, { linkName, gateways, number: formats.number, duration: formats.duration }).filter(
+        ({ id }) => id !== 'gateway' || (gatewayId === undefined && gateways.size > 1),
       )}
       rows={pagedList.rows}
       idOf={({ jobId }) => jobId}
@@ -58,9 +56,10 @@ type ColumnContext = {
   linkName: ReturnType<typeof useLinkNames>
   gateways: ReadonlyMap<string, string>
   number: (value: number) => string
+  duration: (ms: number) => string
 }
 
-function columnsOf(text: Text, { linkName, gateways, number }: ColumnContext): Column<Discovery>[] {
+function columnsOf(text: Text, { linkName, gateways, number, duration }: ColumnContext): Column<Discovery>[] {
   const count = (name: Count, header: string, width: number): Column<Discovery> => ({
     id: name,
     header,
@@ -72,23 +71,23 @@ function columnsOf(text: Text, { linkName, gateways, number }: ColumnContext): C
     {
       id: 'link',
       header: text.link,
-      width: 110,
+      width: 105,
       cell: (row) => <Link to={`/discovery/scans/${row.jobId}`}>{linkName(row.gatewayId, row.assetLinkId)}</Link>,
     },
     {
       id: 'scope',
       header: text.scope,
-      width: 125,
+      width: 105,
       cell: (row) => <span title={scopeOf(row)}>{scopeOf(row) || text.allDevices}</span>,
     },
     {
       id: 'gateway',
       header: text.gateway,
-      width: 140,
+      width: 125,
       cell: ({ gatewayId }) => <span title={gateways.get(gatewayId)}>{gateways.get(gatewayId) ?? gatewayId}</span>,
     },
-    { id: 'state', header: text.state, width: 130, cell: (row) => <StateOrProgress scan={row} /> },
-    count('found', text.found, 90),
+    { id: 'state', header: text.state, width: 115, cell: (row) => <StateOrProgress scan={row} /> },
+    count('found', text.found, 80),
     {
       id: 'created',
       header: text.isNew,
@@ -104,15 +103,35 @@ function columnsOf(text: Text, { linkName, gateways, number }: ColumnContext): C
         ),
     },
     count('updated', text.changed, 96),
-    count('gone', text.missing, 90),
+    count('gone', text.missing, 95),
     count('errors', text.errors, 78),
-    { id: 'started', header: text.started, width: 140, cell: (row) => <Time at={row.startedTimestamp} isRelative /> },
+    {
+      id: 'started',
+      header: text.started,
+      width: 115,
+      cell: (row) => <Time at={row.startedTimestamp} isRelative isShort />,
+    },
+    {
+      id: 'duration',
+      header: text.duration,
+      width: 110,
+      isNumber: true,
+      cell: ({ startedTimestamp: started, endedTimestamp: ended }) =>
+        started !== undefined && ended !== undefined && duration(Date.parse(ended) - Date.parse(started)),
+    },
+    { id: 'by', header: text.createdBy, width: 115, cell: ({ createdBy }) => createdBy },
     {
       id: 'next',
       header: text.next,
       width: 135,
       cell: ({ schedule }) =>
-        schedule === undefined ? null : schedule.paused ? text.paused : <Time at={schedule.nextRuns[0]} isRelative />,
+        schedule === undefined ? (
+          <span className="quiet">{text.notScheduled}</span>
+        ) : schedule.paused ? (
+          text.paused
+        ) : (
+          <Time at={schedule.nextRuns[0]} isRelative />
+        ),
     },
   ]
 }

@@ -14,6 +14,8 @@ type ScheduleFieldsProps = {
   isFrequent?: boolean
   /** The name of the choice without a schedule. */
   nowLabel?: string
+  /** The hint of the interval in minutes. */
+  intervalHint?: string | undefined
 }
 
 /** `ScheduleFields` contains the form fields for a schedule. */
@@ -29,12 +31,16 @@ export function ScheduleFields({ schedule, onChange, zone, isSubmitted, ...props
       <SelectField
         label={text.when}
         value={kind}
-        {...(kind !== 'now' && { hint: text.zone(zone) })}
+        {...(kind !== 'now' && kind !== 'minutes' && { hint: text.zone(zone) })}
         onChange={(chosen) => onChange({ ...schedule, kind: chosen })}
         choices={kinds.map((value) => ({ value, label: (value === 'now' && props.nowLabel) || text[value] }))}
       />
       {kind === 'minutes' && (
-        <IntervalField value={minutes} onChange={(chosen) => onChange({ ...schedule, minutes: chosen })} />
+        <IntervalField
+          value={minutes}
+          hint={props.intervalHint}
+          onChange={(chosen) => onChange({ ...schedule, minutes: chosen })}
+        />
       )}
       {kind === 'weekly' && (
         <WeekdayField value={weekday} onChange={(day) => onChange({ ...schedule, weekday: day })} />
@@ -56,12 +62,15 @@ export function ScheduleFields({ schedule, onChange, zone, isSubmitted, ...props
   )
 }
 
-function IntervalField({ value, onChange }: { value: number; onChange: (minutes: number) => void }) {
+type IntervalFieldProps = { value: number; hint: string | undefined; onChange: (minutes: number) => void }
+
+function IntervalField({ value, hint, onChange }: IntervalFieldProps) {
   const text = useText(scanMessages)
   const formats = useFormats()
   return (
     <SelectField
       label={text.interval}
+      {...(hint !== undefined && { hint })}
       value={String(value)}
       onChange={(minutes) => onChange(Number(minutes))}
       choices={scheduleIntervals.map((minutes) => ({ value: String(minutes), label: formats.minutes(minutes) }))}

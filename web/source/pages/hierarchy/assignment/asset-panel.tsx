@@ -13,7 +13,7 @@ import { Grid } from '../../../components/tables/grid.tsx'
 import { FilterPanel } from '../../assets/filter/filter-panel.tsx'
 import { SearchField } from '../../assets/filter/search-field.tsx'
 import type { Asset } from '../../assets/model/asset.ts'
-import { hierarchyPaths } from '../../assets/model/asset-property.ts'
+import { hierarchyPaths, placePath } from '../../assets/model/asset-property.ts'
 import { useAssetProperties } from '../../assets/model/properties.ts'
 import { gridColumns } from '../../assets/table/asset-cells.tsx'
 import { fieldsFor, type NodeScope, useAssetList } from '../../assets/table/asset-list.ts'
@@ -57,13 +57,17 @@ export function AssetPanel({ hierarchy, place, node, dragged }: AssetPanelProps)
   const navigate = useNavigate()
   const canAssign = useCanAssign()
   const [search, change] = useSearchState<HierarchySearch>()
-  const { q = '', filter = '', sort = '' } = search
+  const { q = '', filter = '', sort = 'name' } = search
   const isBelow = search.below !== 'no'
   const [isFilterOpen, setFilterOpen] = useState(filter !== '')
   const [subject, setSubject] = useState<AssignmentSubject>()
   const properties = useAssetProperties()
   const [stored] = usePreference<unknown>('assets.columns', undefined)
-  const columns = useMemo(() => tableColumnsOf(stored, properties, hierarchyPaths), [stored, properties])
+  // The table has its own column for the node.
+  const columns = useMemo(
+    () => tableColumnsOf(stored, properties, hierarchyPaths).filter(({ path }) => path !== placePath),
+    [stored, properties],
+  )
   const assetColumns = useMemo(() => gridColumns(columns, properties, language), [columns, properties, language])
   const fields = columns.flatMap(({ path }) => properties.find((each) => each.path === path)?.field ?? [])
   const scope = scopeOf(hierarchy, place, isBelow)
@@ -75,7 +79,8 @@ export function AssetPanel({ hierarchy, place, node, dragged }: AssetPanelProps)
     nodeId: node?.id,
     pages,
     range,
-    isShown: place.kind === 'all' || (place.kind === 'node' && isBelow),
+    // All assets of a node without children have the same node.
+    isShown: place.kind === 'all' || (node !== undefined && isBelow && node.childCount > 0),
   })
   const shown = useMemo(() => {
     const pinned = assetColumns.findLastIndex(({ isPinned }) => isPinned) + 1
@@ -120,18 +125,10 @@ export function AssetPanel({ hierarchy, place, node, dragged }: AssetPanelProps)
         )}
         <ExportButton
           what="assets"
-          selection={{ ...(filter && { filter }), ...(q && { q }), ...(sort && { sort }), ...scope }}
+          selection={{ ...(filter && { filter }), ...(q && { q }), sort, ...scope }}
           shown={shownColumns(columns, properties, language)}
         />
       </div>
-      {place.kind === 'unassigned' && canAssign && (total ?? 0) > 0 && (
-        <div className="assign-hint">
-          <p className="quiet">{text.assignHint}</p>
-          <IxButton variant="secondary" onClick={() => navigate({ to: `/hierarchy/${hierarchy.id}/rules` })}>
-            {text.rules}
-          </IxButton>
-        </div>
-      )}
       {isFilterOpen && (
         <FilterPanel
           key={filter}
@@ -150,15 +147,29 @@ export function AssetPanel({ hierarchy, place, node, dragged }: AssetPanelProps)
           onDone={done}
         />
       ) : (
-        <div className="assets-count">
-          <span role="status">
-            {pages.failure === undefined &&
-              (total === undefined ? text.counting : text.assetCount(total, formats.number(total)))}
-          </span>
-          {canAssignMatching && (
-            <IxButton variant="secondary" onClick={() => setSubject({ filter, count: total ?? 0 })}>
-              {text.assignMatching(formats.number(total ?? 0))}
-            </IxButton>
+        <div className="count-row">
+          <div className="assets-count">
+            <span role="status">
+              {pages.failure === undefined &&
+                (total === undefined ? text.counting : text.assetCount(total, formats.number(total)))}
+            </span>
+            {canAssignMatching && (
+              <IxButton variant="secondary" onClick={() => setSubject({ filter, count: total ?? 0 })}>
+                {text.assignMatching(formats.number(total ?? 0))}
+              </IxButton>
+            )}
+          </div>
+          {place.kind === 'unassigned' && canAssign && (total ?? 0) > 0 && (
+            <>
+              <span className="quiet">{text.assignHint}</span>
+              <IxButton
+                className="assign-rules"
+                variant="secondary"
+                onClick={() => navigate({ to: `/hierarchy/${hierarchy.id}/rules` })}
+              >
+                {text.rules}
+              </IxButton>
+            </>
           )}
         </div>
       )}
@@ -176,7 +187,7 @@ export function AssetPanel({ hierarchy, place, node, dragged }: AssetPanelProps)
           onOpen={open}
           onDrag={canAssign ? drag : undefined}
           selection={selection.grid}
-          sorting={sort === '' ? undefined : { id: sort.replace(/^-/, ''), isDescending: sort.startsWith('-') }}
+          sorting={{ id: sort.replace(/^-/, ''), isDescending: sort.startsWith('-') }}
           onSort={(path) => change({ sort: nextSort(sort, path) })}
           isTall
         />

@@ -1,5 +1,4 @@
 import type { Hierarchy, HierarchyNode } from '@millwright/api/hierarchy.ts'
-import { IxButton } from '@siemens/ix-react'
 import { useState } from 'react'
 import { useLanguage, useText } from '../../../app/language/language-context.tsx'
 import { usePermission } from '../../../app/session/app-context.tsx'
@@ -26,7 +25,7 @@ export function NodeHeader({ hierarchy, node, onSelect }: NodeHeaderProps) {
   const language = useLanguage()
   const path = usePath(node.id)
   const canWrite = usePermission('glb_hierarchy_write')
-  const [open, setOpen] = useState<'add' | 'edit' | 'move' | 'copy' | 'delete'>()
+  const [open, setOpen] = useState<'edit' | 'move' | 'copy' | 'delete'>()
   const close = () => setOpen(undefined)
   const entries: MenuEntry[] = [
     item(text.editEntry, () => setOpen('edit')),
@@ -43,22 +42,10 @@ export function NodeHeader({ hierarchy, node, onSelect }: NodeHeaderProps) {
         {node.type !== undefined && <StatusChip>{nodeTypeName(node.type, language)}</StatusChip>}
         {canWrite && (
           <div className="page-actions">
-            <IxButton variant="secondary" onClick={() => setOpen('add')}>
-              {text.addNode}
-            </IxButton>
             <MenuButton label={text.nodeActions} entries={entries} isAtEnd />
           </div>
         )}
       </div>
-      {open === 'add' && (
-        <NodeFormDialog
-          hierarchy={hierarchy}
-          parent={node}
-          parentId={node.id}
-          onCreated={({ id }) => onSelect(id)}
-          onClose={close}
-        />
-      )}
       {open === 'edit' && (
         <NodeFormDialog hierarchy={hierarchy} parent={path.data?.at(-2)} node={node} onClose={close} />
       )}

@@ -17,6 +17,11 @@ export function loadExpanded(storage: TabStorage, hierarchyId: string): Readonly
   return new Set(ids.filter((id) => id !== ''))
 }
 
+/** Returns whether the expanded nodes were stored before in this browser tab. */
+export function hasStored(storage: TabStorage, hierarchyId: string): boolean {
+  return storage.getItem(keyOf(hierarchyId)) !== null
+}
+
 /** Stores the nodes that were expanded last. */
 export function saveExpanded(storage: TabStorage, hierarchyId: string, ids: ReadonlySet<string>): void {
   storage.setItem(keyOf(hierarchyId), [...ids].slice(-maxStored).join(' '))

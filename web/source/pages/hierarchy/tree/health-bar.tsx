@@ -1,4 +1,6 @@
 import type { NodeHealth } from '@millwright/api/hierarchy.ts'
+import { useText } from '../../../app/language/language-context.tsx'
+import { hierarchyMessages } from '../messages.ts'
 
 const states = ['online', 'offline', 'unknown'] as const
 
@@ -30,5 +32,22 @@ export function HealthBar({ health, title }: HealthBarProps) {
         ))}
       </svg>
     </span>
+  )
+}
+
+/** `HealthLegend` names the colours of the bars in the tree. */
+export function HealthLegend() {
+  const text = useText(hierarchyMessages)
+  return (
+    <ul className="tree-legend">
+      {states.map((state) => (
+        <li key={state}>
+          <svg width="10" height="6" aria-hidden="true">
+            <rect className={`health-${state}`} width="10" height="6" rx="2" />
+          </svg>
+          {text[state]}
+        </li>
+      ))}
+    </ul>
   )
 }

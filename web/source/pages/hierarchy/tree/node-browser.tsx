@@ -1,13 +1,13 @@
 import type { HierarchyNode } from '@millwright/api/hierarchy.ts'
 import { useQuery } from '@tanstack/react-query'
-import { type ReactNode, useEffect, useState } from 'react'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { useOperationQuery } from '../../../app/api/queries.ts'
 import { useText } from '../../../app/language/language-context.tsx'
 import { QueryState } from '../../../components/feedback/query-state.tsx'
 import { SearchField } from '../../assets/filter/search-field.tsx'
-import { usePath } from '../hierarchy-data.ts'
+import { useChildren, usePath } from '../hierarchy-data.ts'
 import { hierarchyMessages } from '../messages.ts'
-import { loadExpanded, saveExpanded } from './expanded-nodes.ts'
+import { hasStored, loadExpanded, saveExpanded } from './expanded-nodes.ts'
 import { Tree, type TreeDrag } from './tree.tsx'
 
 type NodeBrowserProps = {
@@ -22,6 +22,9 @@ type NodeBrowserProps = {
   isStored?: boolean
 }
 
+/** The number of nodes at the top that the first visit of a hierarchy expands. */
+const maxExpandedTops = 5
+
 /** `NodeBrowser` lets the user select a node in the tree, or search for it by a part of its name. */
 export function NodeBrowser({ hierarchyId, selected, onSelect, isStored = false, ...props }: NodeBrowserProps) {
   const text = useText(hierarchyMessages)
@@ -29,6 +32,17 @@ export function NodeBrowser({ hierarchyId, selected, onSelect, isStored = false,
   const [expanded, setExpanded] = useState<ReadonlySet<string>>(() =>
     isStored ? loadExpanded(sessionStorage, hierarchyId) : new Set(),
   )
+  // The first visit shows the first two levels. Later visits show the nodes that the user expanded.
+  const [isFirstVisit] = useState(() => isStored && !hasStored(sessionStorage, hierarchyId))
+  const tops = useChildren(hierarchyId, undefined).data
+  const shownTops = isFirstVisit && tops !== undefined && tops.length <= maxExpandedTops ? tops : undefined
+  const topIds = shownTops?.map(({ id }) => id).join(',')
+  const isOpened = useRef(false)
+  useEffect(() => {
+    if (topIds === undefined || topIds === '' || isOpened.current) return
+    isOpened.current = true
+    setExpanded((before) => new Set([...before, ...topIds.split(',')]))
+  }, [topIds])
   useEffect(() => {
     if (isStored) saveExpanded(sessionStorage, hierarchyId, expanded)
   }, [isStored, hierarchyId, expanded])

@@ -12,10 +12,12 @@ import type { Column } from '../../../components/tables/data-table.tsx'
 import { PagedTable } from '../../../components/tables/paged-table.tsx'
 import { StatusChip } from '../../../components/values/status-chip.tsx'
 import { Time } from '../../../components/values/time.tsx'
+import { useTotalQuery } from '../../start/plant-queries.ts'
 import { decisionMessages, inboxMessages } from '../messages.ts'
 import { useDecide } from '../triage/decide.ts'
 
 const live = ['inbox.decision']
+const onboardedFilter = "management_state/state_value eq 'regarded' and is_platform_managed eq false"
 
 /** `DecisionList` lists the decisions of users and rules, newest first. Each can be undone for some days. */
 export function DecisionList() {
@@ -26,6 +28,7 @@ export function DecisionList() {
   const canWrite = usePermission('inventory_write_asset_data')
   const decisions = usePagedList(['inbox', 'listDecisions'], {}, { live })
   const rules = useQuery(query(['inbox', 'listOnboardingRules'], {}, { live: ['inbox.rule'] })).data?.data ?? []
+  const onboarded = useQuery(useTotalQuery(onboardedFilter)).data?.meta.totalElements ?? 0
   const names = new Map(rules.map(({ id, name }) => [id, name]))
   const { undo } = useDecide(decisions.retry)
   const [undoing, setUndoing] = useState<string>()
@@ -84,6 +87,12 @@ export function DecisionList() {
       idOf={({ id }) => id}
       empty={
         <EmptyState icon={iconHistory} title={decisionText.none}>
+          {onboarded > 0 && (
+            <p>
+              {decisionText.outside(onboarded, formats.number(onboarded))}{' '}
+              <Link to="/activity">{decisionText.toActivity}</Link>
+            </p>
+          )}
           <p>{decisionText.noneText}</p>
           <Link to="/inbox">{text.toNew}</Link>
         </EmptyState>

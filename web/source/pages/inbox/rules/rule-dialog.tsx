@@ -12,16 +12,21 @@ import { FilterFields } from '../../assets/filter/filter-panel.tsx'
 import { useAssetProperties } from '../../assets/model/properties.ts'
 import { TargetFields } from '../triage/target-fields.tsx'
 import { ruleMessages } from './messages.ts'
-import { draftOf, hasCondition, inputOf, matchOf, type RuleDraft, updateOf } from './rule-draft.ts'
+import { draftOf, hasCondition, inputOf, matchOf, matchText, type RuleDraft, updateOf } from './rule-draft.ts'
 
-type RuleDialogProps = { rule: OnboardingRule | undefined; onClose: () => void }
+type RuleDialogProps = {
+  rule: OnboardingRule | undefined
+  /** Fields that a new rule has at the start. */
+  preset?: Partial<RuleDraft> | undefined
+  onClose: () => void
+}
 
 /** `RuleDialog` creates or edits an onboarding rule. While the user types, it shows which new assets match. */
-export function RuleDialog({ rule, onClose }: RuleDialogProps) {
+export function RuleDialog({ rule, preset, onClose }: RuleDialogProps) {
   const text = useText(ruleMessages)
   const api = useApi()
   const queryClient = useQueryClient()
-  const [draft, setDraft] = useState(() => draftOf(rule))
+  const [draft, setDraft] = useState(() => ({ ...draftOf(rule), ...preset }))
   const [isSubmitted, setSubmitted] = useState(false)
   const confirm = async () => {
     setSubmitted(true)
@@ -153,14 +158,9 @@ function Preview({ draft }: { draft: RuleDraft }) {
       ) : (
         <>
           <p>
-            <strong>
-              {data.matched === 0
-                ? text.matchesNone
-                : data.isComplete
-                  ? text.matches(data.matched, formats.number(data.matched))
-                  : text.matchesAtLeast(formats.number(data.matched))}
-            </strong>
+            <strong>{matchText(data, text, formats.number(data.matched))}</strong>
           </p>
+          {!data.isComplete && <p className="quiet">{text.searchStopped}</p>}
           {data.assets.length > 0 && (
             <p className="quiet">
               {data.assets

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { draftOf, hasCondition, inputOf, matchOf, rangesOf, updateOf } from './rule-draft.ts'
+import { draftOf, hasCondition, inputOf, matchOf, matchText, rangesOf, updateOf } from './rule-draft.ts'
 
 const empty = draftOf(undefined)
 
@@ -30,4 +30,18 @@ test('an update clears the fields that the draft no longer has', () => {
     accessGroupId: null,
     nodeId: null,
   })
+})
+
+test('a preview reports a search that was stopped', () => {
+  const text = {
+    matches: (_count: number, shown: string) => `${shown} matches`,
+    matchesAtLeast: (shown: string) => `at least ${shown}`,
+    matchesNone: 'none',
+    matchesNoneYet: 'none yet',
+  }
+  const shown = (matched: number, isComplete: boolean) => matchText({ matched, isComplete }, text, String(matched))
+  assert.deepEqual(
+    [shown(2, true), shown(2, false), shown(0, true), shown(0, false)],
+    ['2 matches', 'at least 2', 'none', 'none yet'],
+  )
 })

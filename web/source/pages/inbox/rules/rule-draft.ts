@@ -65,3 +65,20 @@ export function updateOf(draft: RuleDraft) {
   const { gatewayId = null, filter = null, accessGroupId = null, nodeId = null, ranges = [], ...rest } = inputOf(draft)
   return { ...rest, gatewayId, filter, accessGroupId, nodeId, ranges }
 }
+
+type MatchMessages = {
+  matches: (count: number, shown: string) => string
+  matchesAtLeast: (shown: string) => string
+  matchesNone: string
+  matchesNoneYet: string
+}
+
+/** Returns how many devices a preview has found. A search that was stopped has found only some of them. */
+export function matchText(
+  { matched, isComplete }: { matched: number; isComplete: boolean },
+  text: MatchMessages,
+  shown: string,
+): string {
+  if (matched === 0) return isComplete ? text.matchesNone : text.matchesNoneYet
+  return isComplete ? text.matches(matched, shown) : text.matchesAtLeast(shown)
+}

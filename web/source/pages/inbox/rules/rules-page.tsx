@@ -19,11 +19,14 @@ import { inboxMessages } from '../messages.ts'
 import { targetText } from '../triage/inbox-columns.tsx'
 import { ruleMessages } from './messages.ts'
 import { RuleDialog } from './rule-dialog.tsx'
+import type { RuleDraft } from './rule-draft.ts'
 import { RuleLog } from './rule-log.tsx'
 import '../../assets/assets.css'
 import '../inbox.css'
 
-type OpenDialog = { kind: 'create' } | { kind: 'edit' | 'log' | 'delete'; rule: OnboardingRule }
+type OpenDialog =
+  | { kind: 'create'; preset?: Partial<RuleDraft> }
+  | { kind: 'edit' | 'log' | 'delete'; rule: OnboardingRule }
 
 /** `RulesPage` lists the onboarding rules in their order, and edits them. */
 export function RulesPage() {
@@ -47,14 +50,16 @@ export function RulesPage() {
         title={text.title}
         subtitle={text.subtitle}
         above={<Link to="/inbox">{text.inbox}</Link>}
-        actions={create}
+        actions={rules.data?.data.length !== 0 && create}
       />
       <QueryState query={rules}>
         {({ data }) =>
           data.length === 0 ? (
             <EmptyState icon={iconTasksOpen} title={text.none}>
               <p>{text.noneText}</p>
+              <p className="quiet">{text.appliesTo}</p>
               {create}
+              {canWrite && <Suggestions onCreate={(preset) => setDialog({ kind: 'create', preset })} />}
             </EmptyState>
           ) : (
             <ol className="rule-cards">
@@ -74,11 +79,48 @@ export function RulesPage() {
           )
         }
       </QueryState>
-      {dialog?.kind === 'create' && <RuleDialog rule={undefined} onClose={close} />}
+      {dialog?.kind === 'create' && <RuleDialog rule={undefined} preset={dialog.preset} onClose={close} />}
       {dialog?.kind === 'edit' && <RuleDialog rule={dialog.rule} onClose={close} />}
       {dialog?.kind === 'log' && <RuleLog rule={dialog.rule} onClose={close} />}
       {dialog?.kind === 'delete' && <DeleteDialog rule={dialog.rule} onClose={close} />}
     </>
+  )
+}
+
+/** The number of subnets for which rules are suggested. */
+const suggestedSubnets = 3
+
+/** `Suggestions` offers a rule for each of the subnets with the most new assets. */
+function Suggestions({ onCreate }: { onCreate: (preset: Partial<RuleDraft>) => void }) {
+  const text = useText(ruleMessages)
+  const formats = useFormats()
+  const query = useOperationQuery()
+  const facets = useQuery(query(['inbox', 'readInboxFacets'], { query: { state: 'unknown' } })).data?.data
+  const subnets = (facets?.subnet ?? []).flatMap(({ value, count }) => (value === null ? [] : [{ value, count }]))
+  if (subnets.length === 0) return null
+  return (
+    <section className="rule-suggestions" aria-label={text.suggestions}>
+      <h2>{text.suggestions}</h2>
+      <ul>
+        {subnets.slice(0, suggestedSubnets).map(({ value, count }) => (
+          <li key={value}>
+            <span>
+              <strong>{value}</strong>{' '}
+              <Link to="/inbox" search={{ subnet: value } as never}>
+                {text.suggestion(count, formats.number(count))}
+              </Link>
+            </span>
+            <IxButton
+              variant="secondary"
+              aria-label={text.createForSubnet(value)}
+              onClick={() => onCreate({ name: text.subnetName(value), ranges: value })}
+            >
+              {text.createFor}
+            </IxButton>
+          </li>
+        ))}
+      </ul>
+    </section>
   )
 }
 

@@ -53,7 +53,6 @@ function FacetGroup({ facet, values, chosen, onChoose }: FacetGroupProps) {
   const facetNames = useText(facetMessages)
   const label = useFacetLabel()
   const [isOpen, setOpen] = useState(false)
-  const total = values.reduce((sum, { count }) => sum + count, 0)
   const isFew = isOpen || values.length <= fewValues + 1
   const listed = isFew ? values : values.filter(({ value }, index) => index < fewValues || (value ?? '') === chosen)
   return (
@@ -73,7 +72,6 @@ function FacetGroup({ facet, values, chosen, onChoose }: FacetGroupProps) {
                 aria-pressed={isChosen}
                 disabled={isFixed}
                 title={label(facet, value)}
-                style={{ '--share': `${(100 * value.count) / Math.max(1, total)}%` } as React.CSSProperties}
                 onClick={() => onChoose(isChosen ? undefined : key)}
               >
                 <span className="facet-name">

@@ -4,6 +4,7 @@ import { basePath } from '../../../app/navigation/base-path.ts'
 import type { GridColumn } from '../../../components/tables/grid-column.ts'
 import { assetTypeName } from '../../../components/values/asset-type-names.ts'
 import { ClassIcon } from '../../../components/values/class-icon.tsx'
+import { CutText } from '../../../components/values/cut-text.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { type Asset, classOf, nameOf, textAt, textsIn, valueAt } from '../../assets/model/asset.ts'
 import type { columnMessages, inboxMessages } from '../messages.ts'
@@ -45,12 +46,12 @@ export function inboxColumns({
       isPinned: true,
       isSortable: true,
       cell: (asset) => (
-        <>
+        <span className="grid-name">
           <ClassIcon assetClass={classOf(asset)} language={language} />
           <a href={`${basePath}/assets/${asset.id}`} data-opens-row="" tabIndex={-1} title={nameOf(asset)}>
-            {nameOf(asset)}
+            <CutText text={nameOf(asset)} />
           </a>
-        </>
+        </span>
       ),
     },
     {
@@ -58,10 +59,13 @@ export function inboxColumns({
       header: names.product,
       width: 176,
       isSortable: true,
-      cell: (asset) =>
-        textAt(asset, `${product}/product_name`) ||
-        productOf(asset) ||
-        assetTypeName(textAt(asset, 'functional_object_type'), language),
+      cell: (asset) => {
+        return (
+          textAt(asset, `${product}/product_name`) ||
+          productOf(asset) ||
+          assetTypeName(textAt(asset, 'functional_object_type'), language)
+        )
+      },
     },
     {
       id: 'ipv4',
@@ -69,36 +73,29 @@ export function inboxColumns({
       width: 112,
       cell: (asset) => textsIn(asset, 'connection_points', 'ipv4_address').join(', '),
     },
-    ...(hasProposals
-      ? [
-          {
-            id: 'proposal',
-            header: names.proposal,
-            width: 160,
-            cell: (asset: Asset) => {
-              const proposal = proposals.get(asset.id)
-              return proposal === undefined ? <span className="quiet">–</span> : targetText(proposal, text)
-            },
+    // There is no room for both columns. The preview shows the time too.
+    hasProposals
+      ? {
+          id: 'proposal',
+          header: names.proposal,
+          width: 130,
+          cell: (asset) => {
+            const proposal = proposals.get(asset.id)
+            if (proposal === undefined) return <span className="quiet">–</span>
+            const { nodePath, accessGroup } = proposal
+            return <span title={targetText(proposal, text)}>{nodePath?.at(-1) ?? accessGroup ?? text.sameGroup}</span>
           },
-        ]
-      : []),
-    {
-      id: 'created_timestamp',
-      header: names.found,
-      width: 104,
-      isSortable: true,
-      cell: (asset) => {
-        const at = valueAt(asset, 'created_timestamp')
-        return typeof at === 'string' ? <Time at={at} isRelative isShort /> : null
-      },
-    },
-    {
-      id: 'product_instance_information/serial_number',
-      header: names.serial,
-      width: 150,
-      isSortable: true,
-      cell: (asset) => textAt(asset, 'product_instance_information/serial_number'),
-    },
+        }
+      : {
+          id: 'created_timestamp',
+          header: names.found,
+          width: 104,
+          isSortable: true,
+          cell: (asset) => {
+            const at = valueAt(asset, 'created_timestamp')
+            return typeof at === 'string' ? <Time at={at} isRelative isShort /> : null
+          },
+        },
   ]
 }
 

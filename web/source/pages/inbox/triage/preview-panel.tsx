@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useOperationQuery } from '../../../app/api/queries.ts'
-import { useLanguage, useText } from '../../../app/language/language-context.tsx'
+import { useFormats, useLanguage, useText } from '../../../app/language/language-context.tsx'
 import { useApi } from '../../../app/session/app-context.tsx'
 import { ConfirmDialog } from '../../../components/dialogs/confirm-dialog.tsx'
 import { QueryState } from '../../../components/feedback/query-state.tsx'
@@ -48,7 +48,9 @@ export function PreviewPanel(props: PreviewPanelProps) {
       </div>
       {canWrite && (
         <div className="preview-actions">
-          <IxButton onClick={onOnboard}>{text.onboard}</IxButton>
+          <IxButton title={text.onboardHint} onClick={onOnboard}>
+            {text.onboard}
+          </IxButton>
           <IxButton variant="secondary" onClick={onIgnore}>
             {state === 'ignored' ? text.restore : text.ignore}
           </IxButton>
@@ -89,6 +91,7 @@ function ProposalBox({ details: { proposal } }: { details: InboxAsset }) {
 function Origin({ details }: { details: InboxAsset }) {
   const text = useText(inboxMessages)
   const language = useLanguage()
+  const formats = useFormats()
   const confidenceNames = useText(confidenceMessages)
   const { scan, source, gateway, assetLink, createdTimestamp, confidence, identifiers } = details
   const link = assetLink?.name ?? (scan && linkTitle(scan.assetLinkId))
@@ -104,16 +107,20 @@ function Origin({ details }: { details: InboxAsset }) {
       <p>
         {scan !== undefined || gateway !== undefined ? (
           <>
-            {text.foundBy(link ?? text.aLink, gatewayName ?? text.unknownGateway)}
+            {link === undefined
+              ? text.foundByGateway(gatewayName ?? text.unknownGateway)
+              : text.foundBy(link, gatewayName ?? text.unknownGateway)}
             {scan !== undefined && (
               <>
                 {', '}
-                <Link to={`/discovery/scans/${scan.jobId}`}>{text.scanNumber(scan.number)}</Link>
+                <Link to={`/discovery/scans/${scan.jobId}`}>
+                  {text.scanOf(formats.dateTime(scan.createdTimestamp))}
+                </Link>
               </>
             )}
           </>
         ) : (
-          text.createdBy(source?.principalName ?? text.unknownAuthor)
+          originText(source, text)
         )}{' '}
         <span className="quiet">
           <Time at={createdTimestamp} isRelative />
@@ -132,6 +139,13 @@ function Origin({ details }: { details: InboxAsset }) {
   )
 }
 
+/** Returns the program that reported an asset without a scan, and its API client, or the user who created the asset. */
+function originText(source: InboxAsset['source'], text: (typeof inboxMessages)['en']): string {
+  const author = source?.principalName ?? text.unknownAuthor
+  const isReport = source !== undefined && source.type !== 'manual' && source.value !== undefined
+  return isReport ? text.reportedBy(source.value ?? '', author) : text.createdBy(author)
+}
+
 /** The reasons that make a duplicate likely. Different devices can have the same name, or the same address in two networks. */
 const strongReasons: readonly string[] = ['reported_together', 'mac', 'identifier', 'serial_number']
 
@@ -147,7 +161,7 @@ function DuplicateBox({ asset, details: { possibleDuplicate: other }, canWrite, 
   if (other === undefined)
     return (
       <section className="preview-box">
-        <h3>{text.possibleDuplicate}</h3>
+        <h3>{text.noDuplicate}</h3>
         <p className="quiet">{text.noPossibleDuplicate}</p>
       </section>
     )

@@ -34,6 +34,7 @@ export function ProposalBanner({ counted, onAccept }: ProposalBannerProps) {
             )}
           </li>
         ))}
+        {counted?.isComplete === false && <li className="quiet">{text.proposalsIncomplete}</li>}
       </ul>
       {chosen !== undefined && (
         <ConfirmDialog

@@ -154,6 +154,14 @@ export function TriageView({ state }: TriageViewProps) {
           />
         ) : (
           <Count state={state} pages={pages} isNarrowed={isNarrowed}>
+            {canWrite && isNarrowed && total > 0 && (
+              <MatchingActions
+                state={state}
+                selection={selection}
+                total={total}
+                onOnboard={(ids) => setDialog({ kind: 'onboard', ids: [...ids] })}
+              />
+            )}
             <KeyHelp state={state} isOn={hasKeys} onChange={setKeys} />
           </Count>
         )}
@@ -284,6 +292,40 @@ function Count({ state, pages: { total }, isNarrowed, children }: CountProps) {
   )
 }
 
+type MatchingActionsProps = TriageViewProps & {
+  selection: AssetSelection
+  total: number
+  onOnboard: (ids: ReadonlySet<string>) => void
+}
+
+/** `MatchingActions` selects or onboards all assets that match the search and the facets. */
+function MatchingActions({ state, selection, total, onOnboard }: MatchingActionsProps) {
+  const text = useText(inboxMessages)
+  const formats = useFormats()
+  const [busy, setBusy] = useState<'select' | 'onboard'>()
+  const select = (kind: 'select' | 'onboard', then?: (ids: ReadonlySet<string>) => void) => {
+    setBusy(kind)
+    selection
+      .selectMatching()
+      .then(then)
+      .catch((error: unknown) => showError(failureOf(error).message))
+      .finally(() => setBusy(undefined))
+  }
+  const shown = formats.number(Math.min(total, maxSelected))
+  return (
+    <>
+      {state === 'unknown' && (
+        <IxButton variant="secondary" loading={busy === 'onboard'} onClick={() => select('onboard', onOnboard)}>
+          {text.onboardMatching(shown)}
+        </IxButton>
+      )}
+      <IxButton variant="tertiary" loading={busy === 'select'} onClick={() => select('select')}>
+        {text.selectAllMatching(shown)}
+      </IxButton>
+    </>
+  )
+}
+
 type KeyHelpProps = TriageViewProps & { isOn: boolean; onChange: (isOn: boolean) => void }
 
 /** `KeyHelp` lists the keys of the inbox. The user can switch them off, because speech input can press single letters. */
@@ -350,7 +392,9 @@ function SelectionBar({ state, selection, total, canWrite, onOnboard, onIgnore, 
         </IxButton>
         {canWrite && (
           <>
-            <IxButton onClick={onOnboard}>{text.onboard}</IxButton>
+            <IxButton title={text.onboardHint} onClick={onOnboard}>
+              {text.onboard}
+            </IxButton>
             <IxButton variant="secondary" title={text.onboardIntoHint} onClick={() => onDialog('onboard')}>
               {text.onboardInto}
             </IxButton>

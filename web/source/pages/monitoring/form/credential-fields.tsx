@@ -27,7 +27,7 @@ export function CredentialFields({ form, onChange }: CredentialFieldsProps) {
       <legend>{text.credentials}</legend>
       <SelectField
         label={text.set}
-        hint={text.setHint}
+        hint={templateId === '' ? text.noSetHint : text.setHint}
         value={templateId}
         onChange={(chosen) => onChange({ templateId: chosen })}
         choices={[

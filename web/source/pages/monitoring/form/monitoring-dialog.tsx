@@ -26,17 +26,24 @@ import {
   type MonitoringForm,
   newMonitoringOf,
 } from './monitoring-form.ts'
+import { useTargetCount } from './target-count.tsx'
 import { TargetFields } from './target-fields.tsx'
 import '../monitoring.css'
 
+type NewMonitoringDialogProps = {
+  /** The first values of the form. */
+  preset?: MonitoringForm
+  onClose: () => unknown
+}
+
 /** `NewMonitoringDialog` creates a monitoring, and opens its page. */
-export function NewMonitoringDialog({ onClose }: { onClose: () => unknown }) {
+export function NewMonitoringDialog({ preset, onClose }: NewMonitoringDialogProps) {
   const { create } = useText(monitoringMessages)
   const text = useText(formMessages)
   const api = useApi()
   const navigate = useNavigate()
   const refresh = useRefreshMonitorings()
-  const [form, setForm] = useState(emptyForm)
+  const [form, setForm] = useState(() => preset ?? emptyForm())
   const isOnce = form.schedule.kind === 'now'
   const submit = async () => {
     const { data } = await api.monitoring.createMonitoring({ body: { data: newMonitoringOf(form) } })
@@ -53,6 +60,7 @@ export function NewMonitoringDialog({ onClose }: { onClose: () => unknown }) {
         onChange={setForm}
         action={isOnce ? text.start : text.plan}
         onSubmit={submit}
+        onCancel={onClose}
         nowLabel={text.once}
         notice={text.ownerHint}
       />
@@ -98,6 +106,7 @@ export function EditMonitoringDialog({ loaded, onReload, onClose }: EditMonitori
         onChange={setForm}
         action={text.save}
         onSubmit={save}
+        onCancel={onClose}
         nowLabel={manual}
         notice={changesOwner(changes) && owner.id !== user.sub ? text.ownerNotice(owner.name) : undefined}
         onReload={hasConflict ? onReload : undefined}
@@ -111,6 +120,7 @@ type MonitoringFieldsProps = {
   onChange: (form: MonitoringForm) => void
   action: string
   onSubmit: () => Promise<unknown>
+  onCancel: () => unknown
   /** The name of the choice without a schedule. */
   nowLabel: string
   /** A consequence that the user must know. */
@@ -119,12 +129,16 @@ type MonitoringFieldsProps = {
   onReload?: (() => Promise<unknown>) | undefined
 }
 
-function MonitoringFields({ form, onChange, action, onSubmit, nowLabel, notice, onReload }: MonitoringFieldsProps) {
+function MonitoringFields({ form, onChange, action, onSubmit, onCancel, ...props }: MonitoringFieldsProps) {
+  const { nowLabel, notice, onReload } = props
   const text = useText(formMessages)
   const formats = useFormats()
   const [isSubmitted, setSubmitted] = useState(false)
   const change = (changed: Partial<MonitoringForm>) => onChange({ ...form, ...changed })
   const errors = errorsOf(form)
+  const isByFilter = form.targetKind === 'filter'
+  const counts = useTargetCount({ filter: isByFilter ? form.filter : '', links: form.isAllLinks ? [] : form.links })
+  const devices = isByFilter ? counts.data?.data.checkable : form.assetIds.length
   const keyLimit = formats.number(monitoringLimits.keys)
   const submit = () => {
     setSubmitted(true)
@@ -134,6 +148,7 @@ function MonitoringFields({ form, onChange, action, onSubmit, nowLabel, notice, 
     <Form
       action={action}
       onSubmit={submit}
+      onCancel={onCancel}
       extraActions={
         onReload && (
           <IxButton variant="secondary" type="button" onClick={onReload}>
@@ -158,6 +173,11 @@ function MonitoringFields({ form, onChange, action, onSubmit, nowLabel, notice, 
         isSubmitted={isSubmitted}
         isFrequent
         nowLabel={nowLabel}
+        intervalHint={
+          devices === undefined
+            ? undefined
+            : text.perMinute(formats.number(devices), formats.number(Math.ceil(devices / form.schedule.minutes)))
+        }
       />
       <CredentialFields form={form} onChange={change} />
       <LinkFields form={form} isInvalid={isSubmitted && errors.links !== undefined} onChange={change} />

@@ -22,7 +22,7 @@ const stored: Monitoring = {
   lastModifiedTimestamp: '2026-01-31T00:00:00.000Z',
 }
 
-test('a new monitoring has all links and an interval of five minutes, and no schedule for one run', () => {
+test('a new monitoring has all links and an interval of 15 minutes, and no schedule for one run', () => {
   const form = { ...emptyForm(), name: ' Line 1 ', filter: " name eq 'Pump' ", keys: 'a\n\n b \na', zone: 'UTC' }
   const expected = {
     name: 'Line 1',
@@ -31,7 +31,7 @@ test('a new monitoring has all links and an interval of five minutes, and no sch
     assignWorking: false,
     keys: ['a', 'b'],
   }
-  const schedule = { cron: '*/5 * * * *', timezone: 'UTC' }
+  const schedule = { cron: '*/15 * * * *', timezone: 'UTC' }
   assert.deepEqual(newMonitoringOf(form), { ...expected, schedule })
   assert.deepEqual(newMonitoringOf({ ...form, schedule: { ...form.schedule, kind: 'now' } }), expected)
 })

@@ -29,7 +29,7 @@ export type MonitoringForm = {
   zone: string
 }
 
-/** The form of a new monitoring: all devices, every five minutes. */
+/** The form of a new monitoring: all devices, every 15 minutes. */
 export function emptyForm(): MonitoringForm {
   return {
     name: '',
@@ -41,7 +41,7 @@ export function emptyForm(): MonitoringForm {
     templateId: '',
     assignWorking: false,
     keys: '',
-    schedule: { ...runNow, kind: 'minutes' },
+    schedule: { ...runNow, kind: 'minutes', minutes: 15 },
     zone: browserTimeZone(),
   }
 }

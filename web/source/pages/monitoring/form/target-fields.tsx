@@ -2,10 +2,10 @@ import { monitoringLimits } from '@millwright/api/monitoring.ts'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
 import { SelectField } from '../../../components/forms/fields.tsx'
 import { FilterFields } from '../../assets/filter/filter-panel.tsx'
-import { MatchCount } from '../../assets/filter/match-count.tsx'
 import { useAssetProperties } from '../../assets/model/properties.ts'
 import { formMessages } from './messages.ts'
 import type { MonitoringForm } from './monitoring-form.ts'
+import { TargetCount } from './target-count.tsx'
 import '../../assets/assets.css'
 
 type TargetFieldsProps = {
@@ -41,9 +41,14 @@ export function TargetFields({ form, isInvalid, onChange }: TargetFieldsProps) {
       {targetKind === 'filter' && (
         <>
           <p className="quiet">{text.devicesHint(formats.number(monitoringLimits.targets))}</p>
-          <FilterFields filter={filter} properties={properties} onChange={(changed) => onChange({ filter: changed })} />
+          <FilterFields
+            filter={filter}
+            properties={properties}
+            onChange={(changed) => onChange({ filter: changed })}
+            isTextFolded
+          />
           {isInvalid && <p className="field-error">{text.filterRequired}</p>}
-          <MatchCount filter={filter} />
+          <TargetCount filter={filter} links={form.isAllLinks ? [] : form.links} />
         </>
       )}
     </fieldset>

@@ -31,13 +31,13 @@ export const connectMessages = messages({
     close: 'Close',
     toSession: 'Go to session',
     notPossible: 'No connection possible',
-    switchedOff: 'Remote access is switched off. An administrator can switch it on under Remote access, Switches.',
+    switchedOff: 'Remote access is switched off. An administrator can switch it on under Remote access, Settings.',
     gatewayOffline: 'The gateway of this asset is offline. Start the gateway, then try again.',
     noAddress:
       'No gateway has found this asset at one of its IP addresses. Run a scan that finds the asset, or add the address to the asset.',
     webOff:
       'Web pages of devices are not available, because the platform has no wildcard host. Ask an administrator to set MILLWRIGHT_REMOTE_ACCESS_HOST, for example to *.remote.example.com.',
-    toSwitches: 'Go to switches',
+    toSwitches: 'Go to the settings',
     toDiscovery: 'Go to discovery',
     minutes: (count: number) => (count === 1 ? '1 minute' : `${count} minutes`),
     hours: (count: number) => (count === 1 ? '1 hour' : `${count} hours`),
@@ -74,13 +74,13 @@ export const connectMessages = messages({
     toSession: 'Zur Sitzung',
     notPossible: 'Keine Verbindung möglich',
     switchedOff:
-      'Der Fernzugriff ist ausgeschaltet. Ein Administrator kann ihn unter „Fernzugriff“, „Schalter“ einschalten.',
+      'Der Fernzugriff ist ausgeschaltet. Ein Administrator kann ihn unter „Fernzugriff“, „Einstellungen“ einschalten.',
     gatewayOffline: 'Das Gateway dieses Assets ist offline. Starten Sie das Gateway und versuchen Sie es erneut.',
     noAddress:
       'Kein Gateway hat dieses Asset unter einer seiner IP-Adressen gefunden. Starten Sie einen Suchlauf, der das Asset findet, oder fügen Sie die Adresse dem Asset hinzu.',
     webOff:
       'Webseiten von Geräten sind nicht verfügbar, weil die Plattform keinen Wildcard-Host hat. Bitten Sie einen Administrator, MILLWRIGHT_REMOTE_ACCESS_HOST zu setzen, zum Beispiel auf *.remote.example.com.',
-    toSwitches: 'Zu den Schaltern',
+    toSwitches: 'Zu den Einstellungen',
     toDiscovery: 'Zur Gerätesuche',
     minutes: (count: number) => (count === 1 ? '1 Minute' : `${count} Minuten`),
     hours: (count: number) => (count === 1 ? '1 Stunde' : `${count} Stunden`),

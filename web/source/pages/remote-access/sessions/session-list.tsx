@@ -11,11 +11,13 @@ import { usePermission } from '../../../app/session/app-context.tsx'
 import { SelectField } from '../../../components/forms/fields.tsx'
 import { EmptyState } from '../../../components/page/empty-state.tsx'
 import type { Column } from '../../../components/tables/data-table.tsx'
+import { useHasEntries } from '../../../components/tables/entries.ts'
 import { PagedTable } from '../../../components/tables/paged-table.tsx'
 import { Toolbar } from '../../../components/tables/toolbar.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { remoteMessages, stateNames } from '../messages.ts'
 import { sessionEvents } from '../remote-session.ts'
+import { ReadyGateways } from '../settings/switches.tsx'
 import { SessionStateChip, useServiceName } from './session-state.tsx'
 import { durationMsOf } from './session-times.ts'
 
@@ -41,40 +43,43 @@ export function SessionList() {
     sessionEvents,
   )
   const isFiltered = [search.state, search.gateway, search.asset].some((each) => each !== undefined)
+  const hasEntries = useHasEntries(pagedList, isFiltered)
   return (
     <>
-      <Toolbar count={text.count(pagedList.total, formats.number(pagedList.total))}>
-        <SelectField
-          label={text.state}
-          isLabelUnseen
-          value={search.state ?? ''}
-          onChange={(value) => setSearch({ state: value })}
-          choices={[
-            { value: '', label: text.anyState },
-            ...sessionStates.map((value) => ({ value, label: states[value] })),
-          ]}
-        />
-        {gateways.length > 0 && (
+      {hasEntries && (
+        <Toolbar count={text.count(pagedList.total, formats.number(pagedList.total))}>
           <SelectField
-            label={text.gateway}
+            label={text.state}
             isLabelUnseen
-            value={search.gateway ?? ''}
-            onChange={(value) => setSearch({ gateway: value })}
+            value={search.state ?? ''}
+            onChange={(value) => setSearch({ state: value })}
             choices={[
-              { value: '', label: text.anyGateway },
-              ...gateways.map(({ id, name }) => ({ value: id, label: name })),
+              { value: '', label: text.anyState },
+              ...sessionStates.map((value) => ({ value, label: states[value] })),
             ]}
           />
-        )}
-        {search.asset !== undefined && (
-          <span>
-            {text.onlyOfAsset}{' '}
-            <button type="button" className="link-button" onClick={() => setSearch({ asset: undefined })}>
-              {text.showAll}
-            </button>
-          </span>
-        )}
-      </Toolbar>
+          {gateways.length > 0 && (
+            <SelectField
+              label={text.gateway}
+              isLabelUnseen
+              value={search.gateway ?? ''}
+              onChange={(value) => setSearch({ gateway: value })}
+              choices={[
+                { value: '', label: text.anyGateway },
+                ...gateways.map(({ id, name }) => ({ value: id, label: name })),
+              ]}
+            />
+          )}
+          {search.asset !== undefined && (
+            <span>
+              {text.onlyOfAsset}{' '}
+              <button type="button" className="link-button" onClick={() => setSearch({ asset: undefined })}>
+                {text.showAll}
+              </button>
+            </span>
+          )}
+        </Toolbar>
+      )}
       <PagedTable
         label={text.sessions}
         pagedList={pagedList}
@@ -82,7 +87,7 @@ export function SessionList() {
         idOf={({ id }) => id}
         onOpen={({ id }) => navigate({ to: `/remote/sessions/${id}` })}
         empty={
-          <EmptyState icon={iconRemoteAccess} title={isFiltered ? text.noMatches : text.none}>
+          <EmptyState icon={iconRemoteAccess} title={isFiltered ? text.noMatches : text.none} isAtStart={!isFiltered}>
             <p>{isFiltered ? text.noMatchesHint : text.noneHint}</p>
             {isFiltered ? (
               <IxButton
@@ -92,7 +97,12 @@ export function SessionList() {
                 {text.showAll}
               </IxButton>
             ) : (
-              <Link to="/assets">{text.toAssets}</Link>
+              <>
+                <ReadyGateways />
+                <Link to="/assets" className="button-link">
+                  {text.toAssets}
+                </Link>
+              </>
             )}
           </EmptyState>
         }

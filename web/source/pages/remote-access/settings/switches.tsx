@@ -126,10 +126,33 @@ export function GatewayAccessCard({ gatewayId, name }: { gatewayId: string; name
               </Link>
             ),
           },
-          { name: text.remoteAccess, value: <GatewaySwitch gateway={gateway} name={name} /> },
+          { name: text.allowed, value: <GatewaySwitch gateway={gateway} name={name} /> },
         ]}
       />
     </Card>
+  )
+}
+
+/** `ReadyGateways` shows whether the gateways are connected, and whether sessions through them are allowed. */
+export function ReadyGateways() {
+  const text = useText(settingMessages)
+  const formats = useFormats()
+  const names = useGatewayNames()
+  const gateways = useRemoteGateways(useRights().has('glb_jobs_read')).data?.data ?? []
+  const ready = gateways.filter(({ isConnected, isEnabled }) => isConnected && isEnabled)
+  const [only, ...others] = gateways
+  if (only === undefined) return null
+  if (others.length > 0) return <p>{text.readyCount(formats.number(ready.length), formats.number(gateways.length))}</p>
+  return (
+    <p className="chips">
+      <Link to={`/discovery/gateways/${only.gatewayId}`}>{names.get(only.gatewayId) ?? only.gatewayId}</Link>
+      <StatusChip tone={only.isConnected ? 'good' : 'warning'}>
+        {only.isConnected ? text.tunnelConnected : text.tunnelNotConnected}
+      </StatusChip>
+      <StatusChip tone={only.isEnabled ? 'good' : 'warning'}>
+        {only.isEnabled ? text.sessionsAllowed : text.sessionsNotAllowed}
+      </StatusChip>
+    </p>
   )
 }
 

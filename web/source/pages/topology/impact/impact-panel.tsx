@@ -6,7 +6,7 @@ import { Link } from '@tanstack/react-router'
 import { type ReactNode, useMemo, useState } from 'react'
 import { keyOf, useOperationQuery } from '../../../app/api/queries.ts'
 import { useText } from '../../../app/language/language-context.tsx'
-import { useApi } from '../../../app/session/app-context.tsx'
+import { useApi, usePermission } from '../../../app/session/app-context.tsx'
 import { download } from '../../../components/actions/download.ts'
 import { Loading } from '../../../components/feedback/loading.tsx'
 import { ProblemMessage } from '../../../components/feedback/problem-message.tsx'
@@ -59,13 +59,14 @@ export function ImpactPanel({ asset, mode, onMode, isCompact, onSelect, actions 
   const buttons = impact.data !== undefined && (
     <div className="impact-actions">
       <ImpactActions impact={impact.data.data} name={asset.name} />
+      <Link to={'/topology/impact' as never}>{text.reports}</Link>
     </div>
   )
   return (
     <div className="impact-panel">
       <div className="impact-tools">
         <ViewSwitch
-          label={text.question}
+          label={text.analysis}
           choices={impactModes.map((value) => ({ value, label: text[value] }))}
           chosen={mode}
           onChoose={onMode}
@@ -87,6 +88,7 @@ export function ImpactPanel({ asset, mode, onMode, isCompact, onSelect, actions 
           {...(onSelect && { onSelect })}
         />
       )}
+      <p className="quiet impact-limits">{text.limits}</p>
       {isCompact && buttons}
     </div>
   )
@@ -96,6 +98,7 @@ function ImpactActions({ impact, name }: { impact: Impact; name: string }) {
   const text = useText(impactMessages)
   const api = useApi()
   const queryClient = useQueryClient()
+  const canExport = usePermission('glb_file_export')
   const [saved, setSaved] = useState<string>()
   const [isSaving, setSaving] = useState(false)
   const { asset, mode, total } = impact
@@ -117,9 +120,11 @@ function ImpactActions({ impact, name }: { impact: Impact; name: string }) {
   }
   return (
     <>
-      <IxButton variant="secondary" icon={iconExport} onClick={exportCsv}>
-        {text.export}
-      </IxButton>
+      {canExport && (
+        <IxButton variant="secondary" icon={iconExport} onClick={exportCsv}>
+          {text.export}
+        </IxButton>
+      )}
       {saved === undefined ? (
         <IxButton variant="secondary" icon={iconDisk} disabled={isSaving} onClick={save}>
           {text.save}

@@ -43,7 +43,7 @@ function ReportTable({ reports }: { reports: readonly ImpactReport[] }) {
       onOpen={({ id }) => navigate({ to: '/topology/impact/$id' as never, params: { id } as never })}
       columns={[
         { id: 'name', header: text.report, width: 300, cell: ({ name }) => name },
-        { id: 'mode', header: text.question, width: 200, cell: ({ mode }) => text[mode] },
+        { id: 'mode', header: text.analysis, width: 200, cell: ({ mode }) => text[mode] },
         {
           id: 'affected',
           header: text.affected,

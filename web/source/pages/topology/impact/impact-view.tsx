@@ -34,17 +34,21 @@ export function ImpactView({ impact, name, predicates, isCompact = false, onSele
   // In the panel next to the map, the name of the asset is a heading of level 2.
   const Heading = isCompact ? 'h3' : 'h2'
   const places = byNode.slice(0, isCompact ? maxPlaces.compact : maxPlaces.full)
-  const hasPlaces = byNode.some(({ nodeId }) => nodeId !== undefined)
+  // A chart with one bar only repeats the number in the headline.
+  const hasPlaces = byNode.length > 1 && byNode.some(({ nodeId }) => nodeId !== undefined)
+  const hasClasses = byClass.length > 1
   return (
     <div className={isCompact ? 'impact impact-compact' : 'impact'}>
       <p className="impact-headline">{headline(name, formats.number(mode === 'fails' ? total.affected : count))}</p>
-      <p className="quiet">
-        {text.affected}: {text.affectedHint}.
-        {total.degraded > 0 && ` ${text.degraded} (${formats.number(total.degraded)}): ${text.degradedHint}.`}
-      </p>
+      {mode === 'fails' && (
+        <p className="quiet">
+          {text.affected}: {text.affectedHint}.
+          {total.degraded > 0 && ` ${text.degraded} (${formats.number(total.degraded)}): ${text.degradedHint}.`}
+        </p>
+      )}
       {truncated && <p role="status">{text.truncated}</p>}
       <section>
-        <Heading>{text.assets}</Heading>
+        {isCompact && <Heading>{mode === 'fails' ? text.assets : text.dependents}</Heading>}
         <ImpactedAssets
           impact={impact}
           name={name}
@@ -53,59 +57,64 @@ export function ImpactView({ impact, name, predicates, isCompact = false, onSele
           {...(onSelect && { onSelect })}
         />
       </section>
-      <div className="impact-charts">
-        {hasPlaces && (
-          <section>
-            <Heading>{text.byPlace}</Heading>
-            <BarChart
-              label={text.byPlace}
-              bars={places.map(({ nodeId, names, affected, degraded }) => ({
-                key: nodeId ?? 'none',
-                label:
-                  nodeId === undefined ? (
-                    text.withoutPlace
-                  ) : (
-                    <Link to="/hierarchy" search={{ node: nodeId } as never}>
-                      {names.slice(1).join(' › ')}
-                    </Link>
+      {(hasPlaces || hasClasses) && (
+        <div className="impact-charts">
+          {hasPlaces && (
+            <section>
+              <Heading>{text.byPlace}</Heading>
+              <BarChart
+                label={text.byPlace}
+                bars={places.map(({ nodeId, names, affected, degraded }) => ({
+                  key: nodeId ?? 'none',
+                  label:
+                    nodeId === undefined ? (
+                      text.withoutPlace
+                    ) : (
+                      <Link to="/hierarchy" search={{ node: nodeId } as never}>
+                        {names.slice(1).join(' › ')}
+                      </Link>
+                    ),
+                  count: affected + degraded,
+                }))}
+              />
+            </section>
+          )}
+          {hasClasses && (
+            <section>
+              <Heading>{text.byClass}</Heading>
+              <BarChart
+                label={text.byClass}
+                bars={byClass.map(({ class: each, affected, degraded }) => ({
+                  key: each,
+                  label: (
+                    <span className="map-row">
+                      <Icon name={assetClassIcons[each]} size={16} />
+                      {assetClassName(each, language)}
+                    </span>
                   ),
-                count: affected + degraded,
-              }))}
-            />
-          </section>
-        )}
-        <section>
-          <Heading>{text.byClass}</Heading>
-          <BarChart
-            label={text.byClass}
-            bars={byClass.map(({ class: each, affected, degraded }) => ({
-              key: each,
-              label: (
-                <span className="map-row">
-                  <Icon name={assetClassIcons[each]} size={16} />
-                  {assetClassName(each, language)}
-                </span>
-              ),
-              count: affected + degraded,
-            }))}
-          />
-        </section>
-      </div>
+                  count: affected + degraded,
+                }))}
+              />
+            </section>
+          )}
+        </div>
+      )}
     </div>
   )
 }
 
 /** Names the relation because of which an asset is affected. Only the relations to the asset itself are known. */
-function useReason({ impact: { asset, assets }, name, predicates }: ImpactViewProps) {
+function useReason({ impact: { asset, assets }, predicates }: ImpactViewProps) {
   const text = useText(impactMessages)
   const names = new Map(assets.map((each) => [each.id, each.name]))
   return ({ id, reason, via }: ImpactedAsset) => {
     if (reason !== 'dependency') return text[reason]
     if (via !== undefined && via !== asset.id) return text.through(names.get(via) || text.unnamed)
     const predicate = predicates?.get(id)
-    if (predicate === undefined) return text.through(name)
-    if (predicate === 'is_module_of' || predicate === 'is_connected_to') return text[predicate](name)
-    return text.relation(predicate, name)
+    if (predicate === 'is_module_of') return text.module
+    if (predicate === 'is_connected_to') return text.connected
+    if (predicate === 'is_controlled_by') return text.controlled
+    return predicate ?? text.direct
   }
 }
 
@@ -113,9 +122,13 @@ function ImpactedAssets(props: ImpactViewProps) {
   const { impact, isCompact, onSelect } = props
   const text = useText(impactMessages)
   const reasonOf = useReason(props)
+  const places = new Map(impact.byNode.map(({ nodeId, names }) => [nodeId, names.slice(1).join(' › ')]))
+  const isFailure = impact.mode === 'fails'
+  // The effect is a column only if it differs: without degraded assets, the heading already names it.
+  const hasEffects = isFailure && impact.total.degraded > 0
   return (
     <DataTable
-      label={text.assets}
+      label={isFailure ? text.assets : text.dependents}
       rows={impact.assets}
       idOf={({ id }) => id}
       {...(onSelect && { onOpen: ({ id }: ImpactedAsset) => onSelect(id) })}
@@ -123,7 +136,7 @@ function ImpactedAssets(props: ImpactViewProps) {
         {
           id: 'name',
           header: text.name,
-          width: isCompact ? 226 : 380,
+          width: isCompact ? (hasEffects ? 226 : 346) : 240,
           cell: ({ id, name, class: each }) => (
             <span className="map-row">
               <Icon name={assetClassIcons[each]} size={16} />
@@ -132,20 +145,45 @@ function ImpactedAssets(props: ImpactViewProps) {
                   {name || text.unnamed}
                 </Link>
               ) : (
-                name || text.unnamed
+                <button type="button" className="link-button" onClick={() => onSelect(id)}>
+                  {name || text.unnamed}
+                </button>
               )}
             </span>
           ),
         },
-        {
-          id: 'effect',
-          header: text.effect,
-          width: 120,
-          cell: ({ effect }) => (
-            <StatusChip tone={effect === 'affected' ? 'bad' : 'warning'}>{text[effect]}</StatusChip>
-          ),
-        },
-        ...(isCompact ? [] : [{ id: 'reason', header: text.reason, width: 300, cell: reasonOf }]),
+        ...(isCompact
+          ? []
+          : [
+              {
+                id: 'product',
+                header: text.product,
+                width: 220,
+                cell: ({ product_name }: ImpactedAsset) => product_name ?? '–',
+              },
+              {
+                id: 'place',
+                header: text.place,
+                width: 220,
+                cell: ({ nodeIds }: ImpactedAsset) =>
+                  nodeIds.flatMap((id) => places.get(id) ?? []).join(', ') || text.withoutPlace,
+              },
+            ]),
+        ...(hasEffects
+          ? [
+              {
+                id: 'effect',
+                header: text.effect,
+                width: 120,
+                cell: ({ effect }: ImpactedAsset) => (
+                  <StatusChip tone={effect === 'affected' ? 'bad' : 'warning'}>{text[effect]}</StatusChip>
+                ),
+              },
+            ]
+          : []),
+        ...(isCompact
+          ? []
+          : [{ id: 'reason', header: isFailure ? text.reason : text.relationHeader, width: 200, cell: reasonOf }]),
       ]}
     />
   )

@@ -96,7 +96,8 @@ function networkGrid(input: ArrangementInput): Grid {
   for (const level of all) {
     for (let start = 0; start < level.length; start += columns, row++) {
       const part = level.slice(start, start + columns)
-      const shift = (columns - part.length) / 2
+      // Whole cells, so that the space between the columns is free in all rows.
+      const shift = Math.floor((columns - part.length) / 2)
       for (const [place, index] of part.entries()) cells[index] = { column: shift + place, row }
     }
   }

@@ -1,5 +1,5 @@
 import type { Size } from './camera.ts'
-import type { Box } from './scene.ts'
+import type { Box } from './geometry.ts'
 
 export function overlaps(one: Box, other: Box): boolean {
   return (
@@ -22,13 +22,4 @@ export function hull(one: Box, other: Box): Box {
     width: Math.max(one.x + one.width, other.x + other.width) - x,
     height: Math.max(one.y + one.height, other.y + other.height) - y,
   }
-}
-
-/** Returns the point on the border of a box in the direction of another box. */
-export function borderPoint(from: Box, to: Box): { x: number; y: number } {
-  const [x, y] = [from.x + from.width / 2, from.y + from.height / 2]
-  const [dx, dy] = [to.x + to.width / 2 - x, to.y + to.height / 2 - y]
-  if (dx === 0 && dy === 0) return { x, y }
-  const part = Math.min(from.width / 2 / Math.abs(dx || 1e-9), from.height / 2 / Math.abs(dy || 1e-9))
-  return { x: x + dx * part, y: y + dy * part }
 }

@@ -1,6 +1,7 @@
 import type { Impact } from '@millwright/api/inventory/impact.ts'
-import type { ImpactMark, ImpactMarks } from './painter.ts'
-import { assetItemKey, groupKey, pathOf, type Scene } from './scene.ts'
+import type { ImpactMark, ImpactMarks } from './map-pen.ts'
+import { pathOf, type Scene } from './scene.ts'
+import { assetItemKey, groupKey } from './scene-keys.ts'
 
 type MarkedMap = {
   scene: Scene

@@ -1,19 +1,24 @@
+import type { AssetClass } from '@millwright/api/asset-class.ts'
+import type { TopologyGroup } from '@millwright/api/inventory/topology-groups.ts'
 import { iconMaximize, iconMinus, iconPlus } from '@siemens/ix-icons/icons'
 import { IxIconButton } from '@siemens/ix-react'
 import { useEffect, useEffectEvent, useRef, useState } from 'react'
 import { useText } from '../../../app/language/language-context.tsx'
 import { mapMessages } from '../map-messages.ts'
+import type { MapTexts, MapView } from './map-pen.ts'
 import { type MapEvents, MapRenderer } from './map-renderer.ts'
-import type { MapTexts, MapView } from './painter.ts'
 import type { Scene, SceneItem } from './scene.ts'
+
+/** The item that the camera moves to, and the items that are visible together with it. */
+export type MapFocus = { key: string; together?: readonly string[] }
 
 type MapCanvasProps = {
   scene: Scene
   view: Omit<MapView, 'hovered'>
-  texts: MapTexts
+  texts: MapTexts & { classes: (group: TopologyGroup) => string; classOfOne: (assetClass: AssetClass) => string }
   label: string
   /** The group or asset that the camera moves to. A new object moves the camera again. */
-  focus: { key: string }
+  focus: MapFocus
   onPick: (item: SceneItem | undefined) => void
   onZoom: MapEvents['onZoom']
 }
@@ -52,7 +57,7 @@ export function MapCanvas({ scene, view, texts, label, focus, onPick, onZoom }: 
   }, [])
   const hovered = tooltip?.item.key
   useEffect(() => renderer.current?.show(scene, { ...view, hovered }, texts), [scene, view, hovered, texts])
-  useEffect(() => renderer.current?.focusOn(focus.key), [focus])
+  useEffect(() => renderer.current?.focusOn(focus.key, focus.together), [focus])
   const tool = (icon: string, name: string, direction: 'in' | 'out' | 'all') => (
     <IxIconButton
       icon={icon}
@@ -74,7 +79,9 @@ export function MapCanvas({ scene, view, texts, label, focus, onPick, onZoom }: 
       {tooltip !== undefined && (
         <div className="map-tooltip" style={{ left: tooltip.x, top: tooltip.y }} aria-hidden="true">
           <strong>{tooltip.item.group ? texts.nameOf(tooltip.item.group) : texts.assetName(tooltip.item)}</strong>
-          {tooltip.item.group !== undefined && <span>{texts.count(tooltip.item.group.assets)}</span>}
+          {tooltip.item.asset !== undefined && <span>{texts.classOfOne(tooltip.item.asset.class)}</span>}
+          {tooltip.item.group !== undefined && <span>{texts.count(tooltip.item.group)}</span>}
+          {tooltip.item.group !== undefined && <span>{texts.classes(tooltip.item.group)}</span>}
           {connectionsOf(tooltip.item).map((connection) => (
             <span key={connection.predicate}>{texts.predicate(connection)}</span>
           ))}

@@ -29,12 +29,13 @@ const tokens = {
   strong: '--theme-color-primary',
   text: '--theme-color-std-text',
   quiet: '--theme-color-soft-text',
-  reached: '--theme-color-success',
+  // Seen is the normal state and does not prove that a device is reachable now, so it is not green.
+  reached: '--theme-color-neutral',
   failed: '--theme-color-alarm',
-  unknown: '--theme-color-neutral',
-  added: '--theme-color-success',
+  unknown: '--theme-color-weak-bdr',
+  added: '--theme-color-info',
   changed: '--theme-color-warning',
-  removed: '--theme-color-alarm',
+  removed: '--theme-color-std-text',
 } as const
 
 export function mapPaletteOf(element: HTMLElement): MapPalette {

@@ -1,7 +1,12 @@
+import { hull } from './boxes.ts'
 import { between, type Camera, cameraFor, moved, onScreen, type Size, zoomed } from './camera.ts'
+import type { Box } from './geometry.ts'
+import { isInsideShown, isSummarized, isTreeSummarized } from './inside.ts'
 import { type MapPalette, mapPaletteOf } from './map-palette.ts'
-import { isInsideShown, type MapTexts, type MapView, paint } from './painter.ts'
-import { type Frame, rootKey, type Scene, type SceneItem } from './scene.ts'
+import type { MapTexts, MapView } from './map-pen.ts'
+import { paint } from './painter.ts'
+import type { Frame, Scene, SceneItem } from './scene.ts'
+import { rootKey } from './scene-keys.ts'
 
 export type MapEvents = {
   onPick: (item: SceneItem | undefined) => void
@@ -14,12 +19,14 @@ export type MapEvents = {
 const openedFrom = 0.45
 /** The open group that has at least this part of the map is the current place. */
 const placeFrom = 0.55
+/** The margin around a cluster that fills the map, in pixels. */
+const clusterMargin = 16
+/** Boxes are stretched up to this factor, so that a group fills the map. */
+const mostStretch = 1.8
 const settledMs = 180
 const motionMs = 350
 /** A pointer that moved less than this number of pixels was a click. */
 const clickPixels = 5
-/** The space in pixels for the zoom buttons at the right side of the map. */
-const toolsWidth = 36
 
 /** `MapRenderer` draws the map into a canvas, and moves its camera with the mouse, with touch and with buttons. */
 export class MapRenderer {
@@ -36,6 +43,8 @@ export class MapRenderer {
   #camera: Camera | undefined
   /** The key of the frame that the camera follows until the user moves the camera. */
   #followed: string | undefined = rootKey
+  /** The keys of the items that are visible together with the followed item. */
+  #together: readonly string[] = []
   #frame = 0
   /** The frame of the movement of the camera, or 0 if the camera does not move. */
   #motion = 0
@@ -80,9 +89,10 @@ export class MapRenderer {
     this.#redraw()
   }
 
-  /** Moves the camera to a group or an asset. Follows it if its box is not known yet. */
-  focusOn(key: string): void {
+  /** Moves the camera to a group or an asset, or so that it is visible together with other items. Follows it if its box is not known yet. */
+  focusOn(key: string, together: readonly string[] = []): void {
     this.#followed = key
+    this.#together = together
     const target = this.#cameraOf(key)
     if (target !== undefined) this.#animate(target)
   }
@@ -99,13 +109,23 @@ export class MapRenderer {
   #cameraOf(key: string): Camera | undefined {
     const { width, height } = this.#size
     if (this.#scene === undefined || width === 0 || height === 0) return undefined
-    const free = { width: Math.max(1, width - toolsWidth), height }
-    if (key === rootKey) return cameraFor(this.#scene.root.box, free)
+    const free = { width, height }
+    if (key === rootKey) return cameraFor(this.#scene.root.box, free, { margin: 4, mostStretch })
     const item = this.#scene.items.get(key)
     if (item === undefined) return undefined
+    const together = this.#together.flatMap((each) => this.#scene?.items.get(each)?.box ?? [])
+    const clusters = new Set(this.#together.map((each) => this.#scene?.items.get(each)?.cluster))
+    const [cluster] = clusters
+    if (cluster !== undefined && clusters.size === 1)
+      return cameraFor(cluster.box, free, { margin: clusterMargin, mostStretch })
+    if (together.length > 0)
+      return cameraFor(together.reduce(hull, item.asset === undefined ? (together[0] ?? item.box) : item.box), free, {
+        margin: Math.min(width, height) * 0.14,
+        mostStretch,
+      })
     // An asset is shown with the assets next to it.
     const margin = item.asset === undefined ? 10 : Math.min(width, height) * 0.32
-    return cameraFor(item.box, free, margin)
+    return cameraFor(item.box, free, item.asset === undefined ? { margin, mostStretch } : { margin })
   }
 
   #resize(): void {
@@ -236,12 +256,26 @@ export class MapRenderer {
 
   #release(event: PointerEvent): void {
     const isClick = this.#pointers.delete(event.pointerId) && this.#pointers.size === 0 && this.#dragged < clickPixels
-    if (isClick) this.#events.onPick(this.#itemAt({ x: event.offsetX, y: event.offsetY }))
+    if (!isClick) return
+    const item = this.#itemAt({ x: event.offsetX, y: event.offsetY })
+    if (item?.cluster === undefined || !this.#isSummarized(item)) {
+      this.#events.onPick(item)
+      return
+    }
+    this.#followed = undefined
+    this.#animate(cameraFor(item.cluster.box, this.#size, { margin: clusterMargin, mostStretch }))
+    this.#settle()
+  }
+
+  /** Returns whether an asset is not drawn, because its cluster is drawn as one card. */
+  #isSummarized({ cluster }: SceneItem): boolean {
+    return cluster !== undefined && this.#camera !== undefined && isSummarized(cluster, this.#camera)
   }
 
   #point(at: { x: number; y: number }): void {
-    const item = this.#itemAt(at)
-    this.#canvas.style.cursor = item === undefined ? 'grab' : 'pointer'
+    const found = this.#itemAt(at)
+    this.#canvas.style.cursor = found === undefined ? 'grab' : 'pointer'
+    const item = found === undefined || this.#isSummarized(found) ? undefined : found
     if (item?.key !== this.#view?.hovered || item !== undefined) this.#events.onHover(item, at)
   }
 
@@ -249,12 +283,15 @@ export class MapRenderer {
   #itemAt({ x, y }: { x: number; y: number }): SceneItem | undefined {
     const camera = this.#camera
     if (this.#scene === undefined || camera === undefined) return undefined
+    const contains = (box: Box) => x >= box.x && y >= box.y && x <= box.x + box.width && y <= box.y + box.height
+    // The first asset of a cluster stands for its card.
+    const clusterAt = ({ clusters }: Frame) =>
+      clusters.find((cluster) => isSummarized(cluster, camera) && contains(onScreen(camera, cluster.box)))?.items[0]
     const find = (frame: Frame): SceneItem | undefined => {
-      const found = frame.items.find((item) => {
-        const box = onScreen(camera, item.box)
-        return x >= box.x && y >= box.y && x <= box.x + box.width && y <= box.y + box.height
-      })
-      if (found === undefined || !isInsideShown(found, camera, this.#view?.isAll === true)) return found
+      const found = frame.items.find((item) => contains(onScreen(camera, item.box)))
+      if (found === undefined) return clusterAt(frame)
+      if (!isInsideShown(found, camera, this.#view?.isAll === true)) return found
+      if (isTreeSummarized(found.frame, camera)) return found
       return find(found.frame) ?? found
     }
     return find(this.#scene.root)

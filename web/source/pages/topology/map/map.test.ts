@@ -2,11 +2,19 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Impact } from '@millwright/api/inventory/impact.ts'
 import type { TopologyGroup, TopologyGroups } from '@millwright/api/inventory/topology-groups.ts'
-import { positionAt, timeAt, timelineOf } from '../timeline-scale.ts'
+import { comparedSince, nearestPosition, placeOf, positionAt, ticksOf, timeAt, timelineOf } from '../timeline-scale.ts'
 import { arrange, layouts } from './arrangement.ts'
+import { orderedAssets } from './asset-order.ts'
 import { between, cameraFor, onScreen, zoomed } from './camera.ts'
+import { clustersOf } from './clusters.ts'
+import type { Box } from './geometry.ts'
 import { marksOf } from './impact-marks.ts'
-import { type Box, commonParts, distinctName, groupKey, pathOf, rootKey, sceneOf } from './scene.ts'
+import { laneOf, routeOf } from './lines.ts'
+import { commonParts, distinctName } from './names.ts'
+import { pathOf, sceneOf } from './scene.ts'
+import { groupKey, rootKey } from './scene-keys.ts'
+import { withNetworks } from './switch-networks.ts'
+import { switchTree } from './switch-tree.ts'
 
 const keys = Array.from({ length: 60 }, (_, index) => `${index}`)
 /** A star with 20 leaves, and items without connections. */
@@ -91,6 +99,15 @@ describe('scene of the map', () => {
     )
   })
 
+  test('the group of the rest is smaller than the other groups, and boxes do not overlap', () => {
+    const rest = { ...group('rest'), kind: 'rest' as const }
+    const { items } = scene([[rootKey, { ...content(['a'], []), groups: [group('a'), rest] }]])
+    const [one, other] = [items.get(groupKey('a'))?.box, items.get(groupKey('rest'))?.box]
+    assert.ok(one !== undefined && other !== undefined)
+    assert.ok(other.width * other.height * 4 < one.width * one.height)
+    assert.equal(overlaps(one, other), false)
+  })
+
   test('marks the asset of an impact, the affected assets, and the groups that contain them', () => {
     const rest = { ...group('rest'), kind: 'rest' as const }
     const impacted = (id: string, nodeIds: string[]) => ({
@@ -135,13 +152,99 @@ describe('scene of the map', () => {
   })
 })
 
+describe('networks of switches', () => {
+  const none = { added: 0, changed: 0, removed: 0 }
+  const device = (key: string, name: string, parent?: string): TopologyGroup => ({
+    key,
+    kind: 'switch',
+    name,
+    ...(parent !== undefined && { parent }),
+    children: 0,
+    assets: 3,
+    reachability: { reached: 3, failed: 0, unknown: 0 },
+    classes: [{ class: 'sensor', assets: 3 }],
+    changes: none,
+  })
+  const groups = [
+    device('r', 'P-A-L1-SW1'),
+    device('a', 'P-A-L2-C1-SW1', 'r'),
+    device('b', 'P-A-L2-C2-SW1', 'a'),
+    device('c', 'P-A-L1-C2-SW1', 'r'),
+    device('x', 'P-B-L1-SW1'),
+  ]
+  const top: TopologyGroups = {
+    path: [],
+    total: { assets: 15, reachability: { reached: 15, failed: 0, unknown: 0 }, changes: none },
+    groups,
+    assets: [],
+    edges: [{ from: 'a', to: 'r', predicate: 'is_connected_to', count: 1 }],
+    truncated: false,
+  }
+
+  test('sum the switches that are connected with each other', () => {
+    const loaded = withNetworks(new Map([[rootKey, top]]))
+    assert.deepEqual(
+      loaded.get(rootKey)?.groups.map(({ name, children, assets }) => `${name} ${children} ${assets}`),
+      ['A 4 12', 'B 1 3'],
+    )
+    const inside = loaded.get('network:r')
+    assert.deepEqual([inside?.groups.length, inside?.edges.length, inside?.total.assets], [4, 1, 12])
+  })
+
+  test('do not change without the parents of switches', () => {
+    const loaded = new Map([[rootKey, { ...top, groups: groups.slice(0, 1) }]])
+    assert.equal(withNetworks(loaded), loaded)
+  })
+
+  test('are trees whose boxes do not overlap, with a line from each switch to the switch above it', () => {
+    const area = { x: 0, y: 0, width: 300, height: 200 }
+    const { boxes, wires, summary } = switchTree(groups.slice(0, 4), area)
+    const all = [...boxes.values()]
+    assert.equal(all.length, 4)
+    assert.equal(
+      all.some((box, index) => all.slice(index + 1).some((other) => overlaps(box, other))),
+      false,
+    )
+    assert.ok(
+      (boxes.get('r')?.y ?? 0) < (boxes.get('a')?.y ?? 0) && (boxes.get('a')?.y ?? 0) < (boxes.get('b')?.y ?? 0),
+    )
+    assert.deepEqual(wires.map(({ from, to }) => `${from} ${to}`).toSorted(), ['a b', 'r a', 'r c'])
+    assert.deepEqual(summary.boxes.map(({ keys: members }) => members.join(' ')).toSorted(), ['a b', 'c', 'r'])
+  })
+})
+
+describe('assets of a group', () => {
+  test('are ordered by class: the controller and the switch first', () => {
+    const asset = (name: string, assetClass: TopologyGroups['assets'][number]['class']) => ({
+      id: name,
+      name,
+      class: assetClass,
+      management_state: 'unknown' as const,
+      reachability_state: 'unknown' as const,
+    })
+    const assets = [
+      asset('DRV01', 'drive'),
+      asset('IO10', 'module'),
+      asset('IO9', 'module'),
+      asset('SW01', 'switch'),
+      asset('PLC01', 'controller'),
+    ]
+    assert.deepEqual(
+      orderedAssets(assets).map(({ name }) => name),
+      ['PLC01', 'SW01', 'DRV01', 'IO9', 'IO10'],
+    )
+  })
+})
+
 describe('camera of the map', () => {
   const size = { width: 800, height: 400 }
   const box = { x: 10, y: 20, width: 100, height: 100 }
 
   test('shows a box completely, and a zoom keeps the point under the pointer', () => {
-    const camera = cameraFor(box, size, 0)
+    const camera = cameraFor(box, size, { margin: 0 })
     assert.deepEqual(onScreen(camera, box), { x: 200, y: 0, width: 400, height: 400 })
+    const stretched = onScreen(cameraFor(box, size, { margin: 0, mostStretch: 2 }), box)
+    assert.deepEqual([stretched.width, stretched.height], [800, 400])
     const at = { x: 300, y: 100 }
     const near = zoomed(camera, 2, { at, whole: camera })
     assert.equal(near.x + at.x / near.scale, camera.x + at.x / camera.scale)
@@ -150,17 +253,94 @@ describe('camera of the map', () => {
 })
 
 describe('scale of the timeline', () => {
-  test('has hours for a week and days for a longer time, and ends after now', () => {
+  test('has hours for a week and days for a longer time, covers the complete span, and ends now', () => {
     const now = Date.parse('2026-01-31T10:20:00Z')
     const week = timelineOf('week', now)
-    assert.deepEqual([week.bars, week.bucket, week.to > now], [168, 'hour', true])
-    assert.deepEqual([timelineOf('quarter', now).bars, timelineOf('quarter', now).bucket], [90, 'day'])
+    assert.deepEqual([week.bars, week.bucket, week.to, week.to - week.from], [169, 'hour', now, 7 * 86_400_000])
+    assert.deepEqual([timelineOf('quarter', now).bars, timelineOf('quarter', now).bucket], [91, 'day'])
+    assert.equal(timelineOf('day', Date.parse('2026-01-31T10:00:00Z')).bars, 24)
     assert.equal(positionAt(week, timeAt(week, 17)), 17)
-    assert.deepEqual([positionAt(week, 0), positionAt(week, Number.MAX_SAFE_INTEGER)], [0, 168])
+    assert.deepEqual([positionAt(week, 0), positionAt(week, Number.MAX_SAFE_INTEGER)], [0, 169])
+    assert.deepEqual([timeAt(week, 0), timeAt(week, 169)], [week.from, now])
+  })
+
+  test('finds the bar at a place, and a place near the end is the end', () => {
+    const day = timelineOf('day', Date.parse('2026-01-31T10:20:00Z'))
+    assert.deepEqual([placeOf(day, 0), placeOf(day, day.bars)], [0, 1])
+    assert.equal(nearestPosition(day, placeOf(day, 11)), 11)
+    assert.deepEqual([nearestPosition(day, -1), nearestPosition(day, 0.995)], [0, day.bars])
+  })
+})
+
+describe('labels and default of the timeline', () => {
+  const now = new Date(2026, 0, 31, 10, 20).getTime()
+
+  test('label midnights as days, and the hours between them only on the scale of a day', () => {
+    const hours = ticksOf('day', timelineOf('day', now))
+    assert.deepEqual(
+      hours.filter(({ isDay }) => isDay).map(({ time }) => new Date(time).getHours()),
+      [0],
+    )
+    assert.ok(hours.length > 3)
+    assert.ok(ticksOf('week', timelineOf('week', now)).every(({ isDay }) => isDay))
+  })
+
+  test('compare with the start of the time range, and always with a time before the displayed time', () => {
+    const { from } = timelineOf('week', now)
+    assert.equal(comparedSince('week', { since: undefined, at: undefined, now }), new Date(from).toISOString())
+    const at = new Date(from - 1_000).toISOString()
+    assert.ok(comparedSince('week', { since: undefined, at, now }) < at)
+    assert.equal(comparedSince('week', { since: at, at: undefined, now }), at)
+  })
+})
+
+describe('lines between boxes', () => {
+  const gap = { x: 10, y: 10 }
+  const boxes = Array.from({ length: 12 }, (_, index) => ({
+    x: (index % 4) * 50,
+    y: Math.floor(index / 4) * 30,
+    width: 40,
+    height: 20,
+  }))
+
+  test('lead through the free space of the grid and cross no box', () => {
+    for (const [one, from] of boxes.entries())
+      for (const [other, to] of boxes.entries()) {
+        if (one === other) continue
+        const route = routeOf(from, to, { gap, lane: laneOf(one + other) })
+        for (const [index, end] of route.entries()) {
+          const start = route[index - 1]
+          if (start === undefined) continue
+          const [x, y] = [Math.min(start.x, end.x), Math.min(start.y, end.y)]
+          const part = { x, y, width: Math.abs(start.x - end.x), height: Math.abs(start.y - end.y) }
+          const inner = ({ x: left, y: top, width, height }: Box) => ({
+            x: left + 0.1,
+            y: top + 0.1,
+            width: width - 0.2,
+            height: height - 0.2,
+          })
+          assert.ok(
+            boxes.every((box) => !overlaps(part, inner(box))),
+            `${one} ${other}`,
+          )
+        }
+      }
   })
 })
 
 describe('names on the map', () => {
+  test('divide a large group into cells, and a small one or one without cells not', () => {
+    const names = Array.from({ length: 40 }, (_, index) => `A-L1-C0${(index % 4) + 1}-IO${index}`)
+    const clusters = clustersOf(names) ?? []
+    assert.deepEqual(
+      clusters.map(({ name, members }) => `${name} ${members.length}`),
+      ['C01 10', 'C02 10', 'C03 10', 'C04 10'],
+    )
+    assert.equal(distinctName(names[0] ?? '', clusters[0]?.common ?? { start: 0, end: 0 }), 'IO0')
+    assert.equal(clustersOf(names.slice(0, 8)), undefined)
+    assert.equal(clustersOf(names.map((name) => name.replaceAll('-', ''))), undefined)
+  })
+
   const distinct = (names: readonly string[]) => names.map((name) => distinctName(name, commonParts(names)))
 
   test('leave out the start and the end that all names of a group have in common', () => {

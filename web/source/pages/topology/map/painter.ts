@@ -1,88 +1,30 @@
-import type { AssetClass } from '@millwright/api/asset-class.ts'
 import type { TopologyEdge, TopologyGroup } from '@millwright/api/inventory/topology-groups.ts'
-import { borderPoint, hull, isVisible, overlaps } from './boxes.ts'
-import { type Camera, onScreen, type Size } from './camera.ts'
-import { classIcon, type MapPalette } from './map-palette.ts'
-import { type Box, type CommonParts, distinctName, type Frame, type Scene, type SceneItem } from './scene.ts'
+import { mainClasses } from './asset-order.ts'
+import { hull, isVisible, overlaps } from './boxes.ts'
+import { onScreen } from './camera.ts'
+import { drawChangeMark, drawIcon } from './canvas-shapes.ts'
+import { nameLines, shortened } from './canvas-text.ts'
+import type { Box, Point } from './geometry.ts'
+import { isInsideShown, isSummarized, isTreeSummarized } from './inside.ts'
+import { countOf, laneOf, linesOf, longestPart, routeOf } from './lines.ts'
+import {
+  type Canvas,
+  commonOf,
+  endOf,
+  fadedAlpha,
+  isOnScreen,
+  MapPen,
+  noChanges,
+  type PaintOptions,
+  sizes,
+} from './map-pen.ts'
+import { distinctName } from './names.ts'
+import { areaOf, type Cluster, type Frame, type SceneItem } from './scene.ts'
 
 /**
  * Draws the scene on a canvas. What a box shows depends on its size on the screen: a small box has only a colour, a larger one
  * its name and counts, and an open group its inside. A text is never wider than its box, so texts do not overlap.
  */
-
-/** The facts on the card of a group. */
-export type MapFact = 'failed' | 'added' | 'changed' | 'removed' | 'failing' | 'selected' | 'affected' | 'degraded'
-
-export type MapTexts = {
-  nameOf: (group: TopologyGroup) => string
-  assetName: (item: SceneItem) => string
-  count: (assets: number) => string
-  number: (value: number) => string
-  fact: (kind: MapFact, count: number) => string
-  predicate: (edge: Pick<TopologyEdge, 'predicate' | 'count'>) => string
-  connections: (count: number) => string
-}
-
-/** What a failure means for an item. For a group, the numbers count the affected and degraded assets inside it. */
-export type ImpactMark = {
-  effect: 'failing' | 'selected' | 'affected' | 'degraded'
-  affected: number
-  degraded: number
-}
-export type ImpactMarks = ReadonlyMap<string, ImpactMark>
-
-export type MapView = {
-  selected: string | undefined
-  hovered: string | undefined
-  /** Returns whether an item is emphasized. The other items are faded. */
-  isEmphasized: (item: SceneItem) => boolean
-  /** Whether the changes of groups and assets are shown instead of their reachability. */
-  showsChanges: boolean
-  /** Whether all assets are loaded. Then the inside of small groups is drawn too. */
-  isAll: boolean
-  /** The failing, affected and degraded items, and the groups that contain them. */
-  marks: ImpactMarks | undefined
-}
-
-/** The sizes in pixels from which parts of a box are drawn. */
-const sizes = {
-  inside: 190,
-  insideOfMany: 260,
-  insideOfAll: 20,
-  openTitle: 70,
-  title: 46,
-  counts: 76,
-  classes: 150,
-  icon: 15,
-  label: 62,
-  smallLabel: 36,
-  edge: 60,
-  /** The largest number of edges that have a label. */
-  countedEdges: 6,
-} as const
-const fadedAlpha = 0.35
-
-type Canvas = CanvasRenderingContext2D
-
-type Fact = [MapFact, number, string]
-const noMark = { effect: undefined, affected: 0, degraded: 0 }
-
-export type PaintOptions = {
-  scene: Scene
-  camera: Camera
-  size: Size
-  view: MapView
-  palette: MapPalette
-  texts: MapTexts
-}
-
-/** Returns whether the inside of an item is drawn. */
-export function isInsideShown(item: SceneItem, camera: Camera, isAll: boolean): item is SceneItem & { frame: Frame } {
-  if (item.frame === undefined) return false
-  const { width, height } = onScreen(camera, item.box)
-  const needed = isAll ? sizes.insideOfAll : item.frame.items.length > 60 ? sizes.insideOfMany : sizes.inside
-  return Math.min(width, height * 1.6) >= needed
-}
 
 export function paint(context: Canvas, options: PaintOptions): void {
   const { size, palette, scene } = options
@@ -93,135 +35,251 @@ export function paint(context: Canvas, options: PaintOptions): void {
   painter.frame(scene.root)
   painter.labels()
 }
-
-class Painter {
-  readonly #context: Canvas
-  readonly #options: PaintOptions
-
-  /** The hovered or selected item. */
-  readonly #active: SceneItem | undefined
-  /** The keys of the items that have an edge to the active item. */
-  readonly #linked: ReadonlySet<string>
-
-  constructor(context: Canvas, options: PaintOptions) {
-    this.#context = context
-    this.#options = options
-    const { scene, view } = options
-    const active = scene.items.get(view.hovered ?? view.selected ?? '')
-    this.#active = active
-    const lines = active === undefined ? [] : [...linesOf(active.parent.edges).keys()]
-    const ends = lines.filter((line) => active !== undefined && line.includes(endOf(active))).flat()
-    this.#linked = new Set(ends.flatMap((end) => active?.parent.byEnd.get(end)?.key ?? []))
-  }
-
+class Painter extends MapPen {
   frame(frame: Frame): void {
-    this.#edges(frame)
-    this.#counts(frame)
-    this.#highlightedEdges(frame)
+    const { camera, size } = this.options
+    if (frame.summary !== undefined && isTreeSummarized(frame, camera)) {
+      this.#wires(frame.summary.wires.map((points) => ({ from: '', to: '', points })))
+      for (const item of frame.summary.items) this.#item(item, onScreen(camera, item.box))
+      return
+    }
+    if (frame.wires === undefined) this.#lines(frame)
+    else this.#wires(frame.wires)
+    const summarized = new Set(frame.clusters.filter((cluster) => isSummarized(cluster, camera)))
+    this.#clusters(frame, summarized)
+    this.#highlightedLines(frame)
     for (const item of frame.items) {
-      const box = onScreen(this.#options.camera, item.box)
-      if (isVisible(box, this.#options.size)) this.#item(item, box)
+      if (item.cluster !== undefined && summarized.has(item.cluster)) continue
+      const box = onScreen(camera, item.box)
+      if (isVisible(box, size)) this.#item(item, box)
     }
   }
 
-  /** Draws the labels of the edges of the hovered item. A label that would cover an item or another label is left out. */
+  /** Draws the labels of the lines of the hovered item. A label that would cover an item or another label is left out. */
   labels(): void {
-    const { view, scene } = this.#options
+    const { view, scene } = this.options
     const item = scene.items.get(view.hovered ?? '')
     if (item === undefined) return
-    const { camera } = this.#options
+    const { camera } = this.options
     const drawn = item.parent.items.map(({ box }) => onScreen(camera, box))
-    for (const { from, to, edges } of this.#edgesOf(item)) this.#edgeLabel(from, to, { edges, drawn })
+    for (const { route, edges } of this.#linesOf(item)) this.#edgeLabel(route, { edges, drawn })
   }
 
-  /** Draws the edges of the hovered or selected item below the items, so that they do not cover names. */
-  #highlightedEdges(frame: Frame): void {
-    const { palette } = this.#options
-    if (this.#active?.parent !== frame) return
-    for (const { from, to } of this.#edgesOf(this.#active))
-      this.#line(from, to, { colour: palette.strong, width: 2.5, alpha: 1 })
-  }
-
-  #edgesOf(item: SceneItem): { from: Box; to: Box; edges: readonly TopologyEdge[] }[] {
-    const end = endOf(item)
-    return [...linesOf(item.parent.edges)].flatMap(([line, edges]) => {
-      if (!line.includes(end)) return []
-      const [from, to] = this.#ends(item.parent, line)
-      return from === undefined || to === undefined ? [] : [{ from, to, edges }]
-    })
-  }
-
-  #ends(frame: Frame, [one, other]: readonly [string, string]): [Box | undefined, Box | undefined] {
-    const [from, to] = [frame.byEnd.get(one), frame.byEnd.get(other)]
-    const { camera } = this.#options
-    return [from && onScreen(camera, from.box), to && onScreen(camera, to.box)]
-  }
-
-  #edges(frame: Frame): void {
-    const { palette, size, view } = this.#options
-    for (const [line, edges] of linesOf(frame.edges)) {
-      const [from, to] = this.#ends(frame, line)
-      if (from === undefined || to === undefined || Math.max(from.width, to.width) < 6) continue
-      if (!isVisible(hull(from, to), size)) continue
-      const [one, other] = [frame.byEnd.get(line[0]), frame.byEnd.get(line[1])]
-      const isFaded = [one, other].some((item) => item !== undefined && !view.isEmphasized(item))
-      const count = edges.reduce((sum, edge) => sum + edge.count, 0)
-      const width = Math.min(5, 0.8 + Math.log10(count) * 1.3)
-      this.#line(from, to, { colour: palette.edge, width, alpha: isFaded ? 0.12 : 0.5 })
+  /** Draws the clusters of a frame: a border around the assets of a cell and its name, or a card with the numbers of the cell. */
+  #clusters(frame: Frame, summarized: ReadonlySet<Cluster>): void {
+    const { camera, palette, size, texts } = this.options
+    for (const cluster of frame.clusters) {
+      const { name, box: place, total } = cluster
+      const box = onScreen(camera, place)
+      if (!isVisible(box, size) || box.width < 12) continue
+      if (summarized.has(cluster)) {
+        this.#summary(cluster, box)
+        continue
+      }
+      this.box(box, { radius: 5, fill: palette.ground, stroke: palette.line })
+      if (box.width < sizes.cluster || name === '') continue
+      const top = onScreen(camera, areaOf({ key: name, box: place })).y - box.y
+      const font = Math.max(sizes.text, Math.min(15, top * 0.5))
+      this.font(font, 650)
+      const at = { x: box.x + 8, y: box.y + top / 2 + 1 }
+      const used = this.text(name, { ...at, width: box.width - 12, colour: palette.text })
+      this.font(Math.max(sizes.text, font * 0.85), 400)
+      const count = texts.assets(total.assets)
+      this.text(count, { ...at, x: at.x + used + 8, width: box.width - used - 24, colour: palette.quiet })
     }
   }
 
-  /** Draws the number of relations next to each edge. With many edges, or without space, only the tooltip contains it. */
-  #counts(frame: Frame): void {
-    const { palette, texts, camera } = this.#options
-    const lines = linesOf(frame.edges)
-    if (lines.size > sizes.countedEdges || this.#active?.parent === frame) return
-    this.#font(11, 500)
-    const boxes = frame.items.map(({ box }) => onScreen(camera, box))
-    for (const [line, edges] of lines) {
-      const [from, to] = this.#ends(frame, line)
-      if (from === undefined || to === undefined) continue
-      const [a, b] = [borderPoint(from, to), borderPoint(to, from)]
-      const text = texts.connections(edges.reduce((sum, edge) => sum + edge.count, 0))
-      const width = this.#context.measureText(text).width
-      const [x, y] = [(a.x + b.x) / 2 + 7, (a.y + b.y) / 2]
-      if (boxes.some((box) => overlaps({ x, y: y - 5, width, height: 10 }, box))) continue
-      this.#text(text, { x, y: y + 0.5, width: width + 1, colour: palette.quiet })
-    }
-  }
-
-  #line(from: Box, to: Box, { colour, width, alpha }: { colour: string; width: number; alpha: number }): void {
-    const context = this.#context
-    const [a, b] = [borderPoint(from, to), borderPoint(to, from)]
+  /** Draws a cluster as a card: its number of assets, its state, its controllers and switches by name, and its classes. */
+  #summary(cluster: Cluster, box: Box): void {
+    const { palette, texts, view } = this.options
+    const { name, total, items } = cluster
+    const context = this.context
     context.save()
-    context.globalAlpha = alpha
-    context.strokeStyle = colour
-    context.lineWidth = width
-    context.beginPath()
-    context.moveTo(a.x, a.y)
-    context.lineTo(b.x, b.y)
-    context.stroke()
+    if (!items.some((item) => view.isEmphasized(item))) context.globalAlpha = fadedAlpha
+    const effects = items.flatMap(({ key }) => view.marks?.get(key)?.effect ?? [])
+    const affected = effects.filter((effect) => effect === 'affected').length
+    const isSource = effects.some((effect) => effect === 'failing' || effect === 'selected')
+    const degraded = effects.filter((effect) => effect === 'degraded').length
+    const mark = isSource || affected > 0 ? palette.failed : degraded > 0 ? palette.changed : undefined
+    this.box(box, {
+      radius: 6,
+      fill: palette.card,
+      stroke: mark ?? palette.line,
+      width: mark === undefined ? 1 : 3,
+    })
+    this.tint(box, total.changes, 6)
+    const pad = Math.max(6, Math.min(12, box.width * 0.06))
+    const size = Math.max(sizes.text, Math.min(15, box.width * 0.085))
+    const room = box.width - pad * 2
+    let y = box.y + pad + size * 0.55
+    this.font(size, 650)
+    const used = this.text(name === '' ? texts.assets(total.assets) : name, {
+      x: box.x + pad,
+      y,
+      width: room,
+      colour: palette.text,
+    })
+    const badge = this.badge(total.changes, { right: box.x + box.width - pad, y, room: room - used - 6 })
+    this.font(Math.max(sizes.text, size * 0.8), 400)
+    const marked = affected + degraded
+    const count = marked > 0 ? texts.fact(affected > 0 ? 'affected' : 'degraded', marked) : texts.assets(total.assets)
+    if (name !== '') {
+      const width = room - used - badge - 14
+      const fits = context.measureText(count).width <= width
+      const shown = fits ? count : texts.number(marked > 0 ? marked : total.assets)
+      this.text(shown, { x: box.x + pad + used + 8, y, width, colour: palette.quiet })
+    }
+    y += size * 1.15
+    const bottom = box.y + box.height - 4
+    const bar = { x: box.x + pad, y: y - 2, width: room, height: 5 }
+    if (y + 5 < bottom) {
+      if (view.marks !== undefined) this.impactShares(bar, { affected, degraded, assets: total.assets })
+      else if (view.showsChanges) this.changes(total, bar)
+      else this.health(total, bar)
+    }
+    y += 14
+    const main = items.filter(({ asset }) => asset !== undefined && mainClasses.includes(asset.class))
+    // A large card has larger texts.
+    const scale = box.height > 185 && box.width > 140 ? 1.12 : 1
+    const line = 17 * scale
+    // A narrow card has no space for the classes.
+    const reserved = room < 90 ? 0 : line
+    const named = main.slice(0, Math.max(0, Math.min(3, Math.floor((bottom - y - reserved) / line))))
+    for (const item of named) {
+      this.mainAsset(item, { x: box.x + pad, y, width: room, height: line }, sizes.text * scale)
+      y += line
+    }
+    const keys = new Set(named.map(({ key }) => key))
+    const others = total.classes.flatMap(({ class: each, assets }) => {
+      const shown = items.filter(({ key, asset }) => keys.has(key) && asset?.class === each).length
+      return assets > shown ? [{ class: each, assets: assets - shown }] : []
+    })
+    const height = bottom - 3 - y
+    if (height >= 12) this.classes({ classes: others }, { x: box.x + pad, y, width: room, height }, 17.5 * scale)
     context.restore()
   }
 
-  #edgeLabel(from: Box, to: Box, { edges, drawn }: { edges: readonly TopologyEdge[]; drawn: Box[] }): void {
-    const { palette, texts } = this.#options
-    const [a, b] = [borderPoint(from, to), borderPoint(to, from)]
-    if (Math.hypot(a.x - b.x, a.y - b.y) < sizes.edge) return
+  /** Draws the lines of a tree of switches. */
+  #wires(wires: NonNullable<Frame['wires']>): void {
+    const { camera, palette, scene, view } = this.options
+    const pointOf = (point: Point): Point => {
+      const { x, y } = onScreen(camera, { ...point, width: 0, height: 0 })
+      return { x, y }
+    }
+    const kinds = Map.groupBy(wires, ({ from, to }) => {
+      if (this.active !== undefined && [from, to].includes(this.active.key)) return 'active'
+      const items = [from, to].flatMap((key) => scene.items.get(key) ?? [])
+      return items.every(view.isEmphasized) ? 'normal' : 'faded'
+    })
+    const width = Math.max(1, Math.min(1.75, camera.scale))
+    const styles = {
+      faded: { colour: palette.edge, width, alpha: 0.2 },
+      normal: { colour: palette.edge, width, alpha: 1 },
+      active: { colour: palette.strong, width: 2.5, alpha: 1 },
+    } as const
+    for (const kind of ['faded', 'normal', 'active'] as const)
+      this.strokes(
+        (kinds.get(kind) ?? []).map(({ points }) => points.map(pointOf)),
+        styles[kind],
+      )
+  }
+
+  /** Draws the lines of the hovered or selected item. */
+  #highlightedLines(frame: Frame): void {
+    const { palette } = this.options
+    if (this.active?.parent !== frame || frame.wires !== undefined) return
+    for (const { route } of this.#linesOf(this.active))
+      this.line(route, { colour: palette.strong, width: 2.5, alpha: 1 })
+  }
+
+  #linesOf(item: SceneItem): { route: Point[]; edges: readonly TopologyEdge[] }[] {
+    const end = endOf(item)
+    let index = 0
+    return [...linesOf(item.parent.edges)].flatMap(([line, edges]) => {
+      index++
+      if (!line.includes(end)) return []
+      const route = this.#routeOf(item.parent, line, index - 1)
+      return route === undefined ? [] : [{ route, edges }]
+    })
+  }
+
+  /** Returns the way of a line on the screen. Between two clusters, it leads from cluster to cluster. */
+  #routeOf(frame: Frame, [one, other]: readonly [string, string], index: number): Point[] | undefined {
+    const [from, to] = [frame.byEnd.get(one), frame.byEnd.get(other)]
+    if (from === undefined || to === undefined) return undefined
+    const { camera } = this.options
+    const isInside = from.cluster === to.cluster
+    const gap = isInside ? (from.cluster?.gap ?? frame.gap) : frame.gap
+    const boxOf = (item: SceneItem) => onScreen(camera, isInside ? item.box : (item.cluster?.box ?? item.box))
+    const [a, b] = [boxOf(from), boxOf(to)]
+    if (Math.max(a.width, b.width) < 6 || !isVisible(hull(a, b), this.options.size)) return undefined
+    return routeOf(a, b, {
+      gap: { x: gap.x * camera.scale, y: gap.y * camera.scale * camera.stretch },
+      lane: laneOf(index),
+    })
+  }
+
+  #lines(frame: Frame): void {
+    const { palette, view, camera, size } = this.options
+    const lines = linesOf(frame.edges)
+    // Lines that cannot be traced, or whose ends are not visible, are drawn only for the item that the pointer is at.
+    if (view.marks !== undefined || frame.gap.y * camera.scale < sizes.tracedGap) return
+    const counted: { route: Point[]; count: number }[] = []
+    let index = 0
+    for (const [line, edges] of lines) {
+      const route = this.#routeOf(frame, line, index++)
+      if (route === undefined) continue
+      if (![route[0], route.at(-1)].every((end) => end !== undefined && isOnScreen(end, size))) continue
+      const ends = [frame.byEnd.get(line[0]), frame.byEnd.get(line[1])]
+      const [cluster, other] = ends.map((item) => item?.cluster)
+      const isAssets = ends.every((item) => item?.asset !== undefined)
+      if (isAssets && (cluster === undefined || cluster === other) && lines.size > sizes.tracedLines) continue
+      const isFaded = ends.some((item) => item !== undefined && !view.isEmphasized(item))
+      const count = countOf(edges)
+      const isAsset = ends.every((item) => item?.asset !== undefined)
+      const width = isAsset ? 1 : Math.min(5, 1.4 + Math.log10(count) * 1.3)
+      this.line(route, { colour: palette.edge, width, alpha: isFaded ? 0.15 : isAsset ? 0.6 : 0.8 })
+      if (!isAsset) counted.push({ route, count })
+    }
+    if (lines.size <= sizes.countedLines && this.active?.parent !== frame) this.#counts(counted)
+  }
+
+  /** Draws the number of relations on each line. Without space, only the tooltip contains it. */
+  #counts(counted: readonly { route: Point[]; count: number }[]): void {
+    const { palette, texts } = this.options
+    this.font(sizes.text, 500)
+    for (const { route, count } of counted) {
+      const { from, to, length } = longestPart(route)
+      const long = texts.connections(count)
+      const fits = (text: string) => this.context.measureText(text).width + 8 < length
+      const isLevel = from.y === to.y
+      const text = isLevel && fits(long) ? long : texts.number(count)
+      const width = this.context.measureText(text).width + 6
+      if (isLevel ? width > length : length < 18) continue
+      const [x, y] = [(from.x + to.x) / 2 - width / 2, (from.y + to.y) / 2]
+      this.box({ x, y: y - 6, width, height: 12 }, { radius: 4, fill: palette.card, stroke: palette.card })
+      this.text(text, { x: x + 3, y: y + 0.5, width, colour: palette.text })
+    }
+  }
+
+  #edgeLabel(route: Point[], { edges, drawn }: { edges: readonly TopologyEdge[]; drawn: Box[] }): void {
+    const { palette, texts } = this.options
+    const { from, to, length } = longestPart(route)
+    if (length < sizes.edge) return
     const text = edges.map(texts.predicate).join(' · ')
-    this.#font(11, 500)
-    const width = this.#context.measureText(text).width + 12
-    const [x, y] = [(a.x + b.x) / 2 - width / 2, (a.y + b.y) / 2 - 10]
+    this.font(11, 500)
+    const width = this.context.measureText(text).width + 12
+    const [x, y] = [(from.x + to.x) / 2 - width / 2, (from.y + to.y) / 2 - 10]
     const box = { x, y, width, height: 20 }
     if (drawn.some((other) => overlaps(box, other))) return
     drawn.push(box)
-    this.#box(box, { radius: 10, fill: palette.card, stroke: palette.strong })
-    this.#text(text, { x: x + 6, y: y + 10, width: width - 12, colour: palette.text })
+    this.box(box, { radius: 10, fill: palette.card, stroke: palette.strong })
+    this.text(text, { x: x + 6, y: y + 10, width: width - 12, colour: palette.text })
   }
 
   #item(item: SceneItem, box: Box): void {
-    const context = this.#context
-    const { view, camera } = this.#options
+    const context = this.context
+    const { view, camera } = this.options
     context.save()
     if (!view.isEmphasized(item)) context.globalAlpha = fadedAlpha
     if (item.group === undefined) this.#asset(item, box)
@@ -237,447 +295,260 @@ class Painter {
 
   /** Draws an open group: its border and title. The items inside are drawn later. */
   #open(item: SceneItem, group: TopologyGroup, box: Box): void {
-    const { palette, texts } = this.#options
-    this.#box(box, {
+    const { palette, texts } = this.options
+    this.box(box, {
       radius: 8,
       fill: palette.raised,
-      stroke: this.#borderOf(item),
-      width: this.#isMarked(item) ? 3 : 1,
+      stroke: this.borderOf(item),
+      width: this.isMarked(item) ? 3 : 1,
     })
     if (box.width < sizes.openTitle || box.height < sizes.openTitle) return
-    const height = Math.min(box.height * 0.14, 40)
-    const size = Math.max(13, Math.min(17, height * 0.5))
-    const middle = box.y + Math.max(11, box.height * 0.075)
-    const pad = Math.max(8, box.width * 0.025)
-    this.#font(size, 650)
-    const count = texts.count(group.assets)
+    const { camera } = this.options
+    const top = onScreen(camera, areaOf({ key: item.key, box: item.box }, this.options.view.isAll)).y - box.y
+    const size = Math.max(sizes.text, Math.min(17, top * 0.55))
+    const middle = box.y + Math.max(size * 0.8, top / 2 + 1)
+    const pad = Math.max(10, Math.min(20, box.width * 0.03))
+    this.font(size, 650)
+    const facts = this.factsOf(item, group).filter(
+      ([kind, number]) => number > 0 && kind !== 'failing' && kind !== 'selected',
+    )
+    const hasFacts = this.options.view.marks !== undefined && facts.length > 0
+    const count = hasFacts ? facts.map(([kind, number]) => texts.fact(kind, number)).join(' · ') : texts.count(group)
     const room = box.width - pad * 2
-    const titleWidth = this.#text(distinctName(texts.nameOf(group), commonOf(item)), {
+    const titleWidth = this.text(distinctName(texts.nameOf(group), commonOf(item)), {
       x: box.x + pad,
       y: middle,
       width: room * 0.6,
       colour: palette.text,
     })
-    this.#font(Math.max(11, size * 0.8), 400)
-    const countRoom = room - titleWidth - 110
-    const isShort = this.#context.measureText(count).width > countRoom
-    const used = this.#text(isShort ? texts.number(group.assets) : count, {
+    this.font(Math.max(11, size * 0.8), 400)
+    const countRoom = room - titleWidth - 20
+    const isShort = this.context.measureText(count).width > countRoom
+    const used = this.text(isShort && !hasFacts ? texts.number(group.assets) : count, {
       x: box.x + pad + titleWidth + 10,
       y: middle + 0.5,
       width: countRoom,
       colour: palette.quiet,
     })
     const left = room - titleWidth - used - 20
-    if (left > 60) {
+    if (left > 40) {
       const width = Math.min(140, left - 8)
-      this.#bar(item, group, { x: box.x + box.width - pad - width, y: middle - 3, width, height: 6 })
+      this.bar(item, group, { x: box.x + box.width - pad - width, y: middle - 3, width, height: 6 })
     }
   }
 
-  /** Draws the title of an open group that has no space for a title line, over the items inside. */
+  /** Draws the title of a small open group into the space above the items inside. */
   #smallTitle(item: SceneItem, group: TopologyGroup, box: Box): void {
-    if (box.width < sizes.title || box.height < 24) return
-    const { palette, texts } = this.#options
-    this.#font(11, 650)
+    if (box.width < sizes.title || box.height < 30) return
+    const { palette, texts } = this.options
+    const top = Math.min(...(item.frame?.items ?? []).map(({ box: inner }) => onScreen(this.options.camera, inner).y))
+    const room = Math.min(top, box.y + box.height) - box.y
+    if (room < 9) return
+    const size = Math.min(sizes.text, room - 3)
+    this.font(size, 650)
+    const at = { x: box.x + 8, y: box.y + room / 2 }
     const name = distinctName(texts.nameOf(group), commonOf(item))
-    const width = Math.min(box.width - 8, this.#context.measureText(name).width + 10)
-    this.#box(
-      { x: box.x + 4, y: box.y + 4, width, height: 16 },
-      { radius: 4, fill: palette.card, stroke: palette.line },
-    )
-    this.#text(name, { x: box.x + 9, y: box.y + 12.5, width: width - 9, colour: palette.text })
+    const used = this.text(name, { ...at, width: box.width - 8, colour: palette.text })
+    this.font(size - 1, 400)
+    const count = texts.number(group.assets)
+    const left = box.width - used - 16
+    if (this.context.measureText(count).width < left)
+      this.text(count, { ...at, x: at.x + used + 6, width: left, colour: palette.quiet })
   }
 
   /** Draws a closed group as a card. */
   #card(item: SceneItem, group: TopologyGroup, box: Box): void {
-    const { palette, texts, view } = this.#options
-    const isSmall = box.width < sizes.title || box.height < 24
-    this.#box(box, {
-      radius: Math.min(8, box.width * 0.06),
-      fill: isSmall ? (this.#markColour(item.key) ?? this.#colourOf(group)) : palette.card,
-      stroke: this.#borderOf(item),
-      width: this.#isMarked(item) ? 3 : 1,
+    const { palette, texts, view } = this.options
+    const isSmall = box.width < sizes.title || box.height < 17
+    const radius = Math.min(8, box.width * 0.06, box.height * 0.2)
+    const colour = group.assets === 0 ? palette.line : (this.markColour(item.key) ?? this.colourOf(group))
+    // In a tree of many switches, only exceptions are filled with their colour.
+    const isQuiet = item.parent.wires !== undefined && colour === palette.reached
+    this.box(box, {
+      radius,
+      fill: isSmall && !isQuiet ? colour : palette.card,
+      stroke: this.borderOf(item),
+      width: this.isMarked(item) ? 3 : 1,
     })
-    if (isSmall) return
-    const pad = Math.max(5, Math.min(14, box.width * 0.07))
-    const size = Math.max(10, Math.min(17, box.height * 0.17, box.width * 0.11))
+    if (isSmall) {
+      if (isQuiet) this.edge(box, colour)
+      return
+    }
+    this.tint(box, group.changes, radius)
+    if (box.height < sizes.compactCard) {
+      this.#compactCard(item, group, box)
+      return
+    }
+    const pad = Math.max(6, Math.min(14, box.width * 0.07))
+    const size = Math.max(sizes.text, Math.min(16, box.height * 0.15, box.width * 0.1))
     const room = box.width - pad * 2
-    let y = box.y + pad + size * 0.6
-    this.#font(size, 650)
-    this.#text(distinctName(texts.nameOf(group), commonOf(item)), {
-      x: box.x + pad,
-      y,
-      width: room,
-      colour: group.assets === 0 ? palette.quiet : palette.text,
-    })
-    y += size * 1.35
-    const hasCounts = box.width >= sizes.counts && box.height > size * 3.6 + pad
-    const barHeight = Math.max(3, Math.min(8, size * 0.45))
     const bottom = box.y + box.height - 3
-    const hasFacts = hasCounts && y + size * 2.7 < bottom
+    let y = box.y + pad + size * 0.6
+    this.font(size, 650)
+    const full = texts.nameOf(group)
+    const short = distinctName(full, commonOf(item))
+    const hasSecondLine = y + size * 2.6 < bottom
+    const lines = hasSecondLine ? nameLines(this.context, short, room) : [short]
+    const nameColour = group.assets === 0 ? palette.quiet : palette.text
+    for (const [index, line] of lines.entries()) {
+      if (index > 0) y += size * 1.15
+      this.text(line, { x: box.x + pad, y, width: room, colour: nameColour })
+    }
+    y += size * 1.35
+    const hasCounts = box.width >= sizes.counts * 0.7 && y + size * 0.6 < bottom
+    const barHeight = Math.max(3, Math.min(8, size * 0.45))
+    const facts = this.factsOf(item, group).filter(([, count]) => count > 0)
+    const hasFacts = hasCounts && y + size * 3.4 < bottom
     if (hasCounts) {
-      this.#font(Math.max(10, size * 0.82), 400)
-      const used = this.#text(texts.count(group.assets), { x: box.x + pad, y, width: room, colour: palette.quiet })
-      const failed = view.showsChanges ? 0 : group.reachability.failed
-      if (!hasFacts && failed > 0) this.#failedCount(failed, { right: box.x + pad + room, y, width: room - used - 8 })
+      this.font(Math.max(sizes.text, size * 0.82), 400)
+      const [fact] = facts
+      const isFact = !hasFacts && fact !== undefined && (view.marks !== undefined || view.showsChanges)
+      const text = isFact ? texts.fact(fact[0], fact[1]) : texts.count(group)
+      const fits = (each: string) => this.context.measureText(each).width <= room
+      const choices = [text, texts.assets(group.assets)]
+      const shown = isFact ? text : (choices.find(fits) ?? texts.number(group.assets))
+      const used = this.text(shown, { x: box.x + pad, y, width: room, colour: palette.quiet })
+      const failed = view.showsChanges || view.marks !== undefined ? 0 : group.reachability.failed
+      if (!hasFacts && failed > 0) this.failedCount(failed, { right: box.x + pad + room, y, width: room - used - 8 })
       y += size * 1.15
     }
     if (group.assets > 0 && y + barHeight < bottom)
-      this.#bar(item, group, { x: box.x + pad, y: y - barHeight / 2, width: room, height: barHeight })
+      this.bar(item, group, { x: box.x + pad, y: y - barHeight / 2, width: room, height: barHeight })
     y += size * 0.9
-    if (hasFacts) y = this.#facts(this.#factsOf(item, group), { x: box.x + pad, y, width: room, size })
-    const iconSize = Math.min(20, size * 1.15)
-    if (box.width >= sizes.classes && y + iconSize < box.y + box.height - pad * 0.4)
-      this.#classes(group, { x: box.x + pad, y, width: room, height: iconSize })
+    if (hasFacts) y = this.facts(facts, { x: box.x + pad, y, width: room, size })
+    const iconSize = Math.min(17, size * 1.1)
+    const height = bottom - 3 - y
+    if (box.width >= sizes.classes && height >= iconSize)
+      this.classes(group, { x: box.x + pad, y, width: room, height }, iconSize)
   }
 
-  /** Draws the number of unreachable assets at the right, without words. */
-  #failedCount(failed: number, { right, y, width }: { right: number; y: number; width: number }): void {
-    const { palette, texts } = this.#options
-    const label = texts.number(failed)
-    const needed = this.#context.measureText(label).width
-    if (needed + 9 > width) return
-    this.#context.fillStyle = palette.failed
-    this.#context.beginPath()
-    this.#context.arc(right - needed - 6, y, 2.5, 0, Math.PI * 2)
-    this.#context.fill()
-    this.#text(label, { x: right - needed, y, width: needed + 1, colour: palette.text })
-  }
-
-  #factsOf({ key }: SceneItem, group: TopologyGroup): Fact[] {
-    const { palette, view } = this.#options
-    const { added, changed, removed } = group.changes
-    if (view.marks !== undefined) {
-      const { effect, affected, degraded } = view.marks.get(key) ?? noMark
-      return [
-        ['failing', effect === 'failing' ? 1 : 0, palette.failed],
-        ['selected', effect === 'selected' ? 1 : 0, palette.strong],
-        ['affected', affected, palette.failed],
-        ['degraded', degraded, palette.changed],
-      ]
-    }
-    return [
-      ['failed', view.showsChanges ? 0 : group.reachability.failed, palette.failed],
-      ['added', added, palette.added],
-      ['changed', changed, palette.changed],
-      ['removed', removed, palette.removed],
-    ]
-  }
-
-  /** Draws the facts that are not 0. Returns the vertical position below them. */
-  #facts(kinds: Fact[], { x, y, width, size }: { x: number; y: number; width: number; size: number }): number {
-    const { palette, texts } = this.#options
-    const facts = kinds.filter(([, count]) => count > 0)
-    if (facts.length === 0) return y
-    this.#font(Math.max(10, size * 0.8), 600)
-    let left = x
-    for (const [kind, count, colour] of facts) {
-      if (left - x > width - 24) break
-      const dot = Math.max(4, size * 0.32)
-      this.#context.fillStyle = colour
-      this.#context.beginPath()
-      this.#context.arc(left + dot / 2, y + size * 0.15, dot / 2, 0, Math.PI * 2)
-      this.#context.fill()
-      left += dot + 4
-      const fact = texts.fact(kind, count)
-      const room = width - (left - x)
-      // Without space for the words, the colour of the dot defines the meaning of the number.
-      const shown = this.#context.measureText(fact).width <= room ? fact : texts.number(count)
-      left += this.#text(shown, { x: left, y: y + size * 0.15, width: room, colour: palette.text })
-      left += 12
-    }
-    return y + size * 1.05
-  }
-
-  #classes(group: TopologyGroup, { x, y, width, height }: Box): void {
-    const { palette, texts } = this.#options
-    this.#font(Math.max(10, height * 0.62), 400)
-    let left = x
-    for (const { class: each, assets } of group.classes) {
-      const label = texts.number(assets)
-      const needed = height + 3 + this.#context.measureText(label).width + 10
-      if (left + needed - 10 > x + width) return
-      this.#icon(each, { x: left, y, size: height, colour: palette.quiet })
-      this.#text(label, { x: left + height + 3, y: y + height / 2 + 0.5, width: needed, colour: palette.quiet })
-      left += needed
-    }
+  /** Draws a low card: the state as its left edge, and the name with the count next to it or below it. */
+  #compactCard(item: SceneItem, group: TopologyGroup, box: Box): void {
+    const { palette, texts, view } = this.options
+    this.edge(box, group.assets === 0 ? palette.line : (this.markColour(item.key) ?? this.colourOf(group)))
+    const [x, right] = [box.x + 10, box.x + box.width - 6]
+    const room = right - x
+    const size = Math.max(sizes.text, Math.min(14, box.height * 0.3, box.width * 0.11))
+    const hasTwoLines = box.height >= sizes.text * 2.7
+    const first = hasTwoLines ? box.y + box.height / 2 - size * 0.62 : box.y + box.height / 2 + 0.5
+    const second = box.y + box.height / 2 + size * 0.68
+    this.font(size, 650)
+    const name = distinctName(texts.nameOf(group), commonOf(item))
+    const fullName = this.context.measureText(name).width
+    const badge = this.badge(group.changes, {
+      right,
+      y: hasTwoLines && fullName + 44 > room ? second : first,
+      room: hasTwoLines && fullName + 44 > room ? room : room - fullName - 6,
+    })
+    this.font(size, 650)
+    const used = this.text(name, { x, y: first, width: room, colour: palette.text })
+    this.font(sizes.text, 400)
+    const facts = view.marks === undefined ? [] : this.factsOf(item, group).filter(([, count]) => count > 0)
+    const [fact] = facts
+    const choices =
+      fact === undefined ? [texts.count(group), texts.assets(group.assets)] : [texts.fact(fact[0], fact[1])]
+    const failed = view.marks === undefined && !view.showsChanges ? group.reachability.failed : 0
+    const failedRoom = failed > 0 ? this.context.measureText(texts.number(failed)).width + 14 : 0
+    const isCovered = hasTwoLines && badge > 0 && fullName + 44 > room
+    const width = hasTwoLines ? room - (isCovered ? badge : failedRoom) : room - used - 8 - (badge || failedRoom)
+    const fits = (text: string) => this.context.measureText(text).width <= width
+    const count = choices.find(fits) ?? texts.number(fact?.[1] ?? group.assets)
+    if (fits(count))
+      this.text(count, {
+        x: hasTwoLines ? x : right - failedRoom - badge - this.context.measureText(count).width,
+        y: hasTwoLines ? second : first,
+        width: width + 1,
+        colour: palette.quiet,
+      })
+    if (failed > 0) this.failedCount(failed, { right, y: hasTwoLines ? second : first, width: room })
   }
 
   #asset(item: SceneItem, box: Box): void {
-    const { palette, texts } = this.#options
+    const { palette, texts } = this.options
     const { asset } = item
     if (asset === undefined) return
-    const colour = this.#stateColour(item)
+    const colour = this.stateColour(item)
     if (box.width < sizes.icon || box.height < 9) {
-      this.#context.fillStyle = colour
-      this.#context.fillRect(box.x, box.y, box.width, box.height)
+      this.context.fillStyle = colour
+      this.context.fillRect(box.x, box.y, box.width, box.height)
       return
     }
-    this.#box(box, {
+    this.box(box, {
       radius: Math.min(6, box.width * 0.08),
-      fill: this.#isSource(item) ? colour : palette.card,
-      stroke: this.#borderOf(item),
-      width: this.#isMarked(item) ? 3 : 1,
+      fill: this.isSource(item) ? colour : palette.card,
+      stroke: this.borderOf(item),
+      width: this.isMarked(item) ? 3 : 1,
     })
+    if (asset.change !== undefined) this.tint(box, { ...noChanges, [asset.change]: 1 }, Math.min(6, box.width * 0.08))
     const bar = Math.max(2, Math.min(6, box.width * 0.05))
-    this.#context.fillStyle = colour
-    this.#context.beginPath()
-    this.#context.roundRect(box.x, box.y, bar, box.height, [
+    this.context.fillStyle = colour
+    this.context.beginPath()
+    this.context.roundRect(box.x, box.y, bar, box.height, [
       Math.min(6, box.width * 0.08),
       0,
       0,
       Math.min(6, box.width * 0.08),
     ])
-    this.#context.fill()
-    const hasLabel = box.width >= sizes.label && box.height >= 24
+    this.context.fill()
+    const hasLabel = box.width >= sizes.label && box.height >= 10
     if (!hasLabel && box.width >= sizes.smallLabel && box.height >= 16) {
       this.#smallAsset(item, { ...box, x: box.x + bar, width: box.width - bar })
       return
     }
     const icon = hasLabel
-      ? Math.min(22, box.height * 0.55, box.width * 0.2)
+      ? Math.min(22, box.height * 0.62, box.width * 0.22)
       : Math.min(box.width - bar - 2, box.height) * 0.72
-    const x = hasLabel ? box.x + bar + 6 : box.x + bar + (box.width - bar - icon) / 2
-    this.#icon(asset.class, {
-      x,
-      y: box.y + (box.height - icon) / 2,
-      size: icon,
-      colour: this.#isSource(item) ? palette.card : palette.text,
-    })
+    const inset = Math.min(6, box.width * 0.05)
+    const x = hasLabel ? box.x + bar + inset : box.x + bar + (box.width - bar - icon) / 2
+    const y = box.y + (box.height - icon) / 2
+    if (this.options.view.showsChanges && asset.change !== undefined && this.options.view.marks === undefined)
+      drawChangeMark(this.context, asset.change, { x: x + icon / 2, y: y + icon / 2, size: icon, palette })
+    else
+      drawIcon(this.context, asset.class, {
+        x,
+        y,
+        size: icon,
+        colour: this.isSource(item) ? palette.card : palette.text,
+      })
     if (!hasLabel) return
-    const size = Math.max(10, Math.min(14, box.height * 0.26))
-    this.#font(size, 500)
-    const room = box.x + box.width - (x + icon + 6) - 5
-    this.#text(distinctName(texts.assetName(item), commonOf(item)), {
-      x: x + icon + 6,
+    const size = Math.max(sizes.text, Math.min(14, box.height * 0.3))
+    this.font(size, 500)
+    const room = box.x + box.width - (x + icon + inset) - 1
+    const name = distinctName(texts.assetName(item), commonOf(item))
+    if (this.context.measureText(name).width > room) this.font(sizes.text, 500)
+    this.text(name, {
+      x: x + icon + inset,
       y: box.y + box.height / 2 + 0.5,
       width: room,
-      colour: this.#isSource(item) ? palette.card : palette.text,
+      colour: this.isSource(item) ? palette.card : palette.text,
       isEnd: true,
     })
   }
 
   /** Draws the name of an asset whose box is too small for the icon and the name side by side, with the icon above it. */
   #smallAsset(item: SceneItem, box: Box): void {
-    const { palette, texts } = this.#options
+    const { palette, texts } = this.options
     const hasIcon = box.height >= 25
     const icon = box.height * 0.4
     if (hasIcon)
-      this.#icon(item.asset?.class ?? 'other', {
+      drawIcon(this.context, item.asset?.class ?? 'other', {
         x: box.x + (box.width - icon) / 2,
         y: box.y + 2,
         size: icon,
-        colour: this.#isSource(item) ? palette.card : palette.text,
+        colour: this.isSource(item) ? palette.card : palette.text,
       })
-    this.#font(10, 500)
-    const name = shortened(this.#context, distinctName(texts.assetName(item), commonOf(item)), {
+    this.font(sizes.text, 500)
+    const name = shortened(this.context, distinctName(texts.assetName(item), commonOf(item)), {
       width: box.width - 4,
       isEnd: true,
     })
-    const width = this.#context.measureText(name).width
+    const width = this.context.measureText(name).width
     const y = hasIcon ? box.y + box.height - 6.5 : box.y + box.height / 2 + 0.5
-    this.#text(name, {
+    this.text(name, {
       x: box.x + (box.width - width) / 2,
       y,
       width: width + 1,
-      colour: this.#isSource(item) ? palette.card : palette.text,
+      colour: this.isSource(item) ? palette.card : palette.text,
     })
   }
-
-  /** Returns whether the question of the shown impact is about this asset. */
-  #isSource({ key }: SceneItem): boolean {
-    const effect = this.#options.view.marks?.get(key)?.effect
-    return effect === 'failing' || effect === 'selected'
-  }
-
-  #stateColour({ key, asset }: SceneItem): string {
-    const { palette, view } = this.#options
-    if (asset === undefined) return palette.unknown
-    if (view.marks !== undefined) return this.#markColour(key) ?? palette.unknown
-    if (view.showsChanges) return asset.change === undefined ? palette.unknown : palette[asset.change]
-    return palette[asset.reachability_state]
-  }
-
-  /** Returns the colour of a group that is too small for its card. */
-  #colourOf({ reachability, changes }: TopologyGroup): string {
-    const { palette, view } = this.#options
-    if (view.showsChanges) {
-      if (changes.removed > 0) return palette.removed
-      if (changes.changed > 0) return palette.changed
-      return changes.added > 0 ? palette.added : palette.unknown
-    }
-    if (reachability.failed > 0) return palette.failed
-    return reachability.reached > 0 ? palette.reached : palette.unknown
-  }
-
-  #isMarked({ key }: SceneItem): boolean {
-    const { selected, hovered, marks } = this.#options.view
-    return key === selected || key === hovered || this.#linked.has(key) || marks?.has(key) === true
-  }
-
-  #borderOf({ key }: SceneItem): string {
-    const { palette, view } = this.#options
-    if (key === view.hovered || (key === view.selected && view.marks === undefined)) return palette.strong
-    return this.#markColour(key) ?? (this.#linked.has(key) ? palette.strong : palette.line)
-  }
-
-  #markColour(key: string): string | undefined {
-    const { palette, view } = this.#options
-    const mark = view.marks?.get(key)
-    if (mark === undefined) return undefined
-    if (mark.effect === 'selected') return palette.strong
-    return mark.effect === 'degraded' ? palette.changed : palette.failed
-  }
-
-  /** Draws the shares of the assets of a group by impact, by change or by reachability. */
-  #bar({ key }: SceneItem, group: TopologyGroup, box: Box): void {
-    const { palette, view } = this.#options
-    if (view.marks !== undefined) {
-      const { affected, degraded } = view.marks.get(key) ?? noMark
-      this.#shares(box, [
-        [affected, palette.failed],
-        [degraded, palette.changed],
-        [Math.max(0, group.assets - affected - degraded), palette.line],
-      ])
-    } else if (view.showsChanges) this.#changes(group, box)
-    else this.#health(group, box)
-  }
-
-  /** Draws the shares of reachable, unreachable and unknown assets as a bar. */
-  #health({ reachability: { reached, failed, unknown } }: TopologyGroup, box: Box): void {
-    const { palette } = this.#options
-    this.#shares(box, [
-      [failed, palette.failed],
-      [reached, palette.reached],
-      [unknown, palette.unknown],
-    ])
-  }
-
-  #changes({ assets, changes: { added, changed, removed } }: TopologyGroup, box: Box): void {
-    const { palette } = this.#options
-    this.#shares(box, [
-      [added, palette.added],
-      [changed, palette.changed],
-      [removed, palette.removed],
-      [Math.max(0, assets - added - changed), palette.line],
-    ])
-  }
-
-  #shares(box: Box, shares: readonly (readonly [number, string])[]): void {
-    const context = this.#context
-    const total = shares.reduce((sum, [share]) => sum + share, 0)
-    context.save()
-    context.beginPath()
-    context.roundRect(box.x, box.y, box.width, box.height, box.height / 2)
-    context.clip()
-    context.fillStyle = this.#options.palette.line
-    context.fillRect(box.x, box.y, box.width, box.height)
-    let { x } = box
-    for (const [share, colour] of shares) {
-      if (share === 0) continue
-      const width = Math.max(2, (share / total) * box.width)
-      context.fillStyle = colour
-      context.fillRect(x, box.y, width, box.height)
-      x += width
-    }
-    context.restore()
-  }
-
-  #icon(assetClass: AssetClass, { x, y, size, colour }: { x: number; y: number; size: number; colour: string }): void {
-    if (size < 5) return
-    const context = this.#context
-    const icon = classIcon(assetClass)
-    context.save()
-    context.translate(x, y)
-    context.scale(size / icon.size, size / icon.size)
-    context.fillStyle = colour
-    for (const { path, isEvenOdd } of icon.paths) context.fill(path, isEvenOdd ? 'evenodd' : 'nonzero')
-    context.restore()
-  }
-
-  #box(
-    box: Box,
-    { radius, fill, stroke, width = 1 }: { radius: number; fill: string; stroke: string; width?: number },
-  ): void {
-    const context = this.#context
-    context.beginPath()
-    context.roundRect(box.x, box.y, box.width, box.height, Math.max(0, radius))
-    context.fillStyle = fill
-    context.fill()
-    context.strokeStyle = stroke
-    context.lineWidth = width
-    context.stroke()
-  }
-
-  #font(size: number, weight: number): void {
-    this.#context.font = `${weight} ${size}px ${this.#options.palette.font}`
-  }
-
-  /**
-   * Draws a text that is at most `width` pixels wide, and returns its width. A longer text is shortened: at the start with
-   * `isEnd`, because names of assets differ at their end, and otherwise at the end.
-   */
-  #text(
-    text: string,
-    { x, y, width, colour, isEnd }: { x: number; y: number; width: number; colour: string; isEnd?: boolean },
-  ): number {
-    const context = this.#context
-    if (width < 8) return 0
-    context.fillStyle = colour
-    const shown = shortened(context, text, { width, isEnd: isEnd === true })
-    context.fillText(shown, x, y)
-    return context.measureText(shown).width
-  }
-}
-
-const shortenedTexts = new Map<string, string>()
-const maxShortenedTexts = 5_000
-
-/** Returns the text, or its longest part that fits. Results are kept, because measuring is slow. */
-function shortened(context: Canvas, text: string, { width, isEnd }: { width: number; isEnd: boolean }): string {
-  const key = `${context.font} ${Math.round(width)} ${isEnd} ${text}`
-  const known = shortenedTexts.get(key)
-  if (known !== undefined) return known
-  let shown = text
-  if (context.measureText(text).width > width) {
-    let [low, high] = [0, text.length]
-    const part = (length: number) => (isEnd ? `…${text.slice(text.length - length)}` : `${text.slice(0, length)}…`)
-    while (low < high) {
-      const middle = Math.ceil((low + high) / 2)
-      if (context.measureText(part(middle)).width <= width) low = middle
-      else high = middle - 1
-    }
-    shown = low === 0 ? '' : part(low)
-  }
-  if (shortenedTexts.size >= maxShortenedTexts) shortenedTexts.clear()
-  shortenedTexts.set(key, shown)
-  return shown
-}
-
-/** The names of the unnamed and of the group of the rest are texts of the console, and have nothing in common. */
-function commonOf({ group, asset, parent }: SceneItem): CommonParts {
-  if (group?.name) return parent.common.groups
-  return asset?.name ? parent.common.assets : { start: 0, end: 0 }
-}
-
-function endOf({ group, asset }: SceneItem): string {
-  return group?.key ?? asset?.id ?? ''
-}
-
-const linesOfEdges = new WeakMap<readonly TopologyEdge[], Map<readonly [string, string], TopologyEdge[]>>()
-
-/** Returns the edges by their two ends, without regard to their direction, so that each line is drawn once. */
-function linesOf(edges: readonly TopologyEdge[]): Map<readonly [string, string], TopologyEdge[]> {
-  const known = linesOfEdges.get(edges)
-  if (known !== undefined) return known
-  const ends = new Map<string, readonly [string, string]>()
-  const lines = new Map<readonly [string, string], TopologyEdge[]>()
-  for (const edge of edges) {
-    const pair = [edge.from, edge.to].toSorted() as [string, string]
-    const line = ends.get(pair.join(' ')) ?? pair
-    ends.set(pair.join(' '), line)
-    lines.set(line, [...(lines.get(line) ?? []), edge])
-  }
-  linesOfEdges.set(edges, lines)
-  return lines
 }

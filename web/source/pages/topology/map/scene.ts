@@ -5,13 +5,18 @@ import type {
   TopologyGroups,
 } from '@millwright/api/inventory/topology-groups.ts'
 import { arrange, type Grid, type Layout } from './arrangement.ts'
+import { orderedAssets } from './asset-order.ts'
+import { clustersOf } from './clusters.ts'
+import type { Box, Gap, Point } from './geometry.ts'
+import { type CommonParts, commonParts, namesOf } from './names.ts'
+import { assetItemKey, groupKey, rootKey } from './scene-keys.ts'
+import { isNetworkKey, networkType, summaryGroup } from './switch-networks.ts'
+import { switchTree } from './switch-tree.ts'
 
 /**
  * The scene of the map. Each group has a fixed box, and the box of a group contains the boxes of its groups and assets. When a
  * group is opened, only its inside changes. The positions of all other boxes stay the same.
  */
-
-export type Box = { x: number; y: number; width: number; height: number }
 
 export type SceneItem = {
   /** `group/` with the key of a group, or `asset/` with the id of an asset. */
@@ -22,10 +27,19 @@ export type SceneItem = {
   asset?: TopologyAsset
   /** The inside of a group that is loaded. */
   frame?: Frame
+  /** The cluster of an asset, if the names divide the assets of the group. */
+  cluster?: Cluster
 }
 
-/** The number of characters that all names inside a group have in common, at the start and at the end. */
-export type CommonParts = { start: number; end: number }
+/** A part of a group: the assets whose names continue with the same part. */
+export type Cluster = {
+  name: string
+  box: Box
+  gap: Gap
+  common: CommonParts
+  items: SceneItem[]
+  total: Pick<TopologyGroup, 'assets' | 'reachability' | 'changes' | 'classes'>
+}
 
 /** The inside of a group. The frame of the whole map has the key `''`. */
 export type Frame = {
@@ -37,26 +51,25 @@ export type Frame = {
   byEnd: ReadonlyMap<string, SceneItem>
   /** The parts of the names that the map leaves out, because all groups or all assets of the frame have them. */
   common: { groups: CommonParts; assets: CommonParts }
+  /** The free space between the boxes of the frame, and its clusters. */
+  gap: Gap
+  clusters: Cluster[]
+  /** The lines of a tree of switches, with the keys of the items at their ends. They replace the lines of the edges. */
+  wires?: readonly { from: string; to: string; points: readonly Point[] }[]
+  /** The items and lines that replace a tree of switches on a small scale. */
+  summary?: { items: readonly SceneItem[]; wires: readonly (readonly Point[])[] }
   above: Frame | undefined
 }
 
 export type Scene = { root: Frame; items: ReadonlyMap<string, SceneItem>; frames: ReadonlyMap<string, Frame> }
-
-export const rootKey = ''
-
-export function groupKey(key: string): string {
-  return `group/${key}`
-}
-
-export function assetItemKey(id: string): string {
-  return `asset/${id}`
-}
 
 export type SceneInput = {
   /** The loaded groups by key. The key of the whole map is `''`. */
   loaded: ReadonlyMap<string, TopologyGroups>
   layout: Layout
   aspect: number
+  /** Whether all assets are loaded. Then small groups are open too, and each needs space for its title. */
+  isAll?: boolean
   /** Returns the force layout of a group, or undefined while it is computed. */
   forceGridOf: (key: string, data: TopologyGroups, aspect: number) => Grid | undefined
 }
@@ -64,15 +77,25 @@ export type SceneInput = {
 /** The width of the map. All sizes in the scene are relative to it. */
 const mapWidth = 1_000
 /** The part of the height of a group that its title needs, and the margins inside it. */
-const title = 0.15
-const margin = 0.025
-/** The part of a cell that its item fills. */
-const filled = { group: 0.9, asset: 0.9 } as const
-export const cellAspects = { group: 1.55, asset: 1.9 } as const
+const title = 0.12
+const margin = 0.02
+/** The height of a title that is readable while the whole map is visible, and the largest part of a small group for it. */
+const smallTitle = { height: 25, part: 0.32 } as const
+/** The same for a group that is open while the whole map is visible, and the height of the smallest such group. */
+const readableTitle = { height: 32, part: 0.22, from: 90 } as const
+/** The part of a cell that its item fills. Items with lines between them need more space. */
+const filled = { group: 0.9, linkedGroup: 0.76, asset: 0.9, linkedAsset: 0.84, cluster: 0.93 } as const
+export const cellAspects = { group: 1.55, asset: 1.9, cluster: 1.35, clusterAsset: 2.9 } as const
 /** A group needs as much space as this number of assets. */
 const assetsPerGroup = 6
+/** With at most this many groups, the group of the rest is a small box at the side. */
+const fewGroups = 8
+/** The size of the box of the rest, as parts of the width and height of the map. */
+const restPart = { width: 0.18, height: 0.34, below: 0.16, belowWidth: 0.42 } as const
+/** A map that is wider than this has the rest at its side, and another map has it below. */
+const restBeside = 1.5
 
-export function sceneOf({ loaded, layout, aspect, forceGridOf }: SceneInput): Scene {
+export function sceneOf({ loaded, layout, aspect, isAll = false, forceGridOf }: SceneInput): Scene {
   const items = new Map<string, SceneItem>()
   const frames = new Map<string, Frame>()
   const rootBox = { x: 0, y: 0, width: mapWidth, height: mapWidth / aspect }
@@ -81,9 +104,13 @@ export function sceneOf({ loaded, layout, aspect, forceGridOf }: SceneInput): Sc
 
   function frameOf(key: string, box: Box, above: Frame | undefined): Frame {
     const byEnd = new Map<string, SceneItem>()
-    const data = loaded.get(key)
+    const found = loaded.get(key)
+    const data = found === undefined ? undefined : { ...found, assets: orderedAssets(found.assets) }
     const common = { groups: commonParts(namesOf(data?.groups)), assets: commonParts(namesOf(data?.assets)) }
-    const frame: Frame = { key, box, items: [], edges: data?.edges ?? [], byEnd, common, above }
+    // The name of a switch stays recognizable only with its end. In a tree, all names have the same end.
+    if (!isNetworkKey(key) && data?.groups.some(({ kind }) => kind === 'switch')) common.groups.end = 0
+    const gap = { x: 0, y: 0 }
+    const frame: Frame = { key, box, items: [], edges: data?.edges ?? [], byEnd, common, gap, clusters: [], above }
     frames.set(key, frame)
     if (data === undefined) return frame
     for (const item of placedItems(frame, data)) {
@@ -96,89 +123,148 @@ export function sceneOf({ loaded, layout, aspect, forceGridOf }: SceneInput): Sc
   }
 
   function placedItems(frame: Frame, data: TopologyGroups): SceneItem[] {
-    const area = areaOf(frame)
+    const { groups, assets } = data
+    if (isNetworkKey(frame.key)) return treeItems(frame, groups)
+    const rest = groups.at(-1)
+    if (frame.key === rootKey && rest?.kind === 'rest' && groups.length > 1 && groups.length <= fewGroups) {
+      const [area, side] = divided(areaOf(frame, isAll))
+      const others = itemsIn(frame, { ...data, groups: groups.slice(0, -1) }, area)
+      return [...others, { key: groupKey(rest.key), box: side, parent: frame, group: rest }]
+    }
+    const canDivide = groups.length === 0 && layout !== 'force' && !isAll
+    const clusters = canDivide ? clustersOf(assets.map(({ name }) => name)) : undefined
+    if (clusters === undefined) return itemsIn(frame, data, areaOf(frame, isAll))
+    const area = areaOf(frame, isAll)
+    const keys = clusters.map(({ name }) => name)
+    const grid = arrange('hierarchy', {
+      keys,
+      edges: [],
+      aspect: area.width / area.height,
+      cellAspect: cellAspects.cluster,
+    })
+    const boxes = boxesIn(area, grid, cellShape.widest)
+    return clusters.flatMap(({ name, members, common }, index) => {
+      const cell = boxes[index] ?? area
+      const box = shrunk(cell, filled.cluster)
+      frame.gap = { x: cell.width - box.width, y: cell.height - box.height }
+      const own = { ...data, assets: members.flatMap((each) => assets[each] ?? []) }
+      const cluster: Cluster = { name, box, gap: { x: 0, y: 0 }, common, items: [], total: totalOf(own.assets) }
+      frame.clusters.push(cluster)
+      cluster.items = itemsIn(frame, own, areaOf({ key: `cluster ${name}`, box }), cluster)
+      return cluster.items
+    })
+  }
+
+  /** Returns the switches of a network, each below the switch that connects it. */
+  function treeItems(frame: Frame, groups: readonly TopologyGroup[]): SceneItem[] {
+    const { boxes, wires, summary } = switchTree(groups, areaOf(frame, isAll))
+    // The names of the summary are complete.
+    const parent = { ...frame, common: { groups: { start: 0, end: 0 }, assets: { start: 0, end: 0 } } }
+    const columns = summary.boxes.map(({ keys, box }, index): SceneItem => {
+      const members = groups.filter(({ key }) => keys.includes(key))
+      const group = summaryGroup(members, { key: `${frame.key} ${index}`, common: frame.common.groups })
+      return { key: groupKey(group.key), box, parent, group }
+    })
+    frame.summary = { items: columns, wires: summary.wires }
+    frame.wires = wires.map(({ from, to, points }) => ({ from: groupKey(from), to: groupKey(to), points }))
+    return groups.flatMap((group) => {
+      const box = boxes.get(group.key)
+      return box === undefined ? [] : [{ key: groupKey(group.key), box, parent: frame, group }]
+    })
+  }
+
+  function itemsIn(frame: Frame, data: TopologyGroups, area: Box, cluster?: Cluster): SceneItem[] {
     const { groups, assets } = data
     // With a mixture, groups and assets have the same cells, so that edges between them are short.
-    const cellAspect = assets.length > groups.length * assetsPerGroup ? cellAspects.asset : cellAspects.group
+    const assetAspect = cluster === undefined ? cellAspects.asset : cellAspects.clusterAsset
+    const cellAspect = assets.length > groups.length * assetsPerGroup ? assetAspect : cellAspects.group
     const keys = [...groups.map(({ key }) => key), ...assets.map(({ id }) => id)]
     const input = { keys, edges: data.edges, aspect: area.width / area.height, cellAspect }
     const grid =
       layout === 'force'
         ? (forceGridOf(frame.key, data, input.aspect) ?? arrange('hierarchy', input))
         : arrange(layout, input)
-    const boxes = boxesIn(area, grid)
+    // An open group fills the map, so its box has about the shape of the map.
+    const widestAsset = cluster === undefined ? cellShape.widest : cellShape.widestOfCluster
+    const widest = groups.length > 1 ? cellShape.widestGroup : widestAsset
+    const boxes = boxesIn(area, grid, widest)
+    const hasLines = data.edges.length > 0
+    const parts = hasLines
+      ? { group: filled.linkedGroup, asset: filled.linkedAsset }
+      : { group: filled.group, asset: filled.asset }
+    const part = groups.length > 0 ? parts.group : parts.asset
+    const space = gapOf(boxes[0] ?? area, part)
+    if (cluster === undefined) frame.gap = { x: space, y: space }
+    else cluster.gap = { x: space, y: space }
     return keys.map((_, index) => {
       const [group, asset] = [groups[index], assets[index - groups.length]]
-      const box = boxes[index] ?? area
-      if (group !== undefined) return { key: groupKey(group.key), box: shrunk(box, filled.group), parent: frame, group }
+      const box = shrunk(boxes[index] ?? area, part)
+      if (group !== undefined) return { key: groupKey(group.key), box, parent: frame, group }
       return {
         key: assetItemKey(asset?.id ?? ''),
-        box: shrunk(box, filled.asset),
+        box,
         parent: frame,
         ...(asset && { asset }),
+        ...(cluster && { cluster }),
       }
     })
   }
 }
 
+/** Divides the area of the map into the area of the groups and a small box for the rest. */
+function divided({ x, y, width, height }: Box): [Box, Box] {
+  if (width < height * restBeside) {
+    const top = height * (1 - restPart.below)
+    const own = width < height ? width : width * restPart.belowWidth
+    return [
+      { x, y, width, height: top },
+      { x, y: y + top + height * margin, width: own, height: height - top - height * margin },
+    ]
+  }
+  const left = width * (1 - restPart.width)
+  const gap = width * margin
+  return [
+    { x, y, width: left, height },
+    {
+      x: x + left + gap,
+      y: y + height * (1 - restPart.height) - gap / 2,
+      width: width - left - gap,
+      height: height * restPart.height,
+    },
+  ]
+}
+
 /** Returns the area of a frame without its title. */
-export function areaOf({ key, box }: Pick<Frame, 'key' | 'box'>): Box {
-  const side = box.width * margin
-  const top = key === rootKey ? side : box.height * title
+export function areaOf({ key, box }: Pick<Frame, 'key' | 'box'>, isAll = false): Box {
+  const side = Math.min(box.width, box.height * 2) * margin
+  const small = isAll ? smallTitle : readableTitle
+  const isReadable = isAll || box.height >= readableTitle.from
+  const readable = isReadable ? Math.min(small.height, box.height * small.part) : 0
+  const top = key === rootKey ? side : Math.max(box.height * title, readable)
   return { x: box.x + side, y: box.y + top, width: box.width - 2 * side, height: box.height - top - side }
 }
 
-/** The largest cell relative to the area, so that a single item does not fill the whole group. */
-const largestCell = { width: 0.49, onlyWidth: 0.75, height: 0.9 } as const
 /** The limits of the width of a cell divided by its height. Names need wide cells. */
-const cellShape = { narrowest: 1.25, widest: 3 } as const
+const cellShape = { narrowest: 1.1, widest: 3.2, widestGroup: 2.4, widestOfCluster: 5 } as const
 
-function boxesIn(area: Box, { columns, rows, cells }: Grid): Box[] {
-  const part = columns * rows === 1 ? largestCell.onlyWidth : largestCell.width
-  const available = {
-    // On a phone, a single column is as wide as its area.
-    width: Math.min(area.width / columns, area.width * (area.width > area.height ? part : 1)),
-    height: Math.min(area.height / rows, area.height * largestCell.height),
-  }
-  const width = Math.min(available.width, available.height * cellShape.widest)
+function boxesIn(area: Box, { columns, rows, cells }: Grid, widest: number): Box[] {
+  const available = { width: area.width / columns, height: area.height / rows }
+  const width = Math.min(available.width, available.height * widest)
   const height = Math.min(available.height, available.width / cellShape.narrowest)
   const left = area.x + (area.width - width * columns) / 2
-  const top = area.y + Math.min((area.height - height * rows) / 2, height * 0.5)
+  const top = area.y + (area.height - height * rows) / 2
   return cells.map(({ column, row }) => ({ x: left + column * width, y: top + row * height, width, height }))
 }
 
+const largestGap = 30
+
+function gapOf({ width, height }: Box, part: number): number {
+  return Math.min(largestGap, Math.min(width, height) * (1 - part))
+}
+
 function shrunk({ x, y, width, height }: Box, part: number): Box {
-  const gap = (Math.min(width, height) * (1 - part)) / 2
+  const gap = gapOf({ x, y, width, height }, part) / 2
   return { x: x + gap, y: y + gap, width: width - 2 * gap, height: height - 2 * gap }
-}
-
-/** Returns the names of groups or assets, without those that have none. */
-export function namesOf(items: readonly { name?: string | undefined }[] = []): string[] {
-  return items.flatMap(({ name }) => name || [])
-}
-
-/** Returns the parts that all names have in common. A part ends at a separator, and something of each name is left. */
-export function commonParts(names: readonly string[]): CommonParts {
-  const [first = '', ...others] = names
-  if (others.length === 0) return { start: 0, end: 0 }
-  const shortest = Math.min(...names.map((name) => name.length))
-  let start = 0
-  while (start < shortest && others.every((name) => name[start] === first[start])) start++
-  while (start > 0 && !isSeparator(first[start - 1])) start--
-  let end = 0
-  const last = (name: string) => name[name.length - 1 - end]
-  while (start + end < shortest - 1 && others.every((name) => last(name) === last(first))) end++
-  while (end > 0 && !isSeparator(first[first.length - end])) end--
-  return { start, end }
-}
-
-function isSeparator(character: string | undefined): boolean {
-  return character !== undefined && '-_'.includes(character)
-}
-
-/** Returns a name without the parts that all names inside the group have in common. */
-export function distinctName(name: string, { start, end }: CommonParts): string {
-  return name.slice(start, name.length - end) || name
 }
 
 /** Returns the groups that contain an item, from the outside to the inside. */
@@ -186,4 +272,24 @@ export function pathOf(item: SceneItem): Frame[] {
   const path: Frame[] = []
   for (let frame: Frame | undefined = item.parent; frame !== undefined; frame = frame.above) path.unshift(frame)
   return path
+}
+
+/** Returns the sums of the assets of a cluster. */
+function totalOf(assets: readonly TopologyAsset[]): Cluster['total'] {
+  const reachability = { reached: 0, failed: 0, unknown: 0 }
+  const changes = { added: 0, changed: 0, removed: 0 }
+  for (const asset of assets) {
+    reachability[asset.reachability_state]++
+    if (asset.change !== undefined) changes[asset.change]++
+  }
+  const classes = [...Map.groupBy(assets, (asset) => asset.class)].map(([each, members]) => ({
+    class: each,
+    assets: members.length,
+  }))
+  return { assets: assets.length, reachability, changes, classes }
+}
+
+/** Returns whether a group is a network of switches. */
+export function isNetwork({ kind, type }: Pick<TopologyGroup, 'kind' | 'type'>): boolean {
+  return kind === 'switch' && type === networkType
 }

@@ -75,26 +75,26 @@ export function CampaignList() {
 
 function columnsOf(text: CampaignText, formats: Formats): Column<Campaign>[] {
   return [
-    { id: 'name', header: text.name, width: 240, cell: ({ name }) => name },
+    { id: 'name', header: text.name, width: 230, cell: ({ name }) => name },
     {
       id: 'artefact',
       header: text.artefact,
-      width: 220,
+      width: 210,
       cell: ({ artefact }) => `${artefact.name} ${artefact.version}`,
     },
-    { id: 'state', header: text.state, width: 190, cell: ({ state }) => <CampaignStateChip state={state} /> },
+    { id: 'state', header: text.state, width: 140, cell: ({ state }) => <CampaignStateChip state={state} /> },
     {
       id: 'progress',
       header: text.progress,
-      width: 180,
+      width: 155,
       cell: ({ state, counts }) => {
         const { done, total } = countsOf(counts)
         if (state === 'draft' || total === 0) return null
         return <Progress value={Math.floor((100 * done) / total)} label={text.progress} />
       },
     },
-    { id: 'devices', header: text.devices, width: 100, isNumber: true, cell: ({ devices }) => formats.number(devices) },
-    { id: 'user', header: text.createdBy, width: 150, cell: ({ createdBy }) => createdBy.name },
+    { id: 'devices', header: text.devices, width: 90, isNumber: true, cell: ({ devices }) => formats.number(devices) },
+    { id: 'user', header: text.createdBy, width: 125, cell: ({ createdBy }) => createdBy.name },
     { id: 'created', header: text.created, width: 170, cell: (campaign) => <Time at={campaign.createdTimestamp} /> },
   ]
 }

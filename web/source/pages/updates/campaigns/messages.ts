@@ -14,7 +14,8 @@ export const campaignMessages = messages({
     stepUpload: 'Upload the firmware file of the device.',
     stepCampaign: 'Create a campaign: choose the artefact, the devices and the waves.',
     outdated: (count: number, shown: string) =>
-      count === 1 ? '1 device has an older firmware version.' : `${shown} devices have an older firmware version.`,
+      count === 1 ? '1 device has an older version' : `${shown} devices have an older version`,
+    toVersions: 'Show the versions in use',
     noMatches: 'No matching campaigns',
     noMatchesHint: 'Choose another state.',
     showAll: 'Show all',
@@ -152,7 +153,8 @@ export const campaignMessages = messages({
     stepUpload: 'Laden Sie die Firmware-Datei des Geräts hoch.',
     stepCampaign: 'Legen Sie eine Kampagne an: Artefakt, Geräte und Wellen.',
     outdated: (count: number, shown: string) =>
-      count === 1 ? '1 Gerät hat eine ältere Firmware-Version.' : `${shown} Geräte haben eine ältere Firmware-Version.`,
+      count === 1 ? '1 Gerät hat eine ältere Version' : `${shown} Geräte haben eine ältere Version`,
+    toVersions: 'Versionen im Einsatz anzeigen',
     noMatches: 'Keine passenden Kampagnen',
     noMatchesHint: 'Wählen Sie einen anderen Zustand.',
     showAll: 'Alle anzeigen',

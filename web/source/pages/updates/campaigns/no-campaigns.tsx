@@ -6,7 +6,6 @@ import { useFormats, useText } from '../../../app/language/language-context.tsx'
 import { usePermission } from '../../../app/session/app-context.tsx'
 import { EmptyState } from '../../../components/page/empty-state.tsx'
 import { artefactMessages } from '../artefacts/messages.ts'
-import { driftMessages } from '../drift/messages.ts'
 import { updateEvents } from '../update-data.ts'
 import { campaignMessages } from './messages.ts'
 
@@ -19,9 +18,19 @@ export function NoCampaigns() {
   const artefacts = usePagedList(['updates', 'listArtefacts'], {}, updateEvents)
   const hasArtefacts = artefacts.total > 0
   const upload = () => navigate({ to: '/updates', search: { view: 'artefacts', add: 'yes' } as never })
+  const outdated = useOutdated()
+  const title = outdated.count === 0 ? text.none : text.outdated(outdated.count, outdated.shown)
   return (
-    <EmptyState icon={iconRocket} title={text.none}>
-      <p>{text.noneHint}</p>
+    <EmptyState icon={iconRocket} title={title} isAtStart>
+      {outdated.count > 0 && (
+        <Link to="/updates" search={{ view: 'drift' } as never}>
+          {text.toVersions}
+        </Link>
+      )}
+      <p>
+        {outdated.count > 0 && `${text.none}. `}
+        {text.noneHint}
+      </p>
       {canManage && !artefacts.isLoading && (
         <ol className="first-steps">
           <li>
@@ -32,24 +41,18 @@ export function NoCampaigns() {
           </li>
           <li>
             <span>{text.stepCampaign}</span>
-            <IxButton
-              variant={hasArtefacts ? 'primary' : 'secondary'}
-              onClick={() => navigate({ to: '/updates/campaigns/new' })}
-            >
-              {text.create}
-            </IxButton>
+            {hasArtefacts && (
+              <IxButton onClick={() => navigate({ to: '/updates/campaigns/new' })}>{text.create}</IxButton>
+            )}
           </li>
         </ol>
       )}
-      <OutdatedDevices />
     </EmptyState>
   )
 }
 
-/** `OutdatedDevices` links to the versions in use when devices have an older version than the newest known one. */
-function OutdatedDevices() {
-  const text = useText(campaignMessages)
-  const driftText = useText(driftMessages)
+/** Returns the number of devices with an older version than the newest known one. */
+function useOutdated(): { count: number; shown: string } {
   const formats = useFormats()
   const canRead = usePermission('inventory_read_asset_data')
   const { rows, total } = usePagedList(
@@ -57,15 +60,6 @@ function OutdatedDevices() {
     {},
     { live: ['inventory.asset', 'updates.artefact'], isEnabled: canRead },
   )
-  const outdated = rows.reduce((sum, product) => sum + product.outdated, 0)
-  if (outdated === 0) return null
-  const isComplete = rows.length >= total
-  return (
-    <p>
-      {text.outdated(outdated, `${formats.number(outdated)}${isComplete ? '' : '+'}`)}{' '}
-      <Link to="/updates" search={{ view: 'drift' } as never}>
-        {driftText.drift}
-      </Link>
-    </p>
-  )
+  const count = rows.reduce((sum, product) => sum + product.outdated, 0)
+  return { count, shown: `${formats.number(count)}${rows.length >= total ? '' : '+'}` }
 }

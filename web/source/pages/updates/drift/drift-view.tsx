@@ -1,19 +1,18 @@
 import type { DriftProduct } from '@millwright/api/updates.ts'
+import { compareVersions } from '@millwright/api/version-order.ts'
 import { iconVersionHistory } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
 import { Link, useNavigate } from '@tanstack/react-router'
+import type { CSSProperties } from 'react'
 import { usePagedList } from '../../../app/api/paged-list.ts'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
 import { useSearchState } from '../../../app/navigation/search-state.ts'
 import { usePermission } from '../../../app/session/app-context.tsx'
 import { Loading } from '../../../components/feedback/loading.tsx'
 import { ProblemMessage } from '../../../components/feedback/problem-message.tsx'
-import { Card } from '../../../components/page/card.tsx'
+import { CheckField, SelectField } from '../../../components/forms/fields.tsx'
 import { EmptyState } from '../../../components/page/empty-state.tsx'
 import { Toolbar } from '../../../components/tables/toolbar.tsx'
-import { BarChart } from '../../../components/values/bar-chart.tsx'
-import { KeyValueList } from '../../../components/values/key-value-list.tsx'
-import { StatusChip } from '../../../components/values/status-chip.tsx'
 import { SearchField } from '../../assets/filter/search-field.tsx'
 import { driftFilter } from '../product-filter.ts'
 import { driftMessages } from './messages.ts'
@@ -23,12 +22,15 @@ import '../updates.css'
 export function DriftView() {
   const text = useText(driftMessages)
   const formats = useFormats()
-  const [search, setSearch] = useSearchState<'product'>()
+  const [search, setSearch] = useSearchState<'product' | 'older' | 'sort'>()
   const { rows, total, error, isLoading, next, retry } = usePagedList(
     ['updates', 'listDrift'],
     { query: { ...(search.product && { q: search.product }) } },
     { live: ['inventory.asset', 'updates.artefact'] },
   )
+  // The products with the most older devices come first.
+  const listed = search.older === undefined ? rows : rows.filter(({ outdated }) => outdated > 0)
+  const shown = search.sort === undefined ? listed : listed.toSorted((a, b) => titleOf(a).localeCompare(titleOf(b)))
   return (
     <>
       <Toolbar count={text.count(total, formats.number(total))}>
@@ -37,6 +39,21 @@ export function DriftView() {
           onChange={(q) => setSearch({ product: q })}
           label={text.search}
           hint={text.searchHint}
+        />
+        <CheckField
+          label={text.olderOnly}
+          isChecked={search.older !== undefined}
+          onChange={(isChecked) => setSearch({ older: isChecked ? 'only' : undefined })}
+        />
+        <SelectField
+          label={text.sort}
+          isLabelUnseen
+          value={search.sort ?? ''}
+          onChange={(value) => setSearch({ sort: value })}
+          choices={[
+            { value: '', label: text.sortOlder },
+            { value: 'name', label: text.sortName },
+          ]}
         />
       </Toolbar>
       {error !== null ? (
@@ -49,13 +66,22 @@ export function DriftView() {
           {search.product === undefined && <Link to="/discovery">{text.toDiscovery}</Link>}
         </EmptyState>
       ) : (
-        <ul className="drift-products">
-          {rows.map((product) => (
-            <li key={`${product.manufacturer} ${product.product}`}>
-              <ProductCard product={product} />
-            </li>
-          ))}
-        </ul>
+        <>
+          <ul className="drift-key">
+            {kinds.map((kind) => (
+              <li key={kind} data-kind={kind}>
+                {text[kind]}
+              </li>
+            ))}
+          </ul>
+          <ul className="drift-products">
+            {shown.map((product) => (
+              <li key={`${product.manufacturer} ${product.product}`}>
+                <ProductRow product={product} />
+              </li>
+            ))}
+          </ul>
+        </>
       )}
       {rows.length < total && (
         <IxButton variant="secondary" onClick={next}>
@@ -66,69 +92,95 @@ export function DriftView() {
   )
 }
 
+type Version = DriftProduct['versions'][number]
+type VersionKind = 'newest' | 'older' | 'outlier' | 'unknown'
+
+const kinds: readonly VersionKind[] = ['newest', 'older', 'outlier', 'unknown']
+
+/** Returns how a version is shown. An outlier is a version that few devices of the product have. */
+function kindOf({ version, isOutlier }: Version, newestKnown: string | undefined): VersionKind {
+  if (version === null) return 'unknown'
+  if (version === newestKnown) return 'newest'
+  return isOutlier ? 'outlier' : 'older'
+}
+
 const shownVersions = 8
 
-function ProductCard({ product }: { product: DriftProduct }) {
+function titleOf({ manufacturer, productName, product }: DriftProduct): string {
+  const name = productName ?? product
+  return name.startsWith(manufacturer) ? name : `${manufacturer} ${name}`
+}
+
+/** Returns the share of the dark colour in the colour of an older version, in percent: the oldest version has most. */
+function shadesOf(versions: readonly Version[], newestKnown: string | undefined): ReadonlyMap<Version, number> {
+  const older = versions.filter(({ version }) => version !== null && version !== newestKnown)
+  const byAge = older.toSorted((a, b) => compareVersions(String(b.version), String(a.version)))
+  return new Map(byAge.map((each, index) => [each, Math.round((darkest * index) / Math.max(1, byAge.length - 1))]))
+}
+
+/** The share of the dark colour in the colour of the oldest version, in percent. */
+const darkest = 45
+
+/** `ProductRow` shows the share of each version among the devices of a product, and what to do about older devices. */
+function ProductRow({ product }: { product: DriftProduct }) {
   const text = useText(driftMessages)
   const formats = useFormats()
   const navigate = useNavigate()
   const canManage = usePermission('glb_update_manage')
-  const { manufacturer, productName, versions, newestKnown, newestArtefactId, outdated } = product
-  const name = productName ?? product.product
-  const title = name.startsWith(manufacturer) ? name : `${manufacturer} ${name}`
+  const { versions, devices, newestKnown, newestArtefactId, outdated } = product
+  const title = titleOf(product)
+  const shades = shadesOf(versions, newestKnown)
+  const styleOf = (each: Version) => ({ '--age': `${shades.get(each) ?? 0}%` }) as CSSProperties
   const filter = driftFilter(product)
   const rest = versions.length - shownVersions
   return (
-    <Card title={title}>
-      <KeyValueList
-        items={[
-          { name: text.newestKnown, value: newestKnown },
-          {
-            name: text.outdated,
-            value: (
-              <StatusChip tone={outdated === 0 ? 'good' : 'warning'}>
-                {formats.number(outdated)} / {text.devices(product.devices, formats.number(product.devices))}
-              </StatusChip>
-            ),
-          },
-        ]}
-      />
-      <div className="drift-versions">
-        <BarChart
-          label={text.versionsOf(title)}
-          bars={versions.slice(0, shownVersions).map(({ version, devices, isOutlier }) => ({
-            key: version ?? '',
-            count: devices,
-            label: (
-              <span className="drift-label">
-                {version ?? text.unknownVersion}
-                {version !== null && version === newestKnown && <StatusChip tone="good">{text.newest}</StatusChip>}
-                {isOutlier && (
-                  <span title={text.outlierHint}>
-                    <StatusChip tone="warning">{text.outlier}</StatusChip>
-                  </span>
-                )}
-              </span>
-            ),
-          }))}
-        />
-        {rest > 0 && <p className="quiet">{text.more(formats.number(rest))}</p>}
+    <>
+      <div>
+        <Link to="/assets" search={{ filter } as never}>
+          {title}
+        </Link>
+        {newestKnown !== undefined && <p className="quiet">{text.newestSeen(newestKnown)}</p>}
       </div>
-      {outdated > 0 && newestArtefactId === undefined && canManage && <p className="field-hint">{text.noArtefact}</p>}
-      <div className="form-actions drift-actions">
-        {outdated > 0 && newestArtefactId !== undefined && canManage && (
+      <div>
+        <span className="drift-shares" aria-hidden="true">
+          {versions.map((each) => (
+            <span
+              key={String(each.version)}
+              data-kind={kindOf(each, newestKnown)}
+              style={{ ...styleOf(each), flexGrow: each.devices }}
+            />
+          ))}
+        </span>
+        <ul className="drift-versions" aria-label={text.versionsOf(title)}>
+          {versions.slice(0, shownVersions).map((each) => (
+            <li key={String(each.version)} data-kind={kindOf(each, newestKnown)} style={styleOf(each)}>
+              {each.version ?? text.unknownVersion}{' '}
+              <span className="quiet">
+                {formats.number(each.devices)} ({formats.percent(each.devices / devices)})
+              </span>
+            </li>
+          ))}
+          {rest > 0 && <li className="quiet">{text.more(formats.number(rest))}</li>}
+        </ul>
+      </div>
+      <div className="drift-actions">
+        <span className={outdated > 0 ? 'drift-older' : 'quiet'}>
+          {outdated > 0 ? text.outdated(formats.number(outdated), formats.number(devices)) : text.upToDate}
+        </span>
+        {outdated > 0 && canManage && (
           <IxButton
+            variant="secondary"
             onClick={() =>
-              navigate({ to: '/updates/campaigns/new', search: { artefact: newestArtefactId, filter } as never })
+              navigate({
+                to: '/updates/campaigns/new',
+                search: { ...(newestArtefactId !== undefined && { artefact: newestArtefactId }), filter } as never,
+              })
             }
           >
-            {text.update}
+            {text.update(outdated, formats.number(outdated))}
           </IxButton>
         )}
-        <Link to="/assets" search={{ filter } as never}>
-          {text.showAssets}
-        </Link>
       </div>
-    </Card>
+    </>
   )
 }

@@ -2,7 +2,7 @@ import { messages } from '../../../app/language/language.ts'
 
 export const trustMessages = messages({
   en: {
-    trust: 'Trust',
+    trust: 'Trusted signers',
     anchors: 'Trust anchors',
     anchorsHint:
       'A trust anchor is a certificate or a public key whose signatures on artefacts are accepted. Gateways check the signature again before they update a device.',
@@ -50,7 +50,7 @@ export const trustMessages = messages({
       'A gateway with the file update-trust.json also checks artefacts, with the trust anchors and the setting in this file.',
   },
   de: {
-    trust: 'Vertrauen',
+    trust: 'Vertrauensanker',
     anchors: 'Vertrauensanker',
     anchorsHint:
       'Ein Vertrauensanker ist ein Zertifikat oder ein öffentlicher Schlüssel, dessen Signaturen auf Artefakten akzeptiert werden. Gateways prüfen die Signatur erneut, bevor sie ein Gerät aktualisieren.',

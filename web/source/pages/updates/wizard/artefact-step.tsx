@@ -1,5 +1,6 @@
 import type { Artefact } from '@millwright/api/updates.ts'
 import { iconPackage } from '@siemens/ix-icons/icons'
+import { IxButton } from '@siemens/ix-react'
 import { Link } from '@tanstack/react-router'
 import { useId, useState } from 'react'
 import { usePagedList } from '../../../app/api/paged-list.ts'
@@ -8,6 +9,8 @@ import { Loading } from '../../../components/feedback/loading.tsx'
 import { ProblemMessage } from '../../../components/feedback/problem-message.tsx'
 import { EmptyState } from '../../../components/page/empty-state.tsx'
 import { SearchField } from '../../assets/filter/search-field.tsx'
+import { artefactMessages } from '../artefacts/messages.ts'
+import { UploadDialog } from '../artefacts/upload-dialog.tsx'
 import { SignatureChip } from '../state-chips.tsx'
 import { kindNames } from '../state-names.ts'
 import { updateEvents } from '../update-data.ts'
@@ -32,6 +35,7 @@ export function ArtefactStep({ artefact, onChoose, isMissing }: ArtefactStepProp
     return (
       <EmptyState icon={iconPackage} title={text.noArtefacts}>
         <p>{text.noArtefactsHint}</p>
+        <UploadButton />
         <Link to="/updates" search={{ view: 'artefacts' } as never}>
           {text.toLibrary}
         </Link>
@@ -74,6 +78,23 @@ export function ArtefactStep({ artefact, onChoose, isMissing }: ArtefactStepProp
         ))}
       </ul>
       {isMissing && <p className="field-error">{text.artefactMissing}</p>}
+      <p>
+        <UploadButton />
+      </p>
     </fieldset>
+  )
+}
+
+/** `UploadButton` uploads another artefact. The list contains it afterwards. */
+function UploadButton() {
+  const { upload } = useText(artefactMessages)
+  const [isOpen, setOpen] = useState(false)
+  return (
+    <>
+      <IxButton variant="secondary" onClick={() => setOpen(true)}>
+        {upload}
+      </IxButton>
+      {isOpen && <UploadDialog onClose={() => setOpen(false)} />}
+    </>
   )
 }

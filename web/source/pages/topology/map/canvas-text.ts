@@ -1,0 +1,35 @@
+/** Shortens texts for a canvas. */
+
+const shortenedTexts = new Map<string, string>()
+const maxShortenedTexts = 5_000
+
+type ShortenOptions = { width: number; isEnd: boolean }
+
+/** Returns the text, or its longest part that fits. Results are kept, because measuring is slow. */
+export function shortened(context: CanvasRenderingContext2D, text: string, { width, isEnd }: ShortenOptions): string {
+  const key = `${context.font} ${Math.round(width)} ${isEnd} ${text}`
+  const known = shortenedTexts.get(key)
+  if (known !== undefined) return known
+  let shown = text
+  if (context.measureText(text).width > width) {
+    let [low, high] = [0, text.length]
+    const part = (length: number) => (isEnd ? `…${text.slice(text.length - length)}` : `${text.slice(0, length)}…`)
+    while (low < high) {
+      const middle = Math.ceil((low + high) / 2)
+      if (context.measureText(part(middle)).width <= width) low = middle
+      else high = middle - 1
+    }
+    shown = low === 0 ? '' : part(low)
+  }
+  if (shortenedTexts.size >= maxShortenedTexts) shortenedTexts.clear()
+  shortenedTexts.set(key, shown)
+  return shown
+}
+
+/** Returns a name in one line, or in two lines that end at a space or separator if one line is too narrow. */
+export function nameLines(context: CanvasRenderingContext2D, name: string, width: number): string[] {
+  if (context.measureText(name).width <= width) return [name]
+  const breaks = [...name.matchAll(/[-_ ]/g)].map(({ index }) => index + 1)
+  const at = breaks.findLast((each) => context.measureText(name.slice(0, each).trimEnd()).width <= width)
+  return at === undefined || at >= name.length ? [name] : [name.slice(0, at).trimEnd(), name.slice(at)]
+}

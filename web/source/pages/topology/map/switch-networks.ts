@@ -1,0 +1,101 @@
+import type { TopologyGroup, TopologyGroups } from '@millwright/api/inventory/topology-groups.ts'
+import { type CommonParts, commonParts, distinctName, namesOf } from './names.ts'
+import { rootKey } from './scene-keys.ts'
+
+/**
+ * Divides the switches into networks: switches that are connected with each other. The top of the map contains the networks, and
+ * a network contains its switches with the switch above each of them.
+ */
+
+const networkPrefix = 'network:'
+/** The type of a group that is a network of switches. */
+export const networkType = 'network'
+
+export function isNetworkKey(key: string): boolean {
+  return key.startsWith(networkPrefix)
+}
+
+type LoadedGroups = ReadonlyMap<string, TopologyGroups>
+
+/** Returns the loaded groups with networks at the top. Without the parents of switches, the groups do not change. */
+export function withNetworks(loaded: LoadedGroups): LoadedGroups {
+  const top = loaded.get(rootKey)
+  if (top === undefined || top.groups.every(({ parent }) => parent === undefined)) return loaded
+  const switches = new Map(top.groups.filter(({ kind }) => kind === 'switch').map((each) => [each.key, each]))
+  const rootOf = new Map<string, string>()
+  for (const { key } of switches.values()) {
+    let root = key
+    for (let above = switches.get(root)?.parent; above !== undefined; above = switches.get(root)?.parent) root = above
+    rootOf.set(key, root)
+  }
+  const members = Map.groupBy(switches.values(), ({ key }) => rootOf.get(key) ?? key)
+  const common = commonParts(namesOf([...members.keys()].map((key) => ({ name: switches.get(key)?.name }))))
+  const networks = [...members].map(([root, own]): TopologyGroup => {
+    const name = distinctName(switches.get(root)?.name ?? root, common)
+    return { ...sumOf(own), key: networkPrefix + root, kind: 'switch', type: networkType, name, children: own.length }
+  })
+  const found = new Map<string, TopologyGroups>()
+  const rest = top.groups.filter(({ kind }) => kind !== 'switch')
+  found.set(rootKey, { ...top, groups: [...networks, ...rest], edges: [] })
+  for (const network of networks) {
+    const groups = members.get(network.key.slice(networkPrefix.length)) ?? []
+    const path = [{ key: network.key, name: network.name ?? '', type: networkType }]
+    const keys = new Set(groups.map(({ key }) => key))
+    const edges = top.edges.filter(({ from, to }) => keys.has(from) && keys.has(to))
+    const { assets, reachability, changes } = network
+    found.set(network.key, { ...top, path, total: { assets, reachability, changes }, groups, assets: [], edges })
+  }
+  for (const [key, data] of loaded) {
+    const own = switches.get(key)
+    if (key === rootKey) continue
+    if (own === undefined) {
+      found.set(key, data)
+      continue
+    }
+    const network = found.get(networkPrefix + rootOf.get(key))
+    const { assets, reachability, changes } = own
+    found.set(key, {
+      ...data,
+      path: [...(network?.path ?? []), { key, name: own.name ?? key }],
+      total: { assets, reachability, changes },
+      // The switches below are next to this switch, not inside it.
+      groups: [],
+    })
+  }
+  return found
+}
+
+/**
+ * Returns a group that stands for several switches. Its name is the start that their names have in common, or the first and the last
+ * name.
+ */
+export function summaryGroup(
+  members: readonly TopologyGroup[],
+  { key, common }: { key: string; common: CommonParts },
+): TopologyGroup {
+  const names = namesOf(members)
+  const [first = ''] = names
+  const shared = names.length > 1 ? first.slice(common.start, commonParts(names).start).replace(/[-_]$/, '') : ''
+  const ends = [...new Set([first, names.at(-1) ?? first])]
+  const name = shared || ends.map((each) => distinctName(each, common)).join('–')
+  return { ...sumOf(members), key, kind: 'node', name, children: members.length }
+}
+
+function sumOf(
+  groups: readonly TopologyGroup[],
+): Pick<TopologyGroup, 'assets' | 'reachability' | 'classes' | 'changes'> {
+  const sum = {
+    assets: 0,
+    reachability: { reached: 0, failed: 0, unknown: 0 },
+    changes: { added: 0, changed: 0, removed: 0 },
+  }
+  const classes = new Map<TopologyGroup['classes'][number]['class'], number>()
+  for (const group of groups) {
+    sum.assets += group.assets
+    for (const state of ['reached', 'failed', 'unknown'] as const) sum.reachability[state] += group.reachability[state]
+    for (const change of ['added', 'changed', 'removed'] as const) sum.changes[change] += group.changes[change]
+    for (const { class: each, assets } of group.classes) classes.set(each, (classes.get(each) ?? 0) + assets)
+  }
+  const ordered = [...classes].toSorted(([, one], [, other]) => other - one)
+  return { ...sum, classes: ordered.map(([each, assets]) => ({ class: each, assets })) }
+}
