@@ -18,6 +18,12 @@ const AssetObject = closed({
 const author = {
   principal: changeFields.principal,
   principalName: changeFields.principalName,
+  principalKind: Type.Optional(
+    Type.String({
+      description:
+        'The kind of the principal, for example `user`, `server_user` or `gateway`. Absent if it was deleted',
+    }),
+  ),
 }
 
 const ActivityEntry = closed({

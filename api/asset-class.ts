@@ -1,6 +1,6 @@
 /**
  * The class of an asset: what kind of equipment it is. Assets do not have a field for it, so it is derived from the type, the
- * product family and name, and from a tag at the end of the name such as `PLC01`. The console shows one icon for each class.
+ * product family and name, and from a tag at the end of the name such as `PLC01` or `PLC-010-1`. The console shows one icon for each class.
  */
 
 export const assetClasses = [
@@ -50,12 +50,12 @@ const classTags: Readonly<Record<string, AssetClass>> = {
   app: 'software',
 }
 
-/** The number of characters at the end of a name, without its last digits, that can contain a tag. */
+/** The number of characters at the end of a name, without its last digits and separators, that can contain a tag. */
 export const tagLength = 3
 
 /** Returns the class of the tag at the end of a name. A tag of two letters must not follow another letter. */
 function classByTag(name: string): AssetClass | undefined {
-  const end = name.replace(/[0-9]+$/, '').slice(-tagLength)
+  const end = name.replace(/[-_. 0-9]+$/, '').slice(-tagLength)
   return classTags[end.toLowerCase().replace(/^[^a-z]+/, '')]
 }
 

@@ -49,6 +49,9 @@ const activitySelection = {
   actions: Type.Optional(actionNames),
   withoutActions: Type.Unsafe<string[]>({ ...actionNames, description: 'Without these actions' }),
   withoutDone: Type.Unsafe<string[]>({ ...actionNames, description: 'Without these actions if they succeeded' }),
+  withoutAssigned: Type.Boolean({
+    description: 'Without the relations of assignments to hierarchy nodes. The assignment has its own entry',
+  }),
 }
 
 const count = Type.Integer({ minimum: 0 })

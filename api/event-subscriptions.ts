@@ -350,6 +350,14 @@ const replayDescription =
   'All events from this position on are sent again, in order, with the same ids. Also continues a subscription whose events were deleted.'
 
 export const subscriptionOperations = {
+  listOutboundHosts: {
+    method: 'GET',
+    path: '/outbound-hosts',
+    summary: 'List the hosts and networks to which the installation can send',
+    description: 'The values of the setting `MILLWRIGHT_OUTBOUND_ALLOW`.',
+    access,
+    answers: { 200: data(Type.Array(Type.String())) },
+  },
   listWebhooks: {
     method: 'GET',
     path: '/webhooks',

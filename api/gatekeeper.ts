@@ -4,9 +4,10 @@ import { credentialLimits } from './credentials-shapes.ts'
 import { closed, data, Timestamp, Uuid } from './envelope.ts'
 import { oneOf } from './inventory/shapes.ts'
 import { MonitoredDevice, MonitoringTarget, monitoringLimits } from './monitoring-shapes.ts'
+import { GatewayHost } from './onboarding.ts'
 import { receiptLimits, SignedReceipt } from './receipt.ts'
 import { mostSentFunctions, SentFunction } from './sent-function.ts'
-import { WorkflowJob, workflowLimits } from './workflows.ts'
+import { LeasedJob, workflowLimits } from './workflows.ts'
 
 /**
  * Operations for gateways. The operations for jobs that gateways use have the same prefix and are in `workflows.ts`.
@@ -258,7 +259,7 @@ export const gatekeeper = contract({
           ),
         }),
       ),
-      answers: { 200: data(closed({ job: WorkflowJob, lease: Lease })), 204: empty },
+      answers: { 200: data(LeasedJob), 204: empty },
     },
     renewLease: {
       method: 'PUT',
@@ -437,6 +438,7 @@ export const gatekeeper = contract({
       body: data(
         closed({
           gatewayVersion: text(64),
+          host: Type.Optional(GatewayHost),
           links: Type.Array(LinkReport, { maxItems: gatekeeperLimits.linksPerGateway }),
           managedLinks: Type.Optional(ManagedLinks),
         }),

@@ -203,6 +203,14 @@ export const Availability = closed({
 })
 export type Availability = Static<typeof Availability>
 
+const TargetCount = closed({
+  matching: Type.Integer({ minimum: 0, description: 'The assets that the targets select and the caller can read' }),
+  checkable: Type.Integer({
+    minimum: 0,
+    description: 'Those that the caller can write, and that one of the links has found',
+  }),
+})
+
 const byId = closed({ id: Uuid })
 const byJob = closed({ jobId: Uuid })
 
@@ -231,6 +239,16 @@ export const monitoring = contract({
         'too_many_monitorings',
         'step_up_required',
       ],
+    },
+    countTargets: {
+      method: 'POST',
+      path: '/targets/count',
+      summary: 'Count the assets that a monitoring would check now',
+      access: 'glb_discovery_run',
+      readOnly: true,
+      body: data(closed({ targets: fields.targets, assetLinkIds: Type.Optional(fields.assetLinkIds) })),
+      answers: { 200: data(TargetCount) },
+      errors: ['invalid_filter', 'unknown_property', 'asset_not_found', 'too_many_targets'],
     },
     listMonitorings: {
       method: 'GET',

@@ -10,10 +10,23 @@ export const onboardingLimits = {
   /** The maximum number of characters of an authority and of a fingerprint in a gateway-config.json. */
   authority: 65_536,
   fingerprint: 128,
+  /** The maximum number of addresses that a gateway reports. */
+  hostAddresses: 16,
 } as const
 
 /** The states of a gateway. `online` and `offline` are possible only after the enrolment. */
 export const gatewayStates = ['created', 'config_expired', 'online', 'offline', 'revoked'] as const
+
+/** The computer of a gateway, as the gateway reports it. */
+export const GatewayHost = closed({
+  hostName: Type.String({ maxLength: 255 }),
+  operatingSystem: Type.String({ maxLength: 128, description: 'Name, release and processor architecture' }),
+  addresses: Type.Array(Type.String({ maxLength: 64 }), {
+    maxItems: onboardingLimits.hostAddresses,
+    description: 'The IP addresses of the network interfaces, without loopback and link-local addresses',
+  }),
+})
+export type GatewayHost = Static<typeof GatewayHost>
 
 export const OnboardedGateway = closed({
   id: Type.Unsafe<string>({ ...Uuid, description: 'The id of the gateway and of its asset' }),
@@ -21,6 +34,7 @@ export const OnboardedGateway = closed({
   access_group: Uuid,
   state: oneOf(gatewayStates),
   version: Type.Optional(Type.String()),
+  host: Type.Optional(GatewayHost),
   configExpiresTimestamp: Type.Optional(Timestamp),
   enrolledTimestamp: Type.Optional(Timestamp),
   lastSeenTimestamp: Type.Optional(Timestamp),
@@ -64,6 +78,19 @@ export const GatewayKey = closed({
   y: Type.String({ maxLength: 64 }),
 })
 export type GatewayKey = Static<typeof GatewayKey>
+
+/** The archive of the gateway that the platform serves, and the command that installs it. */
+export const GatewayPackage = closed({
+  version: Type.String(),
+  url: Type.String({ description: 'The address of the archive. No sign-in is necessary' }),
+  bytes: Type.Integer({ minimum: 1 }),
+  sha256: Type.String({ description: 'The SHA-256 of the archive in hexadecimal digits' }),
+  command: Type.String({
+    description:
+      'The command for the machine of the gateway, in the folder that contains gateway-config.json. It checks the SHA-256 of the files before it runs them, and contains no secret',
+  }),
+})
+export type GatewayPackage = Static<typeof GatewayPackage>
 
 const id = closed({ id: Uuid })
 
@@ -115,6 +142,14 @@ export const onboarding = contract({
       answersSecret: true,
       errors: ['not_found', 'gateway_revoked', 'forbidden'],
     },
+    getGatewayPackage: {
+      method: 'GET',
+      path: '/package',
+      summary: 'Read the gateway package of this platform and the command that installs it',
+      access: 'glb_gateway_manage',
+      answers: { 200: data(GatewayPackage) },
+      errors: ['package_not_built'],
+    },
     revokeGateway: {
       method: 'POST',
       path: '/gateways/{id}/revoke',
@@ -159,7 +194,7 @@ export const onboarding = contract({
       summary: 'Record that a gateway contacted the platform',
       access: 'peer',
       params: id,
-      body: data(closed({ version: Type.Optional(Type.String({ maxLength: 64 })) })),
+      body: data(closed({ version: Type.Optional(Type.String({ maxLength: 64 })), host: Type.Optional(GatewayHost) })),
       answers: { 204: empty },
       errors: ['not_found'],
     },

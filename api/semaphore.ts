@@ -50,7 +50,10 @@ export class Semaphore {
     if (line.waiting.length === 0 && this.#hasRoom(line, weight)) this.#take(line, weight)
     else {
       const { waitingPerKey, refusal } = this.#options
-      if (line.waiting.length >= waitingPerKey) throw new Problem('overloaded', refusal, { retryAfter: 2 })
+      if (line.waiting.length >= waitingPerKey) {
+        if (line.used === 0 && line.waiting.length === 0) this.#lines.delete(key)
+        throw new Problem('overloaded', refusal, { retryAfter: 2 })
+      }
       await new Promise<void>((resolve) => line.waiting.push({ weight, resolve }))
     }
     return () => this.#leave(key, line, weight)

@@ -66,6 +66,15 @@ const filterErrors = ['invalid_filter'] as const
 
 const Lease = closed({ id: Uuid, expiresTimestamp: Timestamp })
 
+/** `LeasedJob` is a job with the lease under which a gateway works on it. */
+export const LeasedJob = closed({
+  job: WorkflowJob,
+  lease: Lease,
+  traceparent: Type.Optional(
+    Type.String({ maxLength: 64, description: 'The trace that the work continues (W3C Trace Context)' }),
+  ),
+})
+
 export const workflows = contract({
   name: 'workflows',
   title: 'Workflows and jobs',
@@ -300,7 +309,7 @@ export const workflows = contract({
           leaseSeconds: Type.Integer({ minimum: 1, maximum: workflowLimits.leaseSeconds.maximum }),
         }),
       ),
-      answers: { 200: data(Type.Union([Type.Null(), closed({ job: WorkflowJob, lease: Lease })])) },
+      answers: { 200: data(Type.Union([Type.Null(), LeasedJob])) },
     },
     renewLease: {
       method: 'PUT',

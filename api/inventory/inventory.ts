@@ -20,6 +20,7 @@ import {
   caseInsensitive,
   cursorQuery,
   Document,
+  FacetCounts,
   filterText,
   freeText,
   inventoryLimits,
@@ -238,7 +239,7 @@ export const inventory = contract({
         limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 50 })),
       }),
       answers: {
-        200: data(Type.Array(closed({ value: Type.Union([Type.String(), Type.Null()]), count: Type.Integer() }))),
+        200: data(FacetCounts),
       },
       errors: ['invalid_filter', 'unknown_property'],
     },

@@ -62,6 +62,10 @@ export const inventoryLimits = {
   productVersions: 50_000,
   /** The maximum number of address ranges in the conditions of one query. */
   matchedRanges: 64,
+  /** The maximum number of onboarding rules in one query of the inbox service. */
+  matchedRules: 50,
+  /** The maximum number of facets in one query of the inbox service. */
+  countedFacets: 10,
   /** The maximum number of nodes in one query of the hierarchy service. */
   nodesPerQuery: 200_000,
 } as const
@@ -103,6 +107,11 @@ export const cursorQuery = {
 
 export const freeText = Type.Optional(
   Type.String({ minLength: 1, maxLength: 256, description: 'Text search by word prefixes' }),
+)
+
+/** The numbers of assets by the values of a property. */
+export const FacetCounts = Type.Array(
+  closed({ value: Type.Union([Type.String(), Type.Null()]), count: Type.Integer() }),
 )
 
 export const byId = closed({ id: Uuid })

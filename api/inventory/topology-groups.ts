@@ -32,7 +32,18 @@ export const TopologyGroup = closed({
   name: Type.Optional(Type.String({ description: 'Omitted for the group `rest`' })),
   type: Type.Optional(Type.String({ description: 'The type of a node, for example `line`' })),
   children: Type.Integer({ minimum: 0, description: 'The number of groups in this group' }),
+  parent: Type.Optional(
+    Type.String({
+      description: 'Only with `allSwitches`: the key of the switch on the path to the root of the network',
+    }),
+  ),
   assets: count,
+  addressed: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      description: 'Only for `by=subnet`: the number of assets with their own IP address',
+    }),
+  ),
   reachability: Reachability,
   classes: Type.Array(closed({ class: oneOf(assetClasses), assets: count }), { description: 'Most frequent first' }),
   changes: Changes,
@@ -112,6 +123,12 @@ export const topologyGroupOperations = {
     query: closed({
       ...mapQuery,
       parent: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'The key of a group' })),
+      allSwitches: Type.Optional(
+        Type.Boolean({
+          default: false,
+          description: `Only for \`by=switch\` without \`parent\`: returns every switch as a group of the assets that are connected to it, with its \`parent\`. Ignored if there is one switch, or more than ${topologyGroups}`,
+        }),
+      ),
     }),
     answers: { 200: data(TopologyGroups) },
     errors: groupErrors,

@@ -1,7 +1,17 @@
 import { type Static, Type } from 'typebox'
 import { closed, data, Timestamp, Uuid } from '../envelope.ts'
 import { ChangeCause } from './changes.ts'
-import { Accepted, byId, Document, filterText, inventoryLimits, managementStates, oneOf } from './shapes.ts'
+import {
+  Accepted,
+  byId,
+  Document,
+  FacetCounts,
+  filterText,
+  freeText,
+  inventoryLimits,
+  managementStates,
+  oneOf,
+} from './shapes.ts'
 
 /** Operations with which the inbox service reads and decides about new assets, in the name of a user. */
 
@@ -66,6 +76,12 @@ export const Origin = closed({
 })
 export type Origin = Static<typeof Origin>
 
+const RuleConditions = {
+  filter: Type.Optional(filterText),
+  gatewayId: Type.Optional(Uuid),
+  ranges: Type.Optional(Type.Array(Type.String({ maxLength: 64 }), { maxItems: inventoryLimits.matchedRanges })),
+}
+
 export const triageOperations = {
   matchNewAssets: {
     method: 'POST',
@@ -75,18 +91,51 @@ export const triageOperations = {
     readOnly: true,
     body: data(
       closed({
-        filter: Type.Optional(filterText),
-        gatewayId: Type.Optional(Uuid),
-        ranges: Type.Optional(Type.Array(Type.String({ maxLength: 64 }), { maxItems: inventoryLimits.matchedRanges })),
+        ...RuleConditions,
         runId: Type.Optional(Type.Unsafe<string>({ ...Uuid, description: 'Only assets that this run created' })),
-        assetIds: Type.Optional(
-          Type.Array(Uuid, { maxItems: inventoryLimits.batch, description: 'Only these assets are compared' }),
-        ),
         after: Type.Optional(Uuid),
       }),
     ),
     answers: { 200: data(closed({ assets: Type.Array(NamedAsset), next: Type.Optional(Uuid) })) },
     errors: ['invalid_filter', 'unknown_property', 'invalid_range'],
+  },
+  matchRules: {
+    method: 'POST',
+    path: '/triage/rule-matches',
+    summary: 'The first onboarding rule that matches, for each of these assets that is readable and new',
+    access: 'on-behalf',
+    readOnly: true,
+    bodyBytes: 1024 * 1024,
+    body: data(
+      closed({
+        rules: Type.Array(closed(RuleConditions), { maxItems: inventoryLimits.matchedRules }),
+        assetIds: Type.Array(Uuid, { maxItems: inventoryLimits.batch }),
+      }),
+    ),
+    answers: {
+      200: data(
+        Type.Array(closed({ assetId: Uuid, rule: Type.Integer({ minimum: 0, description: 'The index of the rule' }) })),
+      ),
+    },
+    errors: ['invalid_filter', 'unknown_property', 'invalid_range'],
+  },
+  countFacets: {
+    method: 'POST',
+    path: '/triage/facets',
+    summary: 'Count assets by several properties, each with its own filter',
+    access: 'on-behalf',
+    readOnly: true,
+    body: data(
+      closed({
+        facets: Type.Array(closed({ by: Type.String({ maxLength: 128 }), filter: filterText }), {
+          maxItems: inventoryLimits.countedFacets,
+        }),
+        q: freeText,
+        limit: Type.Integer({ minimum: 1, maximum: 100 }),
+      }),
+    ),
+    answers: { 200: data(Type.Array(FacetCounts)) },
+    errors: ['invalid_filter', 'unknown_property'],
   },
   readOrigin: {
     method: 'GET',

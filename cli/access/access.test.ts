@@ -122,6 +122,10 @@ test('millwright gateway onboard writes a file for its owner only, and revoke an
   const file = `${platform.folder}/gateway-config.json`
   const made = await succeed(['gateway', 'onboard', 'Hall 4', '--out', file])
   assert.match(made, /^Gateway \S+: .*gateway-config\.json is valid for one enrolment, until /)
+  assert.match(
+    made,
+    /\nOn its machine, in the folder with this file:\nmillwright gateway --config 'gateway-config\.json'\n$/,
+  )
   const { chmodSync, statSync, readFileSync } = await import('node:fs')
   assert.equal(statSync(file).mode & 0o777, 0o600)
   const { enrolmentToken } = JSON.parse(readFileSync(file, 'utf8'))

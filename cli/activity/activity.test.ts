@@ -43,6 +43,6 @@ test('activity export prints CSV and NDJSON, and an unknown person is an error',
     lines.map((line) => JSON.parse(line).action),
     ['created', 'created'],
   )
-  const unknown = await platform.run(['activity', '--person', 'nobody'], { token })
-  assert.match(unknown.err, /Person "nobody" not found/)
+  const unknown = await platform.run(['activity', '--person', 'unknown-person'], { token })
+  assert.match(unknown.err, /Person "unknown-person" not found/)
 })

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { TestCaller } from '@millwright/cloud/platform/testing/hub.ts'
 import { TestPlatform } from '../testing.ts'
+import { matchNote } from './rules.ts'
 
 describe('inbox', () => {
   let platform: TestPlatform
@@ -49,6 +50,11 @@ describe('inbox', () => {
     assert.match(await run('undo', decision.id), /2 assets changed/)
     assert.match(await run('rules', 'log', 'Hall 3'), /No entries/)
     await run('rules', 'delete', 'Hall 3', '--yes')
+  })
+
+  test('a preview reports a search that was stopped', () => {
+    assert.equal(matchNote({ matched: 2, isComplete: true }), '2 new assets match')
+    assert.match(matchNote({ matched: 2, isComplete: false }), /^At least 2 new assets match\. The search stopped/)
   })
 
   test('assets are ignored and returned, and a decision about an asset that is not new fails', async () => {

@@ -64,8 +64,8 @@ export function addRules(command: Command, terminal: Terminal): void {
     async (session, options: MatchOptions) => {
       const body = { data: await matchOf(session, options) }
       const answer = await session.api(inbox).previewOnboardingRule({ body })
-      const { matched, assets, problem } = answer.data
-      if (session.output.isText) session.terminal.note(`${formatCount(matched, 'new asset')} match`)
+      const { assets, problem } = answer.data
+      if (session.output.isText) session.terminal.note(matchNote(answer.data))
       if (problem !== undefined) session.terminal.note(problem)
       await session.output.list({ data: assets }, { columns: { id: 'id', name: 'name' }, nothing: 'No matches.' })
     },
@@ -125,6 +125,12 @@ export function addRules(command: Command, terminal: Terminal): void {
       await session.output.done(`${nameOrId} deleted`, { data: { id } })
     },
   )
+}
+
+/** Returns how many assets a preview has found. A search that was stopped has found only some of them. */
+export function matchNote({ matched, isComplete }: { matched: number; isComplete: boolean }): string {
+  const found = `${formatCount(matched, 'new asset')} match`
+  return isComplete ? found : `At least ${found}. The search stopped before it compared all new assets`
 }
 
 function withMatchOptions(command: Command): Command {

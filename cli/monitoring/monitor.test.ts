@@ -61,7 +61,7 @@ describe('monitor', () => {
     const schedule = ['--schedule', '*/5 * * * *', '--timezone', 'Europe/Berlin']
     const { code, out, err } = await monitor(['create', 'Line 1', '--filter', 'id ne null', ...options, ...schedule])
     assert.equal(code, 0, err)
-    assert.match(out, /^Monitoring Line 1 created: [0-9a-f-]{36}\n$/)
+    assert.match(out, /^Monitoring task Line 1 created: [0-9a-f-]{36}\n$/)
     assert.equal(err, 'Results: millwright monitor results "Line 1"\n')
     const { assetLinkIds, instancesTemplateId, keys, targets, schedule: stored } = await shown('Line 1')
     assert.deepEqual(assetLinkIds, ['millwright.links.snmp'])
@@ -125,8 +125,8 @@ describe('monitor', () => {
   test('delete needs a confirmation, and an unknown name exits with 4', async () => {
     assert.match(await fail(['delete', 'Line 1'], 2), /--yes/)
     assert.equal(await succeed(['delete', 'Line 1', '--yes']), 'Line 1 deleted\n')
-    assert.match(await fail(['show', 'Line 1'], 4), /Monitoring "Line 1" not found.*millwright monitor list/s)
-    assert.match((await monitor(['list'])).err, /No monitorings\. To add one: millwright monitor create/)
+    assert.match(await fail(['show', 'Line 1'], 4), /Monitoring task "Line 1" not found.*millwright monitor list/s)
+    assert.match((await monitor(['list'])).err, /No monitoring tasks\. To add one: millwright monitor create/)
   })
 
   test('a percentage is rounded down, so that only full availability is 100 %', () => {

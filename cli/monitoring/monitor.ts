@@ -10,7 +10,7 @@ export function addCommands(monitor: Command, terminal: Terminal): void {
   monitor.addHelpText(
     'after',
     `
-A monitoring checks devices that a scan has found, once or by schedule. For each device, the gateway tries the asset links that
+A monitoring task checks devices that a scan has found, once or by schedule. For each device, the gateway tries the asset links that
 found it. A device is reachable if it responds to one of them. The check also reads the firmware version and the properties that
 you choose. It only reads from devices, within the budget of the gateway. A device is unreachable if none of its links reaches it.
 If its gateway is offline, its state is unknown.

@@ -33,7 +33,7 @@ export function addChanges(monitor: Command, terminal: Terminal): void {
     withFieldOptions(
       monitor
         .command('create')
-        .description('create a monitoring; without a schedule, it runs once now')
+        .description('create a monitoring task; without a schedule, it runs once now')
         .argument('<name>', 'name of the monitoring'),
     )
       .option('--assign-working', 'assign a copy of the credentials that worked to each asset')
@@ -46,7 +46,7 @@ export function addChanges(monitor: Command, terminal: Terminal): void {
     withFieldOptions(
       monitor
         .command('update')
-        .description('change a monitoring; a change of more than name and schedule makes you its owner')
+        .description('change a monitoring task; a change of more than name and schedule makes you its owner')
         .argument('<monitoring>', 'id or name')
         .option('--name <name>', 'new name'),
     )
@@ -74,7 +74,7 @@ export function addChanges(monitor: Command, terminal: Terminal): void {
   platformCommand(
     monitor
       .command('delete')
-      .description('delete a monitoring with its schedule, runs and results; assets stay')
+      .description('delete a monitoring task with its schedule, runs and results; assets stay')
       .argument('<monitoring>', 'id or name')
       .option('--yes', 'do not ask'),
     terminal,
@@ -121,7 +121,7 @@ async function create(session: Session, name: string, options: FieldOptions & { 
   const answer = await session.api(monitoring).createMonitoring({ body: { data } })
   const { id } = answer.data
   if (data.schedule === undefined && options.follow) return followRun(session, { id, name })
-  await session.output.done(`Monitoring ${name} created: ${id}`, answer)
+  await session.output.done(`Monitoring task ${name} created: ${id}`, answer)
   if (session.output.isText) session.terminal.note(`Results: millwright monitor results ${JSON.stringify(name)}`)
 }
 

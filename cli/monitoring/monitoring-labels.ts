@@ -26,10 +26,10 @@ export function countsText({ failed, reached, unknown, changed }: Monitoring['su
   return [...parts, ...(unknown > 0 ? [`${unknown} unknown`] : []), `${changed} changed`].join(', ')
 }
 
-/** Returns the id of a monitoring. */
+/** Returns the id of a monitoring task. */
 export async function monitoringId({ api }: Session, nameOrId: string): Promise<string> {
   if (isId(nameOrId)) return nameOrId
   const { data } = await api(monitoring).listMonitorings({ query: { limit: 100 } })
   const matches = data.filter(({ name }) => name === nameOrId)
-  return requireSingle('Monitoring', nameOrId, { matches, list: 'millwright monitor list' })
+  return requireSingle('Monitoring task', nameOrId, { matches, list: 'millwright monitor list' })
 }

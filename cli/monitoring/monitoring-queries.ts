@@ -15,7 +15,7 @@ import { platformCommand } from '../session/platform-command.ts'
 import type { Session } from '../session/session.ts'
 import { labelOf, monitoringId, stateLabels, stateOf } from './monitoring-labels.ts'
 
-/** This file adds the commands that read monitorings, their runs and results, and the availability of assets. */
+/** This file adds the commands that read monitoring tasks, their runs and results, and the availability of assets. */
 
 const columns: Columns = {
   name: 'name',
@@ -46,10 +46,9 @@ type ResultOptions = PagingOptions & { state?: string; changed?: boolean }
 
 export function addQueries(monitor: Command, terminal: Terminal): void {
   platformCommand(
-    withPagingOptions(monitor.command('list').description('list monitorings with their last results, by name')).option(
-      '--scheduled',
-      'only monitorings with a schedule',
-    ),
+    withPagingOptions(
+      monitor.command('list').description('list monitoring tasks with their last results, by name'),
+    ).option('--scheduled', 'only monitoring tasks with a schedule'),
     terminal,
     async (session, { scheduled, ...options }: ListOptions) => {
       const filter = scheduled === undefined ? {} : { scheduled }
@@ -58,7 +57,7 @@ export function addQueries(monitor: Command, terminal: Terminal): void {
       )
       await session.output.list(await pages, {
         columns,
-        nothing: 'No monitorings. To add one: millwright monitor create',
+        nothing: 'No monitoring tasks. To add one: millwright monitor create',
       })
     },
   )
@@ -92,7 +91,7 @@ export function addQueries(monitor: Command, terminal: Terminal): void {
     withPagingOptions(
       monitor
         .command('runs')
-        .description('list the runs of a monitoring, newest first')
+        .description('list the runs of a monitoring task, newest first')
         .argument('<monitoring>', 'id or name'),
     ),
     terminal,
@@ -115,7 +114,7 @@ export function addQueries(monitor: Command, terminal: Terminal): void {
           ended: 'endedTimestamp',
           message: 'message',
         },
-        nothing: 'The monitoring has no runs yet.',
+        nothing: 'The monitoring task has no runs yet.',
       })
     },
   )
@@ -166,7 +165,7 @@ async function showAvailability(session: Session, asset: string, { days }: { day
   await output.printText(`${labelOf(state)}${since}`)
   await output.printText(
     availablePercent === undefined
-      ? `No availability in the last ${days} days: no monitoring has checked the asset.`
+      ? `No availability in the last ${days} days: no monitoring task has checked the asset.`
       : `${percentText(availablePercent)} available in the last ${days} days`,
   )
   const outages = changes.filter((change) => change.state === 'failed')
@@ -197,7 +196,7 @@ function outageTable(outages: Availability['changes'], now: string): string[] {
   return table.lines(outages)
 }
 
-/** Returns the state of a monitoring, such as `running 40 %`. */
+/** Returns the state of a monitoring task, such as `running 40 %`. */
 function stateText({ latestRun, schedule }: Monitoring): string {
   if (latestRun?.state === 'created') return 'waiting'
   if (latestRun?.state === 'running') return `running ${latestRun.progress} %`

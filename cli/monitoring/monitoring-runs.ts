@@ -11,7 +11,7 @@ export function addRuns(monitor: Command, terminal: Terminal): void {
   platformCommand(
     monitor
       .command('run')
-      .description('run a monitoring now; the exit code is 1 if a device is unreachable or the run fails')
+      .description('run a monitoring task now; the exit code is 1 if a device is unreachable or the run fails')
       .argument('<monitoring>', 'id or name')
       .option('--no-follow', 'exit when the run is accepted'),
     terminal,

@@ -7,7 +7,7 @@ import type { Session } from '../session/session.ts'
 import { countsText } from './monitoring-labels.ts'
 import { resultColumns } from './monitoring-queries.ts'
 
-/** This file follows a run of a monitoring. */
+/** This file follows a run of a monitoring task. */
 
 const pollMs = 500
 /** The number of unreachable devices that are printed at the end of a run. */

@@ -64,7 +64,7 @@ export const commandModules: Readonly<Record<string, CommandModule>> = {
   },
   'impact-reports': {
     group: work,
-    description: 'stored results of impact analyses',
+    description: 'saved results of impact analyses',
     load: () => import('../inventory/impact-reports.ts'),
   },
   hierarchy: {

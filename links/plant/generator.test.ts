@@ -24,4 +24,25 @@ describe('the assets of a simulated plant', () => {
     }
     assert.ok(relations > 4_500, `${relations}`)
   })
+
+  test('connects the lines of an area through the switch of its first line, and no lines of different areas', () => {
+    const names: string[] = []
+    const between = new Set<string>()
+    const lineOf = (name = '') => name.split('-').slice(0, 3).join('-')
+    for (const { asset, relations } of plantAssets({ assets: 1_200, seed: 1, relations: 2 })) {
+      names.push(String(asset.name))
+      for (const relation of relations) {
+        if (!('place' in relation)) continue
+        const [one, other] = [lineOf(String(asset.name)), lineOf(names[relation.place])]
+        if (one !== other) between.add(`${one} ${other}`)
+      }
+    }
+    const areas = new Set([...between].flatMap((pair) => pair.split(' ')).map((line) => line.slice(0, -4)))
+    assert.equal(areas.size, 2)
+    assert.ok(between.size >= 6, [...between].join())
+    for (const pair of between) {
+      const [one = '', other = ''] = pair.split(' ')
+      assert.deepEqual([one.slice(0, -4), other.slice(-3)], [other.slice(0, -4), 'L01'])
+    }
+  })
 })

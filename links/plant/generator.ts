@@ -56,7 +56,7 @@ const salts = { product: 1, hardware: 2, firmware: 3, mode: 4, state: 5 } as con
 type GeneratedAsset = { place: number; identifier: AssetDocument }
 
 /**
- * `Place` is the location of a cell in the plant. It includes the gateway and the line switch that the cell's assets
+ * `Place` is the location of a cell in the plant. It includes the gateway and the switches that the cell's assets
  * have relations to.
  */
 type Place = {
@@ -67,14 +67,18 @@ type Place = {
   nodes: { cell: string; line: string }
   gateway: GeneratedAsset | undefined
   lineSwitch: GeneratedAsset | undefined
+  /** The switch of the first line of the area. It connects the lines of the area. */
+  areaSwitch: GeneratedAsset | undefined
 }
 
 /** Yields the assets cell by cell, so that memory does not grow with the size of the plant. */
 export function* plantAssets({ assets, seed, relations }: PlantSize): Generator<PlantAsset> {
   let place = 0
   let line: { number: number; gateway: GeneratedAsset | undefined; lineSwitch: GeneratedAsset | undefined } | undefined
+  let areaSwitch: GeneratedAsset | undefined
   for (let number = 0; place < assets; number++) {
     const lineNumber = Math.floor(number / cellsPerLine)
+    if (number % (cellsPerLine * linesPerArea) === 0) areaSwitch = undefined
     if (line?.number !== lineNumber) line = { number: lineNumber, gateway: undefined, lineSwitch: undefined }
     const where = placeOf(number, seed)
     const members: readonly { kind: Kind; count: number }[] =
@@ -83,19 +87,20 @@ export function* plantAssets({ assets, seed, relations }: PlantSize): Generator<
     for (const { kind, count } of members) {
       for (let one = 1; one <= count && place < assets; one++) {
         const { gateway, lineSwitch } = line
-        const asset = assetOf({ ...where, gateway, lineSwitch }, { kind, one, place, made })
+        const asset = assetOf({ ...where, gateway, lineSwitch, areaSwitch }, { kind, one, place, made })
         yield { ...asset, relations: asset.relations.slice(0, relations) }
         const [identifier = {}] = asset.asset.asset_identifiers as AssetDocument[]
         if (!made.has(kind)) made.set(kind, { place, identifier })
         if (kind === 'gateway') line.gateway ??= { place, identifier }
         if (kind === 'switch') line.lineSwitch ??= { place, identifier }
+        if (kind === 'switch') areaSwitch ??= { place, identifier }
         place++
       }
     }
   }
 }
 
-function placeOf(number: number, seed: number): Omit<Place, 'gateway' | 'lineSwitch'> {
+function placeOf(number: number, seed: number): Omit<Place, 'gateway' | 'lineSwitch' | 'areaSwitch'> {
   const lineNumber = Math.floor(number / cellsPerLine)
   const areaNumber = Math.floor(lineNumber / linesPerArea)
   const siteNumber = Math.floor(areaNumber / areas.length)
@@ -234,16 +239,20 @@ function firmwareOf({ product, version }: AssetDescription): AssetDocument {
 }
 
 /**
- * Returns the relations of an asset. The most informative relations come first: the parent, then the location, then the
- * group.
+ * Returns the relations of an asset. The most informative relations come first: the parent, then the controller, then the location,
+ * then the group.
  */
-function relationsOf({ nodes, gateway, lineSwitch }: Place, { kind, made }: Member): PlantRelation[] {
+function relationsOf({ nodes, gateway, lineSwitch, areaSwitch }: Place, { kind, made }: Member): PlantRelation[] {
   const to = (predicate: string, other: GeneratedAsset | undefined): PlantRelation[] =>
     other === undefined ? [] : [{ predicate, ...other }]
   const at = (id: string): PlantRelation => ({ predicate: 'is_assigned_to_node', node: { type: 'node', id } })
   const hangs: Record<Kind, () => PlantRelation[]> = {
     gateway: () => [],
-    switch: () => to('is_connected_to', lineSwitch ?? gateway),
+    // The first switch of a line connects the line with its gateway and with the other lines of the area.
+    switch: () =>
+      lineSwitch === undefined
+        ? [...to('is_connected_to', areaSwitch), ...to('is_connected_to', gateway)]
+        : to('is_connected_to', lineSwitch),
     controller: () => to('is_connected_to', made.get('switch')),
     module: () => to('is_module_of', made.get('controller')),
     drive: () => to('is_connected_to', made.get('switch')),
@@ -252,10 +261,12 @@ function relationsOf({ nodes, gateway, lineSwitch }: Place, { kind, made }: Memb
     software: () => to('is_installed_on', made.get('panel')),
   }
   const head = kind === 'controller' || kind === 'switch' ? undefined : made.get('controller')
+  const isControlled = kind === 'drive' || kind === 'panel'
   return [
     ...hangs[kind](),
+    ...(isControlled ? to('is_controlled_by', head) : []),
     at(nodes.cell),
-    ...to('is_part_of', head),
+    ...(isControlled ? [] : to('is_part_of', head)),
     at(nodes.line),
     ...(kind === 'gateway' ? [] : to('is_watched_by', gateway)),
   ]

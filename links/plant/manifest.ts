@@ -3,7 +3,7 @@ import { faults } from './fault.ts'
 
 export const manifest: Manifest = {
   id: 'millwright.links.plant',
-  name: 'Plant',
+  name: 'Simulated plant',
   vendor: 'Millwright',
   version: '0.2.0',
   description: 'Simulated plant of any size, for demonstrations and load tests.',

@@ -2,11 +2,13 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { ActivityEntry } from '@millwright/api/activity.ts'
 import type { InputOf } from '@millwright/api/contract.ts'
+import { assignmentPredicate } from '@millwright/api/hierarchy.ts'
 import { inventory } from '@millwright/api/inventory/inventory.ts'
 import type { Problem } from '@millwright/api/problem.ts'
 import { recordOutside } from '../../platform/audit/audit.ts'
 import { createCaller } from '../../platform/testing/caller.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
+import { activityQueries } from './activity-queries.ts'
 
 type Query = NonNullable<
   InputOf<typeof import('@millwright/api/activity.ts')['activity']['operations']['listEntries']>['query']
@@ -169,12 +171,18 @@ describe('activity', () => {
       total.map(({ created, updated, other }) => [created, updated, other]),
       [[1, 1, 0]],
     )
+    const from = new Date(Date.now() - 300 * 86_400_000).toISOString()
+    const inLongRange = (await reader.activity.readHistogram({ query: { bucket: 'day', from } })).data
+    assert.deepEqual(
+      inLongRange.map(({ created, updated, other }) => [created, updated, other]),
+      [[1, 1, 0]],
+    )
     await assert.rejects(reader.activity.readEntry({ params: { id: `asset.${hidden}.1` } }), isProblem('not_found'))
     const [audited] = await entries(admin, { kind: 'access' })
     await assert.rejects(reader.activity.readEntry({ params: { id: audited?.id ?? '' } }), isProblem('forbidden'))
-    const nobody = await createCaller(hub, [])
-    assert.deepEqual(await entries(nobody), [])
-    assert.deepEqual((await nobody.activity.listPeople({ query: {} })).data, [])
+    const withoutRights = await createCaller(hub, [])
+    assert.deepEqual(await entries(withoutRights), [])
+    assert.deepEqual((await withoutRights.activity.listPeople({ query: {} })).data, [])
   })
 
   test('a caller with glb_audit_read and without assets reads the audit entries about assets', async () => {
@@ -187,6 +195,22 @@ describe('activity', () => {
     const [entry] = await entries(auditor, { asset: id })
     assert.deepEqual([entry?.action, entry?.object], ['remote-access.openSession', { kind: 'asset', id }])
     assert.equal((await entries(admin, { object: `asset/${id}` }))[0]?.object?.name, 'Audited pump')
+  })
+
+  test('a tenant runs two activity queries at once, and further queries are refused when too many wait', async () => {
+    const { tenantId } = hub.tenant
+    const leave = [await activityQueries.enter(tenantId), await activityQueries.enter(tenantId)]
+    const waiting = Array.from({ length: 64 }, () => activityQueries.run(tenantId, async () => {}))
+    try {
+      const refused = isProblem('overloaded')
+      await assert.rejects(admin.activity.readHistogram({ query: { bucket: 'day' } }), refused)
+      await assert.rejects(admin.activity.listPeople({ query: {} }), refused)
+      await assert.rejects(admin.activity.listEntries({ query: { kind: 'firmware' } }), refused)
+    } finally {
+      for (const each of leave) each()
+    }
+    await Promise.all(waiting)
+    assert.ok(Array.isArray((await admin.activity.readHistogram({ query: { bucket: 'day' } })).data))
   })
 
   test('gateways that the caller cannot read are not among the people', async () => {
@@ -260,6 +284,54 @@ describe('activity', () => {
       atNode.map(({ object }) => object?.id),
       [a],
     )
+  })
+
+  test('an assignment is named after its node, and the relations that it creates are left out', async () => {
+    const assetIds = await create(admin, ['Welder 1', 'Welder 2', 'Welder 3'])
+    const hierarchy = (await admin.hierarchy.createHierarchy({ body: { data: { name: 'Welding' } } })).data
+    const node = (
+      await admin.hierarchy.createNode({ params: { id: hierarchy.id }, body: { data: { name: 'Cell 9' } } })
+    ).data
+    const filter = assetIds.map((id) => `id eq '${id}'`).join(' or ')
+    await admin.hierarchy.assignAssets({ params: { id: node.id }, body: { data: { filter } } })
+    await hub.settle()
+    const found = (await entries(admin)).filter(({ detail }) => detail?.nodeId === node.id)
+    assert.deepEqual(
+      found.map(({ action, object, principalKind, detail }) => [
+        action,
+        object?.name,
+        principalKind,
+        detail?.state,
+        detail?.assigned,
+      ]),
+      [
+        ['hierarchy.finishAssignment', 'Cell 9', 'user', 'finished', 3],
+        ['hierarchy.assignAssets', 'Cell 9', 'user', 'queued', 0],
+      ],
+    )
+    const relations = (list: readonly ActivityEntry[]) =>
+      list.filter(({ action, names }) => action === 'inventory.createRelation' && names?.[node.id] === 'Cell 9')
+    assert.equal(relations(await entries(admin)).length, 0)
+    assert.equal(relations(await entries(admin, { all: true, limit: 100 })).length, 3)
+    // A relation that a caller writes has no assignment, so it is listed.
+    await admin.inventory.createRelation({
+      body: {
+        data: {
+          subject: { type: 'asset', id: assetIds[0] ?? '' },
+          predicate: assignmentPredicate,
+          object: { type: 'node', id: node.id },
+        },
+      },
+    })
+    assert.equal(relations(await entries(admin)).length, 1)
+  })
+
+  test('a change names the kind of its author', async () => {
+    const [id = ''] = await create(admin, ['Gantry'])
+    const [entry] = await entries(admin, { asset: id })
+    assert.equal(entry?.principalKind, 'user')
+    const { data } = await admin.activity.readEntry({ params: { id: entry?.id ?? '' } })
+    assert.equal(data.entry.principalKind, 'user')
   })
 
   /** Returns the lines of an export. */

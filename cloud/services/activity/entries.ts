@@ -6,9 +6,10 @@ import { type AssetChange, changeLimits } from '@millwright/api/inventory/change
 import { inventory } from '@millwright/api/inventory/inventory.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import { may, maySomewhere } from '../../platform/access/rights.ts'
-import { findNames } from '../../platform/access/store.ts'
+import { findKinds, findNames } from '../../platform/access/store.ts'
 import { isId } from '../../platform/database/id.ts'
 import type { Context } from '../../platform/service.ts'
+import { activityQueries } from './activity-queries.ts'
 import type { Position } from './cursor.ts'
 import { auditEntry, changeEntry, entitiesIn, idsIn, targetOf } from './entry.ts'
 import { auditSelected, changesSelected, type Filters, rangeOf } from './selection.ts'
@@ -32,13 +33,15 @@ export async function readPage(
 ): Promise<EntryPage> {
   const { position, limit } = options
   const range = rangeOf({ ...filters, ...(position === undefined ? {} : { to: position.to }) })
-  const [changes, trail] = await Promise.all([
-    nextChanges(context, caller, { selected: changesSelected(filters, range, caller), ...options }),
-    nextAuditEntries(context, caller, {
-      selected: options.groupId === undefined ? auditSelected(filters, range, caller) : undefined,
-      ...options,
-    }),
-  ])
+  const [changes, trail] = await activityQueries.run(caller.tenantId, () =>
+    Promise.all([
+      nextChanges(context, caller, { selected: changesSelected(filters, range, caller), ...options }),
+      nextAuditEntries(context, caller, {
+        selected: options.groupId === undefined ? auditSelected(filters, range, caller) : undefined,
+        ...options,
+      }),
+    ]),
+  )
   // A list of changes that is incomplete ends at a position. Older audit entries wait for the next page.
   const horizon = changes.hasMore ? (changes.end?.time ?? '') : ''
   const waiting = trail.hasMore ? (trail.elements.at(-1)?.time ?? '') : ''
@@ -53,8 +56,11 @@ export async function readPage(
   const shownAudit = merged.flatMap((one) => ('entry' in one ? [one.entry] : []))
   const isComplete =
     !changes.hasMore && !trail.hasMore && merged.length === changes.elements.length + trail.elements.length
-  const names = await namesOf(context, caller, shownAudit)
-  const entries = merged.map((one) => ('change' in one ? changeEntry(one.change) : auditEntry(one.entry, names)))
+  const [names, kinds] = await Promise.all([
+    namesOf(context, caller, shownAudit),
+    kindsOf(context, caller, shownChanges),
+  ])
+  const entries = merged.map((one) => ('change' in one ? changeEntry(one.change, kinds) : auditEntry(one.entry, names)))
   if (isComplete) return { entries }
   const isEveryChangeShown = shownChanges.length === changes.elements.length
   const change = (isEveryChangeShown ? changes.end : undefined) ?? lastPosition(shownChanges) ?? position?.change
@@ -110,6 +116,16 @@ async function nextAuditEntries(
   return { elements: data.slice(0, limit), hasMore: data.length > limit }
 }
 
+/** Returns the kinds of the authors of changes, by id. */
+export async function kindsOf(
+  { database }: Context,
+  caller: Caller,
+  changes: readonly Pick<AssetChange, 'principal'>[],
+): Promise<Map<string, string>> {
+  const ids = new Set(changes.flatMap(({ principal }) => principal ?? []))
+  return ids.size === 0 ? new Map() : database.read(caller, (handle) => findKinds(handle, [...ids]))
+}
+
 /** Returns the names of the principals, access groups, assets and hierarchy nodes that audit entries name, by id. */
 export async function namesOf(
   { database, peers }: Context,
@@ -125,7 +141,8 @@ export async function namesOf(
   const related = entities.filter(({ type }) => type === 'asset')
   // A caller can read the audit trail without any asset.
   const isReader = maySomewhere(caller, 'inventory_read_asset_data')
-  const unnamed = isReader ? [...new Set([...assetIds, ...related].map(({ id }) => id))] : []
+  const gateways = entries.map(({ detail }) => ({ id: String(detail.gatewayId) })).filter(({ id }) => isId(id))
+  const unnamed = isReader ? [...new Set([...assetIds, ...gateways, ...related].map(({ id }) => id))] : []
   for (let start = 0; start < unnamed.length; start += changeLimits.assets) {
     const batch = unnamed.slice(start, start + changeLimits.assets)
     const { data } = await peers(inventory, caller).readLastChanges({ body: { data: { ids: batch } } })

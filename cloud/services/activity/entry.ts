@@ -3,14 +3,16 @@ import type { AuditEntry } from '@millwright/api/audit.ts'
 import type { AssetChange } from '@millwright/api/inventory/changes.ts'
 import { isId } from '../../platform/database/id.ts'
 
-/** Returns the entry of a change of an asset. */
-export function changeEntry(change: AssetChange): ActivityEntry {
+/** Returns the entry of a change of an asset. `kinds` are the kinds of principals, by id. */
+export function changeEntry(change: AssetChange, kinds: ReadonlyMap<string, string>): ActivityEntry {
   const { assetId, version, time, name, type, principal, principalName, source, changes, cause, group } = change
+  const principalKind = principal === null ? undefined : kinds.get(principal)
   return {
     id: `asset.${assetId}.${version}`,
     time,
     principal,
     principalName,
+    ...(principalKind === undefined ? {} : { principalKind }),
     action: change.change,
     outcome: 'done',
     object: {
@@ -28,7 +30,7 @@ export function changeEntry(change: AssetChange): ActivityEntry {
 
 /** Returns the entry of an audit entry. `names` are the names of the ids in the target and the details, by id. */
 export function auditEntry(entry: AuditEntry, names: ReadonlyMap<string, string>): ActivityEntry {
-  const { id, time, action, outcome, principal, principalName, detail } = entry
+  const { id, time, action, outcome, principal, principalName, principalKind, detail } = entry
   const object = objectOf(entry, names)
   const known = idsIn(detail).flatMap((one) => {
     const name = names.get(one)
@@ -39,6 +41,7 @@ export function auditEntry(entry: AuditEntry, names: ReadonlyMap<string, string>
     time,
     principal,
     principalName,
+    principalKind,
     action,
     outcome,
     ...(object === undefined ? {} : { object }),
@@ -59,7 +62,9 @@ function objectOf(entry: AuditEntry, names: ReadonlyMap<string, string>): Activi
   if (target === undefined) return undefined
   const { detail } = entry
   const { name, fileName, title } = { ...recordOf(detail.after), ...detail } as Record<string, unknown>
-  const own = [names.get(target.id), name, fileName, title].find((text) => typeof text === 'string')
+  // An assignment has the name of its node.
+  const node = target.kind === 'assignment' ? names.get(String(detail.nodeId)) : undefined
+  const own = [names.get(target.id), name, fileName, title, node].find((text) => typeof text === 'string')
   const idAsName = isId(target.id) ? undefined : target.id
   const shown = own ?? idAsName
   return { ...target, ...(shown === undefined ? {} : { name: shown }) }

@@ -78,6 +78,7 @@ export function auditSelected(filters: Filters, range: Range, caller: Caller) {
     ...(selected === undefined ? {} : { services: [...selected.services], actions: [...selected.actions] }),
     withoutActions: [...without, ...(all ? [] : backgroundActions)],
     withoutDone: [...assetActions],
+    withoutAssigned: !all,
   }
 }
 

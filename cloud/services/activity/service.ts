@@ -5,8 +5,9 @@ import { inventory } from '@millwright/api/inventory/inventory.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import { type Context, type Handlers, service } from '../../platform/service.ts'
+import { activityQueries } from './activity-queries.ts'
 import { cursorsFor } from './cursor.ts'
-import { namesOf, readPage } from './entries.ts'
+import { kindsOf, namesOf, readPage } from './entries.ts'
 import { auditEntry, changeEntry } from './entry.ts'
 import { exportedEntries } from './export.ts'
 import { auditSelected, changesSelected, type Filters, rangeOf } from './selection.ts'
@@ -37,7 +38,8 @@ export const activityService = service({
       }
       const { data } = await context.peers(inventory, caller).readChange({ params: { assetId: entryId, version } })
       const { before, after, ...change } = data
-      return { data: { entry: changeEntry(change), before, after } }
+      const kinds = await kindsOf(context, caller, [change])
+      return { data: { entry: changeEntry(change, kinds), before, after } }
     },
 
     async readHistogram({ query: { bucket, ...filters } }, caller) {
@@ -49,20 +51,22 @@ export const activityService = service({
           `The range has more than ${changeLimits.buckets} buckets. Choose a later start, or count by day`,
         )
       const [changes, trail] = [changesSelected(filters, range, caller), auditSelected(filters, range, caller)]
-      const [counts, entries] = await Promise.all([
-        changes === undefined
-          ? []
-          : context
-              .peers(inventory, caller)
-              .countChanges({ body: { data: { ...changes, bucketSeconds: seconds } } })
-              .then(({ data }) => data),
-        trail === undefined
-          ? []
-          : context
-              .peers(audit, caller)
-              .countActivity({ body: { data: { ...trail, bucketSeconds: seconds } } })
-              .then(({ data }) => data),
-      ])
+      const [counts, entries] = await activityQueries.run(caller.tenantId, () =>
+        Promise.all([
+          changes === undefined
+            ? []
+            : context
+                .peers(inventory, caller)
+                .countChanges({ body: { data: { ...changes, bucketSeconds: seconds } } })
+                .then(({ data }) => data),
+          trail === undefined
+            ? []
+            : context
+                .peers(audit, caller)
+                .countActivity({ body: { data: { ...trail, bucketSeconds: seconds } } })
+                .then(({ data }) => data),
+        ]),
+      )
       const buckets = new Map(counts.map((count) => [count.time, { ...count, other: 0 }]))
       for (const { time, count: other } of entries) {
         const bucketAt = buckets.get(time) ?? { time, created: 0, updated: 0, deleted: 0, other: 0 }
@@ -75,14 +79,16 @@ export const activityService = service({
       const range = rangeOf(query)
       const [changes, trail] = [changesSelected({}, range, caller), auditSelected({}, range, caller)]
       const limit = changeLimits.people
-      const lists = await Promise.all([
-        changes === undefined
-          ? []
-          : (await context.peers(inventory, caller).listChangeAuthors({ body: { data: range } })).data,
-        trail === undefined
-          ? []
-          : (await context.peers(audit, caller).listActors({ body: { data: { ...trail, limit } } })).data,
-      ])
+      const lists = await activityQueries.run(caller.tenantId, async () =>
+        Promise.all([
+          changes === undefined
+            ? []
+            : (await context.peers(inventory, caller).listChangeAuthors({ body: { data: range } })).data,
+          trail === undefined
+            ? []
+            : (await context.peers(audit, caller).listActors({ body: { data: { ...trail, limit } } })).data,
+        ]),
+      )
       const people = new Map<string, { id: string; name: string; count: number }>()
       for (const { id, name, count } of lists.flat())
         people.set(id, { id, name, count: (people.get(id)?.count ?? 0) + count })

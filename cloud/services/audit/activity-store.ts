@@ -17,13 +17,23 @@ export type ActivitySelection = {
   withoutActions: readonly string[]
   /** The actions that are left out if they succeeded. */
   withoutDone: readonly string[]
+  /** Leaves out the relations that assignments to hierarchy nodes create and delete. */
+  withoutAssigned: boolean
 }
+
+/**
+ * Selects an entry `e` of a relation that an assignment to a hierarchy node has created or deleted. The entry of a relation that
+ * a caller wrote has an outcome in its details.
+ */
+const isAssigned = `(e.action in ('inventory.createRelation', 'inventory.deleteRelations')
+  and e.detail->'object'->>'type' = 'node' and e.detail->'outcome' is null)`
 
 /** Returns the conditions on an entry `e`. Their parameters start at `$2`. The time range is a range of ids. */
 function conditionsOf(selection: ActivitySelection, before?: string) {
   const values: unknown[] = []
   const parameter = (value: unknown) => `$${values.push(value) + 1}`
-  const { from, to, principal, target, outcomes, services, actions, withoutActions, withoutDone } = selection
+  const { from, to, principal, target, outcomes, services, actions, withoutActions, withoutDone, withoutAssigned } =
+    selection
   const parts = [
     'e.tenant_id = $1',
     `e.id >= ${parameter(lowestIdAt(Date.parse(from)))}`,
@@ -39,6 +49,7 @@ function conditionsOf(selection: ActivitySelection, before?: string) {
   }
   if (withoutActions.length > 0) parts.push(`e.action <> all(${parameter(withoutActions)}::text[])`)
   if (withoutDone.length > 0) parts.push(`(e.outcome <> 'done' or e.action <> all(${parameter(withoutDone)}::text[]))`)
+  if (withoutAssigned) parts.push(`${isAssigned} is not true`)
   return { where: parts.join(' and '), values }
 }
 

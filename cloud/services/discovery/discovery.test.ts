@@ -107,6 +107,24 @@ describe('discovery', () => {
     )
   })
 
+  test('sets the time of the reachability of a device that a later scan finds again', async () => {
+    const seen = async (number: number) => {
+      const { jobId } = await create()
+      const held = await lease()
+      await upload(held, 0, { assets: [foundDevice(number)] })
+      await end(held, 'FINISHED')
+      await ended(jobId)
+      const { data: report } = await admin.discovery.getReport({ params: { jobId }, query: {} })
+      const [found] = report.findings
+      const { data } = await admin.inventory.readAsset({ params: { id: found?.assetId ?? '' }, query: {} })
+      return [found?.outcome, data.reachability_state as { state_value: string; state_timestamp: string }] as const
+    }
+    const [first, before] = await seen(40)
+    const [second, after] = await seen(40)
+    assert.deepEqual([first, second, after.state_value], ['new', 'unchanged', 'reached'])
+    assert.ok(Date.parse(after.state_timestamp) > Date.parse(before.state_timestamp))
+  })
+
   test('counts an upload of found devices once when it is repeated or out of order', async () => {
     const { jobId } = await create()
     const held = await lease()

@@ -149,8 +149,8 @@ async function discoveryOf({ database }: Context, caller: Caller, runId: string)
 
 type UploadBatch = { discovery: DiscoveryRow; uploadKey: UploadKey; upload: Upload }
 
-/** An upload, the write result of each of its assets, and the caller in whose name the results are recorded. */
-type WrittenUpload = UploadBatch & { actor: Caller; written: WriteResult[] }
+/** An upload, the write result of each of its assets, and the callers in whose names the results and the assets are written. */
+type WrittenUpload = UploadBatch & { actor: Caller; written: WriteResult[]; sender?: Caller }
 
 /**
  * Writes the assets of an upload to the inventory. The write can be repeated after a crash without a second effect,
@@ -167,16 +167,17 @@ async function write(context: Context, caller: Caller, batch: UploadBatch): Prom
   // The access groups in the upload are ignored: the inventory creates new assets in the access group of the gateway,
   // and does not move existing assets.
   const assets = upload.assets.map(({ access_group: _, ...asset }) => asset)
+  const sender = await gatewayCaller(context, caller, gateway)
   const written =
     assets.length === 0
       ? []
-      : await writeAssets(context, await gatewayCaller(context, caller, gateway), {
+      : await writeAssets(context, sender, {
           assets,
           discovery: { jobId: discovery.id, runId: uploadKey.runId },
           source: { type: 'discovery', value: discovery.deviceClass ?? discovery.assetLinkId },
           key: `found.${uploadKey.runId}.${uploadKey.lease}.${uploadKey.sequence}`,
         })
-  return { ...batch, actor, written }
+  return { ...batch, actor, written, sender }
 }
 
 async function findGateway(context: Context, caller: Caller, id: string) {
@@ -192,6 +193,7 @@ async function recordResults(context: Context, caller: Caller, result: WrittenUp
   const { discovery, uploadKey, upload, actor, written } = result
   const ids = [...new Set(written.flatMap((one) => ('assetId' in one ? [one.assetId] : [])))]
   if (ids.length > 0) await recordFoundAssets(context, actor, { discovery, ids })
+  if (result.sender !== undefined) await confirmKnownAssets(context, result.sender, written)
   if (upload.tried !== undefined)
     await reportUses(context, actor, { gatewayId: discovery.gatewayId, tried: upload.tried, written })
   const failed = written.flatMap((one, index) => ('problem' in one ? [deviceError(one, upload.assets[index])] : []))
@@ -212,6 +214,18 @@ async function recordResults(context: Context, caller: Caller, result: WrittenUp
  */
 async function errorsOfAttempt(tx: Transaction, { runId, lease }: UploadKey, errors: readonly DeviceError[]) {
   return errors.length === 0 || (await lockLatestLease(tx, runId, lease)).isLatest ? errors : []
+}
+
+/**
+ * Sets the time at which the known devices of an upload were last seen. The write of a device sets this time only if the device was
+ * not reachable before.
+ */
+async function confirmKnownAssets(context: Context, sender: Caller, written: readonly WriteResult[]): Promise<void> {
+  const known = written.flatMap((one) => ('assetId' in one && one.outcome !== 'created' ? [one.assetId] : []))
+  if (known.length === 0) return
+  const states = [...new Set(known)].map((assetId) => ({ assetId, state: 'reached' as const }))
+  const data = { states, checkedAt: new Date().toISOString() }
+  await context.peers(inventory, sender).recordReachability({ body: { data } })
 }
 
 async function recordFoundAssets(

@@ -58,6 +58,19 @@ describe('relations between links and their gateway', () => {
     return data.filter(({ action }) => action.startsWith('inventory.recordLink')).length
   }
 
+  test('a link that the gateway has not inspected yet keeps its product, and its asset does not change', async () => {
+    const history = async () => (await admin.inventory.readHistory({ params: { id: linkAsset }, query: {} })).data
+    const before = await history()
+    const { product, ...uninspected } = linkReport({
+      state: 'unreachable',
+      interfaces: [],
+      problem: 'Not inspected yet',
+    })
+    await gateway.gatekeeper.reportLinks({ body: { data: { gatewayVersion: '1.0.0', links: [uninspected] } } })
+    assert.deepEqual(await history(), before)
+    assert.equal((await shown()).product?.name, product?.name)
+  })
+
   test('recreates the deleted relations of a link when the link registers again', async () => {
     await deleteRelations()
     await report({ registration: registeredAt(0) })

@@ -98,7 +98,10 @@ export function linkHandlers(context: Context): Pick<Handlers<typeof discovery>,
       const stored = new Map(
         (await database.read(caller, (handle) => listLinks(handle, gatewayId))).map((row) => [row.appInstanceId, row]),
       )
-      const reported = withRemovedLinks(data.links, stored)
+      const reported = withRemovedLinks(
+        data.links.map((report) => withKnownProduct(report, stored)),
+        stored,
+      )
       const links = await withAssets(context, actor, { gateway, reported, stored })
       await updateRelations(context, actor, { gateway, links })
       await storeLinks(context, actor, { gateway, links })
@@ -106,6 +109,16 @@ export function linkHandlers(context: Context): Pick<Handlers<typeof discovery>,
       return { data: links.map(({ assetId, report }) => ({ appInstanceId: report.appInstanceId, assetId })) }
     },
   }
+}
+
+/**
+ * Adds the product that a link has reported before, if the gateway has not inspected the link yet. A gateway that starts again
+ * reports its links before it has inspected them.
+ */
+function withKnownProduct(report: LinkReport, stored: ReadonlyMap<string, LinkRow>): LinkReport {
+  const known = stored.get(report.appInstanceId)?.report.product
+  if (report.state === 'running' || report.product !== undefined || known === undefined) return report
+  return { ...report, product: known }
 }
 
 type LinkedAsset = { link: LinkRow; assetId: string }

@@ -4,6 +4,7 @@ import { cancellationTasks } from './cancellation.ts'
 import { credentialTestHandlers } from './credential-tests.ts'
 import { deviceAddressTasks } from './device-address-store.ts'
 import { discoveryHandlers } from './discoveries.ts'
+import { discoveryGauges } from './gauge-store.ts'
 import { ingestionTasks } from './ingestion.ts'
 import { linkExpiryTasks } from './link-expiry.ts'
 import { linkHandlers } from './links.ts'
@@ -21,6 +22,7 @@ import { updatedDeviceHandlers } from './updated-devices.ts'
 export const discoveryService = service({
   contract: discovery,
   migrations: { module: 'discovery', folder: new URL('./migrations/', import.meta.url) },
+  gauges: discoveryGauges,
   handlers: (context) => ({
     ...discoveryHandlers(context),
     ...reportHandlers(context),

@@ -5,6 +5,7 @@ import { extent, list } from '../../platform/events/store.ts'
 import { openStream } from '../../platform/events/stream.ts'
 import { answer, service } from '../../platform/service.ts'
 import { deliveryTasks } from './delivery/tasks.ts'
+import { subscriptionGauges } from './gauge-store.ts'
 import { cloudEvent, eventMessage } from './message.ts'
 import { publisherHandlers } from './mqtt/publishers.ts'
 import { selectionOf } from './selection.ts'
@@ -21,11 +22,15 @@ export const eventsService = service({
   migrations: { module: 'subscriptions', folder: new URL('./migrations/', import.meta.url) },
   sealed: sealedSubscriptionSecrets,
   tasks: deliveryTasks,
+  gauges: subscriptionGauges,
   handlers: (context) => {
     const { database, feed } = context
     return {
       ...webhookHandlers(context),
       ...publisherHandlers(context),
+      async listOutboundHosts() {
+        return { data: [...context.outbound.allowed] }
+      },
       async listEvents({ query: { after = 0, limit = 50 } }, caller) {
         const { rows, oldest, newest } = await database.read(caller, async (handle) => {
           // The position of the newest event is read before the page. Events that are committed in between can only be

@@ -49,6 +49,13 @@ describe('deliveries of a webhook', () => {
   const asOwner = (text: string, ...values: unknown[]) =>
     hub.asOwner((owner) => owner.query(text, [hub.tenant.tenantId, ...values]))
 
+  test('lists the hosts that the installation allows, only for callers who can create webhooks', async () => {
+    const admin = await hub.as('administrator')
+    assert.deepEqual((await admin.events.listOutboundHosts({})).data, ['127.0.0.1'])
+    const viewer = await hub.as('viewer')
+    await assert.rejects(viewer.events.listOutboundHosts({}), { code: 'forbidden' })
+  })
+
   test('shows the request and the response of a delivery, without its signature', async () => {
     answerWith(201)
     const { id } = await create()

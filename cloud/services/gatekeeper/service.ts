@@ -27,10 +27,10 @@ const endings = { FINISHED: 'finished', FAILED: 'failed', CANCELED: 'canceled' }
  * tenant.
  */
 function gatekeeperHandlers(context: Context): Handlers<typeof gatekeeper> {
-  const presence = new GatewayPresence((caller, version) =>
+  const presence = new GatewayPresence((caller, { version, host } = {}) =>
     context.peers(onboarding, systemCaller(caller)).recordSeen({
       params: { id: caller.principal.id },
-      body: { data: version === undefined ? {} : { version } },
+      body: { data: { ...(version !== undefined && { version }), ...(host !== undefined && { host }) } },
     }),
   )
   const engine = (caller: Caller) => context.peers(workflows, systemCaller(caller))
@@ -211,8 +211,9 @@ function gatekeeperHandlers(context: Context): Handlers<typeof gatekeeper> {
 
     async reportLinks({ body: { data } }, caller) {
       requireGateway(caller)
-      await presence.note(caller, data.gatewayVersion)
-      return discoveries(caller).recordLinks({ params: { gatewayId: caller.principal.id }, body: { data } })
+      const { host, ...report } = data
+      await presence.note(caller, { version: data.gatewayVersion, host })
+      return discoveries(caller).recordLinks({ params: { gatewayId: caller.principal.id }, body: { data: report } })
     },
   }
 }

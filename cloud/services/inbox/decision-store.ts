@@ -119,12 +119,15 @@ export async function listDecisions(handle: Handle, { principalId, ruleId, limit
   return { rows, total: (await handle.row(countStatement, principalId, ruleId))?.total ?? 0 }
 }
 
+const countLockStatement = statement(`select pg_advisory_xact_lock(hashtextextended($1::text, 7286))`)
 const runningStatement = statement<{ running: number }>(
   `select count(*) as running from inbox_decisions d where d.tenant_id = $1 and d.state = 'running'`,
 )
 
-export async function countRunning(handle: Handle): Promise<number> {
-  return (await handle.row(runningStatement))?.running ?? 0
+/** Returns the number of running decisions. Other transactions that count them wait until the end of this one. */
+export async function countRunning(tx: Transaction): Promise<number> {
+  await tx.run(countLockStatement)
+  return (await tx.row(runningStatement))?.running ?? 0
 }
 
 export type ItemRow = NewItem & {

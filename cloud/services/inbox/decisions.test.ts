@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import { inboxLimits } from '@millwright/api/inbox.ts'
 import { inboxFilter } from '@millwright/api/inbox-filter.ts'
-import type { Transaction } from '../../platform/database/database.ts'
+import { Database, type Transaction } from '../../platform/database/database.ts'
 import { newId } from '../../platform/database/id.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
 import { decisionTask } from './decision-run.ts'
-import { endDecision, insertDecision, settleItems, setUndoneBy } from './decision-store.ts'
+import { countRunning, endDecision, insertDecision, settleItems, setUndoneBy } from './decision-store.ts'
 import { decide, endOfDecision, newDevice, placeOf, type ScannedPlant, scan, scannedPlant } from './testing.ts'
 
 const code = (expected: string) => (problem: { code: string }) => problem.code === expected
@@ -176,7 +178,7 @@ describe('the inbox', () => {
   async function store(
     { principalId }: TestCaller,
     { assetId, action, undoes }: { assetId: string; action: 'onboard' | 'undo'; undoes: string | null },
-    work: (tx: Transaction, id: string) => Promise<void>,
+    work: (tx: Transaction, id: string) => Promise<void> = async () => {},
   ): Promise<string> {
     const id = newId()
     const now = new Date().toISOString()
@@ -210,6 +212,56 @@ describe('the inbox', () => {
     })
     const { data } = await admin.inbox.readDecision({ params: { id }, query: {} })
     assert.deepEqual([data.total, data.changed, data.notAssigned], [1, 1, 1])
+  })
+
+  test('two concurrent requests do not exceed the number of running decisions', async () => {
+    const { ids } = await scan(plant, [newDevice(61, '10.6.0.2', { name: 'b' })])
+    const assetIds = [...ids.values()]
+    const running: string[] = []
+    const input = { action: 'onboard', undoes: null, assetId: plant.gateway.id } as const
+    for (let count = 1; count < inboxLimits.unfinishedDecisions; count++) running.push(await store(admin, input))
+    let concurrent: Promise<string> | undefined
+    const waiting = `select from pg_locks where locktype = 'advisory' and not granted limit 1`
+    running.push(
+      await store(admin, input, async (tx) => {
+        await countRunning(tx)
+        let hasEnded = false
+        concurrent = admin.inbox
+          .createDecision({ body: { data: { action: 'onboard', assetIds } } })
+          .then(
+            () => 'accepted',
+            (problem: { code: string }) => problem.code,
+          )
+          .finally(() => {
+            hasEnded = true
+          })
+        for (const deadline = Date.now() + 30_000; Date.now() < deadline && !hasEnded; await setTimeout(10))
+          if ((await hub.asOwner((owner) => owner.query(waiting))).rowCount === 1) break
+      }),
+    )
+    assert.equal(await concurrent, 'conflict')
+    const ending = { state: 'finished', problem: null, now: new Date().toISOString() } as const
+    await hub.contextOf('inbox').database.transaction(hub.tenant, async (tx) => {
+      for (const id of running) await endDecision(tx, id, ending)
+    })
+    assert.equal((await decide(admin, { action: 'onboard', assetIds })).changed, 1)
+  })
+
+  test('the facets of the inbox are counted one after the other, so that a request uses one connection', async (t) => {
+    await hub.settle()
+    const most: number[] = []
+    for (let attempt = 0; attempt < 3; attempt++) {
+      let [reading, highest] = [0, 0]
+      const read = Database.prototype.read
+      const counted = t.mock.method(Database.prototype, 'read', async function (this: Database, ...input: never[]) {
+        highest = Math.max(highest, ++reading)
+        return Reflect.apply(read, this, input).finally(() => reading--)
+      } as typeof read)
+      await admin.inbox.readInboxFacets({ query: {} })
+      counted.mock.restore()
+      most.push(highest)
+    }
+    assert.equal(Math.min(...most), 1)
   })
 
   test('an undo that failed can be repeated', async () => {

@@ -51,10 +51,9 @@ export function decisionHandlers(context: Context): Pick<Handlers<typeof inbox>,
             })
           : await itemsOfRule(context, caller, ruleId)
       const rule = ruleId === undefined ? {} : { ruleId }
-      const row = await database.transaction(caller, async (tx) => {
-        await requireCapacity(tx)
-        return createDecision(context, tx, { caller, action, items, ...rule })
-      })
+      const row = await database.transaction(caller, (tx) =>
+        createDecision(context, tx, { caller, action, items, ...rule }),
+      )
       return answer(202, { data: showDecision(caller, row) }, { location: locationOf(row.id) })
     },
 
@@ -171,12 +170,13 @@ type DecisionInput = {
   undoes?: string
 }
 
-/** Stores a decision with its task, audit entry and event. */
+/** Stores a decision with its task, audit entry and event. Throws if too many decisions of the tenant are running. */
 export async function createDecision(
   { tasks }: Context,
   tx: Transaction,
   { caller, action, items, ruleId, runId, undoes }: DecisionInput,
 ): Promise<DecisionRow> {
+  await requireCapacity(tx)
   const now = Date.now()
   const row = await store.insertDecision(
     tx,

@@ -1,6 +1,6 @@
 import { discovery } from '@millwright/api/discovery.ts'
 import { type FacetValue, type inbox, inboxLimits, type Scan } from '@millwright/api/inbox.ts'
-import { facetProperties, type InboxFacet, inboxFilter } from '@millwright/api/inbox-filter.ts'
+import { facetProperties, type InboxFacet, inboxFacets, inboxFilter } from '@millwright/api/inbox-filter.ts'
 import { inventory } from '@millwright/api/inventory/inventory.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import { systemCaller } from '../../platform/access/system.ts'
@@ -13,22 +13,24 @@ export function inboxAssetHandlers(context: Context): Pick<Handlers<typeof inbox
   const { peers } = context
   return {
     async readInboxFacets({ query: { q, ...conditions } }, caller) {
-      const count = async (facet: InboxFacet): Promise<FacetValue[]> => {
-        const others = { ...conditions, [facet]: undefined }
-        const query = { by: facetProperties[facet], filter: inboxFilter(others), limit: inboxLimits.facetValues }
-        return (await peers(inventory, caller).readFacets({ query: { ...query, ...(q === undefined ? {} : { q }) } }))
-          .data
-      }
-      const [scans, subnet, manufacturer, family, type, confidence] = await Promise.all([
-        count('scan'),
-        count('subnet'),
-        count('manufacturer'),
-        count('family'),
-        count('type'),
-        count('confidence'),
-      ])
+      const facets = inboxFacets.map((facet) => ({
+        by: facetProperties[facet],
+        filter: inboxFilter({ ...conditions, [facet]: undefined }),
+      }))
+      const limit = inboxLimits.facetValues
+      const { data: counts } = await peers(inventory, caller).countFacets({
+        body: { data: { facets, limit, ...(q === undefined ? {} : { q }) } },
+      })
+      const values = (facet: InboxFacet): FacetValue[] => counts[inboxFacets.indexOf(facet)] ?? []
       return {
-        data: { scan: await namedScans(context, caller, scans), subnet, manufacturer, family, type, confidence },
+        data: {
+          scan: await namedScans(context, caller, values('scan')),
+          subnet: values('subnet'),
+          manufacturer: values('manufacturer'),
+          family: values('family'),
+          type: values('type'),
+          confidence: values('confidence'),
+        },
       }
     },
 

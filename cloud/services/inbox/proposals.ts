@@ -38,23 +38,45 @@ export async function proposalsFor(
   const proposals = new Map<string, Proposal>()
   if (rules.length === 0) return proposals
   const names = await namesOfTargets(context, caller, rules)
-  for (let from = 0; from < assetIds.length; from += inventoryLimits.batch) {
-    let open = assetIds.slice(from, from + inventoryLimits.batch)
-    for (const [index, rule] of rules.entries()) {
-      if (open.length === 0) break
-      const found = await matchedBy(context, caller, { ...conditionsOf(rule), assetIds: open })
-      const { accessGroupId, nodeId } = rule
-      const target = {
-        ...(accessGroupId === null ? {} : { accessGroupId }),
-        ...(nodeId === null ? {} : { nodeId }),
-        ...names[index],
-      }
-      for (const { id } of found.assets)
-        proposals.set(id, { assetId: id, ruleId: rule.id, ruleName: rule.name, ...target })
-      open = open.filter((id) => !proposals.has(id))
-    }
+  for (const [assetId, index] of await firstMatches(context, caller, { rules, assetIds })) {
+    const rule = rules[index]
+    if (rule === undefined) continue
+    const { id: ruleId, name: ruleName, accessGroupId, nodeId } = rule
+    proposals.set(assetId, {
+      assetId,
+      ruleId,
+      ruleName,
+      ...(accessGroupId === null ? {} : { accessGroupId }),
+      ...(nodeId === null ? {} : { nodeId }),
+      ...names[index],
+    })
   }
   return proposals
+}
+
+/** Returns the index of the first rule that matches each of these assets, by the id of the asset. */
+async function firstMatches(
+  { peers }: Context,
+  caller: Caller,
+  { rules, assetIds }: { rules: readonly RuleRow[]; assetIds: readonly string[] },
+): Promise<Map<string, number>> {
+  const matches = new Map<string, number>()
+  if (rules.length === 0) return matches
+  const deadline = performance.now() + searchMs
+  for (let from = 0; from < assetIds.length; from += inventoryLimits.batch) {
+    if (performance.now() > deadline)
+      throw new Problem(
+        'overloaded',
+        `The comparison of ${assetIds.length} assets with the onboarding rules took too long. Select fewer assets`,
+      )
+    const { data } = await peers(inventory, caller).matchRules({
+      body: {
+        data: { rules: rules.map(conditionsOf), assetIds: assetIds.slice(from, from + inventoryLimits.batch) },
+      },
+    })
+    for (const { assetId, rule } of data) matches.set(assetId, rule)
+  }
+  return matches
 }
 
 /** Counts the new assets for which each rule proposes a target. */
@@ -66,6 +88,10 @@ export async function countProposals(context: Context, caller: Caller) {
   const counted: { ruleId: string; ruleName: string; assets: number; accessGroup?: string; nodePath?: string[] }[] = []
   let isComplete = true
   for (const [index, rule] of rules.entries()) {
+    if (performance.now() > deadline) {
+      isComplete = false
+      break
+    }
     const found = await matchAll(context, caller, conditionsOf(rule), { deadline })
     const fresh = found.assets.filter(({ id }) => !taken.has(id))
     for (const { id } of fresh) taken.add(id)
@@ -82,25 +108,16 @@ export async function assetsOfRule(context: Context, caller: Caller, ruleId: str
   if (rule === undefined) throw missingRule(ruleId)
   if (rule.paused) throw new Problem('conflict', 'The rule is paused, so it proposes no targets. Resume the rule first')
   const found = await matchAll(context, caller, conditionsOf(rule))
-  const assets: MatchedAsset[] = []
   const earlier = rules.filter(({ paused, position }) => !paused && position < rule.position)
-  for (let from = 0; from < found.assets.length && assets.length < limit; from += inventoryLimits.batch) {
-    const some = found.assets.slice(from, from + inventoryLimits.batch)
-    const others = new Set<string>()
-    for (const one of earlier) {
-      const matched = await matchedBy(context, caller, { ...conditionsOf(one), assetIds: some.map(({ id }) => id) })
-      for (const { id } of matched.assets) others.add(id)
-    }
-    assets.push(...some.filter(({ id }) => !others.has(id)))
-  }
-  return { target: rule, assets: assets.slice(0, limit) }
+  const others = await firstMatches(context, caller, { rules: earlier, assetIds: found.assets.map(({ id }) => id) })
+  return { target: rule, assets: found.assets.filter(({ id }) => !others.has(id)).slice(0, limit) }
 }
 
 export function missingRule(id: string): Problem {
   return new Problem('not_found', `Onboarding rule ${id} does not exist`)
 }
 
-type Match = { filter?: string; gatewayId?: string; ranges?: string[]; runId?: string; assetIds?: readonly string[] }
+type Match = { filter?: string; gatewayId?: string; ranges?: string[]; runId?: string }
 
 export function conditionsOf({ gatewayId, ranges, filter }: RuleConditions): Match {
   return {
@@ -110,15 +127,9 @@ export function conditionsOf({ gatewayId, ranges, filter }: RuleConditions): Mat
   }
 }
 
-/** Returns one page of the new assets that match, among those that the caller can read. */
-async function matchedBy({ peers }: Context, caller: Caller, { assetIds, ...match }: Match & { after?: string }) {
-  const ids = assetIds === undefined ? {} : { assetIds: [...assetIds] }
-  return (await peers(inventory, caller).matchNewAssets({ body: { data: { ...match, ...ids } } })).data
-}
-
 /** Returns the new assets that match, up to the limit of one decision. The search stops at the deadline. */
 export async function matchAll(
-  context: Context,
+  { peers }: Context,
   caller: Caller,
   match: Match,
   { deadline = performance.now() + searchMs }: { deadline?: number } = {},
@@ -126,7 +137,8 @@ export async function matchAll(
   const assets: MatchedAsset[] = []
   let after: string | undefined
   for (;;) {
-    const page = await matchedBy(context, caller, { ...match, ...(after === undefined ? {} : { after }) })
+    const data = { ...match, ...(after === undefined ? {} : { after }) }
+    const { data: page } = await peers(inventory, caller).matchNewAssets({ body: { data } })
     assets.push(...page.assets)
     after = page.next
     if (after === undefined) return { assets, isComplete: true }

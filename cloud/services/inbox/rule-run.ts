@@ -3,7 +3,7 @@ import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import { currentCaller } from '../../platform/access/current-caller.ts'
 import { maySomewhere, noRights } from '../../platform/access/rights.ts'
-import { isFilterProblem } from '../../platform/asset-visibility.ts'
+import { isFilterProblem, requireAssetFilter } from '../../platform/asset-visibility.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
 import { createDecision, itemOfRule } from './decisions.ts'
 import { conditionsOf, type MatchedAsset, matchAll } from './proposals.ts'
@@ -65,7 +65,7 @@ async function problemOf(context: Context, author: Caller, rule: RuleRow): Promi
     return `The author ${principalName} can no longer onboard assets: ${writeAssets} is missing`
   try {
     await requireTarget(context, author, rule)
-    if (rule.filter !== null) await matchAll(context, author, { filter: rule.filter, assetIds: [] })
+    if (rule.filter !== null) await requireAssetFilter(context, author, { filter: rule.filter, pointer: '/filter' })
     return undefined
   } catch (error) {
     if (isFilterProblem(error)) return `The filter of the rule is not valid: ${error.message}`

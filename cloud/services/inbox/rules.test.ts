@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { inboxLimits } from '@millwright/api/inbox.ts'
+import { Database } from '../../platform/database/database.ts'
+import { newId } from '../../platform/database/id.ts'
 import { createCaller } from '../../platform/testing/caller.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
 import {
@@ -86,6 +88,25 @@ describe('onboarding rules', () => {
     assert.equal((await placeOf(admin, ids.get('plc-2') ?? '')).group, 'hall-3')
     await remove(plcs)
     await remove(range)
+  })
+
+  test('the number of database reads for proposals does not depend on the number of rules', async (t) => {
+    const assetIds = [newId()]
+    const rules: string[] = []
+    const readsOf = async () => {
+      await hub.settle()
+      const counted = t.mock.method(Database.prototype, 'read')
+      await admin.inbox.proposeTargets({ body: { data: { assetIds } } })
+      counted.mock.restore()
+      return counted.mock.callCount()
+    }
+    const create = async () => rules.push(await createRule(admin, { name: `R${rules.length}`, filter: "name eq 'x'" }))
+    await create()
+    const reads = await readsOf()
+    while (rules.length < 20) await create()
+    const readsWithMany = await readsOf()
+    for (const rule of rules) await remove(rule)
+    assert.ok(readsWithMany < reads + 10, `${reads} reads with one rule, ${readsWithMany} with 20 rules`)
   })
 
   test('a preview counts matching assets, and a rule needs a condition and a valid target', async () => {

@@ -57,7 +57,7 @@ type Stored = { monitoringId: string; pending: readonly ResultRow[]; done: reado
 
 /**
  * Returns the states of assets for their availability, each with the time of the result before. A state that another monitoring
- * knows is not replaced by `unknown`. Other monitorings are read only for assets whose own last result is missing or old.
+ * knows is not replaced by `unknown`. Other monitoring tasks are read only for assets whose own last result is missing or old.
  */
 async function statesOf(tx: Transaction, { monitoringId, pending, done, now }: Stored): Promise<NewState[]> {
   const own = new Map(pending.map(({ assetId, checkedAt }) => [assetId, checkedAt]))
@@ -114,7 +114,7 @@ export async function recordReported(context: Context, caller: Caller, reported:
 type Report = Omit<MonitoredDevice, 'assetId' | 'uses'>
 
 /**
- * Returns a report with the properties of the monitoring only. Assets and values that are too large are left out. An asset that
+ * Returns a report with the properties of the monitoring task only. Assets and values that are too large are left out. An asset that
  * another link than those of the target reports is left out too, because the link decides which fields of the asset win.
  */
 function allowedReport(
@@ -141,8 +141,8 @@ function allowedReport(
 function notAllowed(gatewayId: string, asset: InventoryDevice | undefined): Check {
   const message =
     asset === undefined
-      ? 'The asset was deleted or merged during the run, or the owner of the monitoring can no longer read it'
-      : 'The owner of the monitoring can no longer write this asset'
+      ? 'The asset was deleted or merged during the run, or the owner of the monitoring task can no longer read it'
+      : 'The owner of the monitoring task can no longer write this asset'
   return { state: 'unknown', message, gatewayId, instanceId: null }
 }
 

@@ -12,8 +12,8 @@ import { fieldProblem } from '../../platform/field-problem.ts'
 import type { Context } from '../../platform/service.ts'
 
 /**
- * The rights for monitorings. Every caller with `glb_jobs_read` sees the monitorings of the tenant, but only the assets that
- * it can read. A monitoring reads and writes assets with the rights that its owner has at that time.
+ * The rights for monitoring tasks. Every caller with `glb_jobs_read` sees the monitoring tasks of the tenant, but only the assets that
+ * it can read. A monitoring task reads and writes assets with the rights that its owner has at that time.
  */
 
 const read = 'inventory_read_asset_data'
@@ -116,5 +116,5 @@ export async function visibleTargets(
 }
 
 export function missingMonitoring(id: string): Problem {
-  return new Problem('not_found', `Monitoring ${id} does not exist`)
+  return new Problem('not_found', `Monitoring task ${id} does not exist`)
 }

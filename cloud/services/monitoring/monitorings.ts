@@ -23,9 +23,11 @@ import { cancelJobs } from './run-jobs.ts'
 import { scheduleKind } from './run-schedule.ts'
 import { beginRun, isActive, runsTopic } from './run-start.ts'
 import { findRun, listJobs, listRuns, requestCancellation } from './run-store.ts'
+import { resolveTargets } from './run-targets.ts'
 
 type Operations =
   | 'createMonitoring'
+  | 'countTargets'
   | 'listMonitorings'
   | 'readMonitoring'
   | 'updateMonitoring'
@@ -37,7 +39,7 @@ type Operations =
 export function monitoringHandlers(context: Context): Pick<Handlers<typeof monitoring>, Operations> {
   const { database, tasks } = context
 
-  /** Returns the response for a monitoring. It calls other services, so it runs outside of transactions. */
+  /** Returns the response for a monitoring task. It calls other services, so it runs outside of transactions. */
   const show = async (caller: Caller, row: MonitoringRow) => {
     const [shown] = await showMonitorings(context, caller, [row])
     if (shown === undefined) throw missingMonitoring(row.id)
@@ -61,6 +63,13 @@ export function monitoringHandlers(context: Context): Pick<Handlers<typeof monit
       })
     },
 
+    async countTargets({ body: { data } }, caller) {
+      const { targets, assetLinkIds = [] } = data
+      await requireTargets(context, caller, targets)
+      const { targets: selected, matching } = await resolveTargets(context, caller, { targets, assetLinkIds })
+      return { data: { matching, checkable: selected.filter(({ routes }) => routes.length > 0).length } }
+    },
+
     async listMonitorings({ query: { limit = 50, offset = 0, scheduled } }, caller) {
       const { rows, total } = await database.read(caller, (handle) =>
         store.listMonitorings(handle, { scheduled, limit, offset }),
@@ -78,13 +87,16 @@ export function monitoringHandlers(context: Context): Pick<Handlers<typeof monit
       if (data.targets !== undefined) await requireTargets(context, caller, data.targets)
       if (typeof data.instancesTemplateId === 'string') await requireTemplate(context, caller, data.instancesTemplateId)
       const wanted = changedFields(before, data, caller)
-      // A caller that becomes the owner of a monitoring that assigns credentials needs the rights to assign them.
+      // A caller that becomes the owner of a monitoring task that assigns credentials needs the rights to assign them.
       if (wanted.assignWorking && changesOwner(data)) await requireAssignment(context, caller, wanted.templateId)
       const changed = await database.transaction(caller, async (tx) => {
         const locked = await lock(tx, id)
         requireMatch(headers['if-match'], locked.version)
         if (locked.version !== before.version)
-          throw new Problem('conflict', 'Another request changed the monitoring at the same time. Retry the request')
+          throw new Problem(
+            'conflict',
+            'Another request changed the monitoring task at the same time. Retry the request',
+          )
         await changeSchedule(tx, id, { data, fields: wanted })
         // Credentials that worked before count as new, so that the next run assigns them.
         if (wanted.assignWorking && changesOwner(data)) await forgetInstances(tx, id)
@@ -120,7 +132,7 @@ export function monitoringHandlers(context: Context): Pick<Handlers<typeof monit
       return database.transaction(caller, async (tx) => {
         const { latestRunId } = await lock(tx, id)
         if (isActive(latestRunId === null ? undefined : await findRun(tx, latestRunId)))
-          throw new Problem('conflict', 'A run of this monitoring is active. Wait until it ends, or cancel it')
+          throw new Problem('conflict', 'A run of this monitoring task is active. Wait until it ends, or cancel it')
         const run = await beginRun(tx, { monitoringId: id, cause: 'person' })
         const target = `monitoring/${id}`
         await record(tx, caller, { action: 'monitoring.runMonitoring', target, detail: { runId: run.id } })
@@ -133,7 +145,7 @@ export function monitoringHandlers(context: Context): Pick<Handlers<typeof monit
         const { latestRunId } = await lock(tx, id)
         const run = latestRunId === null ? undefined : await findRun(tx, latestRunId)
         if (run === undefined || !isActive(run))
-          throw new Problem('conflict', 'This monitoring has no active run to cancel')
+          throw new Problem('conflict', 'This monitoring task has no active run to cancel')
         await requestCancellation(tx, run.id, { now: new Date().toISOString(), by: caller.principal.name })
         tx.signal(runsTopic)
         const target = `monitoring/${id}`
@@ -162,7 +174,7 @@ export function monitoringHandlers(context: Context): Pick<Handlers<typeof monit
     const name = { kind: scheduleKind, key: id }
     if (fields.cron === null) {
       if (data.paused === true)
-        throw new Problem('conflict', 'The monitoring has no schedule to pause. Set a schedule first')
+        throw new Problem('conflict', 'The monitoring task has no schedule to pause. Set a schedule first')
       await tasks.unschedule(tx, name)
       return
     }
@@ -189,7 +201,7 @@ async function requireRoom(tx: Transaction): Promise<void> {
   if ((await store.countMonitorings(tx)) < monitoringLimits.monitorings) return
   throw new Problem(
     'too_many_monitorings',
-    `A tenant can have ${monitoringLimits.monitorings} monitorings. Delete one first`,
+    `A tenant can have ${monitoringLimits.monitorings} monitoring tasks. Delete one first`,
   )
 }
 

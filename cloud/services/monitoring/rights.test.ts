@@ -44,6 +44,25 @@ describe('rights for monitorings', () => {
     return hub.withToken(await hub.tokenFor(principal.id, { roles: [role, roleInGroups] }), principal.id)
   }
 
+  test('counts the assets that match and the assets that can be checked, with the rights of the caller', async () => {
+    const { assetIds } = await monitoredPlant(hub, admin, { devices: 2 })
+    const name = `Counted ${newId()}`
+    const asset_identifiers = [{ asset_identifier_type: 'CustomIdentifier', name: 'test', value: newId() }]
+    await admin.inventory.createAsset({
+      body: { data: { asset: { functional_object_type: 'Device', name, asset_identifiers } } },
+    })
+    await hub.settle()
+    const targets = { filter: `name eq '${name}' or id in (${assetIds.map((id) => `'${id}'`).join(', ')})` }
+    const count = async (caller: TestCaller, assetLinkIds: string[] = []) =>
+      (await caller.monitoring.countTargets({ body: { data: { targets, assetLinkIds } } })).data
+    assert.deepEqual(await count(admin), { matching: 3, checkable: 2 })
+    assert.deepEqual(await count(admin, ['another-link']), { matching: 3, checkable: 0 })
+    const user = await userWith(['glb_discovery_run'], [group])
+    assert.deepEqual(await count(user), { matching: 0, checkable: 0 })
+    const invalid = { body: { data: { targets: { filter: 'no filter' } } } }
+    await assert.rejects(admin.monitoring.countTargets(invalid), code('invalid_filter'))
+  })
+
   test('a monitoring needs rights for its targets, and shows only readable assets', async () => {
     const open = await monitoredPlant(hub, admin, { devices: 1 })
     const hall = await monitoredPlant(hub, admin, { devices: 1, accessGroup: group })
@@ -93,7 +112,7 @@ describe('rights for monitorings', () => {
     await admin.monitoring.runMonitoring({ params: { id } })
     const without = await endOfRun(hall, id)
     assert.deepEqual([without.latestRun?.state, without.summary.targets], ['failed', 1])
-    assert.match(without.latestRun?.message ?? '', /^The owner of the monitoring was disabled/)
+    assert.match(without.latestRun?.message ?? '', /^The owner of the monitoring task was disabled/)
 
     const changed = await admin.monitoring.updateMonitoring({
       params: { id },
@@ -116,7 +135,7 @@ describe('rights for monitorings', () => {
     await admin.identity.updateUser({ params: { id: user.principalId }, body: { data: { disabled: true } } })
     const { latestRun, summary } = await endOfRun(hall, id)
     assert.deepEqual([latestRun?.state, summary.reached, summary.unknown], ['failed', 1, 1])
-    assert.match(latestRun?.message ?? '', /^The owner of the monitoring was disabled/)
+    assert.match(latestRun?.message ?? '', /^The owner of the monitoring task was disabled/)
     await assert.rejects(listTargets(hall.gateway, leased), code('lease_lost'))
   })
 

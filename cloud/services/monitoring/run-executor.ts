@@ -50,7 +50,7 @@ export const runTiming = {
 } as const
 
 const ownerGone =
-  'The owner of the monitoring was disabled or deleted. To become the owner, change the targets of the monitoring'
+  'The owner of the monitoring task was disabled or deleted. To become the owner, change the targets of the monitoring task'
 
 const targetsPerWrite = 1_000
 /** The maximum number of jobs that one gateway gets in a run. */

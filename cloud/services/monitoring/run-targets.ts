@@ -16,15 +16,19 @@ const mostRoutes = 4
 
 export type RunTargets = {
   targets: NewTarget[]
+  /** The number of selected assets that the owner can read. */
+  matching: number
   /** The number of assets that the owner can read, but not write. */
   leftOut: number
 }
+
+type Selection = Pick<MonitoringRow, 'targets' | 'assetLinkIds'>
 
 /**
  * Returns the assets that a run monitors, with the gateways and links that can read them. A filter selects only assets that a
  * link has found.
  */
-export async function resolveTargets(context: Context, owner: Caller, row: MonitoringRow): Promise<RunTargets> {
+export async function resolveTargets(context: Context, owner: Caller, row: Selection): Promise<RunTargets> {
   const selected = await selectedDevices(context, owner, row)
   const monitored = selected.filter(({ accessGroupId }) => mayMonitor(owner, accessGroupId))
   const links = await linksOf(context, owner, monitored)
@@ -34,10 +38,10 @@ export async function resolveTargets(context: Context, owner: Caller, row: Monit
     if (found.length === 0 && !isNamed) return []
     return [{ assetId: id, assetName: name ?? null, routes: routesOf(found, row.assetLinkIds) }]
   })
-  return { targets, leftOut: selected.length - monitored.length }
+  return { targets, matching: selected.length, leftOut: selected.length - monitored.length }
 }
 
-async function selectedDevices({ peers }: Context, owner: Caller, row: MonitoringRow): Promise<InventoryDevice[]> {
+async function selectedDevices({ peers }: Context, owner: Caller, row: Selection): Promise<InventoryDevice[]> {
   const { targets } = row
   const selection = 'filter' in targets ? { filter: targets.filter } : { ids: targets.assetIds }
   const devices: InventoryDevice[] = []
@@ -49,7 +53,7 @@ async function selectedDevices({ peers }: Context, owner: Caller, row: Monitorin
     if (devices.length > monitoringLimits.targets)
       throw new Problem(
         'too_many_targets',
-        `The filter selects more than ${monitoringLimits.targets} assets. Use a filter that selects fewer assets, and create several monitorings`,
+        `The filter selects more than ${monitoringLimits.targets} assets. Use a filter that selects fewer assets, and create several monitoring tasks`,
       )
     if (!data.isTruncated) return devices
   }

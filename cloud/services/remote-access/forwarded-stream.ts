@@ -53,15 +53,11 @@ export async function openSocket(
     ...context.peerConnections.tls,
   })
   const { promise, resolve, reject } = Promise.withResolvers<WebSocket>()
-  const unreachable = (error: unknown) =>
-    new Problem('gateway_offline', 'The process that holds the tunnel of the gateway is not reachable. Retry later', {
-      cause: error,
-    })
   socket.once('open', () => {
     socket.pause()
     resolve(socket)
   })
-  socket.once('error', (error) => reject(unreachable(error)))
+  socket.once('error', (error) => reject(processUnreachable(error)))
   socket.once('unexpected-response', (_request, response) => {
     const chunks: Buffer[] = []
     response.on('data', (chunk: Buffer) => {
@@ -69,12 +65,20 @@ export async function openSocket(
       if (Buffer.concat(chunks).length > refusalBytes) response.destroy()
     })
     response.on('close', () => {
-      reject(problemIn(Buffer.concat(chunks).toString()) ?? unreachable(new Error(`Status ${response.statusCode}`)))
+      reject(
+        problemIn(Buffer.concat(chunks).toString()) ?? processUnreachable(new Error(`Status ${response.statusCode}`)),
+      )
       socket.terminate()
     })
   })
   socket.on('error', () => {})
   return promise
+}
+
+/** Returns the problem of a request that cannot reach the process with the tunnel of the gateway. */
+export function processUnreachable(cause: unknown): Problem {
+  const detail = 'The process that holds the tunnel of the gateway is not reachable. Retry later'
+  return new Problem('gateway_offline', detail, { cause })
 }
 
 function problemIn(text: string): Problem | undefined {

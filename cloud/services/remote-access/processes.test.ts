@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { freePort } from '@millwright/api/port-testing.ts'
 import { defaultRemotePolicy } from '@millwright/api/remote-access.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
 import { connectGateway, createPlant, createSession, openStream, readSession, terminalWith, until } from './testing.ts'
@@ -75,6 +76,21 @@ describe('several processes', () => {
     await adminAtSecond['remote-access'].endSession({ params: { id } })
     assert.equal((await client.end()).code, 4001)
     assert.ok(performance.now() - from < 15_000)
+  })
+
+  test('returns 409 for a session when the process of the tunnel is not reachable', async () => {
+    const { gateway, assetId } = await createPlant(first, admin)
+    await using _ = await connectGateway(first, gateway, { url: urls.first })
+    const url = `http://127.0.0.1:${await freePort()}`
+    await first.asOwner((owner) =>
+      owner.query('update remote_tunnels set process_url = $2 where gateway_id = $1', [gateway.id, url]),
+    )
+    await assert.rejects(createSession(adminAtSecond, { assetId }), { status: 409, code: 'gateway_offline' })
+    const { data } = await admin['remote-access'].listSessions({ query: { assetId } })
+    assert.deepEqual(
+      data.map(({ state, ending }) => [state, ending]),
+      [['ended', 'gateway-offline']],
+    )
   })
 
   test('a gateway resumes its tunnel through another process, without loss', async () => {

@@ -6,7 +6,7 @@ import type { TunnelStream } from '@millwright/api/tunnel/tunnel-stream.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import type { Context } from '../../platform/service.ts'
 import { describeAssets, mayConnect } from './assets.ts'
-import { ForwardedStream, openPeerSocket } from './forwarded-stream.ts'
+import { ForwardedStream, openPeerSocket, processUnreachable } from './forwarded-stream.ts'
 import { missingSession } from './session-access.ts'
 import { endedTopic, sessionsTopic } from './session-report.ts'
 import type { SessionRow } from './session-store.ts'
@@ -171,7 +171,9 @@ export class SessionStreams {
     const peer = client(remoteAccess, (contract, name, input) =>
       send(contract, name, { ...input, headers: { ...input.headers, authorization } }),
     )
-    await peer.checkTarget({ params: { gatewayId }, body: { data: target } })
+    await peer.checkTarget({ params: { gatewayId }, body: { data: target } }).catch((error: unknown) => {
+      throw error instanceof Problem ? error : processUnreachable(error)
+    })
   }
 
   #sessionOf(tenantId: string, id: string): OpenSession {

@@ -1,16 +1,14 @@
-import { Readable } from 'node:stream'
+import type { Readable } from 'node:stream'
 import { Problem } from '@millwright/api/problem.ts'
 import { Semaphore } from '@millwright/api/semaphore.ts'
-import { limits } from '../../platform/limits.ts'
+import type { ByteRange } from '../../platform/http/byte-ranges.ts'
+import { sentWithin } from '../../platform/http/idle-limit.ts'
 import { type Answer, answer, type Context } from '../../platform/service.ts'
 import type { ContentRow } from './content-row-store.ts'
-import type { ByteRange } from './content-store/content-store.ts'
 import type { ContentStores } from './content-store/stores.ts'
 
 /** The maximum number of downloads at the same time in a process, for all tenants together and for one tenant. */
 const downloadLimits = { all: 256, perTenant: 128, waiting: 1_000 } as const
-/** A client that reads no byte in this time is disconnected. */
-const idleMs = 60_000
 
 /** `Downloads` sends contents as streams. A slow client pauses the store, so that the memory does not grow. */
 export class Downloads {
@@ -44,7 +42,8 @@ export class Downloads {
         leave()
         throw error instanceof Problem ? error : unreadable(error)
       })
-    const body = this.#limited(source, { sha256, leave })
+    const body = sentWithin(source, leave)
+    body.on('error', (error) => this.#context.log.warn({ error, sha256 }, 'A content was not sent completely'))
     return answer(range === undefined ? 200 : 206, body, {
       'content-type': 'application/octet-stream',
       'content-length': String(sent.last - sent.first + 1),
@@ -54,28 +53,6 @@ export class Downloads {
       ...(range === undefined ? {} : { 'content-range': `bytes ${range.first}-${range.last}/${size}` }),
       ...(disposition === undefined ? {} : { 'content-disposition': disposition }),
     })
-  }
-
-  #limited(source: Readable, { sha256, leave }: { sha256: string; leave: () => void }): Readable {
-    let sentAt = performance.now()
-    async function* chunks() {
-      for await (const chunk of source) {
-        sentAt = performance.now()
-        yield chunk
-      }
-    }
-    const body = Readable.from(chunks(), { objectMode: false, highWaterMark: limits.streamBytes })
-    const timer = setInterval(() => {
-      if (performance.now() - sentAt > idleMs)
-        body.destroy(new Error(`The client has read nothing for ${idleMs / 1_000} seconds`))
-    }, idleMs / 4).unref()
-    body.once('close', () => {
-      clearInterval(timer)
-      source.destroy()
-      leave()
-    })
-    body.on('error', (error) => this.#context.log.warn({ error, sha256 }, 'A content was not sent completely'))
-    return body
   }
 }
 

@@ -3,6 +3,7 @@ import type { Handle, Transaction } from '../../platform/database/database.ts'
 import { isId, timeOfId } from '../../platform/database/id.ts'
 import { jsonText, storableText } from '../../platform/database/json.ts'
 import { statement } from '../../platform/database/statement.ts'
+import { traceHeaders } from '../../platform/work.ts'
 import { type JobRow, type PastRow, type Report, stateColumns } from './job.ts'
 
 const tagsColumn = `array(select t.tag from workflow_job_tags t where t.tenant_id = $1 and t.job_id = j.id order by t.tag) as tags`
@@ -49,8 +50,8 @@ export function findJobs(handle: Handle, ids: readonly string[]): Promise<JobRow
 
 const insertStatement = statement(
   `insert into workflow_jobs (tenant_id, id, client_id, workflow, definition, definition_hash, state, state_group, phase,
-                              is_final, awaits_client, reported_by, created_at, modified_at, principal_id)
-   values ($1, $2, $3, $4, $5::json, $6, $7, $8, $9, $10, $11, $3, $12, $12, $13)`,
+                              is_final, awaits_client, reported_by, created_at, modified_at, principal_id, traceparent)
+   values ($1, $2, $3, $4, $5::json, $6, $7, $8, $9, $10, $11, $3, $12, $12, $13, $14)`,
 )
 
 export type NewJob = {
@@ -69,7 +70,9 @@ export async function insertJob(tx: Transaction, job: NewJob, workflow: Workflow
   const own = [job.id, storableText(job.clientId), workflow.name, jsonText(job.definition), job.definitionHash]
   // `createdAt` is the time in the id, so that lists by time and lists by id have the same order.
   const createdAt = new Date(timeOfId(job.id)).toISOString()
-  await tx.run(insertStatement, ...own, state, group, phase, isFinal, awaitsClient, createdAt, job.principalId ?? null)
+  const { traceparent = null } = traceHeaders()
+  const origin = [createdAt, job.principalId ?? null, traceparent]
+  await tx.run(insertStatement, ...own, state, group, phase, isFinal, awaitsClient, ...origin)
   await insertTags(tx, job.id, job.tags)
 }
 

@@ -20,15 +20,15 @@ export async function claimJob(
   return (await tx.row(claimStatement, clientId, workflows))?.id
 }
 
-const holdStatement = statement<{ leaseUntil: string }>(
+const holdStatement = statement<{ leaseUntil: string; traceparent: string | null }>(
   `update workflow_jobs
    set lease_id = $3, lease_seconds = $4::integer, lease_until = now() + make_interval(secs => $4::integer)
-   where tenant_id = $1 and id = $2 returning lease_until as "leaseUntil"`,
+   where tenant_id = $1 and id = $2 returning lease_until as "leaseUntil", traceparent`,
 )
 
-/** Sets the lease of a job and returns the time when the lease expires. */
-export async function holdJob(tx: Transaction, id: string, lease: { id: string; seconds: number }): Promise<string> {
-  return (await tx.row(holdStatement, id, lease.id, lease.seconds))?.leaseUntil ?? ''
+/** Sets the lease of a job. Returns the time when the lease expires, and the trace of the job. */
+export async function holdJob(tx: Transaction, id: string, lease: { id: string; seconds: number }) {
+  return tx.row(holdStatement, id, lease.id, lease.seconds)
 }
 
 const renewStatement = statement<{ leaseUntil: string }>(

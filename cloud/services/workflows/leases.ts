@@ -16,7 +16,7 @@ import { workflowOf } from './workflow-lookup.ts'
 
 type Operations = 'takeJob' | 'renewLease' | 'readLease' | 'moveJob' | 'awaitJob'
 
-type TakenJob = { job: WorkflowJob; lease: { id: string; expiresTimestamp: string } }
+type TakenJob = { job: WorkflowJob; lease: { id: string; expiresTimestamp: string }; traceparent?: string }
 
 /**
  * Handlers that internal services use to work on jobs. An agent holds a job with a lease. If the agent stops, the lease
@@ -116,15 +116,16 @@ async function take(tx: Transaction, caller: Caller, request: TakeRequest): Prom
   const id = await claimJob(tx, request)
   if (id === undefined) return undefined
   const leaseId = newId()
-  const expiresTimestamp = await holdJob(tx, id, { id: leaseId, seconds: request.leaseSeconds })
+  const held = await holdJob(tx, id, { id: leaseId, seconds: request.leaseSeconds })
   const before = requireJob(id, await findJob(tx, id), { clientIds: [request.clientId] })
   const workflow = await workflowOf(tx, before)
   const state = stateWhenTaken(workflow, before.state)
-  const lease = { id: leaseId, expiresTimestamp }
-  if (state === before.state) return { job: showJob(before, workflow), lease }
+  const lease = { id: leaseId, expiresTimestamp: held?.leaseUntil ?? '' }
+  const trace = held?.traceparent == null ? {} : { traceparent: held.traceparent }
+  if (state === before.state) return { job: showJob(before, workflow), lease, ...trace }
   const after = await changeStatus(tx, { row: before, workflow, state, report: { clientId: request.clientId } })
   await recordMove(tx, caller, { action: 'workflows.takeJob', before, after })
-  return { job: showJob(after, workflow), lease }
+  return { job: showJob(after, workflow), lease, ...trace }
 }
 
 type JobMove = { action: string; before: JobRow; after: JobRow }

@@ -118,7 +118,7 @@ export async function createWebhook(
 export async function until(
   condition: () => boolean | Promise<boolean>,
   what: string,
-  limitMs = 60_000,
+  limitMs = 240_000,
 ): Promise<void> {
   const deadline = performance.now() + limitMs
   while (!(await condition())) {

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import { subscriptionLimits } from '@millwright/api/event-subscriptions.ts'
+import { Tracer } from '@millwright/api/tracing.ts'
 import { Outbound } from '../../../platform/outbound.ts'
 import { type TestCaller, type TestHub, testHub } from '../../../platform/testing/hub.ts'
 import { serverCertificate, testAuthority } from '../../../platform/tls/testing.ts'
@@ -83,6 +84,28 @@ describe('requests of webhooks', () => {
     await channel.close()
     assert.equal(own.requests.length, 20)
     assert.ok(own.connections <= 2, `${own.connections} connections`)
+  })
+
+  test('continues a trace at the receiver only if traces are exported', async () => {
+    await using own = await HttpReceiver.open()
+    const { id } = await createWebhook(admin, { url: own.url })
+    const context = hub.contextOf('events')
+    const row = await context.database.read(hub.tenant, (handle) => findSubscription(handle, { id, kind: 'webhook' }))
+    assert.ok(row !== undefined)
+    const exported: string[] = []
+    const send = async (body: string) => void exported.push(body)
+    const tracer = new Tracer({ service: 'test', version: '1', send })
+    for (const traced of [{ ...context, tracer }, context]) {
+      const channel = await openWebhookChannel(traced, hub.tenant, row)
+      await channel.send(messageFor('1'), context.stopping)
+      await channel.close()
+    }
+    await tracer.stop()
+    const [first, second] = own.requests.map(({ headers }) => headers.traceparent)
+    assert.match(String(first), /^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/)
+    assert.equal(second, undefined)
+    const [body = ''] = exported
+    assert.ok(body.includes(String(first).slice(3, 35)) && !body.includes(own.url))
   })
 
   test('reports a status that is not 2xx with the start of the response, and 410 like the others', async () => {

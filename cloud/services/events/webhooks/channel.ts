@@ -42,7 +42,7 @@ export function requestHeaders({ id }: Pick<Message, 'id'>, { batchSize }: Webho
 
 /** Opens the channel of a webhook. It has its own connections, so that a slow receiver delays no other webhook. */
 export async function openWebhookChannel(
-  context: Pick<Context, 'outbound' | 'safe'>,
+  context: Pick<Context, 'outbound' | 'safe' | 'tracer'>,
   scope: Scope,
   row: SubscriptionRow,
 ): Promise<Channel> {
@@ -55,15 +55,21 @@ export async function openWebhookChannel(
   const path = url.pathname + url.search
   const details = row.details as WebhookDetails
   return {
-    send(message, signal) {
+    async send(message, signal) {
+      const span = context.tracer?.start('webhook', { kind: 'producer', attributes: { 'http.request.method': 'POST' } })
       const timestamp = Math.floor(Date.now() / 1_000)
       const { id, body } = message
       const headers = {
         ...requestHeaders(message, details),
         'webhook-timestamp': String(timestamp),
         'webhook-signature': signatureOf(validKeys(keys), { id, timestamp, body }),
+        ...(span === undefined ? {} : { traceparent: span.traceparent }),
       }
-      return new Request({ path, method: 'POST', headers, body }).send(pool, signal)
+      const outcome = await new Request({ path, method: 'POST', headers, body }).send(pool, signal)
+      const { status } = outcome.attempt
+      span?.set({ 'http.response.status_code': status ?? undefined, 'millwright.events': message.events.length })
+      span?.end(outcome.isDelivered ? {} : { error: status === null ? 'no response' : `status ${status}` })
+      return outcome
     },
     close: () => pool.destroy(),
   }

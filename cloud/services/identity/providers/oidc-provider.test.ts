@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test'
 import { decodeJwt, SignJWT } from 'jose'
 import { type TestCaller, type TestHub, testHub } from '../../../platform/testing/hub.ts'
 import { fetchFrom, locationOf, refresh } from '../testing.ts'
-import { startIndependentProvider } from './independent-provider.ts'
+import { startIndependentProvider } from './independent-provider-testing.ts'
 import { configure, ProviderBrowser } from './testing.ts'
 
 const apiAudience = 'urn:millwright:api'

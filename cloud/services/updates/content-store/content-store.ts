@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream'
+import type { ByteRange } from '../../../platform/http/byte-ranges.ts'
 
 /**
  * The interface of the places in which the contents of artefacts are stored. An upload is a sequence of bytes that grows. It
@@ -19,9 +20,6 @@ export type StoredUpload = {
 }
 
 export type StoredContent = { tenantId: string; location: string }
-
-/** The first and the last byte of a part of a content. */
-export type ByteRange = { first: number; last: number }
 
 /** `UploadWriter` appends bytes to an upload. One request writes at a time. */
 export type UploadWriter = {

@@ -3,9 +3,9 @@ import type { ReadableStream } from 'node:stream/web'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Problem } from '@millwright/api/problem.ts'
 import { AwsV4Signer } from 'aws4fetch'
+import type { ByteRange } from '../../../platform/http/byte-ranges.ts'
 import type { Outbound } from '../../../platform/outbound.ts'
 import type { S3Settings } from '../../../platform/service.ts'
-import type { ByteRange } from './content-store.ts'
 import { storageFull } from './disk.ts'
 
 /** How long the store may take to answer. Reading the body of an object has no such limit. */

@@ -1,9 +1,10 @@
 import { mkdir, open, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
+import type { ByteRange } from '../../../platform/http/byte-ranges.ts'
 import type { Outbound } from '../../../platform/outbound.ts'
 import type { S3Settings } from '../../../platform/service.ts'
-import type { ByteRange, ContentStore, StoredContent, StoredUpload, UploadWriter } from './content-store.ts'
+import type { ContentStore, StoredContent, StoredUpload, UploadWriter } from './content-store.ts'
 import { onDisk, requireSpace, syncFolder } from './disk.ts'
 import { S3Client } from './s3-client.ts'
 
