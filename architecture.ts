@@ -181,7 +181,11 @@ export const modules: Readonly<Record<string, Module>> = {
   },
   e2e: {
     purpose: 'End-to-end tests of the complete product',
-    mayImport: ['api', 'cli', 'cloud', 'cloud/platform', 'gateway'],
+    mayImport: ['api', 'cli', 'cloud', 'cloud/platform', 'gateway', 'tools'],
+  },
+  deploy: {
+    purpose: 'Files of the archive: installation script, systemd units, container',
+    mayImport: [],
   },
   'docs/examples': {
     purpose: 'Programs of the guides, without dependencies',
@@ -218,6 +222,7 @@ export const testsMayAlsoImport: readonly string[] = [
   'cloud/services/remote-access',
   'cloud/services/hierarchy',
   'cloud/services/identity',
+  'cloud/services/inventory',
   'cloud/services/monitoring',
   'cloud/services/updates',
   'cloud/services/workflows',

@@ -1,5 +1,6 @@
 import { createServer as createTcpServer, isIP } from 'node:net'
 import { identity } from '@millwright/api/identity.ts'
+import type { Tracer } from '@millwright/api/tracing.ts'
 import type { JWK } from 'jose'
 import { clientVoucher } from './front/client-voucher.ts'
 import { deniedRequests } from './front/denied-requests.ts'
@@ -12,9 +13,11 @@ import { AccessCache } from './platform/access/cache.ts'
 import { systemCaller } from './platform/access/system.ts'
 import { auditTasks } from './platform/audit/audit.ts'
 import type { Address } from './platform/database/connection.ts'
-import type { Database } from './platform/database/database.ts'
+import type { Database, SlowStatement } from './platform/database/database.ts'
 import { eventTasks } from './platform/events/events.ts'
 import { Feed } from './platform/events/feed.ts'
+import { platformGauges } from './platform/gauge-store.ts'
+import type { CompletedRequest } from './platform/http/completed-request.ts'
 import { createServer } from './platform/http/server.ts'
 import { createHub } from './platform/hub.ts'
 import { limits } from './platform/limits.ts'
@@ -27,10 +30,12 @@ import { Safe } from './platform/secrets/safe.ts'
 import type { Secrets } from './platform/secrets/secrets.ts'
 import type { ArtefactSettings, Context, Service, Settings } from './platform/service.ts'
 import { SharedCounts } from './platform/shared-counts.ts'
+import { SlowLog, withoutLiterals } from './platform/slow-log.ts'
 import { StartError } from './platform/start-error.ts'
 import { Heartbeats } from './platform/tasks/heartbeats.ts'
 import { pruningTasks } from './platform/tasks/pruning.ts'
 import { Tasks } from './platform/tasks/tasks.ts'
+import { TenantGauges } from './platform/tenant-gauges.ts'
 import { TenantDirectory } from './platform/tenants/tenants.ts'
 import type { CertificateFiles } from './platform/tls/certificate-files.ts'
 import { hostOf, rootsIn } from './platform/tls/certificate-pair.ts'
@@ -66,16 +71,24 @@ export type CloudOptions = {
   remoteAccessHost: string | undefined
   /** Where the contents of artefacts are stored. */
   artefacts: ArtefactSettings
+  /** The folder that contains the gateway package. */
+  packageFolder: string
   tokenLifetimeSeconds: number
   rateLimit: number
   /** The hosts and networks to which the platform can connect. */
   outboundAllow: readonly string[]
   corsOrigins: string[]
   trustedProxies: string[]
+  /** The thresholds of the logs of slow requests and statements. */
+  slowRequestMs: number
+  slowStatementMs: number
   metricsToken: string | undefined
   /** True if requests to /metrics from this machine need no token. Must be false if a proxy may run on this machine. */
   metricsFromLoopback: boolean
+  /** Undefined if no traces are exported. */
   tracing: Tracing | undefined
+  /** The folder with the data of the platform. */
+  home: string | undefined
   /** Whether every response is validated against its contract. True in tests. */
   strict: boolean
 }
@@ -96,12 +109,13 @@ export type Cloud = {
 export async function openCloud(options: CloudOptions): Promise<Cloud> {
   const { database, secrets, masterKeys, log } = options
   const keys = secrets.follow({ database, log })
-  const { baseUrl, tokenLifetimeSeconds, remoteAccessHost, artefacts } = options
+  const { baseUrl, tokenLifetimeSeconds, remoteAccessHost, artefacts, packageFolder } = options
   const settings: Settings = {
     baseUrl,
     tokenLifetimeSeconds,
     remoteAccessHost,
     artefacts,
+    packageFolder,
     internalUrl: options.internalUrl ?? '',
     gatewayAuthority: () => gatewayAuthority(options, settings.baseUrl),
   }
@@ -131,7 +145,30 @@ export async function openCloud(options: CloudOptions): Promise<Cloud> {
     },
     ...(options.listenAt === undefined ? {} : { address: options.listenAt }),
   })
-  const tasks = new Tasks({ database, log })
+  const tracer = options.tracing?.tracer
+  const slowLog = new SlowLog({ ...options, log })
+  database.reportSlow({
+    slowMs: options.slowStatementMs,
+    onSlow(slow) {
+      slowLog.statement(slow)
+      traceStatement(tracer, slow)
+    },
+  })
+  const metrics = createMetrics({
+    database,
+    tokens: () => tokens,
+    tasks: () => tasks.stats(),
+    slowLog,
+    tracer,
+    tenantGauges: new TenantGauges({
+      database,
+      gauges: [...platformGauges, ...services.flatMap(({ gauges = [] }) => gauges)],
+      log,
+    }),
+    home: options.home,
+    tls: options.tls,
+  })
+  const tasks = new Tasks({ database, log, tracer, onRan: metrics.ran })
   const heartbeats = new Heartbeats({
     send: (text) => access.notify(heartbeatsChannel, text),
     onEnded: () => tasks.takeOver(),
@@ -148,6 +185,7 @@ export async function openCloud(options: CloudOptions): Promise<Cloud> {
   const hub = createHub(
     {
       database,
+      tracer,
       access,
       tenants,
       secrets,
@@ -182,7 +220,6 @@ export async function openCloud(options: CloudOptions): Promise<Cloud> {
     voucher,
     onDenied: deniedRequests({ database, log }),
   })
-  const metrics = createMetrics({ database, tokens, tls: options.tls })
   const readiness = new Readiness({
     database,
     remote: options.remote,
@@ -198,6 +235,7 @@ export async function openCloud(options: CloudOptions): Promise<Cloud> {
       contracts: services.map(({ contract }) => contract),
       readiness,
       metrics,
+      packageFolder,
       metricsToken: options.metricsToken,
       metricsFromLoopback: options.metricsFromLoopback,
     }),
@@ -205,6 +243,7 @@ export async function openCloud(options: CloudOptions): Promise<Cloud> {
     limitUnrouted: (incoming) => front.limitAddress(incoming),
     onAnswered: (answered) => {
       metrics.answered(answered)
+      slowLog.request(answered)
       logAnswer(log, answered)
     },
     log,
@@ -249,6 +288,7 @@ export async function openCloud(options: CloudOptions): Promise<Cloud> {
       await options.tls?.close()
       await options.tracing?.stop()
       await database.close()
+      slowLog.stop()
     },
   }
 }
@@ -314,14 +354,25 @@ function forwards(
   }))
 }
 
-function logAnswer(
-  log: Log,
-  { requestId, method, route, status, ms, caller }: Parameters<ReturnType<typeof createMetrics>['answered']>[0],
-): void {
+function logAnswer(log: Log, { requestId, method, route, status, ms, caller, work }: CompletedRequest): void {
   if (!log.isLevelEnabled('info')) return
   const who =
     caller !== undefined && 'principal' in caller ? { tenant: caller.tenantName, principal: caller.principal.id } : {}
-  log.info({ requestId, method, route, status, ms: Math.round(ms * 10) / 10, ...who }, 'answered')
+  const trace = work.span === undefined ? {} : { traceId: work.span.traceId }
+  log.info({ requestId, method, route, status, ms: Math.round(ms * 10) / 10, ...who, ...trace }, 'answered')
+}
+
+/** Adds a slow statement to the trace of its request or task. The span contains no values. */
+function traceStatement(tracer: Tracer | undefined, { span, name, text, ms, rows }: SlowStatement): void {
+  if (span === undefined) return
+  const attributes = { 'db.system.name': 'postgresql', 'db.query.text': withoutLiterals(text) }
+  const statement = tracer?.start(`statement ${name}`, {
+    kind: 'client',
+    parent: span.traceparent,
+    attributes: { ...attributes, 'db.response.returned_rows': rows },
+    ageMs: ms,
+  })
+  statement?.end(rows === undefined ? { error: 'failed' } : {})
 }
 
 /** Returns secure default headers. A page with other needs sets its own headers. */

@@ -3,6 +3,7 @@ import { createRequire } from 'node:module'
 import type { Contract } from '@millwright/api/contract.ts'
 import { consolePages } from './console.ts'
 import { documentationPages } from './documentation/pages.ts'
+import { downloadPages } from './downloads.ts'
 import { openApi } from './platform/http/openapi.ts'
 import type { Page } from './platform/http/pages.ts'
 import type { Metrics } from './platform/metrics.ts'
@@ -14,6 +15,8 @@ type Options = {
   contracts: readonly Contract[]
   readiness: Readiness
   metrics: Metrics
+  /** The folder that contains the gateway package. */
+  packageFolder: string
   metricsToken: string | undefined
   /**
    * Whether requests to /metrics from this machine need no token. Must be false if a proxy on this machine may forward
@@ -26,11 +29,12 @@ const jsonType = 'application/json; charset=utf-8'
 const htmlType = 'text/html; charset=utf-8'
 
 /** Returns all pages and documents. The operations of the contracts are not included. */
-export function pages({ contracts, readiness, metrics, ...options }: Options): Page[] {
+export function pages({ contracts, readiness, metrics, packageFolder, ...options }: Options): Page[] {
   return [
     ...consolePages(),
     ...documentationPages(),
     ...referencePages(contracts),
+    ...downloadPages(packageFolder),
     { path: '/version', mediaType: jsonType, load: async () => JSON.stringify(versions(contracts)) },
     { path: '/healthz', mediaType: jsonType, live: true, load: async () => JSON.stringify({ status: 'ok' }) },
     readinessPage(readiness),
@@ -73,11 +77,13 @@ type MetricsRequest = {
 
 /**
  * Returns true for a request with the configured token. If loopback is trusted, it also returns true for a request from
- * this machine.
+ * this machine to `localhost` or a loopback address.
  */
 export function mayReadMetrics({ address, headers, metricsToken, metricsFromLoopback }: MetricsRequest): boolean {
   const proxied = headers['x-forwarded-for'] !== undefined || headers.forwarded !== undefined
-  if (metricsFromLoopback && /^(127\.|::1$|::ffff:127\.)/.test(address) && !proxied) return true
+  // A web page whose name resolves to this machine (DNS rebinding) sends its own name as the host.
+  const isNamedLocally = /^(?:localhost|127(?:\.\d+){3}|\[::1\])(?::\d+)?$/i.test(String(headers.host))
+  if (metricsFromLoopback && isNamedLocally && /^(127\.|::1$|::ffff:127\.)/.test(address) && !proxied) return true
   if (metricsToken === undefined) return false
   return sameBytes(Buffer.from(String(headers.authorization)), Buffer.from(`Bearer ${metricsToken}`))
 }

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { join, resolve } from 'node:path'
+import { tracesUrl } from '@millwright/api/tracing.ts'
 import {
   type Configuration,
   choice,
@@ -8,6 +9,7 @@ import {
   origin,
   originOf,
   readConfiguration,
+  type Setting,
   text,
   url,
   wildcardHost,
@@ -18,6 +20,7 @@ import { Outbound } from './platform/outbound.ts'
 import { outboundEntry } from './platform/outbound-entry.ts'
 import type { ArtefactSettings } from './platform/service.ts'
 import { StartError } from './platform/start-error.ts'
+import { samplers } from './platform/tracing.ts'
 
 /** Returns the text if it is a numeric IP address or network. */
 function networkOrUndefined(text: string): string | undefined {
@@ -25,6 +28,25 @@ function networkOrUndefined(text: string): string | undefined {
   const longest = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1
   const fits = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) >= 1 && Number(bits) <= longest)
   return longest > 0 && fits && more.length === 0 ? text : undefined
+}
+
+/** Creates a setting for a URL of a collector. */
+function collector(variable: string, { help }: { help: string }): Setting<string | undefined> {
+  const parse = (value: string) => {
+    if (tracesUrl(value) !== undefined) return value
+    throw new StartError(`${variable} must be a URL that starts with http:// or https://, without a password.`)
+  }
+  return { variable, help, default: undefined, parse }
+}
+
+/** Creates a setting for a number from 0 to 1. */
+function ratio(variable: string, description: { default: number; help: string }): Setting<number> {
+  const parse = (value: string) => {
+    const number = Number(value)
+    if (/^[\d.]+$/.test(value) && number >= 0 && number <= 1) return number
+    throw new StartError(`${variable} must be a number from 0 to 1, but is "${value}".`)
+  }
+  return { variable, ...description, parse }
 }
 
 /** All settings of the platform with their defaults. `millwright config` prints them. */
@@ -188,10 +210,47 @@ export const cloudSettings = {
     secret: true,
     help: 'Secret key of the S3-compatible store',
   }),
+  packageFolder: text('MILLWRIGHT_PACKAGE_FOLDER', {
+    default: undefined,
+    help: 'Folder with the gateway package that new gateways download; default: the folder dist of the program, which npm run package fills',
+  }),
   logLevel: choice('MILLWRIGHT_LOG_LEVEL', {
     default: 'warn',
     of: logLevels,
     help: 'Log level (JSON lines on stderr)',
+  }),
+  slowRequestMs: integer('MILLWRIGHT_SLOW_REQUEST_MS', {
+    default: 1_000,
+    minimum: 0,
+    maximum: 3_600_000,
+    help: 'Requests that take at least this number of milliseconds are logged; 0 for none',
+  }),
+  slowStatementMs: integer('MILLWRIGHT_SLOW_STATEMENT_MS', {
+    default: 500,
+    minimum: 0,
+    maximum: 3_600_000,
+    help: 'Database statements that take at least this number of milliseconds are logged, without values; 0 for none',
+  }),
+  tracesBaseUrl: collector('OTEL_EXPORTER_OTLP_ENDPOINT', {
+    help: 'Address of the collector for traces (OTLP over HTTP), such as http://127.0.0.1:4318; without it, no traces. The platform can connect to it without an entry in MILLWRIGHT_OUTBOUND_ALLOW',
+  }),
+  tracesUrl: collector('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', {
+    help: 'URL for traces if the collector does not use the path /v1/traces',
+  }),
+  tracesHeaders: list('OTEL_EXPORTER_OTLP_HEADERS', {
+    default: [],
+    secret: true,
+    help: 'Headers for the collector: name=value, separated by commas',
+  }),
+  tracesService: text('OTEL_SERVICE_NAME', { default: 'millwright', help: 'Name of this process in traces' }),
+  tracesSampler: choice('OTEL_TRACES_SAMPLER', {
+    default: 'parentbased_always_on',
+    of: samplers,
+    help: 'Which traces are exported; the parentbased samplers follow the decision of the caller',
+  }),
+  tracesRatio: ratio('OTEL_TRACES_SAMPLER_ARG', {
+    default: 1,
+    help: 'Fraction of the traces that the traceidratio samplers export, from 0 to 1',
   }),
 }
 
@@ -278,6 +337,9 @@ export const testVariables = [
   'MILLWRIGHT_FUZZ',
 ]
 
+/** Variables of development tools, which run on the same machine as a platform in a clone. */
+const toolVariables = ['MILLWRIGHT_SIGNING_KEY']
+
 /** Variables of the command line program. The platform ignores them. */
 export const commandLineVariables = [
   'MILLWRIGHT_URL',
@@ -306,6 +368,7 @@ export const gatewayVariables = [
   'MILLWRIGHT_GATEWAY_ARTEFACT_CACHE_MB',
   'MILLWRIGHT_GATEWAY_HTTP_PROXY',
   'MILLWRIGHT_GATEWAY_LOG_LEVEL',
+  'MILLWRIGHT_GATEWAY_TRACES_URL',
 ]
 
 /** Variables of asset links, which may run on the same machine. */
@@ -321,10 +384,17 @@ export const linkVariables = [
   'MILLWRIGHT_LINK_TLS_CERT',
   'MILLWRIGHT_LINK_TLS_KEY',
   'MILLWRIGHT_LINK_TLS_AUTHORITY',
+  'MILLWRIGHT_LINK_TRACES_URL',
   'MILLWRIGHT_LINK_LOG_LEVEL',
 ]
 
-const otherVariables = [...testVariables, ...commandLineVariables, ...gatewayVariables, ...linkVariables]
+const otherVariables = [
+  ...testVariables,
+  ...toolVariables,
+  ...commandLineVariables,
+  ...gatewayVariables,
+  ...linkVariables,
+]
 
 /** Returns the variables of all programs of the product. */
 export function allVariables(): string[] {

@@ -5,6 +5,7 @@ import { type FirstRun, firstRun } from './first-run.ts'
 import { openMasterKeys } from './master-key-places.ts'
 import { type Address, openClient } from './platform/database/connection.ts'
 import { Database } from './platform/database/database.ts'
+import { packageFolder } from './platform/downloads/gateway-package.ts'
 import { createLog, type Log } from './platform/log.ts'
 import { startPostgres } from './platform/postgres/postgres.ts'
 import { StartError } from './platform/start-error.ts'
@@ -95,8 +96,10 @@ export async function startCloud(
       peerAuthority,
       remoteAccessHost: configuration.remoteAccessHost ?? defaultRemoteAccessHost(configuration, tls),
       artefacts,
+      packageFolder: resolve(configuration.packageFolder ?? packageFolder),
       metricsFromLoopback: configuration.baseUrl === undefined && configuration.trustedProxies.length === 0,
-      tracing: await startTracing(environment),
+      tracing: startTracing(configuration, log),
+      home,
       strict: false,
     })
     let redirect: HttpRedirect | undefined

@@ -43,6 +43,20 @@ describe('the documentation', () => {
     )
   })
 
+  test('only texts about a checkout name npx, because the package is not published', () => {
+    const aboutCheckout = [
+      'CONTRIBUTING.md',
+      'README.md',
+      'cli/server/up.ts',
+      'docs/how-to/monitor-devices.md',
+      'docs/how-to/receive-events.md',
+      'docs/how-to/use-the-command-line.md',
+      'docs/tutorial/first-plant.md',
+      'tools/generate-protocol.ts',
+    ]
+    assert.deepEqual([...pages, ...sourceFiles].filter((file) => /\bnpx\b/.test(read(file))).toSorted(), aboutCheckout)
+  })
+
   test('the glossary names only existing folders and files', () => {
     const places = read('docs/glossary.md')
       .split('\n')

@@ -96,13 +96,15 @@ describe('the site of the documentation', () => {
   })
 
   test('responds to a path with very many slashes without delay', async () => {
-    const durations: number[] = []
-    for (let count = 0; count < 5; count++) {
-      const startedAt = performance.now()
-      assert.equal((await get(`/docs${'/'.repeat(16_000)}a`)).status, 404)
-      durations.push(performance.now() - startedAt)
-    }
-    assert.ok(Math.min(...durations) < 50, `${durations}`)
+    const best = { slashes: Number.POSITIVE_INFINITY, letters: Number.POSITIVE_INFINITY }
+    const paths = { slashes: `/docs${'/'.repeat(16_000)}a`, letters: `/docs/${'a'.repeat(16_000)}` }
+    for (let count = 0; count < 5; count++)
+      for (const kind of ['slashes', 'letters'] as const) {
+        const startedAt = performance.now()
+        assert.equal((await get(paths[kind])).status, 404)
+        best[kind] = Math.min(best[kind], performance.now() - startedAt)
+      }
+    assert.ok(best.slashes < 20 * best.letters, `${best.slashes} ms, and ${best.letters} ms without slashes`)
     assert.equal((await get('/docs/how-to/use-tls//')).status, 200)
   })
 
