@@ -15,8 +15,8 @@ import {
   verifySignature,
 } from './artefact-signature.ts'
 import { Problem } from './problem.ts'
-import { randomCases } from './random-testing.ts'
 import { createCertificate, createMinisignKey, signCms, type TestCertificate, usageIds } from './signature-testing.ts'
+import { randomCases } from './test-effort.ts'
 
 const content = randomBytes(10_000)
 

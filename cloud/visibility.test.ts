@@ -9,7 +9,7 @@ import {
   unfinishedExportStates,
 } from '@millwright/api/exports.ts'
 import { type ImportRow, importMediaTypes } from '@millwright/api/imports.ts'
-import { randomCases } from '@millwright/api/random-testing.ts'
+import { randomCases } from '@millwright/api/test-effort.ts'
 import { idsIn } from './platform/asset-visibility.ts'
 import { temporaryFile } from './platform/files/testing.ts'
 import { ZipArchive } from './platform/files/zip.ts'

@@ -33,8 +33,8 @@ import { readReleases } from './releases.ts'
  * are killed, the database stops, the disk is full and the network is slow. In the end, the stored data must equal the
  * acknowledged requests. `--seed` sets the order of the faults. A full disk needs root permissions.
  *
- * `npm run soak -- --scenarios` runs the long scenarios in `e2e/soak`, in which processes are killed under load, and the random
- * tests with ten times as many cases. `--kills` sets the number of kills, and a part of a file name selects some of the files.
+ * `npm run soak -- --long` runs the tests whose names end with `.long.test.ts`, and the random tests with ten times as many
+ * cases. `--kills` sets the number of kills, and a part of a file name selects some of the files.
  */
 
 const questionsPerRound = 5_000
@@ -52,7 +52,7 @@ const { values, positionals } = parseArgs({
     upgrade: { type: 'boolean', default: false },
     from: { type: 'string' },
     seconds: { type: 'string', default: '60' },
-    scenarios: { type: 'boolean', default: false },
+    long: { type: 'boolean', default: false },
     kills: { type: 'string' },
     seed: { type: 'string', default: String(Date.now() % 1e6) },
   },
@@ -64,9 +64,9 @@ if (!Number.isInteger(questions) || questions < 1 || !Number.isInteger(firstSeed
   process.exit(1)
 }
 
-if (values.scenarios) {
+if (values.long) {
   const kills = values.kills ?? process.env.MILLWRIGHT_CRASHES ?? '3'
-  const isPassed = await run(process.execPath, ['tools/test.mjs', '--scenarios', ...positionals], {
+  const isPassed = await run(process.execPath, ['tools/test.mjs', '--long', ...positionals], {
     MILLWRIGHT_CRASHES: kills,
     MILLWRIGHT_TEST_FACTOR: process.env.MILLWRIGHT_TEST_FACTOR ?? '10',
   })

@@ -10,24 +10,25 @@ import type { Assignment } from './test-worker.ts'
 import { type Lane, runFiles } from './test-workers.ts'
 
 /**
- * `npm test` runs the checks, then all tests on one temporary database server. Tests of calls between processes run
- * with each service in a separate process. `npm test -- <files>` runs only these files. The run fails if the output
- * contains a secret. With `--scenarios`, it runs the long scenarios and the random tests.
+ * `npm test` runs the checks, then all tests except the long ones on one temporary database server. Tests of calls between
+ * processes run with each service in a separate process. `npm test -- <files>` runs only these files, also if they are
+ * long. The run fails if the output contains a secret. With `--long`, it runs the long tests and the tests with long cases.
  */
 
 const { values, positionals: patterns } = parseArgs({
   allowPositionals: true,
-  options: { scenarios: { type: 'boolean', default: false } },
+  options: { long: { type: 'boolean', default: false } },
 })
-/** Returns true for a long scenario, in which processes are killed under load. */
-const isScenario = (file: string) => file.startsWith('e2e/soak/')
-/** Returns true for a test that tries more random cases on request. */
-const isRandom = (file: string) => readFileSync(join(root, file), 'utf8').includes('randomCases(')
+/** Returns true for a test that takes too long for every run, for example because it kills processes under load. */
+const isLong = (file: string) => file.endsWith('.long.test.ts')
+/** Returns true for a test that has long cases, or tries more random cases on request. */
+const hasLongCases = (file: string) =>
+  /randomCases\(|isLongRun|onlyInLongRuns/.test(readFileSync(join(root, file), 'utf8'))
 const everything = globSync('**/*.test.ts', {
   cwd: root,
   exclude: ['node_modules', '**/node_modules', '.millwright'],
 })
-  .filter((file) => (values.scenarios ? isScenario(file) || isRandom(file) : !isScenario(file)))
+  .filter((file) => (values.long ? isLong(file) || hasLongCases(file) : patterns.length > 0 || !isLong(file)))
   .toSorted()
 const selected =
   patterns.length === 0 ? everything : everything.filter((file) => patterns.some((part) => file.includes(part)))
@@ -41,7 +42,7 @@ const durationsFile = join(root, 'node_modules', '.cache', 'test-durations.json'
 const durations = readDurations()
 
 // The checks use the processors only in part, so the database and the console are prepared at the same time.
-const [isChecked, prepared] = await Promise.all([patterns.length > 0 || values.scenarios || check(), prepare()])
+const [isChecked, prepared] = await Promise.all([patterns.length > 0 || values.long || check(), prepare()])
 if (!isChecked || prepared === undefined) {
   await prepared?.server?.stop()
   fail(isChecked ? 'The console could not be built.' : 'The checks failed.')
@@ -90,10 +91,10 @@ const crossing = [
  */
 const longWaits = [
   'e2e/real-plant.test.ts',
-  'e2e/console-sign-in.test.ts',
-  'e2e/console-sign-in-provider.test.ts',
-  'e2e/discovery-faults.test.ts',
-  'gateway/updates/crash.test.ts',
+  'e2e/console-sign-in.long.test.ts',
+  'e2e/console-sign-in-provider.long.test.ts',
+  'e2e/discovery-faults.long.test.ts',
+  'gateway/updates/crash.long.test.ts',
   'cli/scan/scan.test.ts',
 ]
 

@@ -5,6 +5,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
+import { onlyInLongRuns } from '@millwright/api/test-effort.ts'
 import type { StreamMessage } from '@millwright/api/tunnel/stream-header.ts'
 import { temporaryFolder, until } from '../testing.ts'
 import { fileLimits } from './ssh-files.ts'
@@ -123,7 +124,7 @@ describe('files of a device', () => {
     assert.partialDeepStrictEqual(await download.next('file'), { size: 0 })
   })
 
-  test('uploads a file of 20 MB, and reports its size when it is stored', async () => {
+  test('uploads a file of 20 MB, and reports its size when it is stored', onlyInLongRuns, async () => {
     await using device = await fileDevice()
     const bytes = randomBytes(20_000_000)
     const upload = await device.upload(device.at('new.bin'))

@@ -6,6 +6,7 @@ import { describe, test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { Problem } from '@millwright/api/problem.ts'
+import { onlyInLongRuns } from '@millwright/api/test-effort.ts'
 import { createLog } from '../log.ts'
 import { temporaryFolder, until } from '../testing.ts'
 import { ArtefactCache } from './artefact-cache.ts'
@@ -264,7 +265,7 @@ describe('the download of a gateway', () => {
     assert.equal(plant.devices[0].prepared, undefined)
   })
 
-  test('needs little memory for a large artefact and several devices', async (t) => {
+  test('needs little memory for a large artefact and several devices', onlyInLongRuns, async (t) => {
     const megabyte = 1024 * 1024
     let received = 0
     let largest = 0

@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { status } from '@grpc/grpc-js'
+import { onlyInLongRuns } from '@millwright/api/test-effort.ts'
 import { TestLink, until, versionInfo } from '../testing.ts'
 import {
   activateDevice,
@@ -591,7 +592,7 @@ test('an update of a configuration ends without a verification of the version', 
   assert.deepEqual([(await plant.updates.endOf(job)).state, device.activations], ['ACTIVATED', 1])
 })
 
-test('many devices of a gateway share one download, and each is updated once', async (t) => {
+test('many devices of a gateway share one download, and each is updated once', onlyInLongRuns, async (t) => {
   const plant = await startPlant(t, { devices: 40, settings: { renewEveryMs: 500 } })
   const content = firmware('2.0', 500_000)
   plant.updates.sendContent = async (response, bytes) => {

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { describe, test } from 'node:test'
 import { importLimits } from '@millwright/api/import-limits.ts'
+import { onlyInLongRuns } from '@millwright/api/test-effort.ts'
 import fc from 'fast-check'
 import { writeXlsx } from 'hucre/xlsx'
 import { openFile } from './table.ts'
@@ -280,7 +281,7 @@ describe('the process that reads a file', () => {
     assert.deepEqual(await reader.next(2), { rows: [{ row: 4, cells: ['3'] }], isLast: true })
   })
 
-  test('limits the size of a batch and of all rows if cells share one large string', async () => {
+  test('limits the size of a batch and of all rows if cells share one large string', onlyInLongRuns, async () => {
     const shared = `<sst><si><t>${'x'.repeat(importLimits.cellCharacters)}</t></si></sst>`
     const cells = '<c t="s"><v>0</v></c>'.repeat(importLimits.columns)
     const rows = 160

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Problem } from '@millwright/api/problem.ts'
-import { randomCases } from '@millwright/api/random-testing.ts'
+import { randomCases } from '@millwright/api/test-effort.ts'
 import { branchesOf, compileFilter, filterLimits, isNarrow, parseFilter, parseSort, printFilter } from './filter.ts'
 import { extraKey, items, withoutColumns } from './testing.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Problem } from '@millwright/api/problem.ts'
-import { randomCases } from '@millwright/api/random-testing.ts'
+import { randomCases } from '@millwright/api/test-effort.ts'
 import fc from 'fast-check'
 import { parseContentRange, requestedRange } from './byte-ranges.ts'
 

@@ -5,6 +5,7 @@ import { after, before, describe, test } from 'node:test'
 import type { Worker } from 'node:worker_threads'
 import { read as readBook, utils } from '@e965/xlsx'
 import { Problem } from '@millwright/api/problem.ts'
+import { onlyInLongRuns } from '@millwright/api/test-effort.ts'
 import { systemCaller } from '../../platform/access/system.ts'
 import type { ExportRun, ReadPage } from './page-reader.ts'
 import { tableFile } from './table-file.ts'
@@ -189,7 +190,7 @@ describe('files of tables', () => {
     assert.match((await contentOf(fileOf(reader(1)).parts)).toString(), /asset 0/)
   })
 
-  test('contain a row whose objects take many times the memory of its text', async () => {
+  test('contain a row whose objects take many times the memory of its text', onlyInLongRuns, async () => {
     const points = '{},'.repeat(2_700_000)
     const columns = ['name', 'mac_address', 'ip_address'].map((target) => ({ heading: target, target }))
     const large = { ...names, columns }

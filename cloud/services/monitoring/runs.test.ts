@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { onlyInLongRuns } from '@millwright/api/test-effort.ts'
 import { workflowLimits } from '@millwright/api/workflow-shapes.ts'
 import { timePlus } from '../../platform/database/statement.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
@@ -147,32 +148,36 @@ describe('runs of monitorings', () => {
     assert.deepEqual(await listTargets(plant.gateway, leased).catch((error) => error.code), 'lease_lost')
   })
 
-  test('an asset that was merged during a run is unknown, and a run with very many jobs is canceled', async () => {
-    const plant = await monitoredPlant(hub, admin, { devices: 2 })
-    const [kept = '', merged = ''] = plant.assetIds
-    const id = await createMonitoring(admin, { targets: { assetIds: plant.assetIds } })
-    const leased = await leaseMonitoring(plant.gateway)
-    await admin.inventory.mergeAsset({ params: { id: kept }, body: { data: { other: merged } } })
-    await hub.settle()
-    await uploadResults(plant.gateway, leased, [{ assetId: merged, state: 'failed' }])
-    const { data } = await admin.monitoring.listMonitoringResults({ params: { id }, query: {} })
-    assert.match(data.find(({ assetId }) => assetId === merged)?.message ?? '', /^The asset was deleted or merged/)
-    await hub.asOwner((owner) =>
-      owner.query(
-        `insert into monitoring_jobs (tenant_id, job_id, run_id, gateway_id, created_at, active_at)
+  test(
+    'an asset that was merged during a run is unknown, and a run with very many jobs is canceled',
+    onlyInLongRuns,
+    async () => {
+      const plant = await monitoredPlant(hub, admin, { devices: 2 })
+      const [kept = '', merged = ''] = plant.assetIds
+      const id = await createMonitoring(admin, { targets: { assetIds: plant.assetIds } })
+      const leased = await leaseMonitoring(plant.gateway)
+      await admin.inventory.mergeAsset({ params: { id: kept }, body: { data: { other: merged } } })
+      await hub.settle()
+      await uploadResults(plant.gateway, leased, [{ assetId: merged, state: 'failed' }])
+      const { data } = await admin.monitoring.listMonitoringResults({ params: { id }, query: {} })
+      assert.match(data.find(({ assetId }) => assetId === merged)?.message ?? '', /^The asset was deleted or merged/)
+      await hub.asOwner((owner) =>
+        owner.query(
+          `insert into monitoring_jobs (tenant_id, job_id, run_id, gateway_id, created_at, active_at)
          select tenant_id, gen_random_uuid(), run_id, gen_random_uuid(), now(), now()
          from monitoring_jobs, generate_series(1, $2) where job_id = $1`,
-        [leased.job.id, workflowLimits.jobsPerRead],
-      ),
-    )
-    await admin.monitoring.cancelMonitoring({ params: { id } })
-    await hub.settle()
-    await plant.gateway.gatekeeper.endJob({
-      params: { id: leased.lease.id },
-      body: { data: { jobId: leased.job.id, state: 'CANCELED' } },
-    })
-    assert.equal((await endOfRun(plant, id)).latestRun?.state, 'canceled')
-  })
+          [leased.job.id, workflowLimits.jobsPerRead],
+        ),
+      )
+      await admin.monitoring.cancelMonitoring({ params: { id } })
+      await hub.settle()
+      await plant.gateway.gatekeeper.endJob({
+        params: { id: leased.lease.id },
+        body: { data: { jobId: leased.job.id, state: 'CANCELED' } },
+      })
+      assert.equal((await endOfRun(plant, id)).latestRun?.state, 'canceled')
+    },
+  )
 
   test('an offline gateway makes its devices unknown, and does not change their reachability', async () => {
     const plant = await monitoredPlant(hub, admin, { devices: 1 })

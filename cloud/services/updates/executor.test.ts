@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { randomCases } from '@millwright/api/random-testing.ts'
+import { randomCases } from '@millwright/api/test-effort.ts'
 import type { Campaign } from '@millwright/api/updates.ts'
 import fc from 'fast-check'
 import type { Context } from '../../platform/service.ts'

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
+import { onlyInLongRuns } from '@millwright/api/test-effort.ts'
 import { newId } from '../../platform/database/id.ts'
 import { type Arrangement, type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
 import {
@@ -285,7 +286,7 @@ describe('the home store', () => {
     assert.equal((await putContent(hub, admin, rest)).status, 200)
   })
 
-  test('sends and receives a large content with flat memory', async () => {
+  test('sends and receives a large content with flat memory', onlyInLongRuns, async () => {
     const url = await hub.listen()
     const chunk = randomBytes(1024 * 1024)
     const chunks = 64

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { randomCases } from '@millwright/api/random-testing.ts'
+import { randomCases } from '@millwright/api/test-effort.ts'
 import fc from 'fast-check'
 import type { TestCaller, TestHub } from '../../../platform/testing/hub.ts'
 import { emitEvents } from '../testing.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { randomCases } from '@millwright/api/random-testing.ts'
 import { signInLimits } from '@millwright/api/sign-in-security.ts'
+import { randomCases } from '@millwright/api/test-effort.ts'
 import fc from 'fast-check'
 import { v7 } from 'uuid'
 import { type TestHub, testHub } from '../../../platform/testing/hub.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { randomCases } from '@millwright/api/random-testing.ts'
+import { randomCases } from '@millwright/api/test-effort.ts'
 import fc from 'fast-check'
 import { testHub } from '../../../platform/testing/hub.ts'
 import { createServerUser } from '../accounts/accounts.ts'

@@ -4,6 +4,7 @@ import { type IncomingHttpHeaders, request as sendHttp } from 'node:http'
 import { describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
+import { onlyInLongRuns } from '@millwright/api/test-effort.ts'
 import { WebSocket, WebSocketServer } from 'ws'
 import { selfSignedCertificate, startDevice, startProxy, type TestProxy } from './testing.ts'
 
@@ -233,7 +234,10 @@ describe('requests', () => {
     request.destroy()
   })
 
-  test('a download of 200 MB needs little memory, also with a slow reader', { timeout: 300_000 }, async () => {
+  test('a download of 200 MB needs little memory, also with a slow reader', {
+    timeout: 300_000,
+    ...onlyInLongRuns,
+  }, async () => {
     const block = Buffer.alloc(1024 * 1024, 'x')
     let sent = 0
     await using device = await startDevice((_request, response) => {

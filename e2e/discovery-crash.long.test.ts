@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { callerOf, databaseEnded, startPlatform, temporaryFolder, until } from '../platform.ts'
-import { discover, discovered, over } from '../shop-floor.ts'
+import { callerOf, databaseEnded, startPlatform, temporaryFolder, until } from './platform.ts'
+import { discover, discovered, over } from './shop-floor.ts'
 
 /** The time limit of a wait. It is longer than the lease of a killed gateway, which must expire first. */
 const patienceMs = 240_000

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { request as httpRequest } from 'node:http'
 import { test } from 'node:test'
-import { bearer, type Caller, callerOf, databaseEnded, startPlatform, temporaryFolder, until } from '../platform.ts'
+import { bearer, type Caller, callerOf, databaseEnded, startPlatform, temporaryFolder, until } from './platform.ts'
 
 const size = 48 * 1024 * 1024
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { type ExportFile, unfinishedExportStates } from '@millwright/api/exports.ts'
-import { createAssets, killEverything } from '../crash.ts'
-import { type Caller, callerOf, startPlatform, temporaryFolder, until } from '../platform.ts'
+import { createAssets, killEverything } from './crash.ts'
+import { type Caller, callerOf, startPlatform, temporaryFolder, until } from './platform.ts'
 
 const home = temporaryFolder()
 after(() => home[Symbol.dispose]())

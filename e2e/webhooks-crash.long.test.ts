@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { temporaryFolder } from '../platform.ts'
-import { deliverEvents } from '../webhook-delivery.ts'
+import { temporaryFolder } from './platform.ts'
+import { deliverEvents } from './webhook-delivery.ts'
 
 test('delivers all events, in order for each asset, while platform and receiver are killed', async (context) => {
   using folder = temporaryFolder('webhooks')

@@ -4,10 +4,10 @@ import { once } from 'node:events'
 import { existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { missingRights, NetworkNamespaces } from '../network-namespaces.ts'
-import { temporaryFolder, until } from '../platform.ts'
-import { root } from '../program.ts'
-import { installRelease } from '../release.ts'
+import { missingRights, NetworkNamespaces } from './network-namespaces.ts'
+import { temporaryFolder, until } from './platform.ts'
+import { root } from './program.ts'
+import { installRelease } from './release.ts'
 
 /**
  * Installs the archive of the last release in a network namespace without a network, upgrades it to the archive of this

@@ -8,8 +8,8 @@ import {
   startPlatform,
   temporaryFolder,
   until,
-} from '../platform.ts'
-import { postgresOf } from '../program.ts'
+} from './platform.ts'
+import { postgresOf } from './program.ts'
 
 const home = temporaryFolder()
 after(() => home[Symbol.dispose]())

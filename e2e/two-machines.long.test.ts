@@ -7,10 +7,10 @@ import { test } from 'node:test'
 import { nobody } from '@millwright/cloud/platform/postgres/testing.ts'
 import { packGateway } from '@millwright/tools/package/gateway-archive.ts'
 import { packPlatform } from '@millwright/tools/package/platform-archive.ts'
-import { newMachine, paste, servicePrograms, startIn } from '../gateway-machine.ts'
-import { missingRights, NetworkNamespaces } from '../network-namespaces.ts'
-import { temporaryFolder, until } from '../platform.ts'
-import { root } from '../program.ts'
+import { newMachine, paste, servicePrograms, startIn } from './gateway-machine.ts'
+import { missingRights, NetworkNamespaces } from './network-namespaces.ts'
+import { temporaryFolder, until } from './platform.ts'
+import { root } from './program.ts'
 
 /** The addresses of two machines in a network without any other machine. */
 const network = { platform: '10.79.0.1', gateway: '10.79.0.2' }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { temporaryFolder } from '../platform.ts'
-import { updateFleet } from '../update-fleet.ts'
+import { temporaryFolder } from './platform.ts'
+import { updateFleet } from './update-fleet.ts'
 
 test('reports the actual state of 50 devices with faults while gateway and platform are killed, and updates none twice', async (context) => {
   using folder = temporaryFolder('fleet')

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { type Caller, callerOf, type Platform, startPlatform, temporaryFolder, until } from '../platform.ts'
-import type { Program } from '../program.ts'
-import { discover, type Gateway, killed, newGateway, over, startGateway, startPlant } from '../shop-floor.ts'
+import { type Caller, callerOf, type Platform, startPlatform, temporaryFolder, until } from './platform.ts'
+import type { Program } from './program.ts'
+import { discover, type Gateway, killed, newGateway, over, startGateway, startPlant } from './shop-floor.ts'
 
 /** These tests run cloud, gateway and link in separate processes and kill one after the other during a monitoring run. */
 describe('a monitoring run with killed processes', () => {

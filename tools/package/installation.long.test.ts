@@ -11,7 +11,7 @@ import { packPlatform } from './platform-archive.ts'
 
 /**
  * Packs the platform, and installs it below a folder with a blank in its name, in a network namespace without a network
- * and with a PATH that contains no Node. Upgrades and rollbacks are in `e2e/soak`, because they take longer.
+ * and with a PATH that contains no Node. Upgrades and rollbacks are in `e2e/installation.long.test.ts`, because they take longer.
  */
 const folder = temporaryFolder('archive')
 const archive = join(folder.path, 'unpacked')
