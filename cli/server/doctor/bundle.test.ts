@@ -109,39 +109,39 @@ describe('millwright doctor --bundle', () => {
 describe('redaction', () => {
   const redaction = new Redaction(['known-secret-1', 'short', 'known-secret-1-longer'])
 
-  for (const [text, expected] of [
-    ['a known-secret-1-longer b known-secret-1 c short', 'a *** b *** c short'],
-    [`x ${Buffer.from('known-secret-1').toString('hex')} y`, 'x *** y'],
-    ['https://user:any-word@host/path', 'https://user:***@host/path'],
-    ['Authorization: Bearer abc.def-123', 'Authorization: ***'],
-    ['authorization: ApiKey any-word', 'authorization: ***'],
-    ['Cookie: first=any-word; second=other-word\nkept', 'Cookie: ***\nkept'],
-    ['{"authorization":["any-word","other-word"],"id":1}', '{"authorization":***,"id":1}'],
-    ['{"credentials":{"user":"any-word","pin":"other-word"},"id":1}', '{"credentials":***,"id":1}'],
-    ['{"community":"any-word","privKey":"other-word"}', '{"community":"***","privKey":"***"}'],
-    ['password_hash=any-word pwd: any-word', 'password_hash=*** pwd: ***'],
-    [`create role app password 'any-word' login`, 'create role app password *** login'],
-    ['tool --token any-word --name kept', 'tool --token *** --name kept'],
-    ['https://any-word@host/path', 'https://***@host/path'],
-    ['https://host/path?name=kept&sig=any-word', 'https://host/path?name=kept&sig=***'],
-    [
-      'https://hooks.example.com/services/T01/B02/a1b2c3d4e5f6a7b8c9d0e1f2',
-      'https://hooks.example.com/services/T01/B02/***',
-    ],
-    ['{"clientSecret":"a\\"b","name":"kept"}', '{"clientSecret":"***","name":"kept"}'],
-    [JSON.stringify({ body: '{"password":"a\\"b","id":1}' }), '{"body":"{\\"password\\":\\"***\\",\\"id\\":1}"}'],
-    ['{"body":"{\\"password\\":\\"any word\\",\\"id\\":1}"}', '{"body":"{\\"password\\":\\"***\\",\\"id\\":1}"}'],
-    ['secret=any&name=kept', 'secret=***&name=kept'],
-    ['mws_0123456789abcdef and whsec_0123456789abcdef', '*** and ***'],
-    ['eyJhbGciOi.eyJzdWIiOi.c2lnbmF0dXJl', '***'],
-    ['AAAA\n-----END PRIVATE KEY-----\nkept', '***\nkept'],
-    ['-----BEGIN EC PRIVATE KEY-----\nAAAA', '***'],
-    ['millwright_token_cache_hits_total 12', 'millwright_token_cache_hits_total 12'],
-  ] as const) {
-    test(`removes secrets from ${JSON.stringify(text.slice(0, 40))}`, () => {
+  test('removes secrets of each known form', () => {
+    for (const [text, expected] of [
+      ['a known-secret-1-longer b known-secret-1 c short', 'a *** b *** c short'],
+      [`x ${Buffer.from('known-secret-1').toString('hex')} y`, 'x *** y'],
+      ['https://user:any-word@host/path', 'https://user:***@host/path'],
+      ['Authorization: Bearer abc.def-123', 'Authorization: ***'],
+      ['authorization: ApiKey any-word', 'authorization: ***'],
+      ['Cookie: first=any-word; second=other-word\nkept', 'Cookie: ***\nkept'],
+      ['{"authorization":["any-word","other-word"],"id":1}', '{"authorization":***,"id":1}'],
+      ['{"credentials":{"user":"any-word","pin":"other-word"},"id":1}', '{"credentials":***,"id":1}'],
+      ['{"community":"any-word","privKey":"other-word"}', '{"community":"***","privKey":"***"}'],
+      ['password_hash=any-word pwd: any-word', 'password_hash=*** pwd: ***'],
+      [`create role app password 'any-word' login`, 'create role app password *** login'],
+      ['tool --token any-word --name kept', 'tool --token *** --name kept'],
+      ['https://any-word@host/path', 'https://***@host/path'],
+      ['https://host/path?name=kept&sig=any-word', 'https://host/path?name=kept&sig=***'],
+      [
+        'https://hooks.example.com/services/T01/B02/a1b2c3d4e5f6a7b8c9d0e1f2',
+        'https://hooks.example.com/services/T01/B02/***',
+      ],
+      ['{"clientSecret":"a\\"b","name":"kept"}', '{"clientSecret":"***","name":"kept"}'],
+      [JSON.stringify({ body: '{"password":"a\\"b","id":1}' }), '{"body":"{\\"password\\":\\"***\\",\\"id\\":1}"}'],
+      ['{"body":"{\\"password\\":\\"any word\\",\\"id\\":1}"}', '{"body":"{\\"password\\":\\"***\\",\\"id\\":1}"}'],
+      ['secret=any&name=kept', 'secret=***&name=kept'],
+      ['mws_0123456789abcdef and whsec_0123456789abcdef', '*** and ***'],
+      ['eyJhbGciOi.eyJzdWIiOi.c2lnbmF0dXJl', '***'],
+      ['AAAA\n-----END PRIVATE KEY-----\nkept', '***\nkept'],
+      ['-----BEGIN EC PRIVATE KEY-----\nAAAA', '***'],
+      ['millwright_token_cache_hits_total 12', 'millwright_token_cache_hits_total 12'],
+    ] as const) {
       assert.equal(redaction.apply(text), expected)
-    })
-  }
+    }
+  })
 
   test('needs a time that grows with the length of a text, and not with its square', () => {
     const texts = ['x', 'password', '-eyJabcdefgh', 'password=\\"', '://a:', 'https://h/a1', '&key=', "password '"]
