@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { baseSchemaUrl } from '@millwright/api/asset-schema.ts'
 import type { exportFormats } from '@millwright/api/exports.ts'
+import { growingPause } from '@millwright/api/test-effort.ts'
 import fc from 'fast-check'
 import { type TestCaller, type TestHub, testHub } from './platform/testing/hub.ts'
 
@@ -89,7 +89,8 @@ async function createAssets(caller: TestCaller, assets: Record<string, unknown>[
 async function exportAssets(hub: TestHub, caller: TestCaller, format: (typeof exportFormats)[number]): Promise<Buffer> {
   const { exportId } = (await caller.exports.createExport({ body: { data: { what: 'assets', format } } })).data
   const read = async () => (await caller.exports.readExport({ params: { exportId } })).data
-  while (['queued', 'running'].includes((await read()).state)) await delay(20)
+  const pause = growingPause()
+  while (['queued', 'running'].includes((await read()).state)) await pause()
   const headers = { authorization: `Bearer ${caller.token}` }
   const answer = await hub.request({ method: 'GET', path: `/exports/v1/files/${exportId}/content`, headers })
   assert.equal(answer.status, 200, JSON.stringify(await read()))
@@ -101,7 +102,8 @@ async function importFile(caller: TestCaller, content: Uint8Array<ArrayBuffer>) 
   const body = { mediaType: 'application/octet-stream', content }
   const { importId } = (await caller.imports.uploadFile({ body })).data
   const read = async () => (await caller.imports.readImport({ params: { importId } })).data
-  while (['queued', 'running'].includes((await read()).state)) await delay(20)
+  const pause = growingPause()
+  while (['queued', 'running'].includes((await read()).state)) await pause()
   const { data } = await caller.imports.listRows({ params: { importId }, query: { limit: 100 } })
   return { done: await read(), changed: data.filter(({ outcome }) => outcome !== 'unchanged') }
 }

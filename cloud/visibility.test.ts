@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import {
   type ExportContent,
   type ExportRequest,
@@ -9,7 +8,7 @@ import {
   unfinishedExportStates,
 } from '@millwright/api/exports.ts'
 import { type ImportRow, importMediaTypes } from '@millwright/api/imports.ts'
-import { randomCases } from '@millwright/api/test-effort.ts'
+import { growingPause, randomCases } from '@millwright/api/test-effort.ts'
 import { idsIn } from './platform/asset-visibility.ts'
 import { temporaryFile } from './platform/files/testing.ts'
 import { ZipArchive } from './platform/files/zip.ts'
@@ -75,11 +74,12 @@ describe('files', () => {
 
   async function finishedExport(caller: TestCaller, request: ExportRequest): Promise<string> {
     const exportId = await startExport(caller, request)
+    const pause = growingPause()
     for (;;) {
       const { data } = await caller.exports.readExport({ params: { exportId } })
       if (data.state === 'finished') return exportId
       assert.ok(unfinishedExportStates.includes(data.state), JSON.stringify(data))
-      await delay(20)
+      await pause()
     }
   }
 
@@ -87,11 +87,12 @@ describe('files', () => {
   async function finishedDryRun(caller: TestCaller, content: string): Promise<string> {
     const body = { mediaType: importMediaTypes.csv, content }
     const { importId } = (await caller.imports.uploadFile({ query: { dryRun: true }, body })).data
+    const pause = growingPause()
     for (;;) {
       const { data } = await caller.imports.readImport({ params: { importId } })
       if (data.state === 'finished') return importId
       assert.ok(['queued', 'running'].includes(data.state), JSON.stringify(data))
-      await delay(20)
+      await pause()
     }
   }
 

@@ -136,12 +136,16 @@ async function assertServesPublicPages(baseUrl: string): Promise<void> {
   assert.equal(proxied.status, 404, 'metrics are available on this machine only')
 }
 
-test('the platform is ready only after the first run is committed and the local gateway is enrolled', async () => {
+test('the platform is ready only after the first run is committed and the local gateway is enrolled, also as an unprivileged user', async (t) => {
   using home = temporaryFolder()
+  const refusal = unprivilegedRefusal()
+  if (refusal !== undefined) t.diagnostic(`starts as this user: ${refusal}`)
+  if (refusal === undefined) chownSync(home.path, nobody.uid, nobody.gid)
   const port = await freePort()
   const baseUrl = `http://127.0.0.1:${port}`
   await using program = npmStart({
     home: home.path,
+    ...(refusal === undefined ? { owner: nobody } : {}),
     environment: {
       MILLWRIGHT_PORT: String(port),
       MILLWRIGHT_LOCAL_GATEWAY: 'on',
@@ -168,7 +172,19 @@ test('the platform is ready only after the first run is committed and the local 
   assert.equal(data.length, 1)
   assert.notEqual(data[0]?.state, 'created')
   await until('the platform prints that it is ready', () => program.stdout().includes('is ready after'))
+
+  // A process may end while it is inspected.
+  const owners = postgresOf(home.path).map((pid) => statSync(`/proc/${pid}`, { throwIfNoEntry: false })?.uid)
+  const expected = refusal === undefined ? nobody.uid : process.getuid?.()
+  assert.deepEqual(new Set(owners.filter((uid) => uid !== undefined)), new Set([expected]))
 })
+
+/** Returns why a platform cannot run as an unprivileged user here. Returns undefined if it can. */
+function unprivilegedRefusal(): string | undefined {
+  if (!isRoot) return 'the tests run as an ordinary user'
+  const { status } = spawnSync(process.execPath, ['--check', join(root, 'main.mjs')], { ...nobody, cwd: '/' })
+  return status === 0 ? undefined : 'the checkout is not readable by other users'
+}
 
 /** The Node binary of this machine, which may be older than the Node version of the product. */
 const node = nodeOfMachine()
@@ -207,19 +223,3 @@ test('keeps users and tokens valid after a restart, which takes only seconds', a
   const serviceAccounts = await identity.listServerUsers({ query: { name: 'historian' } })
   assert.equal(serviceAccounts.meta.totalElements, 1)
 })
-
-test('the platform runs as an unprivileged user', { skip: unprivilegedRefusal() }, async () => {
-  using home = temporaryFolder()
-  chownSync(home.path, nobody.uid, nobody.gid)
-  await using platform = await startPlatformIn({ home: home.path, owner: nobody })
-  assert.equal((await (await callerOf(platform)).identity.userInfo({})).kind, 'server_user')
-  // A process may end while it is inspected.
-  const owners = postgresOf(home.path).map((pid) => statSync(`/proc/${pid}`, { throwIfNoEntry: false })?.uid)
-  assert.deepEqual(new Set(owners.filter((uid) => uid !== undefined)), new Set([nobody.uid]))
-})
-
-function unprivilegedRefusal(): string | false {
-  if (!isRoot) return 'the tests run as an ordinary user, so every other test covers it'
-  const { status } = spawnSync(process.execPath, ['--check', join(root, 'main.mjs')], { ...nobody, cwd: '/' })
-  return status !== 0 && 'the checkout is not readable by other users'
-}

@@ -32,8 +32,6 @@ import {
 type Call = any
 type Device = { identifiers: object[]; connection_parameter_set?: object }
 
-/** The poll interval is longer than usual, because requests to the hub are expensive. */
-const pollMs = 100
 const linkId = 'cdm-device-class-driver-example.1'
 const deviceClass = 'example.drive'
 const connectionOf = (ipAddress: string) => ({ parameter_json: JSON.stringify({ ipAddress, alNic: 'eth0' }) })
@@ -138,7 +136,7 @@ describe('a gateway enrolled at a hub, with a link of the public SDK', () => {
       const [first] = links
       const isComplete = first?.filters.length === 1 && first.interfaces.includes('siemens.common.identifiers.v1')
       return isComplete && first.reachable
-    }, pollMs)
+    })
   })
   after(async () => {
     await gateway?.stop()
@@ -154,7 +152,7 @@ describe('a gateway enrolled at a hub, with a link of the public SDK', () => {
     const run = await until(async () => {
       const { data: one } = await admin.discovery.getDiscovery({ params: { jobId } })
       return one.endedTimestamp !== undefined && one
-    }, pollMs)
+    })
     assert.equal(run.state, 'finished', run.message)
     return (await admin.discovery.getReport({ params: { jobId }, query: {} })).data
   }

@@ -19,6 +19,7 @@ import type { CertificateWithKey } from '@millwright/api/certificates.ts'
 import { type AddressCredentials, gatekeeper } from '@millwright/api/gatekeeper.ts'
 import { onboarding } from '@millwright/api/onboarding.ts'
 import { gatewayTunnelProtocol } from '@millwright/api/remote-access.ts'
+import { growingPause } from '@millwright/api/test-effort.ts'
 import { calculateJwkThumbprint, compactVerify, EmbeddedJWK, importJWK, type JWK, jwtVerify } from 'jose'
 import Value from 'typebox/value'
 import { type WebSocket, WebSocketServer } from 'ws'
@@ -69,15 +70,13 @@ type Awaitable<Result> = Result | Promise<Result>
 const untilLimitMs = 300_000
 
 /** Polls until the condition returns a result. Fails after five minutes, which is long enough for a busy machine. */
-export async function until<Result>(
-  condition: () => Awaitable<Result | undefined | false>,
-  everyMs = 10,
-): Promise<Result> {
+export async function until<Result>(condition: () => Awaitable<Result | undefined | false>): Promise<Result> {
   const deadline = performance.now() + untilLimitMs
+  const pause = growingPause()
   while (performance.now() < deadline) {
     const result = await condition()
     if (result !== undefined && result !== false) return result
-    await new Promise((resolve) => setTimeout(resolve, everyMs))
+    await pause()
   }
   throw new Error(`The condition was not fulfilled within ${untilLimitMs / 1000} s: ${condition}`)
 }

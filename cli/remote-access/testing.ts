@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { setTimeout as delay } from 'node:timers/promises'
 import {
   defaultRemotePolicy,
   type RemotePolicy,
@@ -9,6 +8,7 @@ import {
   type RemoteTarget,
   type SessionRequest,
 } from '@millwright/api/remote-access.ts'
+import { growingPause } from '@millwright/api/test-effort.ts'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { run } from '../program/program.ts'
 import { type RunOptions, testTerminal } from '../testing.ts'
@@ -133,9 +133,10 @@ export class RemotePeer {
 /** Waits until a condition is true. */
 export async function until(what: string, condition: () => boolean): Promise<void> {
   const deadline = performance.now() + 120_000
+  const pause = growingPause()
   while (!condition()) {
     assert.ok(performance.now() < deadline, `${what}: not in time`)
-    await delay(5)
+    await pause()
   }
 }
 

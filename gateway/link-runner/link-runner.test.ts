@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { existsSync, mkdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, afterEach, before, describe, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { status } from '@grpc/grpc-js'
 import type { ManagedLink } from '@millwright/api/gatekeeper.ts'
 import { createLog } from '../log.ts'
@@ -149,11 +150,15 @@ describe('LinkRunner', () => {
   test('restarts a crashing link with growing pauses and shows the reason', async () => {
     const { runner } = start(['crashing'], { more: { restart: { firstMs: 100, longestMs: 100_000 } } })
     const ends: number[] = []
-    await until(() => {
+    for (
+      const deadline = performance.now() + 300_000;
+      ends.length < 6 && performance.now() < deadline;
+      await delay(1)
+    ) {
       const { restarts } = linkOf(runner, 'crashing')
       if (restarts > ends.length) ends.push(performance.now())
-      return ends.length === 6
-    }, 1)
+    }
+    assert.equal(ends.length, 6)
     const { state, problem, log: lines } = linkOf(runner, 'crashing')
     assert.equal(state, 'failed')
     assert.match(problem ?? '', /^The link ended with exit code 3: .* warn There is no network$/)

@@ -366,7 +366,7 @@ describe('permits', () => {
       writeFileSync(file, '{}')
       return permits.fault === undefined
     }
-    await until(isCorrected, 100)
+    await until(isCorrected)
     using _permit = await take(request)
   })
 
@@ -425,7 +425,7 @@ describe('permits', () => {
       writeFileSync(file, JSON.stringify({ excludedAddresses: ['10.0.0.7'] }))
       return issued.budget.excludedAddresses.length > 0
     }
-    await until(isExcluded, 100)
+    await until(isExcluded)
     await assert.rejects(take('224.0.0.251'), { reason: 'excluded', message: /also excluded ones/ })
     const request = { address: '10.1.4.2', protocol: 'knock', operation: 'Knock', kind: 'datagram' as const }
     await assert.rejects(call.take({ ...request, forwarded: true }), { reason: 'excluded', message: /other networks/ })
@@ -433,7 +433,7 @@ describe('permits', () => {
       writeFileSync(file, JSON.stringify({ excludedAddresses: ['10.0.0.7'], multicast: true }))
       return issued.budget.multicast === true
     }
-    await until(isAllowed, 100)
+    await until(isAllowed)
     await take('224.0.0.251')
     assert.deepEqual([...scan.traffic.addresses.keys()], ['224.0.0.251', '01:0e:cf:00:00:00'])
     assert.equal(scan.traffic.addresses.get('224.0.0.251')?.packets['knock Knock'], 2)

@@ -17,7 +17,7 @@ async function settled(measure: () => number): Promise<void> {
     const now = measure()
     if (now !== last) [last, since] = [now, performance.now()]
     return performance.now() - since > 300
-  }, 1)
+  })
 }
 
 describe('a tcp stream', () => {

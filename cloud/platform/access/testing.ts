@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises'
+import { growingPause } from '@millwright/api/test-effort.ts'
 import pino from 'pino'
 import { v7 } from 'uuid'
 import { openClient } from '../database/connection.ts'
@@ -78,5 +78,6 @@ export async function revoke(database: Database, scope: Site['scope'], grantId: 
 
 /** Waits until a condition is true. If it never becomes true, the test fails at its time limit. */
 export async function until(isSo: () => Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await delay(5)
+  const pause = growingPause()
+  while (!(await isSo())) await pause()
 }

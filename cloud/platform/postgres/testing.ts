@@ -5,7 +5,7 @@ import { chmodSync, chownSync, mkdtempSync, rmSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
-import { setTimeout as delay } from 'node:timers/promises'
+import { growingPause } from '@millwright/api/test-effort.ts'
 import pg from 'pg'
 import { type Owner, systemUsers } from './account.ts'
 import type { Connection, PostgresOptions } from './postgres.ts'
@@ -35,9 +35,10 @@ export async function query(connection: Connection, sql: string): Promise<unknow
 
 export async function until(condition: () => boolean | Promise<boolean>, limitMs = 120_000): Promise<void> {
   const deadline = Date.now() + limitMs
+  const pause = growingPause()
   while (!(await condition())) {
     assert.ok(Date.now() < deadline, `not within ${limitMs} ms: ${condition}`)
-    await delay(20)
+    await pause()
   }
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type ExportFile, type ExportRequest, unfinishedExportStates } from '@millwright/api/exports.ts'
+import { growingPause } from '@millwright/api/test-effort.ts'
 import { systemCaller } from '../../platform/access/system.ts'
 import { newId } from '../../platform/database/id.ts'
 import type { TestCaller, TestHub } from '../../platform/testing/hub.ts'
@@ -50,7 +50,8 @@ export async function fetchContent(hub: TestHub, caller: TestCaller, exportId: s
 
 /** Waits until an export has ended. */
 export async function endedExport(caller: TestCaller, exportId: string): Promise<ExportFile> {
-  for (const deadline = Date.now() + 120_000; Date.now() < deadline; await sleep(20)) {
+  const pause = growingPause()
+  for (const deadline = Date.now() + 120_000; Date.now() < deadline; await pause()) {
     const file = await readExport(caller, exportId)
     if (!unfinishedExportStates.includes(file.state)) return file
   }

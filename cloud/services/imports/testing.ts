@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { type Import, type ImportRow, importMediaTypes } from '@millwright/api/imports.ts'
+import { growingPause } from '@millwright/api/test-effort.ts'
 import type { TestCaller } from '../../platform/testing/hub.ts'
 
 type UploadOptions = { dryRun?: boolean; mapping?: string; mediaType?: string; fileName?: string }
@@ -16,10 +16,11 @@ export async function importFile(
 
 /** Returns an import when it has ended. */
 export async function endOf(caller: TestCaller, importId: string): Promise<Import> {
+  const pause = growingPause()
   for (;;) {
     const { data } = await caller.imports.readImport({ params: { importId } })
     if (!['queued', 'running', 'canceling'].includes(data.state)) return data
-    await delay(20)
+    await pause()
   }
 }
 

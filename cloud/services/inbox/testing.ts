@@ -1,5 +1,5 @@
-import { setTimeout } from 'node:timers/promises'
 import type { Decision, OnboardingRuleInput, RuleRun } from '@millwright/api/inbox.ts'
+import { growingPause } from '@millwright/api/test-effort.ts'
 import { enrolledGateway, foundDevice, linkReport, runScan, type TestGateway } from '../../platform/testing/gateway.ts'
 import type { TestCaller, TestHub } from '../../platform/testing/hub.ts'
 
@@ -61,7 +61,8 @@ export async function createRule(caller: TestCaller, data: OnboardingRuleInput):
 
 /** Waits until a rule has an entry of its log for a run. */
 export async function ruleRun(caller: TestCaller, ruleId: string, runId: string): Promise<RuleRun> {
-  for (const deadline = Date.now() + deadlineMs; Date.now() < deadline; await setTimeout(20)) {
+  const pause = growingPause()
+  for (const deadline = Date.now() + deadlineMs; Date.now() < deadline; await pause()) {
     const { data } = await caller.inbox.listRuleRuns({ params: { id: ruleId }, query: {} })
     const found = data.find((run) => run.runId === runId)
     if (found !== undefined) return found

@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import type { MonitoredDevice, NewMonitoring } from '@millwright/api/monitoring.ts'
+import { growingPause } from '@millwright/api/test-effort.ts'
 import {
   endDiscoveryJob,
   endOfDiscovery,
@@ -119,12 +119,13 @@ const waitMs = 60_000
 /** Waits until the latest run of a monitoring has ended. Returns the monitoring. */
 export async function endOfRun({ hub, admin }: Pick<MonitoredPlant, 'hub' | 'admin'>, id: string) {
   const deadline = performance.now() + waitMs
+  const pause = growingPause()
   for (;;) {
     await hub.settle()
     const { data } = await admin.monitoring.readMonitoring({ params: { id } })
     if (['finished', 'failed', 'canceled'].includes(data.latestRun?.state ?? '')) return data
     if (performance.now() > deadline) throw new Error(`The run does not end: ${JSON.stringify(data)}`)
-    await delay(50)
+    await pause()
   }
 }
 

@@ -1,6 +1,5 @@
 import { once } from 'node:events'
 import { get } from 'node:http'
-import { setTimeout as delay } from 'node:timers/promises'
 import {
   gatewayTunnelProtocol,
   type RemoteSession,
@@ -8,6 +7,7 @@ import {
   type SessionRequest,
   tunnelProtocol,
 } from '@millwright/api/remote-access.ts'
+import { growingPause } from '@millwright/api/test-effort.ts'
 import type { MessageChannel } from '@millwright/api/tunnel/channel.ts'
 import type { StreamHeader, StreamMessage } from '@millwright/api/tunnel/stream-header.ts'
 import { Tunnel } from '@millwright/api/tunnel/tunnel.ts'
@@ -146,9 +146,10 @@ export async function connectGateway(
 /** Waits until a condition holds. */
 export async function until(condition: () => boolean | Promise<boolean>, ms = 120_000): Promise<void> {
   const deadline = performance.now() + ms
+  const pause = growingPause()
   while (!(await condition())) {
     if (performance.now() > deadline) throw new Error(`The condition does not hold after ${ms} ms: ${condition}`)
-    await delay(20)
+    await pause()
   }
 }
 

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { setTimeout as delay } from 'node:timers/promises'
 import { baseSchemaUrl } from '@millwright/api/asset-schema.ts'
+import { growingPause } from '@millwright/api/test-effort.ts'
 import { type Campaign, type CampaignDevice, type DeviceState, updateLimits, updates } from '@millwright/api/updates.ts'
 import type { WorkflowJob } from '@millwright/api/workflows.ts'
 import { systemCaller } from '../../platform/access/system.ts'
@@ -200,12 +200,13 @@ export async function until<Value>(
   holds: (value: Value) => boolean,
 ): Promise<Value> {
   const deadline = performance.now() + 120_000
+  const pause = growingPause()
   for (;;) {
     await hub.settle()
     const value = await read()
     if (holds(value)) return value
     if (performance.now() > deadline) throw new Error(`The condition did not hold in time: ${JSON.stringify(value)}`)
-    await delay(20)
+    await pause()
   }
 }
 
@@ -226,7 +227,8 @@ async function continueCampaigns(hub: TestHub): Promise<void> {
     for (const { id, startedAt } of rows) if (startedAt !== null) await postpone(tx, id, new Date().toISOString())
   })
   const deadline = performance.now() + 120_000
-  for (const marker = new Date().toISOString(); ; await delay(20)) {
+  const pause = growingPause()
+  for (const marker = new Date().toISOString(); ; await pause()) {
     tasks.wake(hub.tenant.tenantId, 'updates.campaigns')
     await hub.settle()
     const due = await database.read(hub.tenant, (handle) => listDue(handle, marker, 1))

@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Webhook } from '@millwright/api/event-subscriptions.ts'
 import type { CloudEvent } from '@millwright/api/events.ts'
+import { growingPause } from '@millwright/api/test-effort.ts'
 import { type TestCaller, type TestHub, testHub } from '../../../platform/testing/hub.ts'
 import type { Clock } from './clock.ts'
 import { Deliverer } from './deliverer.ts'
@@ -121,9 +121,10 @@ export async function until(
   limitMs = 240_000,
 ): Promise<void> {
   const deadline = performance.now() + limitMs
+  const pause = growingPause()
   while (!(await condition())) {
     if (performance.now() > deadline) throw new Error(`Time limit: ${what}`)
-    await sleep(10)
+    await pause()
   }
 }
 

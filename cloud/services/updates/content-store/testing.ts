@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { growingPause } from '@millwright/api/test-effort.ts'
 import type { Artefact } from '@millwright/api/updates.ts'
 import type { RawAnswer, TestCaller, TestHub } from '../../../platform/testing/hub.ts'
 
@@ -117,7 +117,8 @@ export async function problemOf(response: IncomingMessage): Promise<{ status: nu
 }
 
 export async function until(holds: () => boolean | Promise<boolean>, withinMs = 120_000): Promise<void> {
-  for (const deadline = performance.now() + withinMs; performance.now() < deadline; await sleep(20))
+  const pause = growingPause()
+  for (const deadline = performance.now() + withinMs; performance.now() < deadline; await pause())
     if (await holds()) return
   throw new Error(`The condition was not met within ${withinMs} ms`)
 }
