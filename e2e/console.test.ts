@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { onlyInLongRuns } from '@millwright/api/test-effort.ts'
 import { plantedWord } from '@millwright/cloud/platform/testing/secrets-shown.ts'
 import type { Browser, Page } from 'playwright-core'
 import { assertAccessible, assertAccessibleEverywhere } from './accessibility.ts'
@@ -135,7 +136,7 @@ describe('the console in a browser', () => {
     await navigationTo(janePage, 'Assets').waitFor()
   })
 
-  test('shows the code of a failed request, and retries the request', async () => {
+  test('shows the code of a failed request, and retries the request', onlyInLongRuns, async () => {
     const allowRequests = await routeUntil(page, '**/authorization/v1/permissions', (route) => route.abort())
     await page.goto('/console/account')
     const notice = page.getByRole('alert')
@@ -190,7 +191,7 @@ describe('the console in a browser', () => {
     await page.getByRole('menu').waitFor({ state: 'detached' })
   })
 
-  test('stores the theme and language of a user on the server for every browser', async () => {
+  test('stores the theme and language of a user on the server for every browser', onlyInLongRuns, async () => {
     await follow(page, '/account')
     const kept = page.waitForResponse((response) => response.url().endsWith('/preferences/language'))
     await clickAsPerson(page.getByTitle('Account menu'))
@@ -259,33 +260,37 @@ describe('the console in a browser', () => {
     assert.equal(visitorPage.url(), `${platform.baseUrl}/console/account`)
   })
 
-  test('all tabs of a user share one event stream, and another tab continues it when its tab is closed', async () => {
-    const { context, page: first } = await consoleBrowser.open()
-    const streams: string[] = []
-    context.on('request', (request) => {
-      if (new URL(request.url()).pathname === '/events/v1/stream') streams.push(request.method())
-    })
-    await consoleBrowser.signIn(first)
-    const tabs: Page[] = []
-    // A browser opens at most six connections to a server. Without a shared stream, the last tab shows no data.
-    for (let tab = 0; tab < 6; tab++) {
-      const opened = await context.newPage()
-      await opened.goto('/console/access')
-      await opened.getByRole('heading', { name: 'Access', exact: true }).waitFor()
-      await opened.locator('.live-indicator[data-state="live"]').waitFor()
-      tabs.push(opened)
-    }
-    assert.equal(streams.length, 1)
+  test(
+    'all tabs of a user share one event stream, and another tab continues it when its tab is closed',
+    onlyInLongRuns,
+    async () => {
+      const { context, page: first } = await consoleBrowser.open()
+      const streams: string[] = []
+      context.on('request', (request) => {
+        if (new URL(request.url()).pathname === '/events/v1/stream') streams.push(request.method())
+      })
+      await consoleBrowser.signIn(first)
+      const tabs: Page[] = []
+      // A browser opens at most six connections to a server. Without a shared stream, the last tab shows no data.
+      for (let tab = 0; tab < 6; tab++) {
+        const opened = await context.newPage()
+        await opened.goto('/console/access')
+        await opened.getByRole('heading', { name: 'Access', exact: true }).waitFor()
+        await opened.locator('.live-indicator[data-state="live"]').waitFor()
+        tabs.push(opened)
+      }
+      assert.equal(streams.length, 1)
 
-    await first.close()
-    const admin = await callerOf(platform)
-    await admin.identity.createUser({
-      body: { data: { name: 'late', password: jane.password, displayName: 'Late User' } },
-    })
-    for (const tab of tabs) await tab.getByText('Late User').waitFor()
-    assert.equal(streams.length, 2)
-    await context.close()
-  })
+      await first.close()
+      const admin = await callerOf(platform)
+      await admin.identity.createUser({
+        body: { data: { name: 'late', password: jane.password, displayName: 'Late User' } },
+      })
+      for (const tab of tabs) await tab.getByText('Late User').waitFor()
+      assert.equal(streams.length, 2)
+      await context.close()
+    },
+  )
 
   test('changes the password and ends all other sessions', async () => {
     await follow(clockPage, '/')

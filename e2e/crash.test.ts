@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { after, test } from 'node:test'
+import { onlyInLongRuns } from '@millwright/api/test-effort.ts'
 import {
   bearer,
   type Caller,
@@ -21,7 +22,7 @@ after(() => home[Symbol.dispose]())
 const writers = 16
 const answersBeforeTheCrash = 200
 
-test('preserves every confirmed write when the platform is killed during many writes', async () => {
+test('preserves every confirmed write when the platform is killed during many writes', onlyInLongRuns, async () => {
   const first = await startPlatform({ home: home.path })
   const storm = startStorm(await callerOf(first))
   await until('enough is written', () => storm.answered.size >= answersBeforeTheCrash)

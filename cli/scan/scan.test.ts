@@ -3,6 +3,7 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import type { UnsignedReceipt } from '@millwright/api/receipt.ts'
+import { onlyInLongRuns } from '@millwright/api/test-effort.ts'
 import type { LocalFinding } from '@millwright/gateway/local-scan/local-scan.ts'
 import { interfaceValues, switchValues, systemValues } from '@millwright/links/snmp/simulator-switch.ts'
 import { startAgents } from '@millwright/links/snmp/testing.ts'
@@ -143,15 +144,19 @@ describe('millwright scan', () => {
     assert.doesNotMatch(out + err, /auth-secret|priv-secret/)
   })
 
-  test('prints a table with the firmware of each device, and the receipt with one line per protocol', async () => {
-    const { code, out, err } = await scan(withoutProtected)
-    assert.equal(code, 0, err)
-    assert.match(out, /^127\.0\.61\.1 +core-1 .* VP61 +V04\.03\.00 /m)
-    assert.match(
-      out,
-      /^Receipt \(not signed\): \d+ datagrams, connections and requests to 3 addresses\n {2}snmp {2}\d+ Get/m,
-    )
-  })
+  test(
+    'prints a table with the firmware of each device, and the receipt with one line per protocol',
+    onlyInLongRuns,
+    async () => {
+      const { code, out, err } = await scan(withoutProtected)
+      assert.equal(code, 0, err)
+      assert.match(out, /^127\.0\.61\.1 +core-1 .* VP61 +V04\.03\.00 /m)
+      assert.match(
+        out,
+        /^Receipt \(not signed\): \d+ datagrams, connections and requests to 3 addresses\n {2}snmp {2}\d+ Get/m,
+      )
+    },
+  )
 
   test('prints one line per device and the receipt with --ndjson, and a protected device as an error', async () => {
     const { code, out } = await scan(['--ndjson', ...patient])
@@ -167,7 +172,7 @@ describe('millwright scan', () => {
     assert.match(lines[1].error.description, /no credentials for its address/)
   })
 
-  test('--ndjson prints a device when it is found, not at the end of the scan', async () => {
+  test('--ndjson prints a device when it is found, not at the end of the scan', onlyInLongRuns, async () => {
     const { terminal, printed, interrupt } = testTerminal({ environment: platform.environment })
     const { print } = terminal
     terminal.print = (line) => {
@@ -201,7 +206,7 @@ describe('millwright scan', () => {
     assert.match(nothing.out, /0 devices, 0 errors/)
   })
 
-  test('prints no character that turns the line around or starts a new one', async () => {
+  test('prints no character that turns the line around or starts a new one', onlyInLongRuns, async () => {
     const name = 'left\u202eright\u2028next'
     await using others = await startAgents(62, [{ community: 'public', values: switchValues({ ...coreFacts, name }) }])
     const { err, out } = await platform.run([

@@ -190,7 +190,7 @@ for (const arrangement of ['one process', 'split'] as const satisfies Arrangemen
 
     test('returns no 5xx for unusual headers, content types and bodies at every operation', async () => {
       const quick = places.filter(({ staysOpen }) => !staysOpen)
-      const runs = Number(process.env.MILLWRIGHT_FUZZ ?? (arrangement === 'split' ? 40 : 120))
+      const runs = Number(process.env.MILLWRIGHT_FUZZ ?? (arrangement === 'split' ? 40 : 80))
       const request = fc.record({
         place: fc.constantFrom(...quick),
         turn: fc.nat(1_000),
