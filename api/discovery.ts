@@ -86,6 +86,13 @@ const runFields = {
   updated: count,
   unchanged: count,
   gone: count,
+  comparedRun: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      description:
+        'The number of the earlier finished run with which the run was compared to find devices that are gone. If it is absent, `gone` is 0 because the run was not compared: it has not finished, or no earlier run of the discovery has. Events omit it',
+    }),
+  ),
   errors: count,
   startedTimestamp: Type.Optional(Timestamp),
   endedTimestamp: Type.Optional(Timestamp),

@@ -200,7 +200,8 @@ describe('discovery', () => {
 
   test('reports the devices of a second run as new, changed, unchanged or gone', async () => {
     const { jobId } = await create()
-    await scan(jobId, [foundDevice(41), foundDevice(42), foundDevice(43)])
+    const first = await scan(jobId, [foundDevice(41), foundDevice(42), foundDevice(43)])
+    assert.equal(first.comparedRun, undefined, 'the first run has no earlier run')
     await admin.discovery.runDiscovery({ params: { jobId } })
     const discovery = await scan(jobId, [foundDevice(41), foundDevice(42, { name: 'Renamed' }), foundDevice(44)])
     assert.deepEqual(
@@ -220,6 +221,10 @@ describe('discovery', () => {
     )
     const { data: runs, meta } = await admin.discovery.listRuns({ params: { jobId }, query: {} })
     assert.deepEqual([runs.map(({ number }) => number), meta.totalElements], [[2, 1], 2])
+    assert.deepEqual(
+      [discovery.comparedRun, gone.data.run.comparedRun, ...runs.map(({ comparedRun }) => comparedRun)],
+      [1, 1, 1, undefined],
+    )
   })
 
   test('reports every device as unchanged when a second scan has new ids for connection points and software', async () => {

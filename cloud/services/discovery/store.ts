@@ -26,6 +26,8 @@ export type RunRow = {
   createdAt: string
   startedAt: string | null
   endedAt: string | null
+  /** The number of the run with which this run was compared. Only runs that are read for a response have it. */
+  comparedRun?: number
 }
 
 export type DiscoveryRow = {
@@ -254,6 +256,23 @@ export const listRunsStatement = statement<RunRow>(
 
 export function listRuns(handle: Handle, id: string, { limit, offset }: { limit: number; offset: number }) {
   return handle.rows(listRunsStatement, id, limit, offset)
+}
+
+export const comparedRunsStatement = statement<{ id: string; comparedRun: number | null }>(
+  `select r.id, (select p.number from discovery_runs p where p.tenant_id = $1 and p.discovery_id = r.discovery_id
+       and p.number < r.number and p.state = 'finished' order by p.number desc limit 1) as "comparedRun"
+   from discovery_runs r where r.tenant_id = $1 and r.id = any($2::uuid[]) and r.state = 'finished'`,
+)
+
+/** Adds to each finished run the number of the finished run before it, with which it was compared. */
+export async function withComparedRuns(handle: Handle, runs: readonly RunRow[]): Promise<RunRow[]> {
+  const ids = runs.map(({ id }) => id)
+  const rows = ids.length === 0 ? [] : await handle.rows(comparedRunsStatement, ids)
+  const numbers = new Map(rows.map(({ id, comparedRun }) => [id, comparedRun]))
+  return runs.map((run) => {
+    const comparedRun = numbers.get(run.id) ?? undefined
+    return { ...run, ...(comparedRun === undefined ? {} : { comparedRun }) }
+  })
 }
 
 const jobStatement = statement(

@@ -118,7 +118,12 @@ type Text = (typeof credentialMessages)['en']
 
 function columnsOf(text: Text): Column<CredentialInstance>[] {
   return [
-    { id: 'name', header: text.name, width: 220, cell: ({ name }) => name },
+    {
+      id: 'name',
+      header: text.name,
+      width: 220,
+      cell: ({ id, name }) => <Link to={`/credentials/${id}`}>{name}</Link>,
+    },
     {
       id: 'product',
       header: text.product,

@@ -33,7 +33,7 @@ export function MonitoringSets() {
   return (
     <>
       {hasEntries && (
-        <Toolbar count={text.count(pagedList.total, formats.number(pagedList.total))}>
+        <Toolbar count={text.setCount(pagedList.total, formats.number(pagedList.total))}>
           {canWrite && <IxButton onClick={() => setAdding(true)}>{text.addTemplate}</IxButton>}
         </Toolbar>
       )}

@@ -7,6 +7,7 @@ import type { Output } from '../../../app/api/client.ts'
 import type { Failure } from '../../../app/api/failure.ts'
 import { keyOf, useOperationQuery } from '../../../app/api/queries.ts'
 import { useFormats, useLanguage, useText } from '../../../app/language/language-context.tsx'
+import { useSearchState } from '../../../app/navigation/search-state.ts'
 import { useApi, usePermission } from '../../../app/session/app-context.tsx'
 import { QueryState } from '../../../components/feedback/query-state.tsx'
 import { SelectField } from '../../../components/forms/fields.tsx'
@@ -16,11 +17,14 @@ import { ClassIcon } from '../../../components/values/class-icon.tsx'
 import { SearchField } from '../../assets/filter/search-field.tsx'
 import { type Asset, classOf, firmwareOf, nameOf, textAt, textsIn } from '../../assets/model/asset.ts'
 import { discoveryMessages } from '../messages.ts'
+import { whyNotCompared } from '../state-chips.tsx'
 import { DeviceErrors } from './device-errors.tsx'
 
 type ReportPage = Output<'discovery', 'getReport'>['data']
 type Finding = ReportPage['findings'][number]
 type View = Finding['outcome'] | 'errors'
+
+const views: readonly View[] = ['new', 'changed', 'unchanged', 'gone', 'errors']
 
 const live = ['discovery', 'workflows.job']
 const pageSize = 100
@@ -38,8 +42,8 @@ type ScanReportProps = {
 export function ScanReport({ scan, chosenRun: run, onChooseRun }: ScanReportProps) {
   const text = useText(discoveryMessages)
   const formats = useFormats()
-  const [chosen, setView] = useState<View>()
-  const view = chosen ?? defaultView(scan)
+  const [search, setSearch] = useSearchState<'view'>()
+  const view = views.find((each) => each === search.view) ?? defaultView(scan)
   const query = useOperationQuery()
   const input = { params: { jobId: scan.jobId }, query: { limit: 50 } }
   const runs = useQuery(query(['discovery', 'listRuns'], input, { live }))
@@ -48,13 +52,18 @@ export function ScanReport({ scan, chosenRun: run, onChooseRun }: ScanReportProp
   return (
     <QueryState query={report}>
       {({ run: shown, findings, errors }) => {
+        const notCompared = whyNotCompared(shown, text)
         const count = (name: string, value: number) => `${name} ${formats.number(value)}`
         const tabs: Tab<View>[] = [
           { id: 'new', label: count(text.isNew, shown.created) },
           { id: 'changed', label: count(text.changed, shown.updated) },
-          { id: 'gone', label: count(text.missing, shown.gone) },
           { id: 'unchanged', label: count(text.unchanged, shown.unchanged) },
-          { id: 'errors', label: count(text.errors, shown.errors) },
+          {
+            id: 'gone',
+            label: notCompared === undefined ? count(text.missing, shown.gone) : text.missingNotChecked,
+            startsGroup: true,
+          },
+          { id: 'errors', label: count(text.errors, shown.errors), startsGroup: true },
         ]
         const onEnd = () => {
           if (report.hasNextPage && !report.isFetchingNextPage) report.fetchNextPage()
@@ -74,9 +83,11 @@ export function ScanReport({ scan, chosenRun: run, onChooseRun }: ScanReportProp
                 />
               </div>
             )}
-            <Tabs label={text.report} tabs={tabs} chosen={view} onChoose={setView}>
+            <Tabs label={text.report} tabs={tabs} chosen={view} onChoose={(id) => setSearch({ view: id })}>
               {view === 'errors' ? (
-                <DeviceErrors scan={scan} errors={errors} onEnd={onEnd} />
+                <DeviceErrors scan={scan} errors={errors} total={shown.errors} onEnd={onEnd} />
+              ) : view === 'gone' && notCompared !== undefined ? (
+                <p className="quiet">{notCompared}</p>
               ) : (
                 <Findings findings={findings} onEnd={onEnd} />
               )}

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
 import { useOperationQuery } from '../../../app/api/queries.ts'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
+import { withoutStatusCode } from '../../../app/language/link-message.ts'
 import { useSearchState } from '../../../app/navigation/search-state.ts'
 import { useRights } from '../../../app/session/app-context.tsx'
 import { QueryState } from '../../../components/feedback/query-state.tsx'
@@ -40,7 +41,7 @@ export function CampaignPage() {
         subtitle={
           data !== undefined && (
             <span className="campaign-line">
-              <CampaignStateChip state={data.state} />
+              <CampaignStateChip campaign={data} />
               {data.stateReason !== undefined && <span lang="en">{data.stateReason}</span>}
               {data.state === 'pending-approval' && text.waitsForApproval}
               {data.approvedBy !== undefined && (
@@ -158,7 +159,7 @@ function Failures({ campaign: { id } }: { campaign: Campaign }) {
             {data.map(({ state, reason, devices }) => (
               <li key={`${state} ${reason}`}>
                 <DeviceStateChip device={{ state, progress: 0 }} />
-                <span lang="en">{reason}</span>
+                <span lang="en">{withoutStatusCode(reason)}</span>
                 <button
                   type="button"
                   className="link-button reason-count"
