@@ -90,7 +90,7 @@ const runFields = {
     Type.Integer({
       minimum: 1,
       description:
-        'The number of the earlier finished run with which the run was compared to find devices that are gone. If it is absent, `gone` is 0 because the run was not compared: it has not finished, or no earlier run of the discovery has. Events omit it',
+        'The number of the earlier run with which the run was compared to find devices that are gone: the last finished run with the same filters. If it is absent, the run was not compared, because it has not finished or there is no such run. Events omit it',
     }),
   ),
   errors: count,

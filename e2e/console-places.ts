@@ -97,7 +97,11 @@ export const places: readonly Place[] = [
   { name: 'updates-versions', path: () => '/updates?view=drift' },
   { name: 'updates-trust', path: () => '/updates?view=trust' },
   { name: 'updates-campaign', path: () => '/updates/campaigns/new' },
-  { name: 'campaign', path: ({ campaignId }) => `/updates/campaigns/${campaignId}` },
+  {
+    name: 'campaign',
+    path: ({ campaignId }) => `/updates/campaigns/${campaignId}`,
+    prepare: (page) => page.getByRole('grid', { name: 'Devices' }).waitFor(),
+  },
   { name: 'jobs-campaign', path: ({ campaignId }) => `/jobs?tag=campaign/${campaignId}` },
   { name: 'jobs', path: () => '/jobs' },
   { name: 'job', path: ({ jobId }) => `/jobs/${jobId}` },

@@ -13,7 +13,7 @@ export const discoveryMessages = messages({
     sourcesScans: (shown: string) => `${shown} created by scans`,
     sourcesOthers: (shown: string) => `${shown} from other sources, such as imports and API clients`,
     countsHint:
-      'Found = new + changed + unchanged. Missing: found by the previous finished run of the same scan, but not by this run. Not checked: the run did not finish, or it is the first run of its scan.',
+      'Found = new + changed + unchanged. Missing: found by the previous finished run of the same scan, but not by this run. Not checked: the run did not finish, or it is the first with its scope.',
     scans: 'Scans',
     gateway: 'Gateway',
     link: 'Asset link',
@@ -61,8 +61,9 @@ export const discoveryMessages = messages({
     missingAtEnd: 'The scan is still running. Missing devices are known when it has finished.',
     missingNotFinished: 'The run did not finish, so its missing devices are not known. Run the scan again.',
     missingFirst:
-      'This is the first finished run of this scan, so there is no earlier run to compare with. Run the same scan again, or add a schedule, to see which devices are missing.',
-    missingComparedWith: (run: string) => `Devices that run ${run} found, and this run did not.`,
+      'This is the first finished run of the scan with this scope, so there is no earlier run to compare with. Run the same scan again, or add a schedule, to see which devices are missing.',
+    missingComparedWith: (run: string) =>
+      `Found by run ${run}, but not by this run. The tab for errors also contains those of them that did not respond.`,
     errors: 'Errors',
     withErrors: (state: string, count: number, shown: string) =>
       `${state} with ${count === 1 ? '1 error' : `${shown} errors`}`,
@@ -140,7 +141,7 @@ export const discoveryMessages = messages({
     sourcesScans: (shown: string) => `${shown} durch Suchläufe angelegt`,
     sourcesOthers: (shown: string) => `${shown} aus anderen Quellen wie Importen und API-Clients`,
     countsHint:
-      'Gefunden = neu + geändert + unverändert. Vermisst: vom vorigen abgeschlossenen Lauf desselben Suchlaufs gefunden, aber nicht von diesem. Nicht geprüft: Der Lauf wurde nicht abgeschlossen oder ist der erste.',
+      'Gefunden = neu + geändert + unverändert. Vermisst: vom vorigen abgeschlossenen Lauf desselben Suchlaufs gefunden, aber nicht von diesem. Nicht geprüft: Der Lauf wurde nicht abgeschlossen oder ist der erste mit diesem Suchbereich.',
     scans: 'Suchläufe',
     gateway: 'Gateway',
     link: 'Asset-Link',
@@ -189,8 +190,9 @@ export const discoveryMessages = messages({
     missingNotFinished:
       'Der Lauf wurde nicht abgeschlossen. Deshalb ist nicht bekannt, welche Geräte fehlen. Starten Sie den Suchlauf erneut.',
     missingFirst:
-      'Dies ist der erste abgeschlossene Lauf dieses Suchlaufs. Es gibt noch keinen früheren Lauf zum Vergleich. Starten Sie denselben Suchlauf erneut oder legen Sie einen Zeitplan an, um vermisste Geräte zu sehen.',
-    missingComparedWith: (run: string) => `Geräte, die Lauf ${run} gefunden hat und dieser Lauf nicht.`,
+      'Dies ist der erste abgeschlossene Lauf des Suchlaufs mit diesem Suchbereich. Es gibt noch keinen früheren Lauf zum Vergleich. Starten Sie denselben Suchlauf erneut oder legen Sie einen Zeitplan an, um vermisste Geräte zu sehen.',
+    missingComparedWith: (run: string) =>
+      `Von Lauf ${run} gefunden, aber nicht von diesem Lauf. Geräte, die nicht geantwortet haben, stehen auch unter „Fehler“.`,
     errors: 'Fehler',
     withErrors: (state: string, count: number, shown: string) =>
       `${state} mit ${count === 1 ? '1 Fehler' : `${shown} Fehlern`}`,

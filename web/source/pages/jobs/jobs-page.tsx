@@ -145,7 +145,10 @@ export function JobsPage() {
           scans,
           duration: formats.duration,
           number: formats.number,
-        })}
+        }).filter(
+          // With one gateway, the column shows only whether the platform or the gateway runs a job.
+          ({ id }) => id !== 'gateway' || gateways.size > 1,
+        )}
         idOf={({ id }) => id}
         onOpen={({ id }) => navigate({ to: `/jobs/${id}` })}
         empty={
@@ -194,7 +197,7 @@ function columnsOf(text: Text, { gateways, names, outcome, scans, duration, numb
     {
       id: 'type',
       header: text.type,
-      width: 140,
+      width: 150,
       cell: ({ id, type }) => <Link to={`/jobs/${id}`}>{workflowName(type, names)}</Link>,
     },
     {

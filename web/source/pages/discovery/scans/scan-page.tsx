@@ -31,6 +31,8 @@ import { ScheduleCard } from './schedule-card.tsx'
 import '../../assets/assets.css'
 
 const live = ['discovery', 'workflows.job']
+/** The number of runs among which the user chooses. */
+const shownRuns = 50
 
 /** `ScanPage` shows the progress, the result, the schedule and the settings of one scan. */
 export function ScanPage() {
@@ -58,14 +60,18 @@ export function ScanPage() {
 function ScanCards({ scan, link }: { scan: Discovery; link: AssetLink | undefined }) {
   const text = useText(discoveryMessages)
   const [run, setRun] = useState<string>()
+  const query = useOperationQuery()
+  const input = { params: { jobId: scan.jobId }, query: { limit: shownRuns } }
+  const runs = useQuery(query(['discovery', 'listRuns'], input, { live })).data?.data ?? []
+  const chosen = runs.find(({ id }) => id === run)
   return (
     <div className="cards cards-two">
       {scan.state === 'failed' && <FailedScan scan={scan} />}
       <section className="card run-facts" data-size="wide" aria-label={text.run}>
-        <RunDetails scan={scan} />
+        <RunDetails scan={chosen === undefined ? scan : { ...scan, ...chosen }} />
       </section>
       <section className="scan-result" data-size="wide" aria-label={text.report}>
-        <ScanReport scan={scan} chosenRun={run} onChooseRun={setRun} />
+        <ScanReport scan={scan} chosenRun={run} runs={runs} onChooseRun={setRun} />
       </section>
       <ScanReceipt scan={scan} run={run} />
       <ScheduleCard scan={scan} />

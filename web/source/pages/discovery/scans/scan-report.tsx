@@ -1,6 +1,6 @@
-import type { Discovery } from '@millwright/api/discovery.ts'
+import type { Discovery, DiscoveryRun } from '@millwright/api/discovery.ts'
 import type { DeviceError } from '@millwright/api/gatekeeper.ts'
-import { useInfiniteQuery, useQueries, useQuery } from '@tanstack/react-query'
+import { useInfiniteQuery, useQueries } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { Output } from '../../../app/api/client.ts'
@@ -33,20 +33,19 @@ type ScanReportProps = {
   scan: Discovery
   /** The run that the user chose. Without it, the latest run is shown. */
   chosenRun: string | undefined
+  /** The latest runs, newest first. */
+  runs: readonly DiscoveryRun[]
   onChooseRun: (run: string) => void
 }
 
 /**
  * `ScanReport` shows the result of a run: the new, changed, unchanged and missing assets, and the errors of devices.
  */
-export function ScanReport({ scan, chosenRun: run, onChooseRun }: ScanReportProps) {
+export function ScanReport({ scan, chosenRun: run, runs, onChooseRun }: ScanReportProps) {
   const text = useText(discoveryMessages)
   const formats = useFormats()
   const [search, setSearch] = useSearchState<'view'>()
   const view = views.find((each) => each === search.view) ?? defaultView(scan)
-  const query = useOperationQuery()
-  const input = { params: { jobId: scan.jobId }, query: { limit: 50 } }
-  const runs = useQuery(query(['discovery', 'listRuns'], input, { live }))
   const report = useReport(scan, { run, view })
   if (scan.runId === undefined) return <p className="quiet">{text.noScan}</p>
   return (
@@ -70,13 +69,13 @@ export function ScanReport({ scan, chosenRun: run, onChooseRun }: ScanReportProp
         }
         return (
           <>
-            {(runs.data?.data.length ?? 0) > 1 && (
+            {runs.length > 1 && (
               <div className="report-run">
                 <SelectField
                   label={text.run}
                   value={run ?? shown.id}
                   onChange={onChooseRun}
-                  choices={(runs.data?.data ?? []).map(({ id, number, createdTimestamp, trigger }) => ({
+                  choices={runs.map(({ id, number, createdTimestamp, trigger }) => ({
                     value: id,
                     label: `${number}: ${formats.dateTime(createdTimestamp)}, ${trigger === 'person' ? text.manual : text.scheduled}`,
                   }))}
@@ -89,7 +88,12 @@ export function ScanReport({ scan, chosenRun: run, onChooseRun }: ScanReportProp
               ) : view === 'gone' && notCompared !== undefined ? (
                 <p className="quiet">{notCompared}</p>
               ) : (
-                <Findings findings={findings} onEnd={onEnd} />
+                <>
+                  {view === 'gone' && shown.comparedRun !== undefined && (
+                    <p className="quiet section-note">{text.missingComparedWith(formats.number(shown.comparedRun))}</p>
+                  )}
+                  <Findings findings={findings} onEnd={onEnd} />
+                </>
               )}
             </Tabs>
           </>

@@ -93,7 +93,7 @@ function columnsOf(text: Text, { linkName, gateways, number, duration }: ColumnC
         </Link>
       ),
     },
-    { id: 'state', header: text.state, width: 188, cell: (row) => <StateOrProgress scan={row} /> },
+    { id: 'state', header: text.state, width: 196, cell: (row) => <StateOrProgress scan={row} /> },
     count('found', text.found, 72),
     {
       id: 'created',
@@ -118,7 +118,15 @@ function columnsOf(text: Text, { linkName, gateways, number, duration }: ColumnC
       isNumber: true,
       cell: (row) => {
         const reason = whyNotCompared(row, text)
-        if (reason === undefined) return number(row.gone)
+        if (reason === undefined) {
+          return row.gone === 0 ? (
+            number(0)
+          ) : (
+            <Link to={`/discovery/scans/${row.jobId}`} search={{ view: 'gone' } as never}>
+              {number(row.gone)}
+            </Link>
+          )
+        }
         return (
           <span className="quiet" title={reason}>
             {isRunning(row) ? '–' : text.notChecked}

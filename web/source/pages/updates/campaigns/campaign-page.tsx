@@ -42,6 +42,17 @@ export function CampaignPage() {
           data !== undefined && (
             <span className="campaign-line">
               <CampaignStateChip campaign={data} />
+              <Link to={`/updates/artefacts/${data.artefactId}`}>
+                {data.artefact.name} {data.artefact.version}
+              </Link>
+              <span>
+                {text.createdBy} {data.createdBy.name}
+              </span>
+              {data.finishedTimestamp !== undefined && (
+                <span>
+                  {text.finished} <Time at={data.finishedTimestamp} />
+                </span>
+              )}
               {data.stateReason !== undefined && <span lang="en">{data.stateReason}</span>}
               {data.state === 'pending-approval' && text.waitsForApproval}
               {data.approvedBy !== undefined && (
@@ -89,6 +100,8 @@ function Board({ campaign }: { campaign: Campaign }) {
   const text = useText(campaignMessages)
   const formats = useFormats()
   const { active, done, total } = countsOf(campaign.counts)
+  const { failed, unknown, skipped } = campaign.counts
+  const hasFailures = failed + unknown + skipped > 0
   useUpdatePolling(openStates.includes(campaign.state) || active > 0)
   return (
     <>
@@ -96,6 +109,7 @@ function Board({ campaign }: { campaign: Campaign }) {
         <Card title={text.progress}>
           <p className="card-lead" role="status">
             {text.done(formats.number(done), formats.number(total))}
+            {total > 0 && !hasFailures && `. ${text.noFailures}`}
           </p>
           <CountBar counts={campaign.counts} label={text.statesOf(text.allDevices)} />
         </Card>
@@ -104,9 +118,11 @@ function Board({ campaign }: { campaign: Campaign }) {
             <Waves campaign={campaign} />
           </Card>
         )}
-        <Card title={text.failures}>
-          <Failures campaign={campaign} />
-        </Card>
+        {hasFailures && (
+          <Card title={text.failures}>
+            <Failures campaign={campaign} />
+          </Card>
+        )}
       </div>
       <h2 className="section-title">{text.devices}</h2>
       <DeviceTable campaign={campaign} />
