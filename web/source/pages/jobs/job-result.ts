@@ -21,9 +21,13 @@ export function isGeneric(message: string): boolean {
   return /^(scan complete|complete|done|finished|canceled)\.?$/i.test(message)
 }
 
+/** The start of the message of each scan that an asset link ended. The state of the job already shows that the scan failed. */
+const linkError = /^The asset link ended the scan with an error: (?=\S)/
+
 /** Returns the result of a job in words: what it achieved, why it failed, or what it waits for. */
 export function resultOf({ type, gatewayId, phase, message }: ReportedJob, { text, results }: OutcomeText): string {
-  const reported = message === undefined || isGeneric(message) ? undefined : withoutStatusCode(message)
+  const reported =
+    message === undefined || isGeneric(message) ? undefined : withoutStatusCode(message).replace(linkError, '')
   switch (phase) {
     case 'waiting':
       return reported ?? (gatewayId === platformClient ? text.waitsForPlatform : text.waitsForGateway)

@@ -215,7 +215,6 @@ function columnsOf(text: Text, { gateways, names, outcome, scans, duration, numb
       id: 'subject',
       header: text.subject,
       width: 186,
-      minWidth: 120,
       cell: ({ subject }) => <JobSubjectLink subject={subject} />,
     },
     {

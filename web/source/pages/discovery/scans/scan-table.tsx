@@ -34,7 +34,7 @@ export function ScanTable({ gatewayId }: { gatewayId?: string }) {
   return (
     <DataTable
       label={text.scans}
-      columns={columnsOf(text, { linkName, gateways, number: formats.number, duration: formats.duration }).filter(
+      columns={columnsOf(text, { linkName, gateways, number: formats.number }).filter(
         ({ id }) =>
           (id !== 'gateway' || (gatewayId === undefined && gateways.size > 1)) &&
           (id !== 'next' || pagedList.rows.some(({ schedule }) => schedule !== undefined)),
@@ -58,10 +58,9 @@ type ColumnContext = {
   linkName: ReturnType<typeof useLinkNames>
   gateways: ReadonlyMap<string, string>
   number: (value: number) => string
-  duration: (ms: number) => string
 }
 
-function columnsOf(text: Text, { linkName, gateways, number, duration }: ColumnContext): Column<Discovery>[] {
+function columnsOf(text: Text, { linkName, gateways, number }: ColumnContext): Column<Discovery>[] {
   const count = (name: Count, header: string, width: number): Column<Discovery> => ({
     id: name,
     header,
@@ -73,7 +72,7 @@ function columnsOf(text: Text, { linkName, gateways, number, duration }: ColumnC
     {
       id: 'link',
       header: text.link,
-      width: 125,
+      width: 160,
       cell: (row) => <Link to={`/discovery/scans/${row.jobId}`}>{linkName(row.gatewayId, row.assetLinkId)}</Link>,
     },
     {
@@ -139,14 +138,6 @@ function columnsOf(text: Text, { linkName, gateways, number, duration }: ColumnC
       header: text.started,
       width: 115,
       cell: (row) => <Time at={row.startedTimestamp} isRelative isShort />,
-    },
-    {
-      id: 'duration',
-      header: text.duration,
-      width: 92,
-      isNumber: true,
-      cell: ({ startedTimestamp: started, endedTimestamp: ended }) =>
-        started !== undefined && ended !== undefined && duration(Date.parse(ended) - Date.parse(started)),
     },
     { id: 'by', header: text.createdBy, width: 110, cell: ({ createdBy }) => createdBy },
     {
