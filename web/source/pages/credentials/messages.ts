@@ -25,6 +25,8 @@ export const credentialMessages = messages({
     count: (count: number, shown: string) => (count === 1 ? '1 credential' : `${shown} credentials`),
     typeCount: (count: number, shown: string) => (count === 1 ? '1 credential type' : `${shown} credential types`),
     setCount: (count: number, shown: string) => (count === 1 ? '1 monitoring set' : `${shown} monitoring sets`),
+    overlap:
+      'If several credentials apply to the address of a device, the gateway tries those that worked before. For a new device, it tries those that were changed most recently.',
     typeMeaning:
       'A credential type defines the fields of credentials for one asset link, such as user name and password. Import it before you add the first credentials.',
     addressFilter: 'Filter by IP address',
@@ -118,6 +120,8 @@ export const credentialMessages = messages({
     count: (count: number, shown: string) => (count === 1 ? '1 Zugang' : `${shown} Zugänge`),
     typeCount: (count: number, shown: string) => (count === 1 ? '1 Zugangsdaten-Typ' : `${shown} Zugangsdaten-Typen`),
     setCount: (count: number, shown: string) => (count === 1 ? '1 Monitoring-Set' : `${shown} Monitoring-Sets`),
+    overlap:
+      'Gelten mehrere Zugänge für die Adresse eines Geräts, probiert das Gateway die, die schon funktioniert haben. Bei einem neuen Gerät probiert es die zuletzt geänderten.',
     typeMeaning:
       'Ein Zugangsdaten-Typ legt die Felder der Zugangsdaten für einen Asset-Link fest, zum Beispiel Benutzername und Passwort. Importieren Sie ihn, bevor Sie die ersten Zugangsdaten hinzufügen.',
     addressFilter: 'Nach IP-Adresse filtern',

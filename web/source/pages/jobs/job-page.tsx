@@ -242,7 +242,16 @@ function JobDetails({ job }: { job: AnyJobInFull }) {
         {
           name: text.outcome,
           value:
-            scanId === undefined ? resultOf(job, outcome) : <ScanResult scanId={scanId} scan={shownScan} hasInbox />,
+            scanId === undefined ? (
+              resultOf(job, outcome)
+            ) : (
+              <ScanResult
+                scanId={scanId}
+                scan={shownScan}
+                runId={typeof runId === 'string' ? runId : undefined}
+                hasInbox
+              />
+            ),
         },
         job.parts !== undefined && {
           name: text.deviceJobs,

@@ -54,6 +54,7 @@ export function CredentialList() {
           />
         </Toolbar>
       )}
+      {pagedList.total > 1 && <p className="quiet section-note">{text.overlap}</p>}
       <PagedTable
         label={text.instances}
         pagedList={pagedList}

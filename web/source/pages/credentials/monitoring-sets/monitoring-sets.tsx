@@ -41,7 +41,9 @@ export function MonitoringSets() {
       <PagedTable
         label={text.templates}
         pagedList={pagedList}
-        columns={columnsOf(text)}
+        columns={columnsOf(text).filter(
+          ({ id }) => id !== 'description' || pagedList.rows.some(({ description }) => description),
+        )}
         idOf={({ id }) => id}
         onOpen={setOpen}
         empty={

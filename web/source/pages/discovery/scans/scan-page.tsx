@@ -8,6 +8,7 @@ import { useGatewayNames } from '../../../app/api/gateways.ts'
 import { keyOf, useOperationQuery } from '../../../app/api/queries.ts'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
 import { withoutStatusCode } from '../../../app/language/link-message.ts'
+import { useSearchState } from '../../../app/navigation/search-state.ts'
 import { useApi, usePermission } from '../../../app/session/app-context.tsx'
 import { MenuButton } from '../../../components/actions/menu-button.tsx'
 import { ConfirmDialog } from '../../../components/dialogs/confirm-dialog.tsx'
@@ -59,7 +60,7 @@ export function ScanPage() {
 
 function ScanCards({ scan, link }: { scan: Discovery; link: AssetLink | undefined }) {
   const text = useText(discoveryMessages)
-  const [run, setRun] = useState<string>()
+  const [{ run }, setSearch] = useSearchState<'run'>()
   const query = useOperationQuery()
   const input = { params: { jobId: scan.jobId }, query: { limit: shownRuns } }
   const runs = useQuery(query(['discovery', 'listRuns'], input, { live })).data?.data ?? []
@@ -71,7 +72,7 @@ function ScanCards({ scan, link }: { scan: Discovery; link: AssetLink | undefine
         <RunDetails scan={chosen === undefined ? scan : { ...scan, ...chosen }} />
       </section>
       <section className="scan-result" data-size="wide" aria-label={text.report}>
-        <ScanReport scan={scan} chosenRun={run} runs={runs} onChooseRun={setRun} />
+        <ScanReport scan={scan} chosenRun={run} runs={runs} onChooseRun={(id) => setSearch({ run: id })} />
       </section>
       <ScanReceipt scan={scan} run={run} />
       <ScheduleCard scan={scan} />
