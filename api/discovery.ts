@@ -86,6 +86,13 @@ const runFields = {
   updated: count,
   unchanged: count,
   gone: count,
+  comparedRun: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      description:
+        'The number of the earlier run with which the run was compared to find devices that are gone: the last finished run with the same filters. If it is absent, the run was not compared, because it has not finished or there is no such run. Events omit it',
+    }),
+  ),
   errors: count,
   startedTimestamp: Type.Optional(Timestamp),
   endedTimestamp: Type.Optional(Timestamp),

@@ -24,6 +24,12 @@ export const JobSubject = closed({
 })
 export type JobSubject = Static<typeof JobSubject>
 
+const count = Type.Integer({ minimum: 0 })
+
+/** Numbers of jobs by phase. */
+export const JobCounts = closed({ waiting: count, running: count, finished: count, failed: count, canceled: count })
+export type JobCounts = Static<typeof JobCounts>
+
 const fields = {
   id: Type.String(),
   type: Type.String({ description: 'The workflow: `discovery`, `device-info`, …' }),
@@ -33,6 +39,19 @@ const fields = {
   progress: Type.Optional(Type.Integer({ minimum: 0, maximum: 100 })),
   message: Type.Optional(Type.String()),
   subject: Type.Optional(JobSubject),
+  startedBy: Type.Optional(
+    Type.String({
+      description:
+        'The name of the user or service account that started the job. For a job of a schedule, the name of the one that created it',
+    }),
+  ),
+  parts: Type.Optional(
+    Type.Unsafe<JobCounts>({
+      ...JobCounts,
+      description:
+        'For the job of an update campaign, in a list with `grouped` and when the job is read: the jobs of its devices, by phase',
+    }),
+  ),
   tags: Type.Array(Type.String()),
   createdTimestamp: Timestamp,
   lastModifiedTimestamp: Timestamp,
@@ -61,6 +80,12 @@ export const anyJobQuery = {
   phase: Type.Optional(phase),
   tag: Type.Optional(Type.String({ maxLength: 128 })),
   since: Type.Optional(Type.Unsafe<string>({ ...Timestamp, description: 'Created at or after this time' })),
+  grouped: Type.Optional(
+    Type.Boolean({
+      description:
+        'Whether to list an update campaign as one job: the jobs of its devices are omitted, and the job of the campaign has their numbers in `parts`. List them with the tag `campaign/…`. It has no effect for a caller that cannot read the jobs of all gateways',
+    }),
+  ),
 }
 
 export const jobs = contract({

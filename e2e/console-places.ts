@@ -6,6 +6,7 @@ export type PlantIds = {
   gatewayId: string
   scanId: string
   jobId: string
+  campaignId: string
   hierarchyId: string
   nodeId: string
 }
@@ -84,6 +85,7 @@ export const places: readonly Place[] = [
   { name: 'discovery-onboard', path: () => '/discovery?onboard=yes' },
   { name: 'gateway', path: ({ gatewayId }) => `/discovery/gateways/${gatewayId}` },
   { name: 'scan', path: ({ scanId }) => `/discovery/scans/${scanId}` },
+  { name: 'scan-errors', path: ({ scanId }) => `/discovery/scans/${scanId}?view=errors` },
   { name: 'monitoring', path: () => '/monitoring' },
   { name: 'monitoring-create', path: () => '/monitoring?add=yes' },
   { name: 'remote-access', path: () => '/remote' },
@@ -95,6 +97,12 @@ export const places: readonly Place[] = [
   { name: 'updates-versions', path: () => '/updates?view=drift' },
   { name: 'updates-trust', path: () => '/updates?view=trust' },
   { name: 'updates-campaign', path: () => '/updates/campaigns/new' },
+  {
+    name: 'campaign',
+    path: ({ campaignId }) => `/updates/campaigns/${campaignId}`,
+    prepare: (page) => page.getByRole('grid', { name: 'Devices' }).waitFor(),
+  },
+  { name: 'jobs-campaign', path: ({ campaignId }) => `/jobs?tag=campaign/${campaignId}` },
   { name: 'jobs', path: () => '/jobs' },
   { name: 'job', path: ({ jobId }) => `/jobs/${jobId}` },
   { name: 'credentials', path: () => '/credentials' },

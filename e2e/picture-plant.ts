@@ -63,6 +63,7 @@ async function idsOf(caller: Caller, gatewayId: string): Promise<PlantIds> {
   const scan = scans.find(({ state }) => state === 'finished')
   const { data: jobs } = await caller.jobs.listJobs({ query: { type: 'discovery', limit: 100 } })
   const job = jobs.find(({ phase }) => phase === 'finished')
+  const { data: campaigns } = await caller.updates.listCampaigns({ query: { limit: 100 } })
   const [hierarchy] = (await caller.hierarchy.listHierarchies({})).data
   const nodes =
     hierarchy === undefined
@@ -73,6 +74,7 @@ async function idsOf(caller: Caller, gatewayId: string): Promise<PlantIds> {
     gatewayId,
     scanId: String(scan?.jobId),
     jobId: String(job?.id),
+    campaignId: String(campaigns.find(({ state }) => state !== 'draft')?.id),
     hierarchyId: String(hierarchy?.id),
     nodeId: String(nodes[0]?.id),
   }
@@ -171,7 +173,7 @@ async function shopFloor(service: Caller, { anna, jonas, mia, tomas }: Callers, 
   const base = { size: '80', protected_percent: '5', update_restart_ms: '100', update_fault_percent: '15' }
   const scan = async (caller: Caller, options: Record<string, string> = {}) =>
     over(service, await discover(caller, gatewayId, { ...base, ...options }), scanMs)
-  await scan(jonas)
+  const { jobId } = await scan(jonas)
   // The link does not know this fault, so the scan fails.
   await scan(tomas, { update_faults: 'unplugged' })
   await cancelScan(service, { caller: tomas, jobId: await discover(tomas, gatewayId, { ...base, rate: '1' }) })
@@ -180,9 +182,17 @@ async function shopFloor(service: Caller, { anna, jonas, mia, tomas }: Callers, 
   await decide({ anna, tomas }, devices)
   await Promise.all([update({ anna, mia }, devices), monitor(jonas, devices)])
   // Some devices have other firmware now, some do not respond, and some are new.
-  await scan(tomas, { tick: '1', changes_percent: '20', silent_percent: '6' })
+  await scanAgain(tomas, jobId, { ...base, tick: '1', changes_percent: '20', silent_percent: '6' })
   const [monitoring] = (await jonas.monitoring.listMonitorings({ query: { limit: 1 } })).data
   await runMonitoring(jonas, String(monitoring?.id))
+}
+
+/** Runs a scan again with other options, so that its result is compared with the run before. */
+async function scanAgain(caller: Caller, jobId: string, options: Record<string, string>): Promise<void> {
+  const discoveryOptions = Object.entries(options).map(([key, value]) => ({ key, value }))
+  await caller.discovery.updateDiscovery({ params: { jobId }, body: { data: { discoveryOptions } } })
+  await caller.discovery.runDiscovery({ params: { jobId } })
+  await over(caller, jobId, scanMs)
 }
 
 async function cancelScan(service: Caller, { caller, jobId }: { caller: Caller; jobId: string }): Promise<void> {

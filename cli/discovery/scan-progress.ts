@@ -150,12 +150,12 @@ function nameOf(device: Record<string, unknown>): string {
 }
 
 export function reportLine(end: Discovery): string {
-  const { found, created, updated, unchanged, gone, errors, jobId } = end
+  const { found, created, updated, unchanged, gone, comparedRun, errors, jobId } = end
   const parts = [
     `${created} new`,
     `${updated} changed`,
     `${unchanged} unchanged`,
-    `${gone} gone`,
+    comparedRun === undefined ? 'gone: not checked' : `${gone} gone`,
     formatCount(errors, 'error'),
   ]
   return `${formatCount(found, 'device')}: ${parts.join(', ')}. Report: millwright discoveries report ${jobId}`

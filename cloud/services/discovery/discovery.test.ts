@@ -200,7 +200,8 @@ describe('discovery', () => {
 
   test('reports the devices of a second run as new, changed, unchanged or gone', async () => {
     const { jobId } = await create()
-    await scan(jobId, [foundDevice(41), foundDevice(42), foundDevice(43)])
+    const first = await scan(jobId, [foundDevice(41), foundDevice(42), foundDevice(43)])
+    assert.equal(first.comparedRun, undefined, 'the first run has no earlier run')
     await admin.discovery.runDiscovery({ params: { jobId } })
     const discovery = await scan(jobId, [foundDevice(41), foundDevice(42, { name: 'Renamed' }), foundDevice(44)])
     assert.deepEqual(
@@ -220,6 +221,30 @@ describe('discovery', () => {
     )
     const { data: runs, meta } = await admin.discovery.listRuns({ params: { jobId }, query: {} })
     assert.deepEqual([runs.map(({ number }) => number), meta.totalElements], [[2, 1], 2])
+    assert.deepEqual(
+      [discovery.comparedRun, gone.data.run.comparedRun, ...runs.map(({ comparedRun }) => comparedRun)],
+      [1, 1, 1, undefined],
+    )
+  })
+
+  test('compares a run only with a finished run that has the same filters', async () => {
+    const range = (value: string) => [{ key: 'ip_range', comparisonOperator: 'EQUAL' as const, value }]
+    const { jobId } = await create({ discoveryFilters: range('10.0.0.0/24') })
+    const run = async (value: string, devices: Record<string, unknown>[]) => {
+      await admin.discovery.updateDiscovery({ params: { jobId }, body: { data: { discoveryFilters: range(value) } } })
+      await admin.discovery.runDiscovery({ params: { jobId } })
+      const { gone, comparedRun } = await scan(jobId, devices)
+      return [gone, comparedRun]
+    }
+    await scan(jobId, [foundDevice(45), foundDevice(46)])
+    assert.deepEqual(await run('10.0.0.0/28', [foundDevice(45)]), [0, undefined], 'a part of the range')
+    assert.deepEqual(await run('10.0.0.0/24', [foundDevice(45)]), [1, 1], 'the whole range')
+    await admin.discovery.runDiscovery({ params: { jobId } })
+    const held = await lease()
+    await upload(held, 0, { assets: [foundDevice(46)] })
+    await end(held, 'FAILED')
+    const failed = await ended(jobId)
+    assert.deepEqual([failed.gone, failed.comparedRun], [0, undefined], 'a run that failed')
   })
 
   test('reports every device as unchanged when a second scan has new ids for connection points and software', async () => {

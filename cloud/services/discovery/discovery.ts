@@ -51,7 +51,8 @@ const notRun = { progress: 0, found: 0, created: 0, updated: 0, unchanged: 0, go
 
 function progressOf(run: RunRow | undefined) {
   if (run === undefined) return { state: 'created' as const, ...notRun }
-  const { state, progress, message, found, created, updated, unchanged, gone, errors, startedAt, endedAt } = run
+  const { state, progress, message, found, created, updated, unchanged, gone, comparedRun, errors } = run
+  const { startedAt, endedAt } = run
   return {
     state,
     progress,
@@ -61,6 +62,7 @@ function progressOf(run: RunRow | undefined) {
     updated,
     unchanged,
     gone,
+    ...(comparedRun === undefined ? {} : { comparedRun }),
     errors,
     ...(startedAt === null ? {} : { startedTimestamp: startedAt }),
     ...(endedAt === null ? {} : { endedTimestamp: endedAt }),

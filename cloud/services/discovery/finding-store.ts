@@ -124,14 +124,16 @@ const goneStatement = statement<{ assetId: string }>(
    returning asset_id as "assetId"`,
 )
 export const previousRunStatement = statement<{ id: string }>(
-  `select id from discovery_runs where tenant_id = $1 and discovery_id = $2 and number < $3 and state = 'finished'
-   order by number desc limit 1`,
+  `select p.id from discovery_runs p where p.tenant_id = $1 and p.discovery_id = $2 and p.number < $3
+     and p.state = 'finished' and (p.filters is null or p.filters::text =
+       (select r.filters::text from discovery_runs r where r.tenant_id = $1 and r.id = $4))
+   order by p.number desc limit 1`,
 )
 
 type EndedRun = { runId: string; discoveryId: string; number: number }
 
 /**
- * Records as gone the assets that the last complete run found and this run did not find. Does not record the assets in
+ * Records as gone the assets that the last complete run with the same filters found and this run did not find. Does not record the assets in
  * `answered`: their devices responded, but the inventory refused them. Returns the number of gone assets.
  */
 export async function putGoneAssets(
@@ -139,7 +141,7 @@ export async function putGoneAssets(
   { runId, discoveryId, number }: EndedRun,
   answered: readonly string[],
 ): Promise<number> {
-  const before = await tx.row(previousRunStatement, discoveryId, number)
+  const before = await tx.row(previousRunStatement, discoveryId, number, runId)
   return before === undefined ? 0 : (await tx.rows(goneStatement, runId, before.id, answered)).length
 }
 

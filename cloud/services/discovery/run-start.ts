@@ -69,7 +69,7 @@ export function runStartTasks(context: Context): TaskKinds {
           return { run, discovery, linkAssetId: (await findActors(handle, discovery.id)).linkAssetId }
         })
         if (start === undefined || start.run.workflowJobId !== null || !needsJob(start.run)) return
-        const { gatewayId, assetLinkId, deviceClass, filters, options } = start.discovery
+        const { gatewayId, assetLinkId, deviceClass, filters, options, createdBy } = start.discovery
         const job = await context.peers(workflows, caller).createJob({
           body: {
             clientId: gatewayId,
@@ -84,6 +84,7 @@ export function runStartTasks(context: Context): TaskKinds {
               deviceClass,
               filters,
               options,
+              askedBy: createdBy,
               accepts: uploadFeatures,
             },
           },

@@ -26,6 +26,8 @@ export type RunRow = {
   createdAt: string
   startedAt: string | null
   endedAt: string | null
+  /** The number of the run with which this run was compared. Only runs that are read for a response have it. */
+  comparedRun?: number
 }
 
 export type DiscoveryRow = {
@@ -196,12 +198,13 @@ export async function countMissed(tx: Transaction, id: string): Promise<void> {
   await tx.run(missedStatement, id)
 }
 
-const numberStatement = statement<{ number: number }>(
-  `update discoveries set runs = runs + 1, latest_run_id = $3 where tenant_id = $1 and id = $2 returning runs as number`,
+const numberStatement = statement<{ number: number; filters: Parameter[] }>(
+  `update discoveries set runs = runs + 1, latest_run_id = $3 where tenant_id = $1 and id = $2
+   returning runs as number, filters`,
 )
 const insertRunStatement = statement<RunRow>(
-  `insert into discovery_runs as r (tenant_id, id, discovery_id, number, cause, state)
-   values ($1, $2, $3, $4, $5, 'created') returning ${runColumns}`,
+  `insert into discovery_runs as r (tenant_id, id, discovery_id, number, cause, state, filters)
+   values ($1, $2, $3, $4, $5, 'created', $6::json) returning ${runColumns}`,
 )
 
 export async function insertRun(
@@ -209,7 +212,8 @@ export async function insertRun(
   { id, discoveryId, cause }: { id: string; discoveryId: string; cause: Cause },
 ): Promise<RunRow> {
   const numbered = await tx.row(numberStatement, discoveryId, id)
-  const made = await tx.row(insertRunStatement, id, discoveryId, numbered?.number ?? 1, cause)
+  const filters = jsonText(numbered?.filters ?? [])
+  const made = await tx.row(insertRunStatement, id, discoveryId, numbered?.number ?? 1, cause, filters)
   if (made === undefined) throw new TypeError('A run was not stored')
   return made
 }
@@ -254,6 +258,24 @@ export const listRunsStatement = statement<RunRow>(
 
 export function listRuns(handle: Handle, id: string, { limit, offset }: { limit: number; offset: number }) {
   return handle.rows(listRunsStatement, id, limit, offset)
+}
+
+export const comparedRunsStatement = statement<{ id: string; comparedRun: number | null }>(
+  `select r.id, (select p.number from discovery_runs p where p.tenant_id = $1 and p.discovery_id = r.discovery_id
+       and p.number < r.number and p.state = 'finished' and (p.filters is null or p.filters::text = r.filters::text)
+       order by p.number desc limit 1) as "comparedRun"
+   from discovery_runs r where r.tenant_id = $1 and r.id = any($2::uuid[]) and r.state = 'finished'`,
+)
+
+/** Adds to each finished run the number of the last finished run with the same filters, with which it was compared. */
+export async function withComparedRuns(handle: Handle, runs: readonly RunRow[]): Promise<RunRow[]> {
+  const ids = runs.map(({ id }) => id)
+  const rows = ids.length === 0 ? [] : await handle.rows(comparedRunsStatement, ids)
+  const numbers = new Map(rows.map(({ id, comparedRun }) => [id, comparedRun]))
+  return runs.map((run) => {
+    const comparedRun = numbers.get(run.id) ?? undefined
+    return { ...run, ...(comparedRun === undefined ? {} : { comparedRun }) }
+  })
 }
 
 const jobStatement = statement(

@@ -304,14 +304,14 @@ export async function reportJob(
   scope: { tenantId: string },
   row: ExportRow,
 ): Promise<void> {
-  const { id, jobId, principalId, request, state, problem, rows, fileName } = row
+  const { id, jobId, principalId, principalName, request, state, problem, rows, fileName } = row
   const { what, format } = request
   const message = state === 'finished' ? `${fileName}: ${rows} rows` : problem?.detail.slice(0, 1_000)
   await putPlatformJob(context, scope, {
     id: jobId,
     workflow: 'file-export',
     principalId,
-    definition: { exportId: id, what, format, mediaType: exportFiles[format].mediaType },
+    definition: { exportId: id, what, format, mediaType: exportFiles[format].mediaType, askedBy: principalName },
     state: fileJobStates[state],
     progress: progressOf(row),
     ...(message === undefined ? {} : { message }),

@@ -8,7 +8,7 @@ import { progressOf } from './progress.ts'
  * change of the import writes it. The end of an import is reported again until the job has it.
  */
 export async function reportJob(context: Context, { tenantId }: { tenantId: string }, row: ImportRow): Promise<void> {
-  const { id, fileName, dryRun, jobId, principalId, state, problem } = row
+  const { id, fileName, dryRun, jobId, principalId, principalName, state, problem } = row
   const { created, updated, unchanged, failed } = row
   const verb = dryRun ? 'would be ' : ''
   const counts = `${verb}created: ${created}, ${verb}updated: ${updated}, unchanged: ${unchanged}, failed: ${failed}`
@@ -20,7 +20,7 @@ export async function reportJob(context: Context, { tenantId }: { tenantId: stri
         id: jobId,
         workflow: 'file-import',
         principalId,
-        definition: { importId: id, fileName, dryRun },
+        definition: { importId: id, fileName, dryRun, askedBy: principalName },
         state: fileJobStates[state],
         progress: progressOf(row),
         message: problem?.detail ?? counts,

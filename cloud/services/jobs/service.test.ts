@@ -125,6 +125,65 @@ describe('jobs of all workflows', () => {
     assert.ok(!JSON.stringify(await subjects(other)).includes('PLC01'))
   })
 
+  test('lists an update campaign as one job with the numbers of its devices by phase', async () => {
+    const [campaignId, other] = [newId(), newId()]
+    const put = (id: string) =>
+      engine().putPlatformJob({
+        params: { id },
+        body: {
+          data: {
+            workflow: 'update-campaign',
+            principalId: viewer.principalId,
+            definition: { campaignId, name: 'Drives to 2.1', askedBy: 'Mia' },
+            state: 'RUNNING',
+          },
+        },
+      })
+    const id = newId()
+    await put(id)
+    const device = async (campaign: string, ...states: string[]) => {
+      const job = await createJob('updater', 'artefact-update', [`campaign/${campaign}`])
+      await move(job, ...states)
+      return job
+    }
+    const devices = [await device(campaignId), await device(campaignId, 'PREPARING'), await device(other)]
+    const devicesOf = (query: Record<string, unknown>) =>
+      viewer.jobs.listJobs({ query: { limit: 100, ...query } }).then(({ data }) => data)
+    const grouped = await devicesOf({ grouped: true })
+    assert.deepEqual(
+      devices.filter((each) => grouped.some((job) => job.id === each)),
+      [],
+    )
+    const campaign = grouped.find((job) => job.id === id)
+    assert.deepEqual(campaign?.parts, { waiting: 1, running: 1, finished: 0, failed: 0, canceled: 0 })
+    assert.equal(campaign?.startedBy, 'Mia')
+    assert.deepEqual((await viewer.jobs.getJob({ params: { id } })).data.parts, campaign?.parts)
+    assert.equal((await devicesOf({})).find((job) => job.id === id)?.parts, undefined)
+    assert.equal((await devicesOf({ tag: `campaign/${campaignId}` })).length, 2)
+  })
+
+  test('names the author of a job of a built-in workflow only', async () => {
+    const admin = await hub.as('administrator')
+    const states = [
+      { name: 'NEW', description: '' },
+      { name: 'DONE', description: '' },
+    ]
+    const workflow = {
+      name: 'author.custom',
+      states,
+      transitions: [{ from: 'NEW', to: 'DONE', eligible: 'CLIENT' as const }],
+    }
+    await admin.workflows.createWorkflow({ body: workflow })
+    const create = async (name: string) =>
+      (await engine().createJob({ body: { clientId: 'authors', workflow: name, definition: { askedBy: 'Jonas' } } })).id
+    const ids = [await create('device-info'), await create('author.custom')]
+    const { data } = await viewer.jobs.listJobs({ query: { gatewayId: 'authors' } })
+    assert.deepEqual(
+      ids.map((id) => data.find((job) => job.id === id)?.startedBy),
+      ['Jonas', undefined],
+    )
+  })
+
   test('sends changes and deletions of jobs in the event stream', async () => {
     const base = await hub.listen()
     using reader = await EventReader.open(base, {

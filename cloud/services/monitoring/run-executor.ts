@@ -228,6 +228,7 @@ async function putJob({ context, system, run, row }: ActiveRun, { jobId, gateway
           name: row.name,
           keys: row.keys,
           hasCredentials: row.templateId !== null,
+          askedBy: row.principalName,
         },
       },
     },

@@ -62,13 +62,13 @@ function jobStateOf({ state, openedAt, decidedById, needsApproval }: SessionRow)
 
 /** Reports the state of a session as its job. */
 export async function reportJob(context: Context, scope: { tenantId: string }, row: SessionRow): Promise<void> {
-  const { id, jobId, principalId, assetId, gatewayId, service, port, state, endingDetail, ending } = row
+  const { id, jobId, principalId, principalName, assetId, gatewayId, service, port, state, endingDetail, ending } = row
   const message = state === 'ended' ? (endingDetail ?? ending ?? undefined) : undefined
   await putPlatformJob(context, scope, {
     id: jobId,
     workflow: 'remote-access',
     principalId,
-    definition: { sessionId: id, assetId, gatewayId, service, port },
+    definition: { sessionId: id, assetId, gatewayId, service, port, askedBy: principalName },
     state: jobStateOf(row),
     ...(message === undefined ? {} : { message }),
   })

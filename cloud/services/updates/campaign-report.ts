@@ -98,7 +98,7 @@ export async function reportJob(
   row: CampaignRow,
   counts: readonly WaveCount[],
 ): Promise<void> {
-  const { id, jobId, principalId, name, artefactId, state, stateReason } = row
+  const { id, jobId, principalId, principalName, name, artefactId, state, stateReason } = row
   const jobState = jobStates[state]
   if (jobId === null || principalId === null || jobState === undefined) return
   const halted = state === 'paused' || state === 'stopped' ? [`The campaign is ${state}`] : []
@@ -112,7 +112,7 @@ export async function reportJob(
   }
   const reported = JSON.stringify([jobId, status])
   if (reported === row.reported) return
-  const definition = { campaignId: id, name, artefactId }
+  const definition = { campaignId: id, name, artefactId, askedBy: principalName }
   await putPlatformJob(context, scope, { id: jobId, workflow: 'update-campaign', principalId, definition, ...status })
   await context.database.transaction(scope, (tx) => setReported(tx, id, reported))
 }

@@ -210,6 +210,7 @@ async function definitionOf(
     allowsUnsigned: settings.allowsUnsigned,
     ...(installed === null ? {} : { fromVersion: installed }),
     verifyMinutes: campaign.verifyMinutes,
+    ...(campaign.principalName === null ? {} : { askedBy: campaign.principalName }),
   }
 }
 

@@ -1,4 +1,4 @@
-import type { JobPhase } from '@millwright/api/jobs.ts'
+import type { JobCounts, JobPhase } from '@millwright/api/jobs.ts'
 import type { Handle } from '../../platform/database/database.ts'
 import { type Statement, statement } from '../../platform/database/statement.ts'
 import type { JobRow } from './job.ts'
@@ -11,6 +11,8 @@ export type Selection = {
   visibleTo?: { clientIds: readonly string[]; principalId?: string | undefined } | undefined
   state?: string | undefined
   workflow?: string | undefined
+  /** Selects jobs of other workflows than this one. */
+  exceptWorkflow?: string | undefined
   phase?: JobPhase | undefined
   groups?: readonly string[] | undefined
   /** Selects jobs that have all of these tags. */
@@ -25,6 +27,7 @@ const conditions: readonly [Exclude<keyof Selection, 'visibleTo' | 'tags'>, (at:
   ['clientId', (at) => `j.client_id = ${at}`],
   ['state', (at) => `j.state = ${at}`],
   ['workflow', (at) => `j.workflow = ${at}`],
+  ['exceptWorkflow', (at) => `j.workflow <> ${at}`],
   ['phase', (at) => `j.phase = ${at}`],
   ['groups', (at) => `j.state_group = any(${at}::text[])`],
   ['fromId', (at) => `j.id >= ${at}`],
@@ -96,4 +99,27 @@ export async function countJobs(handle: Handle, selection: Selection): Promise<n
     ({ from, where }) => `select count(*) as count from ${from} where ${where}`,
   )
   return (await handle.row(text, ...values))?.count ?? 0
+}
+
+const countByTagStatement = statement<{ tag: string; phase: JobPhase; count: number }>(
+  `select g.tag, j.phase, count(*) as count from workflow_job_tags g
+   join workflow_jobs j on j.tenant_id = $1 and j.id = g.job_id
+   where g.tenant_id = $1 and g.tag = any($2::text[]) and j.workflow = $3 group by g.tag, j.phase`,
+)
+
+/** Returns the number of jobs of a workflow by phase, for each of these tags. */
+export async function countByTag(
+  handle: Handle,
+  tags: readonly string[],
+  workflow: string,
+): Promise<Map<string, JobCounts>> {
+  const counts = new Map(
+    tags.map((tag): [string, JobCounts] => [tag, { waiting: 0, running: 0, finished: 0, failed: 0, canceled: 0 }]),
+  )
+  const rows = tags.length === 0 ? [] : await handle.rows(countByTagStatement, tags, workflow)
+  for (const { tag, phase, count } of rows) {
+    const ofTag = counts.get(tag)
+    if (ofTag !== undefined) ofTag[phase] = count
+  }
+  return counts
 }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { isBuiltInWorkflow } from '@millwright/api/built-in-workflows.ts'
 import type { AnyJob, AnyJobInFull, JobPhase } from '@millwright/api/jobs.ts'
 import type { JobStatus, Workflow, WorkflowJob } from '@millwright/api/workflows.ts'
 import { phaseOf } from './phase.ts'
@@ -95,10 +96,16 @@ export function anyJob(row: JobRow): AnyJob {
     state: row.state,
     ...(row.progress === null ? {} : { progress: row.progress }),
     ...(row.message === null ? {} : { message: row.message }),
+    ...startedBy(row),
     tags: row.tags,
     createdTimestamp: row.createdAt,
     lastModifiedTimestamp: row.modifiedAt,
   }
+}
+
+/** Only the platform writes the definition of a job of a built-in workflow, so only its author is known. */
+function startedBy({ workflow, definition: { askedBy } }: JobRow): { startedBy?: string } {
+  return isBuiltInWorkflow(workflow) && typeof askedBy === 'string' ? { startedBy: askedBy } : {}
 }
 
 /** Returns a job with its history, oldest entry first. The current status is the last entry. */

@@ -20,6 +20,8 @@ const cases: [string, string][] = [
     'Safari on iOS',
   ],
   [`Mozilla/5.0 (X11; CrOS x86_64 14541.0.0) ${chrome} Safari/537.36`, 'Chrome on ChromeOS'],
+  [`Mozilla/5.0 (X11; Linux x86_64) ${chrome.replace('Chrome', 'HeadlessChrome')} Safari/537.36`, 'Chrome on Linux'],
+  ['Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko)', 'Unknown browser on Linux'],
   ['curl/8.5.0', 'curl/8.5.0'],
   ['', 'Unknown device'],
   ['x'.repeat(500), 'x'.repeat(60)],

@@ -9,7 +9,7 @@ const browsers: readonly (readonly [RegExp, string])[] = [
   [/\bOPR\//, 'Opera'],
   [/\bSamsungBrowser\//, 'Samsung Internet'],
   [/\bFirefox\/|\bFxiOS\//, 'Firefox'],
-  [/\bChrome\/|\bCriOS\//, 'Chrome'],
+  [/\b(?:Headless)?Chrome\/|\bCriOS\//, 'Chrome'],
   [/\bVersion\/[\d.]+.* Safari\//, 'Safari'],
 ]
 
@@ -30,7 +30,8 @@ const systems: readonly (readonly [RegExp, string])[] = [
  */
 export function deviceOf({ clientId, userAgent }: { clientId: string; userAgent: string }): string {
   const system = nameIn(systems, userAgent)
-  const program = clientId === 'cli' ? 'millwright command line' : nameIn(browsers, userAgent)
+  const browser = nameIn(browsers, userAgent) ?? (/^Mozilla\//.test(userAgent) ? 'Unknown browser' : undefined)
+  const program = clientId === 'cli' ? 'millwright command line' : browser
   if (program !== undefined) return system === undefined ? program : `${program} on ${system}`
   const text = userAgent.trim()
   return text === '' ? 'Unknown device' : text.slice(0, shownOfUnknown)

@@ -22,7 +22,13 @@ export const credentialMessages = messages({
     changed: 'Changed',
     changedBy: 'by',
     copy: 'Copy for asset',
-    count: (count: number, shown: string) => (count === 1 ? '1 entry' : `${shown} entries`),
+    count: (count: number, shown: string) => (count === 1 ? '1 credential' : `${shown} credentials`),
+    typeCount: (count: number, shown: string) => (count === 1 ? '1 credential type' : `${shown} credential types`),
+    setCount: (count: number, shown: string) => (count === 1 ? '1 monitoring set' : `${shown} monitoring sets`),
+    overlap:
+      'If several credentials apply to the address of a device, the gateway tries those that worked before. For a new device, it tries those that were changed most recently.',
+    typeMeaning:
+      'A credential type defines the fields of credentials for one asset link, such as user name and password. Import it before you add the first credentials.',
     addressFilter: 'Filter by IP address',
     add: 'Add credentials',
     edit: 'Edit',
@@ -111,7 +117,13 @@ export const credentialMessages = messages({
     changed: 'Geändert',
     changedBy: 'von',
     copy: 'Kopie für Asset',
-    count: (count: number, shown: string) => (count === 1 ? '1 Eintrag' : `${shown} Einträge`),
+    count: (count: number, shown: string) => (count === 1 ? '1 Zugang' : `${shown} Zugänge`),
+    typeCount: (count: number, shown: string) => (count === 1 ? '1 Zugangsdaten-Typ' : `${shown} Zugangsdaten-Typen`),
+    setCount: (count: number, shown: string) => (count === 1 ? '1 Monitoring-Set' : `${shown} Monitoring-Sets`),
+    overlap:
+      'Gelten mehrere Zugänge für die Adresse eines Geräts, probiert das Gateway die, die schon funktioniert haben. Bei einem neuen Gerät probiert es die zuletzt geänderten.',
+    typeMeaning:
+      'Ein Zugangsdaten-Typ legt die Felder der Zugangsdaten für einen Asset-Link fest, zum Beispiel Benutzername und Passwort. Importieren Sie ihn, bevor Sie die ersten Zugangsdaten hinzufügen.',
     addressFilter: 'Nach IP-Adresse filtern',
     add: 'Zugangsdaten hinzufügen',
     edit: 'Bearbeiten',

@@ -72,8 +72,9 @@ export function DiscoveryPage() {
           )
         }
       </QueryState>
+      <AssetSources />
       <h2 className="section-title">{text.scans}</h2>
-      <OtherSources />
+      <p className="quiet section-note">{text.countsHint}</p>
       <ScanTable />
       {canRun && search.scan !== undefined && (
         <ScanDialog chosen={search.scan} onClose={() => setSearch({ scan: undefined })} />
@@ -85,20 +86,25 @@ export function DiscoveryPage() {
 
 const deviceFilter = 'is_platform_managed eq false'
 
-/** `OtherSources` states how many assets no scan of this platform has created, and links to them. */
-function OtherSources() {
+/** `AssetSources` states how many assets scans and other sources have created, and links to them. */
+function AssetSources() {
   const text = useText(discoveryMessages)
   const formats = useFormats()
   const canRead = usePermission('inventory_read_asset_data')
-  const filter = `${deviceFilter} and first_discovery/run_id eq null`
-  const count = useQuery({ ...useTotalQuery(filter), enabled: canRead }).data?.meta.totalElements ?? 0
-  if (count === 0) return null
+  const [ofScans, ofOthers] = ['ne', 'eq'].map((is) => `${deviceFilter} and first_discovery/run_id ${is} null`)
+  const all = useQuery({ ...useTotalQuery(deviceFilter), enabled: canRead }).data?.meta.totalElements ?? 0
+  const others = useQuery({ ...useTotalQuery(ofOthers), enabled: canRead }).data?.meta.totalElements ?? 0
+  if (others === 0 || all < others) return null
   return (
     <p className="quiet section-note">
-      <Link to="/assets" search={{ filter } as never}>
-        {text.otherSources(count, formats.number(count))}
-      </Link>{' '}
-      {text.otherSourcesHint}
+      {text.sourcesTotal(all, formats.number(all))}{' '}
+      <Link to="/assets" search={{ filter: ofScans } as never}>
+        {text.sourcesScans(formats.number(all - others))}
+      </Link>
+      {' + '}
+      <Link to="/assets" search={{ filter: ofOthers } as never}>
+        {text.sourcesOthers(formats.number(others))}
+      </Link>
     </p>
   )
 }

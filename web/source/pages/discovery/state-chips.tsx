@@ -1,6 +1,7 @@
 import type { AssetLink, Discovery } from '@millwright/api/discovery.ts'
 import type { OnboardedGateway } from '@millwright/api/onboarding.ts'
-import { useText } from '../../app/language/language-context.tsx'
+import { Link } from '@tanstack/react-router'
+import { useFormats, useText } from '../../app/language/language-context.tsx'
 import { StatusChip, type Tone } from '../../components/values/status-chip.tsx'
 import { discoveryMessages } from './messages.ts'
 
@@ -33,7 +34,29 @@ const scanTones: Record<Discovery['state'], Tone> = {
   canceled: 'warning',
 }
 
-export function ScanState({ state }: { state: Discovery['state'] }) {
+type ScanStateProps = { scan: Pick<Discovery, 'jobId' | 'state' | 'errors'> }
+
+/** `ScanState` shows the state of the latest run of a scan. If devices reported errors, it links to the errors. */
+export function ScanState({ scan: { jobId, state, errors } }: ScanStateProps) {
   const text = useText(discoveryMessages)
-  return <StatusChip tone={scanTones[state]}>{state === 'created' ? text.waiting : text[state]}</StatusChip>
+  const formats = useFormats()
+  const name = state === 'created' ? text.waiting : text[state]
+  if (errors === 0 || state === 'created' || state === 'running')
+    return <StatusChip tone={scanTones[state]}>{name}</StatusChip>
+  const shown = text.withErrors(name, errors, formats.number(errors))
+  return (
+    <Link to={`/discovery/scans/${jobId}`} search={{ view: 'errors' } as never} title={shown} className="chip-link">
+      <StatusChip tone={state === 'finished' ? 'warning' : scanTones[state]}>{shown}</StatusChip>
+    </Link>
+  )
+}
+
+/** Returns why a run does not know which devices are missing, or undefined for a run that was compared with another run. */
+export function whyNotCompared(
+  { state, comparedRun }: Pick<Discovery, 'state' | 'comparedRun'>,
+  text: (typeof discoveryMessages)['en'],
+): string | undefined {
+  if (comparedRun !== undefined) return undefined
+  if (state === 'finished') return text.missingFirst
+  return state === 'created' || state === 'running' ? text.missingAtEnd : text.missingNotFinished
 }

@@ -1,29 +1,57 @@
+import type { Discovery } from '@millwright/api/discovery.ts'
 import type { AnyJob } from '@millwright/api/jobs.ts'
-import { iconError } from '@siemens/ix-icons/icons'
+import { iconError, iconWarning } from '@siemens/ix-icons/icons'
 import { Link } from '@tanstack/react-router'
+import { useFormats } from '../../app/language/language-context.tsx'
 import { Icon } from '../../components/values/icon.tsx'
+import { errorsOf } from './job-errors.ts'
 import { adviceOf, resultOf } from './job-result.ts'
 import { useOutcomeText } from './outcome-text.ts'
 
-/** `JobAdvice` shows why a job failed, what the user can do, and a link to the page on which to do it. */
-export function JobAdvice({ job }: { job: AnyJob }) {
+type JobAdviceProps = {
+  job: AnyJob
+  /** The scan, if its latest run belongs to the job. */
+  scan: Discovery | undefined
+}
+
+/**
+ * `JobAdvice` shows why a job failed or which errors it finished with, what the user can do, and a link to the page on which
+ * to do it. It shows nothing for other jobs.
+ */
+export function JobAdvice({ job, scan }: JobAdviceProps) {
   const outcome = useOutcomeText()
+  const formats = useFormats()
   const { text } = outcome
+  const errors = errorsOf(job, scan)
+  if (job.phase !== 'failed' && errors === undefined) return null
   const advice = adviceOf(job, outcome)
+  const title =
+    errors === undefined ? resultOf(job, outcome) : text.finishedWithErrors(errors.count, formats.number(errors.count))
+  const { to, search } = errors ?? advice
   return (
-    <section className="notice" data-tone="bad" aria-label={text.failedTitle}>
-      <Icon name={iconError} />
+    <section
+      className="notice"
+      data-tone={errors === undefined ? 'bad' : 'warning'}
+      aria-label={errors === undefined ? text.failedTitle : text.errorsTitle}
+    >
+      <Icon name={errors === undefined ? iconError : iconWarning} />
       <div>
-        <p className="notice-title">{resultOf(job, outcome)}</p>
+        <p className="notice-title">{title}</p>
         <p>
-          <strong>{text.whatToDo}:</strong> {advice.text}
+          <strong>{text.whatToDo}:</strong>{' '}
+          {errors === undefined ? advice.text : outcome.errorAdvices[kindOf(job, scan)]}
         </p>
         <div className="notice-actions">
-          <Link to={advice.to} {...(advice.search && { search: advice.search as never })}>
-            {advice.label}
+          <Link to={to} {...(search && { search: search as never })}>
+            {errors === undefined ? advice.label : text.showErrors}
           </Link>
         </div>
       </div>
     </section>
   )
+}
+
+function kindOf({ type }: AnyJob, scan: Discovery | undefined): 'scan' | 'rows' | 'devices' {
+  if (scan !== undefined) return 'scan'
+  return type === 'file-import' ? 'rows' : 'devices'
 }

@@ -7,6 +7,7 @@ import { useState } from 'react'
 import { useGatewayNames } from '../../app/api/gateways.ts'
 import { keyOf, useOperationQuery } from '../../app/api/queries.ts'
 import { useFormats, useLanguage, useText } from '../../app/language/language-context.tsx'
+import { withoutStatusCode } from '../../app/language/link-message.ts'
 import { useApi, usePermission } from '../../app/session/app-context.tsx'
 import { CopyButton } from '../../components/actions/copy-button.tsx'
 import { MenuButton } from '../../components/actions/menu-button.tsx'
@@ -27,8 +28,9 @@ import type { CredentialStart } from '../credentials/flow/credential-start.ts'
 import { WorkflowDiagram } from '../workflows/workflow-diagram.tsx'
 import { workflowName, workflowNames, workflowText } from '../workflows/workflow-names.ts'
 import { JobAdvice } from './job-advice.tsx'
+import { errorsOf } from './job-errors.ts'
 import { hasEnded, JobPhaseChip } from './job-phase.tsx'
-import { isGeneric, resultOf } from './job-result.ts'
+import { isGeneric, partsText, resultOf } from './job-result.ts'
 import { JobSubjectLink } from './job-subject.tsx'
 import { jobMessages } from './messages.ts'
 import { useOutcomeText } from './outcome-text.ts'
@@ -137,9 +139,10 @@ function Actions({ job }: { job: AnyJobInFull }) {
 
 function JobCards({ job }: { job: AnyJobInFull }) {
   const text = useText(jobMessages)
+  const scan = useScan(scanIdOf(job))
   return (
     <>
-      {job.phase === 'failed' && <JobAdvice job={job} />}
+      <JobAdvice job={job} scan={scan?.runId === job.definition.runId ? scan : undefined} />
       <div className="cards cards-two">
         <Card title={text.status}>
           <JobDetails job={job} />
@@ -191,7 +194,7 @@ function JobHistory({ job }: { job: AnyJobInFull }) {
       {job.history.toReversed().map(({ timestamp, state, message, progress }, index, entries) => {
         const isAfterSame = entries[index + 1]?.state === state
         const isBeforeSame = entries[index - 1]?.state === state
-        const shown = message === undefined || isGeneric(message) ? undefined : message
+        const shown = message === undefined || isGeneric(message) ? undefined : withoutStatusCode(message)
         const isAccepted = isBeforeSame && !isAfterSame && shown === undefined && job.gatewayId !== platformClient
         // A state that continues is named by its message, so that the list does not repeat the name of the state.
         const title = isAfterSame && shown !== undefined ? shown : isAccepted ? text.accepted : wordsOf(state)
@@ -231,7 +234,7 @@ function JobDetails({ job }: { job: AnyJobInFull }) {
   return (
     <KeyValueList
       items={[
-        { name: text.phase, value: <JobPhaseChip phase={job.phase} /> },
+        { name: text.phase, value: <JobPhaseChip phase={job.phase} errors={errorsOf(job, shownScan)} /> },
         job.phase === 'running' && {
           name: text.progress,
           value: <Progress value={job.progress} label={text.progress} />,
@@ -239,7 +242,24 @@ function JobDetails({ job }: { job: AnyJobInFull }) {
         {
           name: text.outcome,
           value:
-            scanId === undefined ? resultOf(job, outcome) : <ScanResult scanId={scanId} scan={shownScan} hasInbox />,
+            scanId === undefined ? (
+              resultOf(job, outcome)
+            ) : (
+              <ScanResult
+                scanId={scanId}
+                scan={shownScan}
+                runId={typeof runId === 'string' ? runId : undefined}
+                hasInbox
+              />
+            ),
+        },
+        job.parts !== undefined && {
+          name: text.deviceJobs,
+          value: (
+            <Link to="/jobs" search={{ tag: `campaign/${campaignId}` } as never}>
+              {partsText(job.parts, text, formats.number)}
+            </Link>
+          ),
         },
         job.context?.protected === true && {
           name: text.remedy,
@@ -265,9 +285,9 @@ function JobDetails({ job }: { job: AnyJobInFull }) {
             job.gatewayId
           ),
         },
-        shownScan !== undefined && {
-          name: shownScan.runs > 1 ? text.scanCreatedBy : text.startedBy,
-          value: shownScan.createdBy,
+        {
+          name: shownScan !== undefined && shownScan.runs > 1 ? text.scanCreatedBy : text.startedBy,
+          value: job.startedBy ?? shownScan?.createdBy,
         },
         { name: text.created, value: <Time at={times.started} isExact /> },
         hasEnded(job.phase) && { name: text.ended, value: <Time at={times.ended} isExact /> },
@@ -285,6 +305,7 @@ function JobIdentity({ job }: { job: AnyJobInFull }) {
     <KeyValueList
       items={[
         { name: text.state, value: <code>{job.state}</code> },
+        { name: text.message, value: job.message && <code>{job.message}</code> },
         job.tags.length > 0 && {
           name: text.tags,
           value: (

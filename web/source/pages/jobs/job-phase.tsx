@@ -1,6 +1,8 @@
 import type { JobPhase } from '@millwright/api/jobs.ts'
-import { useText } from '../../app/language/language-context.tsx'
+import { Link } from '@tanstack/react-router'
+import { useFormats, useText } from '../../app/language/language-context.tsx'
 import { StatusChip, type Tone } from '../../components/values/status-chip.tsx'
+import type { JobErrors } from './job-errors.ts'
 import { jobMessages } from './messages.ts'
 
 const tones: Record<JobPhase, Tone> = {
@@ -16,7 +18,20 @@ export function hasEnded(phase: JobPhase): boolean {
   return phase === 'finished' || phase === 'failed' || phase === 'canceled'
 }
 
-export function JobPhaseChip({ phase }: { phase: JobPhase }) {
+type JobPhaseChipProps = {
+  phase: JobPhase
+  /** The errors of a finished job, to which the chip links. */
+  errors?: JobErrors | undefined
+}
+
+export function JobPhaseChip({ phase, errors }: JobPhaseChipProps) {
   const text = useText(jobMessages)
-  return <StatusChip tone={tones[phase]}>{text[phase]}</StatusChip>
+  const formats = useFormats()
+  if (errors === undefined) return <StatusChip tone={tones[phase]}>{text[phase]}</StatusChip>
+  const shown = text.finishedWithErrors(errors.count, formats.number(errors.count))
+  return (
+    <Link to={errors.to} search={(errors.search ?? {}) as never} title={shown} className="chip-link">
+      <StatusChip tone="warning">{shown}</StatusChip>
+    </Link>
+  )
 }

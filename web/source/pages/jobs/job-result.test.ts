@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { AnyJob } from '@millwright/api/jobs.ts'
-import { adviceOf, type OutcomeText, resultOf } from './job-result.ts'
+import { errorsOf } from './job-errors.ts'
+import { adviceOf, type OutcomeText, partsText, resultOf } from './job-result.ts'
 import { jobMessages } from './messages.ts'
-import { jobAdvices, jobResults } from './outcome-messages.ts'
+import { jobAdvices, jobErrorAdvices, jobResults } from './outcome-messages.ts'
 
 const [en, de] = (['en', 'de'] as const).map((language) => ({
   text: jobMessages[language],
   results: jobResults[language],
   advices: jobAdvices[language],
+  errorAdvices: jobErrorAdvices[language],
 })) as [OutcomeText, OutcomeText]
 
 const job = {
@@ -27,6 +29,8 @@ test('shows the result of a job in words', () => {
   assert.equal(resultOf({ ...job, phase: 'waiting', gatewayId: 'platform' }, en), 'Waiting for other jobs')
   assert.equal(resultOf({ ...job, phase: 'failed', message: 'Timeout' }, en), 'Timeout')
   assert.equal(resultOf({ ...job, phase: 'failed' }, en), 'No reason reported')
+  const message = 'The asset link ended the scan with an error: INVALID_ARGUMENT: The fault is unknown'
+  assert.equal(resultOf({ ...job, phase: 'failed', message }, en), 'The fault is unknown')
 })
 
 test('the advice for a failed job leads to the page on which the user can continue', () => {
@@ -48,4 +52,25 @@ test('the advice for a failed job leads to the page on which the user can contin
       ['/files', { view: 'exports' }],
     ],
   )
+})
+
+test('counts the errors of a finished job, and leads to the page that lists them', () => {
+  const campaign = { ...job, type: 'update-campaign', subject: { reference: 'update-campaign/c-1' } }
+  const parts = { waiting: 0, running: 0, finished: 3, failed: 2, canceled: 0 }
+  const file = { ...job, type: 'file-import', subject: { reference: 'import/i-1' } }
+  assert.deepEqual(errorsOf(job, { errors: 4 }), {
+    to: '/discovery/scans/scan-1',
+    search: { view: 'errors' },
+    count: 4,
+  })
+  assert.deepEqual(errorsOf({ ...campaign, parts }, undefined), { to: '/updates/campaigns/c-1', count: 2 })
+  assert.equal(errorsOf({ ...file, message: 'created: 5, updated: 0, unchanged: 0, failed: 12' }, undefined)?.count, 12)
+  assert.equal(errorsOf({ ...file, message: 'created: 5, updated: 0, unchanged: 0, failed: 0' }, undefined), undefined)
+  assert.equal(errorsOf({ ...job, phase: 'failed' }, { errors: 4 }), undefined)
+})
+
+test('shows the jobs of a campaign by state', () => {
+  const parts = { waiting: 1, running: 0, finished: 3, failed: 2, canceled: 0 }
+  assert.equal(partsText(parts, en.text, String), '6 jobs of devices: 1 queued, 3 finished, 2 failed')
+  assert.equal(partsText({ ...parts, waiting: 0, failed: 0 }, de.text, String), '3 Geräteaufträge: 3 abgeschlossen')
 })

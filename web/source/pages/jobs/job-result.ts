@@ -1,7 +1,8 @@
 import { isBuiltInWorkflow, platformClient } from '@millwright/api/built-in-workflows.ts'
-import type { AnyJob } from '@millwright/api/jobs.ts'
+import { type AnyJob, type JobCounts, jobPhases } from '@millwright/api/jobs.ts'
+import { withoutStatusCode } from '../../app/language/link-message.ts'
 import type { jobMessages } from './messages.ts'
-import type { jobAdvices, jobResults } from './outcome-messages.ts'
+import type { jobAdvices, jobErrorAdvices, jobResults } from './outcome-messages.ts'
 
 type Text = (typeof jobMessages)['en']
 
@@ -10,6 +11,7 @@ export type OutcomeText = {
   text: Text
   results: (typeof jobResults)['en']
   advices: (typeof jobAdvices)['en']
+  errorAdvices: (typeof jobErrorAdvices)['en']
 }
 
 type ReportedJob = Pick<AnyJob, 'type' | 'gatewayId' | 'phase' | 'message' | 'subject'>
@@ -19,9 +21,13 @@ export function isGeneric(message: string): boolean {
   return /^(scan complete|complete|done|finished|canceled)\.?$/i.test(message)
 }
 
+/** The start of the message of each scan that an asset link ended. The state of the job already shows that the scan failed. */
+const linkError = /^The asset link ended the scan with an error: (?=\S)/
+
 /** Returns the result of a job in words: what it achieved, why it failed, or what it waits for. */
 export function resultOf({ type, gatewayId, phase, message }: ReportedJob, { text, results }: OutcomeText): string {
-  const reported = message === undefined || isGeneric(message) ? undefined : message
+  const reported =
+    message === undefined || isGeneric(message) ? undefined : withoutStatusCode(message).replace(linkError, '')
   switch (phase) {
     case 'waiting':
       return reported ?? (gatewayId === platformClient ? text.waitsForPlatform : text.waitsForGateway)
@@ -91,4 +97,13 @@ function pageOf(kind: string, id: string, text: Text): Omit<Advice, 'text'> {
     default:
       return { label: text.toWorkflow, to: '/workflows' }
   }
+}
+
+/** Returns the numbers of the jobs of a campaign's devices by state in words. A device that was retried has several jobs. */
+export function partsText(parts: JobCounts, text: Text, number: (value: number) => string): string {
+  const shown = jobPhases.filter((phase) => parts[phase] > 0)
+  const total = shown.reduce((sum, phase) => sum + parts[phase], 0)
+  if (total === 0) return text.noParts
+  const states = shown.map((phase) => `${number(parts[phase])} ${text[phase].toLowerCase()}`)
+  return text.parts(total, number(total), states.join(', '))
 }

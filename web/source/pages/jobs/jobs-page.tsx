@@ -23,8 +23,9 @@ import { PagedTable } from '../../components/tables/paged-table.tsx'
 import { Toolbar } from '../../components/tables/toolbar.tsx'
 import { Time } from '../../components/values/time.tsx'
 import { workflowName, workflowNames } from '../workflows/workflow-names.ts'
+import { errorsOf } from './job-errors.ts'
 import { hasEnded, JobPhaseChip } from './job-phase.tsx'
-import { type OutcomeText, resultOf } from './job-result.ts'
+import { type OutcomeText, partsText, resultOf } from './job-result.ts'
 import { JobSubjectLink } from './job-subject.tsx'
 import { jobMessages } from './messages.ts'
 import { useOutcomeText } from './outcome-text.ts'
@@ -50,11 +51,13 @@ export function JobsPage() {
   const canScan = usePermission('glb_discovery_run')
   const [isAdding, setAdding] = useCreateDialog()
   const types = useWorkflowNames()
-  const [search, setSearch] = useSearchState<'type' | 'phase' | 'gateway' | 'range'>()
+  const [search, setSearch] = useSearchState<'type' | 'phase' | 'gateway' | 'range' | 'tag'>()
   const [openedAt] = useState(() => Date.now())
   usePageTitle(text.title)
   const phase = phases.find((each) => each === search.phase)
   const range = ranges.find((each) => each === search.range)
+  // A campaign runs on the platform and has its own state, so other filters than the time select the jobs of its devices too.
+  const isGrouped = [search.type, search.phase, search.gateway, search.tag].every((each) => each === undefined)
   const pagedList = usePagedList(
     ['jobs', 'listJobs'],
     {
@@ -62,16 +65,20 @@ export function JobsPage() {
         ...(search.type && { type: search.type }),
         ...(phase && { phase }),
         ...(search.gateway && { gatewayId: search.gateway }),
+        ...(search.tag && { tag: search.tag }),
+        ...(isGrouped && { grouped: true }),
         ...(range && { since: new Date(openedAt - rangeMs[range]).toISOString() }),
       },
     },
     { live: ['workflows.job'] },
   )
   const scans = useNewestScans(pagedList.rows.some((job) => scanReference(job) !== undefined))
-  const owners = useMonitoringOwners(pagedList.rows.some(({ type }) => type === 'monitoring'))
   // Jobs of built-in workflows start on other pages.
   const canStart = canManage && gateways.size > 0 && types.some((name) => !isBuiltInWorkflow(name))
-  const isFiltered = [search.type, search.phase, search.gateway, search.range].some((each) => each !== undefined)
+  const isFiltered = !isGrouped || search.range !== undefined
+  const clear = () =>
+    setSearch({ type: undefined, phase: undefined, gateway: undefined, range: undefined, tag: undefined })
+  const campaignId = /^campaign\/([\w-]+)$/.exec(search.tag ?? '')?.[1]
   return (
     <>
       <PageHeader
@@ -79,7 +86,9 @@ export function JobsPage() {
         subtitle={text.subtitle}
         actions={canStart && <IxButton onClick={() => setAdding(true)}>{text.start}</IxButton>}
       />
-      <Toolbar count={text.count(pagedList.total, formats.number(pagedList.total))}>
+      <Toolbar
+        count={`${text.count(pagedList.total, formats.number(pagedList.total))}${pagedList.rows.some(({ parts }) => parts !== undefined) ? `. ${text.groupedHint}` : ''}`}
+      >
         <SelectField
           label={text.phase}
           isLabelUnseen
@@ -115,21 +124,38 @@ export function JobsPage() {
           onChange={(value) => setSearch({ range: value })}
           choices={[{ value: '', label: text.anyTime }, ...ranges.map((value) => ({ value, label: text[value] }))]}
         />
+        {isFiltered && (
+          <button type="button" className="link-button" onClick={clear}>
+            {text.clearFilters}
+          </button>
+        )}
       </Toolbar>
+      {campaignId !== undefined && (
+        <p className="quiet section-note">
+          {text.ofCampaign} <Link to={`/updates/campaigns/${campaignId}`}>{text.toCampaign}</Link>
+        </p>
+      )}
       <PagedTable
         label={text.title}
         pagedList={pagedList}
-        columns={columnsOf(text, { gateways, names, outcome, scans, owners, duration: formats.duration })}
+        columns={columnsOf(text, {
+          gateways,
+          names,
+          outcome,
+          scans,
+          duration: formats.duration,
+          number: formats.number,
+        }).filter(
+          // With one gateway, the column shows only whether the platform or the gateway runs a job.
+          ({ id }) => id !== 'gateway' || gateways.size > 1,
+        )}
         idOf={({ id }) => id}
         onOpen={({ id }) => navigate({ to: `/jobs/${id}` })}
         empty={
           <EmptyState icon={iconTasksAll} title={isFiltered ? text.noMatches : text.none}>
             <p>{isFiltered ? text.noMatchesHint : text.noneHint}</p>
             {isFiltered ? (
-              <IxButton
-                variant="secondary"
-                onClick={() => setSearch({ type: undefined, phase: undefined, gateway: undefined, range: undefined })}
-              >
+              <IxButton variant="secondary" onClick={clear}>
                 {text.clearFilters}
               </IxButton>
             ) : (
@@ -155,17 +181,6 @@ function useWorkflowNames(): string[] {
   return data?.content.map(({ name }) => name) ?? []
 }
 
-/** Returns the owners of the monitoring tasks, with whose rights their jobs run. */
-function useMonitoringOwners(isEnabled: boolean): ReadonlyMap<string, string> {
-  const query = useOperationQuery()
-  const input = { query: { limit: 100 } }
-  const { data } = useQuery({
-    ...query(['monitoring', 'listMonitorings'], input, { live: ['monitoring'] }),
-    enabled: isEnabled,
-  })
-  return new Map(data?.data.map(({ id, owner }) => [`monitoring/${id}`, owner.name]))
-}
-
 type Text = (typeof jobMessages)['en']
 
 type ColumnContext = {
@@ -173,41 +188,47 @@ type ColumnContext = {
   names: (typeof workflowNames)['en']
   outcome: OutcomeText
   scans: ReadonlyMap<string, Discovery>
-  /** The owners of the monitoring tasks, by the reference of the task. */
-  owners: ReadonlyMap<string, string>
   duration: (ms: number) => string
+  number: (value: number) => string
 }
 
-function columnsOf(text: Text, { gateways, names, outcome, scans, owners, duration }: ColumnContext): Column<AnyJob>[] {
+function columnsOf(text: Text, { gateways, names, outcome, scans, duration, number }: ColumnContext): Column<AnyJob>[] {
   return [
     {
       id: 'type',
       header: text.type,
-      width: 145,
+      width: 150,
       cell: ({ id, type }) => <Link to={`/jobs/${id}`}>{workflowName(type, names)}</Link>,
     },
     {
       id: 'phase',
       header: text.phase,
-      width: 115,
-      cell: ({ phase, progress }) =>
-        phase === 'running' && progress !== undefined ? (
-          <Progress value={progress} label={text.progress} />
+      width: 195,
+      cell: (job) =>
+        job.phase === 'running' && job.progress !== undefined ? (
+          <Progress value={job.progress} label={text.progress} />
         ) : (
-          <JobPhaseChip phase={phase} />
+          <JobPhaseChip phase={job.phase} errors={errorsOf(job, latestScan(job, scans))} />
         ),
     },
-    { id: 'subject', header: text.subject, width: 186, cell: ({ subject }) => <JobSubjectLink subject={subject} /> },
+    {
+      id: 'subject',
+      header: text.subject,
+      width: 186,
+      cell: ({ subject }) => <JobSubjectLink subject={subject} />,
+    },
     {
       id: 'outcome',
       header: text.outcome,
-      width: 195,
-      cell: (job) => <Outcome job={job} outcome={outcome} scans={scans} />,
+      width: 215,
+      minWidth: 130,
+      cell: (job) => <Outcome job={job} outcome={outcome} scans={scans} number={number} />,
     },
     {
       id: 'gateway',
       header: text.gateway,
       width: 130,
+      minWidth: 100,
       cell: ({ gatewayId }) => {
         const name = gatewayId === platformClient ? text.platform : (gateways.get(gatewayId) ?? gatewayId)
         return gateways.has(gatewayId) ? (
@@ -222,34 +243,49 @@ function columnsOf(text: Text, { gateways, names, outcome, scans, owners, durati
     {
       id: 'started-by',
       header: text.startedBy,
-      width: 120,
+      width: 110,
       cell: (job) => {
-        const author = scans.get(scanReference(job) ?? '')?.createdBy ?? owners.get(job.subject?.reference ?? '')
+        // Jobs of scans that were created before an upgrade do not contain their author.
+        const author = job.startedBy ?? scans.get(scanReference(job) ?? '')?.createdBy
         return author === undefined ? <span className="quiet">–</span> : <span title={author}>{author}</span>
       },
     },
     {
       id: 'created',
       header: text.created,
-      width: 135,
-      cell: ({ createdTimestamp }) => <Time at={createdTimestamp} isRelative />,
+      width: 110,
+      cell: ({ createdTimestamp }) => <Time at={createdTimestamp} isRelative isShort />,
     },
     {
       id: 'duration',
       header: text.duration,
-      width: 100,
+      width: 90,
       isNumber: true,
       cell: (job) => (hasEnded(job.phase) ? duration(durationOf(job, latestScan(job, scans))) : ''),
     },
   ]
 }
 
-type OutcomeProps = { job: AnyJob; outcome: OutcomeText; scans: ReadonlyMap<string, Discovery> }
+type OutcomeProps = {
+  job: AnyJob
+  outcome: OutcomeText
+  scans: ReadonlyMap<string, Discovery>
+  number: (value: number) => string
+}
 
 /** The result can be longer than its cell, so that the tooltip contains it too. */
-function Outcome({ job, outcome, scans }: OutcomeProps) {
+function Outcome({ job, outcome, scans, number }: OutcomeProps) {
   const scanId = scanIdOf(job)
   if (scanId !== undefined) return <ScanResult scanId={scanId} scan={latestScan(job, scans)} />
+  if (job.parts !== undefined) {
+    const shown = partsText(job.parts, outcome.text, number)
+    const campaignId = /^update-campaign\/(.+)$/.exec(job.subject?.reference ?? '')?.[1]
+    return (
+      <Link to="/jobs" search={{ tag: `campaign/${campaignId}` } as never} title={shown}>
+        {shown}
+      </Link>
+    )
+  }
   const result = resultOf(job, outcome)
   return <span title={result}>{result}</span>
 }

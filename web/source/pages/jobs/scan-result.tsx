@@ -10,18 +10,24 @@ type ScanResultProps = {
   scanId: string
   /** The scan, if its latest run belongs to the job. */
   scan: Discovery | undefined
+  /** The run of the job, if it is known. The page of the scan then shows this run. */
+  runId?: string | undefined
   /** Whether the result contains a link to the new devices in the inbox. */
   hasInbox?: boolean
 }
 
 /** `ScanResult` shows how many devices a scan found, with links to the scan and to the new devices. */
-export function ScanResult({ scanId, scan, hasInbox = false }: ScanResultProps) {
+export function ScanResult({ scanId, scan, runId, hasInbox = false }: ScanResultProps) {
   const text = useText(jobMessages)
   const { number } = useFormats()
   const shown = scan === undefined ? text.toResult : text.scanResult(number(scan.found), number(scan.created))
   return (
     <>
-      <Link to={`/discovery/scans/${scanId}`} title={shown}>
+      <Link
+        to={`/discovery/scans/${scanId}`}
+        search={(runId === undefined ? {} : { run: runId }) as never}
+        title={shown}
+      >
         {shown}
       </Link>
       {hasInbox && scan !== undefined && scan.created > 0 && (

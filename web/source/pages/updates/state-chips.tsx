@@ -1,14 +1,21 @@
 import type {
+  Campaign,
   CampaignDevice,
   CampaignState,
   DeviceState,
   PlanOutcome,
   SignatureState,
 } from '@millwright/api/updates.ts'
-import { useText } from '../../app/language/language-context.tsx'
+import { useFormats, useText } from '../../app/language/language-context.tsx'
 import { Progress } from '../../components/feedback/progress.tsx'
 import { StatusChip, type Tone } from '../../components/values/status-chip.tsx'
-import { campaignStateNames, deviceStateNames, outcomeNames, signatureNames } from './state-names.ts'
+import {
+  campaignErrorTexts,
+  campaignStateNames,
+  deviceStateNames,
+  outcomeNames,
+  signatureNames,
+} from './state-names.ts'
 
 const signatureTones: Readonly<Record<SignatureState, Tone>> = {
   missing: 'warning',
@@ -32,8 +39,14 @@ const campaignTones: Readonly<Record<CampaignState, Tone>> = {
   canceled: 'neutral',
 }
 
-export function CampaignStateChip({ state }: { state: CampaignState }) {
-  return <StatusChip tone={campaignTones[state]}>{useText(campaignStateNames)[state]}</StatusChip>
+/** `CampaignStateChip` shows the state of a campaign. A campaign that ended with failed updates shows their number. */
+export function CampaignStateChip({ campaign: { state, counts } }: { campaign: Pick<Campaign, 'state' | 'counts'> }) {
+  const names = useText(campaignStateNames)
+  const text = useText(campaignErrorTexts)
+  const formats = useFormats()
+  if (state !== 'finished' || counts.failed === 0)
+    return <StatusChip tone={campaignTones[state]}>{names[state]}</StatusChip>
+  return <StatusChip tone="warning">{text.withErrors(counts.failed, formats.number(counts.failed))}</StatusChip>
 }
 
 export const deviceTones: Readonly<Record<DeviceState, Tone>> = {

@@ -72,6 +72,17 @@ export const campaignStateNames: Messages<Record<CampaignState, string>> = messa
   },
 })
 
+export const campaignErrorTexts = messages({
+  en: {
+    withErrors: (count: number, shown: string) =>
+      count === 1 ? 'Finished with 1 error' : `Finished with ${shown} errors`,
+  },
+  de: {
+    withErrors: (count: number, shown: string) =>
+      count === 1 ? 'Beendet mit 1 Fehler' : `Beendet mit ${shown} Fehlern`,
+  },
+})
+
 /** The display names of the states of a device in a campaign. */
 export const deviceStateNames: Messages<Record<DeviceState, string>> = messages({
   en: {

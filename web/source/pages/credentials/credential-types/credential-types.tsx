@@ -19,6 +19,7 @@ import { Toolbar } from '../../../components/tables/toolbar.tsx'
 import { JsonView } from '../../../components/values/json-view.tsx'
 import { KeyValueList } from '../../../components/values/key-value-list.tsx'
 import { Time } from '../../../components/values/time.tsx'
+import { linkTitle } from '../../discovery/built-in-links.ts'
 import { credentialMessages } from '../messages.ts'
 import { ImportDialog, UploadDialog } from './import-dialogs.tsx'
 
@@ -44,7 +45,10 @@ export function CredentialTypes() {
   const hasEntries = useHasEntries(pagedList)
   return (
     <>
-      {hasEntries && <Toolbar count={text.count(pagedList.total, formats.number(pagedList.total))}>{buttons}</Toolbar>}
+      {hasEntries && (
+        <Toolbar count={text.typeCount(pagedList.total, formats.number(pagedList.total))}>{buttons}</Toolbar>
+      )}
+      {hasEntries && <p className="quiet section-note">{text.typeMeaning}</p>}
       <PagedTable
         label={text.schemas}
         pagedList={pagedList}
@@ -70,7 +74,12 @@ type Text = (typeof credentialMessages)['en']
 
 function columnsOf(text: Text): Column<ListedCredentialSchema>[] {
   return [
-    { id: 'product', header: text.identifier, width: 300, cell: ({ resourceIdentifier }) => resourceIdentifier },
+    {
+      id: 'product',
+      header: text.identifier,
+      width: 300,
+      cell: ({ resourceIdentifier }) => <span title={resourceIdentifier}>{linkTitle(resourceIdentifier)}</span>,
+    },
     { id: 'version', header: text.version, width: 120, cell: ({ resourceVersion }) => resourceVersion },
     { id: 'uri', header: text.uri, width: 360, cell: ({ uri }) => <code>{uri}</code> },
     {
@@ -102,12 +111,16 @@ function CredentialTypeDialog({
   }
   return (
     <Dialog
-      title={`${resourceIdentifier} ${resourceVersion}`}
+      title={`${linkTitle(resourceIdentifier)} ${resourceVersion}`}
       onClose={onClose}
       isWide
       actions={
         canWrite && (
-          <ConfirmButton action={text.remove} title={text.removeTitle(resourceIdentifier)} onConfirm={remove}>
+          <ConfirmButton
+            action={text.remove}
+            title={text.removeTitle(linkTitle(resourceIdentifier))}
+            onConfirm={remove}
+          >
             {text.removeSchema}
           </ConfirmButton>
         )
@@ -117,6 +130,7 @@ function CredentialTypeDialog({
         {({ data }) => (
           <KeyValueList
             items={[
+              { name: 'ID', value: <code>{resourceIdentifier}</code> },
               { name: text.uri, value: <code>{uri}</code> },
               { name: text.changedBy, value: data.createdBy },
               { name: text.schema, value: <JsonView value={data.schema} /> },

@@ -54,6 +54,7 @@ export function CredentialList() {
           />
         </Toolbar>
       )}
+      {pagedList.total > 1 && <p className="quiet section-note">{text.overlap}</p>}
       <PagedTable
         label={text.instances}
         pagedList={pagedList}
@@ -118,7 +119,12 @@ type Text = (typeof credentialMessages)['en']
 
 function columnsOf(text: Text): Column<CredentialInstance>[] {
   return [
-    { id: 'name', header: text.name, width: 220, cell: ({ name }) => name },
+    {
+      id: 'name',
+      header: text.name,
+      width: 220,
+      cell: ({ id, name }) => <Link to={`/credentials/${id}`}>{name}</Link>,
+    },
     {
       id: 'product',
       header: text.product,

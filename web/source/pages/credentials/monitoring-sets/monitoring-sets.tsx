@@ -33,7 +33,7 @@ export function MonitoringSets() {
   return (
     <>
       {hasEntries && (
-        <Toolbar count={text.count(pagedList.total, formats.number(pagedList.total))}>
+        <Toolbar count={text.setCount(pagedList.total, formats.number(pagedList.total))}>
           {canWrite && <IxButton onClick={() => setAdding(true)}>{text.addTemplate}</IxButton>}
         </Toolbar>
       )}
@@ -41,7 +41,9 @@ export function MonitoringSets() {
       <PagedTable
         label={text.templates}
         pagedList={pagedList}
-        columns={columnsOf(text)}
+        columns={columnsOf(text).filter(
+          ({ id }) => id !== 'description' || pagedList.rows.some(({ description }) => description),
+        )}
         idOf={({ id }) => id}
         onOpen={setOpen}
         empty={

@@ -3,6 +3,8 @@ import { messages } from '../../../app/language/language.ts'
 export const gatewayMessages = messages({
   en: {
     title: 'Add gateway',
+    intro:
+      'A gateway is a program on a machine that can reach your devices. After you create the gateway, you download its configuration file and start it with one command on that machine.',
     name: 'Name',
     nameHint: 'For example the location of the gateway: Hall 3, line A',
     required: 'Required',
@@ -83,6 +85,8 @@ export const gatewayMessages = messages({
   },
   de: {
     title: 'Gateway hinzufügen',
+    intro:
+      'Ein Gateway ist ein Programm auf einem Rechner, der Ihre Geräte erreicht. Nach dem Anlegen laden Sie die Konfigurationsdatei herunter und starten das Gateway auf diesem Rechner mit einem Befehl.',
     name: 'Name',
     nameHint: 'Zum Beispiel der Standort: Halle 3, Linie A',
     required: 'Pflichtfeld',

@@ -7,6 +7,7 @@ import { useState } from 'react'
 import { gatewayStateIntervalMs } from '../../../app/api/gateways.ts'
 import { keyOf, useOperationQuery } from '../../../app/api/queries.ts'
 import { useLanguage, useText } from '../../../app/language/language-context.tsx'
+import { withoutStatusCode } from '../../../app/language/link-message.ts'
 import { useApi, usePermission } from '../../../app/session/app-context.tsx'
 import { CopyButton } from '../../../components/actions/copy-button.tsx'
 import { ConfirmButton } from '../../../components/dialogs/confirm-button.tsx'
@@ -245,7 +246,7 @@ function LinkDetails({ link }: { link: AssetLink }) {
       <KeyValueList
         items={[
           { name: scans.state, value: <LinkState link={link} /> },
-          { name: scans.problem, value: problem ?? incompatibility },
+          { name: scans.problem, value: withoutStatusCode(problem ?? incompatibility ?? '') },
           { name: scans.version, value: link.version },
           { name: scans.vendor, value: product?.vendor },
           { name: text.traffic, value: link.budgeted ? text.budgeted : text.notBudgeted },

@@ -50,6 +50,7 @@ function NameForm({ onCreated }: { onCreated: (gateway: OnboardedGateway) => voi
   const choices = groups.map(({ id, name: label }) => ({ value: id, label }))
   return (
     <Form action={text.create} onSubmit={submit}>
+      <p className="card-lead">{text.intro}</p>
       <TextField
         label={text.name}
         hint={text.nameHint}

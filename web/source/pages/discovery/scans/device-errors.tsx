@@ -2,7 +2,8 @@ import type { Discovery } from '@millwright/api/discovery.ts'
 import type { DeviceError } from '@millwright/api/gatekeeper.ts'
 import { IxButton } from '@siemens/ix-react'
 import { useState } from 'react'
-import { useText } from '../../../app/language/language-context.tsx'
+import { useFormats, useText } from '../../../app/language/language-context.tsx'
+import { withoutStatusCode } from '../../../app/language/link-message.ts'
 import { usePermission } from '../../../app/session/app-context.tsx'
 import { Dialog } from '../../../components/dialogs/dialog.tsx'
 import { type Column, DataTable } from '../../../components/tables/data-table.tsx'
@@ -11,26 +12,45 @@ import { KeyValueList } from '../../../components/values/key-value-list.tsx'
 import { AddCredentialsDialog } from '../../credentials/flow/add-credentials-button.tsx'
 import { addressOfDevice, type CredentialStart } from '../../credentials/flow/credential-start.ts'
 import { discoveryMessages } from '../messages.ts'
+import { causeOf, causesOf, unauthenticated } from './error-cause.ts'
+import { errorMessages } from './error-messages.ts'
 
 /** `IndexedError` is an error with its index in the report. The index identifies the row, because errors have no id. */
 type IndexedError = DeviceError & { place: number }
 
-type DeviceErrorsProps = { scan: Discovery; errors: readonly DeviceError[]; onEnd: () => void }
+type DeviceErrorsProps = {
+  scan: Discovery
+  errors: readonly DeviceError[]
+  /** The number of all errors, of which some can be loaded later. */
+  total: number
+  onEnd: () => void
+}
 
 /**
- * `DeviceErrors` lists the errors of a scan, one row per error. For a device that requires credentials, the row offers to add
+ * `DeviceErrors` shows the causes of the errors of a scan with their remedies, and lists the errors, one row per error. For a device that requires credentials, the row offers to add
  * them.
  */
-export function DeviceErrors({ scan, errors, onEnd }: DeviceErrorsProps) {
+export function DeviceErrors({ scan, errors, total, onEnd }: DeviceErrorsProps) {
   const text = useText(discoveryMessages)
+  const causes = useText(errorMessages)
+  const formats = useFormats()
   const canAdd = usePermission('glb_credential_write')
   const [open, setOpen] = useState<IndexedError>()
   const [adding, setAdding] = useState<DeviceError>()
   return (
     <>
+      {errors.length > 0 && (
+        <ul className="error-causes">
+          {causesOf(errors, causes).map(({ name, advice, count }) => (
+            <li key={name}>
+              <strong>{errors.length < total ? name : `${name}: ${formats.number(count)}`}</strong> {advice}
+            </li>
+          ))}
+        </ul>
+      )}
       <DataTable
         label={text.errors}
-        columns={columnsOf(text, errors, canAdd ? setAdding : undefined)}
+        columns={columnsOf({ ...text, causes }, errors, canAdd ? setAdding : undefined)}
         rows={errors.map((error, place) => ({ ...error, place }))}
         idOf={({ place }) => String(place)}
         onOpen={setOpen}
@@ -41,8 +61,9 @@ export function DeviceErrors({ scan, errors, onEnd }: DeviceErrorsProps) {
         <Dialog title={deviceName(open.device) || text.problem} onClose={() => setOpen(undefined)} isWide>
           <KeyValueList
             items={[
-              { name: text.problem, value: open.description },
-              { name: text.code, value: causeOf(text, open) },
+              { name: text.problem, value: withoutStatusCode(open.description) },
+              { name: text.code, value: causeOf(open, causes).name },
+              { name: text.remedy, value: causeOf(open, causes).advice },
               open.fields !== undefined && {
                 name: text.fields,
                 value: open.fields.map(({ pointer, detail }) => (
@@ -51,6 +72,7 @@ export function DeviceErrors({ scan, errors, onEnd }: DeviceErrorsProps) {
                   </div>
                 )),
               },
+              { name: causes.technicalCode, value: <code>{causeOf(open, causes).code}</code> },
               open.device !== undefined && { name: text.device, value: <JsonView value={open.device} /> },
             ]}
           />
@@ -75,7 +97,7 @@ export function DeviceErrors({ scan, errors, onEnd }: DeviceErrorsProps) {
   )
 }
 
-type Text = (typeof discoveryMessages)['en']
+type Text = (typeof discoveryMessages)['en'] & { causes: (typeof errorMessages)['en'] }
 
 /**
  * Returns the columns. The column for rejected fields is left out if no error contains a rejected field, so that the
@@ -110,35 +132,16 @@ function columnsOf(
       id: 'problem',
       header: text.problem,
       width: 520,
-      cell: ({ description }) => <span title={description}>{description}</span>,
+      cell: ({ description }) => <span title={description}>{withoutStatusCode(description)}</span>,
     },
-    { id: 'code', header: text.code, width: 190, cell: (error) => causeOf(text, error) },
+    { id: 'code', header: text.code, width: 190, cell: (error) => causeOf(error, text.causes).name },
     ...(isProtected && onAdd !== undefined ? [remedy(onAdd)] : []),
     ...(errors.some((error) => error.fields !== undefined) ? [fields] : []),
   ]
 }
 
-/** The code of gRPC for a device that requires credentials. */
-const unauthenticated = 16
-
 function startOf({ gatewayId, assetLinkId, jobId }: Discovery, { device }: DeviceError): CredentialStart {
   return { gatewayId, assetLinkId, scanId: jobId, address: addressOfDevice(device) }
-}
-
-/** Returns the cause of an error in words. Codes of gRPC that devices do not cause are shown as numbers. */
-function causeOf(text: Text, { reason, code }: DeviceError): string {
-  const names: Readonly<Record<number, string>> = {
-    3: text.invalidArgument,
-    4: text.timeout,
-    5: text.notFound,
-    7: text.denied,
-    8: text.exhausted,
-    12: text.unimplemented,
-    13: text.internal,
-    14: text.unavailable,
-    [unauthenticated]: text.unauthenticated,
-  }
-  return reason ?? names[code] ?? String(code)
 }
 
 /** Returns the rejected fields and their reasons as one text. */

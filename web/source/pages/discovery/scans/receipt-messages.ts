@@ -44,7 +44,8 @@ export const receiptMessages = messages({
     totals: 'Totals by kind of request',
     sentTo: (sent: string, addresses: string) =>
       `${sent} in total, to ${addresses} ${addresses === '1' ? 'address' : 'addresses'}`,
-    nothing: 'Nothing was sent',
+    nothing:
+      'Nothing was sent. The asset link requested no permits from the gateway, for example because it simulates its devices.',
     devices: 'Devices',
     search: 'Search address',
     count: (shown: string, total: string) => (shown === total ? `${total} entries` : `${shown} of ${total} entries`),
@@ -99,7 +100,8 @@ export const receiptMessages = messages({
     totals: 'Summen nach Art der Anfrage',
     sentTo: (sent: string, addresses: string) =>
       `${sent} insgesamt, an ${addresses} ${addresses === '1' ? 'Adresse' : 'Adressen'}`,
-    nothing: 'Es wurde nichts gesendet',
+    nothing:
+      'Es wurde nichts gesendet. Der Asset-Link hat das Gateway nicht um Freigaben gebeten, zum Beispiel weil er seine Geräte simuliert.',
     devices: 'Geräte',
     search: 'Adresse suchen',
     count: (shown: string, total: string) =>

@@ -1,4 +1,5 @@
 import type { AssetLink, Discovery } from '@millwright/api/discovery.ts'
+import { iconError } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useParams } from '@tanstack/react-router'
@@ -6,6 +7,8 @@ import { useState } from 'react'
 import { useGatewayNames } from '../../../app/api/gateways.ts'
 import { keyOf, useOperationQuery } from '../../../app/api/queries.ts'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
+import { withoutStatusCode } from '../../../app/language/link-message.ts'
+import { useSearchState } from '../../../app/navigation/search-state.ts'
 import { useApi, usePermission } from '../../../app/session/app-context.tsx'
 import { MenuButton } from '../../../components/actions/menu-button.tsx'
 import { ConfirmDialog } from '../../../components/dialogs/confirm-dialog.tsx'
@@ -15,6 +18,7 @@ import { QueryState } from '../../../components/feedback/query-state.tsx'
 import { showSuccess } from '../../../components/feedback/toast.ts'
 import { PageHeader } from '../../../components/page/page-header.tsx'
 import { usePageTitle } from '../../../components/page/page-title.ts'
+import { Icon } from '../../../components/values/icon.tsx'
 import { KeyValueList } from '../../../components/values/key-value-list.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { nameOf, useLinksOf } from '../gateways/gateway-links.ts'
@@ -23,11 +27,13 @@ import { ScanState } from '../state-chips.tsx'
 import { ScanReceipt } from './scan-receipt.tsx'
 import { ScanReport } from './scan-report.tsx'
 import { ScanSettingsCard } from './scan-settings-card.tsx'
-import { scopeOf } from './scan-table.tsx'
+import { isRunning, scopeOf } from './scan-table.tsx'
 import { ScheduleCard } from './schedule-card.tsx'
 import '../../assets/assets.css'
 
 const live = ['discovery', 'workflows.job']
+/** The number of runs among which the user chooses. */
+const shownRuns = 50
 
 /** `ScanPage` shows the progress, the result, the schedule and the settings of one scan. */
 export function ScanPage() {
@@ -54,14 +60,19 @@ export function ScanPage() {
 
 function ScanCards({ scan, link }: { scan: Discovery; link: AssetLink | undefined }) {
   const text = useText(discoveryMessages)
-  const [run, setRun] = useState<string>()
+  const [{ run }, setSearch] = useSearchState<'run'>()
+  const query = useOperationQuery()
+  const input = { params: { jobId: scan.jobId }, query: { limit: shownRuns } }
+  const runs = useQuery(query(['discovery', 'listRuns'], input, { live })).data?.data ?? []
+  const chosen = runs.find(({ id }) => id === run)
   return (
     <div className="cards cards-two">
+      {scan.state === 'failed' && <FailedScan scan={scan} />}
       <section className="card run-facts" data-size="wide" aria-label={text.run}>
-        <RunDetails scan={scan} />
+        <RunDetails scan={chosen === undefined ? scan : { ...scan, ...chosen }} />
       </section>
       <section className="scan-result" data-size="wide" aria-label={text.report}>
-        <ScanReport scan={scan} chosenRun={run} onChooseRun={setRun} />
+        <ScanReport scan={scan} chosenRun={run} runs={runs} onChooseRun={(id) => setSearch({ run: id })} />
       </section>
       <ScanReceipt scan={scan} run={run} />
       <ScheduleCard scan={scan} />
@@ -70,9 +81,25 @@ function ScanCards({ scan, link }: { scan: Discovery; link: AssetLink | undefine
   )
 }
 
-export function isRunning({ state, runId }: Discovery): boolean {
-  return runId !== undefined && (state === 'created' || state === 'running')
+/** `FailedScan` shows why the latest run of a scan failed, and what the user can do. */
+function FailedScan({ scan }: { scan: Discovery }) {
+  const text = useText(discoveryMessages)
+  return (
+    <section className="notice" data-tone="bad" data-size="wide" aria-label={text.failedTitle}>
+      <Icon name={iconError} />
+      <div>
+        <p className="notice-title">
+          {scan.message === undefined ? text.failedTitle : withoutStatusCode(scan.message)}
+        </p>
+        <p>
+          <strong>{text.whatToDo}:</strong> {text.failedAdvice}
+        </p>
+      </div>
+    </section>
+  )
 }
+
+type Sum = [found: string, created: string, changed: string, unchanged: string]
 
 function RunDetails({ scan }: { scan: Discovery }) {
   const text = useText(discoveryMessages)
@@ -84,9 +111,9 @@ function RunDetails({ scan }: { scan: Discovery }) {
       {isRunning(scan) && <Progress value={scan.progress || undefined} label={text.progress} />}
       <KeyValueList
         items={[
-          { name: text.state, value: <ScanState state={scan.state} /> },
-          // The progress or the figures show the same information as the message of a running or successful run.
-          scan.state !== 'finished' && scan.state !== 'running' && { name: text.message, value: scan.message },
+          { name: text.state, value: <ScanState scan={scan} /> },
+          // The progress or the figures show the same information as the message of a running or successful run. A notice shows why a run failed.
+          scan.state === 'canceled' && { name: text.message, value: scan.message },
           { name: text.scope, value: scopeOf(scan) || text.allDevices },
           {
             name: text.gateway,
@@ -101,7 +128,15 @@ function RunDetails({ scan }: { scan: Discovery }) {
               value: formats.duration(Date.parse(ended) - Date.parse(started)),
             },
           { name: scan.runs > 1 ? text.createdBy : text.startedBy, value: scan.createdBy },
-          { name: text.found, value: formats.number(scan.found) },
+          {
+            name: text.foundDevices,
+            value:
+              scan.found === 0
+                ? formats.number(0)
+                : text.foundSum(
+                    ...([scan.found, scan.created, scan.updated, scan.unchanged].map(formats.number) as Sum),
+                  ),
+          },
         ]}
       />
     </>

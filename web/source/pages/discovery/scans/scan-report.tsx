@@ -1,12 +1,13 @@
-import type { Discovery } from '@millwright/api/discovery.ts'
+import type { Discovery, DiscoveryRun } from '@millwright/api/discovery.ts'
 import type { DeviceError } from '@millwright/api/gatekeeper.ts'
-import { useInfiniteQuery, useQueries, useQuery } from '@tanstack/react-query'
+import { useInfiniteQuery, useQueries } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { Output } from '../../../app/api/client.ts'
 import type { Failure } from '../../../app/api/failure.ts'
 import { keyOf, useOperationQuery } from '../../../app/api/queries.ts'
 import { useFormats, useLanguage, useText } from '../../../app/language/language-context.tsx'
+import { useSearchState } from '../../../app/navigation/search-state.ts'
 import { useApi, usePermission } from '../../../app/session/app-context.tsx'
 import { QueryState } from '../../../components/feedback/query-state.tsx'
 import { SelectField } from '../../../components/forms/fields.tsx'
@@ -16,11 +17,14 @@ import { ClassIcon } from '../../../components/values/class-icon.tsx'
 import { SearchField } from '../../assets/filter/search-field.tsx'
 import { type Asset, classOf, firmwareOf, nameOf, textAt, textsIn } from '../../assets/model/asset.ts'
 import { discoveryMessages } from '../messages.ts'
+import { whyNotCompared } from '../state-chips.tsx'
 import { DeviceErrors } from './device-errors.tsx'
 
 type ReportPage = Output<'discovery', 'getReport'>['data']
 type Finding = ReportPage['findings'][number]
 type View = Finding['outcome'] | 'errors'
+
+const views: readonly View[] = ['new', 'changed', 'unchanged', 'gone', 'errors']
 
 const live = ['discovery', 'workflows.job']
 const pageSize = 100
@@ -29,56 +33,67 @@ type ScanReportProps = {
   scan: Discovery
   /** The run that the user chose. Without it, the latest run is shown. */
   chosenRun: string | undefined
+  /** The latest runs, newest first. */
+  runs: readonly DiscoveryRun[]
   onChooseRun: (run: string) => void
 }
 
 /**
  * `ScanReport` shows the result of a run: the new, changed, unchanged and missing assets, and the errors of devices.
  */
-export function ScanReport({ scan, chosenRun: run, onChooseRun }: ScanReportProps) {
+export function ScanReport({ scan, chosenRun: run, runs, onChooseRun }: ScanReportProps) {
   const text = useText(discoveryMessages)
   const formats = useFormats()
-  const [chosen, setView] = useState<View>()
-  const view = chosen ?? defaultView(scan)
-  const query = useOperationQuery()
-  const input = { params: { jobId: scan.jobId }, query: { limit: 50 } }
-  const runs = useQuery(query(['discovery', 'listRuns'], input, { live }))
+  const [search, setSearch] = useSearchState<'view'>()
+  const view = views.find((each) => each === search.view) ?? defaultView(scan)
   const report = useReport(scan, { run, view })
   if (scan.runId === undefined) return <p className="quiet">{text.noScan}</p>
   return (
     <QueryState query={report}>
       {({ run: shown, findings, errors }) => {
+        const notCompared = whyNotCompared(shown, text)
         const count = (name: string, value: number) => `${name} ${formats.number(value)}`
         const tabs: Tab<View>[] = [
           { id: 'new', label: count(text.isNew, shown.created) },
           { id: 'changed', label: count(text.changed, shown.updated) },
-          { id: 'gone', label: count(text.missing, shown.gone) },
           { id: 'unchanged', label: count(text.unchanged, shown.unchanged) },
-          { id: 'errors', label: count(text.errors, shown.errors) },
+          {
+            id: 'gone',
+            label: notCompared === undefined ? count(text.missing, shown.gone) : text.missingNotChecked,
+            startsGroup: true,
+          },
+          { id: 'errors', label: count(text.errors, shown.errors), startsGroup: true },
         ]
         const onEnd = () => {
           if (report.hasNextPage && !report.isFetchingNextPage) report.fetchNextPage()
         }
         return (
           <>
-            {(runs.data?.data.length ?? 0) > 1 && (
+            {runs.length > 1 && (
               <div className="report-run">
                 <SelectField
                   label={text.run}
                   value={run ?? shown.id}
                   onChange={onChooseRun}
-                  choices={(runs.data?.data ?? []).map(({ id, number, createdTimestamp, trigger }) => ({
+                  choices={runs.map(({ id, number, createdTimestamp, trigger }) => ({
                     value: id,
                     label: `${number}: ${formats.dateTime(createdTimestamp)}, ${trigger === 'person' ? text.manual : text.scheduled}`,
                   }))}
                 />
               </div>
             )}
-            <Tabs label={text.report} tabs={tabs} chosen={view} onChoose={setView}>
+            <Tabs label={text.report} tabs={tabs} chosen={view} onChoose={(id) => setSearch({ view: id })}>
               {view === 'errors' ? (
-                <DeviceErrors scan={scan} errors={errors} onEnd={onEnd} />
+                <DeviceErrors scan={scan} errors={errors} total={shown.errors} onEnd={onEnd} />
+              ) : view === 'gone' && notCompared !== undefined ? (
+                <p className="quiet">{notCompared}</p>
               ) : (
-                <Findings findings={findings} onEnd={onEnd} />
+                <>
+                  {view === 'gone' && shown.comparedRun !== undefined && (
+                    <p className="quiet section-note">{text.missingComparedWith(formats.number(shown.comparedRun))}</p>
+                  )}
+                  <Findings findings={findings} onEnd={onEnd} />
+                </>
               )}
             </Tabs>
           </>

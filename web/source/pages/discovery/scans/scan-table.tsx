@@ -12,11 +12,11 @@ import { type Column, DataTable } from '../../../components/tables/data-table.ts
 import { Time } from '../../../components/values/time.tsx'
 import { useLinkNames } from '../gateways/gateway-links.ts'
 import { discoveryMessages } from '../messages.ts'
-import { ScanState } from '../state-chips.tsx'
+import { ScanState, whyNotCompared } from '../state-chips.tsx'
 
 /**
  * `ScanTable` lists the scans with their latest run and their next run. Events update the list. The column for the gateway is
- * shown only if there are several gateways.
+ * shown only if there are several gateways, and the column for the next run only if a scan has a schedule.
  */
 export function ScanTable({ gatewayId }: { gatewayId?: string }) {
   const text = useText(discoveryMessages)
@@ -34,8 +34,10 @@ export function ScanTable({ gatewayId }: { gatewayId?: string }) {
   return (
     <DataTable
       label={text.scans}
-      columns={columnsOf(text, { linkName, gateways, number: formats.number, duration: formats.duration }).filter(
-        ({ id }) => id !== 'gateway' || (gatewayId === undefined && gateways.size > 1),
+      columns={columnsOf(text, { linkName, gateways, number: formats.number }).filter(
+        ({ id }) =>
+          (id !== 'gateway' || (gatewayId === undefined && gateways.size > 1)) &&
+          (id !== 'next' || pagedList.rows.some(({ schedule }) => schedule !== undefined)),
       )}
       rows={pagedList.rows}
       idOf={({ jobId }) => jobId}
@@ -51,15 +53,14 @@ export function ScanTable({ gatewayId }: { gatewayId?: string }) {
 }
 
 type Text = (typeof discoveryMessages)['en']
-type Count = 'found' | 'created' | 'updated' | 'gone' | 'errors'
+type Count = 'found' | 'updated' | 'unchanged'
 type ColumnContext = {
   linkName: ReturnType<typeof useLinkNames>
   gateways: ReadonlyMap<string, string>
   number: (value: number) => string
-  duration: (ms: number) => string
 }
 
-function columnsOf(text: Text, { linkName, gateways, number, duration }: ColumnContext): Column<Discovery>[] {
+function columnsOf(text: Text, { linkName, gateways, number }: ColumnContext): Column<Discovery>[] {
   const count = (name: Count, header: string, width: number): Column<Discovery> => ({
     id: name,
     header,
@@ -71,27 +72,32 @@ function columnsOf(text: Text, { linkName, gateways, number, duration }: ColumnC
     {
       id: 'link',
       header: text.link,
-      width: 105,
+      width: 160,
       cell: (row) => <Link to={`/discovery/scans/${row.jobId}`}>{linkName(row.gatewayId, row.assetLinkId)}</Link>,
     },
     {
       id: 'scope',
       header: text.scope,
       width: 105,
+      minWidth: 95,
       cell: (row) => <span title={scopeOf(row)}>{scopeOf(row) || text.allDevices}</span>,
     },
     {
       id: 'gateway',
       header: text.gateway,
       width: 125,
-      cell: ({ gatewayId }) => <span title={gateways.get(gatewayId)}>{gateways.get(gatewayId) ?? gatewayId}</span>,
+      cell: ({ gatewayId }) => (
+        <Link to={`/discovery/gateways/${gatewayId}`} title={gateways.get(gatewayId)}>
+          {gateways.get(gatewayId) ?? gatewayId}
+        </Link>
+      ),
     },
-    { id: 'state', header: text.state, width: 115, cell: (row) => <StateOrProgress scan={row} /> },
-    count('found', text.found, 80),
+    { id: 'state', header: text.state, width: 196, cell: (row) => <StateOrProgress scan={row} /> },
+    count('found', text.found, 72),
     {
       id: 'created',
       header: text.isNew,
-      width: 66,
+      width: 60,
       isNumber: true,
       cell: ({ created, runId }) =>
         created === 0 || runId === undefined ? (
@@ -102,24 +108,38 @@ function columnsOf(text: Text, { linkName, gateways, number, duration }: ColumnC
           </Link>
         ),
     },
-    count('updated', text.changed, 96),
-    count('gone', text.missing, 95),
-    count('errors', text.errors, 78),
+    count('updated', text.changed, 90),
+    count('unchanged', text.unchanged, 112),
+    {
+      id: 'gone',
+      header: text.missing,
+      width: 108,
+      isNumber: true,
+      cell: (row) => {
+        const reason = whyNotCompared(row, text)
+        if (reason === undefined) {
+          return row.gone === 0 ? (
+            number(0)
+          ) : (
+            <Link to={`/discovery/scans/${row.jobId}`} search={{ view: 'gone' } as never}>
+              {number(row.gone)}
+            </Link>
+          )
+        }
+        return (
+          <span className="quiet" title={reason}>
+            {isRunning(row) ? '–' : text.notChecked}
+          </span>
+        )
+      },
+    },
     {
       id: 'started',
       header: text.started,
       width: 115,
       cell: (row) => <Time at={row.startedTimestamp} isRelative isShort />,
     },
-    {
-      id: 'duration',
-      header: text.duration,
-      width: 110,
-      isNumber: true,
-      cell: ({ startedTimestamp: started, endedTimestamp: ended }) =>
-        started !== undefined && ended !== undefined && duration(Date.parse(ended) - Date.parse(started)),
-    },
-    { id: 'by', header: text.createdBy, width: 115, cell: ({ createdBy }) => createdBy },
+    { id: 'by', header: text.createdBy, width: 110, cell: ({ createdBy }) => createdBy },
     {
       id: 'next',
       header: text.next,
@@ -141,8 +161,13 @@ export function scopeOf({ discoveryFilters }: Discovery): string {
   return discoveryFilters.map(({ value }) => String(value)).join(', ')
 }
 
-function StateOrProgress({ scan: { state, progress } }: { scan: Discovery }) {
+function StateOrProgress({ scan }: { scan: Discovery }) {
   const text = useText(discoveryMessages)
-  if (state === 'running' && progress > 0) return <Progress value={progress} label={text.progress} />
-  return <ScanState state={state} />
+  if (scan.state === 'running' && scan.progress > 0) return <Progress value={scan.progress} label={text.progress} />
+  return <ScanState scan={scan} />
+}
+
+/** Returns whether a run of the scan waits or runs. */
+export function isRunning({ state, runId }: Discovery): boolean {
+  return runId !== undefined && (state === 'created' || state === 'running')
 }

@@ -1,7 +1,7 @@
 import { type Artefact, artefactKinds } from '@millwright/api/updates.ts'
 import { iconPackage } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
-import { useNavigate } from '@tanstack/react-router'
+import { Link, useNavigate } from '@tanstack/react-router'
 import { usePagedList } from '../../../app/api/paged-list.ts'
 import type { Formats } from '../../../app/language/formats.ts'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
@@ -92,7 +92,12 @@ type ColumnContext = { formats: Formats; kinds: Readonly<Record<Artefact['kind']
 
 function columnsOf(text: ArtefactText, { formats, kinds }: ColumnContext): Column<Artefact>[] {
   return [
-    { id: 'name', header: text.name, width: 240, cell: ({ name }) => name },
+    {
+      id: 'name',
+      header: text.name,
+      width: 240,
+      cell: ({ id, name }) => <Link to={`/updates/artefacts/${id}`}>{name}</Link>,
+    },
     { id: 'version', header: text.version, width: 110, cell: ({ version }) => version },
     { id: 'kind', header: text.kind, width: 120, cell: ({ kind }) => kinds[kind] },
     { id: 'use', header: text.use, width: 170, cell: (artefact) => <UseChip artefact={artefact} /> },

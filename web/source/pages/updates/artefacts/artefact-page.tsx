@@ -329,12 +329,12 @@ function CampaignsOfArtefact({ artefactId }: { artefactId: string }) {
           <p className="quiet">{text.noCampaigns}</p>
         ) : (
           <ul className="link-lines">
-            {data.map(({ id, name, state }) => (
-              <li key={id}>
-                <Link to={`/updates/campaigns/${id}`} className="link-name">
-                  {name}
+            {data.map((campaign) => (
+              <li key={campaign.id}>
+                <Link to={`/updates/campaigns/${campaign.id}`} className="link-name">
+                  {campaign.name}
                 </Link>
-                <CampaignStateChip state={state} />
+                <CampaignStateChip campaign={campaign} />
               </li>
             ))}
           </ul>

@@ -1,7 +1,7 @@
-import { type Campaign, campaignStates } from '@millwright/api/updates.ts'
+import { type Campaign, campaignStates, finalDeviceStates } from '@millwright/api/updates.ts'
 import { iconRocket } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
-import { useNavigate } from '@tanstack/react-router'
+import { Link, useNavigate } from '@tanstack/react-router'
 import { usePagedList } from '../../../app/api/paged-list.ts'
 import type { Formats } from '../../../app/language/formats.ts'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
@@ -16,7 +16,7 @@ import { PagedTable } from '../../../components/tables/paged-table.tsx'
 import { Toolbar } from '../../../components/tables/toolbar.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { CampaignStateChip } from '../state-chips.tsx'
-import { campaignStateNames } from '../state-names.ts'
+import { campaignStateNames, deviceStateNames } from '../state-names.ts'
 import { updateEvents } from '../update-data.ts'
 import { countsOf } from './campaign-counts.ts'
 import { type CampaignText, campaignMessages } from './messages.ts'
@@ -26,6 +26,7 @@ import { NoCampaigns } from './no-campaigns.tsx'
 export function CampaignList() {
   const text = useText(campaignMessages)
   const states = useText(campaignStateNames)
+  const deviceStates = useText(deviceStateNames)
   const formats = useFormats()
   const navigate = useNavigate()
   const canManage = usePermission('glb_update_manage')
@@ -53,7 +54,7 @@ export function CampaignList() {
       <PagedTable
         label={text.campaigns}
         pagedList={pagedList}
-        columns={columnsOf(text, formats)}
+        columns={columnsOf(text, { formats, deviceStates })}
         idOf={({ id }) => id}
         onOpen={({ id }) => navigate({ to: `/updates/campaigns/${id}` })}
         empty={
@@ -73,27 +74,65 @@ export function CampaignList() {
   )
 }
 
-function columnsOf(text: CampaignText, formats: Formats): Column<Campaign>[] {
+type ColumnContext = { formats: Formats; deviceStates: (typeof deviceStateNames)['en'] }
+
+function columnsOf(text: CampaignText, { formats, deviceStates }: ColumnContext): Column<Campaign>[] {
   return [
-    { id: 'name', header: text.name, width: 230, cell: ({ name }) => name },
+    {
+      id: 'name',
+      header: text.name,
+      width: 190,
+      cell: ({ id, name }) => (
+        <Link to={`/updates/campaigns/${id}`} title={name}>
+          {name}
+        </Link>
+      ),
+    },
     {
       id: 'artefact',
       header: text.artefact,
-      width: 210,
-      cell: ({ artefact }) => `${artefact.name} ${artefact.version}`,
-    },
-    { id: 'state', header: text.state, width: 140, cell: ({ state }) => <CampaignStateChip state={state} /> },
-    {
-      id: 'progress',
-      header: text.progress,
-      width: 155,
-      cell: ({ state, counts }) => {
-        const { done, total } = countsOf(counts)
-        if (state === 'draft' || total === 0) return null
-        return <Progress value={Math.floor((100 * done) / total)} label={text.progress} />
+      width: 200,
+      cell: ({ artefactId, artefact }) => {
+        const name = `${artefact.name} ${artefact.version}`
+        return (
+          <Link to={`/updates/artefacts/${artefactId}`} title={name}>
+            {name}
+          </Link>
+        )
       },
     },
-    { id: 'devices', header: text.devices, width: 90, isNumber: true, cell: ({ devices }) => formats.number(devices) },
+    { id: 'state', header: text.state, width: 185, cell: (campaign) => <CampaignStateChip campaign={campaign} /> },
+    {
+      id: 'progress',
+      header: text.result,
+      width: 195,
+      cell: ({ id, state, counts }) => {
+        const { done, total } = countsOf(counts)
+        if (state === 'draft') return <Link to={`/updates/campaigns/${id}`}>{text.reviewDraft}</Link>
+        if (total === 0) return null
+        if (done < total) return <Progress value={Math.floor((100 * done) / total)} label={text.progress} />
+        const shown = finalDeviceStates
+          .filter((each) => counts[each] > 0)
+          .map((each) => `${formats.number(counts[each])} ${deviceStates[each].toLowerCase()}`)
+          .join(', ')
+        return <span title={shown}>{shown}</span>
+      },
+    },
+    {
+      id: 'devices',
+      header: text.devices,
+      width: 110,
+      isNumber: true,
+      // The devices of a campaign are selected when it starts.
+      cell: ({ state, devices }) =>
+        state === 'draft' ? (
+          <span className="quiet" title={text.devicesAtStartHint}>
+            {text.devicesAtStart}
+          </span>
+        ) : (
+          formats.number(devices)
+        ),
+    },
     { id: 'user', header: text.createdBy, width: 125, cell: ({ createdBy }) => createdBy.name },
     { id: 'created', header: text.created, width: 170, cell: (campaign) => <Time at={campaign.createdTimestamp} /> },
   ]

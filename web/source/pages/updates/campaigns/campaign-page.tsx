@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
 import { useOperationQuery } from '../../../app/api/queries.ts'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
+import { withoutStatusCode } from '../../../app/language/link-message.ts'
 import { useSearchState } from '../../../app/navigation/search-state.ts'
 import { useRights } from '../../../app/session/app-context.tsx'
 import { QueryState } from '../../../components/feedback/query-state.tsx'
@@ -40,7 +41,18 @@ export function CampaignPage() {
         subtitle={
           data !== undefined && (
             <span className="campaign-line">
-              <CampaignStateChip state={data.state} />
+              <CampaignStateChip campaign={data} />
+              <Link to={`/updates/artefacts/${data.artefactId}`}>
+                {data.artefact.name} {data.artefact.version}
+              </Link>
+              <span>
+                {text.createdBy} {data.createdBy.name}
+              </span>
+              {data.finishedTimestamp !== undefined && (
+                <span>
+                  {text.finished} <Time at={data.finishedTimestamp} />
+                </span>
+              )}
               {data.stateReason !== undefined && <span lang="en">{data.stateReason}</span>}
               {data.state === 'pending-approval' && text.waitsForApproval}
               {data.approvedBy !== undefined && (
@@ -88,6 +100,8 @@ function Board({ campaign }: { campaign: Campaign }) {
   const text = useText(campaignMessages)
   const formats = useFormats()
   const { active, done, total } = countsOf(campaign.counts)
+  const { failed, unknown, skipped } = campaign.counts
+  const hasFailures = failed + unknown + skipped > 0
   useUpdatePolling(openStates.includes(campaign.state) || active > 0)
   return (
     <>
@@ -95,6 +109,7 @@ function Board({ campaign }: { campaign: Campaign }) {
         <Card title={text.progress}>
           <p className="card-lead" role="status">
             {text.done(formats.number(done), formats.number(total))}
+            {total > 0 && !hasFailures && `. ${text.noFailures}`}
           </p>
           <CountBar counts={campaign.counts} label={text.statesOf(text.allDevices)} />
         </Card>
@@ -103,9 +118,11 @@ function Board({ campaign }: { campaign: Campaign }) {
             <Waves campaign={campaign} />
           </Card>
         )}
-        <Card title={text.failures}>
-          <Failures campaign={campaign} />
-        </Card>
+        {hasFailures && (
+          <Card title={text.failures}>
+            <Failures campaign={campaign} />
+          </Card>
+        )}
       </div>
       <h2 className="section-title">{text.devices}</h2>
       <DeviceTable campaign={campaign} />
@@ -158,7 +175,7 @@ function Failures({ campaign: { id } }: { campaign: Campaign }) {
             {data.map(({ state, reason, devices }) => (
               <li key={`${state} ${reason}`}>
                 <DeviceStateChip device={{ state, progress: 0 }} />
-                <span lang="en">{reason}</span>
+                <span lang="en">{withoutStatusCode(reason)}</span>
                 <button
                   type="button"
                   className="link-button reason-count"

@@ -4,6 +4,7 @@ import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { usePagedList } from '../../../app/api/paged-list.ts'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
+import { withoutStatusCode } from '../../../app/language/link-message.ts'
 import { useSearchState } from '../../../app/navigation/search-state.ts'
 import { useApi } from '../../../app/session/app-context.tsx'
 import { ConfirmDialog } from '../../../components/dialogs/confirm-dialog.tsx'
@@ -161,7 +162,7 @@ function columnsOf(text: CampaignText): Column<CampaignDevice>[] {
     { id: 'state', header: text.state, width: 230, cell: (device) => <DeviceStateChip device={device} /> },
     { id: 'versions', header: text.versions, width: 190, cell: (device) => stepsText(device, text.unknownVersion) },
     { id: 'reported', header: text.reported, width: 150, cell: ({ reportedVersion }) => reportedVersion },
-    { id: 'reason', header: text.reason, width: 360, cell: ({ reason }) => reason },
+    { id: 'reason', header: text.reason, width: 360, cell: ({ reason }) => reason && withoutStatusCode(reason) },
     { id: 'wave', header: text.waveColumn, width: 80, isNumber: true, cell: ({ wave }) => wave },
     { id: 'attempt', header: text.attempt, width: 90, isNumber: true, cell: ({ attempt }) => attempt },
     {

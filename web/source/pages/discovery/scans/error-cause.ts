@@ -1,0 +1,44 @@
+import type { DeviceError } from '@millwright/api/gatekeeper.ts'
+import type { errorMessages } from './error-messages.ts'
+
+type Text = (typeof errorMessages)['en']
+/** The cause of an error in words, what the user can do, and the code for the support. */
+export type ErrorCause = { name: string; advice: string; code: string }
+
+/** The status code of gRPC for a device that requires credentials. */
+export const unauthenticated = 16
+
+/** The status codes of gRPC, which the protocol of asset links uses, each with its name and its texts. */
+const causes = {
+  3: ['INVALID_ARGUMENT', 'invalidArgument'],
+  4: ['DEADLINE_EXCEEDED', 'timeout'],
+  5: ['NOT_FOUND', 'notFound'],
+  7: ['PERMISSION_DENIED', 'denied'],
+  8: ['RESOURCE_EXHAUSTED', 'exhausted'],
+  9: ['FAILED_PRECONDITION', 'precondition'],
+  12: ['UNIMPLEMENTED', 'unimplemented'],
+  13: ['INTERNAL', 'internal'],
+  14: ['UNAVAILABLE', 'unavailable'],
+  [unauthenticated]: ['UNAUTHENTICATED', 'unauthenticated'],
+} as const satisfies Record<number, readonly [string, keyof Text]>
+
+/** Returns the cause of an error. An error with a reason was found by the inventory, other errors by the asset link. */
+export function causeOf({ code, reason }: Pick<DeviceError, 'code' | 'reason'>, text: Text): ErrorCause {
+  if (reason !== undefined) {
+    const kind = reason === 'identity_taken' ? 'taken' : 'refused'
+    return { name: text[kind], advice: text[`${kind}Advice`], code: reason }
+  }
+  const [codeName, kind] = Object.hasOwn(causes, code) ? causes[code as keyof typeof causes] : (['', 'other'] as const)
+  return { name: text[kind], advice: text[`${kind}Advice`], code: `${codeName} ${code}`.trim() }
+}
+
+/** Returns the causes of errors with their numbers, the most frequent first. */
+export function causesOf(
+  errors: readonly Pick<DeviceError, 'code' | 'reason'>[],
+  text: Text,
+): (ErrorCause & { count: number })[] {
+  const groups = Map.groupBy(errors, (error) => causeOf(error, text).name)
+  return [...groups.values()]
+    .map((group) => ({ ...causeOf(group[0] ?? { code: 0 }, text), count: group.length }))
+    .toSorted((one, other) => other.count - one.count)
+}
