@@ -75,6 +75,7 @@ async function idsOf(caller: Caller, gatewayId: string): Promise<PlantIds> {
     jobId: String(job?.id),
     hierarchyId: String(hierarchy?.id),
     nodeId: String(nodes[0]?.id),
+    operatedAt: hierarchy?.createdTimestamp ?? new Date().toISOString(),
   }
 }
 
