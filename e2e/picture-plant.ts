@@ -393,7 +393,8 @@ async function maintain({ anna, mia, tomas }: Callers): Promise<void> {
     if (version === undefined) continue
     await mia.inventory.setFirmwareVersion({ params: { id: String(id) }, body: { data: { version } } })
   }
-  for (const [index, id] of ids.slice(0, 2).entries()) {
+  const main = some.filter(({ name }) => /-(?:PLC|SW)\d+$/.test(String(name))).map(({ id }) => String(id))
+  for (const [index, id] of main.slice(0, 2).entries()) {
     const mode = index === 0 ? 'fails' : 'depends'
     await anna.inventory.createImpactReport({ body: { data: { assetId: id, mode } } })
   }

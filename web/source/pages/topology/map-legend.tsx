@@ -122,23 +122,34 @@ export function MapLegend(props: MapLegendProps) {
           {lines !== 'none' && <span className="legend-line" aria-hidden="true" />}
           <span className="quiet">{{ none: text.noLines, edges: text.line, wires: text.wires }[lines]}</span>
         </li>
-        {counts.size > 0 && (
-          <li className="legend-more">
-            <button
-              type="button"
-              className="legend-entry"
-              aria-expanded={areClassesShown}
-              onClick={() => {
-                setClasses(!areClassesShown)
-                if (areClassesShown && isClass(emphasis)) onEmphasis(undefined)
-              }}
-            >
-              {text.classes}
-              <Icon name={areClassesShown ? iconChevronDownSmall : iconChevronUpSmall} size={16} />
-            </button>
-          </li>
-        )}
       </ul>
+      <div className="map-hints">
+        <p className="quiet">
+          {[
+            showsChanges ? text.changesHint : text.boxHint,
+            { none: '', edges: text.edgesHint, wires: text.wiresHint }[lines],
+            by === 'switch' && text.switchHint,
+            isAll && text.allHint,
+            !showsChanges && !isPast && total.outdated > 0 && text.outdatedHint,
+          ]
+            .filter(Boolean)
+            .join(' ')}
+        </p>
+        {counts.size > 0 && (
+          <button
+            type="button"
+            className="legend-entry"
+            aria-expanded={areClassesShown}
+            onClick={() => {
+              setClasses(!areClassesShown)
+              if (areClassesShown && isClass(emphasis)) onEmphasis(undefined)
+            }}
+          >
+            {text.classes}
+            <Icon name={areClassesShown ? iconChevronDownSmall : iconChevronUpSmall} size={16} />
+          </button>
+        )}
+      </div>
       {areClassesShown && (
         <ul className="graph-legend" aria-label={text.classes}>
           {[...counts].map(([each, count]) => (
@@ -153,16 +164,6 @@ export function MapLegend(props: MapLegendProps) {
           ))}
         </ul>
       )}
-      <p className="map-hints quiet">
-        {[
-          showsChanges ? text.changesHint : text.boxHint,
-          { none: '', edges: text.edgesHint, wires: text.wiresHint }[lines],
-          by === 'switch' && text.switchHint,
-          isAll && text.allHint,
-        ]
-          .filter(Boolean)
-          .join(' ')}
-      </p>
     </div>
   )
 }

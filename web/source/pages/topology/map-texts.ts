@@ -48,7 +48,7 @@ export function useMapTexts(by: Grouping) {
           degraded: text.degraded,
           failed: text.failed,
           unknown: text.unknown,
-          outdated: text.outdatedShort,
+          outdated: text.outdated,
           added: text.added,
           changed: text.changed,
           removed: text.removed,

@@ -8,6 +8,7 @@ import { assetClassIcons, assetClassOfOne } from '../../components/values/asset-
 import { Icon } from '../../components/values/icon.tsx'
 import { KeyFigures } from '../../components/values/key-figures.tsx'
 import { StatusChip } from '../../components/values/status-chip.tsx'
+import { unreachableFilter } from '../start/plant-queries.ts'
 import { changeCount, occurredKinds } from './change-counts.ts'
 import { orderedAssets } from './map/asset-order.ts'
 import { type CommonParts, commonParts, distinctName, namesOf } from './map/names.ts'
@@ -26,6 +27,12 @@ type PlacePanelProps = {
   onEnter: (key: string) => void
   onSelect: (id: string) => void
 }
+
+type AssetListLink = { to: string; search: { filter?: string } & Record<string, unknown> }
+type Figure = { name: string; value: number; list?: AssetListLink | undefined }
+
+/** The page that lists the devices with outdated firmware by product. */
+const toVersions: AssetListLink = { to: '/updates', search: { view: 'drift' } }
 
 type Row = { key: string; group?: TopologyGroup; asset?: TopologyAsset }
 
@@ -91,11 +98,23 @@ export function PlacePanel({ query, place, name, data, nameOf, showsChanges, onE
               ]
             : [
                 { name: text.count, value: assets },
-                { name: text.failed, value: reachability.failed },
-                ...(isPast ? [] : [{ name: text.outdatedShort, value: outdated }]),
+                { name: text.failed, value: reachability.failed, list: withFilter(list, unreachableFilter) },
+                ...(isPast
+                  ? []
+                  : [{ name: text.outdated, value: outdated, list: place === rootKey ? toVersions : undefined }]),
                 { name: text.unknown, value: reachability.unknown },
               ]
-          ).map(({ name: figure, value }) => ({ name: figure, value: formats.number(value) }))}
+          ).map(({ name: figure, value, list: target }: Figure) => ({
+            name: figure,
+            value:
+              target && value > 0 && !isPast ? (
+                <Link to={target.to} search={target.search as never}>
+                  {formats.number(value)}
+                </Link>
+              ) : (
+                formats.number(value)
+              ),
+          }))}
         />
         {unassigned * 2 > assets && (
           <p className="quiet">
@@ -123,7 +142,13 @@ export function PlacePanel({ query, place, name, data, nameOf, showsChanges, onE
           },
           ...(isGroups && !showsChanges ? [countColumn('count', text.count, ({ assets: count }) => count)] : []),
           ...(isGroups && showsChanges
-            ? kinds.map((kind) => countColumn(kind, text[kind], (group) => group.changes[kind]))
+            ? kinds.map((kind) => ({
+                ...countColumn(kind, text[kind], (group) => group.changes[kind]),
+                cell: ({ group }: Row) => {
+                  const count = group?.changes[kind] ?? 0
+                  return count === 0 ? <span className="quiet">–</span> : formats.number(count)
+                },
+              }))
             : []),
           ...(isGroups && !showsChanges
             ? [
@@ -138,7 +163,7 @@ export function PlacePanel({ query, place, name, data, nameOf, showsChanges, onE
                   ? []
                   : [
                       {
-                        ...countColumn('outdated', text.outdatedShort, (group) => group.outdated),
+                        ...countColumn('outdated', text.outdated, (group) => group.outdated),
                         cell: ({ group }: Row) => {
                           const count = group?.outdated ?? 0
                           return <span className={count === 0 ? 'quiet' : 'map-outdated'}>{formats.number(count)}</span>
@@ -223,12 +248,19 @@ function RowState({ asset, showsChanges }: { asset: TopologyAsset | undefined; s
       <StatusChip tone={changeTones[asset.change]}>{text[asset.change]}</StatusChip>
     )
   const { reachability_state: state, outdated } = asset
-  if (state !== 'failed' && outdated) return <StatusChip tone="warning">{text.outdatedShort}</StatusChip>
+  if (state !== 'failed' && outdated) return <StatusChip tone="warning">{text.outdated}</StatusChip>
   return state === 'reached' ? null : <StatusChip tone={tones[state]}>{text[state]}</StatusChip>
 }
 
+/** Returns the same list with a further condition. */
+function withFilter(list: AssetListLink | undefined, filter: string): AssetListLink | undefined {
+  if (list === undefined) return undefined
+  const { filter: own, ...search } = list.search
+  return { to: list.to, search: { ...search, filter: own === undefined ? filter : `${own} and ${filter}` } }
+}
+
 /** Returns the page that lists the assets of a group. There is none for switches. */
-function listOf({ by, hierarchy, q }: MapQuery, place: string) {
+function listOf({ by, hierarchy, q }: MapQuery, place: string): AssetListLink | undefined {
   const words = q === undefined ? {} : { q }
   if (place === rootKey) return { to: '/assets', search: words }
   if (by === 'hierarchy')

@@ -103,6 +103,7 @@ export function Timeline({ node, span, since, at, isComparing, changes, change }
           <strong>{isWhole ? text[`last${span}`] : text.between(from, to)}</strong>
           <span className="quiet" title={text.countsHint}>
             {changesText(changes, text, formats.number)}
+            {isOpen && isWhole && `. ${text.hint}`}
           </span>
         </p>
         <CheckField
@@ -149,7 +150,6 @@ export function Timeline({ node, span, since, at, isComparing, changes, change }
               {text.now}, {formats.shortTime(new Date(line.to).toISOString())}
             </span>
           </div>
-          <p className="timeline-hint quiet">{text.hint}</p>
         </>
       )}
     </section>

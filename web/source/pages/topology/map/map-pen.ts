@@ -169,11 +169,11 @@ export class MapPen {
     this.font(sizes.text, 600)
     for (const kind of kinds) {
       const text = `${changeSigns[kind]}${texts.number(changes[kind])}`
-      const width = this.context.measureText(text).width + 10
+      const width = this.context.measureText(text).width + 8
       if (used + width > room) break
       const x = right - used - width
       this.box({ x, y: y - 8, width, height: 16 }, { radius: 8, fill: palette[kind], stroke: palette[kind] })
-      this.text(text, { x: x + 5, y: y + 0.5, width: width + 2, colour: kind === 'changed' ? onYellow : palette.card })
+      this.text(text, { x: x + 4, y: y + 0.5, width: width + 2, colour: kind === 'changed' ? onYellow : palette.card })
       used += width + 4
     }
     return used
@@ -266,10 +266,10 @@ export class MapPen {
     return this.countedFacts(group)
   }
 
-  /** Returns whether the bar of a group shows more than one state. */
-  protected hasBar({ reachability: { failed, unknown } }: Pick<TopologyGroup, 'reachability'>): boolean {
+  /** Returns whether groups have a bar. It shows the parts of a change or an impact; states are numbers with words. */
+  protected get hasBars(): boolean {
     const { view } = this.options
-    return view.showsChanges || view.marks !== undefined || failed + unknown > 0
+    return view.showsChanges || view.marks !== undefined
   }
 
   /** Draws the facts of a group. Returns the vertical position below them. */
@@ -362,11 +362,7 @@ export class MapPen {
   /** Returns the colour of a group that is too small for its card. */
   protected colourOf({ reachability, outdated, changes }: TopologyGroup): string {
     const { palette, view } = this.options
-    if (view.showsChanges) {
-      if (changes.removed > 0) return palette.removed
-      if (changes.changed > 0) return palette.changed
-      return changes.added > 0 ? palette.added : palette.unknown
-    }
+    if (view.showsChanges) return palette[mainChange(changes) ?? 'unknown']
     if (reachability.failed > 0) return palette.failed
     if (outdated > 0) return palette.outdated
     return reachability.reached > 0 ? palette.reached : palette.unknown
@@ -391,14 +387,13 @@ export class MapPen {
     return mark.effect === 'degraded' ? palette.changed : palette.failed
   }
 
-  /** Draws the shares of the assets of a group by impact, by change or by reachability. */
+  /** Draws the shares of the assets of a group by impact or by change. */
   protected bar({ key }: SceneItem, group: TopologyGroup, box: Box): void {
     const { view } = this.options
     if (view.marks !== undefined) {
       const { affected, degraded } = view.marks.get(key) ?? noMark
       this.impactShares(box, { affected, degraded, assets: group.assets })
-    } else if (view.showsChanges) this.changes(group, box)
-    else this.health(group, box)
+    } else this.changes(group, box)
   }
 
   protected impactShares(
@@ -410,19 +405,6 @@ export class MapPen {
       [affected, palette.failed],
       [degraded, palette.changed],
       [Math.max(0, assets - affected - degraded), palette.line],
-    ])
-  }
-
-  /** Draws the shares of reachable, unreachable and unknown assets as a bar. */
-  protected health(
-    { reachability: { reached, failed, unknown } }: Pick<TopologyGroup, 'reachability'>,
-    box: Box,
-  ): void {
-    const { palette } = this.options
-    this.shares(box, [
-      [failed, palette.failed],
-      [reached, palette.reached],
-      [unknown, palette.unknown],
     ])
   }
 

@@ -139,11 +139,10 @@ class Painter extends MapPen {
     y += size * 1.15
     const bottom = box.y + box.height - 4
     const bar = { x: box.x + pad, y: y - 2, width: room, height: 5 }
-    const hasBar = this.hasBar(total) && y + 5 < bottom
+    const hasBar = this.hasBars && y + 5 < bottom
     if (hasBar) {
       if (view.marks !== undefined) this.impactShares(bar, { affected, degraded, assets: total.assets })
-      else if (view.showsChanges) this.changes(total, bar)
-      else this.health(total, bar)
+      else this.changes(total, bar)
     }
     y += hasBar ? 14 : 5
     const states = view.marks === undefined && !view.showsChanges ? this.countedFacts(total) : []
@@ -397,11 +396,12 @@ class Painter extends MapPen {
       return
     }
     this.tint(box, group.changes, radius)
+    this.edge(box, colour)
     if (box.height < sizes.compactCard) {
       this.#compactCard(item, group, box)
       return
     }
-    const pad = Math.max(6, Math.min(14, box.width * 0.07))
+    const pad = Math.max(9, Math.min(14, box.width * 0.07))
     const size = Math.max(sizes.text, Math.min(16, box.height * 0.15, box.width * 0.1))
     const room = box.width - pad * 2
     const bottom = box.y + box.height - 3
@@ -420,7 +420,7 @@ class Painter extends MapPen {
     const hasCounts = box.width >= sizes.counts * 0.7 && y + size * 0.6 < bottom
     const barHeight = Math.max(3, Math.min(8, size * 0.45))
     const facts = this.factsOf(item, group).filter(([, count]) => count > 0)
-    const hasBar = group.assets > 0 && this.hasBar(group)
+    const hasBar = group.assets > 0 && this.hasBars
     const hasFacts = hasCounts && y + size * (hasBar ? 3.4 : 1.9) < bottom
     if (hasCounts) {
       this.font(Math.max(sizes.text, size * 0.82), 400)
@@ -447,7 +447,6 @@ class Painter extends MapPen {
   /** Draws a low card: the state as its left edge, and the name with the count next to it or below it. */
   #compactCard(item: SceneItem, group: TopologyGroup, box: Box): void {
     const { palette, texts, view } = this.options
-    this.edge(box, group.assets === 0 ? palette.line : (this.markColour(item.key) ?? this.colourOf(group)))
     const [x, right] = [box.x + 10, box.x + box.width - 6]
     const room = right - x
     const size = Math.max(sizes.text, Math.min(14, box.height * 0.3, box.width * 0.11))
@@ -469,7 +468,7 @@ class Painter extends MapPen {
     const badge = this.badge(group.changes, {
       right,
       y: hasTwoLines && fullName + 44 > room ? second : first,
-      room: hasTwoLines && fullName + 44 > room ? room : room - fullName - 6,
+      room: hasTwoLines && fullName + 44 > room ? room : room - fullName - 2,
     })
     this.font(size, 650)
     const used = this.text(name, { x, y: first, width: room, colour: palette.text })
@@ -478,7 +477,9 @@ class Painter extends MapPen {
     const [fact] = facts
     const choices =
       fact === undefined ? [texts.count(group), texts.assets(group.assets)] : [texts.fact(fact[0], fact[1])]
-    const stateWidth = this.factNumbers(states, {
+    // A change without space for its badge is a number with the colour of the change.
+    const numbers = view.marks === undefined && badge === 0 ? this.countedFacts(group) : states
+    const stateWidth = this.factNumbers(numbers, {
       right,
       y: hasTwoLines ? second : first,
       width: hasTwoLines ? room : room - used - 6,

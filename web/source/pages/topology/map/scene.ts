@@ -101,7 +101,7 @@ const assetsPerGroup = 6
 /** With at most this many groups, the group of the rest is a small box at the side. */
 const fewGroups = 8
 /** The size of the box of the rest, as parts of the width and height of the map. */
-const restPart = { width: 0.18, height: 0.34, below: 0.12 } as const
+const restPart = { width: 0.18, height: 0.34, below: 0.12, gap: 0.035 } as const
 /** A map that is wider than this has the rest at its side, and another map has it below. */
 const restBeside = 1.5
 
@@ -227,7 +227,7 @@ function divided({ x, y, width, height }: Box): [Box, Box] {
     const top = height * (1 - restPart.below)
     return [
       { x, y, width, height: top },
-      { x, y: y + top + height * margin, width, height: height - top - height * margin },
+      { x, y: y + top + height * restPart.gap, width, height: height * (restPart.below - restPart.gap + margin) },
     ]
   }
   const left = width * (1 - restPart.width)
