@@ -97,7 +97,8 @@ export const inboxMessages = messages({
     weakHint: 'Only a hint: different devices can have the same name or IP address.',
     proposal: 'Proposed target',
     proposals: 'Proposals of onboarding rules',
-    proposes: count('1 asset →', '# assets →'),
+    ruleProposes: (rule: string, count: number, shown: string) =>
+      `The rule “${rule}” proposes for ${count === 1 ? '1 new asset' : `${shown} new assets`}:`,
     byRule: (name: string) => `Rule “${name}”`,
     proposalsIncomplete: 'Not all new assets were compared with the rules. More assets can match.',
     inGroup: (name: string) => `access group ${name}`,
@@ -214,7 +215,8 @@ export const inboxMessages = messages({
     weakHint: 'Nur ein Hinweis: Verschiedene Geräte können denselben Namen oder dieselbe IP-Adresse haben.',
     proposal: 'Vorgeschlagenes Ziel',
     proposals: 'Vorschläge der Aufnahmeregeln',
-    proposes: count('1 Asset →', '# Assets →'),
+    ruleProposes: (rule: string, count: number, shown: string) =>
+      `Die Regel „${rule}“ schlägt für ${count === 1 ? '1 neues Asset' : `${shown} neue Assets`} vor:`,
     byRule: (name: string) => `Regel „${name}“`,
     proposalsIncomplete: 'Nicht alle neuen Assets wurden mit den Regeln verglichen. Es können mehr Assets passen.',
     inGroup: (name: string) => `Zugriffsgruppe ${name}`,

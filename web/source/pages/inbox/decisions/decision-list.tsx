@@ -100,7 +100,7 @@ export function DecisionList() {
 
 type DecisionSentenceProps = { decision: Decision; ruleName: string | undefined }
 
-/** `DecisionSentence` says who decided what about how many assets, with links to the first assets. */
+/** `DecisionSentence` shows who decided what about how many assets, with links to the first assets. */
 function DecisionSentence({ decision, ruleName }: DecisionSentenceProps) {
   const text = useText(decisionMessages)
   const formats = useFormats()
