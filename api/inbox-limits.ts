@@ -12,6 +12,8 @@ export const inboxLimits = {
   facetValues: 50,
   /** The maximum number of assets in one request for proposals. */
   proposedAssets: 100,
+  /** The number of assets of a decision that are listed with their names. */
+  namedAssets: 3,
   rules: 50,
   rangesPerRule: 32,
   /** The maximum and the default number of assets that an automatic rule onboards after one scan. */

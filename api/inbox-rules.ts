@@ -83,6 +83,22 @@ export const OnboardingRule = closed({
   paused: Type.Boolean(),
   pauseReason: Type.Optional(Type.String({ description: 'Why the platform paused the rule' })),
   author: Type.String(),
+  onboarded: Type.Integer({
+    minimum: 0,
+    description: 'The assets that stored decisions of this rule onboarded, without undone decisions',
+  }),
+  lastDecisionTimestamp: Type.Optional(
+    Type.Unsafe<string>({
+      ...Timestamp,
+      description: 'The time of the last decision that onboarded assets with this rule',
+    }),
+  ),
+  lastRunTimestamp: Type.Optional(
+    Type.Unsafe<string>({
+      ...Timestamp,
+      description: 'The time of the last scan whose new assets matched this automatic rule',
+    }),
+  ),
   createdTimestamp: Timestamp,
   lastModifiedTimestamp: Timestamp,
 })

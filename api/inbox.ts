@@ -58,6 +58,9 @@ export const Decision = closed({
   undoneBy: Type.Optional(Uuid),
   canUndo: Type.Boolean({ description: 'Whether the caller can undo the decision now' }),
   undoUntilTimestamp: Timestamp,
+  assets: Type.Array(closed({ id: Uuid, name: Type.Optional(Type.String()) }), {
+    description: `The first ${inboxLimits.namedAssets} assets that the caller can read. Deleted assets are left out, and so are all assets ${inboxLimits.undoDays} days after the decision`,
+  }),
   principalName: Type.String(),
   createdTimestamp: Timestamp,
   lastModifiedTimestamp: Timestamp,

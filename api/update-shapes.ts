@@ -365,6 +365,15 @@ export const DriftProduct = closed({
 })
 export type DriftProduct = Static<typeof DriftProduct>
 
+/** A firmware version of a product that is older than the newest known one. The texts are those of the assets. */
+export const OutdatedVersion = closed({
+  manufacturer: Type.String(),
+  productId: Type.Optional(Type.String()),
+  productName: Type.Optional(Type.String()),
+  firmwareVersion: Type.String(),
+})
+export type OutdatedVersion = Static<typeof OutdatedVersion>
+
 export const AssetUpdates = closed({
   assetId: Uuid,
   version: Type.Optional(Type.String()),

@@ -20,6 +20,7 @@ import {
   MaintenanceWindow,
   NodeWindow,
   newCampaignFields,
+  OutdatedVersion,
   Plan,
   planOutcomes,
   Retrieval,
@@ -52,6 +53,7 @@ export {
   type Impact,
   MaintenanceWindow,
   type NodeWindow,
+  type OutdatedVersion,
   type Plan,
   PlannedDevice,
   type PlanOutcome,
@@ -452,6 +454,14 @@ export const updates = contract({
         ),
       }),
       answers: { 200: page(DriftProduct) },
+    },
+    listOutdatedVersions: {
+      method: 'GET',
+      path: '/drift/outdated',
+      summary:
+        'List the firmware versions of readable assets that are older than the newest known version of the product',
+      access: 'on-behalf',
+      answers: { 200: data(Type.Array(OutdatedVersion)) },
     },
     readAssetUpdates: {
       method: 'GET',

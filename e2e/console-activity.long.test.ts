@@ -101,10 +101,10 @@ describe('activity in the console', () => {
 
   test('filters by kind, and removes the filter', async () => {
     await clickAsPerson(button('More filters'))
-    await page.getByLabel('Kind').selectOption({ label: 'Firmware changes' })
+    await page.getByRole('combobox', { name: 'What', exact: true }).selectOption({ label: 'Firmware changes' })
     await row('firmware of PLC01').first().waitFor()
     await row('hall 3').waitFor({ state: 'detached' })
-    await clickAsPerson(button('Remove the filter Kind: Firmware changes'))
+    await clickAsPerson(button('Remove the filter What: Firmware changes'))
     await row('hall 3').waitFor()
     await page.getByRole('combobox', { name: 'Asset', exact: true }).fill('Drive')
     await clickAsPerson(page.getByRole('option', { name: /Drive 7/ }))

@@ -188,10 +188,13 @@ describe('the inbox in the console', () => {
     assert.deepEqual(await stateOf('Drive 12'), ['regarded', 'Assembly'])
 
     await clickAsPerson(page.getByRole('tab', { name: 'Decisions' }))
-    await page.getByRole('row').filter({ hasText: 'Onboarded 3 assets' }).waitFor()
+    await page.getByRole('row').filter({ hasText: 'onboarded 3 assets with the rule Drives of line 1' }).waitFor()
     await assertAxeCleanEverywhere(page, 'decisions')
     await clickAsPerson(
-      page.getByRole('row').filter({ hasText: 'Onboarded 3 assets' }).getByRole('button', { name: 'Undo' }),
+      page
+        .getByRole('row')
+        .filter({ hasText: 'onboarded 3 assets with the rule Drives of line 1' })
+        .getByRole('button', { name: 'Undo' }),
     )
     await until('the drives are new again', async () => (await stateOf('Drive 12'))[0] === 'unknown')
   })

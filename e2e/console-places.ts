@@ -9,6 +9,8 @@ export type PlantIds = {
   campaignId: string
   hierarchyId: string
   nodeId: string
+  /** The time after which users changed the plant. */
+  operatedAt: string
 }
 
 export type Place = {
@@ -76,7 +78,11 @@ export const places: readonly Place[] = [
   { name: 'topology-subnets', path: () => '/topology?by=subnet', prepare: drawn },
   { name: 'topology-switches', path: () => '/topology?by=switch', prepare: drawn },
   { name: 'topology-all', path: () => '/topology?by=subnet&all=yes', prepare: drawn },
-  { name: 'topology-changes', path: () => '/topology?compare=yes&span=day', prepare: drawn },
+  {
+    name: 'topology-changes',
+    path: ({ operatedAt }) => `/topology?compare=yes&span=day&since=${operatedAt}`,
+    prepare: drawn,
+  },
   { name: 'topology-impact', path: ({ assetId }) => `/topology?asset=${assetId}&show=fails`, prepare: drawn },
   { name: 'asset-impact', path: ({ assetId }) => `/assets/${assetId}?tab=impact` },
   { name: 'impact-reports', path: () => '/topology/impact' },

@@ -142,7 +142,7 @@ describe('topology and impact in the console', () => {
   test('compares two moments on the timeline, with the mouse and with the keyboard', async () => {
     await follow(page, '/topology?span=day')
     await page.getByText('5 added').waitFor()
-    await page.getByLabel('Show only changes').check()
+    await page.getByLabel('Show changes on the map').check()
     await page.getByRole('button', { name: 'Added 5' }).waitFor()
     const handle = page.getByRole('slider', { name: 'Displayed time' })
     await handle.focus()

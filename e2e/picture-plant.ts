@@ -77,6 +77,7 @@ async function idsOf(caller: Caller, gatewayId: string): Promise<PlantIds> {
     campaignId: String(campaigns.find(({ state }) => state !== 'draft')?.id),
     hierarchyId: String(hierarchy?.id),
     nodeId: String(nodes[0]?.id),
+    operatedAt: hierarchy?.createdTimestamp ?? new Date().toISOString(),
   }
 }
 
@@ -402,7 +403,8 @@ async function maintain({ anna, mia, tomas }: Callers): Promise<void> {
     if (version === undefined) continue
     await mia.inventory.setFirmwareVersion({ params: { id: String(id) }, body: { data: { version } } })
   }
-  for (const [index, id] of ids.slice(0, 2).entries()) {
+  const main = some.filter(({ name }) => /-(?:PLC|SW)\d+$/.test(String(name))).map(({ id }) => String(id))
+  for (const [index, id] of main.slice(0, 2).entries()) {
     const mode = index === 0 ? 'fails' : 'depends'
     await anna.inventory.createImpactReport({ body: { data: { assetId: id, mode } } })
   }

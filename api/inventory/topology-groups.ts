@@ -25,6 +25,11 @@ const count = Type.Integer({ minimum: 0 })
 
 const Reachability = closed({ reached: count, failed: count, unknown: count })
 const Changes = closed({ added: count, changed: count, removed: count })
+const Outdated = Type.Integer({
+  minimum: 0,
+  description:
+    'The number of assets with older firmware than the newest known version of their product. It is 0 for an earlier time',
+})
 
 export const TopologyGroup = closed({
   key: Type.String({ description: 'The id of a node or of a switch, a subnet, or `rest`' }),
@@ -45,6 +50,7 @@ export const TopologyGroup = closed({
     }),
   ),
   reachability: Reachability,
+  outdated: Outdated,
   classes: Type.Array(closed({ class: oneOf(assetClasses), assets: count }), { description: 'Most frequent first' }),
   changes: Changes,
 })
@@ -59,6 +65,7 @@ export const TopologyAsset = closed({
   class: oneOf(assetClasses),
   management_state: oneOf(managementStates),
   reachability_state: oneOf(reachabilityStates),
+  outdated: Type.Optional(Type.Boolean({ description: 'Whether the firmware is outdated' })),
   change: Type.Optional(oneOf(changeKinds)),
 })
 export type TopologyAsset = Static<typeof TopologyAsset>
@@ -75,7 +82,7 @@ const PlacedGroup = closed({ key: Type.String(), name: Type.String(), type: Type
 
 const content = {
   path: Type.Array(PlacedGroup, { description: 'The groups from the top to `parent`' }),
-  total: closed({ assets: count, reachability: Reachability, changes: Changes }),
+  total: closed({ assets: count, reachability: Reachability, outdated: Outdated, changes: Changes }),
   groups: Type.Array(TopologyGroup),
   assets: Type.Array(TopologyAsset, { description: 'The assets that belong to `parent`, but to none of its groups' }),
   edges: Type.Array(TopologyEdge, { description: 'Relations between these groups and assets, most frequent first' }),

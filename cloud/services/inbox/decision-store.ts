@@ -2,7 +2,7 @@ import type { Decision, DecisionItem } from '@millwright/api/inbox.ts'
 import type { StoredPrincipal } from '../../platform/access/current-caller.ts'
 import type { Handle, Transaction } from '../../platform/database/database.ts'
 import { jsonText } from '../../platform/database/json.ts'
-import { rowset } from '../../platform/database/rowset.ts'
+import { arrayOf, rowset } from '../../platform/database/rowset.ts'
 import { statement } from '../../platform/database/statement.ts'
 
 export type DecisionRow = StoredPrincipal &
@@ -153,6 +153,19 @@ type ItemQuery = { outcome: DecisionItem['outcome'] | null; limit: number; offse
 /** Returns items of a decision in their order. */
 export function listItems(handle: Handle, id: string, { outcome, limit, offset = 0 }: ItemQuery): Promise<ItemRow[]> {
   return handle.rows(itemsStatement, id, outcome, limit, offset)
+}
+
+const firstItemsStatement = statement<{ decisionId: string; assetId: string }>(
+  `select i.decision_id as "decisionId", i.asset_id as "assetId" from inbox_decision_items i
+   where i.tenant_id = $1 and i.decision_id = any($2::uuid[]) and i.ordinal <= $3 order by i.decision_id, i.ordinal`,
+)
+
+/** Returns the first assets of each decision, in their order. */
+export async function listFirstAssets(handle: Handle, ids: readonly string[], limit: number) {
+  return Map.groupBy(
+    await handle.rows(firstItemsStatement, arrayOf('uuid', ids), limit),
+    ({ decisionId }) => decisionId,
+  )
 }
 
 export type ItemResult = {

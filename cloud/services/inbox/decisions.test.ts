@@ -126,6 +126,11 @@ describe('the inbox', () => {
     const assetIds = [...ids.values()]
     const decision = await decide(admin, { action: 'onboard', assetIds, accessGroupId: group, nodeId })
     assert.deepEqual([decision.state, decision.changed, decision.failed, decision.canUndo], ['finished', 2, 0, true])
+    const firstNames = async (caller: TestCaller) => {
+      const { data } = await caller.inbox.listDecisions({ query: { limit: 1 } })
+      return data.map(({ assets }) => assets.map(({ name }) => name))
+    }
+    assert.deepEqual(await firstNames(admin), [['a', 'b']])
     for (const id of assetIds) {
       assert.deepEqual(await placeOf(admin, id), { state: 'regarded', group: 'hall-3' })
       assert.deepEqual(await pathsOf(id), [['Line 1']])

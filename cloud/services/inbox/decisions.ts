@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import { type Decision, type DecisionAction, type inbox, inboxLimits } from '@millwright/api/inbox.ts'
+import { inventory } from '@millwright/api/inventory/inventory.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import { storedPrincipal } from '../../platform/access/current-caller.ts'
@@ -31,6 +32,11 @@ const statesOf: Readonly<Record<DecisionAction, { expected: string[]; state: str
 
 export function decisionHandlers(context: Context): Pick<Handlers<typeof inbox>, Names> {
   const { database } = context
+  const show = async (caller: Caller, row: DecisionRow): Promise<Decision> => {
+    const [decision] = await showDecisions(context, caller, [row])
+    if (decision === undefined) throw new TypeError('A decision was not returned')
+    return decision
+  }
   return {
     async createDecision({ body: { data } }, caller) {
       const { action, accessGroupId, nodeId, ruleId, assetIds, useProposals = false } = data
@@ -54,7 +60,7 @@ export function decisionHandlers(context: Context): Pick<Handlers<typeof inbox>,
       const row = await database.transaction(caller, (tx) =>
         createDecision(context, tx, { caller, action, items, ...rule }),
       )
-      return answer(202, { data: showDecision(caller, row) }, { location: locationOf(row.id) })
+      return answer(202, { data: await show(caller, row) }, { location: locationOf(row.id) })
     },
 
     async listDecisions({ query: { ruleId = null, limit = 50, offset = 0 } }, caller) {
@@ -62,7 +68,7 @@ export function decisionHandlers(context: Context): Pick<Handlers<typeof inbox>,
       const { rows, total } = await database.read(caller, (handle) =>
         store.listDecisions(handle, { principalId, ruleId, limit, offset }),
       )
-      const data = rows.map((row) => showDecision(caller, row))
+      const data = await showDecisions(context, caller, rows)
       return { data, meta: { totalElements: total, elements: data.length, offset } }
     },
 
@@ -72,7 +78,7 @@ export function decisionHandlers(context: Context): Pick<Handlers<typeof inbox>,
         const row = await database.read(caller, (handle) => store.findDecision(handle, id))
         const visible = requireVisible(caller, id, row)
         const isOver = performance.now() >= deadline || context.stopping.aborted
-        if (visible.state !== 'running' || isOver) return { data: showDecision(caller, visible) }
+        if (visible.state !== 'running' || isOver) return { data: await show(caller, visible) }
         await setTimeout(pollMs)
       }
     },
@@ -116,9 +122,30 @@ export function decisionHandlers(context: Context): Pick<Handlers<typeof inbox>,
         await store.setUndoneBy(tx, id, undo.id)
         return undo
       })
-      return answer(202, { data: showDecision(caller, row) }, { location: locationOf(row.id) })
+      return answer(202, { data: await show(caller, row) }, { location: locationOf(row.id) })
     },
   }
+}
+
+/** Returns decisions with the names of their first assets. */
+async function showDecisions(context: Context, caller: Caller, rows: readonly DecisionRow[]): Promise<Decision[]> {
+  const ids = rows.map(({ id }) => id)
+  const first = await context.database.read(caller, (handle) =>
+    store.listFirstAssets(handle, ids, inboxLimits.namedAssets),
+  )
+  const assetIds = [...new Set([...first.values()].flat().map(({ assetId }) => assetId))]
+  const devices =
+    assetIds.length === 0
+      ? []
+      : (await context.peers(inventory, caller).selectDevices({ body: { data: { ids: assetIds } } })).data.devices
+  const names = new Map(devices.map(({ id, name }) => [id, name]))
+  return rows.map((row) => {
+    const assets = (first.get(row.id) ?? []).flatMap(({ assetId: id }) => {
+      const name = names.get(id)
+      return names.has(id) ? [{ id, ...(name === undefined ? {} : { name }) }] : []
+    })
+    return showDecision(caller, row, assets)
+  })
 }
 
 async function itemsOfRule(context: Context, caller: Caller, ruleId: string): Promise<NewItem[]> {
@@ -241,7 +268,7 @@ function locationOf(id: string): string {
   return `/inbox/v1/decisions/${id}`
 }
 
-function showDecision(caller: Caller, row: DecisionRow): Decision {
+function showDecision(caller: Caller, row: DecisionRow, assets: Decision['assets']): Decision {
   const { id, action, state, total, changed, failed, notAssigned, problem, ruleId, runId, undoes, undoneBy } = row
   return {
     id,
@@ -258,6 +285,7 @@ function showDecision(caller: Caller, row: DecisionRow): Decision {
     ...(undoneBy === null ? {} : { undoneBy }),
     canUndo: undoProblem(row) === undefined && maySomewhere(caller, 'inventory_write_asset_data'),
     undoUntilTimestamp: row.undoUntil,
+    assets,
     principalName: row.principalName,
     createdTimestamp: row.createdAt,
     lastModifiedTimestamp: row.modifiedAt,

@@ -2,7 +2,7 @@ import type { OnboardingRule } from '@millwright/api/inbox.ts'
 import type { StoredPrincipal } from '../../platform/access/current-caller.ts'
 import type { Handle, Transaction } from '../../platform/database/database.ts'
 import { jsonText } from '../../platform/database/json.ts'
-import { rowset } from '../../platform/database/rowset.ts'
+import { arrayOf, rowset } from '../../platform/database/rowset.ts'
 import { statement } from '../../platform/database/statement.ts'
 
 export type RuleFields = StoredPrincipal &
@@ -106,6 +106,25 @@ const deleteStatement = statement(`delete from inbox_rules where tenant_id = $1 
 
 export async function deleteRule(tx: Transaction, id: string): Promise<void> {
   await tx.run(deleteStatement, id)
+}
+
+export type RuleUse = { ruleId: string; onboarded: number; decidedAt: string | null; ranAt: string | null }
+
+const useStatement = statement<RuleUse>(
+  `select u.id as "ruleId", coalesce(d.onboarded, 0)::integer as onboarded, d.decided_at as "decidedAt", r.ran_at as "ranAt"
+   from inbox_rules u
+   left join (select rule_id, sum(changed) as onboarded, max(created_at) as decided_at from inbox_decisions
+     where tenant_id = $1 and rule_id = any($2::uuid[]) and action = 'onboard' and undone_by is null
+     group by rule_id) as d on d.rule_id = u.id
+   left join (select rule_id, max(created_at) as ran_at from inbox_rule_runs
+     where tenant_id = $1 and rule_id = any($2::uuid[]) group by rule_id) as r on r.rule_id = u.id
+   where u.tenant_id = $1 and u.id = any($2::uuid[])`,
+)
+
+/** Returns what rules have onboarded, and when they did something last. */
+export async function listRuleUse(handle: Handle, ids: readonly string[]): Promise<Map<string, RuleUse>> {
+  const rows = await handle.rows(useStatement, arrayOf('uuid', ids))
+  return new Map(rows.map((row) => [row.ruleId, row]))
 }
 
 export type RuleRunRow = {

@@ -75,6 +75,9 @@ describe('onboarding rules', () => {
 
     const accepted = await decide(admin, { action: 'onboard', ruleId: plcs })
     assert.deepEqual([accepted.changed, accepted.ruleId], [1, plcs])
+    const { data: used } = await admin.inbox.readOnboardingRule({ params: { id: plcs } })
+    assert.deepEqual([used.onboarded, used.lastDecisionTimestamp], [1, accepted.createdTimestamp])
+    assert.equal((await admin.inbox.readOnboardingRule({ params: { id: range } })).data.onboarded, 0)
     assert.deepEqual(await placeOf(admin, ids.get('plc-1') ?? ''), { state: 'regarded', group: 'hall-3' })
     await assert.rejects(decide(admin, { action: 'onboard', ruleId: plcs }), code('conflict'))
     const rest = await decide(admin, {
@@ -147,6 +150,11 @@ describe('onboarding rules', () => {
     assert.deepEqual([log.matched, log.taken, log.jobId], [3, 2, jobId])
     const decision = await endOfDecision(admin, log.decisionId ?? '')
     assert.deepEqual([decision.changed, decision.runId, decision.ruleId], [2, runId, rule])
+    const use = async () => {
+      const { onboarded, lastRunTimestamp } = (await admin.inbox.readOnboardingRule({ params: { id: rule } })).data
+      return [onboarded, lastRunTimestamp]
+    }
+    assert.deepEqual(await use(), [2, log.createdTimestamp])
     const places = await Promise.all([...ids.values()].map((id) => placeOf(admin, id)))
     assert.equal(places.filter(({ state, group }) => state === 'regarded' && group === 'hall-3').length, 2)
     assert.equal(places.filter(({ state, group }) => state === 'unknown' && group === 'default').length, 1)
@@ -154,6 +162,7 @@ describe('onboarding rules', () => {
     const { data: undo } = await admin.inbox.undoDecision({ params: { id: decision.id } })
     assert.equal((await endOfDecision(admin, undo.id)).changed, 2)
     for (const id of ids.values()) assert.deepEqual(await placeOf(admin, id), { state: 'unknown', group: 'default' })
+    assert.deepEqual(await use(), [0, log.createdTimestamp], 'undone decisions do not count')
     await remove(rule)
   })
 

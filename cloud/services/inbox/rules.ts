@@ -247,6 +247,8 @@ function requireMove(caller: Caller, rules: readonly RuleRow[], { rule, position
 
 async function showRules(context: Context, caller: Caller, rows: readonly RuleRow[]): Promise<OnboardingRule[]> {
   const names = await namesOfTargets(context, caller, rows)
+  const ids = rows.map(({ id }) => id)
+  const uses = await context.database.read(caller, (handle) => store.listRuleUse(handle, ids))
   const gatewayIds = [...new Set(rows.flatMap(({ gatewayId }) => gatewayId ?? []))]
   const gateways =
     gatewayIds.length === 0
@@ -257,6 +259,7 @@ async function showRules(context: Context, caller: Caller, rows: readonly RuleRo
   return rows.map((row, index) => {
     const { id, position, name, gatewayId, ranges, filter, accessGroupId, nodeId, mode, cap, paused, pauseReason } = row
     const gatewayName = gatewayNames.get(gatewayId ?? '')
+    const { onboarded = 0, decidedAt, ranAt } = uses.get(id) ?? {}
     return {
       id,
       position,
@@ -273,6 +276,9 @@ async function showRules(context: Context, caller: Caller, rows: readonly RuleRo
       paused,
       ...(pauseReason === null ? {} : { pauseReason }),
       author: row.principalName,
+      onboarded,
+      ...(decidedAt ? { lastDecisionTimestamp: decidedAt } : {}),
+      ...(ranAt ? { lastRunTimestamp: ranAt } : {}),
       createdTimestamp: row.createdAt,
       lastModifiedTimestamp: row.modifiedAt,
     }

@@ -130,26 +130,26 @@ export function monitoringHandlers(context: Context): Pick<Handlers<typeof monit
 
     async runMonitoring({ params: { id } }, caller) {
       return database.transaction(caller, async (tx) => {
-        const { latestRunId } = await lock(tx, id)
+        const { name, latestRunId } = await lock(tx, id)
         if (isActive(latestRunId === null ? undefined : await findRun(tx, latestRunId)))
           throw new Problem('conflict', 'A run of this monitoring task is active. Wait until it ends, or cancel it')
         const run = await beginRun(tx, { monitoringId: id, cause: 'person' })
         const target = `monitoring/${id}`
-        await record(tx, caller, { action: 'monitoring.runMonitoring', target, detail: { runId: run.id } })
+        await record(tx, caller, { action: 'monitoring.runMonitoring', target, detail: { name, runId: run.id } })
         return answer(202, { data: { runId: run.id } })
       })
     },
 
     async cancelMonitoring({ params: { id } }, caller) {
       return database.transaction(caller, async (tx) => {
-        const { latestRunId } = await lock(tx, id)
+        const { name, latestRunId } = await lock(tx, id)
         const run = latestRunId === null ? undefined : await findRun(tx, latestRunId)
         if (run === undefined || !isActive(run))
           throw new Problem('conflict', 'This monitoring task has no active run to cancel')
         await requestCancellation(tx, run.id, { now: new Date().toISOString(), by: caller.principal.name })
         tx.signal(runsTopic)
         const target = `monitoring/${id}`
-        await record(tx, caller, { action: 'monitoring.cancelMonitoring', target, detail: { runId: run.id } })
+        await record(tx, caller, { action: 'monitoring.cancelMonitoring', target, detail: { name, runId: run.id } })
         return answer(202, { data: { runId: run.id } })
       })
     },

@@ -240,6 +240,9 @@ describe('runs of monitorings', () => {
     const schedule = { cron: '* * * * *' }
     const id = await createMonitoring(admin, { targets: { assetIds: plant.assetIds }, schedule })
     await admin.monitoring.runMonitoring({ params: { id } })
+    const { data: entries } = await admin.audit.listEntries({ query: { action: 'monitoring.runMonitoring', limit: 1 } })
+    const { data: monitoring } = await admin.monitoring.readMonitoring({ params: { id } })
+    assert.equal(entries[0]?.detail.name, monitoring.name)
     await runDueIn(120_000)
     const { data } = await admin.monitoring.readMonitoring({ params: { id } })
     assert.equal(data.runs, 1)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { InstallableArtefact } from './compatibility.ts'
-import { driftOf, type ProductVersionCount } from './drift.ts'
+import { driftOf, outdatedVersions, type ProductVersionCount } from './drift.ts'
 
 const pump = { manufacturer: 'Example', productId: 'P1', productName: 'Pump' }
 const artefact: InstallableArtefact = {
@@ -66,6 +66,16 @@ test('groups products without regard to letter case, and lists those with most o
       ['Only a name', 1, 0],
     ],
   )
+})
+
+test('returns the outdated versions with the texts of the assets', () => {
+  const other = { manufacturer: 'example', productId: 'p1' }
+  const rows = [count('V1.0', 5), count('1.0', 1, other), count('2.0', 3), count(undefined, 1)]
+  assert.deepEqual(outdatedVersions(rows, []), [
+    { ...pump, firmwareVersion: 'V1.0' },
+    { ...pump, ...other, firmwareVersion: '1.0' },
+  ])
+  assert.equal(outdatedVersions(rows, [artefact]).length, 3)
 })
 
 test('marks no version as an outlier if all devices have the same one', () => {

@@ -1,5 +1,5 @@
 import { inventory } from '@millwright/api/inventory/inventory.ts'
-import type { DriftProduct, updates } from '@millwright/api/updates.ts'
+import type { DriftProduct, OutdatedVersion, updates } from '@millwright/api/updates.ts'
 import { compareVersions } from '@millwright/api/version-order.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import type { Context, Handlers } from '../../platform/service.ts'
@@ -13,7 +13,7 @@ import { readSettings } from './trust-anchor-store.ts'
 /** A version is an outlier if at most this part of the devices of its product have it. */
 const outlierShare = 0.05
 
-export function driftHandlers(context: Context): Pick<Handlers<typeof updates>, 'listDrift'> {
+export function driftHandlers(context: Context): Pick<Handlers<typeof updates>, 'listDrift' | 'listOutdatedVersions'> {
   return {
     async listDrift({ query: { limit = 50, offset = 0, q = '' } }, caller) {
       const { data: counted } = await context.peers(inventory, caller).countProductVersions({})
@@ -24,6 +24,11 @@ export function driftHandlers(context: Context): Pick<Handlers<typeof updates>, 
       )
       const data = found.slice(offset, offset + limit)
       return { data, meta: { totalElements: found.length, elements: data.length, offset } }
+    },
+
+    async listOutdatedVersions(_request, caller) {
+      const { data: counted } = await context.peers(inventory, caller).countProductVersions({})
+      return { data: outdatedVersions(counted, await usableFirmware(context, caller)) }
     },
   }
 }
@@ -43,6 +48,32 @@ export type ProductVersionCount = {
   devices: number
 }
 
+/** Returns the versions that `driftOf` counts as outdated, with the texts of the assets. */
+export function outdatedVersions(
+  counted: readonly ProductVersionCount[],
+  artefacts: readonly InstallableArtefact[],
+): OutdatedVersion[] {
+  const newest = new Map(
+    driftOf(counted, artefacts).map(({ manufacturer, product, newestKnown }) => [
+      keyOf(manufacturer, product),
+      newestKnown,
+    ]),
+  )
+  return counted.flatMap(({ manufacturer, productId, productName, firmwareVersion }) => {
+    const newestKnown = newest.get(keyOf(manufacturer, productId ?? productName ?? ''))
+    if (firmwareVersion === undefined || newestKnown === undefined) return []
+    if (compareVersions(firmwareVersion, newestKnown) >= 0) return []
+    return [
+      {
+        manufacturer,
+        ...(productId === undefined ? {} : { productId }),
+        ...(productName === undefined ? {} : { productName }),
+        firmwareVersion,
+      },
+    ]
+  })
+}
+
 /**
  * Groups counts by manufacturer and product. Products with most outdated devices come first. Letter case of names does not
  * matter.
@@ -51,7 +82,6 @@ export function driftOf(
   counted: readonly ProductVersionCount[],
   artefacts: readonly InstallableArtefact[],
 ): DriftProduct[] {
-  const keyOf = (manufacturer: string, product: string) => JSON.stringify([manufacturer, product].map(normalised))
   const newest = new Map<string, InstallableArtefact>()
   for (const artefact of artefacts) {
     for (const product of artefact.products) {
@@ -129,6 +159,11 @@ function order(one: string | null | undefined, other: string | null | undefined)
   const [isMissing, isOtherMissing] = [one === undefined || one === null, other === undefined || other === null]
   if (isMissing || isOtherMissing) return Number(isMissing) - Number(isOtherMissing)
   return compareVersions(other ?? '', one ?? '')
+}
+
+/** Returns the key of a product. Letter case does not matter. */
+function keyOf(manufacturer: string, product: string): string {
+  return JSON.stringify([manufacturer, product].map(normalised))
 }
 
 function normalised(text: string): string {

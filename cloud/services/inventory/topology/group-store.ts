@@ -2,6 +2,7 @@ import { tagLength } from '@millwright/api/asset-class.ts'
 import { assignmentPredicate } from '@millwright/api/assignment-predicate.ts'
 import { inventoryLimits, type managementStates, type reachabilityStates } from '@millwright/api/inventory/shapes.ts'
 import { type changeKinds, type Grouping, restKey } from '@millwright/api/inventory/topology-groups.ts'
+import type { OutdatedVersion } from '@millwright/api/updates.ts'
 import type { Handle } from '../../../platform/database/database.ts'
 import { arrayOf } from '../../../platform/database/rowset.ts'
 import { dynamicStatement } from '../../../platform/database/statement.ts'
@@ -14,6 +15,7 @@ import { wasReadableAt } from '../visibility.ts'
  * - `entity`: the assets at a time, with the properties that are counted. Three variants select the current assets, the assets
  *   at an earlier time, and the assets that were removed in the compared time.
  * - `placed`: the key of the group of each asset, by hierarchy, subnet or switch.
+ * - `outdated`: the assets with outdated firmware.
  * - `member`: the assets with their keys. Assets of the parent group itself have the key `here`.
  * The rows of the result are the counts per group and product, the assets of the parent group, and the edges.
  */
@@ -45,6 +47,8 @@ export type GroupQuery = {
   anchors: Anchors
   /** Which assets are members: all, those in groups only, or those without a group only. */
   scope: 'all' | 'placed' | 'rest'
+  /** The firmware versions that are outdated. They are compared with the current assets only. */
+  outdatedVersions: readonly OutdatedVersion[]
   /** The subnet whose assets are members, with the length of its prefix. */
   subnet?: { key: string; bits: number } | undefined
 }
@@ -66,6 +70,8 @@ export type GroupRow = {
   changed: number
   /** The number of assets with their own IP address. It is counted for subnets only. */
   addressed: number
+  /** The number of assets with outdated firmware. */
+  outdated: number
 }
 
 /** `Parameters` numbers the parameters of a statement, after those of the selection. */
@@ -105,6 +111,7 @@ function readVariant(handle: Handle, query: GroupQuery, variant: Variant): Promi
   const parts = [
     ...entityOf(query, variant, parameters),
     ...placedBy(query, { relations, variant, parameters }),
+    ...outdatedOf(query, variant, parameters),
     ...memberOf(query),
     part(
       'listed',
@@ -132,15 +139,17 @@ export function readAllAssets(handle: Handle, query: GroupQuery): Promise<GroupR
   const parts = [
     ...entityOf(query, variant, parameters),
     ...placedBy(query, { relations, variant, parameters }),
+    ...outdatedOf(query, variant, parameters),
     ...memberOf(query),
     part('listed', `select m.* from member m order by m.name, m.id limit ${inventoryLimits.topologyNodes + 1}`),
   ]
   const hidden = `${parameters.add(hiddenPredicates)}::text[]`
   const text = `with ${parts.join(', ')}
     select 'asset' as kind, l.id::text as key, l.key as other, l.name, l.type, l.family, l.product, l.tag, l.management,
-      l.reachability, l.change, 1 as count, 0 as added, 0 as changed, (l.address is not null)::integer as addressed from listed l
+      l.reachability, l.change, 1 as count, 0 as added, 0 as changed, (l.address is not null)::integer as addressed, l.outdated::integer as outdated
+    from listed l
     union all
-    (select 'edge', s.id::text, o.id::text, r.predicate, null, null, null, null, null, null, null, 1, 0, 0, 0
+    (select 'edge', s.id::text, o.id::text, r.predicate, null, null, null, null, null, null, null, 1, 0, 0, 0, 0
      from ${relations} join listed s on s.id = r.subject_id join listed o on o.id = r.object_id
      where r.subject_type = 'asset' and r.object_type = 'asset' and s.id <> o.id and r.predicate <> all(${hidden})
      limit ${inventoryLimits.topologyNodes * 4})`
@@ -154,14 +163,14 @@ function rowsOf(relations: string, parameters: Parameters): string {
       null::text as management, m.reachability, null::text as change, count(*)::integer as count,
       (count(*) filter (where m.change = 'added'))::integer as added,
       (count(*) filter (where m.change = 'changed'))::integer as changed,
-      count(m.address)::integer as addressed
+      count(m.address)::integer as addressed, (count(*) filter (where m.outdated))::integer as outdated
     from member m group by m.key, m.type, m.family, m.product, m.tag, m.reachability
     union all
     select 'asset', l.id::text, null, l.name, l.type, l.family, l.product, l.tag, l.management, l.reachability, l.change, 1, 0, 0,
-      (l.address is not null)::integer
+      (l.address is not null)::integer, l.outdated::integer
     from listed l
     union all
-    (select 'edge', s.key, o.key, r.predicate, null, null, null, null, null, null, null, count(*)::integer, 0, 0, 0
+    (select 'edge', s.key, o.key, r.predicate, null, null, null, null, null, null, null, count(*)::integer, 0, 0, 0, 0
      from ${relations} join spot s on s.id = r.subject_id join spot o on o.id = r.object_id
      where r.subject_type = 'asset' and r.object_type = 'asset' and s.key <> o.key and r.predicate <> all(${hidden})
      group by s.key, o.key, r.predicate order by count(*) desc, s.key, o.key limit ${inventoryLimits.topologyEdges + 1})`
@@ -255,14 +264,44 @@ function entityOf({ readable, times, by }: GroupQuery, variant: Variant, paramet
   ]
 }
 
+/** Selects the assets with outdated firmware. The equal texts of manufacturers and versions are compared with a hash. */
+function outdatedOf({ outdatedVersions: versions }: GroupQuery, variant: Variant, parameters: Parameters): string[] {
+  if (variant !== 'current' || versions.length === 0) return [part('outdated', 'select null::uuid as id where false')]
+  const texts = (of: (version: OutdatedVersion) => string | undefined) =>
+    `${parameters.add(
+      arrayOf(
+        'text',
+        versions.map((version) => of(version) ?? null),
+      ),
+    )}::text[]`
+  const columns = [
+    texts(({ manufacturer }) => manufacturer),
+    texts(({ productId }) => productId),
+    texts(({ productName }) => productName),
+    texts(({ firmwareVersion }) => firmwareVersion),
+  ]
+  return [
+    part(
+      'outdated',
+      `select distinct a.id from assets a
+       join unnest(${columns.join(', ')}) as v (manufacturer, product_id, product_name, firmware_version)
+         on v.manufacturer = a.manufacturer and v.firmware_version = a.firmware_version
+           and v.product_id is not distinct from a.product_id and v.product_name is not distinct from a.product_name
+       where a.tenant_id = $1 and a.type is distinct from 'SoftwareArtifact'`,
+    ),
+  ]
+}
+
 function memberOf({ scope, filtered }: GroupQuery): string[] {
   const isCounted = filtered === undefined ? 'true' : 'e.id in (select c.id from counted c)'
+  const isOutdated = 'e.id in (select o.id from outdated o) as outdated'
   const join = scope === 'all' ? 'left join' : 'join'
   const member =
     scope === 'rest'
-      ? `select e.*, '${hereKey}' as key from entity e
+      ? `select e.*, '${hereKey}' as key, ${isOutdated} from entity e
          where not exists (select from placed p where p.id = e.id) and ${isCounted}`
-      : `select e.*, coalesce(p.key, '${restKey}') as key from entity e ${join} placed p on p.id = e.id where ${isCounted}`
+      : `select e.*, coalesce(p.key, '${restKey}') as key, ${isOutdated}
+         from entity e ${join} placed p on p.id = e.id where ${isCounted}`
   if (filtered === undefined) return [part('member', member)]
   return [
     part('counted', `select a.id from ${fromFor(filtered.where)} where ${matching(filtered)}`),

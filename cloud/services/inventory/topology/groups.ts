@@ -22,7 +22,7 @@ export type GroupFrame = {
   truncated: boolean
 }
 
-export type Counted = Pick<TopologyGroup, 'assets' | 'reachability' | 'changes'> & {
+export type Counted = Pick<TopologyGroup, 'assets' | 'reachability' | 'outdated' | 'changes'> & {
   addressed: number
   classes: Map<AssetClass, number>
 }
@@ -66,6 +66,7 @@ export function emptyCount(): Counted {
     assets: 0,
     addressed: 0,
     reachability: { reached: 0, failed: 0, unknown: 0 },
+    outdated: 0,
     changes: { added: 0, changed: 0, removed: 0 },
     classes: new Map(),
   }
@@ -98,6 +99,7 @@ function addCounts(at: Counted, row: GroupRow): void {
   const found = classOf(row)
   at.assets += row.count
   at.addressed += row.addressed
+  at.outdated += row.outdated
   at.reachability[row.reachability ?? 'unknown'] += row.count
   at.classes.set(found, (at.classes.get(found) ?? 0) + row.count)
 }
@@ -109,7 +111,7 @@ function classOf({ type, family, product, tag }: GroupRow): AssetClass {
 export function shownGroup(
   kind: TopologyGroup['kind'],
   { key, name, type, children, parent }: Omit<NamedGroup, 'name'> & { name?: string },
-  { assets, addressed, reachability, changes, classes }: Counted,
+  { assets, addressed, reachability, outdated, changes, classes }: Counted,
 ): TopologyGroup {
   return {
     key,
@@ -121,6 +123,7 @@ export function shownGroup(
     assets,
     ...(kind === 'subnet' ? { addressed } : {}),
     reachability,
+    outdated,
     classes: [...classes]
       .toSorted(([one, few], [other, many]) => many - few || (one < other ? -1 : 1))
       .map(([each, count]) => ({ class: each, assets: count })),
@@ -129,10 +132,11 @@ export function shownGroup(
 }
 
 export function totalOf(all: Iterable<Counted>): TopologyGroups['total'] {
-  const { assets, reachability, changes } = emptyCount()
-  const total = { assets, reachability, changes }
+  const { assets, reachability, outdated, changes } = emptyCount()
+  const total = { assets, reachability, outdated, changes }
   for (const each of all) {
     total.assets += each.assets
+    total.outdated += each.outdated
     for (const state of ['reached', 'failed', 'unknown'] as const) reachability[state] += each.reachability[state]
     for (const change of ['added', 'changed', 'removed'] as const) changes[change] += each.changes[change]
   }
@@ -144,7 +148,7 @@ function assetsOf(rows: readonly GroupRow[]): TopologyAsset[] {
 }
 
 export function assetOf(row: GroupRow): TopologyAsset {
-  const { key, name, type, management, reachability, change } = row
+  const { key, name, type, management, reachability, outdated, change } = row
   return {
     id: key,
     ...(name === null ? {} : { name }),
@@ -152,6 +156,7 @@ export function assetOf(row: GroupRow): TopologyAsset {
     class: classOf(row),
     management_state: management ?? 'unknown',
     reachability_state: reachability ?? 'unknown',
+    ...(outdated > 0 ? { outdated: true } : {}),
     ...(change === null ? {} : { change }),
   }
 }

@@ -3,6 +3,7 @@ import type { inventory } from '@millwright/api/inventory/inventory.ts'
 import { inventoryLimits } from '@millwright/api/inventory/shapes.ts'
 import { type Grouping, restKey } from '@millwright/api/inventory/topology-groups.ts'
 import { Problem } from '@millwright/api/problem.ts'
+import { updates } from '@millwright/api/updates.ts'
 import type { Caller } from '../../../platform/access/caller.ts'
 import type { Handle } from '../../../platform/database/database.ts'
 import { idOfBytes, isId } from '../../../platform/database/id.ts'
@@ -50,13 +51,15 @@ type TopologyQuery = {
 }
 
 export function topologyGroupHandlers(context: Context): Pick<Handlers<typeof inventory>, Names> {
-  const read = <Result>(
+  const read = async <Result>(
     caller: Caller,
     query: TopologyQuery,
     work: (handle: Handle, query: GroupQuery) => Promise<Result>,
   ) => {
     const { parent, filter, q } = query
     const times = timesOf(query)
+    const outdatedVersions =
+      times.at === undefined ? (await context.peers(updates, caller).listOutdatedVersions({})).data : []
     return graphQueries.run(caller.tenantId, () =>
       context.database.read(caller, async (handle) => {
         await requireRetained(handle, times.at, query.since === undefined ? undefined : times.since)
@@ -66,6 +69,7 @@ export function topologyGroupHandlers(context: Context): Pick<Handlers<typeof in
           times,
           by: query.by,
           anchors: noAnchors,
+          outdatedVersions,
           scope: parent === undefined ? 'all' : parent === restKey ? 'rest' : 'placed',
         })
       }),

@@ -303,9 +303,73 @@ test('returns every switch with the switch above it, and counts the assets that 
   assert.deepEqual([below?.parent, root?.children, top.edges.length], [root?.key, 1, 1])
 })
 
+test('counts the assets with older firmware than the newest known version of their product, now only', async () => {
+  await using hub = await testHub()
+  const admin = await hub.as('administrator')
+  const versions: Record<string, string | undefined> = { D1: '1.9', D2: '1.10', D3: 'V1.10.0', D4: undefined }
+  const { data } = await admin.inventory.createAssets({
+    headers: { prefer: 'wait=30' },
+    body: {
+      data: {
+        assets: Object.entries(versions).map(([name, version], index) => ({
+          functional_object_type: 'Device',
+          functional_object_schema_url: baseSchemaUrl,
+          name,
+          asset_identifiers: [{ asset_identifier_type: 'CustomIdentifier', name: 'test', value: v7() }],
+          connection_points: [
+            { connection_point_type: 'Ipv4Connectivity', id: 'x1', ipv4_address: `10.0.${Math.floor(index / 2)}.1` },
+          ],
+          product_instance_information: {
+            manufacturer_product: { product_id: 'P1', manufacturer: { name: 'Example' } },
+          },
+          ...(version === undefined
+            ? {}
+            : {
+                software_components: [
+                  {
+                    software_component_type: 'SoftwareArtifactComponent',
+                    artifact: {
+                      functional_object_type: 'SoftwareArtifact',
+                      functional_object_schema_url: baseSchemaUrl,
+                      asset_identifiers: [{ asset_identifier_type: 'SoftwareIdentifier', name: 'Firmware', version }],
+                      is_firmware: true,
+                    },
+                  },
+                ],
+              }),
+        })),
+      },
+    },
+  })
+  assert.equal(data.state, 'finished', JSON.stringify(data))
+  const query = { by: 'subnet' } as const
+  const { data: top } = await admin.inventory.readTopologyGroups({ query })
+  assert.deepEqual(
+    top.groups.map(({ name, assets, outdated }) => [name, assets, outdated]),
+    [
+      ['10.0.0.0/24', 2, 1],
+      ['10.0.1.0/24', 2, 0],
+    ],
+  )
+  assert.equal(top.total.outdated, 1)
+  const { data: inside } = await admin.inventory.readTopologyGroups({ query: { ...query, parent: '10.0.0.0/24' } })
+  assert.deepEqual(
+    inside.assets.map(({ name, outdated }) => [name, outdated]),
+    [
+      ['D1', true],
+      ['D2', undefined],
+    ],
+  )
+  const { data: map } = await admin.inventory.readTopologyMap({ query })
+  assert.equal(map.total.outdated, 1)
+  const at = new Date().toISOString()
+  const { data: earlier } = await admin.inventory.readTopologyGroups({ query: { ...query, at } })
+  assert.deepEqual([earlier.total.assets, earlier.total.outdated], [4, 0])
+})
+
 test('a map without the parent of a group shows and counts the group at the top', () => {
   const none = { name: null, type: null, family: null, product: null, tag: null, management: null }
-  const counted = { reachability: null, change: null, count: 1, added: 0, changed: 0, addressed: 0 }
+  const counted = { reachability: null, change: null, count: 1, added: 0, changed: 0, addressed: 0, outdated: 0 }
   const row = { kind: 'asset', key: 'a1', other: 'inner', ...none, ...counted } as const
   const tree = [{ key: 'inner', name: 'Inner', parent: 'cut off' }]
   const map = mapOf({ kind: 'switch', tree, rows: [row], truncated: true })

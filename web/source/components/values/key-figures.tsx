@@ -1,4 +1,6 @@
-export type KeyFigure = { name: string; value: string }
+import type { ReactNode } from 'react'
+
+export type KeyFigure = { name: string; value: ReactNode }
 
 /** `KeyFigures` shows the main numbers of a page. */
 export function KeyFigures({ figures }: { figures: readonly KeyFigure[] }) {

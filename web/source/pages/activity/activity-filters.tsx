@@ -164,7 +164,7 @@ function useFilterNames(filters: ActivityFilters, range: TimeRange): FilterName[
     },
     node !== undefined && { name: 'node', label: text.node, value: nodeName ?? '…' },
     object !== undefined && { name: 'object', label: text.object, value: object },
-    all === true && { name: 'all', label: text.filter, value: text.all },
+    all === true && { name: 'all', label: text.alsoShown, value: text.background },
   ]
   return names.filter((one) => one !== false)
 }

@@ -21,6 +21,7 @@ import { Link } from '@tanstack/react-router'
 import { type MouseEvent, useId, useState } from 'react'
 import { useFormats, useLanguage, useText } from '../../app/language/language-context.tsx'
 import { locationOf } from '../../app/navigation/subject-location.ts'
+import { usePermission } from '../../app/session/app-context.tsx'
 import { Loading } from '../../components/feedback/loading.tsx'
 import { ProblemMessage } from '../../components/feedback/problem-message.tsx'
 import { Icon } from '../../components/values/icon.tsx'
@@ -106,7 +107,11 @@ function Row({ row: { entry, others, isOpen }, ...list }: RowProps) {
             </>
           )}
         </p>
-        {detail !== '' && <p className="activity-detail">{detail}</p>}
+        {detail.length > 0 && (
+          <p className="activity-detail">
+            <Sentence parts={detail} />
+          </p>
+        )}
         {count > 1 && (
           <button
             type="button"
@@ -176,11 +181,18 @@ export function Sentence({ parts }: { parts: readonly SentencePart[] }) {
   ))
 }
 
-function Part({ part: { text, role, subject, note } }: { part: SentencePart }) {
-  const place = subject === undefined ? undefined : locationOf(subject)
+function Part({ part: { text, role, subject = '', note } }: { part: SentencePart }) {
+  const canReadUsers = usePermission('glb_access_manage')
+  const isUser = /^(user|server-user)\//.test(subject)
+  const place = isUser && !canReadUsers ? undefined : locationOf(subject)
   if (place !== undefined && text !== '')
     return (
-      <Link className="activity-object" to={place.to} {...(place.search && { search: place.search as never })}>
+      <Link
+        className="activity-object"
+        to={place.to}
+        {...(place.search && { search: place.search as never })}
+        {...(note !== undefined && { title: note })}
+      >
         {text}
       </Link>
     )

@@ -97,13 +97,21 @@ const cases: [Partial<ActivityEntry>, en: string, de: string][] = [
       cause: { kind: 'scan', id: '1' },
       source: { type: 'discovery', value: 'millwright.links.snmp' },
     },
-    'jane ran a scan with SNMP: 3 added, 2 changed',
-    'jane hat einen Suchlauf mit SNMP ausgeführt: 3 hinzugefügt, 2 geändert',
+    'jane ran a scan with SNMP. Assets: 3 added, 2 changed',
+    'jane hat einen Suchlauf mit SNMP ausgeführt. Assets: 3 hinzugefügt, 2 geändert',
   ],
   [
     { group: { ...group, created: 5, updated: 0 }, cause: { kind: 'import', id: '1', name: 'plant.xlsx' } },
-    'jane imported plant.xlsx: 5 added',
-    'jane hat plant.xlsx importiert: 5 hinzugefügt',
+    'jane imported plant.xlsx. Assets: 5 added',
+    'jane hat plant.xlsx importiert. Assets: 5 hinzugefügt',
+  ],
+  [
+    {
+      group: { ...group, fields: [{ field: 'reachability_state', after: 'failed', count: 5 }] },
+      cause: { kind: 'check', id: '1' },
+    },
+    'Monitoring by jane lost contact with 5 assets',
+    'Die Überwachung durch jane hat den Kontakt zu 5 Assets verloren',
   ],
   [
     {
@@ -221,7 +229,7 @@ for (const [change, en, de] of cases) {
 test('shows the first names of a group and the fields that changed', () => {
   const fields = [{ field: 'firmware', count: 4 }]
   assert.equal(
-    groupDetail(entry({ group: { ...group, fields } }), contextOf('en')),
+    sentenceText(groupDetail(entry({ group: { ...group, fields } }), contextOf('en'))),
     'PLC01, PLC02, Unnamed asset and 2 more · changed fields: firmware',
   )
 })
@@ -237,7 +245,9 @@ test('shows several assignments with the sum of their assets', () => {
   const shown = (language: Language) => sentenceText(combinedSentence(entries, contextOf(language)))
   assert.equal(shown('en'), 'jane assigned 244 assets to 3 hierarchy nodes')
   assert.equal(shown('de'), 'jane hat 244 Assets 3 Hierarchieknoten zugewiesen')
-  assert.equal(combinedDetail(entries, contextOf('en')), 'Line 1, Line 2, Line 3')
+  const detail = combinedDetail(entries, contextOf('en'))
+  assert.equal(detail[0]?.subject, 'node/Line 1')
+  assert.equal(sentenceText(detail), 'Line 1, Line 2, Line 3')
 })
 
 test('shows the first names of similar audit entries', () => {
@@ -248,8 +258,11 @@ test('shows the first names of similar audit entries', () => {
       names: { a: from, b: to },
     })
   const entries = ['1', '2', '3', '4'].map((number) => relation(`PLC0${number}`, 'Switch'))
-  assert.equal(combinedDetail(entries, contextOf('en')), 'PLC01 → Switch, PLC02 → Switch, PLC03 → Switch and 1 more')
-  assert.equal(combinedDetail(entries.slice(0, 1), contextOf('en')), '')
+  assert.equal(
+    sentenceText(combinedDetail(entries, contextOf('en'))),
+    'PLC01 → Switch, PLC02 → Switch, PLC03 → Switch and 1 more',
+  )
+  assert.deepEqual(combinedDetail(entries.slice(0, 1), contextOf('en')), [])
 })
 
 test('every action that the activity shows has words in both languages', () => {

@@ -106,11 +106,27 @@ function groupSentence(entry: ActivityEntry, context: SentenceContext): Sentence
   const { cause, source } = entry
   const { who } = partsOf(entry, context)
   if (cause === undefined || cause.kind === 'bulk_edit') return bulkSentence(entry, context)
+  const reachability = cause.kind === 'check' ? reachabilityTemplate(entry) : undefined
+  if (reachability !== undefined) return fill(text[reachability], { who, count: countPart(entry, context) })
   const counts: SentencePart = { text: countsOf(entry, context) }
   const name: SentencePart = { text: cause.name ?? '', role: 'value', ...subjectOf(cause) }
   const link: SentencePart = { text: source?.value === undefined ? '' : linkTitle(source.value) }
   const template = cause.kind === 'scan' && link.text === '' ? text.groupScanOnly : text[groupTemplates[cause.kind]]
   return fill(template, { who, counts, name, link })
+}
+
+/** Returns the sentence of a check that found the same reachability for all its assets. */
+function reachabilityTemplate({ group }: ActivityEntry): 'groupLost' | 'groupReached' | undefined {
+  const [change, ...others] = group?.fields ?? []
+  if (change?.field !== 'reachability_state' || others.length > 0) return undefined
+  return { failed: 'groupLost', reached: 'groupReached' }[change.after ?? ''] as
+    | 'groupLost'
+    | 'groupReached'
+    | undefined
+}
+
+function countPart({ group }: ActivityEntry, { text, number }: SentenceContext): SentencePart {
+  return { text: text.assetCount(number(group?.count ?? 0), group?.count ?? 0), role: 'value' }
 }
 
 function subjectOf({ kind, id }: NonNullable<ActivityEntry['cause']>): { subject?: string } {
@@ -136,10 +152,10 @@ const bulkStates = {
 } as const
 
 function bulkSentence(entry: ActivityEntry, context: SentenceContext): SentencePart[] {
-  const { text, language, number } = context
+  const { text, language } = context
   const { group } = entry
   const { who } = partsOf(entry, context)
-  const count: SentencePart = { text: text.assetCount(number(group?.count ?? 0), group?.count ?? 0), role: 'value' }
+  const count = countPart(entry, context)
   if (group !== undefined && group.deleted === group.count) return fill(text.bulkDeleted, { who, count })
   const [change, ...others] = group?.fields ?? []
   if (change === undefined || others.length > 0) return fill(text.bulkChanged, { who, count })
@@ -176,30 +192,38 @@ function assignmentsSentence(entries: readonly ActivityEntry[], context: Sentenc
   })
 }
 
-/** Returns the second line of similar audit entries: the first names of their objects. */
-export function combinedDetail(entries: readonly ActivityEntry[], { text, number }: SentenceContext): string {
-  const names = entries.flatMap(({ object, detail = {}, names = {} }) => {
-    const ends = [detail.subject, detail.object].flatMap((entity) => entityPart(entity, names)?.text ?? [])
-    if (ends.length === 2) return [{ key: ends.join(' → '), name: ends.join(' → ') }]
-    const name = names[String(detail.nodeId)] ?? object?.name
+/** Returns the second line of similar audit entries: the first names of their objects, as links. */
+export function combinedDetail(entries: readonly ActivityEntry[], { text, number }: SentenceContext): SentencePart[] {
+  const names = entries.flatMap(({ object, detail = {}, names = {} }): { key: string; parts: SentencePart[] }[] => {
+    const ends = [detail.subject, detail.object].flatMap((entity) => entityPart(entity, names) ?? [])
+    const [from, to] = ends
+    if (from !== undefined && to !== undefined)
+      return [{ key: `${from.text} ${to.text}`, parts: [from, { text: ' → ' }, to] }]
     // Several nodes can have the same name.
-    return name === undefined ? [] : [{ key: String(detail.nodeId ?? name), name }]
+    const nodeId = String(detail.nodeId)
+    const node = names[nodeId]
+    if (node !== undefined) return [{ key: nodeId, parts: [{ text: node, role: 'object', subject: `node/${nodeId}` }] }]
+    if (object?.name === undefined) return []
+    return [
+      { key: object.name, parts: [{ text: object.name, role: 'object', subject: `${object.kind}/${object.id}` }] },
+    ]
   })
-  const distinct = [...new Map(names.map(({ key, name }) => [key, name])).values()]
+  const distinct = [...new Map(names.map((name) => [name.key, name])).values()]
   // One name is in the sentence already.
-  if (distinct.length < 2) return ''
+  if (distinct.length < 2) return []
   const shown = distinct.slice(0, maxNames)
   const rest = distinct.length - shown.length
-  return `${shown.join(', ')} ${rest > 0 ? text.andMore(number(rest), rest) : ''}`.trim()
+  const listed = shown.flatMap(({ parts }, index) => (index === 0 ? parts : [{ text: ', ' }, ...parts]))
+  return rest > 0 ? [...listed, { text: ` ${text.andMore(number(rest), rest)}` }] : listed
 }
 
 /** Returns the second line of a group: the first names, and the fields that changed most often. */
-export function groupDetail({ group }: ActivityEntry, { text, language, number }: SentenceContext): string {
-  if (group === undefined) return ''
+export function groupDetail({ group }: ActivityEntry, { text, language, number }: SentenceContext): SentencePart[] {
+  if (group === undefined) return []
   const names = group.names.map((name) => name ?? text.unnamed)
   const rest = group.count - names.length
   const more = group.isCapped ? text.andManyMore : rest > 0 ? text.andMore(number(rest), rest) : ''
   const fields = group.fields.map(({ field }) => fieldName(field, language, { isPlain: true }))
   const changed = fields.length === 0 || group.updated === 0 ? '' : ` · ${text.fields}: ${fields.join(', ')}`
-  return `${names.join(', ')} ${more}`.trim() + changed
+  return [{ text: `${names.join(', ')} ${more}`.trim() + changed }]
 }

@@ -181,6 +181,7 @@ function HierarchyView({ hierarchy, list, onCreate }: HierarchyViewProps) {
               onChoose={() => show({ kind: 'unassigned' })}
             />
           </ul>
+          <AssignedShare {...counts} />
           <NodeBrowser
             hierarchyId={hierarchy.id}
             selected={place.kind === 'node' ? place.id : undefined}
@@ -238,6 +239,21 @@ function PlaceItem({ label, count, isChosen, onChoose }: PlaceItemProps) {
         {count !== undefined && <span className="group-count">{formats.number(count)}</span>}
       </button>
     </li>
+  )
+}
+
+/** `AssignedShare` shows how many of all assets have a node of the hierarchy. */
+function AssignedShare({ all, unassigned }: ReturnType<typeof usePlaceCounts>) {
+  const text = useText(hierarchyMessages)
+  const formats = useFormats()
+  if (all === undefined || unassigned === undefined || all === 0) return null
+  const assigned = Math.max(0, all - unassigned)
+  // A share that is not complete is not rounded up to 100 percent.
+  const percent = Math.floor((100 * assigned) / all)
+  return (
+    <p className="hierarchy-share quiet">
+      {text.assignedOf(formats.number(assigned), formats.number(all), `${formats.number(percent)} %`)}
+    </p>
   )
 }
 

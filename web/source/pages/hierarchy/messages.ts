@@ -38,7 +38,10 @@ export const hierarchyMessages = messages({
     saved: 'Saved',
     allAssets: 'All assets',
     unassigned: 'Not assigned',
-    unassignedText: (name: string) => `Assets without a node in ${name}`,
+    assignedOf: (assigned: string, all: string, share: string) => `${assigned} of ${all} assets assigned (${share})`,
+    countHint: 'Number: assets at the node and below. Bar:',
+    unassignedText: (name: string) =>
+      `Assets without a node in ${name}. Assign them by hand, or let assignment rules propose their nodes.`,
     subtitle: 'The places of the plant as a tree. Each asset has at most one node in a hierarchy.',
     assignHint: 'Select rows to assign them, or drag them to a node.',
     tree: 'Nodes of the hierarchy',
@@ -245,7 +248,10 @@ export const hierarchyMessages = messages({
     saved: 'Gespeichert',
     allAssets: 'Alle Assets',
     unassigned: 'Nicht zugeordnet',
-    unassignedText: (name: string) => `Assets ohne Knoten in ${name}`,
+    assignedOf: (assigned: string, all: string, share: string) => `${assigned} von ${all} Assets zugeordnet (${share})`,
+    countHint: 'Zahl: Assets am Knoten und darunter. Balken:',
+    unassignedText: (name: string) =>
+      `Assets ohne Knoten in ${name}. Ordnen Sie sie von Hand zu, oder lassen Sie Zuordnungsregeln ihre Knoten vorschlagen.`,
     subtitle: 'Die Orte der Anlage als Baum. Jedes Asset hat in einer Hierarchie höchstens einen Knoten.',
     assignHint: 'Zeilen auswählen und einem Knoten zuordnen, oder auf einen Knoten ziehen.',
     tree: 'Knoten der Hierarchie',

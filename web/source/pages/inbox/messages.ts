@@ -97,7 +97,8 @@ export const inboxMessages = messages({
     weakHint: 'Only a hint: different devices can have the same name or IP address.',
     proposal: 'Proposed target',
     proposals: 'Proposals of onboarding rules',
-    proposes: count('1 asset →', '# assets →'),
+    ruleProposes: (rule: string, count: number, shown: string) =>
+      `The rule “${rule}” proposes for ${count === 1 ? '1 new asset' : `${shown} new assets`}:`,
     byRule: (name: string) => `Rule “${name}”`,
     proposalsIncomplete: 'Not all new assets were compared with the rules. More assets can match.',
     inGroup: (name: string) => `access group ${name}`,
@@ -214,7 +215,8 @@ export const inboxMessages = messages({
     weakHint: 'Nur ein Hinweis: Verschiedene Geräte können denselben Namen oder dieselbe IP-Adresse haben.',
     proposal: 'Vorgeschlagenes Ziel',
     proposals: 'Vorschläge der Aufnahmeregeln',
-    proposes: count('1 Asset →', '# Assets →'),
+    ruleProposes: (rule: string, count: number, shown: string) =>
+      `Die Regel „${rule}“ schlägt für ${count === 1 ? '1 neues Asset' : `${shown} neue Assets`} vor:`,
     byRule: (name: string) => `Regel „${name}“`,
     proposalsIncomplete: 'Nicht alle neuen Assets wurden mit den Regeln verglichen. Es können mehr Assets passen.',
     inGroup: (name: string) => `Zugriffsgruppe ${name}`,
@@ -336,15 +338,17 @@ export const decisionMessages = messages({
   en: {
     time: 'Time',
     what: 'Decision',
-    who: 'By',
     result: 'Result',
     undone: 'Undone',
-    byRuleOf: (rule: string, author: string) => `Rule “${rule}” of ${author}`,
-    deletedRule: 'deleted rule',
+    until: (time: string) => `until ${time}`,
+    expired: 'No longer possible',
+    rule: (name: string) => `Rule “${name}”`,
+    deletedRule: 'A deleted rule',
     running: (done: string, total: string) => `Running, ${done} of ${total}`,
-    complete: 'Complete',
+    complete: (changed: string, total: string) => `${changed} of ${total} done`,
     notChanged: (number: string) => `${number} not changed`,
     notAssigned: (number: string) => `${number} not assigned to the node`,
+    andMore: (number: string) => `and ${number} more`,
     none: 'No decisions yet',
     outside: (number: number, shown: string) =>
       number === 1
@@ -354,23 +358,26 @@ export const decisionMessages = messages({
     noneText:
       'Decisions that users and rules make in the inbox appear here. Changes by imports, programs and other pages are in Activity.',
 
-    didOnboard: count('Onboarded 1 asset', 'Onboarded # assets'),
-    didIgnore: count('Ignored 1 asset', 'Ignored # assets'),
-    didReturn: count('Returned 1 asset to the inbox', 'Returned # assets to the inbox'),
-    didUndo: count('Undid the decision about 1 asset', 'Undid the decision about # assets'),
+    didOnboard: count('onboarded 1 asset', 'onboarded # assets'),
+    didAccept: count('onboarded 1 asset with the rule', 'onboarded # assets with the rule'),
+    didIgnore: count('ignored 1 asset', 'ignored # assets'),
+    didReturn: count('returned 1 asset to the inbox', 'returned # assets to the inbox'),
+    didUndo: count('undid the decision about 1 asset', 'undid the decision about # assets'),
   },
   de: {
     time: 'Zeit',
     what: 'Entscheidung',
-    who: 'Von',
     result: 'Ergebnis',
     undone: 'Rückgängig gemacht',
-    byRuleOf: (rule: string, author: string) => `Regel „${rule}“ von ${author}`,
-    deletedRule: 'gelöschte Regel',
+    until: (time: string) => `bis ${time}`,
+    expired: 'Nicht mehr möglich',
+    rule: (name: string) => `Die Regel „${name}“`,
+    deletedRule: 'Eine gelöschte Regel',
     running: (done: string, total: string) => `Läuft, ${done} von ${total}`,
-    complete: 'Vollständig',
+    complete: (changed: string, total: string) => `${changed} von ${total} erledigt`,
     notChanged: (number: string) => `${number} nicht geändert`,
     notAssigned: (number: string) => `${number} nicht zugeordnet`,
+    andMore: (number: string) => `und ${number} weitere`,
     none: 'Noch keine Entscheidungen',
     outside: (number: number, shown: string) =>
       number === 1
@@ -380,9 +387,13 @@ export const decisionMessages = messages({
     noneText:
       'Entscheidungen, die Benutzer und Regeln im Eingang treffen, erscheinen hier. Änderungen durch Importe, Programme und andere Seiten stehen unter Aktivität.',
 
-    didOnboard: count('1 Asset aufgenommen', '# Assets aufgenommen'),
-    didIgnore: count('1 Asset ignoriert', '# Assets ignoriert'),
-    didReturn: count('1 Asset in den Eingang zurückgelegt', '# Assets in den Eingang zurückgelegt'),
-    didUndo: count('Entscheidung über 1 Asset rückgängig gemacht', 'Entscheidung über # Assets rückgängig gemacht'),
+    didOnboard: count('hat 1 Asset aufgenommen', 'hat # Assets aufgenommen'),
+    didAccept: count('hat 1 Asset aufgenommen mit der Regel', 'hat # Assets aufgenommen mit der Regel'),
+    didIgnore: count('hat 1 Asset ignoriert', 'hat # Assets ignoriert'),
+    didReturn: count('hat 1 Asset in den Eingang zurückgelegt', 'hat # Assets in den Eingang zurückgelegt'),
+    didUndo: count(
+      'hat die Entscheidung über 1 Asset rückgängig gemacht',
+      'hat die Entscheidung über # Assets rückgängig gemacht',
+    ),
   },
 })

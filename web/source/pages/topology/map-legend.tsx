@@ -1,11 +1,12 @@
 import type { AssetClass } from '@millwright/api/asset-class.ts'
 import type { Impact } from '@millwright/api/inventory/impact.ts'
-import type { TopologyGroups } from '@millwright/api/inventory/topology-groups.ts'
+import type { Grouping, TopologyGroups } from '@millwright/api/inventory/topology-groups.ts'
 import { iconChevronDownSmall, iconChevronUpSmall } from '@siemens/ix-icons/icons'
 import { type ReactNode, useState } from 'react'
 import { useFormats, useLanguage, useText } from '../../app/language/language-context.tsx'
 import { assetClassIcons, assetClassName } from '../../components/values/asset-classes.ts'
 import { Icon } from '../../components/values/icon.tsx'
+import { changeCount } from './change-counts.ts'
 import type { ImpactMarks } from './map/map-pen.ts'
 import type { SceneItem } from './map/scene.ts'
 import { mapMessages } from './map-messages.ts'
@@ -16,6 +17,7 @@ const changes = ['added', 'changed', 'removed'] as const
 /** The entry of the legend that is emphasized on the map. */
 export type MapEmphasis =
   | { state: (typeof states)[number] }
+  | 'outdated'
   | { change: (typeof changes)[number] }
   | { class: AssetClass }
   | undefined
@@ -26,6 +28,7 @@ export function isEmphasized(
   { emphasis, showsChanges, marks }: { emphasis: MapEmphasis; showsChanges: boolean; marks: ImpactMarks | undefined },
 ): boolean {
   if (marks !== undefined) return marks.has(key)
+  if (emphasis === 'outdated') return group === undefined ? asset?.outdated === true : group.outdated > 0
   if (emphasis !== undefined) {
     if ('state' in emphasis)
       return group === undefined ? asset?.reachability_state === emphasis.state : group.reachability[emphasis.state] > 0
@@ -36,15 +39,14 @@ export function isEmphasized(
       : group.classes.some(({ class: each }) => each === emphasis.class)
   }
   if (!showsChanges) return true
-  return group === undefined
-    ? asset?.change !== undefined
-    : group.changes.added + group.changes.changed + group.changes.removed > 0
+  return group === undefined ? asset?.change !== undefined : changeCount(group.changes) > 0
 }
 
 const stateColours = {
   reached: '--theme-color-neutral',
   failed: '--theme-color-alarm',
   unknown: '--theme-color-weak-bdr',
+  outdated: '--theme-color-warning',
   added: '--theme-color-info',
   changed: '--theme-color-warning',
   removed: '--theme-color-std-text',
@@ -60,64 +62,94 @@ type MapLegendProps = {
   showsChanges: boolean
   /** The lines of the map: connections between its items, uplinks in a tree of switches, or none. */
   lines: 'edges' | 'wires' | 'none'
+  by: Grouping
+  /** Whether all assets are drawn. */
+  isAll: boolean
+  /** Whether the topology at an earlier time is shown. The outdated firmware of that time is not known. */
+  isPast: boolean
   /** The shown impact. Then the legend explains its marks. */
   impact: Pick<Impact, 'mode' | 'total' | 'asset'> | undefined
 }
 
-/** `MapLegend` lists the states and, on request, the classes with their numbers of assets. Choosing an entry fades all other items. */
+/**
+ * `MapLegend` lists the states and, on request, the classes with their numbers of assets, and explains the marks of the map.
+ * Choosing an entry fades all other items.
+ */
 export function MapLegend(props: MapLegendProps) {
-  const { total, classes, emphasis, onEmphasis, showsChanges, lines, impact } = props
+  const { total, classes, emphasis, onEmphasis, showsChanges, lines, by, isAll, isPast, impact } = props
   const text = useText(mapMessages)
   const language = useLanguage()
   const counts = classCounts(classes)
   const [hasClasses, setClasses] = useState(false)
-  const areClassesShown = hasClasses || (emphasis !== undefined && 'class' in emphasis)
+  const areClassesShown = hasClasses || isClass(emphasis)
   if (impact !== undefined) return <ImpactLegend impact={impact} />
   return (
     <div className="map-legend">
       <ul className="graph-legend" aria-label={text.legend}>
         {showsChanges
-          ? changes.map((change) => (
-              <Entry
-                key={change}
-                label={text[change]}
-                count={total.changes[change]}
-                mark={<Dot colour={stateColours[change]} sign={changeSigns[change]} />}
-                isPressed={emphasis !== undefined && 'change' in emphasis && emphasis.change === change}
-                onPress={(isPressed) => onEmphasis(isPressed ? { change } : undefined)}
-              />
-            ))
+          ? changes
+              .filter((change) => total.changes[change] > 0)
+              .map((change) => (
+                <Entry
+                  key={change}
+                  label={text[change]}
+                  count={total.changes[change]}
+                  mark={<Dot colour={stateColours[change]} sign={changeSigns[change]} />}
+                  isPressed={typeof emphasis === 'object' && 'change' in emphasis && emphasis.change === change}
+                  onPress={(isPressed) => onEmphasis(isPressed ? { change } : undefined)}
+                />
+              ))
           : states.map((state) => (
               <Entry
                 key={state}
                 label={text[state]}
                 count={total.reachability[state]}
                 mark={<Dot colour={stateColours[state]} />}
-                isPressed={emphasis !== undefined && 'state' in emphasis && emphasis.state === state}
+                isPressed={typeof emphasis === 'object' && 'state' in emphasis && emphasis.state === state}
                 onPress={(isPressed) => onEmphasis(isPressed ? { state } : undefined)}
               />
             ))}
+        {!showsChanges && !isPast && (
+          <Entry
+            label={text.outdated}
+            count={total.outdated}
+            mark={<Dot colour={stateColours.outdated} />}
+            isPressed={emphasis === 'outdated'}
+            onPress={(isPressed) => onEmphasis(isPressed ? 'outdated' : undefined)}
+          />
+        )}
         <li className="legend-entry legend-lines" title={lines === 'edges' ? text.lineHint : undefined}>
           {lines !== 'none' && <span className="legend-line" aria-hidden="true" />}
           <span className="quiet">{{ none: text.noLines, edges: text.line, wires: text.wires }[lines]}</span>
         </li>
-        {counts.size > 0 && (
-          <li className="legend-more">
-            <button
-              type="button"
-              className="legend-entry"
-              aria-expanded={areClassesShown}
-              onClick={() => {
-                setClasses(!areClassesShown)
-                if (areClassesShown && emphasis !== undefined && 'class' in emphasis) onEmphasis(undefined)
-              }}
-            >
-              {text.classes}
-              <Icon name={areClassesShown ? iconChevronDownSmall : iconChevronUpSmall} size={16} />
-            </button>
-          </li>
-        )}
       </ul>
+      <div className="map-hints">
+        <p className="quiet">
+          {[
+            showsChanges ? text.changesHint : text.boxHint,
+            { none: '', edges: text.edgesHint, wires: text.wiresHint }[lines],
+            by === 'switch' && text.switchHint,
+            isAll && text.allHint,
+            !showsChanges && !isPast && total.outdated > 0 && text.outdatedHint,
+          ]
+            .filter(Boolean)
+            .join(' ')}
+        </p>
+        {counts.size > 0 && (
+          <button
+            type="button"
+            className="legend-entry"
+            aria-expanded={areClassesShown}
+            onClick={() => {
+              setClasses(!areClassesShown)
+              if (areClassesShown && isClass(emphasis)) onEmphasis(undefined)
+            }}
+          >
+            {text.classes}
+            <Icon name={areClassesShown ? iconChevronDownSmall : iconChevronUpSmall} size={16} />
+          </button>
+        )}
+      </div>
       {areClassesShown && (
         <ul className="graph-legend" aria-label={text.classes}>
           {[...counts].map(([each, count]) => (
@@ -126,7 +158,7 @@ export function MapLegend(props: MapLegendProps) {
               label={assetClassName(each, language)}
               count={count}
               mark={<Icon name={assetClassIcons[each]} size={16} />}
-              isPressed={emphasis !== undefined && 'class' in emphasis && emphasis.class === each}
+              isPressed={isClass(emphasis) && emphasis.class === each}
               onPress={(isPressed) => onEmphasis(isPressed ? { class: each } : undefined)}
             />
           ))}
@@ -134,6 +166,10 @@ export function MapLegend(props: MapLegendProps) {
       )}
     </div>
   )
+}
+
+function isClass(emphasis: MapEmphasis): emphasis is { class: AssetClass } {
+  return typeof emphasis === 'object' && 'class' in emphasis
 }
 
 /** `ImpactLegend` explains the marks of a shown impact. */
@@ -147,7 +183,7 @@ function ImpactLegend({ impact: { mode, total, asset } }: { impact: Pick<Impact,
       kind: isFailure ? 'failing' : 'selected',
     },
     { label: isFailure ? text.affected : text.dependent, kind: 'affected', count: total.affected },
-    ...(isFailure || total.degraded > 0 ? [{ label: text.degraded, kind: 'degraded', count: total.degraded }] : []),
+    ...(total.degraded > 0 ? [{ label: text.degraded, kind: 'degraded', count: total.degraded }] : []),
     { label: isFailure ? text.notAffected : text.independent, kind: 'others' },
   ]
   return (

@@ -47,6 +47,8 @@ export function useMapTexts(by: Grouping) {
           affected: text.affected,
           degraded: text.degraded,
           failed: text.failed,
+          unknown: text.unknown,
+          outdated: text.outdated,
           added: text.added,
           changed: text.changed,
           removed: text.removed,

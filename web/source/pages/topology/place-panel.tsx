@@ -8,6 +8,8 @@ import { assetClassIcons, assetClassOfOne } from '../../components/values/asset-
 import { Icon } from '../../components/values/icon.tsx'
 import { KeyFigures } from '../../components/values/key-figures.tsx'
 import { StatusChip } from '../../components/values/status-chip.tsx'
+import { unreachableFilter } from '../start/plant-queries.ts'
+import { changeCount, occurredKinds } from './change-counts.ts'
 import { orderedAssets } from './map/asset-order.ts'
 import { type CommonParts, commonParts, distinctName, namesOf } from './map/names.ts'
 import { rootKey } from './map/scene-keys.ts'
@@ -26,6 +28,12 @@ type PlacePanelProps = {
   onSelect: (id: string) => void
 }
 
+type AssetListLink = { to: string; search: { filter?: string } & Record<string, unknown> }
+type Figure = { name: string; value: number; list?: AssetListLink | undefined }
+
+/** The page that lists the devices with outdated firmware by product. */
+const toVersions: AssetListLink = { to: '/updates', search: { view: 'drift' } }
+
 type Row = { key: string; group?: TopologyGroup; asset?: TopologyAsset }
 
 /** `PlacePanel` shows the numbers of the current group, and the list of the groups and assets inside it. */
@@ -33,21 +41,29 @@ export function PlacePanel({ query, place, name, data, nameOf, showsChanges, onE
   const text = useText(mapMessages)
   const formats = useFormats()
   const language = useLanguage()
-  const { assets, reachability, changes } = data.total
+  const { assets, reachability, outdated, changes } = data.total
   const rows = useMemo(
     (): Row[] => [
-      ...data.groups.map((group) => ({ key: group.key, group })),
-      ...orderedAssets(data.assets).map((asset) => ({ key: asset.id, asset })),
+      ...data.groups
+        .filter((group) => !showsChanges || changeCount(group.changes) > 0)
+        .map((group) => ({ key: group.key, group })),
+      ...orderedAssets(data.assets)
+        .filter(({ change }) => !showsChanges || change !== undefined)
+        .map((asset) => ({ key: asset.id, asset })),
     ],
-    [data],
+    [data, showsChanges],
   )
+  const unchanged = showsChanges ? data.groups.filter((group) => changeCount(group.changes) === 0).length : 0
+  const kinds = occurredKinds(changes)
+  // The outdated firmware of an earlier time is not known.
+  const isPast = query.at !== undefined
   const subnets = data.groups.filter(({ kind }) => kind === 'subnet')
   const addressed = subnets.length === 0 ? undefined : subnets.reduce((sum, { addressed: own = 0 }) => sum + own, 0)
   const list = listOf(query, place)
   const isGroups = data.assets.length === 0
   // The state is a column only for exceptions.
-  const hasStates = data.assets.some(({ change, reachability_state }) =>
-    showsChanges ? change !== undefined : reachability_state !== 'reached',
+  const hasStates = data.assets.some(({ change, reachability_state, outdated: isOutdated }) =>
+    showsChanges ? change !== undefined : reachability_state !== 'reached' || isOutdated,
   )
   const common = useMemo(
     () => ({ assets: commonStart(namesOf(data.assets)), groups: commonStart(namesOf(data.groups)) }),
@@ -57,7 +73,7 @@ export function PlacePanel({ query, place, name, data, nameOf, showsChanges, onE
   const countColumn = (id: string, header: string, countOf: (group: TopologyGroup) => number) => ({
     id,
     header,
-    width: { count: 84, failed: 134, added: 82, changed: 104 }[id] ?? 110,
+    width: { count: 72, failed: 116, outdated: 92, added: 82, changed: 104 }[id] ?? 110,
     cell: ({ group }: Row) => (group === undefined ? '' : formats.number(countOf(group))),
   })
   const unassigned =
@@ -76,17 +92,29 @@ export function PlacePanel({ query, place, name, data, nameOf, showsChanges, onE
         <KeyFigures
           figures={(showsChanges
             ? [
-                { name: text.count, value: assets },
-                { name: text.added, value: changes.added },
-                { name: text.changed, value: changes.changed },
-                { name: text.removed, value: changes.removed },
+                // A single kind has the same number as the sum.
+                ...(kinds.length === 1 ? [] : [{ name: text.changes, value: changeCount(changes) }]),
+                ...kinds.map((kind) => ({ name: text[kind], value: changes[kind] })),
               ]
             : [
                 { name: text.count, value: assets },
-                { name: text.failed, value: reachability.failed },
+                { name: text.failed, value: reachability.failed, list: withFilter(list, unreachableFilter) },
+                ...(isPast
+                  ? []
+                  : [{ name: text.outdated, value: outdated, list: place === rootKey ? toVersions : undefined }]),
                 { name: text.unknown, value: reachability.unknown },
               ]
-          ).map(({ name: figure, value }) => ({ name: figure, value: formats.number(value) }))}
+          ).map(({ name: figure, value, list: target }: Figure) => ({
+            name: figure,
+            value:
+              target && value > 0 && !isPast ? (
+                <Link to={target.to} search={target.search as never}>
+                  {formats.number(value)}
+                </Link>
+              ) : (
+                formats.number(value)
+              ),
+          }))}
         />
         {unassigned * 2 > assets && (
           <p className="quiet">
@@ -97,6 +125,7 @@ export function PlacePanel({ query, place, name, data, nameOf, showsChanges, onE
           </p>
         )}
         {addressed !== undefined && <p className="quiet">{text.subnetHint(formats.number(addressed))}</p>}
+        {unchanged > 0 && <p className="quiet">{text.unchanged(unchanged, formats.number(unchanged))}</p>}
         {data.truncated && <p className="quiet">{text.truncated}</p>}
       </div>
       <DataTable
@@ -108,14 +137,18 @@ export function PlacePanel({ query, place, name, data, nameOf, showsChanges, onE
           {
             id: 'name',
             header: text.name,
-            width: isGroups ? (showsChanges ? 126 : 150) : hasStates ? 140 : 240,
+            width: isGroups ? (showsChanges ? 126 : 116) : hasStates ? 140 : 240,
             cell: (row) => <RowName row={row} nameOf={nameOf} common={common} onOpen={openRow} />,
           },
           ...(isGroups && !showsChanges ? [countColumn('count', text.count, ({ assets: count }) => count)] : []),
           ...(isGroups && showsChanges
-            ? (['added', 'changed', 'removed'] as const).map((kind) =>
-                countColumn(kind, text[kind], (group) => group.changes[kind]),
-              )
+            ? kinds.map((kind) => ({
+                ...countColumn(kind, text[kind], (group) => group.changes[kind]),
+                cell: ({ group }: Row) => {
+                  const count = group?.changes[kind] ?? 0
+                  return count === 0 ? <span className="quiet">–</span> : formats.number(count)
+                },
+              }))
             : []),
           ...(isGroups && !showsChanges
             ? [
@@ -126,6 +159,17 @@ export function PlacePanel({ query, place, name, data, nameOf, showsChanges, onE
                     return <span className={failed === 0 ? 'quiet' : 'map-failed'}>{formats.number(failed)}</span>
                   },
                 },
+                ...(isPast
+                  ? []
+                  : [
+                      {
+                        ...countColumn('outdated', text.outdated, (group) => group.outdated),
+                        cell: ({ group }: Row) => {
+                          const count = group?.outdated ?? 0
+                          return <span className={count === 0 ? 'quiet' : 'map-outdated'}>{formats.number(count)}</span>
+                        },
+                      },
+                    ]),
               ]
             : []),
           ...(isGroups
@@ -152,7 +196,7 @@ export function PlacePanel({ query, place, name, data, nameOf, showsChanges, onE
               ]
             : []),
         ]}
-        empty={<p className="quiet">{text.empty}</p>}
+        empty={<p className="quiet">{showsChanges ? text.noChanges : text.empty}</p>}
         isTall
       />
     </>
@@ -203,12 +247,20 @@ function RowState({ asset, showsChanges }: { asset: TopologyAsset | undefined; s
     return asset.change === undefined ? null : (
       <StatusChip tone={changeTones[asset.change]}>{text[asset.change]}</StatusChip>
     )
-  const { reachability_state: state } = asset
+  const { reachability_state: state, outdated } = asset
+  if (state !== 'failed' && outdated) return <StatusChip tone="warning">{text.outdated}</StatusChip>
   return state === 'reached' ? null : <StatusChip tone={tones[state]}>{text[state]}</StatusChip>
 }
 
+/** Returns the same list with a further condition. */
+function withFilter(list: AssetListLink | undefined, filter: string): AssetListLink | undefined {
+  if (list === undefined) return undefined
+  const { filter: own, ...search } = list.search
+  return { to: list.to, search: { ...search, filter: own === undefined ? filter : `${own} and ${filter}` } }
+}
+
 /** Returns the page that lists the assets of a group. There is none for switches. */
-function listOf({ by, hierarchy, q }: MapQuery, place: string) {
+function listOf({ by, hierarchy, q }: MapQuery, place: string): AssetListLink | undefined {
   const words = q === undefined ? {} : { q }
   if (place === rootKey) return { to: '/assets', search: words }
   if (by === 'hierarchy')

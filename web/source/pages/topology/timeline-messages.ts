@@ -4,8 +4,12 @@ export const timelineMessages = messages({
   en: {
     title: 'Timeline of changes',
     between: (from: string, to: string) => `Changes from ${from} to ${to}`,
-    counts: (added: string, changed: string, removed: string) =>
-      `${added} added · ${changed} changed · ${removed} removed`,
+    added: (count: string) => `${count} added`,
+    changed: (count: string) => `${count} changed`,
+    removed: (count: string) => `${count} removed`,
+    sum: (count: string, kinds: string) => `${count} assets: ${kinds}`,
+    none: 'no changes',
+    hint: 'Drag the two handles to compare other times.',
     bars: 'Timeline: changes over time',
     countsHint:
       'Assets. Each asset counts once: an asset that was added and then changed counts as added. Activity counts every change.',
@@ -15,7 +19,7 @@ export const timelineMessages = messages({
     lastquarter: 'Changes in the last 90 days',
     changes: (count: number, number: string) => (count === 1 ? '1 entry in Activity' : `${number} entries in Activity`),
     now: 'now',
-    compare: 'Show only changes',
+    compare: 'Show changes on the map',
     backToNow: 'Back to now',
     span: 'Time range',
     day: '24 hours',
@@ -28,8 +32,12 @@ export const timelineMessages = messages({
   de: {
     title: 'Zeitachse der Änderungen',
     between: (from: string, to: string) => `Änderungen von ${from} bis ${to}`,
-    counts: (added: string, changed: string, removed: string) =>
-      `${added} hinzugefügt · ${changed} geändert · ${removed} entfernt`,
+    added: (count: string) => `${count} hinzugefügt`,
+    changed: (count: string) => `${count} geändert`,
+    removed: (count: string) => `${count} entfernt`,
+    sum: (count: string, kinds: string) => `${count} Assets: ${kinds}`,
+    none: 'keine Änderungen',
+    hint: 'Ziehen Sie die beiden Griffe, um andere Zeitpunkte zu vergleichen.',
     bars: 'Zeitachse: Änderungen im Zeitverlauf',
     countsHint:
       'Assets. Jedes Asset zählt einmal: Ein hinzugefügtes und danach geändertes Asset zählt als hinzugefügt. Die Aktivität zählt jede Änderung.',
@@ -40,7 +48,7 @@ export const timelineMessages = messages({
     changes: (count: number, number: string) =>
       count === 1 ? '1 Eintrag in der Aktivität' : `${number} Einträge in der Aktivität`,
     now: 'jetzt',
-    compare: 'Nur Änderungen anzeigen',
+    compare: 'Änderungen auf der Karte anzeigen',
     backToNow: 'Zurück zum aktuellen Stand',
     span: 'Zeitraum',
     day: '24 Stunden',

@@ -6,6 +6,7 @@ import { useOperationQuery } from '../../app/api/queries.ts'
 import { useFormats, useText } from '../../app/language/language-context.tsx'
 import { CheckField, SelectField } from '../../components/forms/fields.tsx'
 import { Icon } from '../../components/values/icon.tsx'
+import { changesText } from './change-counts.ts'
 import { timelineMessages } from './timeline-messages.ts'
 import {
   comparedSince,
@@ -80,7 +81,9 @@ export function Timeline({ node, span, since, at, isComparing, changes, change }
       compare: 'yes',
     })
   }
-  const from = formats.dateTime(new Date(timeOfHandle(shownSince)).toISOString())
+  // The exact start can be between two bars.
+  const isExact = since !== undefined && dragged === undefined
+  const from = formats.dateTime(isExact ? since : new Date(timeOfHandle(shownSince)).toISOString())
   const to = shownAt >= line.bars ? text.now : formats.dateTime(new Date(timeOfHandle(shownAt)).toISOString())
   const isWhole = shownSince === 0 && shownAt >= line.bars
   return (
@@ -99,11 +102,8 @@ export function Timeline({ node, span, since, at, isComparing, changes, change }
         <p className="timeline-range" role="status">
           <strong>{isWhole ? text[`last${span}`] : text.between(from, to)}</strong>
           <span className="quiet" title={text.countsHint}>
-            {text.counts(
-              formats.number(changes.added),
-              formats.number(changes.changed),
-              formats.number(changes.removed),
-            )}
+            {changesText(changes, text, formats.number)}
+            {isOpen && isWhole && `. ${text.hint}`}
           </span>
         </p>
         <CheckField

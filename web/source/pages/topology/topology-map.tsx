@@ -158,6 +158,9 @@ export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, chan
               onEmphasis={setEmphasis}
               showsChanges={showsChanges}
               lines={lines}
+              by={by}
+              isAll={isAll}
+              isPast={search.at !== undefined}
               impact={impact?.impact}
             />
           </div>

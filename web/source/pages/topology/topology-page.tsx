@@ -39,6 +39,7 @@ export function TopologyPage() {
     <>
       <PageHeader
         title={text.title}
+        subtitle={text.subtitle}
         actions={
           // The panel of an impact contains its own export and reports.
           !impactModes.some((mode) => mode === search.show) && (

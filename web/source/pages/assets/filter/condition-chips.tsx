@@ -1,11 +1,10 @@
-import { useFormats, useLanguage, useText } from '../../../app/language/language-context.tsx'
+import { useText } from '../../../app/language/language-context.tsx'
 import { type FilterChip, FilterChips } from '../../../components/forms/filter-chips.tsx'
 import { assetsMessages } from '../messages.ts'
 import type { AssetProperty } from '../model/asset-property.ts'
-import { valueName } from '../model/value-names.ts'
 import type { View } from '../views/view-search.ts'
+import { useConditionWords } from './condition-words.ts'
 import { conditionsOf, filterOf } from './filter-conditions.ts'
-import { operatorName } from './filter-panel.tsx'
 
 type ConditionChipsProps = {
   view: View
@@ -19,24 +18,18 @@ type ConditionChipsProps = {
  */
 export function ConditionChips({ view, properties, onShow }: ConditionChipsProps) {
   const text = useText(assetsMessages)
-  const language = useLanguage()
-  const formats = useFormats()
-  const propertyOf = (path: string) => properties.find((property) => property.path === path)
-  const titleOf = (path: string) => propertyOf(path)?.title[language] ?? path
-  const valueText = (path: string, value: string) =>
-    propertyOf(path)?.kind === 'time' && !Number.isNaN(Date.parse(value))
-      ? formats.dateTime(value)
-      : valueName(path, value, language)
+  const { titleOf, valueText, operatorText } = useConditionWords(properties)
   const list = conditionsOf(view.filter)
   const chips: FilterChip[] = []
   if (list === undefined) {
     chips.push({ id: 'filter', label: `${text.asText}:`, value: view.filter, onRemove: () => onShow({ filter: '' }) })
   } else {
-    for (const [index, { path, operator, value }] of list.conditions.entries()) {
+    for (const [index, condition] of list.conditions.entries()) {
+      const { path, value } = condition
       const join = index > 0 && list.join === 'or' ? `${text.or} ` : ''
       chips.push({
         id: `${index} ${path}`,
-        label: `${join}${titleOf(path)} ${operatorName(operator, text)}`,
+        label: `${join}${operatorText(condition)}`,
         value: valueText(path, value),
         onRemove: () => onShow({ filter: filterOf({ ...list, conditions: list.conditions.toSpliced(index, 1) }) }),
       })

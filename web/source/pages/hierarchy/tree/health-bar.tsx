@@ -35,19 +35,22 @@ export function HealthBar({ health, title }: HealthBarProps) {
   )
 }
 
-/** `HealthLegend` names the colours of the bars in the tree. */
+/** `HealthLegend` explains the numbers and the bars in the tree. */
 export function HealthLegend() {
   const text = useText(hierarchyMessages)
   return (
-    <ul className="tree-legend">
-      {states.map((state) => (
-        <li key={state}>
-          <svg width="10" height="6" aria-hidden="true">
-            <rect className={`health-${state}`} width="10" height="6" rx="2" />
-          </svg>
-          {text[state]}
-        </li>
-      ))}
-    </ul>
+    <div className="tree-legend">
+      <p>{text.countHint}</p>
+      <ul>
+        {states.map((state) => (
+          <li key={state}>
+            <svg width="10" height="6" aria-hidden="true">
+              <rect className={`health-${state}`} width="10" height="6" rx="2" />
+            </svg>
+            {text[state]}
+          </li>
+        ))}
+      </ul>
+    </div>
   )
 }

@@ -2,7 +2,7 @@ import type { Decision } from '@millwright/api/inbox.ts'
 import { iconHistory } from '@siemens/ix-icons/icons'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { useState } from 'react'
+import { Fragment, useState } from 'react'
 import { usePagedList } from '../../../app/api/paged-list.ts'
 import { useOperationQuery } from '../../../app/api/queries.ts'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
@@ -32,51 +32,48 @@ export function DecisionList() {
   const names = new Map(rules.map(({ id, name }) => [id, name]))
   const { undo } = useDecide(decisions.retry)
   const [undoing, setUndoing] = useState<string>()
-  const { didOnboard, didIgnore, didReturn, didUndo } = decisionText
-  const did = { onboard: didOnboard, ignore: didIgnore, return: didReturn, undo: didUndo }
   const columns: Column<Decision>[] = [
     {
       id: 'time',
-      width: 140,
+      width: 124,
       header: decisionText.time,
       cell: ({ createdTimestamp }) => <Time at={createdTimestamp} isRelative />,
     },
     {
       id: 'what',
-      width: 220,
+      width: 650,
       header: decisionText.what,
-      cell: ({ action, changed }) => did[action](changed, formats.number(changed)),
+      cell: (decision) => <DecisionSentence decision={decision} ruleName={names.get(decision.ruleId ?? '')} />,
     },
-    {
-      id: 'who',
-      width: 240,
-      header: decisionText.who,
-      cell: ({ principalName, ruleId: rule, runId }) =>
-        runId === undefined || rule === undefined
-          ? principalName
-          : decisionText.byRuleOf(names.get(rule) ?? decisionText.deletedRule, principalName),
-    },
-    { id: 'result', width: 260, header: decisionText.result, cell: (decision) => <Result decision={decision} /> },
+    { id: 'result', width: 146, header: decisionText.result, cell: (decision) => <Result decision={decision} /> },
     {
       id: 'undo',
-      width: 140,
+      width: 160,
       header: text.undo,
-      cell: ({ id, canUndo, undoneBy }) =>
-        canUndo && canWrite ? (
-          <button
-            type="button"
-            className="link-button"
-            disabled={undoing === id}
-            onClick={() => {
-              setUndoing(id)
-              undo(id).finally(() => setUndoing(undefined))
-            }}
-          >
-            {text.undo}
-          </button>
-        ) : (
-          undoneBy !== undefined && <span className="quiet">{decisionText.undone}</span>
-        ),
+      cell: ({ id, action, state, canUndo, undoneBy, undoUntilTimestamp }) => {
+        if (canUndo && canWrite)
+          return (
+            <>
+              <button
+                type="button"
+                className="link-button"
+                disabled={undoing === id}
+                onClick={() => {
+                  setUndoing(id)
+                  undo(id).finally(() => setUndoing(undefined))
+                }}
+              >
+                {text.undo}
+              </button>{' '}
+              <span className="quiet" title={formats.dateTime(undoUntilTimestamp)}>
+                {decisionText.until(formats.shortDay(undoUntilTimestamp))}
+              </span>
+            </>
+          )
+        if (undoneBy !== undefined) return <span className="quiet">{decisionText.undone}</span>
+        const isExpired = action !== 'undo' && state !== 'running' && Date.parse(undoUntilTimestamp) < Date.now()
+        return isExpired && <span className="quiet">{decisionText.expired}</span>
+      },
     },
   ]
   return (
@@ -101,6 +98,42 @@ export function DecisionList() {
   )
 }
 
+type DecisionSentenceProps = { decision: Decision; ruleName: string | undefined }
+
+/** `DecisionSentence` shows who decided what about how many assets, with links to the first assets. */
+function DecisionSentence({ decision, ruleName }: DecisionSentenceProps) {
+  const text = useText(decisionMessages)
+  const formats = useFormats()
+  const { action, changed, total, state, assets, principalName, ruleId, runId } = decision
+  const { didOnboard, didAccept, didIgnore, didReturn, didUndo } = text
+  const isByRule = ruleId !== undefined && runId !== undefined
+  const isAccepted = ruleId !== undefined && runId === undefined && ruleName !== undefined
+  const did = { onboard: isAccepted ? didAccept : didOnboard, ignore: didIgnore, return: didReturn, undo: didUndo }
+  const count = state === 'running' ? total : changed
+  const others = count - assets.length
+  const rule = ruleId !== undefined && (
+    <Link to="/inbox/rules">
+      {ruleName === undefined ? text.deletedRule : isByRule ? text.rule(ruleName) : ruleName}
+    </Link>
+  )
+  return (
+    <span className="decision">
+      {isByRule ? rule : <strong>{principalName}</strong>} {did[action](count, formats.number(count))}
+      {isAccepted && <> {rule}</>}
+      {assets.length > 0 && ': '}
+      {assets.map(({ id, name }, index) => (
+        <Fragment key={id}>
+          {index > 0 && ', '}
+          <Link to="/assets/$id" params={{ id }}>
+            {name ?? id}
+          </Link>
+        </Fragment>
+      ))}
+      {assets.length > 0 && others > 0 && ` ${text.andMore(formats.number(others))}`}
+    </span>
+  )
+}
+
 function Result({ decision }: { decision: Decision }) {
   const decisionText = useText(decisionMessages)
   const formats = useFormats()
@@ -112,7 +145,8 @@ function Result({ decision }: { decision: Decision }) {
       </StatusChip>
     )
   if (problem !== undefined) return <StatusChip tone="bad">{problem.detail}</StatusChip>
-  if (failed + notAssigned === 0) return <StatusChip tone="good">{decisionText.complete}</StatusChip>
+  if (failed + notAssigned === 0)
+    return <StatusChip tone="good">{decisionText.complete(formats.number(changed), formats.number(total))}</StatusChip>
   return (
     <StatusChip tone="warning">
       {[

@@ -15,6 +15,8 @@ import { EmptyState } from '../../../components/page/empty-state.tsx'
 import { PageHeader } from '../../../components/page/page-header.tsx'
 import { usePageTitle } from '../../../components/page/page-title.ts'
 import { StatusChip } from '../../../components/values/status-chip.tsx'
+import { useConditionWords } from '../../assets/filter/condition-words.ts'
+import { useAssetProperties } from '../../assets/model/properties.ts'
 import { inboxMessages } from '../messages.ts'
 import { targetText } from '../triage/inbox-columns.tsx'
 import { ruleMessages } from './messages.ts'
@@ -142,6 +144,7 @@ function RuleCard({ rule, waiting, canWrite, isFirst, isLast, onOpen }: RuleCard
   const queryClient = useQueryClient()
   const conditionText = useConditionText()
   const { id, name, position, mode, cap, paused, pauseReason, author } = rule
+  const { onboarded, lastDecisionTimestamp, lastRunTimestamp } = rule
   const change = async (data: { paused?: boolean; position?: number }, message?: string) => {
     try {
       await api.inbox.updateOnboardingRule({ params: { id }, body: { data } })
@@ -166,21 +169,29 @@ function RuleCard({ rule, waiting, canWrite, isFirst, isLast, onOpen }: RuleCard
               {mode === 'automatic' ? text.isAutomatic(formats.number(cap)) : text.proposes}
             </StatusChip>
           )}
-          {waiting > 0 && (
-            <Link to="/inbox" className="quiet">
-              {text.waiting(waiting, formats.number(waiting))}
-            </Link>
-          )}
         </h2>
         <p className="rule-sentence">
-          {text.sentence(conditionText(rule))} → <strong>{targetText(rule, inboxText)}</strong>
+          {(mode === 'automatic' ? text.onboards : text.proposesFor)(conditionText(rule))}{' '}
+          <strong>{targetText(rule, inboxText)}</strong>
         </p>
         {pauseReason !== undefined && (
           <p className="rule-paused" lang="en">
             {pauseReason}
           </p>
         )}
-        <p className="quiet">{mode === 'automatic' ? text.runsAs(author) : text.author(author)}</p>
+        {waiting > 0 && (
+          <p>
+            {text.waiting(waiting, formats.number(waiting))}: <Link to="/inbox">{text.toReview}</Link>
+          </p>
+        )}
+        <p className="quiet">
+          {lastDecisionTimestamp === undefined
+            ? text.onboardedNone
+            : text.onboarded(onboarded, formats.number(onboarded), formats.dateTime(lastDecisionTimestamp))}{' '}
+          {mode === 'automatic' &&
+            `${lastRunTimestamp === undefined ? text.neverRan : text.ran(formats.dateTime(lastRunTimestamp))} `}
+          {mode === 'automatic' ? text.runsAs(author) : text.author(author)}.
+        </p>
       </div>
       <div className="rule-actions">
         <IxButton variant="secondary" onClick={() => onOpen('log')}>
@@ -227,11 +238,12 @@ function RuleCard({ rule, waiting, canWrite, isFirst, isLast, onOpen }: RuleCard
 /** Returns a function that describes the conditions of a rule in one sentence. */
 function useConditionText(): (rule: OnboardingRule) => string {
   const text = useText(ruleMessages)
+  const { filterText } = useConditionWords(useAssetProperties())
   return ({ gatewayId, gatewayName, ranges, filter }) =>
     [
       gatewayId !== undefined && text.from(gatewayName ?? gatewayId),
       ranges.length > 0 && text.in(ranges.join(', ')),
-      filter !== undefined && text.matching(filter),
+      filter !== undefined && text.matching(filterText(filter, text.and)),
     ]
       .filter((part) => part !== false)
       .join(` ${text.and} `)

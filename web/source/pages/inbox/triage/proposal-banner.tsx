@@ -24,8 +24,8 @@ export function ProposalBanner({ counted, onAccept }: ProposalBannerProps) {
         {rules.map((rule) => (
           <li key={rule.ruleId}>
             <span>
-              {text.proposes(rule.assets, formats.number(rule.assets))} <strong>{targetText(rule, text)}</strong>{' '}
-              <span className="quiet">{text.byRule(rule.ruleName)}</span>
+              {text.ruleProposes(rule.ruleName, rule.assets, formats.number(rule.assets))}{' '}
+              <strong>{targetText(rule, text)}</strong>
             </span>
             {canWrite && (
               <IxButton variant="secondary" onClick={() => setRuleId(rule.ruleId)}>

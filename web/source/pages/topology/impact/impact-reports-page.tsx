@@ -42,7 +42,12 @@ function ReportTable({ reports }: { reports: readonly ImpactReport[] }) {
       idOf={({ id }) => id}
       onOpen={({ id }) => navigate({ to: '/topology/impact/$id' as never, params: { id } as never })}
       columns={[
-        { id: 'name', header: text.report, width: 300, cell: ({ name }) => name },
+        {
+          id: 'name',
+          header: text.report,
+          width: 300,
+          cell: ({ id, name }) => <Link to={`/topology/impact/${id}` as never}>{name}</Link>,
+        },
         { id: 'mode', header: text.analysis, width: 200, cell: ({ mode }) => text[mode] },
         {
           id: 'affected',

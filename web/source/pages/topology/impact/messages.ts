@@ -43,7 +43,8 @@ export const impactMessages = messages({
     saved: 'Report saved',
     openReport: 'Open report',
     reports: 'Impact reports',
-    reportsSubtitle: 'Saved results of impact analyses, with their time and author.',
+    reportsSubtitle:
+      'Saved results of impact analyses. To save one, select an asset on the map, choose Impact, then Save report.',
     noReports: 'No reports yet',
     noReportsHint:
       'Select an asset in the topology and choose Impact, or open the tab Impact of an asset. Choose “What depends on this” or “What if this fails”, then Save report.',
@@ -101,7 +102,8 @@ export const impactMessages = messages({
     saved: 'Bericht gespeichert',
     openReport: 'Bericht öffnen',
     reports: 'Auswirkungsberichte',
-    reportsSubtitle: 'Gespeicherte Ergebnisse von Auswirkungsanalysen mit Zeitpunkt und Autor.',
+    reportsSubtitle:
+      'Gespeicherte Ergebnisse von Auswirkungsanalysen. Zum Speichern wählen Sie auf der Karte ein Asset, dann „Auswirkungen“ und „Bericht speichern“.',
     noReports: 'Noch keine Berichte',
     noReportsHint:
       'Wählen Sie in der Topologie ein Asset und dann „Auswirkungen“, oder öffnen Sie beim Asset den Tab „Auswirkungen“. Wählen Sie „Was hängt davon ab?“ oder „Was passiert bei einem Ausfall?“, dann „Bericht speichern“.',

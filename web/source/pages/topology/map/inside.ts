@@ -2,7 +2,7 @@ import { type Camera, onScreen } from './camera.ts'
 import type { Cluster, Frame, SceneItem } from './scene.ts'
 
 /** The sizes in pixels from which the inside of a group is drawn, by the number of items inside it. */
-const sizes = { all: 20, few: 145, some: 190, many: 260 } as const
+const sizes = { all: 20, few: 120, some: 190, many: 260 } as const
 
 /** Returns whether the inside of an item is drawn. */
 export function isInsideShown(item: SceneItem, camera: Camera, isAll: boolean): item is SceneItem & { frame: Frame } {

@@ -14,6 +14,7 @@ export type MapPalette = {
   reached: string
   failed: string
   unknown: string
+  outdated: string
   added: string
   changed: string
   removed: string
@@ -33,6 +34,7 @@ const tokens = {
   reached: '--theme-color-neutral',
   failed: '--theme-color-alarm',
   unknown: '--theme-color-weak-bdr',
+  outdated: '--theme-color-warning',
   added: '--theme-color-info',
   changed: '--theme-color-warning',
   removed: '--theme-color-std-text',

@@ -15,7 +15,17 @@ import type { Scene, SceneItem } from './scene.ts'
  */
 
 /** The facts on the card of a group. */
-export type MapFact = 'failed' | 'added' | 'changed' | 'removed' | 'failing' | 'selected' | 'affected' | 'degraded'
+export type MapFact =
+  | 'failed'
+  | 'outdated'
+  | 'unknown'
+  | 'added'
+  | 'changed'
+  | 'removed'
+  | 'failing'
+  | 'selected'
+  | 'affected'
+  | 'degraded'
 
 export type MapTexts = {
   nameOf: (group: TopologyGroup) => string
@@ -81,6 +91,7 @@ export type Canvas = CanvasRenderingContext2D
 type LineStyle = { colour: string; width: number; alpha: number }
 
 type Fact = [MapFact, number, string]
+type GroupCounts = Pick<TopologyGroup, 'reachability' | 'outdated' | 'changes'>
 export const noChanges = { added: 0, changed: 0, removed: 0 }
 const changeSigns = { added: '+', changed: 'Δ', removed: '−' } as const
 /** The colour of a text on the colour of changed items, which is bright in both themes. */
@@ -158,11 +169,11 @@ export class MapPen {
     this.font(sizes.text, 600)
     for (const kind of kinds) {
       const text = `${changeSigns[kind]}${texts.number(changes[kind])}`
-      const width = this.context.measureText(text).width + 10
+      const width = this.context.measureText(text).width + 8
       if (used + width > room) break
       const x = right - used - width
       this.box({ x, y: y - 8, width, height: 16 }, { radius: 8, fill: palette[kind], stroke: palette[kind] })
-      this.text(text, { x: x + 5, y: y + 0.5, width: width + 2, colour: kind === 'changed' ? onYellow : palette.card })
+      this.text(text, { x: x + 4, y: y + 0.5, width: width + 2, colour: kind === 'changed' ? onYellow : palette.card })
       used += width + 4
     }
     return used
@@ -198,22 +209,51 @@ export class MapPen {
     this.context.fill()
   }
 
-  /** Draws the number of unreachable assets at the right, without words. */
-  protected failedCount(failed: number, { right, y, width }: { right: number; y: number; width: number }): void {
+  /** Draws facts at the right as dots with numbers, and returns their width. Without space, it leaves out the last ones. */
+  protected factNumbers(
+    facts: readonly Fact[],
+    { right, y, width }: { right: number; y: number; width: number },
+  ): number {
     const { palette, texts } = this.options
-    const label = texts.number(failed)
-    const needed = this.context.measureText(label).width
-    if (needed + 9 > width) return
-    this.context.fillStyle = palette.failed
+    const space = { dot: 10, between: 8 }
+    this.font(sizes.text, 600)
+    let labels = facts.map(([, count, colour]) => {
+      const label = texts.number(count)
+      return { label, colour, width: space.dot + this.context.measureText(label).width }
+    })
+    const used = () => labels.reduce((sum, each) => sum + each.width + space.between, -space.between)
+    while (labels.length > 0 && used() > width) labels = labels.slice(0, -1)
+    let x = right - used()
+    for (const { label, colour, width: own } of labels) {
+      this.dot({ x: x + 3.5, y }, { size: 7, colour })
+      this.text(label, { x: x + space.dot, y: y + 0.5, width: own, colour: palette.text })
+      x += own + space.between
+    }
+    return Math.max(0, used())
+  }
+
+  protected dot({ x, y }: Point, { size, colour }: { size: number; colour: string }): void {
+    this.context.fillStyle = colour
     this.context.beginPath()
-    this.context.arc(right - needed - 6, y, 2.5, 0, Math.PI * 2)
+    this.context.arc(x, y, size / 2, 0, Math.PI * 2)
     this.context.fill()
-    this.text(label, { x: right - needed, y, width: needed + 1, colour: palette.text })
+  }
+
+  /** Returns the facts of a group that are not zero: its changes, or the numbers of its assets in each exceptional state. */
+  protected countedFacts({ reachability, outdated, changes }: GroupCounts): Fact[] {
+    const { palette, view } = this.options
+    const all: Fact[] = view.showsChanges
+      ? changeKinds.map((kind) => [kind, changes[kind], palette[kind]])
+      : [
+          ['failed', reachability.failed, palette.failed],
+          ['outdated', outdated, palette.outdated],
+          ['unknown', reachability.unknown, palette.unknown],
+        ]
+    return all.filter(([, count]) => count > 0)
   }
 
   protected factsOf({ key }: SceneItem, group: TopologyGroup): Fact[] {
     const { palette, view } = this.options
-    const { added, changed, removed } = group.changes
     if (view.marks !== undefined) {
       const { effect, affected, degraded } = view.marks.get(key) ?? noMark
       return [
@@ -223,12 +263,13 @@ export class MapPen {
         ['degraded', degraded, palette.changed],
       ]
     }
-    if (!view.showsChanges) return [['failed', group.reachability.failed, palette.failed]]
-    return [
-      ['added', added, palette.added],
-      ['changed', changed, palette.changed],
-      ['removed', removed, palette.removed],
-    ]
+    return this.countedFacts(group)
+  }
+
+  /** Returns whether groups have a bar. It shows the parts of a change or an impact; states are numbers with words. */
+  protected get hasBars(): boolean {
+    const { view } = this.options
+    return view.showsChanges || view.marks !== undefined
   }
 
   /** Draws the facts of a group. Returns the vertical position below them. */
@@ -238,27 +279,28 @@ export class MapPen {
   ): number {
     const { palette, texts } = this.options
     if (facts.length === 0) return y
+    const space = 12
     this.font(Math.max(sizes.text, size * 0.8), 600)
     let left = x
+    const dotOf = (kind: MapFact) => (isChangeKind(kind) ? size * 0.85 : Math.max(7, size * 0.45))
+    const widthOf = (text: string) => this.context.measureText(text).width
+    const needed = facts.reduce(
+      (sum, [kind, count]) => sum + dotOf(kind) + 4 + widthOf(texts.fact(kind, count)) + space,
+      -space,
+    )
     for (const [kind, count, colour] of facts) {
       if (left - x > width - 24) break
-      const isChange = kind === 'added' || kind === 'changed' || kind === 'removed'
-      const dot = isChange ? size * 0.85 : Math.max(4, size * 0.32)
+      const isChange = isChangeKind(kind)
+      const dot = dotOf(kind)
       const centre = { x: left + dot / 2, y: y + size * 0.15 }
       if (isChange) drawChangeMark(this.context, kind, { ...centre, size: dot, palette })
-      else {
-        this.context.fillStyle = colour
-        this.context.beginPath()
-        this.context.arc(centre.x, centre.y, dot / 2, 0, Math.PI * 2)
-        this.context.fill()
-      }
+      else this.dot(centre, { size: dot, colour })
       left += dot + 4
-      const fact = texts.fact(kind, count)
       const room = width - (left - x)
       // Without space for the words, the colour of the dot defines the meaning of the number.
-      const shown = this.context.measureText(fact).width <= room ? fact : texts.number(count)
+      const shown = needed <= width ? texts.fact(kind, count) : texts.number(count)
       left += this.text(shown, { x: left, y: y + size * 0.15, width: room, colour: palette.text })
-      left += 12
+      left += space
     }
     return y + size * 1.05
   }
@@ -313,18 +355,16 @@ export class MapPen {
     if (asset === undefined) return palette.unknown
     if (view.marks !== undefined) return this.markColour(key) ?? palette.unknown
     if (view.showsChanges) return asset.change === undefined ? palette.unknown : palette[asset.change]
+    if (asset.outdated && asset.reachability_state !== 'failed') return palette.outdated
     return palette[asset.reachability_state]
   }
 
   /** Returns the colour of a group that is too small for its card. */
-  protected colourOf({ reachability, changes }: TopologyGroup): string {
+  protected colourOf({ reachability, outdated, changes }: TopologyGroup): string {
     const { palette, view } = this.options
-    if (view.showsChanges) {
-      if (changes.removed > 0) return palette.removed
-      if (changes.changed > 0) return palette.changed
-      return changes.added > 0 ? palette.added : palette.unknown
-    }
+    if (view.showsChanges) return palette[mainChange(changes) ?? 'unknown']
     if (reachability.failed > 0) return palette.failed
+    if (outdated > 0) return palette.outdated
     return reachability.reached > 0 ? palette.reached : palette.unknown
   }
 
@@ -347,14 +387,13 @@ export class MapPen {
     return mark.effect === 'degraded' ? palette.changed : palette.failed
   }
 
-  /** Draws the shares of the assets of a group by impact, by change or by reachability. */
+  /** Draws the shares of the assets of a group by impact or by change. */
   protected bar({ key }: SceneItem, group: TopologyGroup, box: Box): void {
     const { view } = this.options
     if (view.marks !== undefined) {
       const { affected, degraded } = view.marks.get(key) ?? noMark
       this.impactShares(box, { affected, degraded, assets: group.assets })
-    } else if (view.showsChanges) this.changes(group, box)
-    else this.health(group, box)
+    } else this.changes(group, box)
   }
 
   protected impactShares(
@@ -366,19 +405,6 @@ export class MapPen {
       [affected, palette.failed],
       [degraded, palette.changed],
       [Math.max(0, assets - affected - degraded), palette.line],
-    ])
-  }
-
-  /** Draws the shares of reachable, unreachable and unknown assets as a bar. */
-  protected health(
-    { reachability: { reached, failed, unknown } }: Pick<TopologyGroup, 'reachability'>,
-    box: Box,
-  ): void {
-    const { palette } = this.options
-    this.shares(box, [
-      [failed, palette.failed],
-      [reached, palette.reached],
-      [unknown, palette.unknown],
     ])
   }
 
@@ -439,6 +465,10 @@ export function commonOf({ group, asset, parent, cluster }: SceneItem): CommonPa
   if (group?.name) return parent.common.groups
   if (asset?.name && cluster !== undefined) return cluster.common
   return asset?.name ? parent.common.assets : { start: 0, end: 0 }
+}
+
+function isChangeKind(kind: MapFact): kind is (typeof changeKinds)[number] {
+  return kind === 'added' || kind === 'changed' || kind === 'removed'
 }
 
 /** Returns the most frequent change. */

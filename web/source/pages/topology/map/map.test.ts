@@ -58,12 +58,13 @@ describe('scene of the map', () => {
     children: 0,
     assets: 1,
     reachability: count,
+    outdated: 0,
     classes: [],
     changes: { added: 0, changed: 0, removed: 0 },
   })
   const content = (groups: readonly string[], assets: readonly string[]): TopologyGroups => ({
     path: [],
-    total: { assets: 1, reachability: count, changes: { added: 0, changed: 0, removed: 0 } },
+    total: { assets: 1, reachability: count, outdated: 0, changes: { added: 0, changed: 0, removed: 0 } },
     groups: groups.map(group),
     assets: assets.map((id) => ({
       id,
@@ -162,6 +163,7 @@ describe('networks of switches', () => {
     children: 0,
     assets: 3,
     reachability: { reached: 3, failed: 0, unknown: 0 },
+    outdated: 1,
     classes: [{ class: 'sensor', assets: 3 }],
     changes: none,
   })
@@ -174,7 +176,7 @@ describe('networks of switches', () => {
   ]
   const top: TopologyGroups = {
     path: [],
-    total: { assets: 15, reachability: { reached: 15, failed: 0, unknown: 0 }, changes: none },
+    total: { assets: 15, reachability: { reached: 15, failed: 0, unknown: 0 }, outdated: 5, changes: none },
     groups,
     assets: [],
     edges: [{ from: 'a', to: 'r', predicate: 'is_connected_to', count: 1 }],
@@ -184,8 +186,10 @@ describe('networks of switches', () => {
   test('sum the switches that are connected with each other', () => {
     const loaded = withNetworks(new Map([[rootKey, top]]))
     assert.deepEqual(
-      loaded.get(rootKey)?.groups.map(({ name, children, assets }) => `${name} ${children} ${assets}`),
-      ['A 4 12', 'B 1 3'],
+      loaded
+        .get(rootKey)
+        ?.groups.map(({ name, children, assets, outdated }) => `${name} ${children} ${assets} ${outdated}`),
+      ['A 4 12 4', 'B 1 3 1'],
     )
     const inside = loaded.get('network:r')
     assert.deepEqual([inside?.groups.length, inside?.edges.length, inside?.total.assets], [4, 1, 12])

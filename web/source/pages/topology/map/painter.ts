@@ -35,6 +35,13 @@ export function paint(context: Canvas, options: PaintOptions): void {
   painter.frame(scene.root)
   painter.labels()
 }
+
+/** The width in pixels of a fact without words, and of the dot and the space of a fact with words. */
+const shortestFact = 26
+const factSpace = 26
+/** A low card that is this number of pixels wider than its name has its count next to the name and its states in words below. */
+const wideCard = 150
+
 class Painter extends MapPen {
   frame(frame: Frame): void {
     const { camera, size } = this.options
@@ -132,12 +139,15 @@ class Painter extends MapPen {
     y += size * 1.15
     const bottom = box.y + box.height - 4
     const bar = { x: box.x + pad, y: y - 2, width: room, height: 5 }
-    if (y + 5 < bottom) {
+    const hasBar = this.hasBars && y + 5 < bottom
+    if (hasBar) {
       if (view.marks !== undefined) this.impactShares(bar, { affected, degraded, assets: total.assets })
-      else if (view.showsChanges) this.changes(total, bar)
-      else this.health(total, bar)
+      else this.changes(total, bar)
     }
-    y += 14
+    y += hasBar ? 14 : 5
+    const states = view.marks === undefined && !view.showsChanges ? this.countedFacts(total) : []
+    if (states.length > 0 && y + sizes.text < bottom)
+      y = this.facts(states, { x: box.x + pad, y: y - 2, width: room, size: sizes.text * 1.2 }) + 3
     const main = items.filter(({ asset }) => asset !== undefined && mainClasses.includes(asset.class))
     // A large card has larger texts.
     const scale = box.height > 185 && box.width > 140 ? 1.12 : 1
@@ -312,8 +322,8 @@ class Painter extends MapPen {
     const facts = this.factsOf(item, group).filter(
       ([kind, number]) => number > 0 && kind !== 'failing' && kind !== 'selected',
     )
-    const hasFacts = this.options.view.marks !== undefined && facts.length > 0
-    const count = hasFacts ? facts.map(([kind, number]) => texts.fact(kind, number)).join(' · ') : texts.count(group)
+    const hasMarks = this.options.view.marks !== undefined && facts.length > 0
+    const count = hasMarks ? facts.map(([kind, number]) => texts.fact(kind, number)).join(' · ') : texts.count(group)
     const room = box.width - pad * 2
     const titleWidth = this.text(distinctName(texts.nameOf(group), commonOf(item)), {
       x: box.x + pad,
@@ -323,17 +333,25 @@ class Painter extends MapPen {
     })
     this.font(Math.max(11, size * 0.8), 400)
     const countRoom = room - titleWidth - 20
-    const isShort = this.context.measureText(count).width > countRoom
-    const used = this.text(isShort && !hasFacts ? texts.number(group.assets) : count, {
+    const stateRoom = hasMarks || facts.length === 0 ? 0 : shortestFact
+    const isShort = this.context.measureText(count).width > countRoom - stateRoom
+    const used = this.text(isShort && !hasMarks ? texts.number(group.assets) : count, {
       x: box.x + pad + titleWidth + 10,
       y: middle + 0.5,
       width: countRoom,
       colour: palette.quiet,
     })
-    const left = room - titleWidth - used - 20
-    if (left > 40) {
+    const left = room - titleWidth - used - 24
+    if (hasMarks && left > 40) {
       const width = Math.min(140, left - 8)
       this.bar(item, group, { x: box.x + box.width - pad - width, y: middle - 3, width, height: 6 })
+    } else if (!hasMarks && left >= shortestFact) {
+      const start = box.x + pad + titleWidth + used + 24
+      const words = facts.map(([kind, number]) => texts.fact(kind, number)).join('')
+      this.font(Math.max(sizes.text, size * 0.8), 600)
+      const needed = this.context.measureText(words).width + facts.length * factSpace
+      if (needed <= left) this.facts(facts, { x: start, y: middle - size * 0.15, width: left, size })
+      else this.factNumbers(facts, { right: box.x + box.width - pad, y: middle, width: left })
     }
   }
 
@@ -352,8 +370,11 @@ class Painter extends MapPen {
     this.font(size - 1, 400)
     const count = texts.number(group.assets)
     const left = box.width - used - 16
-    if (this.context.measureText(count).width < left)
-      this.text(count, { ...at, x: at.x + used + 6, width: left, colour: palette.quiet })
+    const countWidth = this.context.measureText(count).width
+    if (countWidth >= left) return
+    this.text(count, { ...at, x: at.x + used + 6, width: left, colour: palette.quiet })
+    const facts = this.options.view.marks === undefined ? this.countedFacts(group) : []
+    this.factNumbers(facts, { right: box.x + box.width - 6, y: at.y, width: left - countWidth - 12 })
   }
 
   /** Draws a closed group as a card. */
@@ -375,11 +396,12 @@ class Painter extends MapPen {
       return
     }
     this.tint(box, group.changes, radius)
+    this.edge(box, colour)
     if (box.height < sizes.compactCard) {
       this.#compactCard(item, group, box)
       return
     }
-    const pad = Math.max(6, Math.min(14, box.width * 0.07))
+    const pad = Math.max(9, Math.min(14, box.width * 0.07))
     const size = Math.max(sizes.text, Math.min(16, box.height * 0.15, box.width * 0.1))
     const room = box.width - pad * 2
     const bottom = box.y + box.height - 3
@@ -398,7 +420,8 @@ class Painter extends MapPen {
     const hasCounts = box.width >= sizes.counts * 0.7 && y + size * 0.6 < bottom
     const barHeight = Math.max(3, Math.min(8, size * 0.45))
     const facts = this.factsOf(item, group).filter(([, count]) => count > 0)
-    const hasFacts = hasCounts && y + size * 3.4 < bottom
+    const hasBar = group.assets > 0 && this.hasBars
+    const hasFacts = hasCounts && y + size * (hasBar ? 3.4 : 1.9) < bottom
     if (hasCounts) {
       this.font(Math.max(sizes.text, size * 0.82), 400)
       const [fact] = facts
@@ -408,13 +431,12 @@ class Painter extends MapPen {
       const choices = [text, texts.assets(group.assets)]
       const shown = isFact ? text : (choices.find(fits) ?? texts.number(group.assets))
       const used = this.text(shown, { x: box.x + pad, y, width: room, colour: palette.quiet })
-      const failed = view.showsChanges || view.marks !== undefined ? 0 : group.reachability.failed
-      if (!hasFacts && failed > 0) this.failedCount(failed, { right: box.x + pad + room, y, width: room - used - 8 })
+      if (!hasFacts && !isFact) this.factNumbers(facts, { right: box.x + pad + room, y, width: room - used - 8 })
       y += size * 1.15
     }
-    if (group.assets > 0 && y + barHeight < bottom)
+    if (hasBar && y + barHeight < bottom)
       this.bar(item, group, { x: box.x + pad, y: y - barHeight / 2, width: room, height: barHeight })
-    y += size * 0.9
+    if (hasBar) y += size * 0.9
     if (hasFacts) y = this.facts(facts, { x: box.x + pad, y, width: room, size })
     const iconSize = Math.min(17, size * 1.1)
     const height = bottom - 3 - y
@@ -425,7 +447,6 @@ class Painter extends MapPen {
   /** Draws a low card: the state as its left edge, and the name with the count next to it or below it. */
   #compactCard(item: SceneItem, group: TopologyGroup, box: Box): void {
     const { palette, texts, view } = this.options
-    this.edge(box, group.assets === 0 ? palette.line : (this.markColour(item.key) ?? this.colourOf(group)))
     const [x, right] = [box.x + 10, box.x + box.width - 6]
     const room = right - x
     const size = Math.max(sizes.text, Math.min(14, box.height * 0.3, box.width * 0.11))
@@ -435,10 +456,19 @@ class Painter extends MapPen {
     this.font(size, 650)
     const name = distinctName(texts.nameOf(group), commonOf(item))
     const fullName = this.context.measureText(name).width
+    const states = view.marks === undefined && !view.showsChanges ? this.countedFacts(group) : []
+    if (hasTwoLines && states.length > 0 && fullName + wideCard < room) {
+      this.text(name, { x, y: first, width: room, colour: palette.text })
+      this.font(sizes.text, 400)
+      const at = { x: x + fullName + 10, y: first + 0.5, width: room - fullName - 10 }
+      this.text(texts.count(group), { ...at, colour: palette.quiet })
+      this.facts(states, { x, y: second - sizes.text * 0.2, width: room, size: sizes.text * 1.25 })
+      return
+    }
     const badge = this.badge(group.changes, {
       right,
       y: hasTwoLines && fullName + 44 > room ? second : first,
-      room: hasTwoLines && fullName + 44 > room ? room : room - fullName - 6,
+      room: hasTwoLines && fullName + 44 > room ? room : room - fullName - 2,
     })
     this.font(size, 650)
     const used = this.text(name, { x, y: first, width: room, colour: palette.text })
@@ -447,20 +477,26 @@ class Painter extends MapPen {
     const [fact] = facts
     const choices =
       fact === undefined ? [texts.count(group), texts.assets(group.assets)] : [texts.fact(fact[0], fact[1])]
-    const failed = view.marks === undefined && !view.showsChanges ? group.reachability.failed : 0
-    const failedRoom = failed > 0 ? this.context.measureText(texts.number(failed)).width + 14 : 0
+    // A change without space for its badge is a number with the colour of the change.
+    const numbers = view.marks === undefined && badge === 0 ? this.countedFacts(group) : states
+    const stateWidth = this.factNumbers(numbers, {
+      right,
+      y: hasTwoLines ? second : first,
+      width: hasTwoLines ? room : room - used - 6,
+    })
+    const stateRoom = stateWidth === 0 ? 0 : stateWidth + 8
     const isCovered = hasTwoLines && badge > 0 && fullName + 44 > room
-    const width = hasTwoLines ? room - (isCovered ? badge : failedRoom) : room - used - 8 - (badge || failedRoom)
+    const width = hasTwoLines ? room - (isCovered ? badge : stateRoom) : room - used - 8 - (badge || stateRoom)
+    this.font(sizes.text, 400)
     const fits = (text: string) => this.context.measureText(text).width <= width
     const count = choices.find(fits) ?? texts.number(fact?.[1] ?? group.assets)
     if (fits(count))
       this.text(count, {
-        x: hasTwoLines ? x : right - failedRoom - badge - this.context.measureText(count).width,
+        x: hasTwoLines ? x : right - stateRoom - badge - this.context.measureText(count).width,
         y: hasTwoLines ? second : first,
         width: width + 1,
         colour: palette.quiet,
       })
-    if (failed > 0) this.failedCount(failed, { right, y: hasTwoLines ? second : first, width: room })
   }
 
   #asset(item: SceneItem, box: Box): void {

@@ -38,7 +38,7 @@ export type Cluster = {
   gap: Gap
   common: CommonParts
   items: SceneItem[]
-  total: Pick<TopologyGroup, 'assets' | 'reachability' | 'changes' | 'classes'>
+  total: Pick<TopologyGroup, 'assets' | 'reachability' | 'outdated' | 'changes' | 'classes'>
 }
 
 /** The inside of a group. The frame of the whole map has the key `''`. */
@@ -83,15 +83,25 @@ const margin = 0.02
 const smallTitle = { height: 25, part: 0.32 } as const
 /** The same for a group that is open while the whole map is visible, and the height of the smallest such group. */
 const readableTitle = { height: 32, part: 0.22, from: 90 } as const
-/** The part of a cell that its item fills. Items with lines between them need more space. */
-const filled = { group: 0.9, linkedGroup: 0.76, asset: 0.9, linkedAsset: 0.84, cluster: 0.93 } as const
+/**
+ * The part of a cell that its item fills. Groups with lines between them need more space at the top. Inside other groups, lines
+ * are visible only after zooming.
+ */
+const filled = {
+  group: 0.9,
+  linkedGroup: 0.76,
+  innerGroup: 0.86,
+  asset: 0.9,
+  linkedAsset: 0.84,
+  cluster: 0.93,
+} as const
 export const cellAspects = { group: 1.55, asset: 1.9, cluster: 1.35, clusterAsset: 2.9 } as const
 /** A group needs as much space as this number of assets. */
 const assetsPerGroup = 6
 /** With at most this many groups, the group of the rest is a small box at the side. */
 const fewGroups = 8
 /** The size of the box of the rest, as parts of the width and height of the map. */
-const restPart = { width: 0.18, height: 0.34, below: 0.16, belowWidth: 0.42 } as const
+const restPart = { width: 0.18, height: 0.34, below: 0.12, gap: 0.035 } as const
 /** A map that is wider than this has the rest at its side, and another map has it below. */
 const restBeside = 1.5
 
@@ -190,7 +200,7 @@ export function sceneOf({ loaded, layout, aspect, isAll = false, forceGridOf }: 
     const boxes = boxesIn(area, grid, widest)
     const hasLines = data.edges.length > 0
     const parts = hasLines
-      ? { group: filled.linkedGroup, asset: filled.linkedAsset }
+      ? { group: frame.key === rootKey ? filled.linkedGroup : filled.innerGroup, asset: filled.linkedAsset }
       : { group: filled.group, asset: filled.asset }
     const part = groups.length > 0 ? parts.group : parts.asset
     const space = gapOf(boxes[0] ?? area, part)
@@ -215,10 +225,9 @@ export function sceneOf({ loaded, layout, aspect, isAll = false, forceGridOf }: 
 function divided({ x, y, width, height }: Box): [Box, Box] {
   if (width < height * restBeside) {
     const top = height * (1 - restPart.below)
-    const own = width < height ? width : width * restPart.belowWidth
     return [
       { x, y, width, height: top },
-      { x, y: y + top + height * margin, width: own, height: height - top - height * margin },
+      { x, y: y + top + height * restPart.gap, width, height: height * (restPart.below - restPart.gap + margin) },
     ]
   }
   const left = width * (1 - restPart.width)
@@ -276,17 +285,19 @@ export function pathOf(item: SceneItem): Frame[] {
 
 /** Returns the sums of the assets of a cluster. */
 function totalOf(assets: readonly TopologyAsset[]): Cluster['total'] {
+  let outdated = 0
   const reachability = { reached: 0, failed: 0, unknown: 0 }
   const changes = { added: 0, changed: 0, removed: 0 }
   for (const asset of assets) {
     reachability[asset.reachability_state]++
+    if (asset.outdated) outdated++
     if (asset.change !== undefined) changes[asset.change]++
   }
   const classes = [...Map.groupBy(assets, (asset) => asset.class)].map(([each, members]) => ({
     class: each,
     assets: members.length,
   }))
-  return { assets: assets.length, reachability, changes, classes }
+  return { assets: assets.length, reachability, outdated, changes, classes }
 }
 
 /** Returns whether a group is a network of switches. */

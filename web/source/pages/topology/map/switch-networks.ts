@@ -42,8 +42,15 @@ export function withNetworks(loaded: LoadedGroups): LoadedGroups {
     const path = [{ key: network.key, name: network.name ?? '', type: networkType }]
     const keys = new Set(groups.map(({ key }) => key))
     const edges = top.edges.filter(({ from, to }) => keys.has(from) && keys.has(to))
-    const { assets, reachability, changes } = network
-    found.set(network.key, { ...top, path, total: { assets, reachability, changes }, groups, assets: [], edges })
+    const { assets, reachability, outdated, changes } = network
+    found.set(network.key, {
+      ...top,
+      path,
+      total: { assets, reachability, outdated, changes },
+      groups,
+      assets: [],
+      edges,
+    })
   }
   for (const [key, data] of loaded) {
     const own = switches.get(key)
@@ -53,11 +60,11 @@ export function withNetworks(loaded: LoadedGroups): LoadedGroups {
       continue
     }
     const network = found.get(networkPrefix + rootOf.get(key))
-    const { assets, reachability, changes } = own
+    const { assets, reachability, outdated, changes } = own
     found.set(key, {
       ...data,
       path: [...(network?.path ?? []), { key, name: own.name ?? key }],
-      total: { assets, reachability, changes },
+      total: { assets, reachability, outdated, changes },
       // The switches below are next to this switch, not inside it.
       groups: [],
     })
@@ -83,15 +90,17 @@ export function summaryGroup(
 
 function sumOf(
   groups: readonly TopologyGroup[],
-): Pick<TopologyGroup, 'assets' | 'reachability' | 'classes' | 'changes'> {
+): Pick<TopologyGroup, 'assets' | 'reachability' | 'outdated' | 'classes' | 'changes'> {
   const sum = {
     assets: 0,
     reachability: { reached: 0, failed: 0, unknown: 0 },
+    outdated: 0,
     changes: { added: 0, changed: 0, removed: 0 },
   }
   const classes = new Map<TopologyGroup['classes'][number]['class'], number>()
   for (const group of groups) {
     sum.assets += group.assets
+    sum.outdated += group.outdated
     for (const state of ['reached', 'failed', 'unknown'] as const) sum.reachability[state] += group.reachability[state]
     for (const change of ['added', 'changed', 'removed'] as const) sum.changes[change] += group.changes[change]
     for (const { class: each, assets } of group.classes) classes.set(each, (classes.get(each) ?? 0) + assets)
