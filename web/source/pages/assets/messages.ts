@@ -3,6 +3,13 @@ import { messages } from '../../app/language/language.ts'
 export const assetsMessages = messages({
   en: {
     older: 'older',
+    failed: 'Unreachable',
+    stopped: 'In stop',
+    outdated: 'Older firmware',
+    unknown: 'Unknown',
+    unmonitored: 'Not monitored',
+    reached: 'Reachable',
+    lastReport: (time: string) => `last report ${time}`,
     newestSeen: (version: string) => `newest known ${version}`,
     title: 'Assets',
     subtitle:
@@ -122,6 +129,13 @@ export const assetsMessages = messages({
   },
   de: {
     older: 'älter',
+    failed: 'Nicht erreichbar',
+    stopped: 'In STOP',
+    outdated: 'Ältere Firmware',
+    unknown: 'Unbekannt',
+    unmonitored: 'Nicht überwacht',
+    reached: 'Erreichbar',
+    lastReport: (time: string) => `letzte Meldung ${time}`,
     newestSeen: (version: string) => `neueste gefundene ${version}`,
     title: 'Assets',
     subtitle:
