@@ -12,11 +12,20 @@ export function authorName(stored: string): string {
   return /^gateway\b/i.test(name) ? name : `Gateway ${name}`
 }
 
+/** The kinds of entities whose pages show principals, by the kind of the principal. */
+const pageKinds: Readonly<Record<string, string>> = { user: 'user', server_user: 'server-user', gateway: 'gateway' }
+
 /** Returns the author of an entry as the subject of its sentence. A service account is marked. */
 export function authorPart(
-  { principalName, principalKind }: Pick<ActivityEntry, 'principalName' | 'principalKind'>,
+  {
+    principal,
+    principalName,
+    principalKind = '',
+  }: Pick<ActivityEntry, 'principal' | 'principalName' | 'principalKind'>,
   text: ActivityText,
 ): SentencePart {
   const note = principalKind === 'server_user' ? { note: text.serviceAccount } : {}
-  return { text: authorName(principalName) || text.system, role: 'who', ...note }
+  const kind = pageKinds[principalKind]
+  const subject = principal === null || kind === undefined ? {} : { subject: `${kind}/${principal}` }
+  return { text: authorName(principalName) || text.system, role: 'who', ...note, ...subject }
 }
