@@ -5,9 +5,14 @@ import type { SentencePart } from './sentence-part.ts'
 /** The prefix of the names of gateways as authors of changes. */
 const gatewayPrefix = 'gateway '
 
+/** Returns whether the author of a change is a gateway. */
+export function isGatewayAuthor(stored: string): boolean {
+  return stored.startsWith(gatewayPrefix)
+}
+
 /** Returns the name of an author. The inventory stores the author `gateway Hall 3` for the gateway `Hall 3`. */
 export function authorName(stored: string): string {
-  if (!stored.startsWith(gatewayPrefix)) return stored
+  if (!isGatewayAuthor(stored)) return stored
   const name = stored.slice(gatewayPrefix.length)
   return /^gateway\b/i.test(name) ? name : `Gateway ${name}`
 }

@@ -8,6 +8,7 @@ import { Loading } from '../../../components/feedback/loading.tsx'
 import { ProblemMessage } from '../../../components/feedback/problem-message.tsx'
 import { ViewSwitch } from '../../../components/forms/view-switch.tsx'
 import { Time } from '../../../components/values/time.tsx'
+import { AuthorLink } from '../../activity/author-link.tsx'
 import { assetEvents } from '../asset-data.ts'
 import { assetMessages } from '../messages.ts'
 import { type Difference, differencesOf } from './differences.ts'
@@ -171,7 +172,8 @@ function HistoryEntry({ entry, isOpen, isExact }: HistoryEntryProps) {
   const changed = others > 0 ? [...names, text.moreFields(formats.number(others))] : names
   const line = (
     <>
-      <strong>{word}</strong> <Time at={entry.time} isExact={isExact} /> {text.by(entry.principalName)}
+      <strong>{word}</strong> <Time at={entry.time} isExact={isExact} /> {text.by}{' '}
+      <AuthorLink principal={entry.principal} principalName={entry.principalName} />
       {/* A change without another source was made by its author. */}
       {entry.source.type !== 'manual' && (
         <span className="quiet">
