@@ -122,7 +122,7 @@ function columnsOf(text: Text, formats: Formats): Column<Subscription>[] {
     {
       id: 'name',
       header: text.name,
-      width: 150,
+      width: 140,
       cell: (subscription) => (
         <RowLink to={`${pathOf[kindOf(subscription)]}/${subscription.id}`}>{subscription.name}</RowLink>
       ),
@@ -136,42 +136,43 @@ function columnsOf(text: Text, formats: Formats): Column<Subscription>[] {
     {
       id: 'success',
       header: text.lastDelivery,
-      width: 120,
+      width: 130,
       cell: ({ lastSuccessTimestamp }) => <Time at={lastSuccessTimestamp} isRelative isShort />,
     },
     {
       id: 'missing',
       header: text.notDelivered,
-      width: 150,
-      cell: (subscription) =>
-        undeliveredText(subscription, text, formats) || <span className="quiet">{text.none}</span>,
+      width: 135,
+      isNumber: true,
+      cell: (subscription) => (
+        <span title={undeliveredText(subscription, text, formats)}>
+          {formats.number(undeliveredCount(subscription))}
+        </span>
+      ),
     },
     {
       id: 'error',
       header: text.lastError,
-      width: 190,
-      minWidth: 120,
+      width: 320,
+      minWidth: 200,
+      isGrowing: true,
       cell: (subscription) => <LastError subscription={subscription} />,
     },
     {
       id: 'next',
       header: text.nextStep,
-      width: 270,
-      minWidth: 160,
+      width: 250,
       cell: (subscription) => <NextStepText subscription={subscription} />,
-    },
-    {
-      id: 'target',
-      header: text.target,
-      width: 140,
-      minWidth: 80,
-      isGrowing: true,
-      cell: ({ url }) => <span title={url}>{url.replace(/^[a-z]+:\/\//, '')}</span>,
     },
   ]
 }
 
-/** Returns how many events are not delivered, in words. Returns an empty text if all events are delivered. */
+/** Returns the number of events that are not delivered: waiting for a retry, dead letters and not yet read. */
+function undeliveredCount(subscription: Subscription): number {
+  return subscription.waiting + subscription.deadLetters + eventsBehind(subscription)
+}
+
+/** Returns why events are not delivered, in words. Returns an empty text if all events are delivered. */
 function undeliveredText(subscription: Subscription, text: Text, formats: Formats): string {
   const { waiting, deadLetters } = subscription
   const behind = eventsBehind(subscription)
