@@ -13,3 +13,12 @@ export function RowLink({ to, children }: RowLinkProps) {
     </a>
   )
 }
+
+/** `RowButton` is the name of a row that opens a dialog. The row handles the click and the keyboard. */
+export function RowButton({ children }: { children: string }) {
+  return (
+    <button type="button" className="link-button" data-opens-row="" tabIndex={-1} title={children}>
+      {children}
+    </button>
+  )
+}
