@@ -94,8 +94,8 @@ export const assetProperties: readonly AssetProperty[] = [
     kind: 'state',
     values: ['reached', 'failed', 'unknown'],
     shortTitle: { en: 'Condition', de: 'Zustand' },
-    width: 190,
-    minWidth: 150,
+    width: 165,
+    minWidth: 140,
     isFacet: true,
   }),
   property('trust_state/state_value', ['Trust', 'Vertrauensstatus'], {

@@ -54,15 +54,14 @@ type ConditionCellProps = {
 }
 
 /**
- * `ConditionCell` shows the faults of an asset, or else its worst condition. The tooltip contains all conditions, and when the
- * device was last seen by monitoring, a scan or an import.
+ * `ConditionCell` shows the worst condition of an asset, and the number of its other faults. The tooltip contains all conditions,
+ * and when the device was last seen by monitoring, a scan or an import.
  */
 function ConditionCell({ asset, all, newestVersion, language }: ConditionCellProps) {
   const text = assetsMessages[language]
   const [worst] = all
   if (worst === undefined) return <span className="quiet">–</span>
-  const shown = faultsAmong(all).length > 1 ? faultsAmong(all) : [worst]
-  const names = shown.map((condition, index) => (index === 0 ? text[condition] : inSentence(text[condition])))
+  const others = faultsAmong(all).length - 1
   const seenAt = textAt(asset, 'reachability_state/state_timestamp')
   const details = [
     ...all.map((condition) => text[condition]),
@@ -73,14 +72,10 @@ function ConditionCell({ asset, all, newestVersion, language }: ConditionCellPro
   ]
   return (
     <StatusText tone={conditionTones[worst]} title={details.filter(Boolean).join('\n')}>
-      {names.join(', ')}
+      {text[worst]}
+      {others > 0 && <span className="quiet"> {text.moreFaults(others)}</span>}
     </StatusText>
   )
-}
-
-/** Returns the name of a condition after the first one of a list. */
-function inSentence(name: string): string {
-  return name.charAt(0).toLowerCase() + name.slice(1)
 }
 
 /** The number of nodes of a path that a table shows. The tooltip contains the whole path. */
