@@ -1,6 +1,6 @@
 import { iconHistory } from '@siemens/ix-icons/icons'
 import { Link } from '@tanstack/react-router'
-import { Fragment } from 'react'
+import { Fragment, type ReactNode } from 'react'
 import { useFormats, useLanguage, useText } from '../../../app/language/language-context.tsx'
 import { useSearchState } from '../../../app/navigation/search-state.ts'
 import { predicateName } from '../../../components/graph/predicate-name.ts'
@@ -10,6 +10,7 @@ import { PagedTable } from '../../../components/tables/paged-table.tsx'
 import { StatusChip } from '../../../components/values/status-chip.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { AuthorLink } from '../../activity/author-link.tsx'
+import { authorName } from '../../activity/author-name.ts'
 import { NodeLink } from '../../hierarchy/node-link.tsx'
 import { useHistoryStart } from '../asset-data.ts'
 import { assetMessages } from '../messages.ts'
@@ -90,21 +91,22 @@ export function RelationEntry({ rows, isExact }: RelationEntryProps) {
   const [row] = rows
   const { change, time, principalName } = row
   const word = change === 'created' ? text.relationsAdded : text.relationsRemoved
-  const head = (
+  const headBy = (author: ReactNode) => (
     <>
       <strong>{word(rows.length, formats.number(rows.length))}</strong> <Time at={time} isExact={isExact} />{' '}
       {principalName && (
         <>
-          {text.by} <AuthorLink principal={row.principal} principalName={principalName} />
+          {text.by} {author}
         </>
       )}
     </>
   )
+  const author = principalName && <AuthorLink principal={row.principal} principalName={principalName} />
   if (rows.length === 1)
     return (
       <li className="history-line">
         <span>
-          {head} · <RelationText row={row} />
+          {headBy(author)} · <RelationText row={row} />
         </span>
         <ShowVersion row={row} />
       </li>
@@ -115,15 +117,21 @@ export function RelationEntry({ rows, isExact }: RelationEntryProps) {
     <li>
       <details>
         <summary>
-          {head} ·{' '}
+          {/* A summary is a control, so it contains no links. */}
+          {headBy(principalName && authorName(principalName))} ·{' '}
           {named.map((each, index) => (
             <Fragment key={each.relation.id}>
               {index > 0 && ', '}
-              <Other row={each} />
+              <OtherName row={each} />
             </Fragment>
           ))}
           {others > 0 && `, ${text.moreFields(formats.number(others))}`}
         </summary>
+        {author && (
+          <p className="history-body quiet">
+            {text.changedBy} {author}
+          </p>
+        )}
         <ul className="history-body">
           {rows.map((each) => (
             <li key={each.relation.id}>
@@ -169,6 +177,11 @@ function Other({ row: { other, label } }: { row: RelationChangeRow }) {
       {label}
     </Link>
   )
+}
+
+/** `OtherName` is the name of the entity at the other end of a relation, without a link. */
+function OtherName({ row: { other, label } }: { row: RelationChangeRow }) {
+  return other.type === 'node' ? <NodeLink id={other.id} label={label} isPlain /> : label
 }
 
 /**
