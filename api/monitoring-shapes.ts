@@ -10,6 +10,8 @@ export const monitoringLimits = {
   assetIds: 1_000,
   /** The maximum number of assets that one run monitors. */
   targets: 20_000,
+  /** The maximum number of assets whose states one request reads. */
+  states: 200,
   keys: 16,
   links: 32,
   /** The number of runs of a monitoring that are kept. */

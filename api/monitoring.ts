@@ -209,6 +209,35 @@ const TargetCount = closed({
     minimum: 0,
     description: 'Those that the caller can write, and that one of the links has found',
   }),
+  monitored: Type.Integer({
+    minimum: 0,
+    description: 'Those of the checkable assets that a monitoring checks already',
+  }),
+})
+
+const Coverage = closed({
+  devices: Type.Integer({
+    minimum: 0,
+    description: 'The devices that the caller can read: `monitored` and `unmonitored` together',
+  }),
+  monitored: Type.Integer({
+    minimum: 0,
+    description: 'Those that a monitoring checks: `reached`, `failed` and `unknown` together',
+  }),
+  reached: count,
+  failed: count,
+  unknown: Type.Integer({
+    minimum: 0,
+    description: 'Monitored devices without a result, or that could not be checked',
+  }),
+  unmonitored: count,
+})
+export type Coverage = Static<typeof Coverage>
+
+const MonitoredAssetState = closed({
+  assetId: Uuid,
+  state: Type.Unsafe<MonitoredState>({ ...oneOf(monitoredStates), description: 'The current state' }),
+  sinceTimestamp: Type.Optional(Type.Unsafe<string>({ ...Timestamp, description: 'Absent before the first check' })),
 })
 
 const byId = closed({ id: Uuid })
@@ -354,6 +383,28 @@ export const monitoring = contract({
       }),
       answers: { 200: data(Availability) },
       errors: ['not_found'],
+    },
+    readCoverage: {
+      method: 'GET',
+      path: '/coverage',
+      summary: 'Count the devices that are monitored, by state, and those that are not',
+      description:
+        'Counts only devices that the caller can read. If several monitorings check a device, its newest result counts.',
+      access: 'inventory_read_asset_data',
+      answers: { 200: data(Coverage) },
+    },
+    listMonitoredStates: {
+      method: 'POST',
+      path: '/assets/states',
+      summary: 'Read the states of assets. Assets that are not monitored, or that the caller cannot read, are left out',
+      access: 'inventory_read_asset_data',
+      readOnly: true,
+      body: data(
+        closed({
+          assetIds: Type.Array(Uuid, { minItems: 1, maxItems: monitoringLimits.states, uniqueItems: true }),
+        }),
+      ),
+      answers: { 200: data(Type.Array(MonitoredAssetState)) },
     },
     listRunTargets: {
       method: 'POST',

@@ -147,6 +147,7 @@ describe('indexes of frequent statements', () => {
     'reading the availability of an asset, and the results of a monitoring': async () => {
       await admin.monitoring.readAvailability({ params: { id: ids.asset }, query: {} })
       await admin.monitoring.listMonitoringResults({ params: { id: ids.monitoring }, query: { limit: 10 } })
+      await admin.monitoring.listMonitoredStates({ body: { data: { assetIds: [ids.asset, ids.otherAsset] } } })
     },
     'giving targets to gateways, and storing their results': () =>
       hub.context.database.transaction(hub.tenant, async (tx) => {

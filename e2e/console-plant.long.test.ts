@@ -238,17 +238,17 @@ describe('start page, inbox and assets in the console', () => {
   /** Moves columns by dragging and with the keyboard, and pins one. */
   async function moveColumns(): Promise<void> {
     const head = (name: string) => page.getByRole('columnheader', { name, exact: true })
-    const order = async () => (await page.getByRole('columnheader').allInnerTexts()).slice(1, 5)
-    assert.deepEqual(await order(), ['Name', 'Product', 'IP address', 'Firmware'])
+    const order = async () => (await page.getByRole('columnheader').allInnerTexts()).slice(1, 6)
+    assert.deepEqual(await order(), ['Name', 'Condition', 'Product', 'IP address', 'Firmware'])
     const [from, to] = [await head('Product').boundingBox(), await head('Firmware').boundingBox()]
     assert.ok(from && to)
     await page.mouse.move(from.x + 20, from.y + 15)
     await page.mouse.down()
     await page.mouse.move(to.x + 20, to.y + 15, { steps: 3 })
     await page.mouse.up()
-    assert.deepEqual(await order(), ['Name', 'IP address', 'Firmware', 'Product'])
+    assert.deepEqual(await order(), ['Name', 'Condition', 'IP address', 'Firmware', 'Product'])
     await head('Firmware').getByRole('button').press('Shift+ArrowLeft')
-    assert.deepEqual(await order(), ['Name', 'Firmware', 'IP address', 'Product'])
+    assert.deepEqual(await order(), ['Name', 'Condition', 'Firmware', 'IP address', 'Product'])
     const kept = page.waitForResponse((response) => response.url().endsWith('/preferences/assets.columns'))
     await head('Firmware').getByRole('button').press('p')
     await page.getByText('Firmware pinned').waitFor({ state: 'attached' })
@@ -276,7 +276,7 @@ describe('start page, inbox and assets in the console', () => {
   test('stores the columns and views of a user on the server for every browser', async () => {
     await follow(page, '/assets?q=plc')
     await page.getByRole('button', { name: 'Columns' }).click()
-    await page.getByRole('button', { name: 'Hide Manufacturer' }).click()
+    await page.getByRole('button', { name: 'Hide Place' }).click()
     const kept = page.waitForResponse((response) => response.url().endsWith('/preferences/assets.columns'))
     await page.getByRole('button', { name: 'Show Description' }).click()
     assert.equal((await kept).status(), 204)
@@ -303,8 +303,8 @@ describe('start page, inbox and assets in the console', () => {
     await consoleBrowser.signIn(elsewhere.page, { path: '/assets' })
     const headers = elsewhere.page.getByRole('columnheader')
     await headers.filter({ hasText: 'Description' }).waitFor()
-    assert.equal(await headers.filter({ hasText: 'Manufacturer' }).count(), 0)
-    assert.deepEqual((await headers.allInnerTexts()).slice(1, 5), ['Name', 'Firmware', 'IP address', 'Product'])
+    assert.equal(await headers.filter({ hasText: 'Place' }).count(), 0)
+    assert.deepEqual((await headers.allInnerTexts()).slice(1, 5), ['Name', 'Firmware', 'Condition', 'IP address'])
     assert.equal(await widthOf(elsewhere.page), width)
     await clickAsPerson(navigationTo(elsewhere.page, 'Controllers'))
     await elsewhere.page.waitForURL(/q=plc/)
@@ -361,7 +361,7 @@ describe('start page, inbox and assets in the console', () => {
   test('start page, inbox and assets are accessible in light and dark mode, on a desktop and on a phone', async () => {
     for (const path of ['/', '/inbox', "/assets?by=access_group&filter=name%20ne%20'x'"]) {
       await follow(page, path)
-      await page.locator('.start-figures, .grid-body [role=row], .empty-state').first().waitFor()
+      await page.locator('.figure-tiles, .grid-body [role=row], .empty-state').first().waitFor()
       await assertAxeCleanEverywhere(page, path)
     }
   })

@@ -208,13 +208,13 @@ describe('webhooks in the console', () => {
   test('explains an open circuit, lists failed deliveries, and sends one of them again', async () => {
     receiver.status = 503
     for (let count = 0; count < 6; count++) await createAsset()
-    await notice('Circuit open: the receiver failed several times').waitFor()
+    await notice('Interrupted: the receiver failed several times').waitFor()
     await page.getByText('Next attempt', { exact: true }).first().waitFor()
     await clickAsPerson(log().getByText('Failed', { exact: true }).first())
     await logRow('503').waitFor()
     await assertAxeCleanEverywhere(page, 'webhook with an open circuit')
     await follow(page, '/webhooks')
-    await page.getByRole('row').filter({ hasText: 'Circuit open' }).getByText('503').waitFor()
+    await page.getByRole('row').filter({ hasText: 'Interrupted' }).getByText('503').waitFor()
     await assertAxeCleanEverywhere(page, 'list of webhooks')
     await clickAsPerson(page.getByRole('gridcell', { name: 'Maintenance' }))
     await heading('Maintenance')
@@ -223,7 +223,7 @@ describe('webhooks in the console', () => {
     await clickAsPerson(inDialog('Send again now'))
     await dialog().getByText('Delivered', { exact: true }).waitFor()
     await page.keyboard.press('Escape')
-    await notice('Circuit open: the receiver failed several times').waitFor({ state: 'detached' })
+    await notice('Interrupted: the receiver failed several times').waitFor({ state: 'detached' })
     await until('all events are delivered', async () => {
       const { data } = await caller.events.readWebhook({ params: { id: webhookId } })
       return data.waiting === 0

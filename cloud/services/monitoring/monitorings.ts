@@ -18,7 +18,7 @@ import { missingMonitoring, requireAssignment, requireTargets, requireTemplate }
 import type { MonitoringFields, MonitoringRow } from './monitoring-store.ts'
 import * as store from './monitoring-store.ts'
 import { showMonitorings, showRun } from './monitoring-view.ts'
-import { forgetInstances, lastChecks } from './result-store.ts'
+import { forgetInstances, lastChecks, monitoredAssets } from './result-store.ts'
 import { cancelJobs } from './run-jobs.ts'
 import { scheduleKind } from './run-schedule.ts'
 import { beginRun, isActive, runsTopic } from './run-start.ts'
@@ -67,7 +67,9 @@ export function monitoringHandlers(context: Context): Pick<Handlers<typeof monit
       const { targets, assetLinkIds = [] } = data
       await requireTargets(context, caller, targets)
       const { targets: selected, matching } = await resolveTargets(context, caller, { targets, assetLinkIds })
-      return { data: { matching, checkable: selected.filter(({ routes }) => routes.length > 0).length } }
+      const checkable = selected.flatMap(({ assetId, routes }) => (routes.length > 0 ? [assetId] : []))
+      const monitored = await database.read(caller, (handle) => monitoredAssets(handle, checkable))
+      return { data: { matching, checkable: checkable.length, monitored: monitored.length } }
     },
 
     async listMonitorings({ query: { limit = 50, offset = 0, scheduled } }, caller) {

@@ -302,6 +302,25 @@ export function resultsOfAsset(handle: Handle, assetId: string): Promise<ResultR
   return handle.rows(resultsOfAssetStatement, assetId)
 }
 
+export type MonitoredAsset = { assetId: string; state: MonitoredState; sinceAt: string | null }
+
+const monitoredColumns = `t.asset_id as "assetId", coalesce(a.state, 'unknown') as state, a.from_at as "sinceAt"`
+/** The current state of an asset is the newest result of all its monitorings. Before the first result, there is none. */
+const withState = `left join asset_availability a on a.tenant_id = $1 and a.asset_id = t.asset_id and a.to_at is null`
+const monitoredStatement = statement<MonitoredAsset>(
+  `select distinct ${monitoredColumns} from monitoring_results t ${withState} where t.tenant_id = $1`,
+)
+export const monitoredAmongStatement = statement<MonitoredAsset>(
+  `select distinct ${monitoredColumns} from monitoring_results t ${withState}
+   where t.tenant_id = $1 and t.asset_id = any($2::uuid[])`,
+)
+
+/** Returns the assets that a monitoring checks, with their current states. `among` limits them to these assets. */
+export function monitoredAssets(handle: Handle, among?: readonly string[]): Promise<MonitoredAsset[]> {
+  if (among === undefined) return handle.rows(monitoredStatement)
+  return handle.rows(monitoredAmongStatement, arrayOf('uuid', among))
+}
+
 type LastCheck = { assetId: string; checkedAt: string | null }
 
 const lastChecksStatement = statement<LastCheck>(

@@ -1,18 +1,26 @@
 import { inventory } from '@millwright/api/inventory/inventory.ts'
-import { type Availability, type monitoring, monitoringLimits } from '@millwright/api/monitoring.ts'
+import {
+  type Availability,
+  type MonitoredState,
+  type monitoring,
+  monitoringLimits,
+} from '@millwright/api/monitoring.ts'
 import type { Caller } from '../../platform/access/caller.ts'
-import { readableAssets, readsAllAssets } from '../../platform/asset-visibility.ts'
+import { matchingAssets, readableAssets, readsAllAssets } from '../../platform/asset-visibility.ts'
 import type { Context, Handlers } from '../../platform/service.ts'
 import { availabilityOf } from './availability.ts'
 import { listStates } from './availability-store.ts'
 import { findMonitorings } from './monitoring-store.ts'
 import { showResults } from './monitoring-view.ts'
 import { requireMonitoring } from './monitorings.ts'
-import { assetsOf, listResults, resultsOfAsset } from './result-store.ts'
+import { assetsOf, listResults, monitoredAssets, resultsOfAsset } from './result-store.ts'
 
-type Operations = 'listMonitoringResults' | 'readAvailability'
+type Operations = 'listMonitoringResults' | 'readAvailability' | 'readCoverage' | 'listMonitoredStates'
 
 const dayMs = 86_400_000
+
+/** The filter that selects devices. Gateways and asset links are assets too, but they are not monitored. */
+const devices = "functional_object_type eq 'Device'"
 
 /** The operations that read results. */
 export function resultHandlers(context: Context): Pick<Handlers<typeof monitoring>, Operations> {
@@ -56,6 +64,42 @@ export function resultHandlers(context: Context): Pick<Handlers<typeof monitorin
         .toSorted()
         .at(-1)
       return { data: { ...availabilityOf(states, { from, to, checkedAt }), results: ofMonitorings } }
+    },
+
+    async readCoverage(_request, caller) {
+      const { meta } = await context
+        .peers(inventory, caller)
+        .listAssets({ query: { filter: devices, limit: 1, fields: 'id' } })
+      const checked = await database.read(caller, (handle) => monitoredAssets(handle))
+      const ids = checked.map(({ assetId }) => assetId)
+      // Leaves out deleted assets too, whose results stay until the next run.
+      const matching = await matchingAssets(context, caller, { filter: devices, ids })
+      const monitored = checked.filter(({ assetId }) => matching.has(assetId))
+      const countOf = (state: MonitoredState) => monitored.filter((one) => one.state === state).length
+      // A device that was created between the two reads must not make the sum wrong.
+      const total = Math.max(meta.totalElements ?? 0, monitored.length)
+      return {
+        data: {
+          devices: total,
+          monitored: monitored.length,
+          reached: countOf('reached'),
+          failed: countOf('failed'),
+          unknown: countOf('unknown'),
+          unmonitored: total - monitored.length,
+        },
+      }
+    },
+
+    async listMonitoredStates({ body: { data } }, caller) {
+      const readable = await readableAssets(context, caller, data.assetIds)
+      const rows = await database.read(caller, (handle) => monitoredAssets(handle, [...readable]))
+      return {
+        data: rows.map(({ assetId, state, sinceAt }) => ({
+          assetId,
+          state,
+          ...(sinceAt === null ? {} : { sinceTimestamp: sinceAt }),
+        })),
+      }
     },
   }
 }

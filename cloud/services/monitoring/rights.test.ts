@@ -45,7 +45,8 @@ describe('rights for monitorings', () => {
   }
 
   test('counts the assets that match and the assets that can be checked, with the rights of the caller', async () => {
-    const { assetIds } = await monitoredPlant(hub, admin, { devices: 2 })
+    const plant = await monitoredPlant(hub, admin, { devices: 2 })
+    const { assetIds } = plant
     const name = `Counted ${newId()}`
     const asset_identifiers = [{ asset_identifier_type: 'CustomIdentifier', name: 'test', value: newId() }]
     await admin.inventory.createAsset({
@@ -55,10 +56,13 @@ describe('rights for monitorings', () => {
     const targets = { filter: `name eq '${name}' or id in (${assetIds.map((id) => `'${id}'`).join(', ')})` }
     const count = async (caller: TestCaller, assetLinkIds: string[] = []) =>
       (await caller.monitoring.countTargets({ body: { data: { targets, assetLinkIds } } })).data
-    assert.deepEqual(await count(admin), { matching: 3, checkable: 2 })
-    assert.deepEqual(await count(admin, ['another-link']), { matching: 3, checkable: 0 })
+    assert.deepEqual(await count(admin), { matching: 3, checkable: 2, monitored: 0 })
+    assert.deepEqual(await count(admin, ['another-link']), { matching: 3, checkable: 0, monitored: 0 })
     const user = await userWith(['glb_discovery_run'], [group])
-    assert.deepEqual(await count(user), { matching: 0, checkable: 0 })
+    assert.deepEqual(await count(user), { matching: 0, checkable: 0, monitored: 0 })
+    const id = await createMonitoring(admin, { targets: { assetIds: assetIds.slice(0, 1) } })
+    await runOnce(plant, id, () => ({ state: 'reached', assetLinkId: plant.linkId }))
+    assert.deepEqual(await count(admin), { matching: 3, checkable: 2, monitored: 1 })
     const invalid = { body: { data: { targets: { filter: 'no filter' } } } }
     await assert.rejects(admin.monitoring.countTargets(invalid), code('invalid_filter'))
   })
@@ -98,6 +102,42 @@ describe('rights for monitorings', () => {
     await assert.rejects(user.monitoring.readAvailability({ params: { id: hidden }, query: {} }), ({ code: found }) =>
       ['not_found', 'forbidden'].includes(found),
     )
+  })
+
+  test('the coverage counts each readable device once, with its newest result, and without deleted devices', async () => {
+    await using own = await testHub()
+    const manager = await own.as('administrator')
+    const { data: hall } = await manager.authorization.createAccessGroup({ body: { data: { name: 'hall-2' } } })
+    const reader = await own.as('viewer', { accessGroupId: hall.id })
+    const coverage = async (caller: TestCaller) => (await caller.monitoring.readCoverage({})).data
+    const plant = await monitoredPlant(own, manager, { devices: 4 })
+    const [one = '', two = '', three = '', four = ''] = plant.assetIds
+    for (const id of [one, three])
+      await manager.inventory.setAccessGroup({ params: { id }, body: { data: { access_group: 'hall-2' } } })
+    await own.settle()
+    const none = { monitored: 0, reached: 0, failed: 0, unknown: 0 }
+    assert.deepEqual(await coverage(manager), { devices: 4, ...none, unmonitored: 4 })
+    const first = await createMonitoring(manager, { targets: { assetIds: [one, two, four] } })
+    await runOnce(plant, first, () => ({ state: 'failed', message: 'no answer' }))
+    const second = await createMonitoring(manager, { targets: { assetIds: [one] } })
+    await runOnce(plant, second, () => ({ state: 'reached', assetLinkId: plant.linkId }))
+    await manager.inventory.deleteAssets({ body: { data: { ids: [four] } } })
+    await own.settle()
+    const counted = { monitored: 2, reached: 1, failed: 1, unknown: 0 }
+    assert.deepEqual(await coverage(manager), { devices: 3, ...counted, unmonitored: 1 })
+    assert.deepEqual(await coverage(reader), { devices: 2, ...none, monitored: 1, reached: 1, unmonitored: 1 })
+
+    const states = async (caller: TestCaller) => {
+      const body = { data: { assetIds: [one, two, three] } }
+      const { data } = await caller.monitoring.listMonitoredStates({ body })
+      return new Map(data.map(({ assetId, state }) => [assetId, state]))
+    }
+    const shown: [string, string][] = [
+      [one, 'reached'],
+      [two, 'failed'],
+    ]
+    assert.deepEqual(await states(manager), new Map(shown))
+    assert.deepEqual(await states(reader), new Map(shown.slice(0, 1)))
   })
 
   test('a run monitors only assets that its owner can read and write at that time', async () => {

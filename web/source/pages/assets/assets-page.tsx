@@ -21,15 +21,17 @@ import { GroupPanel } from './filter/group-panel.tsx'
 import { SearchField } from './filter/search-field.tsx'
 import { assetsMessages } from './messages.ts'
 import { type Asset, textAt } from './model/asset.ts'
-import { type AssetProperty, defaultPaths, groupedPaths, placePath } from './model/asset-property.ts'
+import { type AssetProperty, conditionPath, defaultPaths, groupedPaths, placePath } from './model/asset-property.ts'
 import { useAssetProperties } from './model/properties.ts'
 import { gridColumns } from './table/asset-cells.tsx'
-import { fieldsFor, useAssetList } from './table/asset-list.ts'
+import { conditionFields, fieldsFor, useAssetList } from './table/asset-list.ts'
 import type { AssetPages } from './table/asset-pages.ts'
 import { usePlaces } from './table/asset-places.ts'
+import { useMonitoredStates } from './table/asset-states.ts'
 import { useColumnChanges } from './table/column-changes.ts'
 import { ColumnsDialog } from './table/columns-dialog.tsx'
 import { selectionOf, shownColumns } from './table/export-columns.ts'
+import { usePageRange } from './table/page-range.ts'
 import { useAssetSelection } from './table/selection.ts'
 import { namedColumns, type TableColumn, tableColumnsOf } from './table/table-columns.ts'
 import { effectiveFilter, queryOf, searchOf, type View, viewOf } from './views/view-search.ts'
@@ -178,17 +180,17 @@ function AssetTable({ view, columns, properties, onColumns, onShow }: AssetTable
   const pages = useAssetList({
     ...query,
     sort,
-    fields: fieldsFor([...fields, 'management_state', 'reachability_state']),
+    fields: fieldsFor([...fields, ...conditionFields, 'management_state']),
   })
   const selection = useAssetSelection(pages, query)
   const newestVersion = useNewestVersion()
-  const { placeOf, setRange } = usePlaces(
-    pages,
-    columns.some(({ path }) => path === placePath),
-  )
+  const [range, setRange] = usePageRange()
+  const isShown = (wanted: string) => columns.some(({ path }) => path === wanted)
+  const placeOf = usePlaces(pages, { range, isShown: isShown(placePath) })
+  const stateOf = useMonitoredStates(pages, { range, isShown: isShown(conditionPath) })
   const shown = useMemo(
-    () => gridColumns(columns, properties, language, { newestVersion, placeOf }),
-    [columns, properties, language, newestVersion, placeOf],
+    () => gridColumns(columns, properties, language, { newestVersion, placeOf, stateOf }),
+    [columns, properties, language, newestVersion, placeOf, stateOf],
   )
   const open = useCallback((asset: Asset) => navigate({ to: `/assets/${asset.id}` }), [navigate])
   const onRange = useCallback(

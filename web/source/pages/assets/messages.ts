@@ -3,6 +3,14 @@ import { messages } from '../../app/language/language.ts'
 export const assetsMessages = messages({
   en: {
     older: 'older',
+    failed: 'Unreachable',
+    stopped: 'In stop',
+    outdated: 'Older firmware',
+    unknown: 'Unknown',
+    unmonitored: 'Not monitored',
+    reached: 'Reachable',
+    moreFaults: (count: number) => `+ ${count} more`,
+    lastReport: (time: string) => `last report ${time}`,
     newestSeen: (version: string) => `newest known ${version}`,
     title: 'Assets',
     subtitle:
@@ -122,6 +130,14 @@ export const assetsMessages = messages({
   },
   de: {
     older: 'älter',
+    failed: 'Nicht erreichbar',
+    stopped: 'In STOP',
+    outdated: 'Ältere Firmware',
+    unknown: 'Unbekannt',
+    unmonitored: 'Nicht überwacht',
+    reached: 'Erreichbar',
+    moreFaults: (count: number) => `+ ${count} weitere`,
+    lastReport: (time: string) => `letzte Meldung ${time}`,
     newestSeen: (version: string) => `neueste gefundene ${version}`,
     title: 'Assets',
     subtitle:

@@ -7,6 +7,10 @@ export const modelMessages = messages({
     views: 'Data model views',
     properties: 'Custom properties',
     schemas: 'Asset schemas',
+    propertiesMeaning:
+      'Additional fields of all assets. Users enter the values on the page of an asset, or import them from a file. Assets can be filtered by them.',
+    schemasMeaning:
+      'Each asset names the JSON Schema with which the platform validates it. Most assets use the built-in schema.',
     name: 'Name',
     type: 'Type',
     typeHint: 'The type cannot be changed later.',
@@ -45,6 +49,10 @@ export const modelMessages = messages({
     views: 'Ansichten des Datenmodells',
     properties: 'Benutzerdefinierte Eigenschaften',
     schemas: 'Asset-Schemas',
+    propertiesMeaning:
+      'Zusätzliche Felder aller Assets. Benutzer tragen die Werte auf der Seite eines Assets ein oder importieren sie aus einer Datei. Assets lassen sich danach filtern.',
+    schemasMeaning:
+      'Jedes Asset nennt das JSON Schema, mit dem die Plattform es prüft. Die meisten Assets nutzen das vordefinierte Schema.',
     name: 'Name',
     type: 'Typ',
     typeHint: 'Der Typ kann später nicht geändert werden.',

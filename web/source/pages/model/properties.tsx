@@ -16,6 +16,7 @@ import { Form } from '../../components/forms/form.tsx'
 import { EmptyState } from '../../components/page/empty-state.tsx'
 import type { Column } from '../../components/tables/data-table.tsx'
 import { PagedTable } from '../../components/tables/paged-table.tsx'
+import { RowButton } from '../../components/tables/row-link.tsx'
 import { Toolbar } from '../../components/tables/toolbar.tsx'
 import { Time } from '../../components/values/time.tsx'
 import { modelMessages } from './messages.ts'
@@ -33,13 +34,14 @@ export function Properties() {
   const pagedList = usePagedList(['inventory', 'listCustomProperties'], {}, { live: ['inventory.custom-property'] })
   return (
     <>
+      <p className="card-lead">{text.propertiesMeaning}</p>
       <Toolbar count={text.propertyCount(pagedList.total, formats.number(pagedList.total))}>
         {canWrite && <IxButton onClick={() => setAdding(true)}>{text.addProperty}</IxButton>}
       </Toolbar>
       <PagedTable
         label={text.properties}
         pagedList={pagedList}
-        columns={columnsOf(text)}
+        columns={columnsOf(text, canWrite)}
         idOf={({ key }) => key}
         {...(canWrite && { onOpen: setOpen })}
         empty={
@@ -60,9 +62,14 @@ function typeName(type: DataType, text: Text): string {
   return type === 'url' ? 'URL' : text[type]
 }
 
-function columnsOf(text: Text): Column<CustomProperty>[] {
+function columnsOf(text: Text, canWrite: boolean): Column<CustomProperty>[] {
   return [
-    { id: 'name', header: text.name, width: 320, cell: ({ name }) => name },
+    {
+      id: 'name',
+      header: text.name,
+      width: 320,
+      cell: ({ name }) => (canWrite ? <RowButton>{name}</RowButton> : name),
+    },
     { id: 'usage', header: text.usage, width: 220, cell: ({ key }) => <Usage propertyKey={key} /> },
     { id: 'type', header: text.type, width: 160, cell: ({ data_type: type }) => typeName(type, text) },
     { id: 'created', header: text.created, width: 200, cell: ({ createdTimestamp }) => <Time at={createdTimestamp} /> },

@@ -18,6 +18,7 @@ import { parseJsonObject } from '../../components/forms/json-object.ts'
 import { EmptyState } from '../../components/page/empty-state.tsx'
 import type { Column } from '../../components/tables/data-table.tsx'
 import { PagedTable } from '../../components/tables/paged-table.tsx'
+import { RowButton } from '../../components/tables/row-link.tsx'
 import { Toolbar } from '../../components/tables/toolbar.tsx'
 import { JsonView } from '../../components/values/json-view.tsx'
 import { KeyValueList } from '../../components/values/key-value-list.tsx'
@@ -36,6 +37,7 @@ export function Schemas() {
   const pagedList = usePagedList(['inventory', 'listSchemas'], {}, { live: ['inventory.schema'] })
   return (
     <>
+      <p className="card-lead">{text.schemasMeaning}</p>
       <Toolbar count={text.schemaCount(pagedList.total, formats.number(pagedList.total))}>
         {canWrite && <IxButton onClick={() => setAdding(true)}>{text.addSchema}</IxButton>}
       </Toolbar>
@@ -57,14 +59,14 @@ type Text = (typeof modelMessages)['en']
 
 function columnsOf(text: Text): Column<Schema>[] {
   return [
-    { id: 'title', header: text.schemaTitle, width: 300, cell: ({ title }) => title },
+    { id: 'title', header: text.schemaTitle, width: 200, cell: ({ title }) => <RowButton>{title}</RowButton> },
     {
       id: 'kind',
       header: text.kind,
       width: 140,
       cell: ({ builtIn }) => <StatusChip>{builtIn ? text.builtIn : text.custom}</StatusChip>,
     },
-    { id: 'url', header: text.url, width: 560, cell: ({ url }) => <code>{url}</code> },
+    { id: 'url', header: text.url, width: 780, cell: ({ url }) => <code>{url}</code> },
   ]
 }
 

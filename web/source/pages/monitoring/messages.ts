@@ -19,6 +19,30 @@ export const monitoringMessages = messages({
       count === 1 ? `Check this asset every ${minutes} minutes` : `Check these ${shown} every ${minutes} minutes`,
     presetName: 'All devices',
     toDiscovery: 'Start a scan',
+    coverage: 'Monitored devices',
+    allDevices: 'Devices',
+    allDevicesHint: 'Without gateways and software',
+    monitored: 'Monitored',
+    tasks: 'Monitoring tasks',
+    countedOnce: 'Above, a device in several tasks counts once.',
+    unmonitored: 'Not monitored',
+    shareOfDevices: (percent: string) => `${percent} of all devices`,
+    shareOfMonitored: (percent: string) => `${percent} of the monitored`,
+    showUnreachable: 'Show these devices',
+    unknownHint: 'Could not be checked',
+    unmonitoredTitle: (count: number, shown: string) =>
+      count === 1 ? '1 device is not monitored' : `${shown} devices are not monitored`,
+    readyText: (count: number, shown: string) =>
+      count === 1
+        ? '1 of them was found by a scan. A monitoring task can check it now.'
+        : `${shown} of them were found by a scan. A monitoring task can check them now.`,
+    toFindText: (count: number, shown: string) =>
+      count === 1
+        ? '1 device must first be found by a scan, because its gateway and its asset link are not known.'
+        : `${shown} devices must first be found by a scan, because their gateways and asset links are not known.`,
+    monitorAll: 'Monitor all found devices',
+    noSchedule: 'None',
+    next: 'next',
     name: 'Name',
     state: 'State',
     running: 'Running',
@@ -57,6 +81,30 @@ export const monitoringMessages = messages({
       count === 1 ? `Dieses Asset alle ${minutes} Minuten prüfen` : `Diese ${shown} alle ${minutes} Minuten prüfen`,
     presetName: 'Alle Geräte',
     toDiscovery: 'Suchlauf starten',
+    coverage: 'Überwachte Geräte',
+    allDevices: 'Geräte',
+    allDevicesHint: 'Ohne Gateways und Software',
+    monitored: 'Überwacht',
+    tasks: 'Überwachungen',
+    countedOnce: 'Oben zählt ein Gerät in mehreren Überwachungen einmal.',
+    unmonitored: 'Nicht überwacht',
+    shareOfDevices: (percent: string) => `${percent} aller Geräte`,
+    shareOfMonitored: (percent: string) => `${percent} der überwachten`,
+    showUnreachable: 'Diese Geräte anzeigen',
+    unknownHint: 'Nicht prüfbar',
+    unmonitoredTitle: (count: number, shown: string) =>
+      count === 1 ? '1 Gerät wird nicht überwacht' : `${shown} Geräte werden nicht überwacht`,
+    readyText: (count: number, shown: string) =>
+      count === 1
+        ? '1 davon hat ein Suchlauf gefunden. Eine Überwachung kann es jetzt prüfen.'
+        : `${shown} davon hat ein Suchlauf gefunden. Eine Überwachung kann sie jetzt prüfen.`,
+    toFindText: (count: number, shown: string) =>
+      count === 1
+        ? '1 Gerät muss zuerst ein Suchlauf finden, weil sein Gateway und sein Asset-Link nicht bekannt sind.'
+        : `${shown} Geräte muss zuerst ein Suchlauf finden, weil ihre Gateways und Asset-Links nicht bekannt sind.`,
+    monitorAll: 'Alle gefundenen Geräte überwachen',
+    noSchedule: 'Keiner',
+    next: 'nächster',
     name: 'Name',
     state: 'Zustand',
     running: 'Läuft',

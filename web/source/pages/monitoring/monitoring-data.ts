@@ -1,8 +1,8 @@
-import type { Monitoring } from '@millwright/api/monitoring.ts'
+import type { Coverage, Monitoring } from '@millwright/api/monitoring.ts'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { jsonOf } from '../../app/api/http.ts'
-import { keyOf } from '../../app/api/queries.ts'
-import { useAppContext } from '../../app/session/app-context.tsx'
+import { keyOf, useOperationQuery } from '../../app/api/queries.ts'
+import { useAppContext, usePermission } from '../../app/session/app-context.tsx'
 
 /** The prefixes of the event types that change monitorings, their runs and their results. */
 export const monitoringEvents = ['monitoring']
@@ -34,6 +34,21 @@ export function useMonitoring(id: string) {
     staleTime: 0,
     refetchInterval: ({ state }) => (state.data && isRunning(state.data.monitoring) ? runPollMs : pollMs),
   })
+}
+
+/** The polling interval of the coverage. Its states change during a run without an event. */
+const coveragePollMs = 10_000
+
+/** Returns how many devices are monitored, or undefined until it is loaded and for users who cannot read assets. */
+export function useCoverage(): Coverage | undefined {
+  const query = useOperationQuery()
+  const isEnabled = usePermission('inventory_read_asset_data')
+  const coverage = useQuery({
+    ...query(['monitoring', 'readCoverage'], {}, { live: [...monitoringEvents, 'inventory.asset'] }),
+    enabled: isEnabled,
+    refetchInterval: coveragePollMs,
+  })
+  return coverage.data?.data
 }
 
 /** Returns a function that loads all data of monitorings again. */

@@ -13,8 +13,10 @@ import { PageHeader } from '../../components/page/page-header.tsx'
 import { usePageTitle } from '../../components/page/page-title.ts'
 import type { Column } from '../../components/tables/data-table.tsx'
 import { PagedTable } from '../../components/tables/paged-table.tsx'
+import { RowLink } from '../../components/tables/row-link.tsx'
 import { Time } from '../../components/values/time.tsx'
 import { useScheduleText } from '../discovery/scans/schedule-text.ts'
+import { CoverageFigures } from './coverage.tsx'
 import { NewMonitoringDialog } from './form/monitoring-dialog.tsx'
 import { emptyForm, type MonitoringForm } from './form/monitoring-form.ts'
 import { useTargetCount } from './form/target-count.tsx'
@@ -41,6 +43,15 @@ export function MonitoringPage() {
   return (
     <>
       <PageHeader title={text.title} subtitle={text.subtitle} actions={pagedList.total > 0 && create} />
+      {pagedList.total > 0 && (
+        <>
+          <CoverageFigures onMonitor={() => setPreset({ ...emptyForm(), name: text.presetName })} />
+          <div className="card-head">
+            <h2>{text.tasks}</h2>
+            <span className="quiet">{text.countedOnce}</span>
+          </div>
+        </>
+      )}
       <PagedTable
         label={text.title}
         pagedList={pagedList}
@@ -108,6 +119,36 @@ function NoMonitorings({ onPreset, onCreate }: NoMonitoringsProps) {
   )
 }
 
+/** `Unreachable` links the number of unreachable devices of a task to their results. */
+function Unreachable({ id, count }: { id: string; count: number }) {
+  const formats = useFormats()
+  if (count === 0) return formats.number(count)
+  return (
+    <Link to={`/monitoring/${id}`} search={{ results: 'failed' } as never} className="bad-count">
+      {formats.number(count)}
+    </Link>
+  )
+}
+
+type ScheduleProps = { schedule: Monitoring['schedule']; scheduleText: (cron: string) => string }
+
+function Schedule({ schedule, scheduleText }: ScheduleProps) {
+  const text = useText(monitoringMessages)
+  if (schedule === undefined) return <span className="quiet">{text.noSchedule}</span>
+  const [next] = schedule.paused ? [] : schedule.nextRuns
+  return (
+    <>
+      {scheduleText(schedule.cron)}
+      {next !== undefined && (
+        <span className="quiet">
+          {' · '}
+          {text.next} <Time at={next} isRelative isShort />
+        </span>
+      )}
+    </>
+  )
+}
+
 type Text = (typeof monitoringMessages)['en']
 type Count = keyof Monitoring['summary']
 
@@ -120,23 +161,34 @@ function columnsOf(text: Text, formats: Formats, scheduleText: (cron: string) =>
     cell: ({ summary }) => formats.number(summary[name]),
   })
   return [
-    { id: 'name', header: text.name, width: 213, cell: ({ name }) => <span title={name}>{name}</span> },
-    { id: 'state', header: text.state, width: 130, cell: (row) => <MonitoringState monitoring={row} /> },
-    count('failed', text.unreachable, 162),
-    count('reached', text.reached, 112),
-    count('unknown', text.unknown, 112),
-    count('changed', text.changed, 103),
+    {
+      id: 'name',
+      header: text.name,
+      width: 180,
+      cell: ({ id, name }) => <RowLink to={`/monitoring/${id}`}>{name}</RowLink>,
+    },
+    { id: 'state', header: text.state, width: 110, cell: (row) => <MonitoringState monitoring={row} /> },
+    count('targets', text.targets, 86),
+    count('reached', text.reached, 105),
+    {
+      ...count('failed', text.unreachable, 120),
+      cell: ({ id, summary: { failed } }) => <Unreachable id={id} count={failed} />,
+    },
+    count('unknown', text.unknown, 95),
+    count('changed', text.changed, 95),
     {
       id: 'last',
       header: text.lastRun,
-      width: 150,
-      cell: ({ latestRun }) => <Time at={latestRun?.endedTimestamp ?? latestRun?.createdTimestamp} isRelative />,
+      width: 125,
+      cell: ({ latestRun }) => (
+        <Time at={latestRun?.endedTimestamp ?? latestRun?.createdTimestamp} isRelative isShort />
+      ),
     },
     {
       id: 'schedule',
       header: text.schedule,
-      width: 142,
-      cell: ({ schedule }) => schedule !== undefined && scheduleText(schedule.cron),
+      width: 200,
+      cell: ({ schedule }) => <Schedule schedule={schedule} scheduleText={scheduleText} />,
     },
   ]
 }

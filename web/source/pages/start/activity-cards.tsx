@@ -22,9 +22,7 @@ export function JobsCard() {
           <ul className="start-list">
             {data.map((job) => (
               <li key={job.id}>
-                <Link className="plain-link" to={`/jobs/${job.id}`}>
-                  {job.type}
-                </Link>
+                <Link to={`/jobs/${job.id}`}>{job.type}</Link>
                 <Progress value={job.progress} label={text.progressOf(job.type)} />
                 {job.message !== undefined && <span className="start-detail">{job.message}</span>}
               </li>
@@ -64,9 +62,7 @@ export function GatewaysCard() {
                   .slice(0, maxShown)
                   .map(({ id, name, state, lastSeenTimestamp }) => (
                     <li key={id}>
-                      <Link className="plain-link" to={`/discovery/gateways/${id}`}>
-                        {name}
-                      </Link>
+                      <Link to={`/discovery/gateways/${id}`}>{name}</Link>
                       <GatewayState state={state} />
                       {state !== 'online' && state !== 'revoked' && (
                         <span className="start-detail">

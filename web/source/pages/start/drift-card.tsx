@@ -76,7 +76,7 @@ function Product({ product }: { product: DriftProduct }) {
   const facts = versions.map((each) => `${each.version ?? text.unknownVersion}: ${formats.number(each.devices)}`)
   return (
     <>
-      <Link to="/assets" search={{ filter } as never} className="plain-link" title={title}>
+      <Link to="/assets" search={{ filter } as never} title={title}>
         {title}
       </Link>
       <span>

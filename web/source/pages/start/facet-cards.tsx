@@ -66,7 +66,7 @@ function barOf({ value, count }: Count, about: { by: string; filter: string | un
 
 function AssetsLink({ name, filter }: { name: string; filter: string }) {
   return (
-    <Link to="/assets" className="plain-link" search={{ filter } as never} title={name}>
+    <Link to="/assets" search={{ filter } as never} title={name}>
       {name}
     </Link>
   )

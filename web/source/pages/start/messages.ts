@@ -81,10 +81,10 @@ export const startMessages = messages({
     nothingNext: 'No open tasks.',
     unreachableDevices: (count: number, shown: string) =>
       count === 1 ? '1 device is unreachable' : `${shown} devices are unreachable`,
-    unreachableText: 'Check their power and network.',
+    unreachableText: 'Monitoring does not reach them. Check their power and network.',
     stoppedControllers: (count: number, shown: string) =>
       count === 1 ? '1 controller is in stop' : `${shown} controllers are in stop`,
-    stoppedText: 'They are not in run mode.',
+    stoppedText: 'They are not in run mode. Check whether this is planned.',
     review: (count: number, shown: string) => (count === 1 ? 'Review 1 new asset' : `Review ${shown} new assets`),
     reviewText: 'Onboard the devices of your plant and ignore the rest.',
     duplicates: (count: number, shown: string) =>
@@ -100,6 +100,11 @@ export const startMessages = messages({
     firmware: (count: number, shown: string) =>
       count === 1 ? 'Check 1 device with older firmware' : `Check ${shown} devices with older firmware`,
     firmwareText: 'Compare the versions in use, and plan updates.',
+    subtitle: 'The state of the plant, and what needs attention.',
+    ofMonitored: (monitored: string, all: string) => `${monitored} of ${all} devices monitored`,
+    unmonitored: (count: number, shown: string) =>
+      count === 1 ? '1 device is not monitored' : `${shown} devices are not monitored`,
+    unmonitoredText: 'The platform does not know whether they respond. Add monitoring tasks.',
     monitor: 'Set up monitoring',
     monitorText: (shown: string) => `${shown} assets were seen, but no monitoring checks whether they respond.`,
     discover: 'Find more devices',
@@ -219,10 +224,10 @@ export const startMessages = messages({
     nothingNext: 'Alles erledigt.',
     unreachableDevices: (count: number, shown: string) =>
       count === 1 ? '1 Gerät ist nicht erreichbar' : `${shown} Geräte sind nicht erreichbar`,
-    unreachableText: 'Prüfen Sie Stromversorgung und Netzwerk.',
+    unreachableText: 'Die Überwachung erreicht sie nicht. Prüfen Sie Stromversorgung und Netzwerk.',
     stoppedControllers: (count: number, shown: string) =>
       count === 1 ? '1 Steuerung ist in Stopp' : `${shown} Steuerungen sind in Stopp`,
-    stoppedText: 'Sie sind nicht in der Betriebsart Run.',
+    stoppedText: 'Sie sind nicht in der Betriebsart Run. Prüfen Sie, ob das geplant ist.',
     review: (count: number, shown: string) => (count === 1 ? '1 neues Asset prüfen' : `${shown} neue Assets prüfen`),
     reviewText: 'Nehmen Sie auf, was zur Anlage gehört, und ignorieren Sie den Rest.',
     duplicates: (count: number, shown: string) =>
@@ -240,6 +245,11 @@ export const startMessages = messages({
     firmware: (count: number, shown: string) =>
       count === 1 ? '1 Gerät mit älterer Firmware prüfen' : `${shown} Geräte mit älterer Firmware prüfen`,
     firmwareText: 'Vergleichen Sie die Versionen, und planen Sie Aktualisierungen.',
+    subtitle: 'Der Zustand der Anlage, und was zu tun ist.',
+    ofMonitored: (monitored: string, all: string) => `${monitored} von ${all} Geräten überwacht`,
+    unmonitored: (count: number, shown: string) =>
+      count === 1 ? '1 Gerät wird nicht überwacht' : `${shown} Geräte werden nicht überwacht`,
+    unmonitoredText: 'Die Plattform weiß nicht, ob sie antworten. Legen Sie Überwachungen an.',
     monitor: 'Überwachung einrichten',
     monitorText: (shown: string) => `${shown} Assets wurden gesehen, aber keine Überwachung prüft, ob sie antworten.`,
     discover: 'Weitere Geräte finden',

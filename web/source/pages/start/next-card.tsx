@@ -19,6 +19,7 @@ import { useFormats, useText } from '../../app/language/language-context.tsx'
 import { useRights } from '../../app/session/app-context.tsx'
 import { Card } from '../../components/page/card.tsx'
 import { Icon } from '../../components/values/icon.tsx'
+import { useCoverage } from '../monitoring/monitoring-data.ts'
 import { useApprovalCount } from '../remote-access/remote-session.ts'
 import { startMessages } from './messages.ts'
 import {
@@ -61,7 +62,8 @@ export function NextCard() {
 function useNextSteps(): Step[] {
   const text = useText(startMessages)
   const rights = useRights()
-  const { unreachable, stopped, newAssets, duplicates, failed, offline, outdated, unmonitored } = useCounts()
+  const { unreachable, stopped, newAssets, duplicates, failed, offline, outdated, unmonitored, isMonitored } =
+    useCounts()
   const formats = useFormats()
   const shown = (count: number) => formats.number(count)
   const canWrite = rights.has('inventory_write_asset_data')
@@ -134,8 +136,8 @@ function useNextSteps(): Step[] {
     unmonitored > 0 && {
       id: 'monitor',
       icon: iconMonitoring,
-      title: text.monitor,
-      detail: text.monitorText(shown(unmonitored)),
+      title: isMonitored ? text.unmonitored(unmonitored, shown(unmonitored)) : text.monitor,
+      detail: isMonitored ? text.unmonitoredText : text.monitorText(shown(unmonitored)),
       to: '/monitoring',
     },
     rights.has('glb_discovery_run') && {
@@ -170,6 +172,7 @@ function useCounts() {
   const gateways = useGateways({ isEnabled: canReadJobs })
   const canMonitor = canReadJobs && rights.has('inventory_read_asset_data')
   const monitorings = useMonitoringCount(canMonitor)
+  const coverage = useCoverage()
   const seen = useQuery({ ...useTotalQuery(seenFilter), enabled: canMonitor })
   const drift = useDrift({ isEnabled: canReadJobs && rights.has('inventory_read_asset_data') })
   return {
@@ -179,7 +182,8 @@ function useCounts() {
     duplicates: duplicates.data?.meta.totalElements ?? 0,
     failed: failed.data?.meta.totalElements ?? 0,
     offline: gateways.data?.data.filter(({ state }) => state === 'offline').length ?? 0,
-    unmonitored: monitorings === 0 ? (seen.data?.meta.totalElements ?? 0) : 0,
+    isMonitored: monitorings !== 0,
+    unmonitored: monitorings === 0 ? (seen.data?.meta.totalElements ?? 0) : (coverage?.unmonitored ?? 0),
     outdated: drift.data?.data.reduce((sum, product) => sum + product.outdated, 0) ?? 0,
   }
 }

@@ -1,11 +1,12 @@
 import { inboxFilter } from '@millwright/api/inbox-filter.ts'
 import { useQuery } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
-import { type ReactNode, useState } from 'react'
+import { useState } from 'react'
 import { useOperationQuery } from '../../app/api/queries.ts'
 import { useFormats, useText } from '../../app/language/language-context.tsx'
 import { usePermission } from '../../app/session/app-context.tsx'
+import { FigureTile, FigureTiles } from '../../components/values/figure-tiles.tsx'
 import { Sparkline } from '../../components/values/sparkline.tsx'
+import { useCoverage } from '../monitoring/monitoring-data.ts'
 import { startMessages } from './messages.ts'
 import {
   seenFilter,
@@ -35,20 +36,20 @@ export function PlantFigures() {
   const share = (count: number | undefined) =>
     count === undefined || all === undefined ? '' : text.shareOf(formats.percent(count / Math.max(1, all)))
   return (
-    <ul className="start-figures">
-      <Tile to="/assets" name={text.assets} value={all} hint={<AssetTrend current={all} />} />
+    <FigureTiles>
+      <FigureTile to="/assets" name={text.assets} value={all} hint={<AssetTrend current={all} />} />
       {canOpenInbox && (
-        <Tile
+        <FigureTile
           to="/assets"
           search={{ filter: isUnknown ? seenFilter : unreachableFilter }}
           name={isUnknown ? text.seen : text.unreachable}
           value={isUnknown ? seenCount : failed}
           tone={failed === undefined || failed === 0 ? undefined : 'bad'}
-          hint={isUnknown ? text.notMonitored : failed === 0 ? text.noneUnreachable : share(failed)}
+          hint={isUnknown ? text.notMonitored : <MonitoredShare failed={failed} />}
         />
       )}
       {stoppedCount > 0 && (
-        <Tile
+        <FigureTile
           to="/assets"
           search={{ filter: stoppedFilter }}
           name={text.stopped}
@@ -58,7 +59,7 @@ export function PlantFigures() {
         />
       )}
       {canOpenInbox && (
-        <Tile
+        <FigureTile
           to="/inbox"
           name={text.toReview}
           value={newAssets}
@@ -66,8 +67,17 @@ export function PlantFigures() {
         />
       )}
       {canReadJobs && <WorkFigures />}
-    </ul>
+    </FigureTiles>
   )
+}
+
+/** `MonitoredShare` shows how many devices are monitored, because the state of the others is not known. */
+function MonitoredShare({ failed }: { failed: number | undefined }) {
+  const text = useText(startMessages)
+  const formats = useFormats()
+  const coverage = useCoverage()
+  if (coverage === undefined || coverage.monitored === 0) return failed === 0 && text.noneUnreachable
+  return text.ofMonitored(formats.number(coverage.monitored), formats.number(coverage.devices))
 }
 
 /** `AssetTrend` shows the number of assets in the last days. */
@@ -101,7 +111,7 @@ function WorkFigures() {
   const isComplete = gateways === undefined || online === gateways.length
   return (
     <>
-      <Tile
+      <FigureTile
         to="/discovery"
         name={text.gatewaysOnline}
         value={gateways === undefined ? undefined : text.of(formats.number(online), formats.number(gateways.length))}
@@ -115,36 +125,12 @@ function WorkFigures() {
               : text.notOnline(formats.number(gateways.length - online)))
         }
       />
-      <Tile
+      <FigureTile
         to="/jobs"
         name={text.runningJobs}
         value={running}
         hint={waiting !== undefined && (waiting === 0 ? text.noneWaiting : text.waitingJobs(formats.number(waiting)))}
       />
     </>
-  )
-}
-
-type TileProps = {
-  to: string
-  search?: Record<string, string>
-  name: string
-  /** The figure. It is undefined until it is loaded. */
-  value: number | string | undefined
-  tone?: 'bad' | 'warning' | undefined
-  /** The share or the trend of the figure. */
-  hint?: ReactNode
-}
-
-function Tile({ to, search, name, value, tone, hint }: TileProps) {
-  const formats = useFormats()
-  return (
-    <li>
-      <Link to={to} {...(search && { search: search as never })} className="start-figure" data-tone={tone}>
-        <span className="start-figure-name">{name}</span>
-        <span className="start-figure-value">{typeof value === 'number' ? formats.number(value) : (value ?? '–')}</span>
-        <span className="start-figure-hint">{hint}</span>
-      </Link>
-    </li>
   )
 }

@@ -40,7 +40,7 @@ export function StartPage() {
     <>
       <PageHeader
         title={text.title}
-        {...(user.tenant_name !== defaultTenant && { subtitle: text.tenant(user.tenant_name) })}
+        subtitle={user.tenant_name === defaultTenant ? text.subtitle : text.tenant(user.tenant_name)}
       />
       <SignInNotice />
       <SubscriptionNotice />

@@ -11,11 +11,14 @@ import { EmptyState } from '../../components/page/empty-state.tsx'
 import type { Column } from '../../components/tables/data-table.tsx'
 import { useHasEntries } from '../../components/tables/entries.ts'
 import { PagedTable } from '../../components/tables/paged-table.tsx'
+import { RowLink } from '../../components/tables/row-link.tsx'
 import { Toolbar } from '../../components/tables/toolbar.tsx'
 import { Icon } from '../../components/values/icon.tsx'
+import { StatusText } from '../../components/values/status-text.tsx'
 import { Time } from '../../components/values/time.tsx'
 import { webhookMessages } from './messages.ts'
-import { eventsBehind, pathOf, type Subscription, type SubscriptionKind } from './subscription.ts'
+import { nextStepOf } from './next-step.ts'
+import { eventsBehind, kindOf, pathOf, type Subscription, type SubscriptionKind } from './subscription.ts'
 import { pollMs, subscriptionEvents } from './subscription-data.ts'
 import { SubscriptionState } from './subscription-state.tsx'
 import './webhooks.css'
@@ -116,56 +119,101 @@ type Text = (typeof webhookMessages)['en']
 
 function columnsOf(text: Text, formats: Formats): Column<Subscription>[] {
   return [
-    { id: 'name', header: text.name, width: 150, cell: ({ name }) => name },
+    {
+      id: 'name',
+      header: text.name,
+      width: 140,
+      cell: (subscription) => (
+        <RowLink to={`${pathOf[kindOf(subscription)]}/${subscription.id}`}>{subscription.name}</RowLink>
+      ),
+    },
     {
       id: 'state',
       header: text.state,
-      width: 155,
+      width: 120,
       cell: (subscription) => <SubscriptionState subscription={subscription} />,
     },
-    { id: 'target', header: text.target, width: 165, cell: ({ url }) => url },
     {
-      id: 'behind',
-      header: text.behind,
-      width: 115,
-      isNumber: true,
-      cell: (subscription) => formats.number(eventsBehind(subscription)),
-    },
-    { id: 'waiting', header: text.waiting, width: 105, isNumber: true, cell: ({ waiting }) => formats.number(waiting) },
-    {
-      id: 'dead',
-      header: text.deadLetters,
-      width: 140,
-      isNumber: true,
-      cell: ({ deadLetters }) => formats.number(deadLetters),
+      id: 'success',
+      header: text.lastDelivery,
+      width: 130,
+      cell: ({ lastSuccessTimestamp }) => <Time at={lastSuccessTimestamp} isRelative isShort />,
     },
     {
-      id: 'result',
-      header: text.lastResult,
-      width: 340,
-      cell: (subscription) => <LastResult subscription={subscription} />,
+      id: 'missing',
+      header: text.notDelivered,
+      width: 135,
+      isNumber: true,
+      cell: (subscription) => (
+        <span title={undeliveredText(subscription, text, formats)}>
+          {formats.number(undeliveredCount(subscription))}
+        </span>
+      ),
+    },
+    {
+      id: 'error',
+      header: text.lastError,
+      width: 320,
+      minWidth: 200,
+      isGrowing: true,
+      cell: (subscription) => <LastError subscription={subscription} />,
+    },
+    {
+      id: 'next',
+      header: text.nextStep,
+      width: 250,
+      cell: (subscription) => <NextStepText subscription={subscription} />,
     },
   ]
 }
 
-/** `LastResult` shows the error of the last attempt, or when the last attempt succeeded. */
-function LastResult({ subscription }: { subscription: Subscription }) {
+/** Returns the number of events that are not delivered: waiting for a retry, dead letters and not yet read. */
+function undeliveredCount(subscription: Subscription): number {
+  return subscription.waiting + subscription.deadLetters + eventsBehind(subscription)
+}
+
+/** Returns why events are not delivered, in words. Returns an empty text if all events are delivered. */
+function undeliveredText(subscription: Subscription, text: Text, formats: Formats): string {
+  const { waiting, deadLetters } = subscription
+  const behind = eventsBehind(subscription)
+  return [
+    waiting > 0 && text.waitingCount(formats.number(waiting)),
+    deadLetters > 0 && text.deadLetterCount(deadLetters, formats.number(deadLetters)),
+    behind > 0 && text.behindCount(formats.number(behind)),
+  ]
+    .filter(Boolean)
+    .join(', ')
+}
+
+/** `LastError` shows the error of the last attempt, unless a later attempt succeeded. */
+function LastError({ subscription }: { subscription: Subscription }) {
   const text = useText(webhookMessages)
   const { lastSuccessTimestamp: success, lastFailureTimestamp: failure, lastError } = subscription
   if (failure === null || lastError === null || (success !== null && success > failure))
-    return (
-      <>
-        {success !== null && `${text.delivered} · `}
-        <Time at={success} isRelative />
-      </>
-    )
+    return <span className="quiet">{text.none}</span>
   return (
-    <>
-      <span lang="en" title={lastError}>
-        {lastError}
-      </span>
-      {' · '}
-      <Time at={failure} isRelative />
-    </>
+    <span lang="en" title={lastError}>
+      {lastError}
+    </span>
+  )
+}
+
+/** `NextStepText` states what to do about a subscription, and when the platform tries again. */
+function NextStepText({ subscription }: { subscription: Subscription }) {
+  const text = useText(webhookMessages)
+  const step = nextStepOf(subscription)
+  if (step === 'none') return <span className="quiet">{text.nothingToDo}</span>
+  const { nextAttemptTimestamp: next } = subscription
+  const name = step === 'checkReceiver' && kindOf(subscription) === 'mqtt' ? text.checkBroker : text[step]
+  return (
+    <StatusText tone="warning" title={name}>
+      {name}
+      {step === 'checkReceiver' && next !== null && (
+        <span className="quiet">
+          {' · '}
+          {text.nextAttempt} <Time at={next} isRelative isShort />
+        </span>
+      )}
+    </StatusText>
   )
 }

@@ -1,8 +1,9 @@
 import type { User } from '@millwright/api/identity.ts'
 import { IxButton } from '@siemens/ix-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { Link, useNavigate, useParams } from '@tanstack/react-router'
+import { Link, Navigate, useNavigate, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
+import { isFailure } from '../../../app/api/failure.ts'
 import { keyOf, useOperationQuery } from '../../../app/api/queries.ts'
 import { useText } from '../../../app/language/language-context.tsx'
 import { useApi } from '../../../app/session/app-context.tsx'
@@ -23,7 +24,7 @@ import { ActiveState, PrincipalActions } from '../principal-actions.tsx'
 import { UserSessions } from '../sessions/user-sessions.tsx'
 import { FactorState } from './factor-state.tsx'
 
-/** `UserPage` shows a user, the assigned roles and the sessions. */
+/** `UserPage` shows a user, the assigned roles and the sessions. The id of a service account leads to its own page. */
 export function UserPage() {
   const text = useText(accessMessages)
   const { id = '' } = useParams({ strict: false })
@@ -31,6 +32,7 @@ export function UserPage() {
   const user = useQuery(query(['identity', 'readUser'], { params: { id } }, { live: ['identity.user'] }))
   const name = user.data?.data.displayName || user.data?.data.name || text.user
   usePageTitle(name)
+  if (isFailure(user.error, 'not_found')) return <Navigate to={`/access/programs/${id}`} replace />
   return (
     <>
       <PageHeader

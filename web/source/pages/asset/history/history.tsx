@@ -1,5 +1,5 @@
 import { IxButton } from '@siemens/ix-react'
-import { useMemo } from 'react'
+import { type ReactNode, useMemo } from 'react'
 import type { Output } from '../../../app/api/client.ts'
 import { usePagedList } from '../../../app/api/paged-list.ts'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
@@ -8,6 +8,8 @@ import { Loading } from '../../../components/feedback/loading.tsx'
 import { ProblemMessage } from '../../../components/feedback/problem-message.tsx'
 import { ViewSwitch } from '../../../components/forms/view-switch.tsx'
 import { Time } from '../../../components/values/time.tsx'
+import { AuthorLink } from '../../activity/author-link.tsx'
+import { authorName } from '../../activity/author-name.ts'
 import { assetEvents } from '../asset-data.ts'
 import { assetMessages } from '../messages.ts'
 import { type Difference, differencesOf } from './differences.ts'
@@ -169,9 +171,10 @@ function HistoryEntry({ entry, isOpen, isExact }: HistoryEntryProps) {
   })
   const others = differences.length - names.length
   const changed = others > 0 ? [...names, text.moreFields(formats.number(others))] : names
-  const line = (
+  const author = <AuthorLink principal={entry.principal} principalName={entry.principalName} />
+  const lineBy = (name: ReactNode) => (
     <>
-      <strong>{word}</strong> <Time at={entry.time} isExact={isExact} /> {text.by(entry.principalName)}
+      <strong>{word}</strong> <Time at={entry.time} isExact={isExact} /> {text.by} {name}
       {/* A change without another source was made by its author. */}
       {entry.source.type !== 'manual' && (
         <span className="quiet">
@@ -203,15 +206,19 @@ function HistoryEntry({ entry, isOpen, isExact }: HistoryEntryProps) {
   if (isComplete)
     return (
       <li className="history-line">
-        <span>{line}</span>
+        <span>{lineBy(author)}</span>
         {showVersion}
       </li>
     )
   return (
     <li>
       <details open={isOpen}>
-        <summary>{line}</summary>
+        {/* A summary is a control, so it contains no links. */}
+        <summary>{lineBy(authorName(entry.principalName))}</summary>
         <div className="history-body">
+          <p className="quiet">
+            {text.changedBy} {author}
+          </p>
           {differences.length === 0 ? (
             <p className="quiet">{text.noDifference}</p>
           ) : (

@@ -1,15 +1,17 @@
 import { iconHistory } from '@siemens/ix-icons/icons'
 import { Link } from '@tanstack/react-router'
+import { Fragment, type ReactNode } from 'react'
 import { useFormats, useLanguage, useText } from '../../../app/language/language-context.tsx'
 import { useSearchState } from '../../../app/navigation/search-state.ts'
-import { usePermission } from '../../../app/session/app-context.tsx'
 import { predicateName } from '../../../components/graph/predicate-name.ts'
 import { EmptyState } from '../../../components/page/empty-state.tsx'
 import type { Column } from '../../../components/tables/data-table.tsx'
 import { PagedTable } from '../../../components/tables/paged-table.tsx'
 import { StatusChip } from '../../../components/values/status-chip.tsx'
 import { Time } from '../../../components/values/time.tsx'
-import { usePath } from '../../hierarchy/hierarchy-data.ts'
+import { AuthorLink } from '../../activity/author-link.tsx'
+import { authorName } from '../../activity/author-name.ts'
+import { NodeLink } from '../../hierarchy/node-link.tsx'
 import { useHistoryStart } from '../asset-data.ts'
 import { assetMessages } from '../messages.ts'
 import { type RelationChangeRow, useRelationChanges } from './relation-changes.ts'
@@ -68,7 +70,12 @@ function useColumns(): Column<RelationChangeRow>[] {
       id: 'by',
       header: text.changedBy,
       width: 140,
-      cell: ({ principalName }) => principalName ?? <span className="quiet">{text.notRecorded}</span>,
+      cell: ({ principal, principalName }) =>
+        principalName === null ? (
+          <span className="quiet">{text.notRecorded}</span>
+        ) : (
+          <AuthorLink principal={principal} principalName={principalName} />
+        ),
     },
     { id: 'then', header: text.showInGraph, width: 208, cell: (row) => <ShowVersion row={row} /> },
     { id: 'source', header: text.source, width: 240, cell: ({ source }) => <Source source={source} /> },
@@ -84,29 +91,47 @@ export function RelationEntry({ rows, isExact }: RelationEntryProps) {
   const [row] = rows
   const { change, time, principalName } = row
   const word = change === 'created' ? text.relationsAdded : text.relationsRemoved
-  const head = (
+  const headBy = (author: ReactNode) => (
     <>
       <strong>{word(rows.length, formats.number(rows.length))}</strong> <Time at={time} isExact={isExact} />{' '}
-      {principalName && text.by(principalName)}
+      {principalName && (
+        <>
+          {text.by} {author}
+        </>
+      )}
     </>
   )
+  const author = principalName && <AuthorLink principal={row.principal} principalName={principalName} />
   if (rows.length === 1)
     return (
       <li className="history-line">
         <span>
-          {head} · <RelationText row={row} />
+          {headBy(author)} · <RelationText row={row} />
         </span>
         <ShowVersion row={row} />
       </li>
     )
-  const names = rows.slice(0, namedRelations).map(({ label }) => label)
-  const others = rows.length - names.length
+  const named = rows.slice(0, namedRelations)
+  const others = rows.length - named.length
   return (
     <li>
       <details>
         <summary>
-          {head} · {[...names, ...(others > 0 ? [text.moreFields(formats.number(others))] : [])].join(', ')}
+          {/* A summary is a control, so it contains no links. */}
+          {headBy(principalName && authorName(principalName))} ·{' '}
+          {named.map((each, index) => (
+            <Fragment key={each.relation.id}>
+              {index > 0 && ', '}
+              <OtherName row={each} />
+            </Fragment>
+          ))}
+          {others > 0 && `, ${text.moreFields(formats.number(others))}`}
         </summary>
+        {author && (
+          <p className="history-body quiet">
+            {text.changedBy} {author}
+          </p>
+        )}
         <ul className="history-body">
           {rows.map((each) => (
             <li key={each.relation.id}>
@@ -145,7 +170,7 @@ function RelationText({ row }: { row: RelationChangeRow }) {
  */
 function Other({ row: { other, label } }: { row: RelationChangeRow }) {
   const title = `${label} · ${other.id}`
-  if (other.type === 'node') return <NodeName id={other.id} label={label} />
+  if (other.type === 'node') return <NodeLink id={other.id} label={label} />
   if (other.type !== 'asset') return <span title={title}>{label}</span>
   return (
     <Link to="/assets/$id" params={{ id: other.id }} title={title}>
@@ -154,11 +179,9 @@ function Other({ row: { other, label } }: { row: RelationChangeRow }) {
   )
 }
 
-/** `NodeName` shows the path to a hierarchy node. A deleted node is shown with its id. */
-function NodeName({ id, label }: { id: string; label: string }) {
-  const canRead = usePermission('glb_hierarchy_read')
-  const path = usePath(canRead ? id : undefined).data ?? []
-  return <span title={id}>{path.map(({ name }) => name).join(' › ') || label}</span>
+/** `OtherName` is the name of the entity at the other end of a relation, without a link. */
+function OtherName({ row: { other, label } }: { row: RelationChangeRow }) {
+  return other.type === 'node' ? <NodeLink id={other.id} label={label} isPlain /> : label
 }
 
 /**

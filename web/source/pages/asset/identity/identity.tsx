@@ -11,6 +11,7 @@ import { QueryState } from '../../../components/feedback/query-state.tsx'
 import { Card } from '../../../components/page/card.tsx'
 import { StatusChip } from '../../../components/values/status-chip.tsx'
 import { Time } from '../../../components/values/time.tsx'
+import { authorName } from '../../activity/author-name.ts'
 import { assetEvents } from '../asset-data.ts'
 import type { AssetTabProps } from '../asset-tab.ts'
 import { assetMessages } from '../messages.ts'
@@ -142,9 +143,9 @@ function Merges({ asset, canWrite }: AssetTabProps) {
           return (
             <li key={merge.id}>
               <span>
-                {name}{' '}
+                <Link to={`/assets/${merge.otherId}`}>{name}</Link>{' '}
                 <span className="quiet">
-                  <Time at={merge.mergedTimestamp} /> {text.by(merge.principalName)}
+                  <Time at={merge.mergedTimestamp} /> {text.by} {authorName(merge.principalName)}
                 </span>
               </span>
               {merge.undoneTimestamp !== null ? (

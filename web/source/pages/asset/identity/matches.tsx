@@ -3,6 +3,7 @@ import { useText } from '../../../app/language/language-context.tsx'
 import { QueryState } from '../../../components/feedback/query-state.tsx'
 import { Card } from '../../../components/page/card.tsx'
 import { Time } from '../../../components/values/time.tsx'
+import { AuthorLink } from '../../activity/author-link.tsx'
 import { useLatestHistory } from '../asset-data.ts'
 import type { AssetTabProps } from '../asset-tab.ts'
 import { Source } from '../history/source.tsx'
@@ -48,7 +49,7 @@ function isMatch({ change, matchedBy }: Entry): boolean {
   return change === 'created' || matchedBy !== undefined
 }
 
-function Match({ entry: { time, source, matchedBy, principalName } }: { entry: Entry }) {
+function Match({ entry: { time, source, matchedBy, principal, principalName } }: { entry: Entry }) {
   const text = useText(identityMessages)
   const about = useText(assetMessages)
   const origin = { split: text.isSplit, merge_undone: text.isRestored }[source.type] ?? text.isNew
@@ -57,7 +58,7 @@ function Match({ entry: { time, source, matchedBy, principalName } }: { entry: E
       <span>
         <Time at={time} />{' '}
         <span className="quiet">
-          {about.by(principalName)} · <Source source={source} />
+          {about.by} <AuthorLink principal={principal} principalName={principalName} /> · <Source source={source} />
         </span>
       </span>
       {matchedBy === undefined ? (

@@ -52,6 +52,7 @@ function Reachability({ asset }: { asset: Asset }) {
   const formats = useFormats()
   const language = useLanguage()
   const evidence = useEvidence(asset)
+  const canMonitor = usePermission('glb_jobs_read')
   const state = textAt(asset, 'reachability_state/state_value')
   const time = textAt(asset, 'reachability_state/state_timestamp')
   if (state === 'failed' || state === 'unreachable')
@@ -66,7 +67,19 @@ function Reachability({ asset }: { asset: Asset }) {
         {text.notCheckedHint}
       </Tile>
     )
-  const isReachable = evidence?.isCheck === true && hasRecentEvidence(asset)
+  if (evidence?.isCheck === false)
+    return (
+      <Tile title={text.reachability} value={text.notChecked}>
+        {text.lastReport(evidence.source, formats.relative(time))}
+        {canMonitor && (
+          <>
+            {' · '}
+            <Link to="/monitoring">{text.toMonitoring}</Link>
+          </>
+        )}
+      </Tile>
+    )
+  const isReachable = evidence !== undefined && hasRecentEvidence(asset)
   return (
     <Tile
       title={text.reachability}
@@ -133,6 +146,7 @@ function Firmware({ asset }: { asset: Asset }) {
   const newest = updates?.artefacts.find(({ outcome }) => outcome === 'update')
   const version = updates?.version ?? firmwareOf(asset)
   const newestKnown = useNewestVersion()(asset)
+  const canUpdate = updates?.canUpdate === true
   const isOlder = version !== '' && newestKnown !== undefined && newestKnown !== version
   return (
     <Tile
@@ -143,7 +157,7 @@ function Firmware({ asset }: { asset: Asset }) {
       {newest !== undefined ? (
         <TabLink tab="updates">{text.updateTo(newest.version)}</TabLink>
       ) : isOlder ? (
-        <OlderFirmware asset={asset} newest={newestKnown} />
+        <OlderFirmware asset={asset} newest={newestKnown} canUpdate={canUpdate} />
       ) : newestKnown !== undefined && version !== '' ? (
         text.newest
       ) : (
@@ -153,14 +167,25 @@ function Firmware({ asset }: { asset: Asset }) {
   )
 }
 
-/** `OlderFirmware` names the newest version that devices of this product have, and starts an update campaign for the asset. */
-function OlderFirmware({ asset, newest }: { asset: Asset; newest: string }) {
+type OlderFirmwareProps = { asset: Asset; newest: string; canUpdate: boolean }
+
+/**
+ * `OlderFirmware` names the newest version that devices of this product have. It starts an update campaign for the asset, if an
+ * asset link can update the device.
+ */
+function OlderFirmware({ asset, newest, canUpdate }: OlderFirmwareProps) {
   const text = useText(statusMessages)
-  const canUpdate = usePermission('glb_update_manage')
+  const mayUpdate = usePermission('glb_update_manage')
   return (
     <>
       {text.older(newest)}
-      {canUpdate && (
+      {!canUpdate && (
+        <>
+          {' · '}
+          <TabLink tab="updates">{text.whyNoUpdate}</TabLink>
+        </>
+      )}
+      {mayUpdate && canUpdate && (
         <>
           {' · '}
           <Link

@@ -38,6 +38,12 @@ export const productPath = `${product}/product_name`
 /** The path of the place of an asset in the hierarchy. */
 export const placePath = 'hierarchy/place'
 
+/**
+ * The path of the condition of an asset. The column shows the worst condition, with faults such as older firmware. The table sorts
+ * and filters by the reachability.
+ */
+export const conditionPath = 'reachability_state/state_value'
+
 type PropertyOptions = Partial<Omit<AssetProperty, 'path' | 'title'>>
 
 function property(path: string, [en, de]: [string, string], rest: PropertyOptions = {}): AssetProperty {
@@ -55,7 +61,11 @@ export const assetProperties: readonly AssetProperty[] = [
   property('name', ['Name', 'Name'], { width: 250, minWidth: 200 }),
   property('asset_class', ['Class', 'Klasse'], { ...onlyShown, field: 'functional_object_type', width: 120 }),
   property('functional_object_type', ['Type', 'Typ'], { suggestions: assetTypes, width: 120, isFacet: true }),
-  property(`${product}/manufacturer/name`, ['Manufacturer', 'Hersteller'], { width: 140, isFacet: true }),
+  property(`${product}/manufacturer/name`, ['Manufacturer', 'Hersteller'], {
+    width: 140,
+    minWidth: 110,
+    isFacet: true,
+  }),
   property(productPath, ['Product', 'Produkt'], {
     width: 172,
     minWidth: 120,
@@ -67,7 +77,7 @@ export const assetProperties: readonly AssetProperty[] = [
   property(`${product}/product_version`, ['Product version', 'Produktversion'], { width: 140 }),
   property('product_instance_information/serial_number', ['Serial number', 'Seriennummer'], { width: 170 }),
   property('firmware_version', ['Firmware', 'Firmware'], {
-    width: 120,
+    width: 100,
     field: 'software_components',
     isFacet: true,
   }),
@@ -76,15 +86,16 @@ export const assetProperties: readonly AssetProperty[] = [
   property('management_state/state_value', ['Management state', 'Verwaltungszustand'], {
     kind: 'state',
     values: ['regarded', 'unknown', 'ignored'],
-    shortTitle: { en: 'State', de: 'Zustand' },
-    width: 142,
+    shortTitle: { en: 'Management', de: 'Verwaltung' },
+    width: 126,
     isFacet: true,
   }),
-  property('reachability_state/state_value', ['Reachability', 'Erreichbarkeit'], {
+  property(conditionPath, ['Condition (reachability)', 'Zustand (Erreichbarkeit)'], {
     kind: 'state',
     values: ['reached', 'failed', 'unknown'],
-    shortTitle: { en: 'Last seen', de: 'Zuletzt gesehen' },
-    width: 136,
+    shortTitle: { en: 'Condition', de: 'Zustand' },
+    width: 165,
+    minWidth: 140,
     isFacet: true,
   }),
   property('trust_state/state_value', ['Trust', 'Vertrauensstatus'], {
@@ -107,7 +118,7 @@ export const assetProperties: readonly AssetProperty[] = [
 /** The paths of the default columns. They fit next to the navigation in a window with a width of 1,440 pixels. */
 export const defaultPaths: readonly string[] = [
   'name',
-  `${product}/manufacturer/name`,
+  conditionPath,
   productPath,
   'connection_points/any/ipv4_address',
   'firmware_version',
@@ -121,7 +132,7 @@ export const groupedPaths: readonly string[] = [
   productPath,
   'connection_points/any/ipv4_address',
   'firmware_version',
-  'reachability_state/state_value',
+  conditionPath,
 ]
 
 /** The paths of the default columns next to the tree of a hierarchy. They fit in the same window. */

@@ -1,3 +1,4 @@
+import { formatsOf } from '../../../app/language/formats.ts'
 import type { Language } from '../../../app/language/language.ts'
 import { basePath } from '../../../app/navigation/base-path.ts'
 import type { GridColumn } from '../../../components/tables/grid-column.ts'
@@ -5,12 +6,15 @@ import { assetClassOfOne } from '../../../components/values/asset-classes.ts'
 import { ClassIcon } from '../../../components/values/class-icon.tsx'
 import { CutText } from '../../../components/values/cut-text.tsx'
 import { StatusChip, type Tone } from '../../../components/values/status-chip.tsx'
+import { StatusText } from '../../../components/values/status-text.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { assetsMessages } from '../messages.ts'
 import { type Asset, classOf, customValue, firmwareOf, nameOf, textAt, textsIn, valueAt } from '../model/asset.ts'
-import { type AssetProperty, placePath } from '../model/asset-property.ts'
+import { type AssetProperty, conditionPath, placePath } from '../model/asset-property.ts'
+import { type Condition, conditionsOf, conditionTones, faultsAmong, isOutdated } from '../model/condition.ts'
 import { stateName, valueName } from '../model/value-names.ts'
 import type { PlaceOf } from './asset-places.ts'
+import type { StateOf } from './asset-states.ts'
 import { lastChangeText } from './last-change.ts'
 import type { TableColumn } from './table-columns.ts'
 
@@ -42,25 +46,36 @@ function State({ path, value, language }: StateChipProps) {
   return value === '' ? null : <StateChip path={path} value={value} language={language} />
 }
 
-/** `Unreachable` marks an asset that the last check did not reach, also in a table without the column for it. */
-function Unreachable({ asset, language }: { asset: Asset; language: Language }) {
-  const path = 'reachability_state/state_value'
-  const value = textAt(asset, path)
-  return value !== 'failed' ? null : (
-    <>
-      {' '}
-      <StateChip path={path} value={value} language={language} />
-    </>
-  )
+type ConditionCellProps = {
+  asset: Asset
+  all: readonly Condition[]
+  newestVersion: string | undefined
+  language: Language
 }
 
-/** `LastSeen` shows when a device was last seen by monitoring, a scan or an import, or that it is unreachable. */
-function LastSeen({ asset, language }: { asset: Asset; language: Language }) {
-  const path = 'reachability_state/state_value'
-  const value = textAt(asset, path)
-  if (value === 'reached') return <Time at={textAt(asset, 'reachability_state/state_timestamp')} isRelative isShort />
-  if (value === 'unknown' || value === '') return <span className="quiet">{stateName(path, 'unknown', language)}</span>
-  return <StateChip path={path} value={value} language={language} />
+/**
+ * `ConditionCell` shows the worst condition of an asset, and the number of its other faults. The tooltip contains all conditions,
+ * and when the device was last seen by monitoring, a scan or an import.
+ */
+function ConditionCell({ asset, all, newestVersion, language }: ConditionCellProps) {
+  const text = assetsMessages[language]
+  const [worst] = all
+  if (worst === undefined) return <span className="quiet">–</span>
+  const others = faultsAmong(all).length - 1
+  const seenAt = textAt(asset, 'reachability_state/state_timestamp')
+  const details = [
+    ...all.map((condition) => text[condition]),
+    newestVersion !== undefined &&
+      all.includes('outdated') &&
+      `${firmwareOf(asset)}, ${text.newestSeen(newestVersion)}`,
+    seenAt !== '' && text.lastReport(formatsOf(language).dateTime(seenAt)),
+  ]
+  return (
+    <StatusText tone={conditionTones[worst]} title={details.filter(Boolean).join('\n')}>
+      {text[worst]}
+      {others > 0 && <span className="quiet"> {text.moreFaults(others)}</span>}
+    </StatusText>
+  )
 }
 
 /** The number of nodes of a path that a table shows. The tooltip contains the whole path. */
@@ -72,15 +87,21 @@ function PlaceName({ names }: { names: readonly string[] }) {
 }
 
 /** The data of cells that is not part of the asset. */
-type CellSources = { newestVersion?: (asset: Asset) => string | undefined; placeOf?: PlaceOf }
+type CellSources = { newestVersion: (asset: Asset) => string | undefined; stateOf: StateOf; placeOf?: PlaceOf }
 
 /** Returns the grid columns of the asset table. */
 export function gridColumns(
   columns: readonly TableColumn[],
   properties: readonly AssetProperty[],
   language: Language,
-  { newestVersion = () => undefined, placeOf = () => [] }: CellSources = {},
+  { newestVersion, stateOf, placeOf = () => [] }: CellSources,
 ): GridColumn<Asset>[] {
+  const hasCondition = columns.some(({ path }) => path === conditionPath)
+  const conditionCell = (asset: Asset) => {
+    const newest = newestVersion(asset)
+    const all = conditionsOf(asset, { monitored: stateOf(asset.id), newestVersion: newest })
+    return <ConditionCell asset={asset} all={all} newestVersion={newest} language={language} />
+  }
   return columns.flatMap(({ path, width, isPinned }) => {
     const property = properties.find((each) => each.path === path)
     if (property === undefined) return []
@@ -99,21 +120,26 @@ export function gridColumns(
         isSortable,
         cell:
           path === 'firmware_version'
-            ? firmwareCell(newestVersion, language)
-            : path === placePath
-              ? ({ id }: Asset) => <PlaceName names={placeOf(id)} />
-              : cellOf(property, language),
+            ? firmwareCell(hasCondition ? undefined : newestVersion, language)
+            : path === conditionPath
+              ? conditionCell
+              : path === placePath
+                ? ({ id }: Asset) => <PlaceName names={placeOf(id)} />
+                : cellOf(property, language),
       },
     ]
   })
 }
 
-/** Returns the cell of the firmware version. It marks versions that are older than the newest one of the product. */
-function firmwareCell(newestVersion: (asset: Asset) => string | undefined, language: Language) {
+/**
+ * Returns the cell of the firmware version. In a table without the condition, it marks versions that are older than the newest one
+ * of the product.
+ */
+function firmwareCell(newestVersion: ((asset: Asset) => string | undefined) | undefined, language: Language) {
   return (asset: Asset) => {
     const version = firmwareOf(asset)
-    const newest = newestVersion(asset)
-    if (version === '' || newest === undefined || newest === version) return version
+    const newest = newestVersion?.(asset)
+    if (newest === undefined || !isOutdated(asset, newest)) return version
     const { older, newestSeen } = assetsMessages[language]
     return (
       <span title={`${version}, ${newestSeen(newest)}`}>
@@ -146,15 +172,6 @@ function cellOf({ path, kind }: AssetProperty, language: Language): (asset: Asse
       const at = valueAt(asset, path)
       return typeof at === 'string' ? <Time at={at} /> : null
     }
-  }
-  if (path === 'reachability_state/state_value') return (asset) => <LastSeen asset={asset} language={language} />
-  if (path === 'management_state/state_value') {
-    return (asset) => (
-      <>
-        <State path={path} value={textAt(asset, path)} language={language} />
-        <Unreachable asset={asset} language={language} />
-      </>
-    )
   }
   if (kind === 'state') {
     return (asset) => <State path={path} value={textAt(asset, path)} language={language} />

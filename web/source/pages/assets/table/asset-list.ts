@@ -73,6 +73,9 @@ export function useAssetList({ filter, q, caseInsensitive, sort, fields, scope }
 /** The fields of the name and of the class, which each table of assets shows. */
 const nameFields = ['id', 'name', 'connection_points', 'functional_object_type', 'product_instance_information']
 
+/** The fields from which the table derives the condition of an asset. */
+export const conditionFields = ['reachability_state', 'operating_mode', 'software_components']
+
 /** Returns the fields to request from the API: the fields of the columns, the id, and the fields of the name. */
 export function fieldsFor(fields: Iterable<string>): string[] {
   return [...new Set([...nameFields, ...fields])].toSorted()

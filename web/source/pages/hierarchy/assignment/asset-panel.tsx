@@ -13,21 +13,23 @@ import { Grid } from '../../../components/tables/grid.tsx'
 import { FilterPanel } from '../../assets/filter/filter-panel.tsx'
 import { SearchField } from '../../assets/filter/search-field.tsx'
 import type { Asset } from '../../assets/model/asset.ts'
-import { hierarchyPaths, placePath } from '../../assets/model/asset-property.ts'
+import { conditionPath, hierarchyPaths, placePath } from '../../assets/model/asset-property.ts'
 import { useAssetProperties } from '../../assets/model/properties.ts'
 import { gridColumns } from '../../assets/table/asset-cells.tsx'
-import { fieldsFor, type NodeScope, useAssetList } from '../../assets/table/asset-list.ts'
-import { pageSize } from '../../assets/table/asset-pages.ts'
+import { conditionFields, fieldsFor, type NodeScope, useAssetList } from '../../assets/table/asset-list.ts'
+import { useMonitoredStates } from '../../assets/table/asset-states.ts'
 import { shownColumns } from '../../assets/table/export-columns.ts'
+import { usePageRange } from '../../assets/table/page-range.ts'
 import { useAssetSelection } from '../../assets/table/selection.ts'
 import { tableColumnsOf } from '../../assets/table/table-columns.ts'
 import { ExportButton } from '../../files/export/export-dialog.tsx'
+import { useNewestVersion } from '../../start/newest-version.ts'
 import { hierarchyMessages } from '../messages.ts'
 import type { HierarchySearch, Place } from '../place.ts'
 import type { Dragged } from '../tree/tree-drop.ts'
 import { AssignDialog, type AssignmentSubject } from './assign-dialog.tsx'
 import { useCanAssign } from './can-assign.ts'
-import { type PageRange, useNodeColumn } from './node-column.tsx'
+import { useNodeColumn } from './node-column.tsx'
 import { SelectionBar } from './selection-bar.tsx'
 
 type AssetPanelProps = {
@@ -68,12 +70,17 @@ export function AssetPanel({ hierarchy, place, node, dragged }: AssetPanelProps)
     () => tableColumnsOf(stored, properties, hierarchyPaths).filter(({ path }) => path !== placePath),
     [stored, properties],
   )
-  const assetColumns = useMemo(() => gridColumns(columns, properties, language), [columns, properties, language])
   const fields = columns.flatMap(({ path }) => properties.find((each) => each.path === path)?.field ?? [])
   const scope = scopeOf(hierarchy, place, isBelow)
-  const pages = useAssetList({ filter, q, sort, fields: fieldsFor(fields), scope })
+  const pages = useAssetList({ filter, q, sort, fields: fieldsFor([...fields, ...conditionFields]), scope })
   const selection = useAssetSelection(pages, { filter, q, scope })
-  const [range, setRange] = useState<PageRange>({ first: 0, last: 0 })
+  const [range, setRange] = usePageRange()
+  const newestVersion = useNewestVersion()
+  const stateOf = useMonitoredStates(pages, { range, isShown: columns.some(({ path }) => path === conditionPath) })
+  const assetColumns = useMemo(
+    () => gridColumns(columns, properties, language, { newestVersion, stateOf }),
+    [columns, properties, language, newestVersion, stateOf],
+  )
   const nodeColumn = useNodeColumn({
     hierarchyId: hierarchy.id,
     nodeId: node?.id,
@@ -89,10 +96,9 @@ export function AssetPanel({ hierarchy, place, node, dragged }: AssetPanelProps)
   const onRange = useCallback(
     (first: number, last: number) => {
       pages.setVisibleRange(first, last)
-      const next = { first: Math.floor(first / pageSize), last: Math.floor(last / pageSize) }
-      setRange((before) => (before.first === next.first && before.last === next.last ? before : next))
+      setRange(first, last)
     },
-    [pages],
+    [pages, setRange],
   )
   const open = useCallback((asset: Asset) => navigate({ to: `/assets/${asset.id}` }), [navigate])
   const done = () => {

@@ -4,12 +4,10 @@ import { useOperationQuery } from '../../../app/api/queries.ts'
 import { useText } from '../../../app/language/language-context.tsx'
 import type { GridColumn } from '../../../components/tables/grid-column.ts'
 import type { Asset } from '../../assets/model/asset.ts'
-import { type AssetPages, pageSize } from '../../assets/table/asset-pages.ts'
+import type { AssetPages } from '../../assets/table/asset-pages.ts'
+import { type PageRange, visiblePages } from '../../assets/table/page-range.ts'
 import { hierarchyMessages } from '../messages.ts'
 import { PathName } from '../node/path-name.tsx'
-
-/** `PageRange` contains the numbers of the first and the last visible page. */
-export type PageRange = { first: number; last: number }
 
 type NodeColumnOptions = {
   hierarchyId: string
@@ -24,14 +22,10 @@ type NodeColumnOptions = {
 export function useNodeColumn({ hierarchyId, nodeId, pages, range, isShown }: NodeColumnOptions) {
   const text = useText(hierarchyMessages)
   const query = useOperationQuery()
-  const numbers = Array.from({ length: range.last - range.first + 1 }, (_, index) => range.first + index)
-  const loaded = numbers.map((page) =>
-    [...pages.loaded(page * pageSize, (page + 1) * pageSize - 1)].map(({ id }) => id),
-  )
   const paths = useQueries({
-    queries: loaded
-      .filter((assetIds) => isShown && assetIds.length > 0)
-      .map((assetIds) => query(['hierarchy', 'listPathsOfAssets'], { body: { data: { assetIds } } })),
+    queries: (isShown ? visiblePages(pages, range) : []).map((assets) =>
+      query(['hierarchy', 'listPathsOfAssets'], { body: { data: { assetIds: assets.map(({ id }) => id) } } }),
+    ),
     combine: (results) => results.flatMap(({ data }) => data?.data ?? []),
   })
   return useMemo((): GridColumn<Asset> | undefined => {

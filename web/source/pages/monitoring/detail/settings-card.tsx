@@ -6,6 +6,7 @@ import { useFormats, useText } from '../../../app/language/language-context.tsx'
 import { usePermission } from '../../../app/session/app-context.tsx'
 import { Card } from '../../../components/page/card.tsx'
 import { KeyValueList } from '../../../components/values/key-value-list.tsx'
+import { PrincipalLink } from '../../../components/values/principal-link.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { useLinkNamesOfAll } from '../../discovery/gateways/gateway-links.ts'
 import { useScheduleText } from '../../discovery/scans/schedule-text.ts'
@@ -50,7 +51,7 @@ export function SettingsCard({ monitoring }: { monitoring: Monitoring }) {
               </ul>
             ),
           },
-          { name: text.owner, value: owner.name },
+          { name: text.owner, value: <PrincipalLink id={owner.id} name={owner.name} /> },
           { name: text.created, value: <Time at={createdTimestamp} /> },
         ]}
       />

@@ -14,6 +14,7 @@ import { QueryState } from '../../../components/feedback/query-state.tsx'
 import { showSuccess } from '../../../components/feedback/toast.ts'
 import { TextField } from '../../../components/forms/fields.tsx'
 import { EmptyState } from '../../../components/page/empty-state.tsx'
+import { PrincipalLink } from '../../../components/values/principal-link.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { remoteMessages } from '../messages.ts'
 import { sessionEvents, useRefreshSessions, useSessionRights } from '../remote-session.ts'
@@ -39,8 +40,10 @@ export function Approvals() {
             {data.map((session) => (
               <li key={session.id} className="remote-request">
                 <p>
-                  <strong>{session.requestedBy.name}</strong>: {serviceName(session)} ·{' '}
-                  <Link to={`/assets/${session.assetId}`}>{session.assetName}</Link>
+                  <strong>
+                    <PrincipalLink id={session.requestedBy.id} name={session.requestedBy.name} />
+                  </strong>
+                  : {serviceName(session)} · <Link to={`/assets/${session.assetId}`}>{session.assetName}</Link>
                 </p>
                 <p className={session.reason === undefined ? 'quiet' : undefined}>{session.reason ?? text.noReason}</p>
                 <p className="quiet">

@@ -13,7 +13,9 @@ import { EmptyState } from '../../../components/page/empty-state.tsx'
 import type { Column } from '../../../components/tables/data-table.tsx'
 import { useHasEntries } from '../../../components/tables/entries.ts'
 import { PagedTable } from '../../../components/tables/paged-table.tsx'
+import { RowLink } from '../../../components/tables/row-link.tsx'
 import { Toolbar } from '../../../components/tables/toolbar.tsx'
+import { PrincipalLink } from '../../../components/values/principal-link.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { remoteMessages, stateNames } from '../messages.ts'
 import { sessionEvents } from '../remote-session.ts'
@@ -88,7 +90,18 @@ export function SessionList() {
         onOpen={({ id }) => navigate({ to: `/remote/sessions/${id}` })}
         empty={
           <EmptyState icon={iconRemoteAccess} title={isFiltered ? text.noMatches : text.none} isAtStart={!isFiltered}>
-            <p>{isFiltered ? text.noMatchesHint : text.noneHint}</p>
+            {isFiltered ? (
+              <p>{text.noMatchesHint}</p>
+            ) : (
+              <>
+                <p>{text.noneHint}</p>
+                <ol className="remote-steps">
+                  <li>{text.stepAsset}</li>
+                  <li>{text.stepConnect}</li>
+                  <li>{text.stepApproval}</li>
+                </ol>
+              </>
+            )}
             {isFiltered ? (
               <IxButton
                 variant="secondary"
@@ -116,9 +129,24 @@ type ColumnContext = { formats: Formats; serviceName: (session: RemoteSession) =
 
 function columnsOf(text: Text, { formats, serviceName }: ColumnContext): Column<RemoteSession>[] {
   return [
-    { id: 'asset', header: text.asset, width: 190, cell: ({ assetName }) => assetName },
-    { id: 'service', header: text.service, width: 190, cell: serviceName },
-    { id: 'user', header: text.user, width: 150, cell: ({ requestedBy }) => requestedBy.name },
+    {
+      id: 'asset',
+      header: text.asset,
+      width: 190,
+      cell: ({ assetId, assetName }) => <Link to={`/assets/${assetId}`}>{assetName}</Link>,
+    },
+    {
+      id: 'service',
+      header: text.service,
+      width: 190,
+      cell: (session) => <RowLink to={`/remote/sessions/${session.id}`}>{serviceName(session)}</RowLink>,
+    },
+    {
+      id: 'user',
+      header: text.user,
+      width: 150,
+      cell: ({ requestedBy: { id, name } }) => <PrincipalLink id={id} name={name} />,
+    },
     { id: 'state', header: text.state, width: 220, cell: (session) => <SessionStateChip session={session} /> },
     { id: 'started', header: text.started, width: 170, cell: ({ createdTimestamp }) => <Time at={createdTimestamp} /> },
     {

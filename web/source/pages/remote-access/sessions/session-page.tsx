@@ -10,6 +10,7 @@ import { Card } from '../../../components/page/card.tsx'
 import { PageHeader } from '../../../components/page/page-header.tsx'
 import { usePageTitle } from '../../../components/page/page-title.ts'
 import { KeyValueList } from '../../../components/values/key-value-list.tsx'
+import { PrincipalLink } from '../../../components/values/principal-link.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { Decision } from '../approvals/approvals.tsx'
 import { recordingNames, remoteMessages } from '../messages.ts'
@@ -67,7 +68,7 @@ function SessionProgress({ session }: { session: RemoteSession }) {
     <KeyValueList
       items={[
         { name: text.state, value: <SessionStateChip session={session} /> },
-        { name: text.endedBy, value: session.endedBy?.name },
+        { name: text.endedBy, value: session.endedBy && <Person person={session.endedBy} /> },
         { name: text.started, value: <Time at={session.createdTimestamp} isExact /> },
         session.openedTimestamp !== undefined && {
           name: text.opened,
@@ -86,6 +87,10 @@ function SessionProgress({ session }: { session: RemoteSession }) {
   )
 }
 
+function Person({ person: { id, name } }: { person: RemoteSession['requestedBy'] }) {
+  return <PrincipalLink id={id} name={name} />
+}
+
 function SessionTarget({ session }: { session: RemoteSession }) {
   const text = useText(remoteMessages)
   const recordings = useText(recordingNames)
@@ -100,9 +105,9 @@ function SessionTarget({ session }: { session: RemoteSession }) {
         { name: text.asset, value: <Link to={`/assets/${session.assetId}`}>{session.assetName}</Link> },
         { name: text.service, value: serviceName(session) },
         { name: text.address, value: session.address && <code>{session.address}</code> },
-        { name: text.user, value: session.requestedBy.name },
+        { name: text.user, value: <Person person={session.requestedBy} /> },
         { name: text.reason, value: session.reason },
-        { name: text.decidedBy, value: session.decidedBy?.name },
+        { name: text.decidedBy, value: session.decidedBy && <Person person={session.decidedBy} /> },
         gateway !== undefined && {
           name: text.gateway,
           value: <Link to={`/discovery/gateways/${gateway.id}`}>{gateway.name}</Link>,

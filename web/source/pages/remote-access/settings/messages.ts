@@ -4,7 +4,7 @@ export const settingMessages = messages({
   en: {
     policies: 'Policies',
     policiesHint:
-      'Each access group has a policy for sessions to its assets. Groups without their own policy use the default.',
+      'Each access group has a policy for sessions to its assets. Groups without their own policy use the default. Select a group to change its policy.',
     policyOf: (group: string) => `Policy of ${group}`,
     accessGroup: 'Access group',
     approval: 'Approval',

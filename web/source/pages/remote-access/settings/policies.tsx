@@ -17,6 +17,7 @@ import { SelectField, TextField } from '../../../components/forms/fields.tsx'
 import { Form } from '../../../components/forms/form.tsx'
 import type { Column } from '../../../components/tables/data-table.tsx'
 import { PagedTable } from '../../../components/tables/paged-table.tsx'
+import { RowButton } from '../../../components/tables/row-link.tsx'
 import { recordingNames } from '../messages.ts'
 import { useRefreshSessions } from '../remote-session.ts'
 import { settingMessages } from './messages.ts'
@@ -63,7 +64,7 @@ type Text = (typeof settingMessages)['en']
 
 function columnsOf(text: Text, recordings: Readonly<Record<RecordingMode, string>>): Column<GroupPolicy>[] {
   return [
-    { id: 'group', header: text.accessGroup, width: 200, cell: ({ group }) => group.name },
+    { id: 'group', header: text.accessGroup, width: 200, cell: ({ group }) => <RowButton>{group.name}</RowButton> },
     { id: 'source', header: text.source, width: 150, cell: ({ isOwn }) => (isOwn ? text.own : text.standard) },
     {
       id: 'approval',

@@ -31,11 +31,11 @@ export const detailMessages = messages({
     paused: 'Paused',
     pausedText: (count: number, shown: string) =>
       `No events are sent. ${count === 1 ? '1 newer event waits' : `${shown} newer events wait`}. Events are deleted after 30 days. Resume before that.`,
-    circuitOpen: 'Circuit open: the receiver failed several times',
-    filterInvalid: 'Circuit open: the filter for assets is not valid',
+    circuitOpen: 'Interrupted: the receiver failed several times',
+    filterInvalid: 'Interrupted: the filter for assets is not valid',
     filterInvalidText:
       'No events are sent, because the filter names something that no longer exists. Edit the filter. The last error below names the reason. Events wait for up to 30 days.',
-    circuitOpenMqtt: 'Circuit open: the broker failed several times',
+    circuitOpenMqtt: 'Interrupted: the broker failed several times',
     circuitOpenText:
       'The platform sends only one event at a time until the receiver responds with 2xx. Then all waiting events are sent. Check the receiver and the last error below.',
     circuitOpenTextMqtt:

@@ -4,6 +4,7 @@ import { useFormats, useText } from '../../../app/language/language-context.tsx'
 import { Card } from '../../../components/page/card.tsx'
 import type { KeyValueItem } from '../../../components/values/key-value-list.tsx'
 import { KeyValueList } from '../../../components/values/key-value-list.tsx'
+import { PrincipalLink } from '../../../components/values/principal-link.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { formMessages } from '../form/messages.ts'
 import { isPublisher, type Subscription } from '../subscription.ts'
@@ -50,7 +51,7 @@ export function SettingsCard({ subscription }: { subscription: Subscription }) {
             name: fields.authority,
             value: certificateAuthority === null ? text.publicAuthorities : text.privateAuthority,
           },
-          { name: text.owner, value: owner.name },
+          { name: text.owner, value: <PrincipalLink id={owner.id} name={owner.name} /> },
           { name: text.created, value: <Time at={createdTimestamp} /> },
         ]}
       />

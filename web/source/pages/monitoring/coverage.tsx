@@ -1,0 +1,89 @@
+import type { Coverage } from '@millwright/api/monitoring.ts'
+import { iconInfo } from '@siemens/ix-icons/icons'
+import { IxButton } from '@siemens/ix-react'
+import { Link } from '@tanstack/react-router'
+import { useFormats, useText } from '../../app/language/language-context.tsx'
+import { usePermission } from '../../app/session/app-context.tsx'
+import { FigureTile, FigureTiles } from '../../components/values/figure-tiles.tsx'
+import { Icon } from '../../components/values/icon.tsx'
+import { unreachableFilter } from '../start/plant-queries.ts'
+import { emptyForm } from './form/monitoring-form.ts'
+import { useTargetCount } from './form/target-count.tsx'
+import { monitoringMessages } from './messages.ts'
+import { useCoverage } from './monitoring-data.ts'
+
+/** `CoverageFigures` shows how many devices are monitored, by state, and how many are not. The figures add up. */
+export function CoverageFigures({ onMonitor }: { onMonitor: () => void }) {
+  const text = useText(monitoringMessages)
+  const formats = useFormats()
+  const coverage = useCoverage()
+  if (coverage === undefined) return null
+  const { devices, monitored, reached, failed, unknown, unmonitored } = coverage
+  const share = (count: number, all: number) => formats.percent(count / Math.max(1, all))
+  const ofMonitored = (count: number) => text.shareOfMonitored(share(count, monitored))
+  return (
+    <>
+      <FigureTiles label={text.coverage}>
+        <FigureTile name={text.allDevices} value={devices} hint={text.allDevicesHint} />
+        <FigureTile name={text.monitored} value={monitored} hint={text.shareOfDevices(share(monitored, devices))} />
+        <FigureTile
+          name={text.unmonitored}
+          value={unmonitored}
+          hint={text.shareOfDevices(share(unmonitored, devices))}
+          {...(unmonitored > 0 && { tone: 'warning' })}
+        />
+        <FigureTile
+          name={text.reached}
+          value={reached}
+          hint={ofMonitored(reached)}
+          {...(reached > 0 && { tone: 'good' })}
+        />
+        <FigureTile
+          to={failed > 0 ? '/assets' : undefined}
+          search={{ filter: unreachableFilter }}
+          name={text.unreachable}
+          value={failed}
+          hint={failed > 0 ? text.showUnreachable : ofMonitored(failed)}
+          {...(failed > 0 && { tone: 'bad' })}
+        />
+        <FigureTile name={text.unknown} value={unknown} hint={text.unknownHint} />
+      </FigureTiles>
+      {unmonitored > 0 && <Unmonitored coverage={coverage} onMonitor={onMonitor} />}
+    </>
+  )
+}
+
+/** `Unmonitored` shows why devices are not monitored, and what to do: add a task for found devices, or find devices with a scan. */
+function Unmonitored({ coverage, onMonitor }: { coverage: Coverage; onMonitor: () => void }) {
+  const text = useText(monitoringMessages)
+  const formats = useFormats()
+  const canRun = usePermission('glb_discovery_run')
+  const counted = useTargetCount({ filter: emptyForm().filter, links: [] }).data?.data
+  const { unmonitored } = coverage
+  const ready = counted === undefined ? 0 : Math.min(unmonitored, counted.checkable - counted.monitored)
+  const toFind = unmonitored - ready
+  return (
+    <section className="notice" data-tone="info" aria-label={text.unmonitored}>
+      <Icon name={iconInfo} />
+      <div>
+        <p className="notice-title">{text.unmonitoredTitle(unmonitored, formats.number(unmonitored))}</p>
+        {counted !== undefined && (
+          <>
+            {ready > 0 && <p>{text.readyText(ready, formats.number(ready))}</p>}
+            {toFind > 0 && <p>{text.toFindText(toFind, formats.number(toFind))}</p>}
+          </>
+        )}
+        {canRun && (
+          <div className="notice-actions">
+            {ready > 0 && <IxButton onClick={onMonitor}>{text.monitorAll}</IxButton>}
+            {toFind > 0 && (
+              <Link to="/discovery" search={{ scan: 'any' } as never} className="button-link secondary">
+                {text.toDiscovery}
+              </Link>
+            )}
+          </div>
+        )}
+      </div>
+    </section>
+  )
+}
