@@ -90,7 +90,7 @@ const runFields = {
     Type.Integer({
       minimum: 1,
       description:
-        'The number of the earlier run with which the run was compared to find devices that are gone: the last finished run with the same filters. If it is absent, the run was not compared, because it has not finished or there is no such run. Events omit it',
+        'The number of the earlier run with which the run was compared to find devices that are gone: the last finished run with the same filters and options. If it is absent, the run was not compared, because it has not finished or there is no such run',
     }),
   ),
   errors: count,

@@ -83,7 +83,7 @@ export const anyJobQuery = {
   grouped: Type.Optional(
     Type.Boolean({
       description:
-        'Whether to list an update campaign as one job: the jobs of its devices are omitted, and the job of the campaign has their numbers in `parts`. List them with the tag `campaign/…`. It has no effect for a caller that cannot read the jobs of all gateways',
+        'Whether to list an update campaign as one job: the jobs of its devices are omitted, and the job of the campaign has their numbers in `parts`. List them with the tag `campaign/…`. It has no effect with other filters, and for a caller that cannot read the jobs of all gateways',
     }),
   ),
 }

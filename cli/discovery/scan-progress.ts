@@ -155,7 +155,7 @@ export function reportLine(end: Discovery): string {
     `${created} new`,
     `${updated} changed`,
     `${unchanged} unchanged`,
-    comparedRun === undefined ? 'gone: not checked' : `${gone} gone`,
+    comparedRun === undefined && gone === 0 ? 'gone: not checked' : `${gone} gone`,
     formatCount(errors, 'error'),
   ]
   return `${formatCount(found, 'device')}: ${parts.join(', ')}. Report: millwright discoveries report ${jobId}`

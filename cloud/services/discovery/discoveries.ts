@@ -75,7 +75,8 @@ export function discoveryHandlers(context: Context): Pick<Handlers<typeof discov
           timezone: input.schedule === undefined ? null : (input.schedule.timezone ?? 'UTC'),
           createdBy: caller.principal.name,
         })
-        if (input.schedule === undefined) await beginRun(context, tx, { discoveryId: id, cause: 'person' })
+        if (input.schedule === undefined)
+          await beginRun(context, tx, { discoveryId: id, cause: 'person', startedBy: caller.principal.name })
         else
           await tasks.schedule(tx, { kind: scheduleKind, key: id, ...input.schedule, pointer: `${pointer}/schedule` })
         await reportChange(tx, caller, { action: 'createDiscovery', event: 'created', row })
@@ -171,7 +172,11 @@ export function discoveryHandlers(context: Context): Pick<Handlers<typeof discov
         const latest = latestRunId === null ? undefined : await store.findRun(tx, latestRunId)
         if (isActive(latest) && !(isSettled && latestRunId === before))
           throw new Problem('conflict', 'A run of this discovery is active. Wait until it ends, or cancel it.')
-        const run = await beginRun(context, tx, { discoveryId: jobId, cause: 'person' })
+        const run = await beginRun(context, tx, {
+          discoveryId: jobId,
+          cause: 'person',
+          startedBy: caller.principal.name,
+        })
         await record(tx, caller, {
           action: 'discovery.runDiscovery',
           target: `discovery/${jobId}`,

@@ -227,7 +227,7 @@ describe('discovery', () => {
     )
   })
 
-  test('compares a run only with a finished run that has the same filters', async () => {
+  test('compares a run only with a finished run that has the same filters and options', async () => {
     const range = (value: string) => [{ key: 'ip_range', comparisonOperator: 'EQUAL' as const, value }]
     const { jobId } = await create({ discoveryFilters: range('10.0.0.0/24') })
     const run = async (value: string, devices: Record<string, unknown>[]) => {
@@ -245,6 +245,40 @@ describe('discovery', () => {
     await end(held, 'FAILED')
     const failed = await ended(jobId)
     assert.deepEqual([failed.gone, failed.comparedRun], [0, undefined], 'a run that failed')
+    const discoveryOptions = [{ key: 'size', value: '1' }]
+    await admin.discovery.updateDiscovery({ params: { jobId }, body: { data: { discoveryOptions } } })
+    await admin.discovery.runDiscovery({ params: { jobId } })
+    const limited = await scan(jobId, [foundDevice(46)])
+    assert.deepEqual([limited.gone, limited.comparedRun], [0, undefined], 'other options')
+  })
+
+  test('scans with the filters that the discovery had when the run was started', async () => {
+    const range = (value: string) => [{ key: 'ip_range', comparisonOperator: 'EQUAL' as const, value }]
+    const { jobId } = await create({ discoveryFilters: range('10.0.1.0/24') })
+    const body = { data: { discoveryFilters: range('10.0.1.0/28') } }
+    await admin.discovery.updateDiscovery({ params: { jobId }, body })
+    const held = await lease()
+    assert.deepEqual(
+      (held.job.definition.filters as { value: string }[]).map(({ value }) => value),
+      ['10.0.1.0/24'],
+    )
+    await end(held, 'FINISHED')
+    await ended(jobId)
+  })
+
+  test('names the user that started a run, and not the one that created the discovery', async () => {
+    const { jobId } = await create()
+    const first = await lease()
+    await end(first, 'FINISHED')
+    await ended(jobId)
+    const other = await hub.as('administrator')
+    await other.discovery.runDiscovery({ params: { jobId } })
+    const held = await lease()
+    const startedBy = async (id: string) => (await admin.jobs.getJob({ params: { id } })).data.startedBy
+    assert.equal(await startedBy(first.job.id), (await admin.identity.userInfo({})).name)
+    assert.equal(await startedBy(held.job.id), (await other.identity.userInfo({})).name)
+    await end(held, 'FINISHED')
+    await ended(jobId)
   })
 
   test('reports every device as unchanged when a second scan has new ids for connection points and software', async () => {

@@ -62,7 +62,7 @@ function progressOf(run: RunRow | undefined) {
     updated,
     unchanged,
     gone,
-    ...(comparedRun === undefined ? {} : { comparedRun }),
+    ...(comparedRun === null ? {} : { comparedRun }),
     errors,
     ...(startedAt === null ? {} : { startedTimestamp: startedAt }),
     ...(endedAt === null ? {} : { endedTimestamp: endedAt }),

@@ -5,6 +5,7 @@ import { jsonText, storableText } from '../../platform/database/json.ts'
 import { rowset } from '../../platform/database/rowset.ts'
 import { statement } from '../../platform/database/statement.ts'
 import type { CredentialUses } from './credential-uses.ts'
+import type { Comparison } from './store.ts'
 
 export type Outcome = 'new' | 'changed' | 'unchanged' | 'gone'
 export type Finding = { assetId: string; name: string | null; outcome: Outcome }
@@ -123,26 +124,28 @@ const goneStatement = statement<{ assetId: string }>(
    on conflict (tenant_id, run_id, asset_id) do nothing
    returning asset_id as "assetId"`,
 )
-export const previousRunStatement = statement<{ id: string }>(
-  `select p.id from discovery_runs p where p.tenant_id = $1 and p.discovery_id = $2 and p.number < $3
-     and p.state = 'finished' and (p.filters is null or p.filters::text =
-       (select r.filters::text from discovery_runs r where r.tenant_id = $1 and r.id = $4))
+export const previousRunStatement = statement<{ id: string; number: number }>(
+  `select p.id, p.number from discovery_runs p where p.tenant_id = $1 and p.discovery_id = $2 and p.number < $3
+     and p.state = 'finished' and p.scope::text is not distinct from
+       (select r.scope::text from discovery_runs r where r.tenant_id = $1 and r.id = $4)
    order by p.number desc limit 1`,
 )
 
 type EndedRun = { runId: string; discoveryId: string; number: number }
 
 /**
- * Records as gone the assets that the last complete run with the same filters found and this run did not find. Does not record the assets in
- * `answered`: their devices responded, but the inventory refused them. Returns the number of gone assets.
+ * Records as gone the assets that the last finished run with the same filters and options found and this run did not find.
+ * Does not record the assets in `answered`: their devices responded, but the inventory refused them.
  */
 export async function putGoneAssets(
   tx: Transaction,
   { runId, discoveryId, number }: EndedRun,
   answered: readonly string[],
-): Promise<number> {
+): Promise<Comparison> {
   const before = await tx.row(previousRunStatement, discoveryId, number, runId)
-  return before === undefined ? 0 : (await tx.rows(goneStatement, runId, before.id, answered)).length
+  if (before === undefined) return { gone: 0, comparedRun: null }
+  const gone = await tx.rows(goneStatement, runId, before.id, answered)
+  return { gone: gone.length, comparedRun: before.number }
 }
 
 export const listFindingsStatement = statement<Finding>(

@@ -303,8 +303,9 @@ async function finish(
     const waits = (await nextUpload(tx, runId)) !== undefined
     if (run !== undefined && run.ending !== null && !waits) {
       const endedRun = { runId, discoveryId: run.discoveryId, number: run.number }
-      const gone = run.ending === 'finished' ? await putGoneAssets(tx, endedRun, answered) : 0
-      const ended = await finishRun(tx, runId, gone)
+      const comparison =
+        run.ending === 'finished' ? await putGoneAssets(tx, endedRun, answered) : { gone: 0, comparedRun: null }
+      const ended = await finishRun(tx, runId, comparison)
       if (ended !== undefined) await emitRunEvent(tx, ended.state, ended)
       if (ended !== undefined && ended.created > 0)
         await context.tasks.enqueue(tx, {

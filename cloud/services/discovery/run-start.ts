@@ -25,14 +25,15 @@ const startKind = 'discovery.start'
 
 /**
  * Creates a run in the transaction of the caller. A background task creates the job for the gateway after the commit.
+ * `startedBy` is the name of the user that starts the run, and absent for a run of the schedule.
  */
 export async function beginRun(
   context: Context,
   tx: Transaction,
-  { discoveryId, cause }: { discoveryId: string; cause: Cause },
+  { discoveryId, cause, startedBy }: { discoveryId: string; cause: Cause; startedBy?: string },
 ): Promise<RunRow> {
   const run = await insertRun(tx, { id: newId(), discoveryId, cause })
-  await context.tasks.enqueue(tx, { kind: startKind, key: run.id, payload: { runId: run.id } })
+  await context.tasks.enqueue(tx, { kind: startKind, key: run.id, payload: { runId: run.id, startedBy } })
   await emitRunEvent(tx, 'created', run)
   return run
 }
@@ -60,7 +61,7 @@ export function runStartTasks(context: Context): TaskKinds {
   return {
     [startKind]: {
       async run({ tenantId, payload }) {
-        const { runId } = payload as { runId: string }
+        const { runId, startedBy } = payload as { runId: string; startedBy?: string }
         const caller = await systemOf(context, tenantId)
         const start = await database.read(caller, async (handle) => {
           const run = await findRun(handle, runId)
@@ -69,7 +70,9 @@ export function runStartTasks(context: Context): TaskKinds {
           return { run, discovery, linkAssetId: (await findActors(handle, discovery.id)).linkAssetId }
         })
         if (start === undefined || start.run.workflowJobId !== null || !needsJob(start.run)) return
-        const { gatewayId, assetLinkId, deviceClass, filters, options, createdBy } = start.discovery
+        const { gatewayId, assetLinkId, deviceClass, createdBy } = start.discovery
+        // The scan can have got other filters after the run was created.
+        const { filters, options } = start.run.scope ?? start.discovery
         const job = await context.peers(workflows, caller).createJob({
           body: {
             clientId: gatewayId,
@@ -84,7 +87,7 @@ export function runStartTasks(context: Context): TaskKinds {
               deviceClass,
               filters,
               options,
-              askedBy: createdBy,
+              askedBy: startedBy ?? createdBy,
               accepts: uploadFeatures,
             },
           },

@@ -26,9 +26,14 @@ export type RunRow = {
   createdAt: string
   startedAt: string | null
   endedAt: string | null
-  /** The number of the run with which this run was compared. Only runs that are read for a response have it. */
-  comparedRun?: number
+  /** The number of the run with which this run was compared. Null if there was no such run. */
+  comparedRun: number | null
+  /** Null for a run of an older version. */
+  scope: RunScope | null
 }
+
+/** The filters and options with which a run started. The scan can get others later. */
+export type RunScope = { filters: Parameter[]; options: Parameter[] }
 
 export type DiscoveryRow = {
   id: string
@@ -56,7 +61,7 @@ const columns = `d.id, d.gateway_id as "gatewayId", d.asset_link_id as "assetLin
 
 const runColumns = `r.id, r.discovery_id as "discoveryId", r.number, r.cause, r.workflow_job_id as "workflowJobId",
   r.state, r.ending, r.progress, r.message, r.found, r.created, r.updated, r.unchanged, r.gone, r.errors,
-  r.created_at as "createdAt", r.started_at as "startedAt", r.ended_at as "endedAt"`
+  r.created_at as "createdAt", r.started_at as "startedAt", r.ended_at as "endedAt", r.compared_run as "comparedRun", r.scope`
 
 const insertStatement = statement<DiscoveryRow>(
   `insert into discoveries as d
@@ -198,12 +203,12 @@ export async function countMissed(tx: Transaction, id: string): Promise<void> {
   await tx.run(missedStatement, id)
 }
 
-const numberStatement = statement<{ number: number; filters: Parameter[] }>(
+const numberStatement = statement<RunScope & { number: number }>(
   `update discoveries set runs = runs + 1, latest_run_id = $3 where tenant_id = $1 and id = $2
-   returning runs as number, filters`,
+   returning runs as number, filters, options`,
 )
 const insertRunStatement = statement<RunRow>(
-  `insert into discovery_runs as r (tenant_id, id, discovery_id, number, cause, state, filters)
+  `insert into discovery_runs as r (tenant_id, id, discovery_id, number, cause, state, scope)
    values ($1, $2, $3, $4, $5, 'created', $6::json) returning ${runColumns}`,
 )
 
@@ -212,10 +217,16 @@ export async function insertRun(
   { id, discoveryId, cause }: { id: string; discoveryId: string; cause: Cause },
 ): Promise<RunRow> {
   const numbered = await tx.row(numberStatement, discoveryId, id)
-  const filters = jsonText(numbered?.filters ?? [])
-  const made = await tx.row(insertRunStatement, id, discoveryId, numbered?.number ?? 1, cause, filters)
+  const { number, filters, options } = numbered ?? { number: 1, filters: [], options: [] }
+  const scope = jsonText({ filters: filters.toSorted(byContent), options: options.toSorted(byContent) })
+  const made = await tx.row(insertRunStatement, id, discoveryId, number, cause, scope)
   if (made === undefined) throw new TypeError('A run was not stored')
   return made
+}
+
+/** Sorts parameters, so that scopes with the same parameters have the same text. */
+function byContent(one: Parameter, other: Parameter): number {
+  return JSON.stringify(one) < JSON.stringify(other) ? -1 : 1
 }
 
 export const findRunStatement = statement<RunRow>(
@@ -258,24 +269,6 @@ export const listRunsStatement = statement<RunRow>(
 
 export function listRuns(handle: Handle, id: string, { limit, offset }: { limit: number; offset: number }) {
   return handle.rows(listRunsStatement, id, limit, offset)
-}
-
-export const comparedRunsStatement = statement<{ id: string; comparedRun: number | null }>(
-  `select r.id, (select p.number from discovery_runs p where p.tenant_id = $1 and p.discovery_id = r.discovery_id
-       and p.number < r.number and p.state = 'finished' and (p.filters is null or p.filters::text = r.filters::text)
-       order by p.number desc limit 1) as "comparedRun"
-   from discovery_runs r where r.tenant_id = $1 and r.id = any($2::uuid[]) and r.state = 'finished'`,
-)
-
-/** Adds to each finished run the number of the last finished run with the same filters, with which it was compared. */
-export async function withComparedRuns(handle: Handle, runs: readonly RunRow[]): Promise<RunRow[]> {
-  const ids = runs.map(({ id }) => id)
-  const rows = ids.length === 0 ? [] : await handle.rows(comparedRunsStatement, ids)
-  const numbers = new Map(rows.map(({ id, comparedRun }) => [id, comparedRun]))
-  return runs.map((run) => {
-    const comparedRun = numbers.get(run.id) ?? undefined
-    return { ...run, ...(comparedRun === undefined ? {} : { comparedRun }) }
-  })
 }
 
 const jobStatement = statement(
@@ -388,12 +381,15 @@ export function addToRun(tx: Transaction, id: string, counts: Counts): Promise<R
 }
 
 const finishStatement = statement<RunRow>(
-  `update discovery_runs r set state = r.ending, ended_at = now(), gone = $3,
+  `update discovery_runs r set state = r.ending, ended_at = now(), gone = $3, compared_run = $4,
      progress = case when r.ending = 'finished' then 100 else r.progress end
    where r.tenant_id = $1 and r.id = $2 and r.ending is not null and r.state in ('created', 'running')
    returning ${runColumns}`,
 )
 
-export function finishRun(tx: Transaction, id: string, gone: number): Promise<RunRow | undefined> {
-  return tx.row(finishStatement, id, gone)
+/** The comparison of a run with the last finished run that has the same scope. */
+export type Comparison = { gone: number; comparedRun: number | null }
+
+export function finishRun(tx: Transaction, id: string, { gone, comparedRun }: Comparison): Promise<RunRow | undefined> {
+  return tx.row(finishStatement, id, gone, comparedRun)
 }

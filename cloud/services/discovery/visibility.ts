@@ -10,7 +10,7 @@ import {
 import type { Context } from '../../platform/service.ts'
 import { countFindings, listFoundAssets, type Outcome } from './finding-store.ts'
 import { findLink, linkAssetsOf } from './link-store.ts'
-import { type DiscoveryRow, type RunRow, type Scope, withComparedRuns } from './store.ts'
+import type { DiscoveryRow, RunRow, Scope } from './store.ts'
 
 /**
  * Returns whether a caller can read a discovery: its gateway must be readable and its link must not be hidden. Write
@@ -42,16 +42,15 @@ export async function requireReadableGateway(context: Context, caller: Caller, g
 }
 
 /**
- * Returns the runs as a response shows them: with the runs that they were compared with, and with counts of only those assets that the caller can read. `among` contains the ids of these assets;
+ * Returns the runs with counts of only those assets that the caller can read. `among` contains the ids of these assets;
  * `undefined` means all assets. One request checks the assets of all runs, because the runs of one discovery find
  * mostly the same assets.
  */
 export async function readableRuns(
   context: Context,
   caller: Caller,
-  rows: readonly RunRow[],
+  runs: readonly RunRow[],
 ): Promise<{ runs: readonly RunRow[]; among: readonly string[] | undefined }> {
-  const runs = await context.database.read(caller, (handle) => withComparedRuns(handle, rows))
   if (readsAllAssets(caller)) return { runs, among: undefined }
   const ids = runs.map(({ id }) => id)
   const foundAssets = await context.database.read(caller, (handle) => listFoundAssets(handle, ids))

@@ -228,7 +228,8 @@ async function putJob({ context, system, run, row }: ActiveRun, { jobId, gateway
           name: row.name,
           keys: row.keys,
           hasCredentials: row.templateId !== null,
-          askedBy: row.principalName,
+          // A person can start a run of a monitoring of another user. The run does not store who did.
+          ...(run.cause === 'schedule' ? { askedBy: row.principalName } : {}),
         },
       },
     },

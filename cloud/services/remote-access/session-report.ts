@@ -60,15 +60,18 @@ function jobStateOf({ state, openedAt, decidedById, needsApproval }: SessionRow)
   return needsApproval && decidedById === null ? 'CANCELED' : 'FAILED'
 }
 
-/** Reports the state of a session as its job. */
+/**
+ * Reports the state of a session as its job. The job does not name the user, because only users who may approve sessions can
+ * see who opened one.
+ */
 export async function reportJob(context: Context, scope: { tenantId: string }, row: SessionRow): Promise<void> {
-  const { id, jobId, principalId, principalName, assetId, gatewayId, service, port, state, endingDetail, ending } = row
+  const { id, jobId, principalId, assetId, gatewayId, service, port, state, endingDetail, ending } = row
   const message = state === 'ended' ? (endingDetail ?? ending ?? undefined) : undefined
   await putPlatformJob(context, scope, {
     id: jobId,
     workflow: 'remote-access',
     principalId,
-    definition: { sessionId: id, assetId, gatewayId, service, port, askedBy: principalName },
+    definition: { sessionId: id, assetId, gatewayId, service, port },
     state: jobStateOf(row),
     ...(message === undefined ? {} : { message }),
   })

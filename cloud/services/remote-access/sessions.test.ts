@@ -189,6 +189,7 @@ describe('sessions', () => {
     const [session] = data
     const job = await admin.jobs.getJob({ params: { id: session?.jobId ?? '' } })
     assert.equal(job.data.state, 'FAILED')
+    assert.equal(job.data.startedBy, undefined, 'only those who may approve sessions see who opened one')
   })
 
   test('shows how an asset can be reached', async () => {

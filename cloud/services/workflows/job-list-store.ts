@@ -12,7 +12,8 @@ export type Selection = {
   state?: string | undefined
   workflow?: string | undefined
   /** Selects jobs of other workflows than this one. */
-  exceptWorkflow?: string | undefined
+  /** Leaves out the jobs that update the devices of a campaign. */
+  withoutDeviceJobs?: boolean
   phase?: JobPhase | undefined
   groups?: readonly string[] | undefined
   /** Selects jobs that have all of these tags. */
@@ -23,11 +24,13 @@ export type Selection = {
 
 export type Page = { limit: number; offset: number; newestFirst: boolean }
 
-const conditions: readonly [Exclude<keyof Selection, 'visibleTo' | 'tags'>, (at: string) => string][] = [
+const conditions: readonly [
+  Exclude<keyof Selection, 'visibleTo' | 'tags' | 'withoutDeviceJobs'>,
+  (at: string) => string,
+][] = [
   ['clientId', (at) => `j.client_id = ${at}`],
   ['state', (at) => `j.state = ${at}`],
   ['workflow', (at) => `j.workflow = ${at}`],
-  ['exceptWorkflow', (at) => `j.workflow <> ${at}`],
   ['phase', (at) => `j.phase = ${at}`],
   ['groups', (at) => `j.state_group = any(${at}::text[])`],
   ['fromId', (at) => `j.id >= ${at}`],
@@ -61,6 +64,8 @@ function filtered<Row>(
     ...conditions.flatMap(([name, condition]) =>
       selection[name] === undefined ? [] : [condition(place(selection[name]))],
     ),
+    // Not a parameter, because the statement uses a partial index with this condition.
+    ...(selection.withoutDeviceJobs === true ? [`j.workflow <> 'artefact-update'`] : []),
     ...visibleJobs(selection, place),
   ]
   const text = build({

@@ -20,11 +20,13 @@ export function jobOverviewHandlers(context: Context): Pick<Handlers<typeof work
     ) {
       if (await namesHidden(context, caller, tag)) return { data: [], meta: { totalElements: 0, elements: 0, offset } }
       const access = await readAccess(context, caller)
-      // A caller that cannot read all gateways would not see the job of a campaign that another user started.
-      const isGrouped = grouped && access.clientIds === undefined
+      // The job of a campaign has its own type, state, time and gateway, so these filters would hide it, but not the jobs of its
+      // devices. A caller that cannot read all gateways would not see the job of a campaign that another user started.
+      const isFiltered = [since, tag, query.type, query.phase, query.gatewayId].some((value) => value !== undefined)
+      const isGrouped = grouped && !isFiltered && access.clientIds === undefined
       const selection = {
         workflow: query.type,
-        exceptWorkflow: isGrouped ? deviceWorkflow : undefined,
+        withoutDeviceJobs: isGrouped,
         clientId: query.gatewayId,
         visibleTo: visibleTo(access),
         phase: query.phase,

@@ -56,8 +56,9 @@ export function JobsPage() {
   usePageTitle(text.title)
   const phase = phases.find((each) => each === search.phase)
   const range = ranges.find((each) => each === search.range)
-  // A campaign runs on the platform and has its own state, so other filters than the time select the jobs of its devices too.
-  const isGrouped = [search.type, search.phase, search.gateway, search.tag].every((each) => each === undefined)
+  // A campaign has its own type, state, time and gateway, so these filters select the jobs of its devices instead.
+  const filters = [search.type, search.phase, search.gateway, search.tag, search.range]
+  const isGrouped = filters.every((each) => each === undefined)
   const pagedList = usePagedList(
     ['jobs', 'listJobs'],
     {
@@ -75,7 +76,7 @@ export function JobsPage() {
   const scans = useNewestScans(pagedList.rows.some((job) => scanReference(job) !== undefined))
   // Jobs of built-in workflows start on other pages.
   const canStart = canManage && gateways.size > 0 && types.some((name) => !isBuiltInWorkflow(name))
-  const isFiltered = !isGrouped || search.range !== undefined
+  const isFiltered = !isGrouped
   const clear = () =>
     setSearch({ type: undefined, phase: undefined, gateway: undefined, range: undefined, tag: undefined })
   const campaignId = /^campaign\/([\w-]+)$/.exec(search.tag ?? '')?.[1]
