@@ -82,7 +82,8 @@ export class MonitoringAgent {
     }
     if (leased.stopReason === 'canceled') return { state: 'CANCELED' }
     if (leased.signal.aborted) return undefined
-    return { state: 'FINISHED', result: { devices: uploads.uploaded, ...devices.traffic() } }
+    const result = { devices: uploads.uploaded, ...devices.traffic() }
+    return { state: 'FINISHED', message: uploads.summary, result }
   }
 
   /** Reads all targets once. Returns true if there were none, or the run has ended. */

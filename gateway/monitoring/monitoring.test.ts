@@ -117,6 +117,8 @@ describe('monitoring of a simulated plant', () => {
       const { status } = await admin.workflows.getJob({ params: { id: job.id }, query: {} })
       return status.state === 'FINISHED' && isDeepStrictEqual(status.context, { devices: size, sent: {}, refused: {} })
     })
+    const { status } = await admin.workflows.getJob({ params: { id: job.id }, query: {} })
+    assert.equal(status.message, `${size} devices reached`)
   })
 
   test('devices that do not respond are failed, and reached again when they respond', async () => {

@@ -23,7 +23,8 @@ export class ResultUploads {
   #bytes = 0
   #startedAtMs = 0
   #sending: Promise<void> = Promise.resolve()
-  #uploaded = 0
+  /** The numbers of devices whose results the platform has, by state. */
+  readonly #counts: Record<MonitoredDevice['state'], number> = { reached: 0, failed: 0, unknown: 0 }
   #isOver = false
 
   constructor(options: Options) {
@@ -32,7 +33,19 @@ export class ResultUploads {
 
   /** The number of results that the platform has. */
   get uploaded(): number {
-    return this.#uploaded
+    const { reached, failed, unknown } = this.#counts
+    return reached + failed + unknown
+  }
+
+  /** The results that the platform has, in words: `76 devices reached, 4 not reachable`. */
+  get summary(): string {
+    const { reached, failed, unknown } = this.#counts
+    const parts = [
+      `${reached} ${reached === 1 ? 'device' : 'devices'} reached`,
+      failed > 0 && `${failed} not reachable`,
+      unknown > 0 && `${unknown} not checked`,
+    ]
+    return parts.filter((part) => part !== false).join(', ')
   }
 
   /** Whether the run has ended, so that further results have no effect. */
@@ -71,7 +84,7 @@ export class ResultUploads {
           body: { data: { lease: leased.lease, results } },
         })
         this.#isOver = !data.isOpen
-        this.#uploaded += results.length
+        for (const { state } of results) this.#counts[state]++
         return
       } catch (error) {
         if (leased.signal.aborted) return

@@ -50,7 +50,10 @@ export function faultsNamed(key: string, options: Options): readonly Fault[] {
   const known: readonly string[] = faults
   const unknown = names.find((name) => !known.includes(name))
   if (unknown !== undefined) {
-    throw new LinkError('INVALID_ARGUMENT', `${key}: "${unknown}" is not one of ${faults.join(', ')}.`)
+    throw new LinkError(
+      'INVALID_ARGUMENT',
+      `"${unknown}" is not a fault that this link can simulate. Choose one of ${faults.join(', ')} in the option ${key}.`,
+    )
   }
   return names.length === 0 ? faults : faults.filter((fault) => names.includes(fault))
 }

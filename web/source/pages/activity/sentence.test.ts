@@ -110,8 +110,8 @@ const cases: [Partial<ActivityEntry>, en: string, de: string][] = [
       group: { ...group, fields: [{ field: 'reachability_state', after: 'failed', count: 5 }] },
       cause: { kind: 'check', id: '1' },
     },
-    'Monitoring by jane lost contact with 5 assets',
-    'Die Überwachung durch jane hat den Kontakt zu 5 Assets verloren',
+    'Monitoring lost contact with 5 assets',
+    'Die Überwachung hat den Kontakt zu 5 Assets verloren',
   ],
   [
     {

@@ -122,7 +122,8 @@ function AssetView({ asset, at, isPending }: AssetViewProps) {
     management: textAt(asset, 'management_state/state_value'),
     reachability: textAt(asset, 'reachability_state/state_value'),
     canWrite,
-    canConnect: rights.has('remote_access_connect'),
+    // A device that no scan has found has no known gateway, so a connection would fail.
+    canConnect: rights.has('remote_access_connect') && (scanAgain !== undefined || !rights.has('glb_discovery_run')),
     canScan: scanAgain !== undefined,
   })
   return (
@@ -164,7 +165,7 @@ function AssetView({ asset, at, isPending }: AssetViewProps) {
           }
         />
       </div>
-      {at === undefined && <AssetStatus asset={asset} />}
+      {at === undefined && <AssetStatus asset={asset} isFoundByScan={scanAgain !== undefined} />}
       {isTimeShown && <TimeBar asset={asset} at={at} onChange={(time) => change({ at: time })} />}
       <Tabs
         label={text.views}

@@ -84,15 +84,13 @@ export function DiscoveryPage() {
   )
 }
 
-const deviceFilter = 'is_platform_managed eq false'
-
 /** `AssetSources` states how many assets scans and other sources have created, and links to them. */
 function AssetSources() {
   const text = useText(discoveryMessages)
   const formats = useFormats()
   const canRead = usePermission('inventory_read_asset_data')
-  const [ofScans, ofOthers] = ['ne', 'eq'].map((is) => `${deviceFilter} and first_discovery/run_id ${is} null`)
-  const all = useQuery({ ...useTotalQuery(deviceFilter), enabled: canRead }).data?.meta.totalElements ?? 0
+  const [ofScans, ofOthers] = ['ne', 'eq'].map((is) => `first_discovery/run_id ${is} null`)
+  const all = useQuery({ ...useTotalQuery(), enabled: canRead }).data?.meta.totalElements ?? 0
   const others = useQuery({ ...useTotalQuery(ofOthers), enabled: canRead }).data?.meta.totalElements ?? 0
   if (others === 0 || all < others) return null
   return (

@@ -11,7 +11,7 @@ export const discoveryMessages = messages({
     sourcesTotal: (count: number, shown: string) =>
       count === 1 ? 'The inventory contains 1 asset:' : `The inventory contains ${shown} assets:`,
     sourcesScans: (shown: string) => `${shown} created by scans`,
-    sourcesOthers: (shown: string) => `${shown} from other sources, such as imports and API clients`,
+    sourcesOthers: (shown: string) => `${shown} from other sources, such as imports, API clients and gateways`,
     countsHint:
       'Found = new + changed + unchanged. Missing: found by the previous finished run of the same scan, but not by this run. Not checked: the run did not finish, or it is the first with its scope.',
     scans: 'Scans',
@@ -139,7 +139,7 @@ export const discoveryMessages = messages({
     sourcesTotal: (count: number, shown: string) =>
       count === 1 ? 'Das Inventar enthält 1 Asset:' : `Das Inventar enthält ${shown} Assets:`,
     sourcesScans: (shown: string) => `${shown} durch Suchläufe angelegt`,
-    sourcesOthers: (shown: string) => `${shown} aus anderen Quellen wie Importen und API-Clients`,
+    sourcesOthers: (shown: string) => `${shown} aus anderen Quellen wie Importen, API-Clients und Gateways`,
     countsHint:
       'Gefunden = neu + geändert + unverändert. Vermisst: vom vorigen abgeschlossenen Lauf desselben Suchlaufs gefunden, aber nicht von diesem. Nicht geprüft: Der Lauf wurde nicht abgeschlossen oder ist der erste mit diesem Suchbereich.',
     scans: 'Suchläufe',

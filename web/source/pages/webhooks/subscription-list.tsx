@@ -153,15 +153,15 @@ function columnsOf(text: Text, formats: Formats): Column<Subscription>[] {
     {
       id: 'error',
       header: text.lastError,
-      width: 320,
-      minWidth: 200,
+      width: 240,
+      minWidth: 180,
       isGrowing: true,
       cell: (subscription) => <LastError subscription={subscription} />,
     },
     {
       id: 'next',
       header: text.nextStep,
-      width: 250,
+      width: 310,
       cell: (subscription) => <NextStepText subscription={subscription} />,
     },
   ]

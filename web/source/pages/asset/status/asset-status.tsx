@@ -18,11 +18,11 @@ import { statusMessages } from './status-messages.ts'
 import './status.css'
 
 /** `AssetStatus` answers what matters first: does the device respond, is its firmware current, is it unique, what depends on it. */
-export function AssetStatus({ asset }: { asset: Asset }) {
+export function AssetStatus({ asset, isFoundByScan }: { asset: Asset; isFoundByScan: boolean }) {
   const text = useText(statusMessages)
   return (
     <section className="asset-status" aria-label={text.status}>
-      <Reachability asset={asset} />
+      <Reachability asset={asset} isFoundByScan={isFoundByScan} />
       <OperatingMode asset={asset} />
       <Firmware asset={asset} />
       <Duplicates assetId={asset.id} />
@@ -47,7 +47,7 @@ function Tile({ title, value, tone = 'neutral', children }: TileProps) {
  * `Reachability` shows the last evidence that a device responds: its time and its source. The device counts as reachable only if
  * monitoring, a scan or the gateway itself confirmed it recently. An import or an API client is not such a confirmation.
  */
-function Reachability({ asset }: { asset: Asset }) {
+function Reachability({ asset, isFoundByScan }: { asset: Asset; isFoundByScan: boolean }) {
   const text = useText(statusMessages)
   const formats = useFormats()
   const language = useLanguage()
@@ -74,7 +74,12 @@ function Reachability({ asset }: { asset: Asset }) {
         {canMonitor && (
           <>
             {' · '}
-            <Link to="/monitoring">{text.toMonitoring}</Link>
+            {/* Monitoring checks only devices that a scan has found. */}
+            {isFoundByScan ? (
+              <Link to="/monitoring">{text.toMonitoring}</Link>
+            ) : (
+              <Link to="/discovery">{text.toScan}</Link>
+            )}
           </>
         )}
       </Tile>

@@ -149,7 +149,10 @@ function ReceiptDetails({ answer: { data: receipt, meta }, onSelect }: ReceiptDe
         items={[
           {
             name: text.number,
-            value: text.sentTo(formats.number(totalOf(totals)), formats.number(addressCount(devices))),
+            value:
+              totalOf(totals) === 0
+                ? text.nothing
+                : text.sentTo(formats.number(totalOf(totals)), formats.number(addressCount(devices))),
           },
           {
             name: text.signature,

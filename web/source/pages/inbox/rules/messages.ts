@@ -50,7 +50,7 @@ export const ruleMessages = messages({
     from: (gateway: string) => `found by ${gateway}`,
     in: (ranges: string) => `in ${ranges}`,
     matching: (filter: string) => `whose ${filter}`,
-    proposesFor: (conditions: string) => `Proposes a place for new devices ${conditions}:`,
+    proposesFor: (conditions: string) => `Proposes a target for new devices ${conditions}:`,
     onboards: (conditions: string) => `Onboards new devices ${conditions} after each scan:`,
     onboarded: (count: number, shown: string, time: string) =>
       `Onboarded ${count === 1 ? '1 asset' : `${shown} assets`} so far, last on ${time}.`,
@@ -138,7 +138,7 @@ export const ruleMessages = messages({
     from: (gateway: string) => `gefunden von ${gateway}`,
     in: (ranges: string) => `in ${ranges}`,
     matching: (filter: string) => `mit der Bedingung „${filter}“`,
-    proposesFor: (conditions: string) => `Schlägt einen Ort für neue Geräte vor, ${conditions}:`,
+    proposesFor: (conditions: string) => `Schlägt ein Ziel für neue Geräte vor, ${conditions}:`,
     onboards: (conditions: string) => `Nimmt nach jedem Suchlauf neue Geräte auf, ${conditions}:`,
     onboarded: (count: number, shown: string, time: string) =>
       `Hat bisher ${count === 1 ? '1 Asset' : `${shown} Assets`} aufgenommen, zuletzt am ${time}.`,

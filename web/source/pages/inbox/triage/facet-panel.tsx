@@ -75,7 +75,7 @@ function FacetGroup({ facet, values, chosen, onChoose }: FacetGroupProps) {
                 onClick={() => onChoose(isChosen ? undefined : key)}
               >
                 <span className="facet-name">
-                  {value.scan === undefined ? label(facet, value) : formats.dateTime(value.scan.createdTimestamp)}
+                  {value.scan === undefined ? label(facet, value) : formats.exact(value.scan.createdTimestamp)}
                 </span>
                 <span className="facet-count">{formats.number(value.count)}</span>
               </button>

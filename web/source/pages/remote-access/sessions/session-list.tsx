@@ -23,6 +23,9 @@ import { ReadyGateways } from '../settings/switches.tsx'
 import { SessionStateChip, useServiceName } from './session-state.tsx'
 import { durationMsOf } from './session-times.ts'
 
+/** Selects the assets that a gateway has found. Only they can be reached through a gateway. */
+const foundByScan = 'first_discovery/run_id ne null'
+
 /** `SessionList` lists running and past sessions, newest first. Events update the list. */
 export function SessionList() {
   const text = useText(remoteMessages)
@@ -112,7 +115,7 @@ export function SessionList() {
             ) : (
               <>
                 <ReadyGateways />
-                <Link to="/assets" className="button-link">
+                <Link to="/assets" search={{ filter: foundByScan } as never} className="button-link">
                   {text.toAssets}
                 </Link>
               </>
