@@ -74,7 +74,6 @@ export function DiscoveryPage() {
       </QueryState>
       <AssetSources />
       <h2 className="section-title">{text.scans}</h2>
-      <p className="quiet section-note">{text.countsHint}</p>
       <ScanTable />
       {canRun && search.scan !== undefined && (
         <ScanDialog chosen={search.scan} onClose={() => setSearch({ scan: undefined })} />
@@ -92,7 +91,7 @@ function AssetSources() {
   const [ofScans, ofOthers] = ['ne', 'eq'].map((is) => `first_discovery/run_id ${is} null`)
   const all = useQuery({ ...useTotalQuery(), enabled: canRead }).data?.meta.totalElements ?? 0
   const others = useQuery({ ...useTotalQuery(ofOthers), enabled: canRead }).data?.meta.totalElements ?? 0
-  if (others === 0 || all < others) return null
+  if (others === 0 || all <= others) return null
   return (
     <p className="quiet section-note">
       {text.sourcesTotal(all, formats.number(all))}{' '}

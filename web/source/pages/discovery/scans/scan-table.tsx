@@ -32,23 +32,26 @@ export function ScanTable({ gatewayId }: { gatewayId?: string }) {
   if (pagedList.error !== null) return <ProblemMessage failure={pagedList.error} onRetry={pagedList.retry} />
   if (pagedList.isLoading) return <Loading />
   return (
-    <DataTable
-      label={text.scans}
-      columns={columnsOf(text, { linkName, gateways, number: formats.number }).filter(
-        ({ id }) =>
-          (id !== 'gateway' || (gatewayId === undefined && gateways.size > 1)) &&
-          (id !== 'next' || pagedList.rows.some(({ schedule }) => schedule !== undefined)),
-      )}
-      rows={pagedList.rows}
-      idOf={({ jobId }) => jobId}
-      onEnd={pagedList.next}
-      onOpen={({ jobId }) => navigate({ to: `/discovery/scans/${jobId}` })}
-      empty={
-        <EmptyState icon={iconNetworkDevicePlay} title={text.noScan}>
-          <p>{text.noScanHint}</p>
-        </EmptyState>
-      }
-    />
+    <>
+      {pagedList.rows.length > 0 && <p className="quiet section-note">{text.countsHint}</p>}
+      <DataTable
+        label={text.scans}
+        columns={columnsOf(text, { linkName, gateways, number: formats.number }).filter(
+          ({ id }) =>
+            (id !== 'gateway' || (gatewayId === undefined && gateways.size > 1)) &&
+            (id !== 'next' || pagedList.rows.some(({ schedule }) => schedule !== undefined)),
+        )}
+        rows={pagedList.rows}
+        idOf={({ jobId }) => jobId}
+        onEnd={pagedList.next}
+        onOpen={({ jobId }) => navigate({ to: `/discovery/scans/${jobId}` })}
+        empty={
+          <EmptyState icon={iconNetworkDevicePlay} title={text.noScan}>
+            <p>{text.noScanHint}</p>
+          </EmptyState>
+        }
+      />
+    </>
   )
 }
 
