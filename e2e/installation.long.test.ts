@@ -57,9 +57,12 @@ function derive(archive: string, other: string): string {
 }
 
 test('two builds of one commit in different folders are byte-identical, with a new build of the console', () => {
+  // The archive contains the id of its commit, and the checkout can get a new commit during this test.
+  const commit = execFileSync('git', ['-C', root, 'rev-parse', 'HEAD'], { encoding: 'utf8' }).trim()
   const [one = '', other = ''] = ['clone', 'another clone'].map((name) => {
     const clone = join(folder.path, name)
-    execFileSync('git', ['clone', '--quiet', '--shared', root, clone])
+    execFileSync('git', ['clone', '--quiet', '--shared', '--no-checkout', root, clone])
+    execFileSync('git', ['-C', clone, 'checkout', '--quiet', '--detach', commit])
     for (const modules of globSync(['node_modules', '{api,cloud}/node_modules'], { cwd: root }))
       execFileSync('cp', ['-al', join(root, modules), join(clone, modules)])
     pack(clone, `${clone} output`)
