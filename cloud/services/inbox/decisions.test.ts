@@ -152,6 +152,27 @@ describe('the inbox', () => {
     await assert.rejects(admin.inbox.undoDecision({ params: { id: undo.id } }), code('conflict'))
   })
 
+  test('a stored decision is accepted if the names of its assets cannot be read', async (t) => {
+    const { ids } = await scan(plant, [newDevice(35, '10.3.1.1', { name: 'c' })])
+    const context = hub.contextOf('inbox')
+    const { peers } = context
+    let refused = 0
+    const named = t.mock.method(context, 'peers', ((...args: Parameters<typeof peers>) => {
+      const clients = peers.apply(context, args) as Record<string, unknown>
+      const selectDevices = () => {
+        refused++
+        throw new Error('the inventory does not respond')
+      }
+      return new Proxy(clients, { get: (of, name: string) => (name === 'selectDevices' ? selectDevices : of[name]) })
+    }) as typeof peers)
+    const body = { data: { action: 'onboard' as const, assetIds: [...ids.values()] } }
+    const { data: accepted } = await admin.inbox.createDecision({ body })
+    named.mock.restore()
+    assert.deepEqual([accepted.assets, refused], [[], 1])
+    const decision = await endOfDecision(admin, accepted.id)
+    assert.deepEqual([decision.changed, decision.assets.map(({ name }) => name)], [1, ['c']])
+  })
+
   test('a decision changes only assets that still wait for it, and an undo leaves later changes', async () => {
     const { ids } = await scan(plant, [
       newDevice(40, '10.4.0.1', { name: 'a' }),

@@ -37,6 +37,12 @@ export function decisionHandlers(context: Context): Pick<Handlers<typeof inbox>,
     if (decision === undefined) throw new TypeError('A decision was not returned')
     return decision
   }
+  /** Returns a decision that is already stored. It lacks the names of its assets if they cannot be read now. */
+  const showAccepted = (caller: Caller, row: DecisionRow): Promise<Decision> =>
+    show(caller, row).catch((error: unknown) => {
+      context.log.warn({ error, decision: row.id }, 'The names of the assets of a decision could not be read')
+      return showDecision(caller, row, [])
+    })
   return {
     async createDecision({ body: { data } }, caller) {
       const { action, accessGroupId, nodeId, ruleId, assetIds, useProposals = false } = data
@@ -60,7 +66,7 @@ export function decisionHandlers(context: Context): Pick<Handlers<typeof inbox>,
       const row = await database.transaction(caller, (tx) =>
         createDecision(context, tx, { caller, action, items, ...rule }),
       )
-      return answer(202, { data: await show(caller, row) }, { location: locationOf(row.id) })
+      return answer(202, { data: await showAccepted(caller, row) }, { location: locationOf(row.id) })
     },
 
     async listDecisions({ query: { ruleId = null, limit = 50, offset = 0 } }, caller) {
@@ -122,7 +128,7 @@ export function decisionHandlers(context: Context): Pick<Handlers<typeof inbox>,
         await store.setUndoneBy(tx, id, undo.id)
         return undo
       })
-      return answer(202, { data: await show(caller, row) }, { location: locationOf(row.id) })
+      return answer(202, { data: await showAccepted(caller, row) }, { location: locationOf(row.id) })
     },
   }
 }

@@ -11,7 +11,6 @@ export type Selection = {
   visibleTo?: { clientIds: readonly string[]; principalId?: string | undefined } | undefined
   state?: string | undefined
   workflow?: string | undefined
-  /** Selects jobs of other workflows than this one. */
   /** Leaves out the jobs that update the devices of a campaign. */
   withoutDeviceJobs?: boolean
   phase?: JobPhase | undefined
