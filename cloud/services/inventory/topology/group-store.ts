@@ -283,7 +283,7 @@ function outdatedOf({ outdatedVersions: versions }: GroupQuery, variant: Variant
   return [
     part(
       'outdated',
-      `select distinct a.id from assets a
+      `select a.id from assets a
        join unnest(${columns.join(', ')}) as v (manufacturer, product_id, product_name, firmware_version)
          on v.manufacturer = a.manufacturer and v.firmware_version = a.firmware_version
            and v.product_id is not distinct from a.product_id and v.product_name is not distinct from a.product_name
