@@ -42,6 +42,11 @@ export type ClaimedWork = {
   nextInMs: number | undefined
   /** True if another process runs a periodic task of the tenant. */
   periodicElsewhere: boolean
+  /**
+   * True if a woken kind could not be claimed, because it runs in another process. Its task is due now. If that run has
+   * ended already, only a search finds the task.
+   */
+  missed: boolean
 }
 
 export function laneOf(kind: TaskKind): Lane {
@@ -64,6 +69,10 @@ export type DueWork = {
   periodicElsewhere: boolean
 }
 
+export const nothingDue: DueWork = { due: [], nextInMs: undefined, periodicElsewhere: false }
+
+export const nothingClaimed = { tasks: [], full: new Set<Lane>(), missed: false }
+
 /** Finds the due tasks of one tenant. It only reads. */
 export async function findDue(
   database: Database,
@@ -85,9 +94,9 @@ export async function findDue(
 /** Claims the due tasks that `findDue` has found, up to the capacity. */
 export async function claimWork(database: Database, search: Search, { due, ...next }: DueWork): Promise<ClaimedWork> {
   const { tenantId, woken, capacity } = search
-  if (due.length === 0 && woken.length === 0) return { tasks: [], full: new Set(), ...next }
+  if (due.length === 0 && woken.length === 0) return { ...nothingClaimed, ...next }
   if (capacity.periodic <= 0 && capacity.ordinary <= 0)
-    return { tasks: [], full: new Set<Lane>(['periodic', 'ordinary']), ...next }
+    return { ...nothingClaimed, full: new Set<Lane>(['periodic', 'ordinary']), ...next }
   return { ...(await database.transaction({ tenantId }, (tx) => claimAll(tx, search, due))), ...next }
 }
 
@@ -117,11 +126,12 @@ async function claimAll(
   tx: Transaction,
   search: Search,
   due: store.Upcoming[],
-): Promise<Pick<ClaimedWork, 'tasks' | 'full'>> {
+): Promise<Pick<ClaimedWork, 'tasks' | 'full' | 'missed'>> {
   const { kinds, woken, at } = search
   const capacity = { ...search.capacity }
   const leaseId = v7()
   const tasks = woken.length === 0 ? [] : await claimWoken(tx, { woken, leaseId, kinds })
+  const missed = tasks.length < woken.length
   capacity.periodic -= tasks.length
 
   const names = new Set(due.filter((next) => next.what === 'task').map((next) => next.kind ?? ''))
@@ -140,9 +150,9 @@ async function claimAll(
     capacity[lane] -= taken.length
     tasks.push(...taken)
   }
-  if (!due.some((next) => next.what === 'lease')) return { tasks, full }
+  if (!due.some((next) => next.what === 'lease')) return { tasks, full, missed }
   const abandoned = await claimAbandoned(tx, { kinds, capacity, leaseId })
-  return { tasks: [...tasks, ...abandoned.tasks], full: full.union(abandoned.full) }
+  return { tasks: [...tasks, ...abandoned.tasks], full: full.union(abandoned.full), missed }
 }
 
 async function claimWoken(

@@ -42,6 +42,8 @@ export class Run {
   readonly tenantId: string
   readonly claimed: store.ClaimedTask
   readonly kind: TaskKind
+  /** The time from the end of the run until the task is due again. Undefined if the end of the task is not stored. */
+  nextInMs: number | undefined
   readonly #database: Database
   readonly #log: Log
   readonly #controller = new AbortController()
@@ -130,7 +132,13 @@ export class Run {
     // of the clock of the database.
     const at = next !== undefined && next.runAgainAt.getTime() > Date.now() ? next.runAgainAt : null
     const inMs = next === undefined ? (periodic?.everyMs ?? 0) : 0
-    await store.wait(tx, this.claimed, { attempts: 0, lastError: null, at, inMs })
+    await this.#wait(tx, { attempts: 0, lastError: null, at, inMs })
+  }
+
+  async #wait(tx: Transaction, wait: store.Wait): Promise<void> {
+    const isReplaced = await store.wait(tx, this.claimed, wait)
+    const inMs = wait.at === null ? wait.inMs : wait.at.getTime() - Date.now()
+    this.nextInMs = isReplaced ? 0 : inMs
   }
 
   #isOutOfAttempts(attempts: number): boolean {
@@ -173,7 +181,7 @@ export class Run {
         : { attempts, lastError, at: null, inMs: this.#retryMs() }
     return this.#persist(async (tx) => {
       if (!(await store.end(tx, this.claimed))) return 'lost'
-      await store.wait(tx, this.claimed, wait)
+      await this.#wait(tx, wait)
       return 'retried'
     })
   }

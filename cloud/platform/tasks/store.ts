@@ -268,23 +268,26 @@ export async function end(tx: Handle, task: { id: string; leaseId: string }): Pr
   return (await tx.run(endStatement, task.id, task.leaseId)) === 1
 }
 
-const waitStatement = statement(
+const waitStatement = statement<{ id: string }>(
   `insert into jobs (tenant_id, id, kind, key, payload, created_at, attempts, last_error, run_at, traceparent)
    values ($1, $2, $3, $4, $5::jsonb, $6, $7, $8,
            coalesce($9::timestamptz, date_trunc('milliseconds', now()) + $10 * interval '1 millisecond'), $11)
    on conflict (tenant_id, kind, key) where state = 'waiting' do update
-   set run_at = least(jobs.run_at, excluded.run_at), last_error = coalesce(excluded.last_error, jobs.last_error)`,
+   set run_at = least(jobs.run_at, excluded.run_at), last_error = coalesce(excluded.last_error, jobs.last_error)
+   returning id`,
 )
 
 export type Wait = { attempts: number; lastError: string | null; at: Date | null; inMs: number }
 
 /**
  * Inserts a task again that `end` has deleted. An update is not possible, because a task with the same kind and key may
- * have been enqueued meanwhile. In this case, that waiting task replaces this one.
+ * have been enqueued meanwhile. In this case, that waiting task replaces this one, and the result is true.
  */
-export async function wait(tx: Handle, task: ClaimedTask, { attempts, lastError, at, inMs }: Wait): Promise<void> {
+export async function wait(tx: Handle, task: ClaimedTask, wait: Wait): Promise<boolean> {
   const { id, kind, key, payload, createdAt, traceparent } = task
-  await tx.run(waitStatement, id, kind, key, jsonText(payload), createdAt, attempts, lastError, at, inMs, traceparent)
+  const { attempts, lastError, at, inMs } = wait
+  const values = [id, kind, key, jsonText(payload), createdAt, attempts, lastError, at, inMs, traceparent]
+  return (await tx.row(waitStatement, ...values))?.id !== id
 }
 
 const failStatement = statement(

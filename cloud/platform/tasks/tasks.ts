@@ -190,7 +190,7 @@ export class Tasks {
   #onTopic(tenantId: string, topic: string): void {
     const ticket = endedTicket(topic)
     if (ticket !== undefined) this.#worker.confirmEnded(ticket)
-    else if (topic === enqueuedTopic) this.#worker.checkSoon(tenantId)
+    else if (topic === enqueuedTopic) this.#worker.searchSoon(tenantId)
     else for (const kind of this.#kindsByTopic.get(topic) ?? []) this.#worker.wake(tenantId, kind)
   }
 }

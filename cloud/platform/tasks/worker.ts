@@ -13,6 +13,8 @@ import {
   findDue,
   type Lane,
   laneOf,
+  nothingClaimed,
+  nothingDue,
   pendingKindsOf,
   periodicKey,
 } from './claim.ts'
@@ -54,21 +56,27 @@ const longestPauseMs = 5_000
 
 const defaults = { concurrency: 4, periodicConcurrency: 2, sweepMs: 5_000, debounceMs: 10, graceMs: 3_000 }
 
+/** `search` finds and claims due tasks and woken tasks. `claim` only claims woken tasks, which costs no search. */
+type Check = 'search' | 'claim'
+
 type Tenant = {
   woken: Set<string>
+  /** True if the next check searches for due tasks. Otherwise it only claims the woken tasks. */
+  mustSearch: boolean
   /** The time at which the minimum pause ends, for each kind that ran recently. */
   pausedUntil: Map<string, number>
   idleSince: Map<string, number>
   /** True if this process has created the periodic tasks of the tenant. */
   prepared: boolean
   runs: Map<Run, Promise<RunOutcome>>
-  timer: { at: number; handle: NodeJS.Timeout } | undefined
+  timers: Record<Check, { at: number; handle: NodeJS.Timeout } | undefined>
   /** A promise that settles when the last check of the tenant has ended. */
   turn: Promise<unknown>
 }
 
 type ClaimOptions = {
   kinds: ReadonlyMap<string, TaskKind>
+  mustSearch: boolean
   /** The default is the number of free places. */
   capacity?: Capacity
   /** Claims nothing if this signal is aborted. */
@@ -79,15 +87,15 @@ type ClaimOptions = {
 type StartedWork = { work: ClaimedWork; runs: Promise<RunOutcome>[] }
 
 /**
- * `Worker` decides when each tenant is checked for due tasks. It claims the tasks and runs them. After a signal, a
- * tenant is checked soon. A sweep checks all tenants at an interval, after the tenants with signals. With many tenants, the
+ * `Worker` decides when each tenant is checked for due tasks. It claims the tasks and runs them. A signal names the
+ * tasks to run, so they are claimed soon and without a search for due tasks. A sweep checks all tenants at an interval, after the tenants with signals. With many tenants, the
  * interval is longer, so that the cost of sweeps is limited. When another process has ended, a takeover checks all tenants as
  * fast as it can. Several tenants are checked at the same time, and their tasks are claimed one tenant at a time. A tenant whose tasks exceed the
  * capacity is checked again when a run of the same lane ends.
  */
 export class Worker {
   readonly kinds = new Map<string, TaskKind>()
-  readonly counts = { done: 0, retried: 0, failed: 0, lost: 0, checks: 0, sweeps: 0, takeovers: 0 }
+  readonly counts = { done: 0, retried: 0, failed: 0, lost: 0, checks: 0, searches: 0, sweeps: 0, takeovers: 0 }
   readonly #options: WorkerOptions & typeof defaults
   readonly #tenants = new Map<string, Tenant>()
   readonly #urgent = new Set<string>()
@@ -172,9 +180,11 @@ export class Worker {
     clearTimeout(this.#nextTakeover)
     this.#nextTakeover = undefined
     clearTimeout(this.#takeoverTimer)
-    for (const tenant of this.#tenants.values()) {
-      clearTimeout(tenant.timer?.handle)
-      tenant.timer = undefined
+    for (const { timers } of this.#tenants.values()) {
+      for (const check of ['search', 'claim'] as const) {
+        clearTimeout(timers[check]?.handle)
+        timers[check] = undefined
+      }
     }
     await Promise.all(this.#checks)
     const ended = () => Promise.all([...this.#tenants.values()].flatMap((tenant) => [...tenant.runs.values()]))
@@ -184,19 +194,19 @@ export class Worker {
     await within(this.#options.graceMs / 10, ended())
   }
 
-  /** Makes a periodic task due soon. If a run of its kind is in progress, the check after that run claims the task. */
+  /** Makes a periodic task due soon. If a run of its kind is in progress, the task is claimed after that run. */
   wake(tenantId: string, kind: string): void {
     const { woken, runs } = this.#tenant(tenantId)
     woken.add(kind)
     const ownRuns = [...runs.keys()].filter((run) => run.claimed.kind === kind)
     for (const run of ownRuns) run.wake()
     if (ownRuns.length > 0) return
-    this.#checkIn(tenantId, Math.max(this.#options.debounceMs, this.#pauseMs(tenantId, kind)))
+    this.#checkIn(tenantId, Math.max(this.#options.debounceMs, this.#pauseMs(tenantId, kind)), 'claim')
   }
 
-  /** Checks a tenant soon. A burst of commits causes one check. */
-  checkSoon(tenantId: string): void {
-    this.#checkIn(tenantId, this.#options.debounceMs)
+  /** Searches for due tasks of a tenant soon. A burst of commits causes one search. */
+  searchSoon(tenantId: string): void {
+    this.#checkIn(tenantId, this.#options.debounceMs, 'search')
   }
 
   /** Records that the transaction that ended the task of a run is committed. */
@@ -216,7 +226,7 @@ export class Worker {
         tenant.idleSince.clear()
         tenant.pausedUntil.clear()
         const kinds = new Map([...this.kinds].filter(([name]) => !ranOnce.has(name)))
-        return this.#claim(tenantId, { kinds, capacity: { periodic: 1, ordinary: 1 }, at })
+        return this.#claim(tenantId, { kinds, mustSearch: true, capacity: { periodic: 1, ordinary: 1 }, at })
       })
       await Promise.all(runs)
       count += work.tasks.length
@@ -266,18 +276,20 @@ export class Worker {
     return this.#pendingKinds
   }
 
-  #checkIn(tenantId: string, delayMs: number): void {
+  #checkIn(tenantId: string, delayMs: number, check: Check): void {
     if (!this.#working) return
     const tenant = this.#tenant(tenantId)
     const at = performance.now() + delayMs
-    if (tenant.timer !== undefined && tenant.timer.at <= at) return
-    clearTimeout(tenant.timer?.handle)
+    const timer = tenant.timers[check]
+    if (timer !== undefined && timer.at <= at) return
+    clearTimeout(timer?.handle)
     const handle = setTimeout(() => {
-      tenant.timer = undefined
+      tenant.timers[check] = undefined
+      tenant.mustSearch ||= check === 'search'
       this.#urgent.add(tenantId)
       this.#pump()
     }, delayMs)
-    tenant.timer = { at, handle }
+    tenant.timers[check] = { at, handle }
   }
 
   /** Checks the queued tenants, several at the same time. */
@@ -286,7 +298,9 @@ export class Worker {
       const queue = this.#nextQueue(this.#capacity())
       if (queue === undefined) return
       const [tenantId = ''] = queue
-      for (const queued of [this.#urgent, this.#abandoned, this.#routine]) queued.delete(tenantId)
+      this.#urgent.delete(tenantId)
+      for (const searched of [this.#abandoned, this.#routine])
+        if (searched.delete(tenantId)) this.#tenant(tenantId).mustSearch = true
       this.#isSweeping ||= queue === this.#routine
       const check = this.#check(tenantId, queue)
         .then(
@@ -313,18 +327,26 @@ export class Worker {
 
   async #check(tenantId: string, queue: Set<string>): Promise<void> {
     const tenant = this.#tenant(tenantId)
+    const { mustSearch } = tenant
+    tenant.mustSearch = false
     // The woken kinds whose minimum pause has not ended. They are checked again after their pause, even if the pause
     // ends during this check.
     const paused = [...tenant.woken].filter((kind) => this.#pauseMs(tenantId, kind) > 0)
     const { work } = await this.#serialized(tenant, () =>
-      this.#claim(tenantId, { kinds: this.kinds, at: null, signal: this.#stopped?.signal }),
+      this.#claim(tenantId, { kinds: this.kinds, mustSearch, at: null, signal: this.#stopped?.signal }),
     )
+    if (work.full.size > 0) tenant.mustSearch = true
     for (const lane of work.full) this.#awaitPlace(tenantId, { lane, queue })
     const isWaiting = (kind: string) => !paused.includes(kind) && !busyKinds(tenant).has(kind)
     if ([...tenant.woken].some(isWaiting)) this.#awaitPlace(tenantId, { lane: 'periodic', queue: this.#urgent })
-    const pauses = paused.map((kind) => this.#pauseMs(tenantId, kind))
-    const nextInMs = Math.min(work.nextInMs ?? Infinity, ...pauses)
-    if (nextInMs < this.#sweepIntervalMs) this.#checkIn(tenantId, Math.max(1, nextInMs))
+    for (const kind of paused) this.#checkIn(tenantId, Math.max(1, this.#pauseMs(tenantId, kind)), 'claim')
+    if (work.missed) this.searchSoon(tenantId)
+    this.#searchBeforeSweep(tenantId, work.nextInMs)
+  }
+
+  /** Searches for due tasks at this time, unless the next sweep comes first. */
+  #searchBeforeSweep(tenantId: string, inMs = Infinity): void {
+    if (inMs < this.#sweepIntervalMs) this.#checkIn(tenantId, Math.max(1, inMs), 'search')
   }
 
   /** Queues a tenant when a place of the lane is free. A run can have ended during the check that found no place. */
@@ -358,17 +380,19 @@ export class Worker {
   }
 
   /** Claims due tasks of a tenant and starts their runs. */
-  async #claim(tenantId: string, { kinds, capacity, at, signal }: ClaimOptions): Promise<StartedWork> {
+  async #claim(tenantId: string, { kinds, capacity, at, signal, ...options }: ClaimOptions): Promise<StartedWork> {
     const { database } = this.#options
     const tenant = this.#tenant(tenantId)
+    const mustSearch = options.mustSearch || !tenant.prepared
     this.counts.checks++
     if (!tenant.prepared) {
       await this.#prepare(tenantId)
       tenant.prepared = true
     }
     const search = { tenantId, kinds, pendingKinds: this.#pending(), idleSince: tenant.idleSince, at }
-    const found = await findDue(database, search)
-    const nothing = { work: { tasks: [], full: new Set<Lane>(), ...found }, runs: [] }
+    if (mustSearch) this.counts.searches++
+    const found = mustSearch ? await findDue(database, search) : nothingDue
+    const nothing = { work: { ...nothingClaimed, ...found }, runs: [] }
     if (found.due.length === 0 && tenant.woken.size === 0) return nothing
     return this.#oneClaimAtATime(async () => {
       if (signal?.aborted) return nothing
@@ -444,15 +468,23 @@ export class Worker {
     } finally {
       this.#runs.delete(run.ticket)
       tenant.runs.delete(run)
-      this.#afterRun(tenantId, laneOf(kind))
+      this.#afterRun(tenantId, run)
     }
   }
 
-  #afterRun(tenantId: string, lane: Lane): void {
+  /**
+   * Checks the tenants that wait for the place of this run. After an ordinary task, a task with the same key may be due.
+   * A periodic task is alone, so only its own next time matters.
+   */
+  #afterRun(tenantId: string, { kind, nextInMs }: Run): void {
     if (!this.#working) return
+    const tenant = this.#tenant(tenantId)
+    const lane = laneOf(kind)
     for (const [starved, queue] of this.#starved[lane]) queue.add(starved)
     this.#starved[lane].clear()
-    this.#urgent.add(tenantId)
+    if (lane === 'ordinary' || nextInMs === undefined || nextInMs <= 0) tenant.mustSearch = true
+    else this.#searchBeforeSweep(tenantId, nextInMs)
+    if (tenant.mustSearch || tenant.woken.size > 0) this.#urgent.add(tenantId)
     this.#pump()
   }
 
@@ -471,11 +503,12 @@ export class Worker {
     if (tenant === undefined) {
       tenant = {
         woken: new Set(),
+        mustSearch: false,
         pausedUntil: new Map(),
         idleSince: new Map(),
         prepared: false,
         runs: new Map(),
-        timer: undefined,
+        timers: { search: undefined, claim: undefined },
         turn: Promise.resolve(),
       }
       this.#tenants.set(tenantId, tenant)
@@ -484,7 +517,7 @@ export class Worker {
   }
 }
 
-/** Returns the kinds of which a run is in progress. The check after that run claims them again. */
+/** Returns the kinds of which a run is in progress. They are claimed again after that run. */
 function busyKinds({ runs }: Pick<Tenant, 'runs'>): ReadonlySet<string> {
   return new Set([...runs.keys()].map((run) => run.claimed.kind))
 }
