@@ -8,7 +8,7 @@ import {
   unfinishedExportStates,
 } from '@millwright/api/exports.ts'
 import { type ImportRow, importMediaTypes } from '@millwright/api/imports.ts'
-import { growingPause, randomCases } from '@millwright/api/test-effort.ts'
+import { growingPause, onlyInLongRuns, randomCases } from '@millwright/api/test-effort.ts'
 import { idsIn } from './platform/asset-visibility.ts'
 import { temporaryFile } from './platform/files/testing.ts'
 import { ZipArchive } from './platform/files/zip.ts'
@@ -24,7 +24,7 @@ import {
 } from './platform/testing/visibility-world.ts'
 
 /** The number of random requests. `npm run soak` sends 100,000. */
-const questions = process.env.MILLWRIGHT_TEST_ARRANGEMENT === 'split' ? 200 : randomCases(500)
+const questions = process.env.MILLWRIGHT_TEST_ARRANGEMENT === 'split' ? 200 : randomCases(250)
 
 test('returns exactly the readable data in every service, for random queries and access group changes', async () => {
   await using hub = await testHub()
@@ -148,7 +148,7 @@ describe('files', () => {
     .filter((what) => what !== 'audit')
     .flatMap((what) => formatsOf[what].map((format): ExportRequest => ({ what, format })))
 
-  test('an export contains nothing of hidden assets, in every content and format', async () => {
+  test('an export contains nothing of hidden assets, in every content and format', onlyInLongRuns, async () => {
     for (const [index, request] of requests.entries()) {
       const readers = partialReaders()
       // Two readers with different groups export each format.

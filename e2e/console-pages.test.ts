@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { onlyInLongRuns } from '@millwright/api/test-effort.ts'
 import type { Browser, Page, Request } from 'playwright-core'
 import { openBrowser } from './browser.ts'
 import { assertAxeClean, type ConsoleBrowser, consoleOf, follow, mainHeading } from './console.ts'
@@ -9,8 +10,8 @@ import { callerOf, type Platform, startPlatform, temporaryFolder, until } from '
 import { stepTimeoutMs } from './time-limit.ts'
 
 /**
- * Opens every page of the console once, with a gateway, a scan and a hierarchy. The long tests follow the journeys of
- * users on these pages.
+ * Opens every page of the console once, with a gateway, a scan and a hierarchy. The tabs and other parts of a page are
+ * opened only in long runs. The long tests follow the journeys of users on these pages.
  */
 describe('every page of the console', () => {
   const folder = temporaryFolder()
@@ -62,7 +63,9 @@ describe('every page of the console', () => {
 
   const pages = places.filter(({ prepare }) => prepare === undefined)
   for (const { name, path } of pages) {
-    test(`shows the page "${name}" without a failed request, and the page is accessible`, async () => {
+    const isPart = places.some((other) => name.startsWith(`${other.name}-`))
+    const options = isPart ? onlyInLongRuns : {}
+    test(`shows the page "${name}" without a failed request, and the page is accessible`, options, async () => {
       await follow(page, path(ids))
       await mainHeading(page).waitFor()
       await until(`the page "${name}" has all its data`, () => pendingRequests.size === 0, stepTimeoutMs)

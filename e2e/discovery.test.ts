@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { onlyInLongRuns } from '@millwright/api/test-effort.ts'
 import { runCommand } from './command.ts'
 import { type Caller, callerOf, type Platform, startPlatform, temporaryFolder, until } from './platform.ts'
 import { millwright } from './program.ts'
@@ -102,25 +103,29 @@ test('creates assets for discovered devices, with their relations to gateway and
   assert.deepEqual([six.found, six.errors], [4, 2], 'two of the six need credentials')
 })
 
-test('the command line selects the only gateway and link, prints devices as they are found, and stops at Ctrl-C', async () => {
-  const { gatewayId } = await plant()
-  await until('the link has reported its parameters', async () => {
-    const { data } = await caller.discovery.listAssetLinks({ params: { gatewayId } })
-    return data.some(({ options }) => options.length > 0)
-  })
-  const args = ['discover', '--option', 'seed=11', '--option', 'protected_percent=0']
-  const whole = await runCommand([...args, '--option', 'size=12'], { home: home.path })
-  assert.equal(whole.code, 0, whole.stderr)
-  assert.match(whole.stdout, /^(\+ [0-9a-f-]{36} {2}\S+\n){12,}\d+ devices: \d+ new, 0 changed, .*\n$/)
+test(
+  'the command line selects the only gateway and link, prints devices as they are found, and stops at Ctrl-C',
+  onlyInLongRuns,
+  async () => {
+    const { gatewayId } = await plant()
+    await until('the link has reported its parameters', async () => {
+      const { data } = await caller.discovery.listAssetLinks({ params: { gatewayId } })
+      return data.some(({ options }) => options.length > 0)
+    })
+    const args = ['discover', '--option', 'seed=11', '--option', 'protected_percent=0']
+    const whole = await runCommand([...args, '--option', 'size=12'], { home: home.path })
+    assert.equal(whole.code, 0, whole.stderr)
+    assert.match(whole.stdout, /^(\+ [0-9a-f-]{36} {2}\S+\n){12,}\d+ devices: \d+ new, 0 changed, .*\n$/)
 
-  const long = millwright([...args, '--option', 'size=5000', '--option', 'rate=50', '--ndjson'], { home: home.path })
-  await until('devices come', () => long.stdout().includes('"outcome":"new"'))
-  long.child.kill('SIGINT')
-  const { code, stderr } = await long.ended
-  assert.equal(code, 130)
-  const [, jobId = ''] = /Scan (\S+) is canceled; assets that were found stay\./.exec(stderr) ?? []
-  assert.equal((await ended(jobId)).state, 'canceled')
-})
+    const long = millwright([...args, '--option', 'size=5000', '--option', 'rate=50', '--ndjson'], { home: home.path })
+    await until('devices come', () => long.stdout().includes('"outcome":"new"'))
+    long.child.kill('SIGINT')
+    const { code, stderr } = await long.ended
+    assert.equal(code, 130)
+    const [, jobId = ''] = /Scan (\S+) is canceled; assets that were found stay\./.exec(stderr) ?? []
+    assert.equal((await ended(jobId)).state, 'canceled')
+  },
+)
 
 test('stores the devices that a canceled scan found', async () => {
   const jobId = await discover({ size: '5000', seed: '9', rate: '50', protected_percent: '0' })

@@ -4,6 +4,7 @@ import { chownSync, existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { freePort } from '@millwright/api/port-testing.ts'
+import { onlyInLongRuns } from '@millwright/api/test-effort.ts'
 import { isRoot, nobody } from '@millwright/cloud/platform/postgres/testing.ts'
 import { secretIn } from '@millwright/cloud/platform/testing/secrets-shown.ts'
 import {
@@ -71,22 +72,26 @@ describe('the first start', () => {
 
   test('serves the public pages without a token', () => assertServesPublicPages(platform.baseUrl))
 
-  test('refuses to start a second platform on the same home, but starts one on another home', async () => {
-    const { code, stderr } = await npmStart({ home }).ended
-    const { pid } = platform.program.child
-    assert.notEqual(code, 0)
-    assert.match(
-      stderr.trim(),
-      new RegExp(`^/.+ is in use by process ${pid} since \\S+: stop that process first, .*\\.$`),
-    )
+  test(
+    'refuses to start a second platform on the same home, but starts one on another home',
+    onlyInLongRuns,
+    async () => {
+      const { code, stderr } = await npmStart({ home }).ended
+      const { pid } = platform.program.child
+      assert.notEqual(code, 0)
+      assert.match(
+        stderr.trim(),
+        new RegExp(`^/.+ is in use by process ${pid} since \\S+: stop that process first, .*\\.$`),
+      )
 
-    using other = temporaryFolder('other')
-    await using second = await startPlatform({ home: other.path })
-    for (const each of [platform, second]) {
-      assert.equal((await (await callerOf(each)).identity.userInfo({})).tenant_name, 'default')
-    }
-    assert.notEqual(platform.access.clientId, second.access.clientId)
-  })
+      using other = temporaryFolder('other')
+      await using second = await startPlatform({ home: other.path })
+      for (const each of [platform, second]) {
+        assert.equal((await (await callerOf(each)).identity.userInfo({})).tenant_name, 'default')
+      }
+      assert.notEqual(platform.access.clientId, second.access.clientId)
+    },
+  )
 })
 
 async function assertIssuesTokens(baseUrl: string, access: { clientId: string; clientSecret: string }): Promise<void> {

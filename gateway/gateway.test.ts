@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { after, before, beforeEach, describe, type TestContext, test } from 'node:test'
 import { status } from '@grpc/grpc-js'
 import type { LinkReport, ManagedLink } from '@millwright/api/gatekeeper.ts'
+import { onlyInLongRuns } from '@millwright/api/test-effort.ts'
 import { type RunningGateway, startGateway } from './gateway.ts'
 import { fittingReport, fittingReports } from './link-monitor/report.ts'
 import { createLog, type Log } from './log.ts'
@@ -649,7 +650,7 @@ describe('a gateway with an unreliable connection', () => {
     assert.equal(cloud.endOf(id).state, 'CANCELED')
   })
 
-  test('applies back-pressure to a link that is faster than the cloud', async (context) => {
+  test('applies back-pressure to a link that is faster than the cloud', onlyInLongRuns, async (context) => {
     const { cloud, settings } = await createHome(context, { spoolBytes: 300_000 })
     let isOpen = false
     cloud.answering = ({ operation }) =>

@@ -4,6 +4,7 @@ import { connect as connectTcp } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { onlyInLongRuns } from '@millwright/api/test-effort.ts'
 import type { WebSocket } from 'ws'
 import { targetOf } from './connect.ts'
 import { assetId, minutesFromNow, RemotePeer, sessionId, until } from './testing.ts'
@@ -101,7 +102,7 @@ describe('millwright connect with a local port', () => {
     await command.ended
   })
 
-  test('does not read more from the device than a slow client takes', async () => {
+  test('does not read more from the device than a slow client takes', onlyInLongRuns, async () => {
     let sent = 0
     peer.onStream = (socket) => {
       const fill = () => {

@@ -158,19 +158,23 @@ describe('millwright scan', () => {
     },
   )
 
-  test('prints one line per device and the receipt with --ndjson, and a protected device as an error', async () => {
-    const { code, out } = await scan(['--ndjson', ...patient])
-    assert.equal(code, 0)
-    const lines = out
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line))
-    assert.deepEqual(
-      lines.map((line) => Object.keys(line)),
-      [['id', 'links', 'address', 'asset'], ['error'], ['receipt']],
-    )
-    assert.match(lines[1].error.description, /no credentials for its address/)
-  })
+  test(
+    'prints one line per device and the receipt with --ndjson, and a protected device as an error',
+    onlyInLongRuns,
+    async () => {
+      const { code, out } = await scan(['--ndjson', ...patient])
+      assert.equal(code, 0)
+      const lines = out
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line))
+      assert.deepEqual(
+        lines.map((line) => Object.keys(line)),
+        [['id', 'links', 'address', 'asset'], ['error'], ['receipt']],
+      )
+      assert.match(lines[1].error.description, /no credentials for its address/)
+    },
+  )
 
   test('--ndjson prints a device when it is found, not at the end of the scan', onlyInLongRuns, async () => {
     const { terminal, printed, interrupt } = testTerminal({ environment: platform.environment })
@@ -216,7 +220,7 @@ describe('millwright scan', () => {
     assert.doesNotMatch(out + err, /[\u202e\u2028]/)
   })
 
-  test('applies the budget of a gateway on this machine', async () => {
+  test('applies the budget of a gateway on this machine', onlyInLongRuns, async () => {
     const home = join(platform.folder, 'gateway')
     mkdirSync(home)
     const limits = { perDevice: { requestsPerSecond: 3 }, excludedAddresses: ['127.0.61.1'] }

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { onlyInLongRuns } from '@millwright/api/test-effort.ts'
 import { run } from '../program/program.ts'
 import { type RunOptions, TestPlatform, testTerminal } from '../testing.ts'
 
@@ -151,27 +152,33 @@ describe('webhooks', () => {
     assert.equal(count(), 3)
   })
 
-  test('deliveries --follow starts with the newest deliveries of a long log, and prints each new one once', async () => {
-    const admin = await platform.as('administrator')
-    await succeed(['create', url, '--type', 'authorization.access-group', '--name', 'groups'])
-    const createGroups = async (prefix: string, count: number) => {
-      for (let index = 0; index < count; index++)
-        await admin.authorization.createAccessGroup({ body: { data: { name: `${prefix}-${index}` } } })
-    }
-    await createGroups('old', 120)
-    const { terminal, printed, interrupt } = testTerminal({ environment: environment() })
-    await untilTrue(async () => (await succeed(['deliveries', 'groups', '--all', '--ndjson'])).split('\n').length > 120)
-    const following = run(['webhooks', 'deliveries', 'groups', '--follow', '--ndjson'], terminal)
-    const lines = () => printed.out.trim().split('\n')
-    await untilTrue(() => lines().length === 10)
-    await createGroups('new', 120)
-    await untilTrue(() => lines().length >= 130)
-    interrupt()
-    assert.equal(await following, 0)
-    const ids = lines().map((line) => JSON.parse(line).id)
-    assert.equal(new Set(ids).size, 130)
-    await succeed(['delete', 'groups', '--yes'])
-  })
+  test(
+    'deliveries --follow starts with the newest deliveries of a long log, and prints each new one once',
+    onlyInLongRuns,
+    async () => {
+      const admin = await platform.as('administrator')
+      await succeed(['create', url, '--type', 'authorization.access-group', '--name', 'groups'])
+      const createGroups = async (prefix: string, count: number) => {
+        for (let index = 0; index < count; index++)
+          await admin.authorization.createAccessGroup({ body: { data: { name: `${prefix}-${index}` } } })
+      }
+      await createGroups('old', 120)
+      const { terminal, printed, interrupt } = testTerminal({ environment: environment() })
+      await untilTrue(
+        async () => (await succeed(['deliveries', 'groups', '--all', '--ndjson'])).split('\n').length > 120,
+      )
+      const following = run(['webhooks', 'deliveries', 'groups', '--follow', '--ndjson'], terminal)
+      const lines = () => printed.out.trim().split('\n')
+      await untilTrue(() => lines().length === 10)
+      await createGroups('new', 120)
+      await untilTrue(() => lines().length >= 130)
+      interrupt()
+      assert.equal(await following, 0)
+      const ids = lines().map((line) => JSON.parse(line).id)
+      assert.equal(new Set(ids).size, 130)
+      await succeed(['delete', 'groups', '--yes'])
+    },
+  )
 
   test('rotate-secret prints a new secret and the time until which the previous one is valid', async () => {
     const out = await succeed(['rotate-secret', 'cmms', '--previous-hours', '2'])

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
+import { onlyInLongRuns } from '@millwright/api/test-effort.ts'
 import { createLog } from './log.ts'
 import { testHub } from './testing/hub.ts'
 import { startTracing, type TracingSettings } from './tracing.ts'
@@ -68,24 +69,28 @@ test('exports a request as a child of the span of its caller, without values', a
   collector.close()
 })
 
-test('answers requests without a delay while the collector accepts connections and does not respond', async () => {
-  const collector = createServer(() => {})
-  const tracing = startTracing({ ...settings, tracesBaseUrl: await listening(collector) }, silent)
-  {
-    await using hub = await testHub({ tracing, arrangement: 'one process' })
-    for (let index = 0; index < 600; index++) {
-      const { status } = await hub.request({ method: 'GET', path: '/healthz' })
+test(
+  'answers requests without a delay while the collector accepts connections and does not respond',
+  onlyInLongRuns,
+  async () => {
+    const collector = createServer(() => {})
+    const tracing = startTracing({ ...settings, tracesBaseUrl: await listening(collector) }, silent)
+    {
+      await using hub = await testHub({ tracing, arrangement: 'one process' })
+      for (let index = 0; index < 600; index++) {
+        const { status } = await hub.request({ method: 'GET', path: '/healthz' })
+        assert.equal(status, 200)
+      }
+      await once(collector, 'connection')
+      const startedAt = performance.now()
+      const { status } = await hub.request({ method: 'GET', path: '/version' })
       assert.equal(status, 200)
+      assert.ok(performance.now() - startedAt < 1_000)
     }
-    await once(collector, 'connection')
-    const startedAt = performance.now()
-    const { status } = await hub.request({ method: 'GET', path: '/version' })
-    assert.equal(status, 200)
-    assert.ok(performance.now() - startedAt < 1_000)
-  }
-  collector.closeAllConnections()
-  collector.close()
-})
+    collector.closeAllConnections()
+    collector.close()
+  },
+)
 
 test('connects only to the address of the collector, and follows no redirect', async () => {
   let redirected = 0

@@ -7,6 +7,7 @@ import { after, afterEach, before, describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { status } from '@grpc/grpc-js'
 import type { ManagedLink } from '@millwright/api/gatekeeper.ts'
+import { onlyInLongRuns } from '@millwright/api/test-effort.ts'
 import { createLog } from '../log.ts'
 import { Registry } from '../registry/registry.ts'
 import { RegistryServer } from '../registry/registry-server.ts'
@@ -147,7 +148,7 @@ describe('LinkRunner', () => {
     assert.notEqual(registry.find('millwright.links.plant')?.port, before?.port)
   })
 
-  test('restarts a crashing link with growing pauses and shows the reason', async () => {
+  test('restarts a crashing link with growing pauses and shows the reason', onlyInLongRuns, async () => {
     const { runner } = start(['crashing'], { more: { restart: { firstMs: 100, longestMs: 100_000 } } })
     const ends: number[] = []
     for (

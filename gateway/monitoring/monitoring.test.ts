@@ -5,6 +5,7 @@ import { after, before, describe, test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import type { NewMonitoring } from '@millwright/api/monitoring.ts'
 import { defaultBudget } from '@millwright/api/scan-budget.ts'
+import { onlyInLongRuns } from '@millwright/api/test-effort.ts'
 import { type TestCaller, type TestHub, testHub } from '@millwright/cloud/platform/testing/hub.ts'
 import { startLink } from '@millwright/link-sdk/start-link.ts'
 import { modbusLink } from '@millwright/links/modbus/link.ts'
@@ -121,7 +122,7 @@ describe('monitoring of a simulated plant', () => {
     assert.equal(status.message, `${size} devices reached`)
   })
 
-  test('devices that do not respond are failed, and reached again when they respond', async () => {
+  test('devices that do not respond are failed, and reached again when they respond', onlyInLongRuns, async () => {
     const id = await monitor()
     await ended(id)
     await scan({ silent_percent: '100' })

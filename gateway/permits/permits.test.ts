@@ -9,6 +9,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { Server, ServerCredentials } from '@grpc/grpc-js'
 import type { SignedReceipt } from '@millwright/api/receipt.ts'
 import { verifyReceipt } from '@millwright/api/receipt-signature.ts'
+import { onlyInLongRuns } from '@millwright/api/test-effort.ts'
 import { type DiscoverCall, type DiscoveryResult, defineLink } from '@millwright/link-sdk/define-link.ts'
 import { LinkError } from '@millwright/link-sdk/link-error.ts'
 import { openPermitSource } from '@millwright/link-sdk/network/permit-source.ts'
@@ -281,7 +282,7 @@ describe('permits', () => {
     assert.equal(receiptOf(job).state, 'failed')
   })
 
-  test('a link that is switched off during its scan gets no permits, and the scan fails', async () => {
+  test('a link that is switched off during its scan gets no permits, and the scan fails', onlyInLongRuns, async () => {
     const switchLink = (enabled: boolean) => endOf(cloud.offer('link-inventory', { link: 'switched', enabled }))
     const stateOf = () => gateway.status().managedLinks[0]?.state
     await switchLink(true)

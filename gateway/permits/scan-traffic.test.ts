@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { addressOfNumber } from '@millwright/api/ip-range.ts'
 import { receiptLimits, UnsignedReceipt } from '@millwright/api/receipt.ts'
 import { defaultBudget } from '@millwright/api/scan-budget.ts'
+import { onlyInLongRuns } from '@millwright/api/test-effort.ts'
 import Value from 'typebox/value'
 import { trafficFields } from './scan-receipt.ts'
 import { ScanTraffic } from './scan-traffic.ts'
@@ -34,7 +35,7 @@ test('a receipt shows the address of a group, and counts groups above its limit 
   assert.deepEqual(others?.packets, { 'x Find': 1 })
 })
 
-test('the receipt of a scan with many addresses is within its limits, and counts every permit', () => {
+test('the receipt of a scan with many addresses is within its limits, and counts every permit', onlyInLongRuns, () => {
   const traffic = new ScanTraffic()
   const at = new Date()
   const operations = Array.from({ length: 10 }, (_, index) => `FunctionWithALongName${index}`)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { Client, credentials, Metadata, status } from '@grpc/grpc-js'
+import { onlyInLongRuns } from '@millwright/api/test-effort.ts'
 import { createLog } from '../log.ts'
 import { SetupError } from '../setup-error.ts'
 import { askRegistry, temporaryFolder } from '../testing.ts'
@@ -156,7 +157,7 @@ describe('the registry', () => {
     registry.unregister('loud')
   })
 
-  test('registers a thousand links, each over its own connection', async () => {
+  test('registers a thousand links, each over its own connection', onlyInLongRuns, async () => {
     for (let hundred = 0; hundred < 10; hundred++) {
       await Promise.all(
         Array.from({ length: 100 }, (_, index) => register({ app_instance_id: `link-${hundred * 100 + index}` })),

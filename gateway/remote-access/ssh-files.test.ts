@@ -99,7 +99,7 @@ describe('files of a device', () => {
     for (const message of messages) assert.ok(JSON.stringify(message).length < 64 * 1024)
   })
 
-  test('lists at most the limit of entries, and reports that the list is not complete', async () => {
+  test('lists at most the limit of entries, and reports that the list is not complete', onlyInLongRuns, async () => {
     const names = Array.from({ length: fileLimits.entries + 1 }, (_, number) => String(number))
     await using device = await fileDevice({ folder: await folderWith(names) })
     const messages = await listing(await device.list('.'))
@@ -107,7 +107,7 @@ describe('files of a device', () => {
     assert.equal(messages.at(-1)?.isComplete, false)
   })
 
-  test('downloads a file of 20 MB with its size before the bytes', async () => {
+  test('downloads a file of 20 MB with its size before the bytes', onlyInLongRuns, async () => {
     await using device = await fileDevice()
     const bytes = randomBytes(20_000_000)
     writeFileSync(device.at('firmware.bin'), bytes)

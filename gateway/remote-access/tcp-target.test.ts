@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { buffer, text } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
+import { onlyInLongRuns } from '@millwright/api/test-effort.ts'
 import { until } from '../testing.ts'
 import { streamLimits } from './remote-streams.ts'
 import { refusalOfOpening, sessionId, TestDevice, TestPlatform } from './testing.ts'
@@ -99,7 +100,7 @@ describe('a tcp stream', () => {
     await until(() => device.sockets.size === 0)
   })
 
-  test('a slow device stops the client', async () => {
+  test('a slow device stops the client', onlyInLongRuns, async () => {
     await using device = await TestDevice.start((socket) => socket.pause())
     using platform = new TestPlatform(device.port)
     const { stream } = await platform.open({ kind: 'tcp' })

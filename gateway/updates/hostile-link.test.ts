@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { onlyInLongRuns } from '@millwright/api/test-effort.ts'
 import { firmware, jobFor, startPlant } from './testing.ts'
 
 /** Sends a progress repeatedly until the gateway ends the call. */
@@ -21,7 +22,7 @@ describe('a link that does not follow the rules', () => {
     assert.match(end.message, /did not end the call within 0\.5 seconds/)
   })
 
-  test('cannot hold the activation without an end', async (t) => {
+  test('cannot hold the activation without an end', onlyInLongRuns, async (t) => {
     const hooks = { onActivated: (_: unknown, call: Parameters<typeof sendProgress>[0]) => sendProgress(call) }
     // The transfer before the activation has the same limit, and takes longer on a busy machine.
     const plant = await startPlant(t, { hooks, settings: { longestCallMs: 4_000 } })

@@ -365,23 +365,27 @@ describe('an update with a link that stops', () => {
     assert.deepEqual([(await plant.updates.endOf(job)).state, device.activations], ['ACTIVATED', 1])
   })
 
-  test('ends an update as unknown when the acknowledgement is lost and the device has the old version', async (t) => {
-    const plant = await startPlant(t, {
-      hooks: {
-        onActivate: async () => {
-          await restart(plant)
-          throw { code: status.UNAVAILABLE, details: 'The asset link has stopped' }
+  test(
+    'ends an update as unknown when the acknowledgement is lost and the device has the old version',
+    onlyInLongRuns,
+    async (t) => {
+      const plant = await startPlant(t, {
+        hooks: {
+          onActivate: async () => {
+            await restart(plant)
+            throw { code: status.UNAVAILABLE, details: 'The asset link has stopped' }
+          },
         },
-      },
-    })
-    const [device] = plant.devices
-    const job = plant.updates.offer(jobFor(device), { content: firmware('2.0'), version: '2.0' })
-    const end = await plant.updates.endOf(job)
-    assert.equal(end.state, 'UNKNOWN')
-    assert.match(end.message, /did not acknowledge the activation. The device reports version 1\.0 instead of 2\.0/)
-  })
+      })
+      const [device] = plant.devices
+      const job = plant.updates.offer(jobFor(device), { content: firmware('2.0'), version: '2.0' })
+      const end = await plant.updates.endOf(job)
+      assert.equal(end.state, 'UNKNOWN')
+      assert.match(end.message, /did not acknowledge the activation. The device reports version 1\.0 instead of 2\.0/)
+    },
+  )
 
-  test('ends an update as unknown when the device never answers after the activation', async (t) => {
+  test('ends an update as unknown when the device never answers after the activation', onlyInLongRuns, async (t) => {
     const plant = await startPlant(t, {
       hooks: {
         onActivated: (device) => {

@@ -3,6 +3,7 @@ import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { describe, test } from 'node:test'
+import { onlyInLongRuns } from '@millwright/api/test-effort.ts'
 import { assetsIn, errorsIn } from '@millwright/link-sdk/testing/loopback.ts'
 import fc from 'fast-check'
 import {
@@ -130,7 +131,7 @@ describe('a device with random answers', () => {
     )
   })
 
-  test('over UDP leads to a finding or to an error of this device', async () => {
+  test('over UDP leads to a finding or to an error of this device', onlyInLongRuns, async () => {
     const [valid = Buffer.alloc(0)] = contents
     let one: Change = { bytes: [], length: 1 }
     const socket = createSocket('udp4')

@@ -8,6 +8,7 @@ import { after, before, describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { linkServices } from '@millwright/api/link-protocol.ts'
 import { Code } from '@millwright/api/proto/generated/code_pb.js'
+import { onlyInLongRuns } from '@millwright/api/test-effort.ts'
 import { jsonOf, variantOf } from '@millwright/api/variant.ts'
 import { codeOf, Subject } from '@millwright/link-sdk/conformance/check.ts'
 import { valuesOf } from '@millwright/link-sdk/conformance/device-values.ts'
@@ -332,7 +333,7 @@ describe('faults of simulated devices', () => {
   })
 })
 
-test('the state of devices and the options of the plant survive a kill of the link', async () => {
+test('the state of devices and the options of the plant survive a kill of the link', onlyInLongRuns, async () => {
   const home = mkdtempSync(join(folder, 'killed-'))
   const device = { seed: 3, device: 4 }
   const job = { jobId: 'job', device }

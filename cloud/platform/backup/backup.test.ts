@@ -4,6 +4,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { onlyInLongRuns } from '@millwright/api/test-effort.ts'
 import { migrationSources, prepareDatabase } from '../../prepare.ts'
 import { type Address, openClient } from '../database/connection.ts'
 import { type TestCaller, type TestHub, testHub } from '../testing/hub.ts'
@@ -138,7 +139,7 @@ describe('backup and restore', () => {
     await assert.rejects(restore(bytes, address), /The database is not empty \(\w+ has rows\)/)
   })
 
-  test('restores the contents of artefacts, and deletes them if the restore fails', async () => {
+  test('restores the contents of artefacts, and deletes them if the restore fails', onlyInLongRuns, async () => {
     const content = randomBytes(9_000_000)
     const { sha256, size } = { sha256: createHash('sha256').update(content).digest('hex'), size: content.length }
     const { data: artefact } = await admin.updates.createArtefact({

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
+import { onlyInLongRuns } from '@millwright/api/test-effort.ts'
 import { migrationSources, placeRules as rules } from '../../prepare.ts'
 import { until } from '../postgres/testing.ts'
 import { testHub } from '../testing/hub.ts'
@@ -68,23 +69,27 @@ describe('migrations', options, () => {
     })
   })
 
-  test('tries again while a long transaction holds a table, and does not block requests in the meantime', async () => {
-    await using hub = await testHub({ own: true })
-    await using folder = await migrationsFolder({ '0001-a.sql': 'alter table assets add column later text' })
-    const migration = { sources: [...migrationSources, folder.source], appRole: appRoleOf(hub), rules }
-    const caller = await hub.as('administrator')
-    await hub.asOwner(async (backup) => {
-      await backup.query('begin')
-      await backup.query('lock table assets in access share mode')
-      const refused = hub.asOwner((owner) => migrate(owner, { ...migration, lockLimitMs: 0 }))
-      await assert.rejects(refused, /locks the tables of the migration extra\/0001-a: wait until it ends/)
-      const waiting = hub.asOwner((owner) => migrate(owner, migration))
-      await until(async () => (await backup.query(waitingForTable)).rowCount === 1)
-      await caller.inventory.listAssets({})
-      await backup.query('commit')
-      assert.deepEqual((await waiting).applied, ['extra/0001-a'])
-    })
-  })
+  test(
+    'tries again while a long transaction holds a table, and does not block requests in the meantime',
+    onlyInLongRuns,
+    async () => {
+      await using hub = await testHub({ own: true })
+      await using folder = await migrationsFolder({ '0001-a.sql': 'alter table assets add column later text' })
+      const migration = { sources: [...migrationSources, folder.source], appRole: appRoleOf(hub), rules }
+      const caller = await hub.as('administrator')
+      await hub.asOwner(async (backup) => {
+        await backup.query('begin')
+        await backup.query('lock table assets in access share mode')
+        const refused = hub.asOwner((owner) => migrate(owner, { ...migration, lockLimitMs: 0 }))
+        await assert.rejects(refused, /locks the tables of the migration extra\/0001-a: wait until it ends/)
+        const waiting = hub.asOwner((owner) => migrate(owner, migration))
+        await until(async () => (await backup.query(waitingForTable)).rowCount === 1)
+        await caller.inventory.listAssets({})
+        await backup.query('commit')
+        assert.deepEqual((await waiting).applied, ['extra/0001-a'])
+      })
+    },
+  )
 
   test('refuses to start when an applied migration was changed', async () => {
     await using hub = await testHub({ own: true })

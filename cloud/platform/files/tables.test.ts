@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { read, utils } from '@e965/xlsx'
 import { cellText } from '@millwright/api/asset-columns.ts'
+import { randomCases } from '@millwright/api/test-effort.ts'
 import { parse } from 'csv-parse/sync'
 import fc from 'fast-check'
 import { writeCsv } from './csv.ts'
@@ -54,7 +55,7 @@ test('writes .xlsx files that another library reads with the same cells and with
       const found = utils.sheet_to_json<string[]>(sheet, { header: 1, defval: '', raw: true })
       assert.deepEqual(found, [['Key', 'Name', '=Sum'], ...cells])
     }),
-    { numRuns: 100 },
+    { numRuns: randomCases(40) },
   )
 })
 
@@ -70,7 +71,7 @@ test('writes CSV files that another library reads, with no cell that a spreadshe
           assert.ok(text === original || text === `'${original}`, JSON.stringify([text, original]))
         }
     }),
-    { numRuns: 200 },
+    { numRuns: randomCases(100) },
   )
 })
 

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { after, test } from 'node:test'
+import { onlyInLongRuns } from '@millwright/api/test-effort.ts'
 import pg from 'pg'
 import { findBinaries } from './binaries.ts'
 import { readPostmaster } from './instance.ts'
@@ -167,7 +168,7 @@ test('stops a server that runs without its owner process', async () => {
   await server.stop()
 })
 
-test('restarts the server each time its main process is killed while queries run', async () => {
+test('restarts the server each time its main process is killed while queries run', onlyInLongRuns, async () => {
   const warnings: string[] = []
   const server = await startPostgres({ home, settings, warn: (sentence) => warnings.push(sentence) })
   const killed = new Set<number>()

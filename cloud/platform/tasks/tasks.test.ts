@@ -696,6 +696,7 @@ test('runs a woken task whose place became free during the check of its tenant',
     {
       hold: { periodic: { everyMs: minuteMs }, run: () => (isGated ? end.promise : Promise.resolve()) },
       tidy: { periodic: { everyMs: minuteMs }, run: async (task) => void runs.push(task.tenantId) },
+      note: { run: async () => {} },
     },
     { database, periodicConcurrency: 1, sweepMs: 60 * minuteMs },
   )
@@ -705,8 +706,9 @@ test('runs a woken task whose place became free during the check of its tenant',
   isGated = true
   tasks.wake(other, 'hold')
   await until(() => tasks.stats().running === 1)
-  tasks.wake(tenantId, 'tidy')
+  await hub.context.database.transaction(hub.tenant, (tx) => tasks.enqueue(tx, { kind: 'note' }))
   await until(() => reads.length === 1)
+  tasks.wake(tenantId, 'tidy')
   end.resolve()
   await until(() => tasks.stats().running === 0)
   gate.resolve()
@@ -719,4 +721,61 @@ test('throws when a task kind is defined twice, or when a task that is not perio
   const tasks = tasksOf(hub, { scan: { run: async () => {} } })
   assert.throws(() => tasks.define({ scan: { run: async () => {} } }), /defined twice/)
   assert.throws(() => tasks.wake(hub.tenant.tenantId, 'scan'), /not a periodic task/)
+})
+
+test('claims woken tasks without a search for due tasks, and searches when the pause of a task ends', async () => {
+  await using hub = await testHub()
+  let often = 0
+  let woken = 0
+  const tasks = tasksOf(
+    hub,
+    {
+      often: { periodic: { everyMs: 300 }, run: async () => void often++ },
+      tidy: { periodic: { everyMs: minuteMs }, run: async () => void woken++ },
+    },
+    { sweepMs: 60 * minuteMs },
+  )
+  const { tenantId } = hub.tenant
+  await tasks.runDue(tenantId)
+  tasks.start()
+  for (let turn = 2; turn < 30; turn++) {
+    tasks.wake(tenantId, 'tidy')
+    await until(() => woken === turn)
+  }
+  await until(() => often > 3)
+  const { searches, checks } = tasks.stats()
+  // A search that comes a little early is repeated.
+  assert.ok(searches <= 2 * (often + 1), `${searches} searches for ${often} runs after a pause`)
+  assert.ok(checks >= 28, `${checks} checks`)
+  await tasks.stop()
+})
+
+test('a task that is woken while it runs in another process runs again without a sweep', async () => {
+  await using hub = await testHub()
+  const { tenantId } = hub.tenant
+  const gate = Promise.withResolvers<void>()
+  let runs = 0
+  let isGated = false
+  const run = () => {
+    runs++
+    return isGated ? gate.promise : Promise.resolve()
+  }
+  const kinds: TaskKinds = { tidy: { periodic: { everyMs: minuteMs }, run } }
+  const processes = [1, 2].map(() => tasksOf(hub, kinds, { sweepMs: 60 * minuteMs }))
+  const [first = assert.fail(), second = assert.fail()] = processes
+  for (const tasks of processes) {
+    await tasks.runDue(tenantId)
+    tasks.start()
+  }
+  await until(() => processes.every((tasks) => tasks.stats().sweeps === 1 && tasks.stats().queuedTenants === 0))
+  isGated = true
+  const before = runs
+  first.wake(tenantId, 'tidy')
+  await until(() => first.stats().running === 1)
+  const { checks } = second.stats()
+  second.wake(tenantId, 'tidy')
+  await until(() => second.stats().checks > checks + 1)
+  gate.resolve()
+  await until(() => runs === before + 2)
+  await Promise.all(processes.map((tasks) => tasks.stop()))
 })

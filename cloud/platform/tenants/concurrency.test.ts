@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Problem } from '@millwright/api/problem.ts'
+import { onlyInLongRuns } from '@millwright/api/test-effort.ts'
 import { v7 } from 'uuid'
 import { changeAccess, insertAccessGroup, insertPrincipal } from '../access/store.ts'
 import { type Site, testSite } from '../access/testing.ts'
@@ -106,78 +107,77 @@ async function numberOf(site: Site, text: string, tenantId: string): Promise<num
   return Number(rows[0]?.number)
 }
 
-test(
-  'creates, suspends, resumes and deletes tenants during concurrent writes without an internal error or a lost write',
-  limits,
-  async () => {
-    await using site = await testSite()
-    const { database } = site.process()
-    const other = site.process()
-    const owners = await Promise.all(Array.from({ length: 4 }, () => site.anotherOwner()))
-    const ownerAt = (i: number) => owners[i % owners.length] as Owner
-    const tenants: (TenantScope & { written: Written })[] = []
+test('creates, suspends, resumes and deletes tenants during concurrent writes without an internal error or a lost write', {
+  ...limits,
+  ...onlyInLongRuns,
+}, async () => {
+  await using site = await testSite()
+  const { database } = site.process()
+  const other = site.process()
+  const owners = await Promise.all(Array.from({ length: 4 }, () => site.anotherOwner()))
+  const ownerAt = (i: number) => owners[i % owners.length] as Owner
+  const tenants: (TenantScope & { written: Written })[] = []
 
-    const create = async (owner: Owner, i: number) => {
-      for (let at = i; at < count.created; at += owners.length) {
-        const name = `t${v7()}`
-        const { id } = await createTenant(owner, { name })
-        tenants.push({ tenantId: id, name, written: { principals: [], groups: 0, refusals: [] } })
-      }
+  const create = async (owner: Owner, i: number) => {
+    for (let at = i; at < count.created; at += owners.length) {
+      const name = `t${v7()}`
+      const { id } = await createTenant(owner, { name })
+      tenants.push({ tenantId: id, name, written: { principals: [], groups: 0, refusals: [] } })
     }
-    await Promise.all(owners.map(create))
-    assert.equal(tenants.length, count.created)
-    const [deleted, kept] = [tenants.slice(0, count.deleted), tenants.slice(count.deleted)]
+  }
+  await Promise.all(owners.map(create))
+  assert.equal(tenants.length, count.created)
+  const [deleted, kept] = [tenants.slice(0, count.deleted), tenants.slice(count.deleted)]
 
-    const writers = tenants.flatMap(({ written, ...tenant }) => [
-      createPrincipals(database, tenant, written),
-      createPrincipals(other.database, tenant, written),
-      createGroups(other.database, tenant, written),
+  const writers = tenants.flatMap(({ written, ...tenant }) => [
+    createPrincipals(database, tenant, written),
+    createPrincipals(other.database, tenant, written),
+    createGroups(other.database, tenant, written),
+  ])
+  const commands = async () => {
+    await Promise.all([
+      (async () => {
+        for (const { name } of kept) await operate(ownerAt(0), name)
+      })(),
+      (async () => {
+        for (const { name } of deleted) await deleteTwice([ownerAt(1), ownerAt(2)], name)
+      })(),
+      (async () => {
+        const extra: string[] = []
+        for (let i = 0; i < count.created; i++) {
+          extra.push((await createTenant(ownerAt(3), { name: `t${v7()}` })).name)
+        }
+        for (const name of extra) {
+          await suspendTenant(ownerAt(3), name)
+          await deleteTenant(ownerAt(3), name)
+        }
+      })(),
     ])
-    const commands = async () => {
-      await Promise.all([
-        (async () => {
-          for (const { name } of kept) await operate(ownerAt(0), name)
-        })(),
-        (async () => {
-          for (const { name } of deleted) await deleteTwice([ownerAt(1), ownerAt(2)], name)
-        })(),
-        (async () => {
-          const extra: string[] = []
-          for (let i = 0; i < count.created; i++) {
-            extra.push((await createTenant(ownerAt(3), { name: `t${v7()}` })).name)
-          }
-          for (const name of extra) {
-            await suspendTenant(ownerAt(3), name)
-            await deleteTenant(ownerAt(3), name)
-          }
-        })(),
-      ])
-    }
-    await Promise.all([commands(), ...writers])
+  }
+  await Promise.all([commands(), ...writers])
 
-    for (const { tenantId, name, written } of deleted) {
-      assert.equal(await findTenant(site.owner, name), undefined)
-      assert.deepEqual(await rowsOf(site, tenantId), [])
-      // A write is overloaded if it waits too long for the lock of the command that deletes its tenant.
-      const unexpected = written.refusals.filter(({ code }) => code !== 'not_found' && code !== 'overloaded')
-      assert.deepEqual(unexpected, [])
-    }
-    for (const { tenantId, name, written } of kept) {
-      assert.deepEqual(written.refusals, [])
-      assert.equal((await findTenant(site.owner, name))?.state, 'active')
-      const versions = 'select version as number from access_versions where tenant_id = $1'
-      assert.equal(await numberOf(site, versions, tenantId), 1 + 2 * changes)
-      const principals = 'select count(*) as number from principals where tenant_id = $1'
-      assert.equal(await numberOf(site, principals, tenantId), written.principals.length)
-      const groups = 'select count(*) as number from access_groups where tenant_id = $1'
-      assert.equal(await numberOf(site, groups, tenantId), 1 + written.groups)
-      const entries = 'select count(*) as number from directory where tenant_id = $1'
-      assert.equal(await numberOf(site, entries, tenantId), written.principals.length - 2 * Math.floor(changes / 5))
-      await suspendTenant(site.owner, name)
-      await deleteTenant(site.owner, name)
-    }
-  },
-)
+  for (const { tenantId, name, written } of deleted) {
+    assert.equal(await findTenant(site.owner, name), undefined)
+    assert.deepEqual(await rowsOf(site, tenantId), [])
+    // A write is overloaded if it waits too long for the lock of the command that deletes its tenant.
+    const unexpected = written.refusals.filter(({ code }) => code !== 'not_found' && code !== 'overloaded')
+    assert.deepEqual(unexpected, [])
+  }
+  for (const { tenantId, name, written } of kept) {
+    assert.deepEqual(written.refusals, [])
+    assert.equal((await findTenant(site.owner, name))?.state, 'active')
+    const versions = 'select version as number from access_versions where tenant_id = $1'
+    assert.equal(await numberOf(site, versions, tenantId), 1 + 2 * changes)
+    const principals = 'select count(*) as number from principals where tenant_id = $1'
+    assert.equal(await numberOf(site, principals, tenantId), written.principals.length)
+    const groups = 'select count(*) as number from access_groups where tenant_id = $1'
+    assert.equal(await numberOf(site, groups, tenantId), 1 + written.groups)
+    const entries = 'select count(*) as number from directory where tenant_id = $1'
+    assert.equal(await numberOf(site, entries, tenantId), written.principals.length - 2 * Math.floor(changes / 5))
+    await suspendTenant(site.owner, name)
+    await deleteTenant(site.owner, name)
+  }
+})
 
 test('a deletion waits for the open transactions of its tenant, and later writes find no tenant', limits, async () => {
   await using site = await testSite()

@@ -4,6 +4,7 @@ import { connect } from 'node:net'
 import { test } from 'node:test'
 import { inventory } from '@millwright/api/inventory/inventory.ts'
 import type { ProblemDocument } from '@millwright/api/problem.ts'
+import { onlyInLongRuns } from '@millwright/api/test-effort.ts'
 import { changeAccess, insertAccessGroup, insertGrant } from '../../platform/access/store.ts'
 import { systemCaller } from '../../platform/access/system.ts'
 import { Database } from '../../platform/database/database.ts'
@@ -245,7 +246,7 @@ test('sends the events of a stopped process once, after another process has publ
   assert.deepEqual(await takeSubjects(reader, 2), ['last words', 'after the restart'])
 })
 
-test('sends every event once and in order to every reader, with many concurrent writers', async () => {
+test('sends every event once and in order to every reader, with many concurrent writers', onlyInLongRuns, async () => {
   await using hub = await testHub()
   await using sibling = await hub.sibling()
   const bases = [await hub.listen(), await sibling.listen()]
@@ -315,57 +316,65 @@ async function idleReader(base: string, token: string) {
   return socket
 }
 
-test('does not delay other readers when one reader is slow, and sends the slow reader all events later', async () => {
-  await using hub = await testHub()
-  const base = await hub.listen()
-  const { token } = await hub.as('administrator')
-  const slow = await idleReader(base, token)
-  using quick = await EventReader.open(base, { token })
-  const [rounds, each] = [6, 25]
-  for (let round = 0; round < rounds; round++) {
-    const subjects = numbered(each, round * each + 1)
-    await emitLargeEvents(hub, subjects)
-    assert.deepEqual(await takeSubjects(quick, each), subjects)
-  }
-  const received: string[] = []
-  slow.setEncoding('utf8').on('data', (chunk: string) => received.push(chunk))
-  slow.resume()
-  while (
-    !received
-      .slice(-2)
-      .join('')
-      .includes(`thing/${rounds * each}"`)
-  )
-    await new Promise((resolve) => slow.once('data', resolve))
-  const ids = [...received.join('').matchAll(/\nid: (\d+)\nevent/g)].map(([, id]) => Number(id))
-  assert.deepEqual(
-    ids,
-    Array.from({ length: rounds * each }, (_, index) => index + 1),
-  )
-  slow.destroy()
-})
+test(
+  'does not delay other readers when one reader is slow, and sends the slow reader all events later',
+  onlyInLongRuns,
+  async () => {
+    await using hub = await testHub()
+    const base = await hub.listen()
+    const { token } = await hub.as('administrator')
+    const slow = await idleReader(base, token)
+    using quick = await EventReader.open(base, { token })
+    const [rounds, each] = [6, 25]
+    for (let round = 0; round < rounds; round++) {
+      const subjects = numbered(each, round * each + 1)
+      await emitLargeEvents(hub, subjects)
+      assert.deepEqual(await takeSubjects(quick, each), subjects)
+    }
+    const received: string[] = []
+    slow.setEncoding('utf8').on('data', (chunk: string) => received.push(chunk))
+    slow.resume()
+    while (
+      !received
+        .slice(-2)
+        .join('')
+        .includes(`thing/${rounds * each}"`)
+    )
+      await new Promise((resolve) => slow.once('data', resolve))
+    const ids = [...received.join('').matchAll(/\nid: (\d+)\nevent/g)].map(([, id]) => Number(id))
+    assert.deepEqual(
+      ids,
+      Array.from({ length: rounds * each }, (_, index) => index + 1),
+    )
+    slow.destroy()
+  },
+)
 
-test('ends event streams when the process stops, without waiting for readers that do not read', async () => {
-  await using hub = await testHub({ ownProcesses: true })
-  const base = await hub.listen()
-  const { token } = await hub.as('administrator')
-  const idle = await idleReader(base, token)
-  using reader = await EventReader.open(base, { token, query: { types: 'test.thing' } })
-  await emitLargeEvents(hub, numbered(150))
-  await emitEvents(hub, numbered(3))
-  assert.deepEqual(await takeSubjects(reader, 3), numbered(3))
-  await hub.clouds.at(-1)?.close()
-  assert.equal(await reader.next(), undefined)
-  let received = 0
-  idle
-    .on('error', () => {})
-    .on('data', (chunk) => {
-      received += chunk.length
-    })
-  idle.resume()
-  if (!idle.closed) await once(idle, 'close')
-  assert.ok(received < 150 * 100_000, 'it was cut off before it had everything')
-})
+test(
+  'ends event streams when the process stops, without waiting for readers that do not read',
+  onlyInLongRuns,
+  async () => {
+    await using hub = await testHub({ ownProcesses: true })
+    const base = await hub.listen()
+    const { token } = await hub.as('administrator')
+    const idle = await idleReader(base, token)
+    using reader = await EventReader.open(base, { token, query: { types: 'test.thing' } })
+    await emitLargeEvents(hub, numbered(150))
+    await emitEvents(hub, numbered(3))
+    assert.deepEqual(await takeSubjects(reader, 3), numbered(3))
+    await hub.clouds.at(-1)?.close()
+    assert.equal(await reader.next(), undefined)
+    let received = 0
+    idle
+      .on('error', () => {})
+      .on('data', (chunk) => {
+        received += chunk.length
+      })
+    idle.resume()
+    if (!idle.closed) await once(idle, 'close')
+    assert.ok(received < 150 * 100_000, 'it was cut off before it had everything')
+  },
+)
 
 /** Opens a stream as soon as the limit allows it. If it waits too long, the test runner ends the test. */
 async function openWhenAllowed(base: string, token: string): Promise<EventReader> {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { onlyInLongRuns } from '@millwright/api/test-effort.ts'
 import { workflows } from '@millwright/api/workflows.ts'
 import { systemCaller } from '../../platform/access/system.ts'
 import { enrolledGateway, leaseDiscovery, linkReport } from '../../platform/testing/gateway.ts'
@@ -8,7 +9,7 @@ import { testHub } from '../../platform/testing/hub.ts'
 /** The number of waiting requests. It is larger than the number of connections between two processes of the platform. */
 const waiting = 80
 
-test('responds to other requests immediately while many gateways wait for jobs', async () => {
+test('responds to other requests immediately while many gateways wait for jobs', onlyInLongRuns, async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   const gateway = await enrolledGateway(hub, admin)

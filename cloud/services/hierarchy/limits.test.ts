@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream'
 import { after, before, describe, test } from 'node:test'
 import { hierarchy, hierarchyLimits } from '@millwright/api/hierarchy.ts'
 import type { ProblemDocument } from '@millwright/api/problem.ts'
+import { onlyInLongRuns } from '@millwright/api/test-effort.ts'
 import { systemCaller } from '../../platform/access/system.ts'
 import { newId } from '../../platform/database/id.ts'
 import type { Answer } from '../../platform/service.ts'
@@ -43,34 +44,41 @@ describe('limits and large hierarchies', () => {
     assert.equal(meta.totalElements, hierarchyLimits.hierarchies)
   })
 
-  test('exports and imports more nodes than one page, and lists their assets after each change of the tree', async () => {
-    const id = await createHierarchy(admin, 'Large')
-    const nodes = Array.from({ length: 6_000 }, (_, index) => ({
-      path: [`site ${index % 3}`, `hall ${index % 50}`, `cell ${index}`],
-    }))
-    const { data: imported } = await admin.hierarchy.importNodes({ params: { id }, body: { data: { nodes } } })
-    assert.equal(imported.created, 6_153)
-    const csv = String(await admin.hierarchy.exportNodes({ params: { id }, query: { format: 'csv' } }))
-    assert.equal(csv.split('\r\n').length, 6_155)
-    const { data: unchanged } = await admin.hierarchy.importNodes({ params: { id }, body: { data: { csv } } })
-    assert.deepEqual([unchanged.created, unchanged.updated, unchanged.unchanged], [0, 0, 6_153])
+  test(
+    'exports and imports more nodes than one page, and lists their assets after each change of the tree',
+    onlyInLongRuns,
+    async () => {
+      const id = await createHierarchy(admin, 'Large')
+      const nodes = Array.from({ length: 6_000 }, (_, index) => ({
+        path: [`site ${index % 3}`, `hall ${index % 50}`, `cell ${index}`],
+      }))
+      const { data: imported } = await admin.hierarchy.importNodes({ params: { id }, body: { data: { nodes } } })
+      assert.equal(imported.created, 6_153)
+      const csv = String(await admin.hierarchy.exportNodes({ params: { id }, query: { format: 'csv' } }))
+      assert.equal(csv.split('\r\n').length, 6_155)
+      const { data: unchanged } = await admin.hierarchy.importNodes({ params: { id }, body: { data: { csv } } })
+      assert.deepEqual([unchanged.created, unchanged.updated, unchanged.unchanged], [0, 0, 6_153])
 
-    const { data: sites } = await admin.hierarchy.listNodes({ params: { id } })
-    const [first = '', second = ''] = sites.map((site) => site.id)
-    const { data: cells } = await admin.hierarchy.listNodes({ params: { id }, query: { q: 'cell 5999' } })
-    const [assetId = ''] = await createAssets(admin, [{ name: 'large' }])
-    await admin.hierarchy.assignAssets({ params: { id: cells[0]?.id ?? '' }, body: { data: { assetIds: [assetId] } } })
-    const assetsBelow = async (node: string) => {
-      const query = { hierarchyNode: node, includeBelow: true, fields: 'id' }
-      return (await admin.inventory.listAssets({ query })).data.map((asset) => asset.id)
-    }
-    const site = sites.find(({ name }) => name === 'site 2')?.id ?? ''
-    assert.deepEqual([await assetsBelow(site), await assetsBelow(first)], [[assetId], []])
-    const repeated = await hub.statements(() => assetsBelow(site))
-    assert.ok(!repeated.some(({ text }) => text.includes('recursive below')), 'the nodes are read again')
-    await admin.hierarchy.moveNode({ params: { id: cells[0]?.parentId ?? '' }, body: { data: { parentId: second } } })
-    assert.deepEqual([await assetsBelow(site), await assetsBelow(second)], [[], [assetId]])
-  })
+      const { data: sites } = await admin.hierarchy.listNodes({ params: { id } })
+      const [first = '', second = ''] = sites.map((site) => site.id)
+      const { data: cells } = await admin.hierarchy.listNodes({ params: { id }, query: { q: 'cell 5999' } })
+      const [assetId = ''] = await createAssets(admin, [{ name: 'large' }])
+      await admin.hierarchy.assignAssets({
+        params: { id: cells[0]?.id ?? '' },
+        body: { data: { assetIds: [assetId] } },
+      })
+      const assetsBelow = async (node: string) => {
+        const query = { hierarchyNode: node, includeBelow: true, fields: 'id' }
+        return (await admin.inventory.listAssets({ query })).data.map((asset) => asset.id)
+      }
+      const site = sites.find(({ name }) => name === 'site 2')?.id ?? ''
+      assert.deepEqual([await assetsBelow(site), await assetsBelow(first)], [[assetId], []])
+      const repeated = await hub.statements(() => assetsBelow(site))
+      assert.ok(!repeated.some(({ text }) => text.includes('recursive below')), 'the nodes are read again')
+      await admin.hierarchy.moveNode({ params: { id: cells[0]?.parentId ?? '' }, body: { data: { parentId: second } } })
+      assert.deepEqual([await assetsBelow(site), await assetsBelow(second)], [[], [assetId]])
+    },
+  )
 
   test('finds names with letters outside ASCII in any case', async () => {
     const id = await createHierarchy(admin, 'Umlauts')

@@ -3,6 +3,7 @@ import { after, before, describe, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { hierarchy } from '@millwright/api/hierarchy.ts'
 import { inventory } from '@millwright/api/inventory/inventory.ts'
+import { onlyInLongRuns } from '@millwright/api/test-effort.ts'
 import fc from 'fast-check'
 import { createCaller } from '../../platform/testing/caller.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
@@ -370,7 +371,7 @@ describe('hierarchies under concurrent changes of two processes', () => {
     ])
   const pair = fc.oneof({ arbitrary: fc.tuple(step, step), weight: 5 }, { arbitrary: deletedNode, weight: 1 })
 
-  test('gives the results of some serial order, and stores the counts of the tree', async () => {
+  test('gives the results of some serial order, and stores the counts of the tree', onlyInLongRuns, async () => {
     await fc.assert(fc.asyncProperty(fc.array(pair, { minLength: 10, maxLength: 14 }), runSequence), {
       numRuns: runs,
       seed: 14,

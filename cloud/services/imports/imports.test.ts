@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import { importLimits, importMediaTypes } from '@millwright/api/imports.ts'
+import { onlyInLongRuns } from '@millwright/api/test-effort.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
 import { endOf, importFile, outcomesOf, rowsOf } from './testing.ts'
 
@@ -230,7 +231,7 @@ describe('tables of spreadsheet programs', () => {
 })
 
 describe('large rows', () => {
-  test('are shortened in the list of rows, and complete in the report', async () => {
+  test('are shortened in the list of rows, and complete in the report', onlyInLongRuns, async () => {
     const long = 'ä'.repeat(importLimits.cellCharacters)
     const columns = Array.from({ length: 100 }, (_, index) => `Note ${index}`)
     const cells = columns.map(() => long).join(',')

@@ -40,7 +40,7 @@ const predicates = ['p', 'q']
 /** Reduces the number of runs when the services run in separate processes, because visibility does not depend on that. */
 const runs = (count: number) => ({
   numRuns:
-    process.env.MILLWRIGHT_TEST_ARRANGEMENT === 'split' ? Math.ceil(count / 6) : randomCases(Math.ceil(count / 2)),
+    process.env.MILLWRIGHT_TEST_ARRANGEMENT === 'split' ? Math.ceil(count / 6) : randomCases(Math.ceil(count / 4)),
 })
 
 const entityIndex = fc.nat({ max: entityCount - 1 })

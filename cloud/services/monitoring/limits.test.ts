@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { inventoryLimits } from '@millwright/api/inventory/inventory.ts'
 import { monitoringLimits } from '@millwright/api/monitoring.ts'
+import { onlyInLongRuns } from '@millwright/api/test-effort.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
 import { createMonitoring, endOfRun, monitoredPlant, runOnce } from './testing.ts'
 
@@ -50,22 +51,26 @@ describe('limits of monitorings', () => {
       ),
     )
 
-  test('a run monitors devices on each page of the selected assets, and fails above the limit of targets', async () => {
-    await insertAssets(1, inventoryLimits.devices)
-    const plant = await monitoredPlant(hub, admin, { devices: 2 })
-    const targets = { filter: `functional_object_type eq 'Device'` }
-    const id = await createMonitoring(admin, { targets })
-    const { latestRun } = await runOnce(plant, id, () => ({ state: 'reached', assetLinkId: plant.linkId }))
-    assert.deepEqual([latestRun?.state, latestRun?.counts?.targets, latestRun?.counts?.reached], ['finished', 2, 2])
-    const { data } = await admin.monitoring.listMonitoringResults({ params: { id }, query: {} })
-    assert.deepEqual(data.map(({ assetId }) => assetId).toSorted(), plant.assetIds.toSorted())
+  test(
+    'a run monitors devices on each page of the selected assets, and fails above the limit of targets',
+    onlyInLongRuns,
+    async () => {
+      await insertAssets(1, inventoryLimits.devices)
+      const plant = await monitoredPlant(hub, admin, { devices: 2 })
+      const targets = { filter: `functional_object_type eq 'Device'` }
+      const id = await createMonitoring(admin, { targets })
+      const { latestRun } = await runOnce(plant, id, () => ({ state: 'reached', assetLinkId: plant.linkId }))
+      assert.deepEqual([latestRun?.state, latestRun?.counts?.targets, latestRun?.counts?.reached], ['finished', 2, 2])
+      const { data } = await admin.monitoring.listMonitoringResults({ params: { id }, query: {} })
+      assert.deepEqual(data.map(({ assetId }) => assetId).toSorted(), plant.assetIds.toSorted())
 
-    await insertAssets(inventoryLimits.devices + 1, monitoringLimits.targets)
-    await admin.monitoring.runMonitoring({ params: { id } })
-    const failed = (await endOfRun(plant, id)).latestRun
-    assert.equal(failed?.state, 'failed')
-    assert.match(failed?.message ?? '', /more than 20000 assets/)
-    const kept = await admin.monitoring.listMonitoringResults({ params: { id }, query: {} })
-    assert.equal(kept.meta.totalElements, 2, 'the results of the last run stay')
-  })
+      await insertAssets(inventoryLimits.devices + 1, monitoringLimits.targets)
+      await admin.monitoring.runMonitoring({ params: { id } })
+      const failed = (await endOfRun(plant, id)).latestRun
+      assert.equal(failed?.state, 'failed')
+      assert.match(failed?.message ?? '', /more than 20000 assets/)
+      const kept = await admin.monitoring.listMonitoringResults({ params: { id }, query: {} })
+      assert.equal(kept.meta.totalElements, 2, 'the results of the last run stay')
+    },
+  )
 })

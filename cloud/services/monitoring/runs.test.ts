@@ -200,7 +200,7 @@ describe('runs of monitorings', () => {
     assert.equal((await stateOf(assetId)).state_value, 'reached')
   })
 
-  test('devices stay in the results of a filter while their link is switched off', async () => {
+  test('devices stay in the results of a filter while their link is switched off', onlyInLongRuns, async () => {
     const plant = await monitoredPlant(hub, admin)
     const [assetId = ''] = plant.assetIds
     const { name } = await assetOf(assetId)
@@ -252,63 +252,71 @@ describe('runs of monitorings', () => {
     await admin.monitoring.deleteMonitoring({ params: { id } })
   })
 
-  test('a report through a link that has not found the asset, and values of other properties, are left out', async () => {
-    const plant = await monitoredPlant(hub, admin, { devices: 1, first: 700 })
-    const [assetId = ''] = plant.assetIds
-    const id = await createMonitoring(admin, { targets: { assetIds: [assetId] }, keys: ['uptime'] })
-    await runOnce(plant, id, () => ({
-      state: 'reached',
-      assetLinkId: 'millwright.links.snmp',
-      asset: { ...reportedDevice(700, '9.9'), name: 'Forged' },
-      values: [
-        { key: 'other', value: 1 },
-        { key: 'uptime', value: 'x'.repeat(10_000) },
-        { key: 'uptime', value: 'repeated' },
-      ],
-    }))
-    await hub.settle()
-    const [result] = (await admin.monitoring.listMonitoringResults({ params: { id }, query: {} })).data
-    assert.deepEqual([result?.state, result?.values, result?.assetLinkId], ['reached', [], undefined])
-    assert.equal((await assetOf(assetId)).name, 'Device 700')
-    const many = Object.fromEntries(Array.from({ length: 30_000 }, (_, index) => [`key ${index}`, index]))
-    const asset = { ...reportedDevice(700, '9.9'), ...many }
-    await runOnce(plant, id, () => ({ state: 'reached', assetLinkId: plant.linkId, asset }))
-    const [large] = (await admin.monitoring.listMonitoringResults({ params: { id }, query: {} })).data
-    assert.deepEqual([large?.state, large?.firmwareVersion], ['reached', undefined])
-  })
+  test(
+    'a report through a link that has not found the asset, and values of other properties, are left out',
+    onlyInLongRuns,
+    async () => {
+      const plant = await monitoredPlant(hub, admin, { devices: 1, first: 700 })
+      const [assetId = ''] = plant.assetIds
+      const id = await createMonitoring(admin, { targets: { assetIds: [assetId] }, keys: ['uptime'] })
+      await runOnce(plant, id, () => ({
+        state: 'reached',
+        assetLinkId: 'millwright.links.snmp',
+        asset: { ...reportedDevice(700, '9.9'), name: 'Forged' },
+        values: [
+          { key: 'other', value: 1 },
+          { key: 'uptime', value: 'x'.repeat(10_000) },
+          { key: 'uptime', value: 'repeated' },
+        ],
+      }))
+      await hub.settle()
+      const [result] = (await admin.monitoring.listMonitoringResults({ params: { id }, query: {} })).data
+      assert.deepEqual([result?.state, result?.values, result?.assetLinkId], ['reached', [], undefined])
+      assert.equal((await assetOf(assetId)).name, 'Device 700')
+      const many = Object.fromEntries(Array.from({ length: 30_000 }, (_, index) => [`key ${index}`, index]))
+      const asset = { ...reportedDevice(700, '9.9'), ...many }
+      await runOnce(plant, id, () => ({ state: 'reached', assetLinkId: plant.linkId, asset }))
+      const [large] = (await admin.monitoring.listMonitoringResults({ params: { id }, query: {} })).data
+      assert.deepEqual([large?.state, large?.firmwareVersion], ['reached', undefined])
+    },
+  )
 
-  test('an asset that is no longer a target loses its result, and states older than 90 days are deleted', async () => {
-    const plant = await monitoredPlant(hub, admin, { devices: 2 })
-    const [kept = '', removed = ''] = plant.assetIds
-    const id = await createMonitoring(admin, { targets: { assetIds: plant.assetIds } })
-    await runOnce(plant, id, () => ({ state: 'reached', assetLinkId: plant.linkId }))
-    await admin.monitoring.updateMonitoring({ params: { id }, body: { data: { targets: { assetIds: [kept] } } } })
-    await runOnce(plant, id, () => ({ state: 'reached', assetLinkId: plant.linkId }))
-    const { data } = await admin.monitoring.listMonitoringResults({ params: { id }, query: {} })
-    assert.deepEqual(
-      data.map(({ assetId }) => assetId),
-      [kept],
-    )
-    const statesOf = async (assetId: string) =>
-      (await admin.monitoring.readAvailability({ params: { id: assetId }, query: { days: 90 } })).data
-    const { state, changes } = await statesOf(removed)
-    assert.deepEqual([state, changes.length], ['unknown', 1])
-    const earlier = `interval '-100 days'`
-    await hub.asOwner((owner) =>
-      owner.query(
-        `update asset_availability set from_at = ${timePlus('from_at', earlier)}, to_at = ${timePlus('to_at', earlier)}
+  test(
+    'an asset that is no longer a target loses its result, and states older than 90 days are deleted',
+    onlyInLongRuns,
+    async () => {
+      const plant = await monitoredPlant(hub, admin, { devices: 2 })
+      const [kept = '', removed = ''] = plant.assetIds
+      const id = await createMonitoring(admin, { targets: { assetIds: plant.assetIds } })
+      await runOnce(plant, id, () => ({ state: 'reached', assetLinkId: plant.linkId }))
+      await admin.monitoring.updateMonitoring({ params: { id }, body: { data: { targets: { assetIds: [kept] } } } })
+      await runOnce(plant, id, () => ({ state: 'reached', assetLinkId: plant.linkId }))
+      const { data } = await admin.monitoring.listMonitoringResults({ params: { id }, query: {} })
+      assert.deepEqual(
+        data.map(({ assetId }) => assetId),
+        [kept],
+      )
+      const statesOf = async (assetId: string) =>
+        (await admin.monitoring.readAvailability({ params: { id: assetId }, query: { days: 90 } })).data
+      const { state, changes } = await statesOf(removed)
+      assert.deepEqual([state, changes.length], ['unknown', 1])
+      const earlier = `interval '-100 days'`
+      await hub.asOwner((owner) =>
+        owner.query(
+          `update asset_availability set from_at = ${timePlus('from_at', earlier)}, to_at = ${timePlus('to_at', earlier)}
          where asset_id = any($1::uuid[])`,
-        [plant.assetIds],
-      ),
-    )
-    await runDueIn(2 * 3_600_000)
-    const rows = await hub.asOwner((owner) =>
-      owner.query(`select asset_id from asset_availability where asset_id = any($1::uuid[])`, [plant.assetIds]),
-    )
-    assert.deepEqual(
-      rows.rows.map((row: { asset_id: string }) => row.asset_id),
-      [kept],
-    )
-    assert.equal((await statesOf(kept)).availablePercent, 100)
-  })
+          [plant.assetIds],
+        ),
+      )
+      await runDueIn(2 * 3_600_000)
+      const rows = await hub.asOwner((owner) =>
+        owner.query(`select asset_id from asset_availability where asset_id = any($1::uuid[])`, [plant.assetIds]),
+      )
+      assert.deepEqual(
+        rows.rows.map((row: { asset_id: string }) => row.asset_id),
+        [kept],
+      )
+      assert.equal((await statesOf(kept)).availablePercent, 100)
+    },
+  )
 })

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { test } from 'node:test'
+import { onlyInLongRuns } from '@millwright/api/test-effort.ts'
 import type { StreamMessage } from '@millwright/api/tunnel/stream-header.ts'
 import { testHub } from '../../platform/testing/hub.ts'
 import { connectGateway, createPlant, createSession, openStream, terminalWith, until } from './testing.ts'
@@ -51,7 +52,7 @@ test('passes only the known members of the messages of a client', async () => {
   ])
 })
 
-test('a client that sends messages faster than the gateway reads them must wait', async () => {
+test('a client that sends messages faster than the gateway reads them must wait', onlyInLongRuns, async () => {
   await using hub = await testHub()
   const { admin, gateway, assetId } = await createPlant(hub)
   await using _ = await connectGateway(hub, gateway, {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { remoteAccessLimits } from '@millwright/api/remote-access.ts'
+import { onlyInLongRuns } from '@millwright/api/test-effort.ts'
 import { newId } from '../../platform/database/id.ts'
 import { type TestHub, testHub } from '../../platform/testing/hub.ts'
 import { connectGateway, createPlant, createSession, openStream, readSession, until } from './testing.ts'
@@ -40,7 +41,7 @@ test('concurrent requests do not exceed the limit of sessions of a gateway', asy
   assert.equal((await createSession(admin, { assetId })).state, 'open')
 })
 
-test('limits the sessions of a tenant over all its gateways', async () => {
+test('limits the sessions of a tenant over all its gateways', onlyInLongRuns, async () => {
   await using hub = await testHub()
   const { admin, gateway, assetId } = await createPlant(hub)
   const other = await createPlant(hub, admin)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { defaultRemotePolicy, extensionMinutes } from '@millwright/api/remote-access.ts'
+import { onlyInLongRuns } from '@millwright/api/test-effort.ts'
 import { newId } from '../../platform/database/id.ts'
 import { sessionsBlockedBy } from '../../platform/testing/blocked-sessions.ts'
 import { createCaller } from '../../platform/testing/caller.ts'
@@ -410,7 +411,7 @@ describe('sessions', () => {
     })
   })
 
-  test('ends the streams of a lost gateway, and keeps the session open for new streams', async () => {
+  test('ends the streams of a lost gateway, and keeps the session open for new streams', onlyInLongRuns, async () => {
     const lost = await createPlant(hub, admin)
     const first = await connectGateway(hub, lost.gateway)
     const { id } = await createSession(admin, { assetId: lost.assetId })

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Permission } from '@millwright/api/permission.ts'
+import { onlyInLongRuns } from '@millwright/api/test-effort.ts'
 import { changeAccess, insertGrant, insertPrincipal } from '../../platform/access/store.ts'
 import { newId } from '../../platform/database/id.ts'
 import { sessionsBlockedBy } from '../../platform/testing/blocked-sessions.ts'
@@ -176,7 +177,7 @@ describe('rights for campaigns', () => {
     assert.deepEqual((await stranger.updates.listCampaigns({})).data, [])
   })
 
-  test('does not retry a device that failed after the check of the rights', async () => {
+  test('does not retry a device that failed after the check of the rights', onlyInLongRuns, async () => {
     const [own, hidden] = [await plantOf(1, group), await plantOf()]
     const assetIds = [...own.assetIds, ...hidden.assetIds]
     const { id } = await startCampaign(admin, { artefactId, assetIds, window: closedWindow() })

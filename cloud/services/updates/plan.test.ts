@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { baseSchemaUrl } from '@millwright/api/asset-schema.ts'
+import { onlyInLongRuns } from '@millwright/api/test-effort.ts'
 import { type Plan, type PlannedDevice, updateLimits } from '@millwright/api/updates.ts'
 import { createCaller } from '../../platform/testing/caller.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
@@ -315,7 +316,7 @@ describe('versions and connections of single assets', () => {
 })
 
 describe('plan of a large campaign', () => {
-  test('computes a plan of 10,000 devices with few statements, and refuses more devices', async () => {
+  test('computes a plan of 10,000 devices with few statements, and refuses more devices', onlyInLongRuns, async () => {
     await using hub = await testHub()
     const admin = await hub.as('administrator')
     const { assetIds } = await updatePlant(hub, admin, { devices: 1 })

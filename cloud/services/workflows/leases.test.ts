@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { onlyInLongRuns } from '@millwright/api/test-effort.ts'
 import fc from 'fast-check'
 import { newId } from '../../platform/database/id.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
@@ -213,7 +214,7 @@ describe('leases', () => {
       assert.equal(taken?.job.clientId, clients[index])
   })
 
-  test('completes every job once, even if agents stop at any point', async () => {
+  test('completes every job once, even if agents stop at any point', onlyInLongRuns, async () => {
     const steps = fc.array(
       fc.record({ agent: fc.nat({ max: 3 }), act: fc.constantFrom('take', 'take', 'renew', 'end', 'die', 'end late') }),
       { minLength: 10, maxLength: 30 },

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { onlyInLongRuns } from '@millwright/api/test-effort.ts'
 import type { TestCaller, TestHub } from '../../../platform/testing/hub.ts'
 import { emitEvents } from '../testing.ts'
 import { Deliverer } from './deliverer.ts'
@@ -176,24 +177,28 @@ describe('retries of failed deliveries', () => {
     await admin.events.deleteWebhook({ params: { id } })
   })
 
-  test('makes all events dead letters that are older than 72 hours while the circuit breaker is open', async () => {
-    await using receiver = await Receiver.open()
-    receiver.behaviour = () => 502
-    const id = await createWebhook(admin, receiver.url)
-    await emitEvents(
-      hub,
-      Array.from({ length: 150 }, (_, index) => `thing/${index}`),
-    )
-    await advanceUntil(async () => (await read(id)).deadLetters === 150, 30 * minuteMs, 'all events are dead letters')
-    const { position, newestPosition, waiting, circuit } = await read(id)
-    assert.deepEqual({ position, waiting, circuit }, { position: newestPosition, waiting: 0, circuit: 'open' })
+  test(
+    'makes all events dead letters that are older than 72 hours while the circuit breaker is open',
+    onlyInLongRuns,
+    async () => {
+      await using receiver = await Receiver.open()
+      receiver.behaviour = () => 502
+      const id = await createWebhook(admin, receiver.url)
+      await emitEvents(
+        hub,
+        Array.from({ length: 150 }, (_, index) => `thing/${index}`),
+      )
+      await advanceUntil(async () => (await read(id)).deadLetters === 150, 30 * minuteMs, 'all events are dead letters')
+      const { position, newestPosition, waiting, circuit } = await read(id)
+      assert.deepEqual({ position, waiting, circuit }, { position: newestPosition, waiting: 0, circuit: 'open' })
 
-    receiver.behaviour = () => 204
-    const { data } = await admin.events.retryWebhookDeadLetters({ params: { id } })
-    assert.equal(data.retried, 150)
-    await advanceUntil(() => receiver.accepted.length === 150, 10 * minuteMs, 'all dead letters are delivered')
-    await admin.events.deleteWebhook({ params: { id } })
-  })
+      receiver.behaviour = () => 204
+      const { data } = await admin.events.retryWebhookDeadLetters({ params: { id } })
+      assert.equal(data.retried, 150)
+      await advanceUntil(() => receiver.accepted.length === 150, 10 * minuteMs, 'all dead letters are delivered')
+      await admin.events.deleteWebhook({ params: { id } })
+    },
+  )
 
   test('disables the webhook after 410, keeps the event, and continues after activation', async () => {
     await using receiver = await Receiver.open()

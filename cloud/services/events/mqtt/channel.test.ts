@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import type { Socket } from 'node:net'
 import { describe, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
+import { onlyInLongRuns } from '@millwright/api/test-effort.ts'
 import { serverCertificate, testAuthority } from '../../../platform/tls/testing.ts'
 import { until } from '../delivery/testing.ts'
 import type { MqttChannel, MqttChannelOptions } from './channel.ts'
@@ -225,30 +226,34 @@ for (const { name, skip, hasProperties, start } of brokerKinds) {
       assert.equal(first.sockets.length, 2)
     })
 
-    test('loses no event and keeps the order of each topic when connections are lost during publishing', async () => {
-      const [keys, perKey] = [5, 150]
-      await using broker = await start()
-      await using reader = await broker.subscribe('millwright/#')
-      await using channel = openChannel(broker)
-      const publishing = new AbortController()
-      const cutting = cutConnections(channel.sockets, publishing.signal)
-      await publishInOrder(channel, keys, perKey).finally(() => publishing.abort())
-      await cutting
-      const isComplete = () =>
-        keys === new Set(reader.payloads.filter((text) => numberOf(text) === perKey - 1).map(subjectOf)).size
-      await until(isComplete, 'the last event of each topic')
-      assert.ok(channel.sockets.length > 3, `${channel.sockets.length} connections`)
-      for (let key = 0; key < keys; key += 1) {
-        const payloads = reader.payloads.filter((text) => subjectOf(text) === `asset/${key}`)
-        assertOrdered(payloads)
-        // An event without a confirmation is sent again. The repetition has the same payload, with the same id.
-        assert.equal(new Set(payloads).size, perKey)
-        assert.deepEqual(
-          [...new Set(payloads.map(numberOf))],
-          Array.from({ length: perKey }, (_, n) => n),
-        )
-      }
-    })
+    test(
+      'loses no event and keeps the order of each topic when connections are lost during publishing',
+      onlyInLongRuns,
+      async () => {
+        const [keys, perKey] = [5, 150]
+        await using broker = await start()
+        await using reader = await broker.subscribe('millwright/#')
+        await using channel = openChannel(broker)
+        const publishing = new AbortController()
+        const cutting = cutConnections(channel.sockets, publishing.signal)
+        await publishInOrder(channel, keys, perKey).finally(() => publishing.abort())
+        await cutting
+        const isComplete = () =>
+          keys === new Set(reader.payloads.filter((text) => numberOf(text) === perKey - 1).map(subjectOf)).size
+        await until(isComplete, 'the last event of each topic')
+        assert.ok(channel.sockets.length > 3, `${channel.sockets.length} connections`)
+        for (let key = 0; key < keys; key += 1) {
+          const payloads = reader.payloads.filter((text) => subjectOf(text) === `asset/${key}`)
+          assertOrdered(payloads)
+          // An event without a confirmation is sent again. The repetition has the same payload, with the same id.
+          assert.equal(new Set(payloads).size, perKey)
+          assert.deepEqual(
+            [...new Set(payloads.map(numberOf))],
+            Array.from({ length: perKey }, (_, n) => n),
+          )
+        }
+      },
+    )
 
     test('publishes all events in order when the broker is killed and started again during publishing', async () => {
       const [keys, perKey, kills] = [5, 120, 3]

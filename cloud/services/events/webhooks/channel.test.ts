@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import { subscriptionLimits } from '@millwright/api/event-subscriptions.ts'
+import { onlyInLongRuns } from '@millwright/api/test-effort.ts'
 import { Tracer } from '@millwright/api/tracing.ts'
 import { Outbound } from '../../../platform/outbound.ts'
 import { type TestCaller, type TestHub, testHub } from '../../../platform/testing/hub.ts'
@@ -183,34 +184,38 @@ describe('requests of webhooks', () => {
     assert.match(large.error ?? '', /headers that are larger than the limit/)
   })
 
-  test('fails after 15 s when the receiver does not accept, does not respond or sends headers slowly', async () => {
-    const timers: NodeJS.Timeout[] = []
-    const silent = await tcpServer(() => {})
-    const slow = await tcpServer((socket) => {
-      socket.write('HTTP/1.1 200 OK\r\n')
-      timers.push(setInterval(() => socket.write('x-more: y\r\n'), 500))
-    })
-    const waiting = await tcpServer((socket) => {
-      timers.push(setInterval(() => socket.write('HTTP/1.1 102 Processing\r\n\r\n'), 500))
-    })
-    const urls = [silent, slow, waiting].map((server) => `http://127.0.0.1:${portOf(server)}/`)
-    const [handshake = ''] = urls.map((url) => url.replace('http:', 'https:'))
-    try {
-      const attempts = await Promise.all(
-        [...urls, handshake].map(async (url) => {
-          const { id } = await createWebhook(admin, { url })
-          return (await sendTest(admin, id)).attempts[0]
-        }),
-      )
-      for (const [index, attempt] of attempts.entries()) {
-        assert.match(attempt?.error ?? '', index === 3 ? /in time|15 s/ : /did not respond within 15 s/)
-        assert.ok((attempt?.durationMs ?? 0) < subscriptionLimits.responseMs + 2_000)
+  test(
+    'fails after 15 s when the receiver does not accept, does not respond or sends headers slowly',
+    onlyInLongRuns,
+    async () => {
+      const timers: NodeJS.Timeout[] = []
+      const silent = await tcpServer(() => {})
+      const slow = await tcpServer((socket) => {
+        socket.write('HTTP/1.1 200 OK\r\n')
+        timers.push(setInterval(() => socket.write('x-more: y\r\n'), 500))
+      })
+      const waiting = await tcpServer((socket) => {
+        timers.push(setInterval(() => socket.write('HTTP/1.1 102 Processing\r\n\r\n'), 500))
+      })
+      const urls = [silent, slow, waiting].map((server) => `http://127.0.0.1:${portOf(server)}/`)
+      const [handshake = ''] = urls.map((url) => url.replace('http:', 'https:'))
+      try {
+        const attempts = await Promise.all(
+          [...urls, handshake].map(async (url) => {
+            const { id } = await createWebhook(admin, { url })
+            return (await sendTest(admin, id)).attempts[0]
+          }),
+        )
+        for (const [index, attempt] of attempts.entries()) {
+          assert.match(attempt?.error ?? '', index === 3 ? /in time|15 s/ : /did not respond within 15 s/)
+          assert.ok((attempt?.durationMs ?? 0) < subscriptionLimits.responseMs + 2_000)
+        }
+      } finally {
+        for (const timer of timers) clearInterval(timer)
+        for (const server of [silent, slow, waiting]) server.close()
       }
-    } finally {
-      for (const timer of timers) clearInterval(timer)
-      for (const server of [silent, slow, waiting]) server.close()
-    }
-  })
+    },
+  )
 
   test('trusts only the private authority of the webhook, and notices a changed certificate', async () => {
     const authority = testAuthority()

@@ -1,51 +1,56 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Problem } from '@millwright/api/problem.ts'
+import { onlyInLongRuns } from '@millwright/api/test-effort.ts'
 import { timePlus } from '../../../platform/database/statement.ts'
 import { type TestHub, testHub } from '../../../platform/testing/hub.ts'
 import { authorizePath, Browser, freezeClock, person, rightPassword, wrongPassword } from '../testing.ts'
 import { Guard } from './guard.ts'
 
-test('limits wrong passwords per account across addresses and processes, without a permanent lock', async (t) => {
-  freezeClock(t)
-  await using hub = await testHub()
-  await using elsewhere = await hub.sibling()
-  const jane = await person(hub, 'jane.doe')
-  const browsers = await Promise.all(
-    [hub, elsewhere].map(async (process) => {
-      const browser = new Browser(process)
-      return { browser, page: await browser.open(authorizePath(process)) }
-    }),
-  )
-  let addresses = 0
-  const guess = async (name: string, password: string, from = `10.20.${addresses++}.1`) => {
-    const { browser, page } = browsers[addresses % 2] as (typeof browsers)[number]
-    return browser.submit(page, { name, password, from })
-  }
-  assert.equal((await guess(jane.signInName, rightPassword, '10.30.0.1')).status, 303)
-
-  for (const name of [jane.signInName, `no.such.person@${hub.tenant.name}`]) {
-    const statuses: number[] = []
-    for (let count = 0; count < 11; count++) statuses.push((await guess(name, wrongPassword)).status)
-    assert.deepEqual(statuses, Array(11).fill(401), name)
-    for (let count = 0; count < 3; count++) {
-      const limited = await guess(name, rightPassword)
-      assert.deepEqual([limited.status, limited.headers.get('retry-after')], [429, '1'], name)
+test(
+  'limits wrong passwords per account across addresses and processes, without a permanent lock',
+  onlyInLongRuns,
+  async (t) => {
+    freezeClock(t)
+    await using hub = await testHub()
+    await using elsewhere = await hub.sibling()
+    const jane = await person(hub, 'jane.doe')
+    const browsers = await Promise.all(
+      [hub, elsewhere].map(async (process) => {
+        const browser = new Browser(process)
+        return { browser, page: await browser.open(authorizePath(process)) }
+      }),
+    )
+    let addresses = 0
+    const guess = async (name: string, password: string, from = `10.20.${addresses++}.1`) => {
+      const { browser, page } = browsers[addresses % 2] as (typeof browsers)[number]
+      return browser.submit(page, { name, password, from })
     }
-  }
-  // The limit does not apply in a network where the user has signed in before.
-  assert.equal((await guess(jane.signInName, rightPassword, '10.30.0.1')).status, 303)
-  // The test ends the wait in the database. It does not move the clock of this process, because the clock also orders the
-  // ids of later tests.
-  await hub.asOwner((owner) =>
-    owner.query(
-      `update sign_in_failures set last_at = ${timePlus('last_at', "interval '-61 seconds'")} where tenant_id = $1`,
-      [hub.tenant.tenantId],
-    ),
-  )
-  assert.equal((await guess(jane.signInName, rightPassword)).status, 303)
-  await assertAllRecorded(hub, jane.id)
-})
+    assert.equal((await guess(jane.signInName, rightPassword, '10.30.0.1')).status, 303)
+
+    for (const name of [jane.signInName, `no.such.person@${hub.tenant.name}`]) {
+      const statuses: number[] = []
+      for (let count = 0; count < 11; count++) statuses.push((await guess(name, wrongPassword)).status)
+      assert.deepEqual(statuses, Array(11).fill(401), name)
+      for (let count = 0; count < 3; count++) {
+        const limited = await guess(name, rightPassword)
+        assert.deepEqual([limited.status, limited.headers.get('retry-after')], [429, '1'], name)
+      }
+    }
+    // The limit does not apply in a network where the user has signed in before.
+    assert.equal((await guess(jane.signInName, rightPassword, '10.30.0.1')).status, 303)
+    // The test ends the wait in the database. It does not move the clock of this process, because the clock also orders the
+    // ids of later tests.
+    await hub.asOwner((owner) =>
+      owner.query(
+        `update sign_in_failures set last_at = ${timePlus('last_at', "interval '-61 seconds'")} where tenant_id = $1`,
+        [hub.tenant.tenantId],
+      ),
+    )
+    assert.equal((await guess(jane.signInName, rightPassword)).status, 303)
+    await assertAllRecorded(hub, jane.id)
+  },
+)
 
 async function assertAllRecorded(hub: TestHub, id: string): Promise<void> {
   const admin = await hub.as('administrator')

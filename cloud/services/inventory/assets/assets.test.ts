@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { inventory, inventoryLimits } from '@millwright/api/inventory/inventory.ts'
 import type { ProblemDocument } from '@millwright/api/problem.ts'
+import { onlyInLongRuns } from '@millwright/api/test-effort.ts'
 import { v7 } from 'uuid'
 import { systemCaller } from '../../../platform/access/system.ts'
 import { lowestIdAt } from '../../../platform/database/id.ts'
@@ -624,33 +625,37 @@ describe('assets', () => {
     ])
   })
 
-  test('fails a write that exceeds the statement timeout, and applies the writes after it', async () => {
-    const [slow, quick] = [await put(device('slow')), await put(device('quick'))]
-    const send = async ({ result }: { result: Result }) => {
-      const params = { id: result.assetId }
-      return (await operator.inventory.setResponsible({ params, body: { data: { responsible: 'x' } } })).data.statusId
-    }
-    const stateOf = async (id: string) =>
-      (await operator.inventory.readStatus({ params: { id }, query: { wait: 1 } })).data
-    await hub.asOwner(async (owner) => {
-      await owner.query('begin')
-      await owner.query('select from assets where tenant_id = $1 and id = $2 for update', [
-        hub.tenant.tenantId,
-        slow.result.assetId,
-      ])
-      const [first, second] = [await send(slow), await send(quick)]
-      let status = await stateOf(first)
-      while (status.state === 'queued') {
-        // This cancels the statement, as the server does after a statement timeout.
-        await endSessions(hub.database, await sessionsBlockedBy(owner, hub.database), { by: 'pg_cancel_backend' })
-        status = await stateOf(first)
+  test(
+    'fails a write that exceeds the statement timeout, and applies the writes after it',
+    onlyInLongRuns,
+    async () => {
+      const [slow, quick] = [await put(device('slow')), await put(device('quick'))]
+      const send = async ({ result }: { result: Result }) => {
+        const params = { id: result.assetId }
+        return (await operator.inventory.setResponsible({ params, body: { data: { responsible: 'x' } } })).data.statusId
       }
-      assert.deepEqual([status.state, (status.detail.result as Result).code], ['failed', 'overloaded'])
-      const { data } = await operator.inventory.readStatus({ params: { id: second }, query: { wait: 30 } })
-      assert.equal(data.state, 'finished')
-      await owner.query('rollback')
-    })
-  })
+      const stateOf = async (id: string) =>
+        (await operator.inventory.readStatus({ params: { id }, query: { wait: 1 } })).data
+      await hub.asOwner(async (owner) => {
+        await owner.query('begin')
+        await owner.query('select from assets where tenant_id = $1 and id = $2 for update', [
+          hub.tenant.tenantId,
+          slow.result.assetId,
+        ])
+        const [first, second] = [await send(slow), await send(quick)]
+        let status = await stateOf(first)
+        while (status.state === 'queued') {
+          // This cancels the statement, as the server does after a statement timeout.
+          await endSessions(hub.database, await sessionsBlockedBy(owner, hub.database), { by: 'pg_cancel_backend' })
+          status = await stateOf(first)
+        }
+        assert.deepEqual([status.state, (status.detail.result as Result).code], ['failed', 'overloaded'])
+        const { data } = await operator.inventory.readStatus({ params: { id: second }, query: { wait: 30 } })
+        assert.equal(data.state, 'finished')
+        await owner.query('rollback')
+      })
+    },
+  )
 
   const tagOf = async (id: string) =>
     (await operator.exchange(inventory, 'readAsset', { params: { id } })).headers.get('etag') ?? ''

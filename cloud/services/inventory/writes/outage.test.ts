@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { ProblemDocument } from '@millwright/api/problem.ts'
+import { onlyInLongRuns } from '@millwright/api/test-effort.ts'
 import { type TestCaller, type TestHub, testHub } from '../../../platform/testing/hub.ts'
 
 function assetNamed(name: string) {
@@ -68,28 +69,32 @@ describe('inventory writes while the database cannot write', { skip }, () => {
     }
   }
 
-  test('keeps accepted writes queued while the database cannot write, and applies them afterwards', async () => {
-    const accepted: string[] = []
-    for (const [index, code] of states.entries()) {
-      // The error occurs either where the assets are written or where the outcome is stored.
-      await inject(index % 2 === 0 ? 'assets INSERT' : 'operations UPDATE', code)
-      accepted.push((await create(`asset-${index}`)).data.statusId)
+  test(
+    'keeps accepted writes queued while the database cannot write, and applies them afterwards',
+    onlyInLongRuns,
+    async () => {
+      const accepted: string[] = []
+      for (const [index, code] of states.entries()) {
+        // The error occurs either where the assets are written or where the outcome is stored.
+        await inject(index % 2 === 0 ? 'assets INSERT' : 'operations UPDATE', code)
+        accepted.push((await create(`asset-${index}`)).data.statusId)
+        await apply()
+        for (const id of accepted) assert.equal(await stateOf(id), 'queued', `with ${code}`)
+      }
+      await inject('assets INSERT', '53100')
       await apply()
-      for (const id of accepted) assert.equal(await stateOf(id), 'queued', `with ${code}`)
-    }
-    await inject('assets INSERT', '53100')
-    await apply()
-    const refused = await ready()
-    assert.deepEqual(
-      [refused.status, refused.body],
-      [503, { status: 'not ready', reason: 'The database is out of disk space' }],
-    )
-    await recover()
-    await untilFinished(accepted)
-    while ((await ready()).status !== 200);
-    const { data } = await operator.inventory.listAssets({ query: { filter: "startswith(name,'asset-')" } })
-    assert.equal(data.length, states.length, 'each write is applied once')
-  })
+      const refused = await ready()
+      assert.deepEqual(
+        [refused.status, refused.body],
+        [503, { status: 'not ready', reason: 'The database is out of disk space' }],
+      )
+      await recover()
+      await untilFinished(accepted)
+      while ((await ready()).status !== 200);
+      const { data } = await operator.inventory.listAssets({ query: { filter: "startswith(name,'asset-')" } })
+      assert.equal(data.length, states.length, 'each write is applied once')
+    },
+  )
 
   test('returns 503 with Retry-After and a stable code for new writes while the database cannot write', async () => {
     for (const code of ['53100', '53200', '53400', '58030', '25006', '57P03']) {

@@ -273,7 +273,7 @@ describe('requests', () => {
     assert.ok(highest < 150 * 1024 * 1024, `memory grew by ${highest} bytes`)
   })
 
-  test('an upload waits for a device that reads slowly', { timeout: 300_000 }, async () => {
+  test('an upload waits for a device that reads slowly', { timeout: 300_000, ...onlyInLongRuns }, async () => {
     const { promise: mayRead, resolve: startReading } = Promise.withResolvers<void>()
     let received = 0
     await using device = await startDevice(async (request, response) => {
