@@ -760,7 +760,7 @@ test('a task that is woken while it runs in another process runs again without a
     runs++
     return isGated ? gate.promise : Promise.resolve()
   }
-  const kinds: TaskKinds = { tidy: { periodic: { everyMs: minuteMs }, run } }
+  const kinds: TaskKinds = { tidy: { periodic: { everyMs: 60 * minuteMs }, leaseMs: 60 * minuteMs, run } }
   const processes = [1, 2].map(() => tasksOf(hub, kinds, { sweepMs: 60 * minuteMs }))
   const [first = assert.fail(), second = assert.fail()] = processes
   for (const tasks of processes) {
