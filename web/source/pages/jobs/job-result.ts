@@ -38,10 +38,27 @@ export function resultOf({ type, gatewayId, phase, message }: ReportedJob, { tex
     case 'canceled':
       return reported ?? text.wasCanceled
     case 'finished': {
+      if (type === 'monitoring') return checkResult(reported, text) ?? results.monitoring
       const words = isBuiltInWorkflow(type) ? results[type] : text.finished
       return reported === undefined ? words : `${words}: ${reported}`
     }
   }
+}
+
+/** The numbers of devices in the message of a gateway that checked devices. */
+const checkedDevices = /^(\d+) devices? reached(?:, (\d+) not reachable)?(?:, (\d+) not checked)?$/
+
+/** Returns the result of a check in the words of the device states, or the message of an older gateway. */
+function checkResult(message: string | undefined, text: Text): string | undefined {
+  const [, reached, failed, unchecked] = checkedDevices.exec(message ?? '') ?? []
+  if (reached === undefined) return message
+  const parts = [text.reachable(reached), failed && text.unreachable(failed), unchecked && text.notChecked(unchecked)]
+  return parts.filter(Boolean).join(', ')
+}
+
+/** Returns the first sentence of a text. A list has no room for the advice in the others. */
+export function firstSentence(text: string): string {
+  return /^(.+?)\. (?=[A-Z])/.exec(text)?.[1] ?? text
 }
 
 /** What a user can do after a job failed: a sentence, and the page on which to do it. */
