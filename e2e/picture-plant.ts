@@ -226,6 +226,8 @@ async function startSlowScan(caller: Caller): Promise<void> {
   const { data: scans } = await caller.discovery.listDiscoveries({ query: { limit: 100 } })
   const scan = scans.find(({ discoveryFilters }) => discoveryFilters.some(({ value }) => value === slowRange))
   if (scan === undefined || scan.state === 'running' || scan.state === 'created') return
+  // After a restart of the plant, the link registers again.
+  await linkOf(caller, scan.gatewayId, plant)
   const params = { jobId: scan.jobId }
   await caller.discovery.updateDiscovery({ params, body: { data: parametersOf({ ...later, rate: '1' }, slowRange) } })
   await caller.discovery.runDiscovery({ params })
@@ -257,7 +259,7 @@ function parametersOf(options: Record<string, string>, range: string | undefined
 async function linkOf(caller: Caller, gatewayId: string, assetLinkId: string) {
   const find = async () => {
     const { data: links } = await caller.discovery.listAssetLinks({ params: { gatewayId } })
-    return links.find((link) => link.assetLinkId === assetLinkId && link.reachable)
+    return links.find((link) => link.assetLinkId === assetLinkId && link.reachable && link.state !== 'gone')
   }
   await until(`the link ${assetLinkId} is available`, async () => (await find()) !== undefined)
   return find()

@@ -33,11 +33,14 @@ export function JobAdvice({ job }: { job: AnyJob }) {
         <p>
           <strong>{text.whatToDo}:</strong> {errors === undefined ? advice.text : outcome.errorAdvices[kindOf(job)]}
         </p>
-        <div className="notice-actions">
-          <Link to={to} {...(search && { search: search as never })}>
-            {errors === undefined ? advice.label : text.showErrors}
-          </Link>
-        </div>
+        {/* The page shows the errors of a scan below. */}
+        {job.scan === undefined || errors === undefined ? (
+          <div className="notice-actions">
+            <Link to={to} {...(search && { search: search as never })}>
+              {errors === undefined ? advice.label : text.showErrors}
+            </Link>
+          </div>
+        ) : null}
       </div>
     </section>
   )

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { AnyJob } from '@millwright/api/jobs.ts'
+import { firstSentence } from '../../app/language/link-message.ts'
 import { errorsOf } from './job-errors.ts'
-import { adviceOf, firstSentence, type OutcomeText, partsText, resultOf } from './job-result.ts'
+import { adviceOf, type OutcomeText, partsText, resultOf } from './job-result.ts'
 import { jobMessages } from './messages.ts'
 import { jobAdvices, jobErrorAdvices, jobResults } from './outcome-messages.ts'
 

@@ -1,6 +1,6 @@
 import { isBuiltInWorkflow, platformClient } from '@millwright/api/built-in-workflows.ts'
 import { type AnyJob, type JobCounts, jobPhases } from '@millwright/api/jobs.ts'
-import { withoutStatusCode } from '../../app/language/link-message.ts'
+import { reasonOf } from '../../app/language/link-message.ts'
 import type { jobMessages } from './messages.ts'
 import type { jobAdvices, jobErrorAdvices, jobResults } from './outcome-messages.ts'
 
@@ -21,13 +21,9 @@ export function isGeneric(message: string): boolean {
   return /^(scan complete|complete|done|finished|canceled)\.?$/i.test(message)
 }
 
-/** The start of the message of each scan that an asset link ended. The state of the job already shows that the scan failed. */
-const linkError = /^The asset link ended the scan with an error: (?=\S)/
-
 /** Returns the result of a job in words: what it achieved, why it failed, or what it waits for. */
 export function resultOf({ type, gatewayId, phase, message }: ReportedJob, { text, results }: OutcomeText): string {
-  const reported =
-    message === undefined || isGeneric(message) ? undefined : withoutStatusCode(message).replace(linkError, '')
+  const reported = message === undefined || isGeneric(message) ? undefined : reasonOf(message)
   switch (phase) {
     case 'waiting':
       return reported ?? (gatewayId === platformClient ? text.waitsForPlatform : text.waitsForGateway)
@@ -54,11 +50,6 @@ function checkResult(message: string | undefined, text: Text): string | undefine
   if (reached === undefined) return message
   const parts = [text.reachable(reached), failed && text.unreachable(failed), unchecked && text.notChecked(unchecked)]
   return parts.filter(Boolean).join(', ')
-}
-
-/** Returns the first sentence of a text. A list has no room for the advice in the others. */
-export function firstSentence(text: string): string {
-  return /^(.+?)\. (?=[A-Z])/.exec(text)?.[1] ?? text
 }
 
 /** What a user can do after a job failed: a sentence, and the page on which to do it. */

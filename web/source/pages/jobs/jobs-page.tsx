@@ -10,6 +10,7 @@ import { usePagedList } from '../../app/api/paged-list.ts'
 import { useOperationQuery } from '../../app/api/queries.ts'
 import type { Formats } from '../../app/language/formats.ts'
 import { useFormats, useText } from '../../app/language/language-context.tsx'
+import { firstSentence } from '../../app/language/link-message.ts'
 import { useCreateDialog } from '../../app/navigation/create-dialog-state.ts'
 import { useSearchState } from '../../app/navigation/search-state.ts'
 import { usePermission } from '../../app/session/app-context.tsx'
@@ -25,7 +26,7 @@ import { Toolbar } from '../../components/tables/toolbar.tsx'
 import { workflowName, workflowNames } from '../workflows/workflow-names.ts'
 import { errorsOf } from './job-errors.ts'
 import { hasEnded, JobPhaseChip } from './job-phase.tsx'
-import { firstSentence, type OutcomeText, partsText, resultOf } from './job-result.ts'
+import { type OutcomeText, partsText, resultOf } from './job-result.ts'
 import { JobSubjectLink, subjectNameOf } from './job-subject.tsx'
 import { jobMessages } from './messages.ts'
 import { useOutcomeText } from './outcome-text.ts'
@@ -210,7 +211,7 @@ function columnsOf(text: Text, { gateways, names, outcome, formats, runAgain }: 
     {
       id: 'phase',
       header: text.phase,
-      width: 125,
+      width: 120,
       cell: (job) =>
         job.phase === 'running' && job.progress !== undefined ? (
           <Progress value={job.progress} label={text.progress} />
@@ -221,14 +222,14 @@ function columnsOf(text: Text, { gateways, names, outcome, formats, runAgain }: 
     {
       id: 'subject',
       header: text.subject,
-      width: 210,
-      minWidth: 150,
+      width: 225,
+      minWidth: 200,
       cell: (job) => <JobSubjectLink job={job} />,
     },
     {
       id: 'outcome',
       header: text.outcome,
-      width: 260,
+      width: 240,
       minWidth: 130,
       cell: (job) => <Outcome job={job} outcome={outcome} number={formats.number} />,
     },
@@ -315,5 +316,11 @@ function Outcome({ job, outcome, number }: OutcomeProps) {
     )
   }
   const result = resultOf(job, outcome)
-  return <span title={result}>{job.phase === 'failed' ? firstSentence(result) : result}</span>
+  return job.phase === 'failed' ? (
+    <span title={result} className="grid-reason">
+      {firstSentence(result)}
+    </span>
+  ) : (
+    <span title={result}>{result}</span>
+  )
 }

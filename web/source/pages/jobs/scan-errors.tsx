@@ -28,9 +28,11 @@ export function ScanErrors({ job }: { job: AnyJob }) {
       title={text.errors}
       size="wide"
       actions={
-        <Link to={errors.to} search={(errors.search ?? {}) as never}>
-          {text.showErrors}
-        </Link>
+        errors.count > shownErrors && (
+          <Link to={errors.to} search={(errors.search ?? {}) as never}>
+            {text.showErrors}
+          </Link>
+        )
       }
     >
       <QueryState query={report}>

@@ -175,7 +175,7 @@ function columnsOf(text: Text, formats: Formats): Column<ListedCredentialInstanc
     {
       id: 'kind',
       header: text.kind,
-      width: 170,
+      width: 150,
       cell: ({ values, schemaTitle, resourceIdentifier }) => {
         const kind = kindOf(values)
         return (
@@ -202,9 +202,14 @@ function columnsOf(text: Text, formats: Formats): Column<ListedCredentialInstanc
       id: 'ranges',
       header: text.ranges,
       width: 130,
-      cell: ({ metadata }) => metadata.ipRanges.join(', '),
+      minWidth: 100,
+      cell: ({ metadata: { ipRanges, purpose } }) => (
+        <span title={`${ipRanges.join(', ')}: ${text[purpose ?? 'both']}`}>
+          {ipRanges.join(', ')}
+          {purpose !== undefined && <span className="quiet"> {text.only(text[purpose])}</span>}
+        </span>
+      ),
     },
-    { id: 'purpose', header: text.purpose, width: 150, cell: ({ metadata }) => text[metadata.purpose ?? 'both'] },
     {
       id: 'result',
       header: text.lastResult,
