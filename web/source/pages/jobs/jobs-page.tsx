@@ -205,7 +205,7 @@ function columnsOf(text: Text, { gateways, names, outcome, formats, runAgain }: 
     {
       id: 'type',
       header: text.type,
-      width: 125,
+      width: 135,
       cell: ({ id, type }) => <Link to={`/jobs/${id}`}>{workflowName(type, names)}</Link>,
     },
     {
@@ -222,15 +222,15 @@ function columnsOf(text: Text, { gateways, names, outcome, formats, runAgain }: 
     {
       id: 'subject',
       header: text.subject,
-      width: 225,
-      minWidth: 200,
+      width: 215,
+      minWidth: 195,
       cell: (job) => <JobSubjectLink job={job} />,
     },
     {
       id: 'outcome',
       header: text.outcome,
       width: 240,
-      minWidth: 130,
+      minWidth: 212,
       cell: (job) => <Outcome job={job} outcome={outcome} number={formats.number} />,
     },
     {
@@ -310,14 +310,14 @@ function Outcome({ job, outcome, number }: OutcomeProps) {
     const shown = partsText(job.parts, outcome.text, number)
     const campaignId = /^update-campaign\/(.+)$/.exec(job.subject?.reference ?? '')?.[1]
     return (
-      <Link to="/jobs" search={{ tag: `campaign/${campaignId}` } as never} title={shown}>
+      <Link to="/jobs" search={{ tag: `campaign/${campaignId}` } as never} title={shown} className="grid-lines">
         {shown}
       </Link>
     )
   }
   const result = resultOf(job, outcome)
   return job.phase === 'failed' ? (
-    <span title={result} className="grid-reason">
+    <span title={result} className="grid-lines">
       {firstSentence(result)}
     </span>
   ) : (

@@ -204,7 +204,10 @@ function columnsOf(text: Text, formats: Formats): Column<ListedCredentialInstanc
       width: 130,
       minWidth: 100,
       cell: ({ metadata: { ipRanges, purpose } }) => (
-        <span title={`${ipRanges.join(', ')}: ${text[purpose ?? 'both']}`}>
+        <span
+          title={`${ipRanges.join(', ')}: ${text[purpose ?? 'both']}`}
+          className={purpose === undefined ? undefined : 'grid-lines'}
+        >
           {ipRanges.join(', ')}
           {purpose !== undefined && <span className="quiet"> {text.only(text[purpose])}</span>}
         </span>

@@ -128,7 +128,7 @@ function columnsOf(text: Text, { linkName, gateways, number }: ColumnContext): C
     {
       id: 'next',
       header: text.next,
-      width: 85,
+      width: 95,
       cell: ({ schedule }) =>
         schedule === undefined ? (
           <span className="quiet" title={text.notScheduled}>
@@ -152,7 +152,7 @@ function ScanOutcome({ scan, number }: { scan: Discovery; number: (value: number
   if (state === 'failed') {
     const reason = message === undefined ? text.noReason : reasonOf(message)
     return (
-      <span title={reason} className="grid-reason">
+      <span title={reason} className="grid-lines">
         {firstSentence(reason)}
       </span>
     )

@@ -85,7 +85,8 @@ function columnsOf(text: CampaignText, { formats, deviceStates }: ColumnContext)
     {
       id: 'name',
       header: text.name,
-      width: 190,
+      width: 235,
+      minWidth: 160,
       cell: ({ id, name }) => (
         <Link to={`/updates/campaigns/${id}`} title={name}>
           {name}
@@ -95,23 +96,23 @@ function columnsOf(text: CampaignText, { formats, deviceStates }: ColumnContext)
     {
       id: 'artefact',
       header: text.artefact,
-      width: 200,
-      minWidth: 140,
+      width: 160,
+      minWidth: 130,
       cell: ({ artefactId, artefact }) => {
         const name = `${artefact.name} ${artefact.version}`
         return (
-          <Link to={`/updates/artefacts/${artefactId}`} title={name}>
+          <Link to={`/updates/artefacts/${artefactId}`} title={name} className="grid-lines">
             {name}
           </Link>
         )
       },
     },
-    { id: 'state', header: text.state, width: 150, cell: (campaign) => <CampaignStateChip campaign={campaign} /> },
+    { id: 'state', header: text.state, width: 105, cell: (campaign) => <CampaignStateChip campaign={campaign} /> },
     {
       id: 'progress',
       header: text.result,
-      width: 250,
-      minWidth: 150,
+      width: 265,
+      minWidth: 200,
       cell: ({ state, counts }) => {
         const { done, total } = countsOf(counts)
         if (state === 'draft')
@@ -134,7 +135,7 @@ function columnsOf(text: CampaignText, { formats, deviceStates }: ColumnContext)
         return <span title={shown}>{shown}</span>
       },
     },
-    { id: 'user', header: text.createdBy, width: 125, cell: ({ createdBy }) => createdBy.name },
+    { id: 'user', header: text.createdBy, width: 95, cell: ({ createdBy }) => createdBy.name },
     {
       id: 'created',
       header: text.created,
@@ -144,7 +145,7 @@ function columnsOf(text: CampaignText, { formats, deviceStates }: ColumnContext)
     {
       id: 'action',
       header: text.action,
-      width: 130,
+      width: 135,
       cell: ({ id, state }) => state === 'draft' && <Link to={`/updates/campaigns/${id}`}>{text.reviewDraft}</Link>,
     },
   ]
