@@ -28,6 +28,8 @@ export const credentialLimits = {
    */
   devicesPerSelection: 100,
   assetsPerSelection: 100,
+  /** The maximum number of instances from which the order of use at an address is computed. The ones that changed last are read. */
+  ordered: 1_000,
   /** The maximum number of entries in each list of a usage response. */
   usageEntries: 100,
   /** The maximum number of credentials that are offered for a remote session. The ones that changed last are offered. */
@@ -158,6 +160,30 @@ const Association = closed({
   lastFailedTimestamp: Type.Optional(Timestamp),
 })
 export type Association = Static<typeof Association>
+
+/** The results of the logins with a credential instance, at all addresses that the caller can read. */
+const LoginResults = closed({
+  accepted: Type.Integer({ minimum: 0, description: 'The number of addresses at which the latest login succeeded' }),
+  refused: Type.Integer({ minimum: 0, description: 'The number of addresses at which the latest login failed' }),
+  lastWorkedTimestamp: Type.Optional(Timestamp),
+  lastFailedTimestamp: Type.Optional(Timestamp),
+})
+export type LoginResults = Static<typeof LoginResults>
+
+/** A credential instance in a list, with the results of its logins. */
+export const ListedCredentialInstance = closed({
+  ...instanceFields,
+  schemaTitle: Type.Optional(Type.String()),
+  logins: LoginResults,
+  order: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      description:
+        'With the filter `address`: the place of the instance among those of its asset link that a scan tries at this address. It is absent if a scan does not try the instance there',
+    }),
+  ),
+})
+export type ListedCredentialInstance = Static<typeof ListedCredentialInstance>
 
 /**
  * A credential instance of an asset: a copy that is assigned to the asset, or an instance that gave access to the asset

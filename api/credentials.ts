@@ -17,6 +17,7 @@ import {
   DeviceCredentials,
   InstancesTemplate,
   InstancesTemplateChange,
+  ListedCredentialInstance,
   ListedCredentialSchema,
   NewCredentialInstance,
   NewCredentialSchema,
@@ -138,7 +139,7 @@ export const credentials = contract({
     listInstances: {
       method: 'GET',
       path: '/instances',
-      summary: 'List instances, most recently changed first',
+      summary: 'List instances with the results of their logins, most recently changed first',
       access: 'glb_credential_read',
       sensitive: true,
       query: closed({
@@ -152,6 +153,13 @@ export const credentials = contract({
           }),
         ),
         name: Type.Optional(Type.String({ maxLength: 128, description: 'The exact name' })),
+        q: Type.Optional(
+          Type.String({
+            maxLength: 128,
+            description:
+              'A part of the name, of the title of the schema, of an address range, or of a value that is not secret. Upper and lower case are equal',
+          }),
+        ),
         address: Type.Optional(
           Type.String({ maxLength: 64, description: 'Instances whose ranges contain this address' }),
         ),
@@ -159,7 +167,7 @@ export const credentials = contract({
           Type.Boolean({ description: 'true: copies that are assigned to assets; false: all other instances' }),
         ),
       }),
-      answers: { 200: page(CredentialInstance) },
+      answers: { 200: page(ListedCredentialInstance) },
       errors: ['invalid_range'],
     },
     getInstance: {

@@ -1,7 +1,8 @@
 import { Type } from 'typebox'
 import { closed, data, Timestamp, Uuid } from './envelope.ts'
+import { ScanJobResult } from './jobs.ts'
 
-/** The operation with which other services name the runs of discoveries. */
+/** The operations with which other services name the runs of discoveries, and show their results. */
 
 /** The maximum number of runs in one request. */
 const maxRuns = 100
@@ -29,5 +30,15 @@ export const describedRunOperations = {
         ),
       ),
     },
+  },
+  summarizeRuns: {
+    method: 'POST',
+    path: '/runs/summaries',
+    summary: 'The scope and the result of runs; runs that the caller cannot read are left out',
+    description: 'The counts contain only assets that the caller can read.',
+    access: 'on-behalf',
+    readOnly: true,
+    body: data(closed({ ids: Type.Array(Uuid, { maxItems: maxRuns }) })),
+    answers: { 200: data(Type.Array(closed({ id: Uuid, ...ScanJobResult.properties }))) },
   },
 } as const

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { contract, eventStreamType, media } from './contract.ts'
-import { closed, data, page, pageQuery, Timestamp } from './envelope.ts'
+import { closed, data, page, pageQuery, Timestamp, Uuid } from './envelope.ts'
 
 /** The phases of a job, which are the same for every workflow. */
 export const jobPhases = ['waiting', 'running', 'finished', 'failed', 'canceled'] as const
@@ -26,6 +26,19 @@ export type JobSubject = Static<typeof JobSubject>
 
 const count = Type.Integer({ minimum: 0 })
 
+/** The result of the run of a scan. */
+export const ScanJobResult = closed({
+  scope: Type.Array(Type.String(), {
+    description: 'The values of the filters of the run. Empty for a scan of all devices',
+  }),
+  found: count,
+  created: count,
+  errors: count,
+  startedTimestamp: Type.Optional(Timestamp),
+  endedTimestamp: Type.Optional(Timestamp),
+})
+export type ScanJobResult = Static<typeof ScanJobResult>
+
 /** Numbers of jobs by phase. */
 export const JobCounts = closed({ waiting: count, running: count, finished: count, failed: count, canceled: count })
 export type JobCounts = Static<typeof JobCounts>
@@ -50,6 +63,13 @@ const fields = {
       ...JobCounts,
       description:
         'For the job of an update campaign, in a list with `grouped` and when the job is read: the jobs of its devices, by phase',
+    }),
+  ),
+  runId: Type.Optional(Type.Unsafe<string>({ ...Uuid, description: 'For a scan: its run' })),
+  scan: Type.Optional(
+    Type.Unsafe<ScanJobResult>({
+      ...ScanJobResult,
+      description: 'For a scan that the caller can read: the scope and the result of the run of this job',
     }),
   ),
   tags: Type.Array(Type.String()),

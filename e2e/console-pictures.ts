@@ -32,7 +32,11 @@ const environment = {
 
 await takePlaces(places.filter(isSelected), {
   home: kept ?? temporary?.path ?? '',
-  environment: { ...environment, MILLWRIGHT_OUTBOUND_ALLOW: '127.0.0.1' },
+  environment: {
+    ...environment,
+    MILLWRIGHT_GATEWAY_LINKS: 'plant,snmp,opcua',
+    MILLWRIGHT_OUTBOUND_ALLOW: '127.0.0.1',
+  },
   prepare: preparePlant,
 })
 await takePlaces(emptyPlaces.filter(isSelected), {

@@ -126,7 +126,7 @@ describe('gateways, scans and credentials in the console', () => {
   })
 
   test('opens an error of a scan with the keyboard, and returns the focus to its row after Escape', async () => {
-    await page.getByRole('heading', { level: 1, name: 'Scan with asset link Simulated plant' }).waitFor()
+    await page.getByRole('heading', { level: 1, name: 'Scan of Simulated plant' }).waitFor()
     const rows = page.getByRole('grid', { name: 'Errors' }).getByRole('row')
     await rows.nth(1).focus()
     await page.keyboard.press('ArrowDown')
@@ -153,7 +153,7 @@ describe('gateways, scans and credentials in the console', () => {
   test('adds credentials from an error of a scan with the keyboard, tests them, and finds the protected devices', async () => {
     const { data: scans } = await (await callerOf(platform)).discovery.listDiscoveries({ query: {} })
     const scan = `/discovery/scans/${scans[0]?.jobId}`
-    await go(scan, 'Scan with asset link Simulated plant')
+    await go(scan, 'Scan of Simulated plant')
     await page.getByRole('tab', { name: /^Errors [1-9]/ }).click()
     const dialog = page.getByRole('dialog')
     const focused = (name: string) => dialog.getByLabel(name).and(page.locator(':focus')).waitFor()
@@ -288,7 +288,7 @@ describe('gateways, scans and credentials in the console', () => {
     assert.equal(await page.evaluate(() => navigator.clipboard.readText()), copied)
     await button('More').click()
     await page.getByRole('menuitem', { name: 'Scan again' }).click()
-    await page.getByRole('heading', { level: 1, name: 'Scan with asset link Simulated plant' }).waitFor(scanTimeout)
+    await page.getByRole('heading', { level: 1, name: 'Scan of Simulated plant' }).waitFor(scanTimeout)
     await page.getByText('Finished').first().waitFor(scanTimeout)
   })
 
@@ -319,7 +319,7 @@ describe('gateways, scans and credentials in the console', () => {
   test('shows the job, the workflow, the events and the audit entries of a scan', async () => {
     await go('/jobs?type=discovery', 'Jobs')
     const row = page.getByRole('row').nth(1)
-    await row.getByRole('gridcell', { name: 'Finished' }).waitFor()
+    await row.getByRole('gridcell', { name: /Finished|error/ }).waitFor()
     await assertAxeCleanEverywhere(page, 'jobs')
     await row.getByRole('link', { name: 'Scan', exact: true }).click()
     await page.getByRole('heading', { level: 1, name: 'Scan: Simulated plant' }).waitFor()
@@ -396,8 +396,10 @@ describe('gateways, scans and credentials in the console', () => {
     }
 
     const jobId = await scan('snmp-1', (job) => signedReceipt(standIn, job, traffic(300)))
-    await go(`/discovery/scans/${jobId}`, 'Scan with asset link Reference link')
+    await go(`/discovery/scans/${jobId}`, 'Scan of Reference link')
     const receipt = page.getByRole('region', { name: 'Receipt' })
+    const openReceipt = () => receipt.getByText('Scan receipt (signed)').click()
+    await openReceipt()
     await receipt.getByText('Valid', { exact: true }).waitFor(scanTimeout)
     const { keyThumbprint } = (await caller.onboarding.getGateway({ params: { id: standIn.id } })).data
     await receipt.getByText(keyThumbprint ?? '').waitFor()
@@ -413,10 +415,12 @@ describe('gateways, scans and credentials in the console', () => {
     assert.deepEqual(check, { isValid: true, thumbprint: keyThumbprint })
 
     await go('/discovery', 'Discovery')
-    await go(`/discovery/scans/${await scan('foreign-1')}`, 'Scan with asset link Reference link')
+    await go(`/discovery/scans/${await scan('foreign-1')}`, 'Scan of Reference link')
+    await openReceipt()
     await receipt.getByText(/^Not budgeted: this asset link/).waitFor(scanTimeout)
     await go('/discovery', 'Discovery')
-    await go(`/discovery/scans/${await scan('snmp-1')}`, 'Scan with asset link Reference link')
+    await go(`/discovery/scans/${await scan('snmp-1')}`, 'Scan of Reference link')
+    await openReceipt()
     await receipt.getByText(/^No receipt: the run ended before/).waitFor(scanTimeout)
     await go(`/discovery/gateways/${standIn.id}`, 'Hall 9')
     await page.getByText('Within the budget of the gateway').waitFor()
@@ -433,7 +437,7 @@ describe('gateways, scans and credentials in the console', () => {
     await assertAxeCleanEverywhere(page, 'a failed job')
     await advice.getByRole('link', { name: 'View scan' }).focus()
     await page.keyboard.press('Enter')
-    await page.getByRole('heading', { level: 1, name: 'Scan with asset link Reference link' }).waitFor()
+    await page.getByRole('heading', { level: 1, name: 'Scan of Reference link' }).waitFor()
   })
 
   test('no page violates its security policy, throws an error or calls another host', () => {

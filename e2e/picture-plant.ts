@@ -7,7 +7,7 @@ import { Signer } from './artefact-signer.ts'
 import type { PlantIds } from './console-places.ts'
 import { type Caller, callerOf, type Platform, signIn, until } from './platform.ts'
 import { millwright } from './program.ts'
-import { discover, over } from './shop-floor.ts'
+import { discover, over, plant } from './shop-floor.ts'
 
 /**
  * This file prepares the plants of the pictures: a plant in use, and a nearly empty plant. Everything in them is the result
@@ -45,6 +45,7 @@ export async function preparePlant(platform: Platform): Promise<PlantIds> {
   const [existing] = (await service.hierarchy.listHierarchies({})).data
   await startReceiver(await webhookPort(service))
   if (existing === undefined) await operate(platform, gatewayId)
+  await startSlowScan(await administrator(platform))
   return idsOf(service, gatewayId)
 }
 
@@ -60,9 +61,11 @@ export async function prepareEmptyPlant(platform: Platform): Promise<PlantIds> {
 async function idsOf(caller: Caller, gatewayId: string): Promise<PlantIds> {
   const [asset] = (await caller.inventory.listAssets({ query: { q: 'PLC01', limit: 1, sort: 'name' } })).data
   const { data: scans } = await caller.discovery.listDiscoveries({ query: { limit: 100 } })
-  const scan = scans.find(({ state }) => state === 'finished')
+  const scan = scans.find(({ gone }) => gone > 0) ?? scans.find(({ state }) => state === 'finished')
   const { data: jobs } = await caller.jobs.listJobs({ query: { type: 'discovery', limit: 100 } })
-  const job = jobs.find(({ phase }) => phase === 'finished')
+  const job = jobs.find(
+    ({ phase, subject }) => phase === 'finished' && subject?.reference === `discovery/${scan?.jobId}`,
+  )
   const { data: campaigns } = await caller.updates.listCampaigns({ query: { limit: 100 } })
   const [hierarchy] = (await caller.hierarchy.listHierarchies({})).data
   const nodes =
@@ -97,6 +100,16 @@ async function operate(platform: Platform, gatewayId: string): Promise<void> {
   const callers = await createPeople(platform, service)
   await createWebhooks(service)
   await Promise.all([arrange(callers.anna), shopFloor(service, callers, gatewayId), maintain(callers)])
+}
+
+/** Returns the user with which the pictures are taken. */
+async function administrator(platform: Platform): Promise<Caller> {
+  const result = await signIn(platform.baseUrl, {
+    name: platform.access.adminUser,
+    password: platform.access.adminPassword,
+  })
+  if (!('token' in result)) throw new Error(`The administrator cannot sign in: ${result.status}`)
+  return callerOf(platform, result.token)
 }
 
 type Callers = { anna: Caller; jonas: Caller; mia: Caller; tomas: Caller }
@@ -169,29 +182,96 @@ function areaName(code: string): string {
   return `${name.slice(0, 1).toUpperCase()}${name.slice(1)}`
 }
 
+/** The options of the first scans. `later` describes the same plant after some time: other firmware, new and missing devices. */
+const base = { size: '300', protected_percent: '10', update_restart_ms: '100', update_fault_percent: '15' }
+const later = { ...base, tick: '1', changes_percent: '10', silent_percent: '2' }
+
 /** Scans, onboards, monitors and updates the devices of the simulated plant. */
 async function shopFloor(service: Caller, { anna, jonas, mia, tomas }: Callers, gatewayId: string): Promise<void> {
-  const base = { size: '80', protected_percent: '5', update_restart_ms: '100', update_fault_percent: '15' }
-  const scan = async (caller: Caller, options: Record<string, string> = {}) =>
-    over(service, await discover(caller, gatewayId, { ...base, ...options }), scanMs)
-  const { jobId } = await scan(jonas)
-  // The link does not know this fault, so the scan fails.
-  await scan(tomas, { update_faults: 'unplugged' })
-  await cancelScan(service, { caller: tomas, jobId: await discover(tomas, gatewayId, { ...base, rate: '1' }) })
+  const scan = async (caller: Caller, range?: string) => {
+    const jobId = await createScan(caller, { gatewayId, options: base, range })
+    await over(service, jobId, scanMs)
+    return jobId
+  }
+  const all = await scan(jonas)
   const devices = await scannedDevices(service)
-  await createCredentials(anna, gatewayId)
+  const slow = await createScan(tomas, { gatewayId, options: { ...base, rate: '1' }, range: slowRange })
+  await cancelScan(service, { caller: tomas, jobId: slow })
+  // These ranges have typing errors, so the runs fail.
+  const corrected = await scan(tomas, '10.0.0.0/33')
+  await scan(mia, '10.0.1.0/33')
+  const maintenanceId = await createCredentials(anna, gatewayId)
   await decide({ anna, tomas }, devices)
-  await Promise.all([update({ anna, mia }, devices), monitor(jonas, devices)])
   // Some devices have other firmware now, some do not respond, and some are new.
-  await scanAgain(tomas, jobId, { ...base, tick: '1', changes_percent: '20', silent_percent: '6' })
+  await scanAgain(jonas, all, { options: later })
+  await Promise.all([update({ anna, mia }, devices), monitor(jonas, devices)])
+  await scanAgain(tomas, corrected, { options: later, range: '10.0.0.0/24' })
+  const second = await createScan(mia, { gatewayId, options: later, range: '10.0.1.0/24' })
+  await over(service, second, scanMs)
+  const schedule = { cron: '30 5 * * *', timezone: 'Europe/Copenhagen' }
+  await mia.discovery.updateDiscovery({ params: { jobId: second }, body: { data: { schedule } } })
+  // The devices of the second subnet refuse the new password, so the next run of the same scan misses them.
+  const values = { password: randomBytes(12).toString('hex') }
+  await anna.credentials.updateInstance({ params: { instanceId: maintenanceId }, body: { data: { values } } })
+  await scanAgain(jonas, all, { options: later })
   const [monitoring] = (await jonas.monitoring.listMonitorings({ query: { limit: 1 } })).data
   await runMonitoring(jonas, String(monitoring?.id))
 }
 
-/** Runs a scan again with other options, so that its result is compared with the run before. */
-async function scanAgain(caller: Caller, jobId: string, options: Record<string, string>): Promise<void> {
-  const discoveryOptions = Object.entries(options).map(([key, value]) => ({ key, value }))
-  await caller.discovery.updateDiscovery({ params: { jobId }, body: { data: { discoveryOptions } } })
+/** The addresses of the scan that is canceled, and that runs while the pictures are taken. */
+const slowRange = '10.0.0.0/25'
+
+/** Starts the slow scan again, so that the pictures contain a scan in progress. */
+async function startSlowScan(caller: Caller): Promise<void> {
+  const { data: scans } = await caller.discovery.listDiscoveries({ query: { limit: 100 } })
+  const scan = scans.find(({ discoveryFilters }) => discoveryFilters.some(({ value }) => value === slowRange))
+  if (scan === undefined || scan.state === 'running' || scan.state === 'created') return
+  // After a restart of the plant, the link registers again.
+  await linkOf(caller, scan.gatewayId, plant)
+  const params = { jobId: scan.jobId }
+  await caller.discovery.updateDiscovery({ params, body: { data: parametersOf({ ...later, rate: '1' }, slowRange) } })
+  await caller.discovery.runDiscovery({ params })
+  await until('the slow scan runs', async () => {
+    const { data } = await caller.discovery.getDiscovery({ params })
+    return data.state === 'running' && data.progress > 0
+  })
+}
+
+type ScanRequest = { gatewayId: string; options: Record<string, string>; range?: string | undefined }
+
+async function createScan(caller: Caller, { gatewayId, options, range }: ScanRequest): Promise<string> {
+  await linkOf(caller, gatewayId, plant)
+  const { jobId } = await caller.discovery.createDiscovery({
+    params: { gatewayId },
+    body: { data: { assetLinkId: plant, ...parametersOf(options, range) } },
+  })
+  return jobId
+}
+
+function parametersOf(options: Record<string, string>, range: string | undefined) {
+  return {
+    discoveryOptions: Object.entries(options).map(([key, value]) => ({ key, value })),
+    discoveryFilters: range === undefined ? [] : [{ key: 'ip_range', value: range }],
+  }
+}
+
+/** Returns an asset link of the gateway when it is available. */
+async function linkOf(caller: Caller, gatewayId: string, assetLinkId: string) {
+  const find = async () => {
+    const { data: links } = await caller.discovery.listAssetLinks({ params: { gatewayId } })
+    return links.find((link) => link.assetLinkId === assetLinkId && link.reachable && link.state !== 'gone')
+  }
+  await until(`the link ${assetLinkId} is available`, async () => (await find()) !== undefined)
+  return find()
+}
+
+type NextRun = Omit<ScanRequest, 'gatewayId'>
+
+/** Runs a scan again with other options. A run of the same addresses is compared with the run before. */
+async function scanAgain(caller: Caller, jobId: string, { options, range }: NextRun): Promise<void> {
+  const { discoveryOptions, discoveryFilters } = parametersOf(options, range)
+  const data = { discoveryOptions, ...(range !== undefined && { discoveryFilters }) }
+  await caller.discovery.updateDiscovery({ params: { jobId }, body: { data } })
   await caller.discovery.runDiscovery({ params: { jobId } })
   await over(caller, jobId, scanMs)
 }
@@ -230,23 +310,53 @@ function productOf(instance: unknown): { product_id?: string; manufacturer?: { n
   return (instance as { manufacturer_product?: { product_id?: string } } | undefined)?.manufacturer_product
 }
 
-async function createCredentials(caller: Caller, gatewayId: string): Promise<void> {
-  const { data: links } = await caller.discovery.listAssetLinks({ params: { gatewayId } })
-  const assetId = String(links[0]?.assetId)
-  const { data: schema } = await caller.credentials.createSchemaFromLink({ body: { data: { assetId } } })
-  const create = async (name: string, username: 'user' | 'admin', ranges: string[]) => {
-    const values = { username, password: deviceUsers[username] ?? '' }
-    const { data } = await caller.credentials.createInstance({
-      body: { data: { schemaId: schema.id, name, values, metadata: { ipRanges: ranges } } },
-    })
-    return data.id
+/**
+ * Creates credentials of several types. The devices of both subnets accept their users. They refuse the old password, which was
+ * changed last and is therefore tried first. The others are not used yet. Returns the id of the credentials of the second subnet.
+ */
+async function createCredentials(caller: Caller, gatewayId: string): Promise<string> {
+  const schemaOf = async (assetLinkId: string) => {
+    const assetId = String((await linkOf(caller, gatewayId, assetLinkId))?.assetId)
+    return (await caller.credentials.createSchemaFromLink({ body: { data: { assetId } } })).data.id
   }
-  const instanceId = await create('Controllers, read only', 'user', ['10.0.0.0/8'])
-  await create('Controllers, maintenance', 'admin', ['10.0.0.0/16'])
+  const [devices, snmp, opcua] = [
+    await schemaOf(plant),
+    await schemaOf('millwright.links.snmp'),
+    await schemaOf('millwright.links.opcua'),
+  ]
+  type Instance = { name: string; schemaId: string; values: Record<string, string>; ranges: string[] }
+  const create = async ({ name, schemaId, values, ranges }: Instance, purpose?: 'discovery' | 'monitoring') => {
+    const metadata = { ipRanges: ranges, ...(purpose !== undefined && { purpose }) }
+    return (await caller.credentials.createInstance({ body: { data: { schemaId, name, values, metadata } } })).data.id
+  }
+  const user = (username: 'user' | 'admin') => ({ username, password: deviceUsers[username] ?? '' })
+  const secret = () => randomBytes(12).toString('hex')
+  const version3 = { version: '3', user: 'netops', authProtocol: 'sha256', privProtocol: 'aes128' }
+  await create({
+    name: 'Switches, SNMPv3',
+    schemaId: snmp,
+    values: { ...version3, authPassword: secret(), privPassword: secret() },
+    ranges: ['10.0.0.0/16'],
+  })
+  await create({
+    name: 'Old switches, SNMPv2',
+    schemaId: snmp,
+    values: { version: '2c', community: secret() },
+    ranges: ['10.0.9.0/24'],
+  })
+  const server = { username: 'mes', password: secret() }
+  await create({ name: 'OPC UA servers', schemaId: opcua, values: server, ranges: ['10.0.1.0/24'] }, 'monitoring')
+  const name = 'Controllers, read only'
+  const instanceId = await create({ name, schemaId: devices, values: user('user'), ranges: ['10.0.0.0/24'] })
+  const admin = { schemaId: devices, values: user('admin') }
+  const maintenanceId = await create({ ...admin, name: 'Controllers, maintenance', ranges: ['10.0.1.0/24'] })
+  const old = { username: 'service', password: secret() }
+  await create({ name: 'Controllers, old password', schemaId: devices, values: old, ranges: ['10.0.0.0/16'] })
   const { data: set } = await caller.credentials.createInstancesTemplate({
     body: { data: { name: 'Controllers of the plant' } },
   })
   await caller.credentials.mapInstance({ params: { instancesTemplateId: set.id, instanceId } })
+  return maintenanceId
 }
 
 /** Onboards and ignores some of the found devices, and creates onboarding rules for the others. */
@@ -316,10 +426,14 @@ async function update({ anna, mia }: Pick<Callers, 'anna' | 'mia'>, devices: rea
   await createCampaign(mia, others, { signer, isStarted: false })
 }
 
+function productNamed(article: string): Product | undefined {
+  const products: readonly Product[] = Object.values(catalogue).flat()
+  return products.find((product) => product.article === article)
+}
+
 /** Returns the firmware versions of a product, oldest first. */
 function firmwareOf(article: string): readonly string[] {
-  const products: readonly Product[] = Object.values(catalogue).flat()
-  return products.find((product) => product.article === article)?.firmware ?? []
+  return productNamed(article)?.firmware ?? []
 }
 
 /** Returns the version after the newest version of a product. */
@@ -337,7 +451,8 @@ async function createCampaign(
   const version = nextVersion(article)
   const content = createFirmware({ product: article, version, payload: randomBytes(100_000) })
   const sha256 = createHash('sha256').update(content).digest('hex')
-  const name = `${article} firmware`
+  const productName = productNamed(article)?.name ?? article
+  const name = `${productName} firmware`
   const { data: artefact } = await caller.updates.createArtefact({
     body: {
       data: {
@@ -351,7 +466,7 @@ async function createCampaign(
   const { data: campaign } = await caller.updates.createCampaign({
     body: {
       data: {
-        name: `${article} to ${version}`,
+        name: `${productName} to ${version}`,
         artefactId: artefact.id,
         targets: { assetIds: targets.map(({ id }) => id) },
         waves: [{ count: 1 }, { percent: 50 }],

@@ -2,8 +2,9 @@ import { inventory } from '@millwright/api/inventory/inventory.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import { systemCaller } from '../../platform/access/system.ts'
-import { hiddenAssets, readableAssets } from '../../platform/asset-visibility.ts'
+import { hiddenAssets, readableAssets, readsAllAssets } from '../../platform/asset-visibility.ts'
 import type { Context } from '../../platform/service.ts'
+import type { UseScope } from './use-store.ts'
 
 /**
  * Requires that an asset exists. A caller with credential permissions may assign and list instances by asset id, even
@@ -42,6 +43,23 @@ export async function readableUses(
   const ids = uses.flatMap(({ gatewayId, assetId }) => [gatewayId, ...(assetId === undefined ? [] : [assetId])])
   const readable = await readableAssets(context, caller, ids)
   return ({ gatewayId, assetId }) => readable.has(gatewayId) && (assetId === undefined || readable.has(assetId))
+}
+
+/** Returns the gateways and assets of uses that the caller can read. `undefined` means all. */
+export async function readableScope(
+  context: Context,
+  caller: Caller,
+  uses: () => Promise<readonly { gatewayId: string; assetId: string | null }[]>,
+): Promise<UseScope> {
+  if (readsAllAssets(caller)) return undefined
+  const found = await uses()
+  const gateways = new Set(found.map(({ gatewayId }) => gatewayId))
+  const assets = new Set(found.flatMap(({ assetId }) => assetId ?? []))
+  const readable = await readableAssets(context, caller, [...new Set([...gateways, ...assets])])
+  return {
+    gateways: [...gateways].filter((id) => readable.has(id)),
+    assets: [...assets].filter((id) => readable.has(id)),
+  }
 }
 
 /** Returns the rows. Sets `assetId` to null in each row whose asset the caller cannot read. */

@@ -1,7 +1,7 @@
 import { type CredentialRequest, credentialLimits } from '@millwright/api/credentials-shapes.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { type BlockInstance, recentOfProduct, recentOfSchema } from './address-block-store.ts'
-import { holdInstances, type SealedRow } from './instance-store.ts'
+import { holdInstances, type InstanceRow, type SealedRow } from './instance-store.ts'
 import { type Address, blockKeysContaining, parseAddress, showAddress, storedRanges } from './ip-range.ts'
 import { findSchemaIdsOfProduct } from './schema-store.ts'
 import { applies, type Candidate, select, selectOfTemplate } from './selection.ts'
@@ -149,7 +149,8 @@ function blocksOf(devices: readonly Device[]): string[] {
   return [...new Set(devices.flatMap(({ blocks }) => blocks))]
 }
 
-function candidateOf(row: SealedRow): SealedCandidate {
+/** Returns the fields of an instance that the selection reads. */
+export function candidateOf<Row extends InstanceRow>(row: Row): Candidate & { row: Row } {
   return {
     id: row.id,
     ranges: storedRanges(row.ipRanges),

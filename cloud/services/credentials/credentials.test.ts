@@ -281,6 +281,23 @@ describe('credentials', () => {
       assert.deepEqual(codeOf(await call('listInstances', { query: { address: 'hall' } })), [400, 'invalid_range'])
     })
 
+    test('searches credential instances by name, range, shown value and title, but not by field name or secret', async () => {
+      const other = await uploadTestSchema(manager, { identifier: 'searched.link', version: '1' })
+      const press = { username: 'press-user', password }
+      await createTestInstance(manager, other, { name: 'Press 100%', values: press })
+      await createTestInstance(manager, other, { name: 'paint', metadata: { ipRanges: ['172.30.0.0/24'] } })
+      const find = async (q: string) =>
+        (await manager.credentials.listInstances({ query: { schemaId: other, q } })).data
+          .map(({ name }) => name)
+          .toSorted()
+      assert.deepEqual(await find('PRESS'), ['Press 100%'])
+      assert.deepEqual(await find('%'), ['Press 100%'])
+      assert.deepEqual(await find('ress-us'), ['Press 100%'])
+      assert.deepEqual(await find('172.30'), ['paint'])
+      assert.deepEqual(await find('user of'), ['Press 100%', 'paint'])
+      for (const q of ['username', '***', password]) assert.deepEqual(await find(q), [], q)
+    })
+
     test('creates one credential instance per Idempotency-Key', async () => {
       const request = { body: { data: newInstance(schemaId, { name: 'once' }) }, headers: { 'idempotency-key': 'one' } }
       const [first, again] = [await call('createInstance', request), await call('createInstance', request)]

@@ -153,6 +153,62 @@ describe('delivery of credentials to a gateway', () => {
     assert.deepEqual(await names(address), ['a'])
   })
 
+  test('lists at how many addresses a credential was accepted and refused by the latest login', async () => {
+    const made = await given('a', 'b', 'c')
+    const addresses = ['10.0.0.8', '10.0.0.9', '10.0.0.10']
+    await selectAll(addresses)
+    await report(...addresses.map((address) => ({ address, instanceId: made.a, worked: true })))
+    await report({ address: '10.0.0.8', instanceId: made.b, worked: true })
+    await report({ address: '10.0.0.8', instanceId: made.b, worked: false })
+    const listed = async (caller: TestCaller) => {
+      const { data } = await caller.credentials.listInstances({ query: { schemaId } })
+      return data.map(({ name, schemaTitle, logins: { accepted, refused, ...times } }) => [
+        ...[name, schemaTitle, accepted, refused],
+        Object.keys(times),
+      ])
+    }
+    assert.deepEqual(await listed(admin), [
+      ['c', 'User of a device', 0, 0, []],
+      ['b', 'User of a device', 0, 1, ['lastWorkedTimestamp', 'lastFailedTimestamp']],
+      ['a', 'User of a device', 3, 0, ['lastWorkedTimestamp']],
+    ])
+  })
+
+  test('counts only the logins at assets that the caller can read', async () => {
+    const made = await given('a')
+    const assetId = await createTestAsset(admin, `a-${newId()}`)
+    await selectAll(['10.0.0.8', '10.0.0.9'])
+    await report(
+      { address: '10.0.0.8', assetId, instanceId: made.a, worked: true },
+      { address: '10.0.0.9', instanceId: made.a, worked: true },
+    )
+    const manager = await hub.as('credential_manager')
+    const accepted = async (caller: TestCaller) => {
+      const { data } = await caller.credentials.listInstances({ query: { schemaId, address: '10.0.0.8' } })
+      return data.map(({ logins, order }) => [logins.accepted, order])
+    }
+    assert.deepEqual(await accepted(admin), [[2, 1]])
+    assert.deepEqual(await accepted(manager), [[1, undefined]])
+  })
+
+  test('lists the order in which a scan tries credentials at an address', async () => {
+    const orderAt = async (address: string) => {
+      const { data } = await admin.credentials.listInstances({ query: { schemaId, address } })
+      const tried = data.filter(({ order }) => order !== undefined)
+      return tried.toSorted((one, other) => Number(one.order) - Number(other.order)).map(({ name }) => name)
+    }
+    const made = await given('a', 'b', 'c', 'd', ['watching', { purpose: 'monitoring' }])
+    const [address, other] = ['10.0.0.8', '10.0.0.9']
+    assert.deepEqual(await orderAt(address), ['d', 'c', 'b'])
+    await selectAll([address, other])
+    await report({ address, instanceId: made.b, worked: true }, { address: other, instanceId: made.d, worked: false })
+    assert.deepEqual(await orderAt(address), ['b'])
+    for (const one of [address, other, '10.0.0.77']) assert.deepEqual(await orderAt(one), await names(one), one)
+    await report({ address, instanceId: made.b, worked: false })
+    assert.deepEqual(await orderAt(address), ['b', 'd', 'c'])
+    assert.deepEqual(await orderAt(address), await names(address))
+  })
+
   test('prefers a credential that worked and failed for the same address in one report', async () => {
     const made = await given('a', 'b')
     const address = '10.0.0.8'

@@ -1,4 +1,4 @@
-import type { CredentialPurpose } from '@millwright/api/credentials-shapes.ts'
+import { type CredentialPurpose, secretPlaceholder } from '@millwright/api/credentials-shapes.ts'
 import type { Handle, Transaction } from '../../platform/database/database.ts'
 import { jsonText } from '../../platform/database/json.ts'
 import { arrayOf } from '../../platform/database/rowset.ts'
@@ -11,6 +11,7 @@ export type InstanceRow = {
   schemaUri: string
   resourceIdentifier: string
   resourceVersion: string
+  schemaTitle: string | null
   name: string
   shown: PlainObject
   ipRanges: string[]
@@ -25,8 +26,9 @@ export type InstanceRow = {
 }
 export type SealedRow = InstanceRow & { sealed: Buffer }
 
-export const instanceColumns = `i.id, i.schema_id as "schemaId", s.uri as "schemaUri",
-  s.resource_identifier as "resourceIdentifier", s.resource_version as "resourceVersion", i.name, i.shown,
+const schemaColumns = `s.uri as "schemaUri", s.title as "schemaTitle", s.resource_identifier as "resourceIdentifier",
+  s.resource_version as "resourceVersion"`
+export const instanceColumns = `i.id, i.schema_id as "schemaId", ${schemaColumns}, i.name, i.shown,
   i.ip_ranges as "ipRanges", i.purpose, i.asset_id as "assetId", i.copied_from as "copiedFrom", i.version,
   i.created_by as "createdBy", i.created_at as "createdAt", i.modified_by as "modifiedBy", i.modified_at as "modifiedAt"`
 export const fromInstances = `from credential_instances i
@@ -104,6 +106,8 @@ export type InstanceFilter = {
   resourceIdentifier?: string
   purpose?: CredentialPurpose
   name?: string
+  /** A part of the name, the title of the schema, an address range or a shown value. */
+  q?: string
   assigned?: boolean
   /** The asset to which a copy is assigned. */
   assetId?: string
@@ -112,7 +116,7 @@ export type InstanceFilter = {
 }
 
 /** Builds only the conditions of the requested filters, so that PostgreSQL can use the matching index. */
-function conditionsFor({ schemaId, resourceIdentifier, purpose, name, assigned, assetId, blocks }: InstanceFilter) {
+function conditionsFor({ schemaId, resourceIdentifier, purpose, name, q, assigned, assetId, blocks }: InstanceFilter) {
   const values: unknown[] = []
   const conditions = ['i.tenant_id = $1']
   const add = (condition: (place: string) => string, value: unknown) => {
@@ -123,6 +127,13 @@ function conditionsFor({ schemaId, resourceIdentifier, purpose, name, assigned, 
   if (resourceIdentifier !== undefined) add((place) => `s.resource_identifier = ${place}`, resourceIdentifier)
   if (purpose !== undefined) add((place) => `(i.purpose is null or i.purpose = ${place})`, purpose)
   if (name !== undefined) add((place) => `i.name = ${place}`, name)
+  if (q !== undefined)
+    add((place) => {
+      const has = (text: string) => `strpos(lower(${text}), lower(${place}::text)) > 0`
+      // The place of a secret in the shown values has a placeholder. Names of fields are not searched.
+      const values = `exists (select from json_each_text(i.shown) as v where v.value <> '${secretPlaceholder}' and ${has('v.value')})`
+      return `(${has('i.name')} or ${has(`coalesce(s.title, '')`)} or ${has('i.ip_ranges::text')} or ${values})`
+    }, q)
   if (assigned !== undefined) conditions.push(`i.asset_id is ${assigned ? 'not ' : ''}null`)
   if (assetId !== undefined) add((place) => `i.asset_id = ${place}`, assetId)
   if (blocks !== undefined)

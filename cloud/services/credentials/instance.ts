@@ -1,6 +1,11 @@
-import type { CredentialInstance, CredentialInstanceVersion } from '@millwright/api/credentials-shapes.ts'
+import type {
+  CredentialInstance,
+  CredentialInstanceVersion,
+  ListedCredentialInstance,
+} from '@millwright/api/credentials-shapes.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { InstanceRow, VersionRow } from './instance-store.ts'
+import type { LoginRow } from './use-store.ts'
 
 export function showInstance(row: InstanceRow): CredentialInstance {
   return {
@@ -19,6 +24,25 @@ export function showInstance(row: InstanceRow): CredentialInstance {
     createdTimestamp: row.createdAt,
     lastModifiedBy: row.modifiedBy,
     lastModifiedTimestamp: row.modifiedAt,
+  }
+}
+
+/** Returns an instance as lists show it. An instance that no gateway has received has no results. */
+export function showListedInstance(
+  row: InstanceRow,
+  { logins, order }: { logins: LoginRow | undefined; order: number | undefined },
+): ListedCredentialInstance {
+  const { accepted = 0, refused = 0, workedAt = null, failedAt = null } = logins ?? {}
+  return {
+    ...showInstance(row),
+    ...(row.schemaTitle === null ? {} : { schemaTitle: row.schemaTitle }),
+    logins: {
+      accepted,
+      refused,
+      ...(workedAt === null ? {} : { lastWorkedTimestamp: workedAt }),
+      ...(failedAt === null ? {} : { lastFailedTimestamp: failedAt }),
+    },
+    ...(order === undefined ? {} : { order }),
   }
 }
 

@@ -11,16 +11,25 @@ import { newId } from '../../platform/database/id.ts'
 import { fieldProblem } from '../../platform/field-problem.ts'
 import { etagOf, requireMatch } from '../../platform/http/etag.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
-import { readableUses, withoutHiddenAssets } from './asset.ts'
-import { locationOf, missingInstance, showInstance, showVersion } from './instance.ts'
+import { readableScope, readableUses, withoutHiddenAssets } from './asset.ts'
+import { candidateOf } from './choice.ts'
+import { locationOf, missingInstance, showInstance, showListedInstance, showVersion } from './instance.ts'
 import * as store from './instance-store.ts'
 import { addInstance, changeInstance, reportChange } from './instance-writes.ts'
-import { blockKeysContaining, parseAddress, parseRanges, showRange } from './ip-range.ts'
+import { type Address, blockKeysContaining, parseAddress, parseRanges, showAddress, showRange } from './ip-range.ts'
 import type { SchemaChecks } from './schema-checks.ts'
 import { findSchema, holdSchema } from './schema-store.ts'
 import { openValues, sealValues } from './sealed-values.ts'
+import { triedOrder } from './selection.ts'
 import { templatesOf } from './template-store.ts'
-import { lastDeliveries, lastSuccesses, type UseRow } from './use-store.ts'
+import {
+  lastDeliveries,
+  lastSuccesses,
+  placesOfUses,
+  summarizeLogins,
+  type UseRow,
+  usesAtAddress,
+} from './use-store.ts'
 import { changedFields, mergedValues, requireBounded, type StoredValues } from './values.ts'
 
 type Operations =
@@ -68,11 +77,21 @@ export function instanceHandlers(
     },
 
     async listInstances({ query: { limit = 50, offset = 0, address, ...filter } }, caller) {
-      const blocks = address === undefined ? {} : { blocks: blocksContaining(address) }
+      const place = address === undefined ? undefined : addressOf(address)
+      const blocks = place === undefined ? {} : { blocks: blockKeysContaining(place) }
       const { rows, total } = await database.read(caller, (handle) =>
         store.listInstances(handle, { ...filter, ...blocks }, { limit, offset }),
       )
-      const data = (await withoutHiddenAssets(context, caller, rows)).map(showInstance)
+      const order = place === undefined ? undefined : await orderAt(caller, place)
+      const ids = rows.map(({ id }) => id)
+      const scope = await readableScope(context, caller, () =>
+        database.read(caller, (handle) => placesOfUses(handle, ids)),
+      )
+      const logins = await database.read(caller, (handle) => summarizeLogins(handle, ids, scope))
+      const loginsById = new Map(logins.map((row) => [row.instanceId, row]))
+      const data = (await withoutHiddenAssets(context, caller, rows)).map((row) =>
+        showListedInstance(row, { logins: loginsById.get(row.id), order: order?.get(row.id) }),
+      )
       return { data, meta: { totalElements: total, elements: rows.length, offset } }
     },
 
@@ -133,6 +152,24 @@ export function instanceHandlers(
         },
       }
     },
+  }
+
+  /**
+   * Returns the places of instances in the order in which a scan tries them at an address. The order is computed from the
+   * instances that apply to the address and that changed last. It is empty if it depends on an asset that the caller cannot read.
+   */
+  async function orderAt(caller: Caller, address: Address): Promise<ReadonlyMap<string, number>> {
+    const filter = { blocks: blockKeysContaining(address), assigned: false }
+    const { rows, records } = await database.read(caller, async (handle) => {
+      const listed = await store.listInstances(handle, filter, { limit: credentialLimits.ordered, offset: 0 })
+      const ids = listed.rows.map(({ id }) => id)
+      return { rows: listed.rows, records: await usesAtAddress(handle, ids, showAddress(address)) }
+    })
+    const uses = records.map(showAssociation)
+    const isReadable = await readableUses(context, caller, uses)
+    if (!uses.every(isReadable)) return new Map()
+    const byId = new Map(records.map((record) => [record.instanceId, record]))
+    return triedOrder(address, { candidates: rows.map(candidateOf), records: byId })
   }
 
   async function respond(caller: Caller, row: store.InstanceRow) {
@@ -214,10 +251,10 @@ function fieldsOf(before: store.InstanceRow, after: store.InstanceRow): string[]
   ]
 }
 
-function blocksContaining(text: string): string[] {
+function addressOf(text: string): Address {
   const address = parseAddress(text)
   if (address === undefined) throw new Problem('invalid_range', 'address must be one IPv4 or IPv6 address')
-  return blockKeysContaining(address)
+  return address
 }
 
 async function usageOf(handle: Handle, id: string): Promise<CredentialUsage> {

@@ -109,6 +109,29 @@ export function selectOfTemplate<C extends Candidate>(
   return { known: chosen.some((one) => workedAt(one) !== ''), chosen }
 }
 
+/**
+ * Returns the place of each instance among the instances of its product that a scan tries at an address, by instance id. The
+ * version of the asset link is not known here. It is assumed to be that of the most recently changed instance. `records` are the
+ * uses at the address. Instances that are assigned to an asset are left out, because they are used only for this asset.
+ */
+export function triedOrder<C extends Candidate>(
+  address: Address,
+  { candidates, records }: { candidates: readonly C[]; records: ReadonlyMap<string, Record> },
+): Map<string, number> {
+  const order = new Map<string, number>()
+  const unassigned = candidates.filter(({ assetId }) => assetId === null)
+  for (const [identifier, recent] of Map.groupBy(unassigned, ({ product }) => product.identifier)) {
+    const latest = recent.reduce((one, other) => (other.modifiedAt > one.modifiedAt ? other : one))
+    const associated = recent.flatMap((one) => {
+      const record = records.get(one.id)
+      return record === undefined || record.workedAt === null ? [] : [{ ...one, ...record }]
+    })
+    const target = { address, product: { identifier, version: latest.product.version } }
+    for (const [place, { id }] of select(target, { associated, recent }).chosen.entries()) order.set(id, place + 1)
+  }
+  return order
+}
+
 /** Returns whether the last attempt failed and the instance has not changed since then. */
 function hasFailed({ workedAt, failedAt, modifiedAt }: AssociatedCandidate): boolean {
   return failedAt !== null && failedAt > (workedAt ?? '') && failedAt > modifiedAt

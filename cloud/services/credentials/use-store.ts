@@ -210,3 +210,50 @@ export function lastSuccesses(handle: Handle, instanceId: string, limit: number)
 export function usesOfAsset(handle: Handle, assetId: string, limit: number): Promise<UseRow[]> {
   return handle.rows(ofAssetStatement, assetId, limit)
 }
+
+/** The readable gateways and assets of uses. `undefined` means all. */
+export type UseScope = { gateways: readonly string[]; assets: readonly string[] } | undefined
+
+/** The numbers of addresses by the result of the latest login with an instance, and the times of the latest results. */
+export type LoginRow = Record & { accepted: number; refused: number }
+
+const loginColumns = `instance_id as "instanceId", ${lastTimes},
+  count(distinct address) filter (where worked_at is not null and (failed_at is null or worked_at >= failed_at)) as accepted,
+  count(distinct address) filter (where failed_at is not null and (worked_at is null or failed_at > worked_at)) as refused`
+const ofAllUses = `from credential_uses where tenant_id = $1 and instance_id = any($2::uuid[])`
+const loginsStatement = statement<LoginRow>(`select ${loginColumns} ${ofAllUses} group by instance_id`)
+const readableLoginsStatement = statement<LoginRow>(
+  `select ${loginColumns} ${ofAllUses} and gateway_id = any($3::uuid[]) and (asset_id is null or asset_id = any($4::uuid[]))
+   group by instance_id`,
+)
+
+/** Returns the results of the logins with instances. Instances that no gateway has received are left out. */
+export function summarizeLogins(handle: Handle, instanceIds: readonly string[], scope: UseScope): Promise<LoginRow[]> {
+  if (instanceIds.length === 0) return Promise.resolve([])
+  const ids = arrayOf('uuid', instanceIds)
+  if (scope === undefined) return handle.rows(loginsStatement, ids)
+  return handle.rows(readableLoginsStatement, ids, arrayOf('uuid', scope.gateways), arrayOf('uuid', scope.assets))
+}
+
+const placesStatement = statement<{ gatewayId: string; assetId: string | null }>(
+  `select distinct gateway_id as "gatewayId", asset_id as "assetId" ${ofAllUses}`,
+)
+
+/** Returns the gateways and assets at which instances were used. */
+export function placesOfUses(handle: Handle, instanceIds: readonly string[]) {
+  return handle.rows(placesStatement, arrayOf('uuid', instanceIds))
+}
+
+const atAddressStatement = statement<UseRow>(
+  `select ${columns} ${ofAllUses} and address = $3 order by delivered_at desc`,
+)
+
+/** Returns the uses of instances at an address by the gateway that received credentials for the address last. */
+export async function usesAtAddress(
+  handle: Handle,
+  instanceIds: readonly string[],
+  address: string,
+): Promise<UseRow[]> {
+  const rows = await handle.rows(atAddressStatement, arrayOf('uuid', instanceIds), address)
+  return rows.filter(({ gatewayId }) => gatewayId === rows[0]?.gatewayId)
+}

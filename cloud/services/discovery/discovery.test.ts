@@ -266,6 +266,31 @@ describe('discovery', () => {
     await ended(jobId)
   })
 
+  test('the job of a scan has the scope and the result of its own run', async () => {
+    const range = (value: string) => [{ key: 'ip_range', comparisonOperator: 'EQUAL' as const, value }]
+    const { jobId } = await create({ discoveryFilters: range('10.0.1.0/24') })
+    const first = await lease()
+    const jobs = async () =>
+      (await admin.jobs.listJobs({ query: { gatewayId: gateway.id } })).data.map(({ scan }) => [
+        scan?.scope,
+        ...[scan?.found, scan?.created, scan?.errors, scan?.endedTimestamp === undefined],
+      ])
+    assert.deepEqual(await jobs(), [[['10.0.1.0/24'], 0, 0, 0, true]])
+    const errors = [{ code: 14, description: 'no answer' }]
+    await upload(first, 0, { assets: [foundDevice(81), foundDevice(82)], errors })
+    await end(first, 'FINISHED')
+    await ended(jobId)
+    await admin.discovery.updateDiscovery({ params: { jobId }, body: { data: { discoveryFilters: [] } } })
+    await admin.discovery.runDiscovery({ params: { jobId } })
+    await scan(jobId, [foundDevice(81)])
+    assert.deepEqual(await jobs(), [
+      [[], 1, 0, 0, false],
+      [['10.0.1.0/24'], 2, 2, 1, false],
+    ])
+    const { data: job } = await admin.jobs.getJob({ params: { id: first.job.id } })
+    assert.deepEqual([job.scan?.found, job.runId], [2, job.definition.runId])
+  })
+
   test('names the user that started a run, and not the one that created the discovery', async () => {
     const { jobId } = await create()
     const first = await lease()

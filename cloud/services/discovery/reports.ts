@@ -1,13 +1,16 @@
 import { type discovery, discoveryLimits } from '@millwright/api/discovery.ts'
 import { Problem } from '@millwright/api/problem.ts'
+import type { Caller } from '../../platform/access/caller.ts'
 import { may } from '../../platform/access/rights.ts'
 import type { Context, Handlers } from '../../platform/service.ts'
 import { showRun } from './discovery.ts'
 import { listErrors, listFindings, type Outcome } from './finding-store.ts'
-import { findDiscoveries, findDiscovery, findRun, findRuns, type RunRow } from './store.ts'
+import { type DiscoveryRow, findDiscoveries, findDiscovery, findRun, findRuns, type RunRow } from './store.ts'
 import { isReadable, readableRuns, readableScope } from './visibility.ts'
 
-export function reportHandlers(context: Context): Pick<Handlers<typeof discovery>, 'getReport' | 'describeRuns'> {
+type Operations = 'getReport' | 'describeRuns' | 'summarizeRuns'
+
+export function reportHandlers(context: Context): Pick<Handlers<typeof discovery>, Operations> {
   const { database } = context
   return {
     async getReport(
@@ -43,24 +46,53 @@ export function reportHandlers(context: Context): Pick<Handlers<typeof discovery
     },
 
     async describeRuns({ body: { data } }, caller) {
-      if (!may(caller, 'glb_jobs_read')) return { data: [] }
-      const scope = await readableScope(context, caller)
-      const { runs, discoveries } = await database.read(caller, async (handle) => {
-        const found = await findRuns(handle, data.ids)
-        const ids = [...new Set(found.map((run) => run.discoveryId))]
-        return { runs: found, discoveries: await findDiscoveries(handle, ids, scope) }
-      })
-      const readable = new Map(discoveries.map((row) => [row.id, row]))
+      const found = await readable(caller, data.ids)
       return {
-        data: runs.flatMap(({ id, discoveryId, number, createdAt }) => {
-          const row = readable.get(discoveryId)
-          if (row === undefined) return []
+        data: found.map(({ run: { id, discoveryId, number, createdAt }, row }) => {
           const { gatewayId, assetLinkId, deviceClass } = row
           const scanner = { gatewayId, assetLinkId, ...(deviceClass === null ? {} : { deviceClass }) }
-          return [{ id, jobId: discoveryId, number, ...scanner, createdTimestamp: createdAt }]
+          return { id, jobId: discoveryId, number, ...scanner, createdTimestamp: createdAt }
         }),
       }
     },
+
+    async summarizeRuns({ body: { data } }, caller) {
+      const found = await readable(caller, data.ids)
+      const { runs } = await readableRuns(
+        context,
+        caller,
+        found.map(({ run }) => run),
+      )
+      return {
+        data: runs.map((run, index) => {
+          const { filters } = run.scope ?? found[index]?.row ?? { filters: [] }
+          const { found: devices, created, errors, startedTimestamp, endedTimestamp } = showRun(run)
+          return {
+            id: run.id,
+            scope: filters.map(({ value }) => String(value)),
+            ...{ found: devices, created, errors },
+            ...(startedTimestamp !== undefined && { startedTimestamp }),
+            ...(endedTimestamp !== undefined && { endedTimestamp }),
+          }
+        }),
+      }
+    },
+  }
+
+  /** Returns the runs that the caller can read, with their discoveries. */
+  async function readable(caller: Caller, runIds: readonly string[]): Promise<{ run: RunRow; row: DiscoveryRow }[]> {
+    if (!may(caller, 'glb_jobs_read')) return []
+    const scope = await readableScope(context, caller)
+    const { runs, discoveries } = await database.read(caller, async (handle) => {
+      const found = await findRuns(handle, runIds)
+      const ids = [...new Set(found.map((run) => run.discoveryId))]
+      return { runs: found, discoveries: await findDiscoveries(handle, ids, scope) }
+    })
+    const rows = new Map(discoveries.map((row) => [row.id, row]))
+    return runs.flatMap((run) => {
+      const row = rows.get(run.discoveryId)
+      return row === undefined ? [] : [{ run, row }]
+    })
   }
 }
 

@@ -90,6 +90,21 @@ describe('discoveries for a caller who can read the gateway but not all devices'
     assert.deepEqual(some, { latest: Array(5).fill([1, 0, 0, 1, 1]), before: [2, 2, 0, 0, 0] })
   })
 
+  test('the jobs of scans count only the devices that the caller can read', async () => {
+    const shown = async (caller: TestCaller) => {
+      const { data } = await caller.jobs.listJobs({ query: { type: 'discovery' } })
+      return data.map(({ scan: result }) => [result?.found, result?.created])
+    }
+    assert.deepEqual(await shown(admin), [
+      [2, 0],
+      [4, 4],
+    ])
+    assert.deepEqual(await shown(reader), [
+      [1, 0],
+      [2, 2],
+    ])
+  })
+
   test('sends events of discovery runs without device counts', async () => {
     const { data: events } = await reader.events.listEvents({ query: { limit: 100 } })
     using stream = await EventReader.open(base, { ...reader, query: { after: '0', types: 'discovery.run' } })

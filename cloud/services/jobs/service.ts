@@ -9,6 +9,7 @@ import type { EventRow } from '../../platform/events/store.ts'
 import { openStream } from '../../platform/events/stream.ts'
 import { answer, type Context, service } from '../../platform/service.ts'
 import { jobMessage, jobSelection } from './job-message.ts'
+import { withScanResults } from './scan-results.ts'
 import { withNames } from './subject-names.ts'
 
 /** The service that lists all jobs of the tenant, of every type. The workflow engine stores the jobs. */
@@ -18,12 +19,12 @@ export const jobsService = service({
     return {
       async listJobs({ query }, caller) {
         const { data, meta } = await context.peers(workflows, caller).browseJobs({ query })
-        return { data: await withNames(context, caller, data), meta }
+        return { data: await described(context, caller, data), meta }
       },
 
       async getJob({ params }, caller) {
         const { data } = await context.peers(workflows, caller).inspectJob({ params })
-        const [job = data] = await withNames(context, caller, [data])
+        const [job = data] = await described(context, caller, [data])
         return { data: job }
       },
 
@@ -43,6 +44,11 @@ export const jobsService = service({
     }
   },
 })
+
+/** Adds what other services know about jobs: the names of their subjects, and the results of scans. */
+async function described<Job extends AnyJob>(context: Context, caller: Caller, jobs: readonly Job[]): Promise<Job[]> {
+  return withScanResults(context, caller, await withNames(context, caller, jobs))
+}
 
 /** Returns the events that name no hidden asset and whose job belongs to a readable gateway or to the caller. */
 async function readable<Event extends Pick<EventRow, 'data'>>(

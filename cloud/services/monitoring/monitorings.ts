@@ -56,7 +56,8 @@ export function monitoringHandlers(context: Context): Pick<Handlers<typeof monit
       return database.transaction(caller, async (tx) => {
         await requireRoom(tx)
         const row = await store.insertMonitoring(tx, id, fields, new Date().toISOString())
-        if (data.schedule === undefined) await beginRun(tx, { monitoringId: id, cause: 'person' })
+        if (data.schedule === undefined)
+          await beginRun(tx, { monitoringId: id, cause: 'person', startedBy: caller.principal.name })
         else await tasks.schedule(tx, { kind: scheduleKind, key: id, ...data.schedule, pointer: '/data/schedule' })
         await reportChange(tx, caller, { action: 'createMonitoring', event: 'created', row })
         return answer(201, { data: { jobId: id, id } }, { location: `/monitoring/v1/monitorings/${id}` })
@@ -135,7 +136,7 @@ export function monitoringHandlers(context: Context): Pick<Handlers<typeof monit
         const { name, latestRunId } = await lock(tx, id)
         if (isActive(latestRunId === null ? undefined : await findRun(tx, latestRunId)))
           throw new Problem('conflict', 'A run of this monitoring task is active. Wait until it ends, or cancel it')
-        const run = await beginRun(tx, { monitoringId: id, cause: 'person' })
+        const run = await beginRun(tx, { monitoringId: id, cause: 'person', startedBy: caller.principal.name })
         const target = `monitoring/${id}`
         await record(tx, caller, { action: 'monitoring.runMonitoring', target, detail: { name, runId: run.id } })
         return answer(202, { data: { runId: run.id } })

@@ -228,12 +228,16 @@ async function putJob({ context, system, run, row }: ActiveRun, { jobId, gateway
           name: row.name,
           keys: row.keys,
           hasCredentials: row.templateId !== null,
-          // A person can start a run of a monitoring of another user. The run does not store who did.
-          ...(run.cause === 'schedule' ? { askedBy: row.principalName } : {}),
+          askedBy: authorOf({ run, row }),
         },
       },
     },
   })
+}
+
+/** Returns the name of the user that started the run, or that created the monitoring whose schedule started it. */
+function authorOf({ run, row }: Pick<ActiveRun, 'run' | 'row'>): string | undefined {
+  return run.startedBy ?? (run.cause === 'schedule' ? row.principalName : undefined)
 }
 
 function leftOutText({ leftOut }: RunRow): string | null {

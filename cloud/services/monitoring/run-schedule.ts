@@ -17,7 +17,7 @@ export function runScheduleTasks({ database }: Pick<Context, 'database'>): TaskK
           if (row !== undefined) {
             const latest = row.latestRunId === null ? undefined : await findRun(tx, row.latestRunId)
             if (isActive(latest)) await countMissed(tx, row.id)
-            else await beginRun(tx, { monitoringId: row.id, cause: 'schedule' })
+            else await beginRun(tx, { monitoringId: row.id, cause: 'schedule', startedBy: null })
           }
           await task.complete(tx)
         })

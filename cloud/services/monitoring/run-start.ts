@@ -10,11 +10,11 @@ export const runsTopic = 'monitoring.runs'
 /** Creates a run in the transaction of the caller. The background task executes it after the commit. */
 export async function beginRun(
   tx: Transaction,
-  { monitoringId, cause }: Pick<RunRow, 'monitoringId' | 'cause'>,
+  { monitoringId, cause, startedBy }: Pick<RunRow, 'monitoringId' | 'cause' | 'startedBy'>,
 ): Promise<RunRow> {
   const id = newId()
   const number = await nextRunNumber(tx, monitoringId, id)
-  const run = await insertRun(tx, { id, monitoringId, number, cause, createdAt: new Date().toISOString() })
+  const run = await insertRun(tx, { id, monitoringId, number, cause, startedBy, createdAt: new Date().toISOString() })
   await emitRunEvent(tx, 'started', run)
   tx.signal(runsTopic)
   return run

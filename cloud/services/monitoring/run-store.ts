@@ -21,6 +21,8 @@ export type RunRow = {
   leftOut: number
   cancelAt: string | null
   canceledBy: string | null
+  /** The name of the user that started the run. Null for a run of the schedule. */
+  startedBy: string | null
   createdAt: string
   startedAt: string | null
   endedAt: string | null
@@ -28,18 +30,19 @@ export type RunRow = {
 
 const columns = `r.id, r.monitoring_id as "monitoringId", r.number, r.cause, r.state, r.message, r.targets, r.reached,
   r.failed, r.unknown, r.changed, r.left_out as "leftOut", r.cancel_at as "cancelAt", r.canceled_by as "canceledBy",
-  r.created_at as "createdAt", r.started_at as "startedAt", r.ended_at as "endedAt"`
+  r.created_at as "createdAt", r.started_at as "startedAt", r.ended_at as "endedAt",
+  r.started_by as "startedBy"`
 
 const insertStatement = statement<RunRow>(
-  `insert into monitoring_runs as r (tenant_id, id, monitoring_id, number, cause, state, created_at, due_at)
-   values ($1, $2, $3, $4, $5, 'created', $6, $6) returning ${columns}`,
+  `insert into monitoring_runs as r (tenant_id, id, monitoring_id, number, cause, state, created_at, due_at, started_by)
+   values ($1, $2, $3, $4, $5, 'created', $6, $6, $7) returning ${columns}`,
 )
 
-type NewRun = Pick<RunRow, 'id' | 'monitoringId' | 'number' | 'cause' | 'createdAt'>
+type NewRun = Pick<RunRow, 'id' | 'monitoringId' | 'number' | 'cause' | 'startedBy' | 'createdAt'>
 
 export async function insertRun(tx: Transaction, run: NewRun): Promise<RunRow> {
-  const { id, monitoringId, number, cause, createdAt } = run
-  const row = await tx.row(insertStatement, id, monitoringId, number, cause, createdAt)
+  const { id, monitoringId, number, cause, startedBy, createdAt } = run
+  const row = await tx.row(insertStatement, id, monitoringId, number, cause, createdAt, startedBy)
   if (row === undefined) throw new TypeError('A run was not stored')
   return row
 }

@@ -38,6 +38,21 @@ describe('runs of monitorings', () => {
     (await assetOf(id)).reachability_state as { state_value: string; state_timestamp: string }
   const historyOf = async (id: string) => (await admin.inventory.readHistory({ params: { id }, query: {} })).data
 
+  test('the job of a run names the user that started the run', async () => {
+    const plant = await monitoredPlant(hub, admin, { devices: 1, first: 90 })
+    const id = await createMonitoring(admin, { targets: { assetIds: plant.assetIds } })
+    await runOnce(plant, id, () => ({ state: 'reached', assetLinkId: plant.linkId }))
+    const other = await hub.as('administrator')
+    await other.monitoring.runMonitoring({ params: { id } })
+    await runOnce(plant, id, () => ({ state: 'reached', assetLinkId: plant.linkId }))
+    const { data } = await admin.jobs.listJobs({ query: { tag: `monitoring/${id}` } })
+    const names = await Promise.all([other, admin].map(async (caller) => (await caller.identity.userInfo({})).name))
+    assert.deepEqual(
+      data.map(({ startedBy }) => startedBy),
+      names,
+    )
+  })
+
   test('reachability, firmware and properties are stored, and history only when something changed', async () => {
     const plant = await monitoredPlant(hub, admin, { devices: 2, first: 1 })
     const [one = '', two = ''] = plant.assetIds

@@ -97,10 +97,16 @@ export function anyJob(row: JobRow): AnyJob {
     ...(row.progress === null ? {} : { progress: row.progress }),
     ...(row.message === null ? {} : { message: row.message }),
     ...startedBy(row),
+    ...runOf(row),
     tags: row.tags,
     createdTimestamp: row.createdAt,
     lastModifiedTimestamp: row.modifiedAt,
   }
+}
+
+/** Only the platform writes the definition of the job of a scan. It is empty if it names an asset that the caller cannot read. */
+function runOf({ workflow, definition: { runId } }: JobRow): { runId?: string } {
+  return workflow === 'discovery' && typeof runId === 'string' && /^[0-9a-f-]{36}$/.test(runId) ? { runId } : {}
 }
 
 /** Only the platform writes the definition of a job of a built-in workflow, so only its author is known. */

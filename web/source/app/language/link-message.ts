@@ -6,3 +6,16 @@ const statusCode =
 export function withoutStatusCode(message: string): string {
   return message.replace(statusCode, '')
 }
+
+/** The start of the message of each scan that an asset link ended. The state already shows that the scan failed. */
+const linkError = /^The asset link ended the scan with an error: (?=\S)/
+
+/** Returns why a job or a scan failed, without the parts of the message that its state already shows. */
+export function reasonOf(message: string): string {
+  return withoutStatusCode(message).replace(linkError, '')
+}
+
+/** Returns the first sentence of a text. A list has no room for the advice in the others. */
+export function firstSentence(text: string): string {
+  return /^(.+?)\. (?=[A-Z])/.exec(text)?.[1] ?? text
+}

@@ -3,6 +3,8 @@ import type { CSSProperties, ReactNode } from 'react'
 export type GridColumn<Row> = {
   id: string
   header: string
+  /** The meaning of the column, which the tooltip of the header shows. */
+  hint?: string
   /** The width in pixels. */
   width: number
   /** The width down to which the column shrinks in a narrow table. Without it, the column keeps its width. */

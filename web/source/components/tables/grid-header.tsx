@@ -89,13 +89,18 @@ function sortState({ id, isSortable }: { id: string; isSortable?: boolean }, sor
 }
 
 type HeaderLabelProps = {
-  column: Pick<GridColumn<never>, 'id' | 'header' | 'isSortable'>
+  column: Pick<GridColumn<never>, 'id' | 'header' | 'hint' | 'isSortable'>
   sorting: Sorting | undefined
   onSort: ((id: string) => void) | undefined
 }
 
-function HeaderLabel({ column: { id, header, isSortable }, sorting, onSort }: HeaderLabelProps) {
-  if (!isSortable || onSort === undefined) return <span className="grid-label">{header}</span>
+function HeaderLabel({ column: { id, header, hint, isSortable }, sorting, onSort }: HeaderLabelProps) {
+  if (!isSortable || onSort === undefined)
+    return (
+      <span className="grid-label" title={hint}>
+        {header}
+      </span>
+    )
   return (
     <button type="button" className="grid-sort" onClick={() => onSort(id)}>
       <span className="grid-label">{header}</span>

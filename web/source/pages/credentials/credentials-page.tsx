@@ -4,6 +4,7 @@ import { CredentialTypes } from './credential-types/credential-types.tsx'
 import { CredentialList } from './instances/credential-list.tsx'
 import { credentialMessages } from './messages.ts'
 import { MonitoringSets } from './monitoring-sets/monitoring-sets.tsx'
+import '../assets/assets.css'
 
 export function CredentialsPage() {
   const text = useText(credentialMessages)

@@ -4,7 +4,7 @@ export const discoveryMessages = messages({
   en: {
     title: 'Discovery',
     subtitle:
-      'Gateways run asset links. An asset link is a program that finds devices with one protocol, such as SNMP.',
+      'Start a scan to find devices. Add a gateway to reach another network. Each gateway runs asset links, one for each protocol.',
     gateways: 'Millwright gateways',
     more: 'More',
     notScheduled: 'Not scheduled',
@@ -12,8 +12,18 @@ export const discoveryMessages = messages({
       count === 1 ? 'The inventory contains 1 asset:' : `The inventory contains ${shown} assets:`,
     sourcesScans: (shown: string) => `${shown} created by scans`,
     sourcesOthers: (shown: string) => `${shown} from other sources, such as imports, API clients and gateways`,
-    countsHint:
-      'Found = new + changed + unchanged. Missing: found by the previous finished run of the same scan, but not by this run. Not checked: the run did not finish, or it is the first with its scope.',
+    resultHint: 'Devices that the latest run found. New and changed devices are part of the found devices.',
+    missingHint: 'Found by the previous finished run of the same scan, but not by this run.',
+    scanName: (link: string, scope: string) => `${link}: ${scope}`,
+    foundCount: (count: string) => `${count} found`,
+    foundSoFar: (count: string) => `${count} found so far`,
+    newCount: (count: string) => `${count} new`,
+    changedCount: (count: string) => `${count} changed`,
+    unchangedCount: (count: string) => `${count} unchanged`,
+    canceledAfter: (count: number, shown: string) => `Canceled after ${count === 1 ? '1 device' : `${shown} devices`}`,
+    noReason: 'No reason reported',
+    errorCount: (count: number, shown: string) => (count === 1 ? '1 error' : `${shown} errors`),
+    missingErrors: (count: number, shown: string) => (count === 1 ? 'Show 1 error' : `Show ${shown} errors`),
     scans: 'Scans',
     gateway: 'Gateway',
     link: 'Asset link',
@@ -43,10 +53,10 @@ export const discoveryMessages = messages({
     interfaces: 'Capabilities',
     endpoint: 'Address',
     scan: 'Scan',
-    scanOf: (link: string) => `Scan with asset link ${link}`,
+    scanOf: (name: string) => `Scan of ${name}`,
     state: 'State',
     scope: 'Scope',
-    allDevices: 'All devices',
+    allDevices: 'all devices',
     failedTitle: 'The scan failed',
     whatToDo: 'What to do',
     failedAdvice:
@@ -63,7 +73,7 @@ export const discoveryMessages = messages({
     missingFirst:
       'This is the first finished run of the scan with this scope, so there is no earlier run to compare with. Run the same scan again, or add a schedule, to see which devices are missing.',
     missingComparedWith: (run: string) =>
-      `Found by run ${run}, but not by this run. The tab for errors also contains those of them that did not respond.`,
+      `Found by run ${run}, but not by this run. A device that reports an error, or does not respond, is also missing.`,
     errors: 'Errors',
     withErrors: (state: string, count: number, shown: string) =>
       `${state} with ${count === 1 ? '1 error' : `${shown} errors`}`,
@@ -140,8 +150,18 @@ export const discoveryMessages = messages({
       count === 1 ? 'Das Inventar enthält 1 Asset:' : `Das Inventar enthält ${shown} Assets:`,
     sourcesScans: (shown: string) => `${shown} durch Suchläufe angelegt`,
     sourcesOthers: (shown: string) => `${shown} aus anderen Quellen wie Importen, API-Clients und Gateways`,
-    countsHint:
-      'Gefunden = neu + geändert + unverändert. Vermisst: vom vorigen abgeschlossenen Lauf desselben Suchlaufs gefunden, aber nicht von diesem. Nicht geprüft: Der Lauf wurde nicht abgeschlossen oder ist der erste mit diesem Suchbereich.',
+    resultHint: 'Geräte, die der letzte Lauf gefunden hat. Neue und geänderte Geräte sind darin enthalten.',
+    missingHint: 'Vom vorigen abgeschlossenen Lauf desselben Suchlaufs gefunden, aber nicht von diesem.',
+    scanName: (link: string, scope: string) => `${link}: ${scope}`,
+    foundCount: (count: string) => `${count} gefunden`,
+    foundSoFar: (count: string) => `Bisher ${count} gefunden`,
+    newCount: (count: string) => `${count} neu`,
+    changedCount: (count: string) => `${count} geändert`,
+    unchangedCount: (count: string) => `${count} unverändert`,
+    canceledAfter: (count: number, shown: string) => `Abgebrochen nach ${count === 1 ? '1 Gerät' : `${shown} Geräten`}`,
+    noReason: 'Kein Grund gemeldet',
+    errorCount: (_: number, shown: string) => `${shown} Fehler`,
+    missingErrors: (count: number, shown: string) => (count === 1 ? '1 Fehler anzeigen' : `${shown} Fehler anzeigen`),
     scans: 'Suchläufe',
     gateway: 'Gateway',
     link: 'Asset-Link',
@@ -171,10 +191,10 @@ export const discoveryMessages = messages({
     interfaces: 'Funktionen',
     endpoint: 'Adresse',
     scan: 'Suchlauf starten',
-    scanOf: (link: string) => `Suchlauf mit Asset-Link ${link}`,
+    scanOf: (name: string) => `Suchlauf ${name}`,
     state: 'Zustand',
     scope: 'Suchbereich',
-    allDevices: 'Alle Geräte',
+    allDevices: 'alle Geräte',
     failedTitle: 'Der Suchlauf ist fehlgeschlagen',
     whatToDo: 'Abhilfe',
     failedAdvice:
@@ -192,7 +212,7 @@ export const discoveryMessages = messages({
     missingFirst:
       'Dies ist der erste abgeschlossene Lauf des Suchlaufs mit diesem Suchbereich. Es gibt noch keinen früheren Lauf zum Vergleich. Starten Sie denselben Suchlauf erneut oder legen Sie einen Zeitplan an, um vermisste Geräte zu sehen.',
     missingComparedWith: (run: string) =>
-      `Von Lauf ${run} gefunden, aber nicht von diesem Lauf. Geräte, die nicht geantwortet haben, stehen auch unter „Fehler“.`,
+      `Von Lauf ${run} gefunden, aber nicht von diesem. Auch ein Gerät, das einen Fehler meldet oder nicht antwortet, ist vermisst.`,
     errors: 'Fehler',
     withErrors: (state: string, count: number, shown: string) =>
       `${state} mit ${count === 1 ? '1 Fehler' : `${shown} Fehlern`}`,

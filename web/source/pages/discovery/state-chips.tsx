@@ -34,10 +34,14 @@ const scanTones: Record<Discovery['state'], Tone> = {
   canceled: 'warning',
 }
 
-type ScanStateProps = { scan: Pick<Discovery, 'jobId' | 'state' | 'errors'> }
+type ScanStateProps = {
+  scan: Pick<Discovery, 'jobId' | 'state' | 'errors'>
+  /** Whether the chip of a finished run shows only the number of errors, for narrow columns. */
+  isShort?: boolean
+}
 
 /** `ScanState` shows the state of the latest run of a scan. If devices reported errors, it links to the errors. */
-export function ScanState({ scan: { jobId, state, errors } }: ScanStateProps) {
+export function ScanState({ scan: { jobId, state, errors }, isShort = false }: ScanStateProps) {
   const text = useText(discoveryMessages)
   const formats = useFormats()
   const name = state === 'created' ? text.waiting : text[state]
@@ -46,7 +50,9 @@ export function ScanState({ scan: { jobId, state, errors } }: ScanStateProps) {
   const shown = text.withErrors(name, errors, formats.number(errors))
   return (
     <Link to={`/discovery/scans/${jobId}`} search={{ view: 'errors' } as never} title={shown} className="chip-link">
-      <StatusChip tone={state === 'finished' ? 'warning' : scanTones[state]}>{shown}</StatusChip>
+      <StatusChip tone={state === 'finished' ? 'warning' : scanTones[state]}>
+        {isShort && state === 'finished' ? text.errorCount(errors, formats.number(errors)) : shown}
+      </StatusChip>
     </Link>
   )
 }

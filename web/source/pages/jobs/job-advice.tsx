@@ -1,4 +1,3 @@
-import type { Discovery } from '@millwright/api/discovery.ts'
 import type { AnyJob } from '@millwright/api/jobs.ts'
 import { iconError, iconWarning } from '@siemens/ix-icons/icons'
 import { Link } from '@tanstack/react-router'
@@ -8,21 +7,15 @@ import { errorsOf } from './job-errors.ts'
 import { adviceOf, resultOf } from './job-result.ts'
 import { useOutcomeText } from './outcome-text.ts'
 
-type JobAdviceProps = {
-  job: AnyJob
-  /** The scan, if its latest run belongs to the job. */
-  scan: Discovery | undefined
-}
-
 /**
  * `JobAdvice` shows why a job failed or which errors it finished with, what the user can do, and a link to the page on which
  * to do it. It shows nothing for other jobs.
  */
-export function JobAdvice({ job, scan }: JobAdviceProps) {
+export function JobAdvice({ job }: { job: AnyJob }) {
   const outcome = useOutcomeText()
   const formats = useFormats()
   const { text } = outcome
-  const errors = errorsOf(job, scan)
+  const errors = errorsOf(job)
   if (job.phase !== 'failed' && errors === undefined) return null
   const advice = adviceOf(job, outcome)
   const title =
@@ -38,20 +31,22 @@ export function JobAdvice({ job, scan }: JobAdviceProps) {
       <div>
         <p className="notice-title">{title}</p>
         <p>
-          <strong>{text.whatToDo}:</strong>{' '}
-          {errors === undefined ? advice.text : outcome.errorAdvices[kindOf(job, scan)]}
+          <strong>{text.whatToDo}:</strong> {errors === undefined ? advice.text : outcome.errorAdvices[kindOf(job)]}
         </p>
-        <div className="notice-actions">
-          <Link to={to} {...(search && { search: search as never })}>
-            {errors === undefined ? advice.label : text.showErrors}
-          </Link>
-        </div>
+        {/* The page shows the errors of a scan below. */}
+        {job.scan === undefined || errors === undefined ? (
+          <div className="notice-actions">
+            <Link to={to} {...(search && { search: search as never })}>
+              {errors === undefined ? advice.label : text.showErrors}
+            </Link>
+          </div>
+        ) : null}
       </div>
     </section>
   )
 }
 
-function kindOf({ type }: AnyJob, scan: Discovery | undefined): 'scan' | 'rows' | 'devices' {
+function kindOf({ type, scan }: AnyJob): 'scan' | 'rows' | 'devices' {
   if (scan !== undefined) return 'scan'
   return type === 'file-import' ? 'rows' : 'devices'
 }

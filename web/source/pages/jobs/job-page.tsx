@@ -31,10 +31,12 @@ import { JobAdvice } from './job-advice.tsx'
 import { errorsOf } from './job-errors.ts'
 import { hasEnded, JobPhaseChip } from './job-phase.tsx'
 import { isGeneric, partsText, resultOf } from './job-result.ts'
-import { JobSubjectLink } from './job-subject.tsx'
+import { JobSubjectLink, subjectNameOf } from './job-subject.tsx'
 import { jobMessages } from './messages.ts'
 import { useOutcomeText } from './outcome-text.ts'
-import { durationOf, ScanResult, scanIdOf, scanReference, timesOf, useScan } from './scan-result.tsx'
+import { useScanAgain } from './scan-again.ts'
+import { ScanErrors } from './scan-errors.tsx'
+import { durationOf, ScanResult, scanReference, timesOf } from './scan-result.tsx'
 
 /** `JobPage` shows the progress, the input, the result and the history of one job. */
 export function JobPage() {
@@ -60,25 +62,25 @@ export function JobPage() {
 type TitleContext = { text: (typeof jobMessages)['en']; names: (typeof workflowNames)['en'] }
 
 /** Returns what the job does, and for which asset, scan or file. */
-function titleOf({ type, subject }: AnyJobInFull, { text, names }: TitleContext): string {
-  const name = workflowName(type, names)
-  const about = subject?.name
+function titleOf(job: AnyJobInFull, { text, names }: TitleContext): string {
+  const name = workflowName(job.type, names)
+  const about = subjectNameOf(job, text)
   return about === undefined ? text.what(text.job, name) : text.what(name, about)
 }
 
 function Actions({ job }: { job: AnyJobInFull }) {
-  const { id, phase } = job
+  const { id, phase, runId } = job
   const text = useText(jobMessages)
   const api = useApi()
   const navigate = useNavigate()
   const queryClient = useQueryClient()
   const canManage = usePermission('glb_workflow_manage')
   const canScan = usePermission('glb_discovery_run')
-  const [failure, setFailure] = useState<unknown>()
+  const { runAgain, failure } = useScanAgain()
   const [isRemoving, setRemoving] = useState(false)
   const scanId = scanReference(job)
-  const scan = useScan(scanId)
-  const hasNew = scan !== undefined && scan.runId === job.definition.runId && scan.created > 0
+  const hasNew = runId !== undefined && (job.scan?.created ?? 0) > 0
+  const errors = errorsOf(job)
   const toScan = scanId !== undefined && (
     <Link to={`/discovery/scans/${scanId}`} className="button-link secondary">
       {text.openScan}
@@ -91,27 +93,26 @@ function Actions({ job }: { job: AnyJobInFull }) {
     await navigate({ to: '/jobs' })
     await queryClient.invalidateQueries({ queryKey: keyOf('jobs', 'listJobs') })
   }
-  const runAgain = async () => {
-    try {
-      setFailure(undefined)
-      await api.discovery.runDiscovery({ params: { jobId: scanId ?? '' } })
-      await queryClient.invalidateQueries({ queryKey: keyOf('discovery') })
-      await navigate({ to: `/discovery/scans/${scanId}` })
-    } catch (error) {
-      setFailure(error)
-    }
-  }
   return (
     <>
       {toScan}
       {canScan && scanId !== undefined && (
-        <IxButton variant={hasNew ? 'secondary' : 'primary'} onClick={runAgain}>
+        <IxButton variant={hasNew || errors !== undefined ? 'secondary' : 'primary'} onClick={() => runAgain(scanId)}>
           {text.runAgain}
         </IxButton>
       )}
       {hasNew && (
-        <Link to="/inbox" search={{ scan: scan.runId } as never} className="button-link">
+        <Link
+          to="/inbox"
+          search={{ scan: runId } as never}
+          className={errors === undefined ? 'button-link' : 'button-link secondary'}
+        >
           {text.toInbox}
+        </Link>
+      )}
+      {errors !== undefined && (
+        <Link to={errors.to} search={(errors.search ?? {}) as never} className="button-link">
+          {text.showErrors}
         </Link>
       )}
       {canManage && (
@@ -139,10 +140,9 @@ function Actions({ job }: { job: AnyJobInFull }) {
 
 function JobCards({ job }: { job: AnyJobInFull }) {
   const text = useText(jobMessages)
-  const scan = useScan(scanIdOf(job))
   return (
     <>
-      <JobAdvice job={job} scan={scan?.runId === job.definition.runId ? scan : undefined} />
+      <JobAdvice job={job} />
       <div className="cards cards-two">
         <Card title={text.status}>
           <JobDetails job={job} />
@@ -150,6 +150,7 @@ function JobCards({ job }: { job: AnyJobInFull }) {
         <Card title={text.history}>
           <JobHistory job={job} />
         </Card>
+        {(job.scan?.errors ?? 0) > 0 && <ScanErrors job={job} />}
       </div>
       <details className="job-technical">
         <summary>{text.technical}</summary>
@@ -189,8 +190,16 @@ function JobHistory({ job }: { job: AnyJobInFull }) {
     const description = data?.states.find(({ name }) => name === state)?.description
     return workflowText({ workflow: job.type, state, description }, language) ?? state
   }
+  // The run of a scan ends when the inventory contains the devices, which is after the end of the work of the gateway.
+  const written = job.phase === 'finished' ? job.scan?.endedTimestamp : undefined
   return (
     <ol className="timeline">
+      {written !== undefined && (
+        <li data-now>
+          <Time at={written} isExact />
+          <strong>{text.written}</strong>
+        </li>
+      )}
       {job.history.toReversed().map(({ timestamp, state, message, progress }, index, entries) => {
         const isAfterSame = entries[index + 1]?.state === state
         const isBeforeSame = entries[index - 1]?.state === state
@@ -199,7 +208,7 @@ function JobHistory({ job }: { job: AnyJobInFull }) {
         // A state that continues is named by its message, so that the list does not repeat the name of the state.
         const title = isAfterSame && shown !== undefined ? shown : isAccepted ? text.accepted : wordsOf(state)
         return (
-          <li key={`${timestamp} ${state} ${progress ?? ''}`} data-now={index === 0}>
+          <li key={`${timestamp} ${state} ${progress ?? ''}`} data-now={index === 0 && written === undefined}>
             <Time at={timestamp} isExact />
             <strong title={state}>{title}</strong>
             {shown !== undefined && shown !== title && <span>{shown}</span>}
@@ -225,16 +234,12 @@ function JobDetails({ job }: { job: AnyJobInFull }) {
   const formats = useFormats()
   const gateways = useGatewayNames()
   const outcome = useOutcomeText()
-  const { sessionId, campaignId, runId } = job.definition
-  const scanId = scanIdOf(job)
-  const scan = useScan(scanId)
-  const shownScan = scan?.runId === runId ? scan : undefined
-  const times = timesOf(job, shownScan)
-  const elapsedMs = durationOf(job, shownScan)
+  const { sessionId, campaignId } = job.definition
+  const times = timesOf(job)
   return (
     <KeyValueList
       items={[
-        { name: text.phase, value: <JobPhaseChip phase={job.phase} errors={errorsOf(job, shownScan)} /> },
+        { name: text.phase, value: <JobPhaseChip phase={job.phase} errors={errorsOf(job)} /> },
         job.phase === 'running' && {
           name: text.progress,
           value: <Progress value={job.progress} label={text.progress} />,
@@ -242,15 +247,10 @@ function JobDetails({ job }: { job: AnyJobInFull }) {
         {
           name: text.outcome,
           value:
-            scanId === undefined ? (
-              resultOf(job, outcome)
+            job.phase === 'finished' && scanReference(job) !== undefined ? (
+              <ScanResult job={job} hasInbox />
             ) : (
-              <ScanResult
-                scanId={scanId}
-                scan={shownScan}
-                runId={typeof runId === 'string' ? runId : undefined}
-                hasInbox
-              />
+              resultOf(job, outcome)
             ),
         },
         job.parts !== undefined && {
@@ -265,7 +265,7 @@ function JobDetails({ job }: { job: AnyJobInFull }) {
           name: text.remedy,
           value: <AddCredentialsButton start={startOf(job)} />,
         },
-        job.subject !== undefined && { name: text.subject, value: <JobSubjectLink subject={job.subject} /> },
+        job.subject !== undefined && { name: text.subject, value: <JobSubjectLink job={job} /> },
         typeof sessionId === 'string' && {
           name: text.session,
           value: <Link to={`/remote/sessions/${sessionId}`}>{text.toSession}</Link>,
@@ -285,14 +285,11 @@ function JobDetails({ job }: { job: AnyJobInFull }) {
             job.gatewayId
           ),
         },
-        {
-          name: shownScan !== undefined && shownScan.runs > 1 ? text.scanCreatedBy : text.startedBy,
-          value: job.startedBy ?? shownScan?.createdBy,
-        },
+        { name: text.startedBy, value: job.startedBy },
         { name: text.created, value: <Time at={times.started} isExact /> },
         hasEnded(job.phase) && { name: text.ended, value: <Time at={times.ended} isExact /> },
         hasEnded(job.phase)
-          ? { name: text.duration, value: formats.duration(elapsedMs) }
+          ? { name: text.duration, value: formats.duration(durationOf(job)) }
           : { name: text.changed, value: <Time at={job.lastModifiedTimestamp} isRelative /> },
       ]}
     />

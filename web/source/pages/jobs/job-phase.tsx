@@ -22,16 +22,20 @@ type JobPhaseChipProps = {
   phase: JobPhase
   /** The errors of a finished job, to which the chip links. */
   errors?: JobErrors | undefined
+  /** Whether the chip shows only the number of errors, for narrow columns. The tooltip contains the whole text. */
+  isShort?: boolean
 }
 
-export function JobPhaseChip({ phase, errors }: JobPhaseChipProps) {
+export function JobPhaseChip({ phase, errors, isShort = false }: JobPhaseChipProps) {
   const text = useText(jobMessages)
   const formats = useFormats()
   if (errors === undefined) return <StatusChip tone={tones[phase]}>{text[phase]}</StatusChip>
   const shown = text.finishedWithErrors(errors.count, formats.number(errors.count))
   return (
     <Link to={errors.to} search={(errors.search ?? {}) as never} title={shown} className="chip-link">
-      <StatusChip tone="warning">{shown}</StatusChip>
+      <StatusChip tone="warning">
+        {isShort ? text.errorCount(errors.count, formats.number(errors.count)) : shown}
+      </StatusChip>
     </Link>
   )
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { AnyJob } from '@millwright/api/jobs.ts'
+import { firstSentence } from '../../app/language/link-message.ts'
 import { errorsOf } from './job-errors.ts'
 import { adviceOf, type OutcomeText, partsText, resultOf } from './job-result.ts'
 import { jobMessages } from './messages.ts'
@@ -33,6 +34,20 @@ test('shows the result of a job in words', () => {
   assert.equal(resultOf({ ...job, phase: 'failed', message }, en), 'The fault is unknown')
 })
 
+test('shows the result of a check in the words of the device states', () => {
+  const check = { ...job, type: 'monitoring' }
+  const message = '97 devices reached, 3 not reachable, 1 not checked'
+  assert.equal(resultOf({ ...check, message }, en), '97 reachable, 3 unreachable, 1 not checked')
+  assert.equal(resultOf({ ...check, message: '1 device reached' }, de), '1 erreichbar')
+  assert.equal(resultOf({ ...check, message: 'done' }, en), 'Check finished')
+  assert.equal(resultOf({ ...check, message: 'Line 4 stopped' }, en), 'Line 4 stopped')
+})
+
+test('shortens a reason to its first sentence', () => {
+  assert.equal(firstSentence('"10.0.0.0/33" is not a range. Use 10.0.0.0/16.'), '"10.0.0.0/33" is not a range')
+  assert.equal(firstSentence('No answer from 10.0.0.7.'), 'No answer from 10.0.0.7.')
+})
+
 test('the advice for a failed job leads to the page on which the user can continue', () => {
   const advice = (change: Partial<AnyJob>) => adviceOf({ ...job, phase: 'failed', ...change }, en)
   const asset = { type: 'device-info', subject: { reference: 'asset/a-1', name: 'PLC01' } }
@@ -58,15 +73,16 @@ test('counts the errors of a finished job, and leads to the page that lists them
   const campaign = { ...job, type: 'update-campaign', subject: { reference: 'update-campaign/c-1' } }
   const parts = { waiting: 0, running: 0, finished: 3, failed: 2, canceled: 0 }
   const file = { ...job, type: 'file-import', subject: { reference: 'import/i-1' } }
-  assert.deepEqual(errorsOf(job, { errors: 4 }), {
+  const scan = { scope: [], found: 9, created: 0, errors: 4 }
+  assert.deepEqual(errorsOf({ ...job, scan, runId: 'run-2' }), {
     to: '/discovery/scans/scan-1',
-    search: { view: 'errors' },
+    search: { view: 'errors', run: 'run-2' },
     count: 4,
   })
-  assert.deepEqual(errorsOf({ ...campaign, parts }, undefined), { to: '/updates/campaigns/c-1', count: 2 })
-  assert.equal(errorsOf({ ...file, message: 'created: 5, updated: 0, unchanged: 0, failed: 12' }, undefined)?.count, 12)
-  assert.equal(errorsOf({ ...file, message: 'created: 5, updated: 0, unchanged: 0, failed: 0' }, undefined), undefined)
-  assert.equal(errorsOf({ ...job, phase: 'failed' }, { errors: 4 }), undefined)
+  assert.deepEqual(errorsOf({ ...campaign, parts }), { to: '/updates/campaigns/c-1', count: 2 })
+  assert.equal(errorsOf({ ...file, message: 'created: 5, updated: 0, unchanged: 0, failed: 12' })?.count, 12)
+  assert.equal(errorsOf({ ...file, message: 'created: 5, updated: 0, unchanged: 0, failed: 0' }), undefined)
+  assert.equal(errorsOf({ ...job, phase: 'failed', scan }), undefined)
 })
 
 test('shows the jobs of a campaign by state', () => {

@@ -1,6 +1,6 @@
 import { isBuiltInWorkflow, platformClient } from '@millwright/api/built-in-workflows.ts'
 import { type AnyJob, type JobCounts, jobPhases } from '@millwright/api/jobs.ts'
-import { withoutStatusCode } from '../../app/language/link-message.ts'
+import { reasonOf } from '../../app/language/link-message.ts'
 import type { jobMessages } from './messages.ts'
 import type { jobAdvices, jobErrorAdvices, jobResults } from './outcome-messages.ts'
 
@@ -21,13 +21,9 @@ export function isGeneric(message: string): boolean {
   return /^(scan complete|complete|done|finished|canceled)\.?$/i.test(message)
 }
 
-/** The start of the message of each scan that an asset link ended. The state of the job already shows that the scan failed. */
-const linkError = /^The asset link ended the scan with an error: (?=\S)/
-
 /** Returns the result of a job in words: what it achieved, why it failed, or what it waits for. */
 export function resultOf({ type, gatewayId, phase, message }: ReportedJob, { text, results }: OutcomeText): string {
-  const reported =
-    message === undefined || isGeneric(message) ? undefined : withoutStatusCode(message).replace(linkError, '')
+  const reported = message === undefined || isGeneric(message) ? undefined : reasonOf(message)
   switch (phase) {
     case 'waiting':
       return reported ?? (gatewayId === platformClient ? text.waitsForPlatform : text.waitsForGateway)
@@ -38,10 +34,22 @@ export function resultOf({ type, gatewayId, phase, message }: ReportedJob, { tex
     case 'canceled':
       return reported ?? text.wasCanceled
     case 'finished': {
+      if (type === 'monitoring') return checkResult(reported, text) ?? results.monitoring
       const words = isBuiltInWorkflow(type) ? results[type] : text.finished
       return reported === undefined ? words : `${words}: ${reported}`
     }
   }
+}
+
+/** The numbers of devices in the message of a gateway that checked devices. */
+const checkedDevices = /^(\d+) devices? reached(?:, (\d+) not reachable)?(?:, (\d+) not checked)?$/
+
+/** Returns the result of a check in the words of the device states, or the message of an older gateway. */
+function checkResult(message: string | undefined, text: Text): string | undefined {
+  const [, reached, failed, unchecked] = checkedDevices.exec(message ?? '') ?? []
+  if (reached === undefined) return message
+  const parts = [text.reachable(reached), failed && text.unreachable(failed), unchecked && text.notChecked(unchecked)]
+  return parts.filter(Boolean).join(', ')
 }
 
 /** What a user can do after a job failed: a sentence, and the page on which to do it. */

@@ -1,5 +1,4 @@
 import { isBuiltInWorkflow, platformClient } from '@millwright/api/built-in-workflows.ts'
-import type { Discovery } from '@millwright/api/discovery.ts'
 import type { AnyJob, JobPhase } from '@millwright/api/jobs.ts'
 import { iconTasksAll } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
@@ -9,10 +8,13 @@ import { useState } from 'react'
 import { useGatewayNames } from '../../app/api/gateways.ts'
 import { usePagedList } from '../../app/api/paged-list.ts'
 import { useOperationQuery } from '../../app/api/queries.ts'
+import type { Formats } from '../../app/language/formats.ts'
 import { useFormats, useText } from '../../app/language/language-context.tsx'
+import { firstSentence } from '../../app/language/link-message.ts'
 import { useCreateDialog } from '../../app/navigation/create-dialog-state.ts'
 import { useSearchState } from '../../app/navigation/search-state.ts'
 import { usePermission } from '../../app/session/app-context.tsx'
+import { ProblemMessage } from '../../components/feedback/problem-message.tsx'
 import { Progress } from '../../components/feedback/progress.tsx'
 import { SelectField } from '../../components/forms/fields.tsx'
 import { EmptyState } from '../../components/page/empty-state.tsx'
@@ -21,15 +23,15 @@ import { usePageTitle } from '../../components/page/page-title.ts'
 import type { Column } from '../../components/tables/data-table.tsx'
 import { PagedTable } from '../../components/tables/paged-table.tsx'
 import { Toolbar } from '../../components/tables/toolbar.tsx'
-import { Time } from '../../components/values/time.tsx'
 import { workflowName, workflowNames } from '../workflows/workflow-names.ts'
 import { errorsOf } from './job-errors.ts'
 import { hasEnded, JobPhaseChip } from './job-phase.tsx'
 import { type OutcomeText, partsText, resultOf } from './job-result.ts'
-import { JobSubjectLink } from './job-subject.tsx'
+import { JobSubjectLink, subjectNameOf } from './job-subject.tsx'
 import { jobMessages } from './messages.ts'
 import { useOutcomeText } from './outcome-text.ts'
-import { durationOf, latestScan, ScanResult, scanIdOf, scanReference, useNewestScans } from './scan-result.tsx'
+import { useScanAgain } from './scan-again.ts'
+import { durationOf, ScanResult, scanReference, timesOf } from './scan-result.tsx'
 import { StartJob } from './start-job.tsx'
 
 const dayMs = 86_400_000
@@ -73,7 +75,8 @@ export function JobsPage() {
     },
     { live: ['workflows.job'] },
   )
-  const scans = useNewestScans(pagedList.rows.some((job) => scanReference(job) !== undefined))
+  const { runAgain, failure } = useScanAgain()
+  const canRunAgain = canScan && pagedList.rows.some(isFailedScan)
   // Jobs of built-in workflows start on other pages.
   const canStart = canManage && gateways.size > 0 && types.some((name) => !isBuiltInWorkflow(name))
   const isFiltered = !isGrouped
@@ -136,6 +139,7 @@ export function JobsPage() {
           {text.ofCampaign} <Link to={`/updates/campaigns/${campaignId}`}>{text.toCampaign}</Link>
         </p>
       )}
+      {failure !== undefined && <ProblemMessage failure={failure} />}
       <PagedTable
         label={text.title}
         pagedList={pagedList}
@@ -143,12 +147,11 @@ export function JobsPage() {
           gateways,
           names,
           outcome,
-          scans,
-          duration: formats.duration,
-          number: formats.number,
+          formats,
+          runAgain,
         }).filter(
           // With one gateway, the column shows only whether the platform or the gateway runs a job.
-          ({ id }) => id !== 'gateway' || gateways.size > 1,
+          ({ id }) => (id !== 'gateway' || gateways.size > 1) && (id !== 'action' || canRunAgain),
         )}
         idOf={({ id }) => id}
         onOpen={({ id }) => navigate({ to: `/jobs/${id}` })}
@@ -188,42 +191,47 @@ type ColumnContext = {
   gateways: ReadonlyMap<string, string>
   names: (typeof workflowNames)['en']
   outcome: OutcomeText
-  scans: ReadonlyMap<string, Discovery>
-  duration: (ms: number) => string
-  number: (value: number) => string
+  formats: Formats
+  runAgain: (scanId: string) => unknown
 }
 
-function columnsOf(text: Text, { gateways, names, outcome, scans, duration, number }: ColumnContext): Column<AnyJob>[] {
+/** Returns whether a job is a scan that failed, which can be run again. */
+function isFailedScan(job: AnyJob): boolean {
+  return job.phase === 'failed' && scanReference(job) !== undefined
+}
+
+function columnsOf(text: Text, { gateways, names, outcome, formats, runAgain }: ColumnContext): Column<AnyJob>[] {
   return [
     {
       id: 'type',
       header: text.type,
-      width: 150,
+      width: 135,
       cell: ({ id, type }) => <Link to={`/jobs/${id}`}>{workflowName(type, names)}</Link>,
     },
     {
       id: 'phase',
       header: text.phase,
-      width: 195,
+      width: 120,
       cell: (job) =>
         job.phase === 'running' && job.progress !== undefined ? (
           <Progress value={job.progress} label={text.progress} />
         ) : (
-          <JobPhaseChip phase={job.phase} errors={errorsOf(job, latestScan(job, scans))} />
+          <JobPhaseChip phase={job.phase} errors={errorsOf(job)} isShort />
         ),
     },
     {
       id: 'subject',
       header: text.subject,
-      width: 186,
-      cell: ({ subject }) => <JobSubjectLink subject={subject} />,
+      width: 215,
+      minWidth: 195,
+      cell: (job) => <JobSubjectLink job={job} />,
     },
     {
       id: 'outcome',
       header: text.outcome,
-      width: 215,
-      minWidth: 130,
-      cell: (job) => <Outcome job={job} outcome={outcome} scans={scans} number={number} />,
+      width: 240,
+      minWidth: 212,
+      cell: (job) => <Outcome job={job} outcome={outcome} number={formats.number} />,
     },
     {
       id: 'gateway',
@@ -245,24 +253,36 @@ function columnsOf(text: Text, { gateways, names, outcome, scans, duration, numb
       id: 'started-by',
       header: text.startedBy,
       width: 110,
-      cell: (job) => {
-        // Jobs of scans that were created before an upgrade do not contain their author.
-        const author = job.startedBy ?? scans.get(scanReference(job) ?? '')?.createdBy
-        return author === undefined ? <span className="quiet">–</span> : <span title={author}>{author}</span>
-      },
+      cell: ({ startedBy }) => startedBy ?? <span className="quiet">–</span>,
     },
     {
       id: 'created',
       header: text.created,
-      width: 110,
-      cell: ({ createdTimestamp }) => <Time at={createdTimestamp} isRelative isShort />,
+      width: 95,
+      cell: (job) => <StartTime at={timesOf(job).started} formats={formats} />,
     },
     {
       id: 'duration',
       header: text.duration,
-      width: 90,
+      width: 95,
       isNumber: true,
-      cell: (job) => (hasEnded(job.phase) ? duration(durationOf(job, latestScan(job, scans))) : ''),
+      cell: (job) => (hasEnded(job.phase) ? formats.duration(durationOf(job)) : ''),
+    },
+    {
+      id: 'action',
+      header: text.action,
+      width: 95,
+      cell: (job) =>
+        isFailedScan(job) && (
+          <button
+            type="button"
+            className="link-button"
+            aria-label={text.runAgainOf(subjectNameOf(job, text) ?? text.scan)}
+            onClick={() => runAgain(scanReference(job) ?? '')}
+          >
+            {text.runAgain}
+          </button>
+        ),
     },
   ]
 }
@@ -270,23 +290,37 @@ function columnsOf(text: Text, { gateways, names, outcome, scans, duration, numb
 type OutcomeProps = {
   job: AnyJob
   outcome: OutcomeText
-  scans: ReadonlyMap<string, Discovery>
   number: (value: number) => string
 }
 
+/** `StartTime` shows the time of day with seconds, which distinguishes jobs of the same minute. Earlier days have a date. */
+function StartTime({ at, formats }: { at: string; formats: Formats }) {
+  const isToday = formats.date(at) === formats.date(new Date().toISOString())
+  return (
+    <time dateTime={at} title={formats.exact(at)}>
+      {isToday ? formats.time(at) : formats.dateTime(at)}
+    </time>
+  )
+}
+
 /** The result can be longer than its cell, so that the tooltip contains it too. */
-function Outcome({ job, outcome, scans, number }: OutcomeProps) {
-  const scanId = scanIdOf(job)
-  if (scanId !== undefined) return <ScanResult scanId={scanId} scan={latestScan(job, scans)} />
+function Outcome({ job, outcome, number }: OutcomeProps) {
+  if (job.phase === 'finished' && scanReference(job) !== undefined) return <ScanResult job={job} />
   if (job.parts !== undefined) {
     const shown = partsText(job.parts, outcome.text, number)
     const campaignId = /^update-campaign\/(.+)$/.exec(job.subject?.reference ?? '')?.[1]
     return (
-      <Link to="/jobs" search={{ tag: `campaign/${campaignId}` } as never} title={shown}>
+      <Link to="/jobs" search={{ tag: `campaign/${campaignId}` } as never} title={shown} className="grid-lines">
         {shown}
       </Link>
     )
   }
   const result = resultOf(job, outcome)
-  return <span title={result}>{result}</span>
+  return job.phase === 'failed' ? (
+    <span title={result} className="grid-lines">
+      {firstSentence(result)}
+    </span>
+  ) : (
+    <span title={result}>{result}</span>
+  )
 }

@@ -1,26 +1,30 @@
-import type { CredentialInstance } from '@millwright/api/credentials-shapes.ts'
-import { iconKey } from '@siemens/ix-icons/icons'
+import type { ListedCredentialInstance } from '@millwright/api/credentials-shapes.ts'
+import { iconCertificate, iconKey, iconNetworkWired, iconUser } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { usePagedList } from '../../../app/api/paged-list.ts'
+import type { Formats } from '../../../app/language/formats.ts'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
 import { useCreateDialog } from '../../../app/navigation/create-dialog-state.ts'
 import { useSearchState } from '../../../app/navigation/search-state.ts'
 import { usePermission } from '../../../app/session/app-context.tsx'
-import { TextField } from '../../../components/forms/fields.tsx'
 import { EmptyState } from '../../../components/page/empty-state.tsx'
 import type { Column } from '../../../components/tables/data-table.tsx'
 import { useHasEntries } from '../../../components/tables/entries.ts'
 import { PagedTable } from '../../../components/tables/paged-table.tsx'
 import { Toolbar } from '../../../components/tables/toolbar.tsx'
+import { Icon } from '../../../components/values/icon.tsx'
+import { StatusChip } from '../../../components/values/status-chip.tsx'
 import { Time } from '../../../components/values/time.tsx'
+import { SearchField } from '../../assets/filter/search-field.tsx'
 import { linkTitle } from '../../discovery/built-in-links.ts'
 import { CredentialFlow } from '../flow/credential-flow.tsx'
 import { useCredentialTypes } from '../flow/credential-types.ts'
 import { credentialMessages } from '../messages.ts'
+import { type CredentialKind, kindOf, userOf } from './credential-kind.ts'
 
-/** Matches a complete IP address. An incomplete address is not sent as a filter, because the API would reject it. */
+/** Matches a complete IP address, for which the API returns the credentials whose ranges contain it. Other words are searched as text. */
 const completeAddress = /^(\d{1,3}(\.\d{1,3}){3}|[0-9a-f]*:[0-9a-f:.]+)$/i
 
 /** `CredentialList` lists credentials without their secrets. */
@@ -29,43 +33,46 @@ export function CredentialList() {
   const formats = useFormats()
   const navigate = useNavigate()
   const canWrite = usePermission('glb_credential_write')
-  const [search, setSearch] = useSearchState<'address'>()
+  const [search, setSearch] = useSearchState<'q'>()
   const [isAdding, setAdding] = useCreateDialog()
   const [product, setProduct] = useState<string>()
-  const address = completeAddress.test(search.address ?? '') ? search.address : undefined
+  const words = search.q?.trim() ?? ''
+  const address = completeAddress.test(words) ? words : undefined
   const pagedList = usePagedList(
     ['credentials', 'listInstances'],
-    { query: { ...(address && { address }) } },
+    { query: { ...(address !== undefined ? { address } : words !== '' && { q: words }) } },
     { live: ['credentials'] },
   )
-  const hasEntries = useHasEntries(pagedList, (search.address ?? '') !== '')
+  const hasEntries = useHasEntries(pagedList, words !== '')
   return (
     <>
       {hasEntries && (
         <Toolbar count={text.count(pagedList.total, formats.number(pagedList.total))}>
           {canWrite && <IxButton onClick={() => setAdding(true)}>{text.add}</IxButton>}
-          <TextField
-            label={text.addressFilter}
-            isLabelUnseen
-            type="search"
-            placeholder={text.addressFilter}
-            value={search.address ?? ''}
-            onChange={(value) => setSearch({ address: value })}
+          <SearchField
+            label={text.search}
+            hint={text.searchHint}
+            value={search.q ?? ''}
+            onChange={(value) => setSearch({ q: value })}
           />
         </Toolbar>
       )}
-      {pagedList.total > 1 && <p className="quiet section-note">{text.overlap}</p>}
+      {address !== undefined && pagedList.rows.length > 0 ? (
+        <UseOrder address={address} rows={pagedList.rows} />
+      ) : (
+        pagedList.total > 1 && <p className="quiet section-note">{text.overlap}</p>
+      )}
       <PagedTable
         label={text.instances}
         pagedList={pagedList}
-        columns={columnsOf(text)}
+        columns={columnsOf(text, formats)}
         idOf={({ id }) => id}
         onOpen={({ id }) => navigate({ to: `/credentials/${id}` })}
         empty={
-          address === undefined ? (
+          words === '' ? (
             <NoCredentials onAdd={() => setAdding(true)} onChoose={setProduct} />
           ) : (
-            <EmptyState icon={iconKey} title={text.noMatches}>
+            <EmptyState icon={iconKey} title={address === undefined ? text.noMatches : text.noneForAddress}>
               {canWrite && <IxButton onClick={() => setAdding(true)}>{text.add}</IxButton>}
             </EmptyState>
           )
@@ -115,29 +122,133 @@ function NoCredentials({ onAdd, onChoose }: NoCredentialsProps) {
   )
 }
 
+/** `UseOrder` names the credentials in the order in which a scan tries them at an address, by asset link. */
+function UseOrder({ address, rows }: { address: string; rows: readonly ListedCredentialInstance[] }) {
+  const text = useText(credentialMessages)
+  const tried = rows.filter(({ order }) => order !== undefined)
+  const byLink = [...Map.groupBy(tried, ({ resourceIdentifier }) => resourceIdentifier)]
+  if (byLink.length === 0) return <p className="section-note">{text.noOrder(address)}</p>
+  return (
+    <div className="section-note">
+      <p>{text.orderFor(address)}</p>
+      <ul>
+        {byLink.map(([link, instances]) => (
+          <li key={link}>
+            <strong>{linkTitle(link)}:</strong>{' '}
+            {instances
+              .toSorted((one, other) => Number(one.order) - Number(other.order))
+              .map(({ name, order }) => `${order}. ${name}`)
+              .join(', ')}
+          </li>
+        ))}
+      </ul>
+    </div>
+  )
+}
+
+const kindIcons: Readonly<Record<CredentialKind, string>> = {
+  user: iconUser,
+  certificate: iconCertificate,
+  community: iconNetworkWired,
+  other: iconKey,
+}
+
 type Text = (typeof credentialMessages)['en']
 
-function columnsOf(text: Text): Column<CredentialInstance>[] {
+function columnsOf(text: Text, formats: Formats): Column<ListedCredentialInstance>[] {
+  const kindNames: Readonly<Record<Exclude<CredentialKind, 'other'>, string>> = {
+    user: text.userKind,
+    certificate: text.certificateKind,
+    community: text.communityKind,
+  }
   return [
     {
       id: 'name',
       header: text.name,
-      width: 220,
-      cell: ({ id, name }) => <Link to={`/credentials/${id}`}>{name}</Link>,
+      width: 200,
+      cell: ({ id, name }) => (
+        <Link to={`/credentials/${id}`} title={name}>
+          {name}
+        </Link>
+      ),
+    },
+    {
+      id: 'kind',
+      header: text.kind,
+      width: 150,
+      cell: ({ values, schemaTitle, resourceIdentifier }) => {
+        const kind = kindOf(values)
+        return (
+          <span className="grid-name" title={schemaTitle}>
+            <Icon name={kindIcons[kind]} size={16} />
+            {kind === 'other' ? (schemaTitle ?? linkTitle(resourceIdentifier)) : kindNames[kind]}
+          </span>
+        )
+      },
+    },
+    {
+      id: 'user',
+      header: text.user,
+      width: 90,
+      cell: ({ values }) => userOf(values) ?? <span className="quiet">–</span>,
     },
     {
       id: 'product',
       header: text.product,
-      width: 240,
+      width: 130,
       cell: ({ resourceIdentifier }) => linkTitle(resourceIdentifier),
     },
-    { id: 'ranges', header: text.ranges, width: 260, cell: ({ metadata }) => metadata.ipRanges.join(', ') },
-    { id: 'purpose', header: text.purpose, width: 230, cell: ({ metadata }) => text[metadata.purpose ?? 'both'] },
+    {
+      id: 'ranges',
+      header: text.ranges,
+      width: 130,
+      minWidth: 100,
+      cell: ({ metadata: { ipRanges, purpose } }) => (
+        <span
+          title={`${ipRanges.join(', ')}: ${text[purpose ?? 'both']}`}
+          className={purpose === undefined ? undefined : 'grid-lines'}
+        >
+          {ipRanges.join(', ')}
+          {purpose !== undefined && <span className="quiet"> {text.only(text[purpose])}</span>}
+        </span>
+      ),
+    },
+    {
+      id: 'result',
+      header: text.lastResult,
+      width: 280,
+      cell: ({ logins }) => <LastResult {...{ logins, formats }} />,
+    },
     {
       id: 'changed',
       header: text.changed,
-      width: 160,
-      cell: ({ lastModifiedTimestamp }) => <Time at={lastModifiedTimestamp} isRelative />,
+      width: 110,
+      cell: ({ lastModifiedTimestamp }) => <Time at={lastModifiedTimestamp} isRelative isShort />,
     },
   ]
+}
+
+type LastResultProps = Pick<ListedCredentialInstance, 'logins'> & { formats: Formats }
+
+/** `LastResult` shows how many devices accepted and refused the latest login with the credentials, and when. */
+function LastResult({ logins: { accepted, refused, ...times }, formats }: LastResultProps) {
+  const text = useText(credentialMessages)
+  if (accepted + refused === 0) return <span className="quiet">{text.notUsed}</span>
+  const parts = [
+    accepted > 0 && text.acceptedBy(accepted, formats.number(accepted)),
+    refused > 0 && text.refusedBy(refused, formats.number(refused)),
+  ].filter((part) => part !== false)
+  const tone = refused === 0 ? 'good' : accepted === 0 ? 'bad' : 'warning'
+  const latest = [times.lastWorkedTimestamp, times.lastFailedTimestamp]
+    .flatMap((time) => time ?? [])
+    .toSorted()
+    .at(-1)
+  return (
+    <span title={parts.join(', ')}>
+      <StatusChip tone={tone}>{parts.join(', ')}</StatusChip>{' '}
+      <span className="quiet">
+        <Time at={latest} isRelative isShort />
+      </span>
+    </span>
+  )
 }

@@ -25,7 +25,7 @@ test('counts the causes of device errors, the most frequent first', () => {
     causes.map(({ name, count }) => [name, count]),
     [
       ['Sign-in failed', 2],
-      ['Not reachable', 1],
+      ['Unreachable', 1],
     ],
   )
 })

@@ -19,7 +19,7 @@ export const errorMessages = messages({
     unimplementedAdvice: 'The device does not support this request. Try another asset link.',
     internal: 'Fault in the asset link',
     internalAdvice: 'Send the problem to the vendor of the asset link.',
-    unavailable: 'Not reachable',
+    unavailable: 'Unreachable',
     unavailableAdvice: 'Check that the device is switched on and that the gateway can reach it.',
     unauthenticated: 'Sign-in failed',
     unauthenticatedAdvice: 'Add credentials for the address of the device, then run the scan again.',

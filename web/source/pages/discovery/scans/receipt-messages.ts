@@ -2,8 +2,8 @@ import { messages } from '../../../app/language/language.ts'
 
 export const receiptMessages = messages({
   en: {
-    title: 'Receipt',
-    lead: 'What this run sent to each device. The gateway counts the permits that it gave for datagrams, connections and requests, and signs the result.',
+    title: 'Scan receipt (signed)',
+    lead: 'What this run sent to each device, counted and signed by the gateway.',
     download: 'Download JSON',
     notFinished: 'The receipt is available when the run has ended.',
     notBudgeted:
@@ -15,10 +15,10 @@ export const receiptMessages = messages({
     invalid: 'Not valid',
     invalidDetail: 'The receipt was changed after the gateway signed it.',
     key: 'Key thumbprint',
-    state: 'State',
-    finished: 'Finished',
-    failed: 'Failed',
-    canceledScan: 'Canceled',
+    state: 'End of sending',
+    finished: 'Complete',
+    failed: 'Scan failed',
+    canceledScan: 'Scan canceled',
     interrupted: 'Interrupted',
     interruptedDetail: 'The gateway stopped, crashed or lost its connection.',
     receipts: 'Receipts of this run',
@@ -58,8 +58,8 @@ export const receiptMessages = messages({
     last: 'Last',
   },
   de: {
-    title: 'Sendeprotokoll',
-    lead: 'Was dieser Lauf an jedes Gerät gesendet hat. Das Gateway zählt seine Freigaben für Datagramme, Verbindungen und Anfragen und signiert das Ergebnis.',
+    title: 'Sendeprotokoll (signiert)',
+    lead: 'Was dieser Lauf an jedes Gerät gesendet hat, vom Gateway gezählt und signiert.',
     download: 'JSON herunterladen',
     notFinished: 'Das Sendeprotokoll ist verfügbar, sobald der Lauf beendet ist.',
     notBudgeted:
@@ -71,10 +71,10 @@ export const receiptMessages = messages({
     invalid: 'Ungültig',
     invalidDetail: 'Das Sendeprotokoll wurde geändert, nachdem das Gateway es signiert hat.',
     key: 'Schlüssel-Fingerabdruck',
-    state: 'Zustand',
-    finished: 'Abgeschlossen',
-    failed: 'Fehlgeschlagen',
-    canceledScan: 'Abgebrochen',
+    state: 'Ende des Sendens',
+    finished: 'Vollständig',
+    failed: 'Suchlauf fehlgeschlagen',
+    canceledScan: 'Suchlauf abgebrochen',
     interrupted: 'Unterbrochen',
     interruptedDetail: 'Das Gateway wurde beendet, ist ausgefallen oder hat die Verbindung verloren.',
     receipts: 'Sendeprotokolle dieses Laufs',

@@ -3,11 +3,11 @@ import { iconError } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useParams } from '@tanstack/react-router'
-import { useState } from 'react'
+import { Fragment, useState } from 'react'
 import { useGatewayNames } from '../../../app/api/gateways.ts'
 import { keyOf, useOperationQuery } from '../../../app/api/queries.ts'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
-import { withoutStatusCode } from '../../../app/language/link-message.ts'
+import { reasonOf } from '../../../app/language/link-message.ts'
 import { useSearchState } from '../../../app/navigation/search-state.ts'
 import { useApi, usePermission } from '../../../app/session/app-context.tsx'
 import { MenuButton } from '../../../components/actions/menu-button.tsx'
@@ -44,7 +44,8 @@ export function ScanPage() {
   const { data: links } = useLinksOf(scan.data?.data.gatewayId)
   const link = links?.data.find(({ assetLinkId }) => assetLinkId === scan.data?.data.assetLinkId)
   const name = link === undefined ? scan.data?.data.assetLinkId : nameOf(link)
-  const title = name === undefined ? text.scans : text.scanOf(name)
+  const scope = scan.data === undefined ? '' : scopeOf(scan.data.data) || text.allDevices
+  const title = name === undefined ? text.scans : text.scanOf(text.scanName(name, scope))
   usePageTitle(title)
   return (
     <>
@@ -88,9 +89,7 @@ function FailedScan({ scan }: { scan: Discovery }) {
     <section className="notice" data-tone="bad" data-size="wide" aria-label={text.failedTitle}>
       <Icon name={iconError} />
       <div>
-        <p className="notice-title">
-          {scan.message === undefined ? text.failedTitle : withoutStatusCode(scan.message)}
-        </p>
+        <p className="notice-title">{scan.message === undefined ? text.failedTitle : reasonOf(scan.message)}</p>
         <p>
           <strong>{text.whatToDo}:</strong> {text.failedAdvice}
         </p>
@@ -98,8 +97,6 @@ function FailedScan({ scan }: { scan: Discovery }) {
     </section>
   )
 }
-
-type Sum = [found: string, created: string, changed: string, unchanged: string]
 
 function RunDetails({ scan }: { scan: Discovery }) {
   const text = useText(discoveryMessages)
@@ -114,7 +111,6 @@ function RunDetails({ scan }: { scan: Discovery }) {
           { name: text.state, value: <ScanState scan={scan} /> },
           // The progress or the figures show the same information as the message of a running or successful run. A notice shows why a run failed.
           scan.state === 'canceled' && { name: text.message, value: scan.message },
-          { name: text.scope, value: scopeOf(scan) || text.allDevices },
           {
             name: text.gateway,
             value: (
@@ -130,15 +126,40 @@ function RunDetails({ scan }: { scan: Discovery }) {
           { name: scan.runs > 1 ? text.createdBy : text.startedBy, value: scan.createdBy },
           {
             name: text.foundDevices,
-            value:
-              scan.found === 0
-                ? formats.number(0)
-                : text.foundSum(
-                    ...([scan.found, scan.created, scan.updated, scan.unchanged].map(formats.number) as Sum),
-                  ),
+            value: <FoundDevices scan={scan} />,
           },
         ]}
       />
+    </>
+  )
+}
+
+/** `FoundDevices` shows the numbers of found devices, each with a link to the view that lists them. */
+function FoundDevices({ scan }: { scan: Discovery }) {
+  const text = useText(discoveryMessages)
+  const formats = useFormats()
+  const [{ run }] = useSearchState<'run'>()
+  const parts = [
+    ['new', scan.created, text.newCount],
+    ['changed', scan.updated, text.changedCount],
+    ['unchanged', scan.unchanged, text.unchangedCount],
+  ] as const
+  return (
+    <>
+      {formats.number(scan.found)}
+      {scan.found > 0 &&
+        parts.map(([view, count, textOf], index) => (
+          <Fragment key={view}>
+            {index === 0 ? ' = ' : ' + '}
+            <Link
+              to={`/discovery/scans/${scan.jobId}`}
+              search={{ view, ...(run !== undefined && { run }) } as never}
+              replace
+            >
+              {textOf(formats.number(count))}
+            </Link>
+          </Fragment>
+        ))}
     </>
   )
 }

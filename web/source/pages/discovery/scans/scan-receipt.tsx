@@ -9,7 +9,6 @@ import { useFormats, useText } from '../../../app/language/language-context.tsx'
 import { download } from '../../../components/actions/download.ts'
 import { QueryState } from '../../../components/feedback/query-state.tsx'
 import { SelectField, TextField } from '../../../components/forms/fields.tsx'
-import { Card } from '../../../components/page/card.tsx'
 import { type Column, DataTable } from '../../../components/tables/data-table.tsx'
 import { Toolbar } from '../../../components/tables/toolbar.tsx'
 import { BarChart } from '../../../components/values/bar-chart.tsx'
@@ -58,17 +57,19 @@ export function ScanReceipt({ scan, run = scan.runId }: ScanReceiptProps) {
   }
   const reason = hasEnded ? reasons[receipt.error?.code ?? ''] : text.notFinished
   return (
-    <Card
-      title={text.title}
-      size="wide"
-      actions={receipt.data !== undefined && <DownloadButton receipt={receipt.data.data} />}
-    >
-      {reason === undefined ? (
-        <QueryState query={receipt}>{(answer) => <ReceiptDetails answer={answer} onSelect={setLease} />}</QueryState>
-      ) : (
-        <p className="quiet">{reason}</p>
-      )}
-    </Card>
+    <section className="card" data-size="wide" aria-label={text.title}>
+      <details className="scan-receipt">
+        <summary>
+          <h2>{text.title}</h2> <span className="quiet">{text.lead}</span>
+        </summary>
+        {receipt.data !== undefined && <DownloadButton receipt={receipt.data.data} />}
+        {reason === undefined ? (
+          <QueryState query={receipt}>{(answer) => <ReceiptDetails answer={answer} onSelect={setLease} />}</QueryState>
+        ) : (
+          <p className="quiet">{reason}</p>
+        )}
+      </details>
+    </section>
   )
 }
 
@@ -133,7 +134,6 @@ function ReceiptDetails({ answer: { data: receipt, meta }, onSelect }: ReceiptDe
   }
   return (
     <>
-      <p className="quiet card-lead">{text.lead}</p>
       {meta.receipts.length > 1 && (
         <SelectField
           label={text.receipts}

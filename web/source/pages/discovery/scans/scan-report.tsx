@@ -90,7 +90,14 @@ export function ScanReport({ scan, chosenRun: run, runs, onChooseRun }: ScanRepo
               ) : (
                 <>
                   {view === 'gone' && shown.comparedRun !== undefined && (
-                    <p className="quiet section-note">{text.missingComparedWith(formats.number(shown.comparedRun))}</p>
+                    <p className="quiet section-note">
+                      {text.missingComparedWith(formats.number(shown.comparedRun))}{' '}
+                      {shown.errors > 0 && (
+                        <button type="button" className="link-button" onClick={() => setSearch({ view: 'errors' })}>
+                          {text.missingErrors(shown.errors, formats.number(shown.errors))}
+                        </button>
+                      )}
+                    </p>
                   )}
                   <Findings findings={findings} onEnd={onEnd} />
                 </>
@@ -103,12 +110,12 @@ export function ScanReport({ scan, chosenRun: run, runs, onChooseRun }: ScanRepo
   )
 }
 
-/** Returns the first view with entries. */
+/** Returns the first view with entries. What needs an action comes first. */
 function defaultView({ created, updated, gone, errors, unchanged }: Discovery): View {
+  if (errors > 0) return 'errors'
+  if (gone > 0) return 'gone'
   if (created > 0) return 'new'
   if (updated > 0) return 'changed'
-  if (gone > 0) return 'gone'
-  if (errors > 0) return 'errors'
   return unchanged > 0 ? 'unchanged' : 'new'
 }
 
@@ -182,7 +189,11 @@ function Findings({ findings, onEnd }: { findings: readonly Finding[]; onEnd: ()
     id,
     header,
     width,
-    cell: ({ assetId }) => <span title={factOf(assets.get(assetId))}>{factOf(assets.get(assetId))}</span>,
+    cell: ({ assetId }) => {
+      const shown = factOf(assets.get(assetId))
+      // A module is reached through its controller, so it has no address.
+      return shown === '' ? <span className="quiet">–</span> : <span title={shown}>{shown}</span>
+    },
   })
   const [searched, setSearched] = useState('')
   const columns: Column<Finding>[] = [

@@ -4,6 +4,7 @@ import { Link, useNavigate } from '@tanstack/react-router'
 import { useGatewayNames } from '../../../app/api/gateways.ts'
 import { usePagedList } from '../../../app/api/paged-list.ts'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
+import { firstSentence, reasonOf } from '../../../app/language/link-message.ts'
 import { Loading } from '../../../components/feedback/loading.tsx'
 import { ProblemMessage } from '../../../components/feedback/problem-message.tsx'
 import { Progress } from '../../../components/feedback/progress.tsx'
@@ -32,31 +33,27 @@ export function ScanTable({ gatewayId }: { gatewayId?: string }) {
   if (pagedList.error !== null) return <ProblemMessage failure={pagedList.error} onRetry={pagedList.retry} />
   if (pagedList.isLoading) return <Loading />
   return (
-    <>
-      {pagedList.rows.length > 0 && <p className="quiet section-note">{text.countsHint}</p>}
-      <DataTable
-        label={text.scans}
-        columns={columnsOf(text, { linkName, gateways, number: formats.number }).filter(
-          ({ id }) =>
-            (id !== 'gateway' || (gatewayId === undefined && gateways.size > 1)) &&
-            (id !== 'next' || pagedList.rows.some(({ schedule }) => schedule !== undefined)),
-        )}
-        rows={pagedList.rows}
-        idOf={({ jobId }) => jobId}
-        onEnd={pagedList.next}
-        onOpen={({ jobId }) => navigate({ to: `/discovery/scans/${jobId}` })}
-        empty={
-          <EmptyState icon={iconNetworkDevicePlay} title={text.noScan}>
-            <p>{text.noScanHint}</p>
-          </EmptyState>
-        }
-      />
-    </>
+    <DataTable
+      label={text.scans}
+      columns={columnsOf(text, { linkName, gateways, number: formats.number }).filter(
+        ({ id }) =>
+          (id !== 'gateway' || (gatewayId === undefined && gateways.size > 1)) &&
+          (id !== 'next' || pagedList.rows.some(({ schedule }) => schedule !== undefined)),
+      )}
+      rows={pagedList.rows}
+      idOf={({ jobId }) => jobId}
+      onEnd={pagedList.next}
+      onOpen={({ jobId }) => navigate({ to: `/discovery/scans/${jobId}` })}
+      empty={
+        <EmptyState icon={iconNetworkDevicePlay} title={text.noScan}>
+          <p>{text.noScanHint}</p>
+        </EmptyState>
+      }
+    />
   )
 }
 
 type Text = (typeof discoveryMessages)['en']
-type Count = 'found' | 'updated' | 'unchanged'
 type ColumnContext = {
   linkName: ReturnType<typeof useLinkNames>
   gateways: ReadonlyMap<string, string>
@@ -64,26 +61,20 @@ type ColumnContext = {
 }
 
 function columnsOf(text: Text, { linkName, gateways, number }: ColumnContext): Column<Discovery>[] {
-  const count = (name: Count, header: string, width: number): Column<Discovery> => ({
-    id: name,
-    header,
-    width,
-    isNumber: true,
-    cell: (row) => number(row[name]),
-  })
   return [
     {
-      id: 'link',
-      header: text.link,
-      width: 160,
-      cell: (row) => <Link to={`/discovery/scans/${row.jobId}`}>{linkName(row.gatewayId, row.assetLinkId)}</Link>,
-    },
-    {
-      id: 'scope',
-      header: text.scope,
-      width: 105,
-      minWidth: 95,
-      cell: (row) => <span title={scopeOf(row)}>{scopeOf(row) || text.allDevices}</span>,
+      id: 'scan',
+      header: text.scan,
+      width: 240,
+      minWidth: 200,
+      cell: (row) => {
+        const name = text.scanName(linkName(row.gatewayId, row.assetLinkId), scopeOf(row) || text.allDevices)
+        return (
+          <Link to={`/discovery/scans/${row.jobId}`} title={name}>
+            {name}
+          </Link>
+        )
+      },
     },
     {
       id: 'gateway',
@@ -95,68 +86,92 @@ function columnsOf(text: Text, { linkName, gateways, number }: ColumnContext): C
         </Link>
       ),
     },
-    { id: 'state', header: text.state, width: 196, cell: (row) => <StateOrProgress scan={row} /> },
-    count('found', text.found, 72),
+    { id: 'state', header: text.state, width: 130, cell: (row) => <StateOrProgress scan={row} /> },
     {
-      id: 'created',
-      header: text.isNew,
-      width: 60,
-      isNumber: true,
-      cell: ({ created, runId }) =>
-        created === 0 || runId === undefined ? (
-          number(created)
-        ) : (
-          <Link to="/inbox" search={{ scan: runId } as never} aria-label={text.reviewNew(number(created))}>
-            {number(created)}
-          </Link>
-        ),
+      id: 'result',
+      header: text.report,
+      hint: text.resultHint,
+      width: 260,
+      minWidth: 140,
+      cell: (row) => <ScanOutcome scan={row} number={number} />,
     },
-    count('updated', text.changed, 90),
-    count('unchanged', text.unchanged, 112),
     {
       id: 'gone',
       header: text.missing,
-      width: 108,
+      hint: text.missingHint,
+      width: 85,
       isNumber: true,
       cell: (row) => {
         const reason = whyNotCompared(row, text)
-        if (reason === undefined) {
-          return row.gone === 0 ? (
-            number(0)
-          ) : (
-            <Link to={`/discovery/scans/${row.jobId}`} search={{ view: 'gone' } as never}>
-              {number(row.gone)}
-            </Link>
+        if (reason !== undefined) {
+          return (
+            <span className="quiet" title={reason}>
+              –
+            </span>
           )
         }
-        return (
-          <span className="quiet" title={reason}>
-            {isRunning(row) ? '–' : text.notChecked}
-          </span>
+        return row.gone === 0 ? (
+          number(0)
+        ) : (
+          <Link to={`/discovery/scans/${row.jobId}`} search={{ view: 'gone' } as never}>
+            {number(row.gone)}
+          </Link>
         )
       },
     },
     {
       id: 'started',
       header: text.started,
-      width: 115,
+      width: 100,
       cell: (row) => <Time at={row.startedTimestamp} isRelative isShort />,
     },
-    { id: 'by', header: text.createdBy, width: 110, cell: ({ createdBy }) => createdBy },
     {
       id: 'next',
       header: text.next,
-      width: 135,
+      width: 95,
       cell: ({ schedule }) =>
         schedule === undefined ? (
-          <span className="quiet">{text.notScheduled}</span>
+          <span className="quiet" title={text.notScheduled}>
+            –
+          </span>
         ) : schedule.paused ? (
           text.paused
         ) : (
-          <Time at={schedule.nextRuns[0]} isRelative />
+          <Time at={schedule.nextRuns[0]} isRelative isShort />
         ),
     },
+    { id: 'by', header: text.createdBy, width: 115, cell: ({ createdBy }) => createdBy },
   ]
+}
+
+/** `ScanOutcome` shows what the latest run found, or why it has no result. Numbers of a run that did not finish are partial. */
+function ScanOutcome({ scan, number }: { scan: Discovery; number: (value: number) => string }) {
+  const text = useText(discoveryMessages)
+  const { state, message, runId, found, created, updated } = scan
+  if (runId === undefined) return <span className="quiet">–</span>
+  if (state === 'failed') {
+    const reason = message === undefined ? text.noReason : reasonOf(message)
+    return (
+      <span title={reason} className="grid-lines">
+        {firstSentence(reason)}
+      </span>
+    )
+  }
+  if (state === 'canceled') return text.canceledAfter(found, number(found))
+  if (state !== 'finished') return text.foundSoFar(number(found))
+  return (
+    <span>
+      {text.foundCount(number(found))},{' '}
+      {created === 0 ? (
+        text.newCount(number(0))
+      ) : (
+        <Link to="/inbox" search={{ scan: runId } as never} title={text.reviewNew(number(created))}>
+          {text.newCount(number(created))}
+        </Link>
+      )}
+      {updated > 0 && `, ${text.changedCount(number(updated))}`}
+    </span>
+  )
 }
 
 /** Returns the values of the filters of a scan, such as its address range. */
@@ -167,7 +182,7 @@ export function scopeOf({ discoveryFilters }: Discovery): string {
 function StateOrProgress({ scan }: { scan: Discovery }) {
   const text = useText(discoveryMessages)
   if (scan.state === 'running' && scan.progress > 0) return <Progress value={scan.progress} label={text.progress} />
-  return <ScanState scan={scan} />
+  return <ScanState scan={scan} isShort />
 }
 
 /** Returns whether a run of the scan waits or runs. */

@@ -21,6 +21,7 @@ import { updateEvents } from '../update-data.ts'
 import { countsOf } from './campaign-counts.ts'
 import { type CampaignText, campaignMessages } from './messages.ts'
 import { NoCampaigns } from './no-campaigns.tsx'
+import { OutdatedSummary } from './outdated.tsx'
 
 /** `CampaignList` lists campaigns, newest first. Events update the list. */
 export function CampaignList() {
@@ -36,6 +37,7 @@ export function CampaignList() {
   const hasEntries = useHasEntries(pagedList, state !== undefined)
   return (
     <>
+      {hasEntries && <OutdatedSummary />}
       {hasEntries && (
         <Toolbar count={text.count(pagedList.total, formats.number(pagedList.total))}>
           <SelectField
@@ -54,7 +56,9 @@ export function CampaignList() {
       <PagedTable
         label={text.campaigns}
         pagedList={pagedList}
-        columns={columnsOf(text, { formats, deviceStates })}
+        columns={columnsOf(text, { formats, deviceStates }).filter(
+          ({ id }) => id !== 'action' || (canManage && pagedList.rows.some((row) => row.state === 'draft')),
+        )}
         idOf={({ id }) => id}
         onOpen={({ id }) => navigate({ to: `/updates/campaigns/${id}` })}
         empty={
@@ -81,7 +85,8 @@ function columnsOf(text: CampaignText, { formats, deviceStates }: ColumnContext)
     {
       id: 'name',
       header: text.name,
-      width: 190,
+      width: 235,
+      minWidth: 160,
       cell: ({ id, name }) => (
         <Link to={`/updates/campaigns/${id}`} title={name}>
           {name}
@@ -91,49 +96,57 @@ function columnsOf(text: CampaignText, { formats, deviceStates }: ColumnContext)
     {
       id: 'artefact',
       header: text.artefact,
-      width: 200,
+      width: 160,
+      minWidth: 130,
       cell: ({ artefactId, artefact }) => {
         const name = `${artefact.name} ${artefact.version}`
         return (
-          <Link to={`/updates/artefacts/${artefactId}`} title={name}>
+          <Link to={`/updates/artefacts/${artefactId}`} title={name} className="grid-lines">
             {name}
           </Link>
         )
       },
     },
-    { id: 'state', header: text.state, width: 185, cell: (campaign) => <CampaignStateChip campaign={campaign} /> },
+    { id: 'state', header: text.state, width: 105, cell: (campaign) => <CampaignStateChip campaign={campaign} /> },
     {
       id: 'progress',
       header: text.result,
-      width: 195,
-      cell: ({ id, state, counts }) => {
+      width: 265,
+      minWidth: 200,
+      cell: ({ state, counts }) => {
         const { done, total } = countsOf(counts)
-        if (state === 'draft') return <Link to={`/updates/campaigns/${id}`}>{text.reviewDraft}</Link>
+        if (state === 'draft')
+          return (
+            <span className="quiet" title={text.devicesAtStartHint}>
+              {text.notStarted}
+            </span>
+          )
         if (total === 0) return null
         if (done < total) return <Progress value={Math.floor((100 * done) / total)} label={text.progress} />
-        const shown = finalDeviceStates
-          .filter((each) => counts[each] > 0)
+        const updated = text.updatedOf(
+          formats.number(counts.succeeded),
+          formats.number(total),
+          formats.percent(counts.succeeded / total),
+        )
+        const others = finalDeviceStates
+          .filter((each) => each !== 'succeeded' && counts[each] > 0)
           .map((each) => `${formats.number(counts[each])} ${deviceStates[each].toLowerCase()}`)
-          .join(', ')
+        const shown = [updated, ...others].join(', ')
         return <span title={shown}>{shown}</span>
       },
     },
+    { id: 'user', header: text.createdBy, width: 95, cell: ({ createdBy }) => createdBy.name },
     {
-      id: 'devices',
-      header: text.devices,
-      width: 110,
-      isNumber: true,
-      // The devices of a campaign are selected when it starts.
-      cell: ({ state, devices }) =>
-        state === 'draft' ? (
-          <span className="quiet" title={text.devicesAtStartHint}>
-            {text.devicesAtStart}
-          </span>
-        ) : (
-          formats.number(devices)
-        ),
+      id: 'created',
+      header: text.created,
+      width: 105,
+      cell: (campaign) => <Time at={campaign.createdTimestamp} isRelative isShort />,
     },
-    { id: 'user', header: text.createdBy, width: 125, cell: ({ createdBy }) => createdBy.name },
-    { id: 'created', header: text.created, width: 170, cell: (campaign) => <Time at={campaign.createdTimestamp} /> },
+    {
+      id: 'action',
+      header: text.action,
+      width: 135,
+      cell: ({ id, state }) => state === 'draft' && <Link to={`/updates/campaigns/${id}`}>{text.reviewDraft}</Link>,
+    },
   ]
 }

@@ -2,12 +2,13 @@ import { iconRocket } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { usePagedList } from '../../../app/api/paged-list.ts'
-import { useFormats, useText } from '../../../app/language/language-context.tsx'
+import { useText } from '../../../app/language/language-context.tsx'
 import { usePermission } from '../../../app/session/app-context.tsx'
 import { EmptyState } from '../../../components/page/empty-state.tsx'
 import { artefactMessages } from '../artefacts/messages.ts'
 import { updateEvents } from '../update-data.ts'
 import { campaignMessages } from './messages.ts'
+import { useOutdated } from './outdated.tsx'
 
 /** `NoCampaigns` shows the steps to the first campaign, and how many devices are outdated. */
 export function NoCampaigns() {
@@ -49,17 +50,4 @@ export function NoCampaigns() {
       )}
     </EmptyState>
   )
-}
-
-/** Returns the number of devices with an older version than the newest known one. */
-function useOutdated(): { count: number; shown: string } {
-  const formats = useFormats()
-  const canRead = usePermission('inventory_read_asset_data')
-  const { rows, total } = usePagedList(
-    ['updates', 'listDrift'],
-    {},
-    { live: ['inventory.asset', 'updates.artefact'], isEnabled: canRead },
-  )
-  const count = rows.reduce((sum, product) => sum + product.outdated, 0)
-  return { count, shown: `${formats.number(count)}${rows.length >= total ? '' : '+'}` }
 }
