@@ -288,7 +288,7 @@ async function monitor(caller: Caller, devices: readonly ScannedDevice[]): Promi
     })
     await runMonitoring(caller, data.id)
   }
-  await create('All scanned devices', devices, '*/5 * * * *')
+  await create('Devices of the first scan', devices, '*/5 * * * *')
   await create(
     'Controllers',
     devices.filter(({ name }) => name.startsWith('PLC')),
