@@ -184,8 +184,8 @@ async function shopFloor(service: Caller, { anna, jonas, mia, tomas }: Callers, 
   await Promise.all([update({ anna, mia }, devices), monitor(jonas, devices)])
   // Some devices have other firmware now, some do not respond, and some are new.
   await scanAgain(tomas, jobId, { ...base, tick: '1', changes_percent: '20', silent_percent: '6' })
-  const [monitoring] = (await jonas.monitoring.listMonitorings({ query: { limit: 1 } })).data
-  await runMonitoring(jonas, String(monitoring?.id))
+  const { data: monitorings } = await jonas.monitoring.listMonitorings({ query: { limit: 100 } })
+  for (const { id } of monitorings) await runMonitoring(jonas, id)
 }
 
 /** Runs a scan again with other options, so that its result is compared with the run before. */

@@ -107,7 +107,8 @@ export const startMessages = messages({
     scanErrorsText: 'Read the causes and what to do.',
     missing: (count: number, shown: string) => (count === 1 ? '1 device is missing' : `${shown} devices are missing`),
     missingText: 'The last scan did not find them again.',
-    interrupted: (name: string) => `${name} does not deliver events`,
+    interrupted: (name: string) => `Webhook ${name} is interrupted`,
+    interruptedPublisher: (name: string) => `MQTT publisher ${name} is interrupted`,
     interruptedMany: (shown: string) => `${shown} webhooks or publishers do not deliver events`,
     interruptedText: (count: number, shown: string) =>
       count === 1
@@ -264,7 +265,8 @@ export const startMessages = messages({
     scanErrorsText: 'Lesen Sie die Ursachen und die Abhilfe.',
     missing: (count: number, shown: string) => (count === 1 ? '1 Gerät fehlt' : `${shown} Geräte fehlen`),
     missingText: 'Der letzte Suchlauf hat sie nicht wieder gefunden.',
-    interrupted: (name: string) => `${name} stellt keine Ereignisse zu`,
+    interrupted: (name: string) => `Webhook ${name} ist unterbrochen`,
+    interruptedPublisher: (name: string) => `MQTT-Publisher ${name} ist unterbrochen`,
     interruptedMany: (shown: string) => `${shown} Webhooks oder Publisher stellen keine Ereignisse zu`,
     interruptedText: (count: number, shown: string) =>
       count === 1

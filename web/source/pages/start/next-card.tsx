@@ -229,8 +229,9 @@ function useInterruptedStep(): Step | false {
     tone: 'bad' as const,
     detail: text.interruptedText(count, formats.number(count)),
   }
-  if (second === undefined)
-    return { ...step, title: text.interrupted(first.name), to: `${pathOf[kindOf(first)]}/${first.id}` }
+  const kind = kindOf(first)
+  const titleOf = kind === 'webhook' ? text.interrupted : text.interruptedPublisher
+  if (second === undefined) return { ...step, title: titleOf(first.name), to: `${pathOf[kind]}/${first.id}` }
   return { ...step, title: text.interruptedMany(formats.number(interrupted.length)), to: '/webhooks' }
 }
 

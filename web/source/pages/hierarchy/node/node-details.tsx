@@ -34,7 +34,12 @@ export function NodeDetails({ node }: { node: HierarchyNode }) {
   return (
     <div className="cards">
       <Card title={text.health} size="wide">
-        {outdated !== undefined && <OutdatedBar outdated={outdated} assets={node.totalAssetCount} />}
+        {outdated !== undefined && node.totalAssetCount > 0 && (
+          <>
+            <OutdatedBar outdated={outdated} assets={node.totalAssetCount} />
+            <p className="quiet">{text.outdatedShare(formats.percent(outdated / node.totalAssetCount))}</p>
+          </>
+        )}
         <div className="node-health">
           <KeyFigures figures={figures.map(([name, count]) => ({ name, value: formats.number(count) }))} />
         </div>

@@ -38,35 +38,33 @@ export function DecisionList() {
   const columns: Column<Decision>[] = [
     {
       id: 'time',
-      width: 130,
+      width: 110,
       header: decisionText.time,
-      cell: ({ createdTimestamp }) => <DayTime at={createdTimestamp} />,
+      cell: ({ createdTimestamp }) => <DayTime at={createdTimestamp} isShort />,
     },
     {
       id: 'what',
-      width: 220,
-      minWidth: 180,
+      width: 250,
       isGrowing: true,
       header: decisionText.what,
       cell: (decision) => <DecisionSentence decision={decision} ruleName={names.get(decision.ruleId ?? '')} />,
     },
     {
       id: 'target',
-      width: 300,
-      minWidth: 160,
+      width: 285,
       header: decisionText.target,
       cell: (decision) => decision.action === 'onboard' && <Targets targets={decision.targets} />,
     },
     {
       id: 'assets',
-      width: 190,
+      width: 195,
       header: decisionText.assets,
       cell: (decision) => <FirstAssets decision={decision} onOpen={() => setOpened(decision)} />,
     },
-    { id: 'result', width: 110, header: decisionText.result, cell: (decision) => <Result decision={decision} /> },
+    { id: 'result', width: 95, header: decisionText.result, cell: (decision) => <Result decision={decision} /> },
     {
       id: 'undo',
-      width: 160,
+      width: 188,
       header: text.undo,
       cell: ({ id, action, state, canUndo, undoneBy, undoUntilTimestamp }) => {
         if (canUndo && canWrite)

@@ -1,6 +1,7 @@
 import { filterErrorStart } from '@millwright/api/event-subscriptions.ts'
 import { iconInfo, iconWarning } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
+import { Link } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
 import { useApi } from '../../../app/session/app-context.tsx'
@@ -10,7 +11,7 @@ import { Icon } from '../../../components/values/icon.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { ErrorText } from '../error-text.tsx'
 import { webhookMessages } from '../messages.ts'
-import { eventsBehind, isInterrupted, kindOf, type Subscription } from '../subscription.ts'
+import { eventsBehind, isInterrupted, kindOf, pathOf, type Subscription } from '../subscription.ts'
 import { operationsOf, useRefreshSubscriptions } from '../subscription-data.ts'
 import { detailMessages } from './messages.ts'
 
@@ -80,7 +81,16 @@ export function StateNotice({ subscription, isNamed = false, onReplay }: StateNo
     return (
       <Notice
         title={titleOf(circuit !== 'open' ? text.failing : isWebhook ? text.circuitOpen : text.circuitOpenMqtt)}
-        actions={<ActionButton action={shared.retryNow} onRun={() => change({ active: true }, shared.retried)} />}
+        actions={
+          <>
+            <ActionButton action={shared.retryNow} onRun={() => change({ active: true }, shared.retried)} />
+            {isNamed && (
+              <Link to={`${pathOf[kind]}/${subscription.id}`} search={{ log: 'failed' } as never}>
+                {shared.failedDeliveries}
+              </Link>
+            )}
+          </>
+        }
       >
         <p>
           {lastError !== null && (
