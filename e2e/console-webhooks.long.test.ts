@@ -224,7 +224,8 @@ describe('webhooks in the console', () => {
       .first()
       .waitFor()
     await assertAxeCleanEverywhere(page, 'list of webhooks')
-    await clickAsPerson(page.getByRole('gridcell', { name: 'Maintenance' }))
+    await follow(page, '/')
+    await clickAsPerson(page.getByRole('link', { name: 'Webhook Maintenance is interrupted' }))
     await heading('Maintenance')
     receiver.status = 200
     await clickAsPerson(logRow('503').getByText('Failed'))

@@ -253,7 +253,7 @@ function AssignedShare({ all, unassigned }: ReturnType<typeof usePlaceCounts>) {
   const percent = Math.floor((100 * assigned) / all)
   return (
     <p className="hierarchy-share quiet">
-      {text.assignedOf(formats.number(assigned), formats.number(all), `${formats.number(percent)} %`)}
+      {text.assignedOf(formats.number(assigned), formats.number(all), formats.percent(percent / 100))}
     </p>
   )
 }

@@ -68,7 +68,7 @@ const overviewPollMs = 60_000
 /** Returns all webhooks and MQTT publishers, for users who can manage them. */
 export function useSubscriptions(): Subscription[] {
   const query = useOperationQuery()
-  const options = { enabled: usePermission('glb_webhook_manage'), refetchInterval: overviewPollMs }
+  const options = { enabled: usePermission('glb_webhook_manage'), refetchInterval: overviewPollMs, staleTime: 0 }
   const input = { query: { limit: pageLimits.maximum } }
   const webhooks = useQuery({ ...query(['events', 'listWebhooks'], input, subscriptionEvents), ...options })
   const publishers = useQuery({ ...query(['events', 'listMqttPublishers'], input, subscriptionEvents), ...options })
