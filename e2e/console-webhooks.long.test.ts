@@ -224,8 +224,7 @@ describe('webhooks in the console', () => {
       .first()
       .waitFor()
     await assertAxeCleanEverywhere(page, 'list of webhooks')
-    await follow(page, '/')
-    await clickAsPerson(page.getByRole('link', { name: 'Webhook Maintenance is interrupted' }))
+    await clickAsPerson(page.getByRole('gridcell', { name: 'Maintenance' }))
     await heading('Maintenance')
     receiver.status = 200
     await clickAsPerson(logRow('503').getByText('Failed'))
