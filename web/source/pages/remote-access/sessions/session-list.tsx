@@ -101,7 +101,9 @@ export function SessionList() {
               <>
                 <p>{text.noneHint}</p>
                 <ReadyGateways />
-                <h3>{text.stepsTitle}</h3>
+                <p>
+                  <strong>{text.stepsTitle}</strong>
+                </p>
                 <ol className="remote-steps">
                   <li>{text.stepAsset}</li>
                   <li>{text.stepConnect}</li>
