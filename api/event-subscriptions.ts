@@ -76,6 +76,9 @@ const selection = {
 /** The start of `lastError` while the asset list does not accept the filter of a subscription. */
 export const filterErrorStart = 'The filter is not valid: '
 
+/** The start of the error of an attempt to which the receiver responded with an HTTP status. The status follows. */
+export const statusErrorStart = 'The receiver answered '
+
 const subscriptionStates = ['active', 'paused', 'disabled'] as const
 /** Why a subscription does not send events. */
 const subscriptionReasons = ['user', 'owner_disabled', 'receiver_gone', 'events_gone'] as const

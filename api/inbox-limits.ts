@@ -14,6 +14,8 @@ export const inboxLimits = {
   proposedAssets: 100,
   /** The number of assets of a decision that are listed with their names. */
   namedAssets: 3,
+  /** The number of targets of a decision that are stored with their number of assets. */
+  namedTargets: 3,
   rules: 50,
   rangesPerRule: 32,
   /** The maximum and the default number of assets that an automatic rule onboards after one scan. */

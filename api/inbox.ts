@@ -61,6 +61,16 @@ export const Decision = closed({
   assets: Type.Array(closed({ id: Uuid, name: Type.Optional(Type.String()) }), {
     description: `The first ${inboxLimits.namedAssets} assets that the caller can read. Deleted assets are left out, and so are all assets ${inboxLimits.undoDays} days after the decision`,
   }),
+  targets: Type.Array(
+    closed({
+      assets: Type.Integer({ minimum: 1, description: 'The number of assets that get this target' }),
+      accessGroup: Type.Optional(Type.String()),
+      nodePath: Type.Optional(Type.Array(Type.String())),
+    }),
+    {
+      description: `The access groups and nodes that onboarded assets get, most assets first. At most ${inboxLimits.namedTargets}. The caller cannot read the names that are left out`,
+    },
+  ),
   principalName: Type.String(),
   createdTimestamp: Timestamp,
   lastModifiedTimestamp: Timestamp,
@@ -69,6 +79,7 @@ export type Decision = Static<typeof Decision>
 
 const DecisionItem = closed({
   assetId: Uuid,
+  name: Type.Optional(Type.String()),
   outcome: oneOf(['pending', 'changed', 'failed'] as const),
   code: Type.Optional(Type.String()),
   detail: Type.Optional(Type.String()),
@@ -103,7 +114,11 @@ export const inbox = contract({
       query: closed({
         state: Type.Optional(oneOf(['unknown', 'ignored'] as const)),
         q: freeText,
-        scan: Type.Optional(Uuid),
+        scan: Type.Optional(
+          Type.Union([Uuid, Type.Literal('')], {
+            description: 'Only assets that this run created. An empty text means assets without a scan',
+          }),
+        ),
         subnet: facetText,
         manufacturer: facetText,
         family: facetText,

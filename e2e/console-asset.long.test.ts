@@ -68,7 +68,7 @@ describe('asset pages and topology in the console', () => {
     await page.getByRole('button', { name: 'Delete', exact: true }).click()
     await page.getByText('No relations', { exact: true }).waitFor()
 
-    await page.getByRole('button', { name: 'Earlier versions…' }).click()
+    await page.getByRole('button', { name: 'View the asset at an earlier time…' }).click()
     const slider = page.getByRole('slider', { name: 'Version', exact: true })
     await page.waitForFunction(
       (time) => Number((document.querySelector('.time-track input') as HTMLInputElement).max) > time,

@@ -188,14 +188,14 @@ describe('the inbox in the console', () => {
     assert.deepEqual(await stateOf('Drive 12'), ['regarded', 'Assembly'])
 
     await clickAsPerson(page.getByRole('tab', { name: 'Decisions' }))
-    await page.getByRole('row').filter({ hasText: 'onboarded 3 assets with the rule Drives of line 1' }).waitFor()
+    const accepted = page.getByRole('row').filter({ hasText: 'onboarded 3 assets with the rule Drives of line 1' })
+    await accepted.getByText('Assembly').waitFor()
     await assertAxeCleanEverywhere(page, 'decisions')
-    await clickAsPerson(
-      page
-        .getByRole('row')
-        .filter({ hasText: 'onboarded 3 assets with the rule Drives of line 1' })
-        .getByRole('button', { name: 'Undo' }),
-    )
+    await clickAsPerson(accepted.getByRole('button', { name: 'and 2 more' }))
+    await page.getByRole('dialog').getByRole('link', { name: 'Drive 12' }).waitFor()
+    await assertAxeClean(page, 'assets of a decision')
+    await page.keyboard.press('Escape')
+    await clickAsPerson(accepted.getByRole('button', { name: 'Undo' }))
     await until('the drives are new again', async () => (await stateOf('Drive 12'))[0] === 'unknown')
   })
 

@@ -111,8 +111,8 @@ describe('start page, inbox and assets in the console', () => {
     await page.waitForURL(/\/console\/assets\?filter=/)
     await waitForCount(page, /\d assets?/)
     await follow(page, '/')
-    // Without monitoring, a figure shows how many assets were seen, and a next step leads to the monitoring.
-    await page.getByRole('link', { name: /^Seen assets \d+ None monitored/ }).waitFor()
+    // Without monitoring, a figure shows how many devices are not monitored, and a next step leads to the monitoring.
+    await page.getByRole('link', { name: /^Not monitored \d+ No monitoring task yet/ }).waitFor()
     await page.getByRole('link', { name: 'Set up monitoring' }).click()
     await page.waitForURL(/\/console\/monitoring/)
     await page.getByRole('heading', { level: 1, name: 'Monitoring' }).waitFor()

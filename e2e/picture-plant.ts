@@ -214,8 +214,8 @@ async function shopFloor(service: Caller, { anna, jonas, mia, tomas }: Callers, 
   const values = { password: randomBytes(12).toString('hex') }
   await anna.credentials.updateInstance({ params: { instanceId: maintenanceId }, body: { data: { values } } })
   await scanAgain(jonas, all, { options: later })
-  const [monitoring] = (await jonas.monitoring.listMonitorings({ query: { limit: 1 } })).data
-  await runMonitoring(jonas, String(monitoring?.id))
+  const { data: monitorings } = await jonas.monitoring.listMonitorings({ query: { limit: 100 } })
+  for (const { id } of monitorings) await runMonitoring(jonas, id)
 }
 
 /** The addresses of the scan that is canceled, and that runs while the pictures are taken. */
@@ -362,25 +362,41 @@ async function createCredentials(caller: Caller, gatewayId: string): Promise<str
 /** Onboards and ignores some of the found devices, and creates onboarding rules for the others. */
 async function decide({ anna, tomas }: Pick<Callers, 'anna' | 'tomas'>, devices: ScannedDevice[]): Promise<void> {
   const ids = devices.map(({ id }) => id)
-  const decision = async (caller: Caller, action: 'onboard' | 'ignore', assetIds: string[]) => {
-    const { data } = await caller.inbox.createDecision({ body: { data: { action, assetIds } } })
+  const { data: groups } = await anna.authorization.listAccessGroups({ query: { limit: 100 } })
+  const groupOf = (area: string) => groups.find(({ name }) => name.includes(area))?.id
+  const targetIn = (area: string, nodeId?: string) => {
+    const accessGroupId = groupOf(area)
+    return { ...(accessGroupId !== undefined && { accessGroupId }), ...(nodeId !== undefined && { nodeId }) }
+  }
+  const lineId = await firstLine(anna, 'Press shop')
+  type Target = ReturnType<typeof targetIn>
+  const decision = async (caller: Caller, action: 'onboard' | 'ignore', assetIds: string[], target: Target = {}) => {
+    const { data } = await caller.inbox.createDecision({ body: { data: { action, assetIds, ...target } } })
     await caller.inbox.readDecision({ params: { id: data.id }, query: { wait: 20 } })
   }
   await decision(tomas, 'onboard', ids.slice(0, 18))
-  await decision(anna, 'onboard', ids.slice(18, 30))
+  await decision(anna, 'onboard', ids.slice(18, 30), targetIn('press', lineId))
   await decision(tomas, 'ignore', ids.slice(30, 34))
-  const { data: groups } = await anna.authorization.listAccessGroups({ query: { limit: 100 } })
-  const groupOf = (area: string) => groups.find(({ name }) => name.includes(area))?.id
-  const rules = [
-    { name: 'Drives of the press shop', ranges: ['10.0.0.0/24'], filter: "startswith(name, 'DRV')", area: 'press' },
-    { name: 'Controllers of the body shop', filter: "startswith(name, 'PLC')", area: 'body' },
-  ]
-  for (const { area, ...conditions } of rules) {
-    const accessGroupId = groupOf(area)
-    await anna.inbox.createOnboardingRule({
-      body: { data: { ...conditions, ...(accessGroupId !== undefined && { accessGroupId }) } },
-    })
-  }
+  const drives = { name: 'Drives of the press shop', ranges: ['10.0.0.0/24'], filter: "startswith(name, 'DRV')" }
+  const controllers = { name: 'Controllers of the body shop', filter: "startswith(name, 'PLC')" }
+  await anna.inbox.createOnboardingRule({ body: { data: { ...drives, ...targetIn('press', lineId) } } })
+  await anna.inbox.createOnboardingRule({ body: { data: { ...controllers, ...targetIn('body') } } })
+}
+
+/** Returns the id of the first line in an area, as soon as the hierarchy contains it. */
+async function firstLine(caller: Caller, area: string): Promise<string> {
+  let lineId: string | undefined
+  await until(`the hierarchy contains ${area}`, async () => {
+    const [tree] = (await caller.hierarchy.listHierarchies({})).data
+    if (tree === undefined) return false
+    const params = { id: tree.id }
+    const [parent] = (await caller.hierarchy.listNodes({ params, query: { q: area } })).data
+    if (parent === undefined) return false
+    const lines = (await caller.hierarchy.listNodes({ params, query: { parentId: parent.id } })).data
+    lineId = lines[0]?.id
+    return lineId !== undefined
+  })
+  return String(lineId)
 }
 
 /** Monitors the devices every five minutes, and waits for the first run. */
@@ -398,7 +414,7 @@ async function monitor(caller: Caller, devices: readonly ScannedDevice[]): Promi
     })
     await runMonitoring(caller, data.id)
   }
-  await create('All scanned devices', devices, '*/5 * * * *')
+  await create('Devices of the first scan', devices, '*/5 * * * *')
   await create(
     'Controllers',
     devices.filter(({ name }) => name.startsWith('PLC')),
@@ -506,6 +522,10 @@ async function maintain({ anna, mia, tomas }: Callers): Promise<void> {
   }
   await tomas.inventory.setResponsibles({
     body: { data: ids.slice(0, 40).map((assetId) => ({ asset_id: assetId, responsible: 'Tomáš Novák' })) },
+  })
+  const { data: controllers } = await anna.inventory.listAssets({ query: { limit: 100, sort: 'name', q: 'PLC01' } })
+  await tomas.inventory.setResponsibles({
+    body: { data: controllers.map(({ id }) => ({ asset_id: String(id), responsible: 'Tomáš Novák' })) },
   })
   const named = { 'Press 1 main controller': 'PLC', 'Press 1 feeder drive': 'DRV', 'Press 1 operator panel': 'HMI' }
   for (const [name, tag] of Object.entries(named)) {

@@ -264,12 +264,15 @@ describe('activity', () => {
     const jane = await hub.as('administrator')
     const [a = '', b = ''] = await create(jane, ['Press 1', 'Press 2'])
     const hierarchy = (await admin.hierarchy.createHierarchy({ body: { data: { name: 'Plant' } } })).data
-    const node = (
-      await admin.hierarchy.createNode({ params: { id: hierarchy.id }, body: { data: { name: 'Line 1' } } })
-    ).data
+    const createNode = async (name: string, parentId: string | null) => {
+      const body = { data: { name, parentId } }
+      return (await admin.hierarchy.createNode({ params: { id: hierarchy.id }, body })).data
+    }
+    const shop = await createNode('Press shop', null)
+    const node = await createNode('Line 1', shop.id)
     await admin.hierarchy.assignAssets({ params: { id: node.id }, body: { data: { assetIds: [a] } } })
     const assignment = (await entries(admin, { kind: 'hierarchy' })).find(({ detail }) => detail?.nodeId === node.id)
-    assert.equal(assignment?.names?.[node.id], 'Line 1')
+    assert.equal(assignment?.names?.[node.id], 'Press shop › Line 1')
     const people = (await admin.activity.listPeople({ query: {} })).data
     const [creation] = await entries(admin, { asset: b })
     const person = creation?.principal ?? ''

@@ -126,6 +126,14 @@ export async function kindsOf(
   return ids.size === 0 ? new Map() : database.read(caller, (handle) => findKinds(handle, [...ids]))
 }
 
+/** The number of nodes in the name of a place. Many nodes are named like `Line 1`, so their parent is named too. */
+const namedNodes = 2
+
+/** Returns the name of a place, such as `Press shop › Line 1`. The path starts with the name of the hierarchy. */
+function placeName([, ...nodes]: readonly string[]): string {
+  return nodes.slice(-namedNodes).join(' › ')
+}
+
 /** Returns the names of the principals, access groups, assets and hierarchy nodes that audit entries name, by id. */
 export async function namesOf(
   { database, peers }: Context,
@@ -153,7 +161,7 @@ export async function namesOf(
   for (let start = 0; start < nodes.length; start += hierarchyLimits.nodesPerBatch) {
     const nodeIds = nodes.slice(start, start + hierarchyLimits.nodesPerBatch)
     const { data } = await peers(hierarchy, caller).describeNodePaths({ body: { data: { nodeIds } } })
-    for (const { nodeId, names: path } of data) names.set(nodeId, path.at(-1) ?? '')
+    for (const { nodeId, names: path } of data) names.set(nodeId, placeName(path))
   }
   return names
 }

@@ -275,6 +275,18 @@ describe('deliveries of a webhook', () => {
     await remove(id)
   })
 
+  test('retries at once when a user activates an interrupted webhook again', async () => {
+    answerWith(503)
+    const { id } = await create()
+    await emitEvents(hub, ['thing/r1', 'thing/r2', 'thing/r3', 'thing/r4', 'thing/r5', 'thing/r6'])
+    await until(async () => (await read(id)).circuit === 'open', 'open circuit breaker')
+    answerWith(200)
+    await update(id, { active: true })
+    await logged(id, 'succeeded', 6)
+    assert.deepEqual([(await read(id)).circuit, (await read(id)).waiting], ['closed', 0])
+    await remove(id)
+  })
+
   test('uses a new secret for the next events of a running webhook', async () => {
     answerWith(200)
     const { id, secret: first } = await create()

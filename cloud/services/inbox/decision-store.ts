@@ -1,9 +1,12 @@
-import type { Decision, DecisionItem } from '@millwright/api/inbox.ts'
+import { type Decision, type DecisionItem, inboxLimits } from '@millwright/api/inbox.ts'
 import type { StoredPrincipal } from '../../platform/access/current-caller.ts'
 import type { Handle, Transaction } from '../../platform/database/database.ts'
 import { jsonText } from '../../platform/database/json.ts'
 import { arrayOf, rowset } from '../../platform/database/rowset.ts'
 import { statement } from '../../platform/database/statement.ts'
+
+/** An access group and a node, and the number of assets that get them. */
+export type StoredTarget = { accessGroupId: string | null; nodeId: string | null; assets: number }
 
 export type DecisionRow = StoredPrincipal &
   Pick<Decision, 'id' | 'action' | 'state' | 'total' | 'changed' | 'failed' | 'notAssigned'> & {
@@ -13,21 +16,24 @@ export type DecisionRow = StoredPrincipal &
     undoes: string | null
     undoneBy: string | null
     undoUntil: string
+    /** The targets of onboarded assets, most assets first. */
+    targets: StoredTarget[]
     /** The assignments of the hierarchy service. */
     assignments: string[]
     createdAt: string
     modifiedAt: string
   }
 
+const principal = `d.principal_id as "principalId", d.principal_kind as "principalKind",
+  d.principal_name as "principalName", d.roles`
 const columns = `d.id, d.action, d.state, d.total, d.changed, d.failed, d.not_assigned as "notAssigned", d.problem,
   d.rule_id as "ruleId", d.run_id as "runId", d.undoes, d.undone_by as "undoneBy", d.undo_until as "undoUntil",
-  d.assignments, d.principal_id as "principalId", d.principal_kind as "principalKind",
-  d.principal_name as "principalName", d.roles, d.created_at as "createdAt", d.modified_at as "modifiedAt"`
+  d.targets, d.assignments, ${principal}, d.created_at as "createdAt", d.modified_at as "modifiedAt"`
 
 const insertStatement = statement<DecisionRow>(
   `insert into inbox_decisions as d (tenant_id, id, action, state, total, rule_id, run_id, undoes, undo_until, assignments,
-     principal_id, principal_kind, principal_name, roles, created_at, modified_at)
-   values ($1, $2, $3, 'running', $4, $5, $6, $7, $8, '[]'::json, $9, $10, $11, $12::json, $13, $13)
+     principal_id, principal_kind, principal_name, roles, created_at, modified_at, targets)
+   values ($1, $2, $3, 'running', $4, $5, $6, $7, $8, '[]'::json, $9, $10, $11, $12::json, $13, $13, $14::json)
    returning ${columns}`,
 )
 
@@ -62,6 +68,19 @@ const insertItemsStatement = statement(
    from ${newItems.rows} returning ordinal`,
 )
 
+/** Returns the most frequent targets of items. Items without a target keep their access group and node. */
+function targetsOf(items: readonly NewItem[]): StoredTarget[] {
+  const targeted = items.filter(({ accessGroupId, nodeId }) => accessGroupId !== null || nodeId !== null)
+  const groups = Map.groupBy(targeted, ({ accessGroupId, nodeId }) => `${accessGroupId} ${nodeId}`)
+  return [...groups.values()]
+    .flatMap(([first, ...others]) => {
+      if (first === undefined) return []
+      return [{ accessGroupId: first.accessGroupId, nodeId: first.nodeId, assets: others.length + 1 }]
+    })
+    .toSorted((one, other) => other.assets - one.assets)
+    .slice(0, inboxLimits.namedTargets)
+}
+
 export async function insertDecision(
   tx: Transaction,
   { roles, ...row }: NewDecision,
@@ -81,6 +100,7 @@ export async function insertDecision(
     row.principalName,
     jsonText(roles),
     row.createdAt,
+    jsonText(row.action === 'onboard' ? targetsOf(items) : []),
   )
   if (inserted === undefined) throw new TypeError('A decision was not stored')
   const rows = items.map(({ expectedStates, ...item }, index) => ({

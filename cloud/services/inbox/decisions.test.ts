@@ -94,6 +94,24 @@ describe('the inbox', () => {
     assert.deepEqual(await listed(inboxFilter({ manufacturer: '' })), ['slot-4'])
     assert.deepEqual(await listed(inboxFilter({ confidence: 'medium' })), ['slot-4'])
     assert.deepEqual(await listed(inboxFilter({ subnet: '' })), [])
+
+    const imported = { assets: [newDevice(5, '10.1.2.9', { name: 'imported-5' })] }
+    await admin.inventory.createAssets({ headers: { prefer: 'wait=20' }, body: { data: imported } })
+    const { data: withImport } = await admin.inbox.readInboxFacets({ query: {} })
+    assert.deepEqual(
+      withImport.scan.map(({ value, count }) => [value, count]),
+      [
+        [second.runId, 1],
+        [first.runId, 3],
+        [null, 1],
+      ],
+    )
+    const { data: ofImport } = await admin.inbox.readInboxFacets({ query: { scan: '' } })
+    assert.deepEqual(
+      ofImport.subnet.map(({ value, count }) => [value, count]),
+      [['10.1.2.0/24', 1]],
+    )
+    assert.deepEqual(await listed(inboxFilter({ scan: '' })), ['imported-5'])
   })
 
   test('an asset shows the scan that found it, its identifiers and the nearest possible duplicate', async () => {
@@ -131,6 +149,16 @@ describe('the inbox', () => {
       return data.map(({ assets }) => assets.map(({ name }) => name))
     }
     assert.deepEqual(await firstNames(admin), [['a', 'b']])
+    const target = { assets: 2, accessGroup: 'hall-3', nodePath: ['Line 1'] }
+    assert.deepEqual(decision.targets, [target])
+    const { data: results } = await admin.inbox.listDecisionResults({ params: { id: decision.id }, query: {} })
+    assert.deepEqual(
+      results.map(({ name, outcome }) => [name, outcome]),
+      [
+        ['a', 'changed'],
+        ['b', 'changed'],
+      ],
+    )
     for (const id of assetIds) {
       assert.deepEqual(await placeOf(admin, id), { state: 'regarded', group: 'hall-3' })
       assert.deepEqual(await pathsOf(id), [['Line 1']])
@@ -142,7 +170,7 @@ describe('the inbox', () => {
     assert.equal((await origin(viewer)).source, undefined, 'the viewer cannot read the first group')
     const { data: undo } = await admin.inbox.undoDecision({ params: { id: decision.id } })
     const undone = await endOfDecision(admin, undo.id)
-    assert.deepEqual([undone.state, undone.changed], ['finished', 2])
+    assert.deepEqual([undone.state, undone.changed, undone.targets], ['finished', 2, []])
     await hub.settle()
     for (const id of assetIds) {
       assert.deepEqual(await placeOf(admin, id), { state: 'unknown', group: 'default' })

@@ -5,7 +5,7 @@ import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import { storedPrincipal } from '../../platform/access/current-caller.ts'
 import { maySomewhere } from '../../platform/access/rights.ts'
-import { readableAssets, readsAllAssets } from '../../platform/asset-visibility.ts'
+import { readsAllAssets } from '../../platform/asset-visibility.ts'
 import { record } from '../../platform/audit/audit.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { newId } from '../../platform/database/id.ts'
@@ -15,7 +15,7 @@ import { decisionTask, emitDecision } from './decision-run.ts'
 import type { DecisionRow, NewItem } from './decision-store.ts'
 import * as store from './decision-store.ts'
 import { assetsOfRule, proposalsFor } from './proposals.ts'
-import { requireTarget } from './target.ts'
+import { namesOfTargets, requireTarget } from './target.ts'
 
 type Names = 'createDecision' | 'listDecisions' | 'readDecision' | 'listDecisionResults' | 'undoDecision'
 
@@ -41,7 +41,7 @@ export function decisionHandlers(context: Context): Pick<Handlers<typeof inbox>,
   const showAccepted = (caller: Caller, row: DecisionRow): Promise<Decision> =>
     show(caller, row).catch((error: unknown) => {
       context.log.warn({ error, decision: row.id }, 'The names of the assets of a decision could not be read')
-      return showDecision(caller, row, [])
+      return showDecision(caller, row, { assets: [], targets: [] })
     })
   return {
     async createDecision({ body: { data } }, caller) {
@@ -94,19 +94,23 @@ export function decisionHandlers(context: Context): Pick<Handlers<typeof inbox>,
         row: requireVisible(caller, id, await store.findDecision(handle, id)),
         items: await store.listItems(handle, id, { outcome, limit, offset }),
       }))
-      const readable = await readableAssets(
+      const names = await namesOfAssets(
         context,
         caller,
         items.map(({ assetId }) => assetId),
       )
       const data = items
-        .filter(({ assetId }) => readable.has(assetId))
-        .map((item) => ({
-          assetId: item.assetId,
-          outcome: item.outcome,
-          ...(item.code === null ? {} : { code: item.code }),
-          ...(item.detail === null ? {} : { detail: item.detail }),
-        }))
+        .filter(({ assetId }) => names.has(assetId))
+        .map(({ assetId, outcome: result, code, detail }) => {
+          const name = names.get(assetId)
+          return {
+            assetId,
+            ...(name === undefined ? {} : { name }),
+            outcome: result,
+            ...(code === null ? {} : { code }),
+            ...(detail === null ? {} : { detail }),
+          }
+        })
       const { total, changed, failed } = row
       const totals = { changed, failed, pending: total - changed - failed }
       const totalElements = outcome === null ? total : totals[outcome]
@@ -139,19 +143,31 @@ async function showDecisions(context: Context, caller: Caller, rows: readonly De
   const first = await context.database.read(caller, (handle) =>
     store.listFirstAssets(handle, ids, inboxLimits.namedAssets),
   )
-  const assetIds = [...new Set([...first.values()].flat().map(({ assetId }) => assetId))]
-  const devices =
-    assetIds.length === 0
-      ? []
-      : (await context.peers(inventory, caller).selectDevices({ body: { data: { ids: assetIds } } })).data.devices
-  const names = new Map(devices.map(({ id, name }) => [id, name]))
+  const assetIds = [...first.values()].flat().map(({ assetId }) => assetId)
+  const stored = rows.flatMap(({ targets }) => targets)
+  const [names, targetNames] = await Promise.all([
+    namesOfAssets(context, caller, assetIds),
+    namesOfTargets(context, caller, stored),
+  ])
+  const named = new Map(stored.map((target, index) => [target, { assets: target.assets, ...targetNames[index] }]))
   return rows.map((row) => {
     const assets = (first.get(row.id) ?? []).flatMap(({ assetId: id }) => {
       const name = names.get(id)
       return names.has(id) ? [{ id, ...(name === undefined ? {} : { name }) }] : []
     })
-    return showDecision(caller, row, assets)
+    const targets = row.targets
+      .flatMap((target) => named.get(target) ?? [])
+      .filter(({ accessGroup, nodePath }) => accessGroup !== undefined || nodePath !== undefined)
+    return showDecision(caller, row, { assets, targets })
   })
+}
+
+/** Returns the names of the assets that the caller can read, by id. */
+async function namesOfAssets(context: Context, caller: Caller, ids: readonly string[]) {
+  if (ids.length === 0) return new Map<string, string | undefined>()
+  const body = { data: { ids: [...new Set(ids)] } }
+  const { devices } = (await context.peers(inventory, caller).selectDevices({ body })).data
+  return new Map(devices.map(({ id, name }) => [id, name]))
 }
 
 async function itemsOfRule(context: Context, caller: Caller, ruleId: string): Promise<NewItem[]> {
@@ -274,7 +290,11 @@ function locationOf(id: string): string {
   return `/inbox/v1/decisions/${id}`
 }
 
-function showDecision(caller: Caller, row: DecisionRow, assets: Decision['assets']): Decision {
+function showDecision(
+  caller: Caller,
+  row: DecisionRow,
+  { assets, targets }: Pick<Decision, 'assets' | 'targets'>,
+): Decision {
   const { id, action, state, total, changed, failed, notAssigned, problem, ruleId, runId, undoes, undoneBy } = row
   return {
     id,
@@ -292,6 +312,7 @@ function showDecision(caller: Caller, row: DecisionRow, assets: Decision['assets
     canUndo: undoProblem(row) === undefined && maySomewhere(caller, 'inventory_write_asset_data'),
     undoUntilTimestamp: row.undoUntil,
     assets,
+    targets,
     principalName: row.principalName,
     createdTimestamp: row.createdAt,
     lastModifiedTimestamp: row.modifiedAt,

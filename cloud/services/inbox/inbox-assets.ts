@@ -46,20 +46,18 @@ export function inboxAssetHandlers(context: Context): Pick<Handlers<typeof inbox
 }
 
 /**
- * Adds the names of scans to the values of a facet, newest scan first. Scans that the caller cannot read become one value
- * without a name. Ids of runs ascend with time.
+ * Adds the names of scans to the values of a facet, newest scan first. Scans that the caller cannot read have no name. The
+ * last value counts the assets without a scan. Ids of runs ascend with time.
  */
 async function namedScans(context: Context, caller: Caller, values: readonly FacetValue[]): Promise<FacetValue[]> {
   const ids = values.flatMap(({ value }) => value ?? [])
   const scans = await scansOf(context, caller, ids)
-  const named = values.flatMap(({ value, count }) => {
-    const scan = scans.get(value ?? '')
-    return scan === undefined ? [] : [{ value, count, scan }]
-  })
-  const others = values.filter(({ value }) => !scans.has(value ?? ''))
-  const rest = others.reduce((sum, { count }) => sum + count, 0)
-  const newestFirst = named.toSorted((one, other) => ((one.value ?? '') < (other.value ?? '') ? 1 : -1))
-  return [...newestFirst, ...(rest === 0 ? [] : [{ value: null, count: rest }])]
+  return values
+    .map(({ value, count }) => {
+      const scan = scans.get(value ?? '')
+      return { value, count, ...(scan && { scan }) }
+    })
+    .toSorted((one, other) => ((one.value ?? '') < (other.value ?? '') ? 1 : -1))
 }
 
 /** Returns the scans that the caller can read, by the id of the run. */

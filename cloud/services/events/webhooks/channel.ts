@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto'
-import { type Attempt, subscriptionLimits } from '@millwright/api/event-subscriptions.ts'
+import { type Attempt, statusErrorStart, subscriptionLimits } from '@millwright/api/event-subscriptions.ts'
 import type { Dispatcher, Pool } from 'undici'
 import type { Scope } from '../../../platform/database/database.ts'
 import type { Context } from '../../../platform/service.ts'
@@ -201,7 +201,7 @@ class Request implements Dispatcher.DispatchHandler {
 
 function errorOf({ status, text }: { status: number; text: string }): string | null {
   if (status >= success.first && status <= success.last) return null
-  const answered = `The receiver answered ${status}${text === '' ? '' : ` ${text}`}`
+  const answered = `${statusErrorStart}${status}${text === '' ? '' : ` ${text}`}`
   if (redirects.includes(status)) return `${answered}. Redirects are not followed. Change the URL of the webhook`
   return answered
 }

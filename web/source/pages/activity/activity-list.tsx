@@ -168,7 +168,7 @@ function EntryTime({ time }: { time: string }) {
   const formats = useFormats()
   return (
     <time className="activity-at" dateTime={time} title={formats.exact(time)}>
-      {formats.shortTime(time)}
+      {formats.time(time)}
     </time>
   )
 }

@@ -183,7 +183,7 @@ export const assetMessages = messages({
     deletedChange: 'Deleted',
     by: 'by',
     viewVersion: 'View version',
-    openVersions: 'Earlier versions…',
+    openVersions: 'View the asset at an earlier time…',
     allChanges: 'All changes',
     fields: 'Fields',
     relationsAdded: (count: number, shown: string) => (count === 1 ? 'Relation added' : `${shown} relations added`),
@@ -400,7 +400,7 @@ export const assetMessages = messages({
     deletedChange: 'Gelöscht',
     by: 'von',
     viewVersion: 'Version anzeigen',
-    openVersions: 'Frühere Versionen…',
+    openVersions: 'Stand zu einem früheren Zeitpunkt…',
     allChanges: 'Alle Änderungen',
     fields: 'Felder',
     relationsAdded: (count: number, shown: string) =>

@@ -2,16 +2,16 @@ import { messages } from '../../app/language/language.ts'
 
 export const assetsMessages = messages({
   en: {
-    older: 'older',
+    older: 'outdated',
     failed: 'Unreachable',
     stopped: 'In stop',
-    outdated: 'Older firmware',
-    unknown: 'Unknown',
+    outdated: 'Outdated',
+    unknown: 'Not checked',
     unmonitored: 'Not monitored',
     reached: 'Reachable',
     moreFaults: (count: number) => `+ ${count} more`,
     lastReport: (time: string) => `last report ${time}`,
-    newestSeen: (version: string) => `newest known ${version}`,
+    newestSeen: (version: string) => `newest known version ${version}`,
     title: 'Assets',
     subtitle:
       'Devices, gateways and software of the plant. Open an asset for its details, or select several to change them.',
@@ -129,16 +129,16 @@ export const assetsMessages = messages({
     group: (name: string) => `Groups by ${name}`,
   },
   de: {
-    older: 'älter',
+    older: 'veraltet',
     failed: 'Nicht erreichbar',
     stopped: 'In STOP',
-    outdated: 'Ältere Firmware',
-    unknown: 'Unbekannt',
+    outdated: 'Veraltet',
+    unknown: 'Nicht geprüft',
     unmonitored: 'Nicht überwacht',
     reached: 'Erreichbar',
     moreFaults: (count: number) => `+ ${count} weitere`,
     lastReport: (time: string) => `letzte Meldung ${time}`,
-    newestSeen: (version: string) => `neueste gefundene ${version}`,
+    newestSeen: (version: string) => `neueste bekannte Version ${version}`,
     title: 'Assets',
     subtitle:
       'Geräte, Gateways und Software der Anlage. Öffnen Sie ein Asset für Details, oder wählen Sie mehrere aus, um sie zu ändern.',

@@ -6,7 +6,7 @@ import { type Failure, isFailure } from '../../app/api/failure.ts'
 import { keyOf, useOperationQuery } from '../../app/api/queries.ts'
 import { useLiveEvents } from '../../app/live/live-queries.ts'
 import { usePreference } from '../../app/preferences/preference.ts'
-import { useApi } from '../../app/session/app-context.tsx'
+import { useApi, usePermission } from '../../app/session/app-context.tsx'
 import { hierarchyLimits } from './limits.ts'
 
 /** The prefix of the event types that report changes of hierarchies and nodes. */
@@ -98,6 +98,23 @@ export function useChildren(hierarchyId: string, parentId: string | undefined) {
     getNextPageParam: ({ meta }) => meta.nextCursor,
     select: ({ pages }: InfiniteData<NodePage>) => pages.flatMap(({ data }) => data),
     meta: { live: hierarchyEvents },
+  })
+}
+
+/** Returns the number of assets with outdated firmware: of a node and of each of its children, by id. */
+export function useOutdated(hierarchyId: string, parentId: string | undefined, { isEnabled = true } = {}) {
+  const query = useOperationQuery()
+  const canRead = usePermission('inventory_read_asset_data')
+  const input = {
+    query: { by: 'hierarchy' as const, hierarchy: hierarchyId, ...(parentId !== undefined && { parent: parentId }) },
+  }
+  return useQuery({
+    ...query(['inventory', 'readTopologyGroups'], input, { live: ['hierarchy'] }),
+    enabled: isEnabled && canRead,
+    select: ({ data: { total, groups } }) => ({
+      total: total.outdated,
+      byNode: new Map(groups.map(({ key, outdated }) => [key, outdated])),
+    }),
   })
 }
 

@@ -38,8 +38,8 @@ import { NodeFormDialog } from './node/node-form-dialog.tsx'
 import { NodeHeader } from './node/node-header.tsx'
 import { nodeTypeName } from './node-type-names.ts'
 import { type HierarchySearch, type Place, placeOf, searchOfPlace } from './place.ts'
-import { HealthLegend } from './tree/health-bar.tsx'
 import { NodeBrowser } from './tree/node-browser.tsx'
+import { TreeLegend } from './tree/outdated-bar.tsx'
 import { type Dragged, type DropTarget, destinationOf } from './tree/tree-drop.ts'
 import '../assets/assets.css'
 import './hierarchy.css'
@@ -189,10 +189,11 @@ function HierarchyView({ hierarchy, list, onCreate }: HierarchyViewProps) {
             onReorder={canWrite ? actions.reorder : undefined}
             onRename={canWrite ? setRenamed : undefined}
             isStored
+            hasBars
             drag={canWrite || canAssign ? { dragged, canMoveNodes: canWrite, onDrop: actions.drop } : undefined}
             empty={<p className="tree-note">{canWrite ? text.noNodesYet : text.noNodes}</p>}
           />
-          <HealthLegend />
+          <TreeLegend />
         </section>
         <div className="hierarchy-main" ref={main} tabIndex={-1}>
           <PlaceView key={searchOfPlace(place) ?? 'all'} {...{ hierarchy, place, dragged, onSelect: select }} />
@@ -252,7 +253,7 @@ function AssignedShare({ all, unassigned }: ReturnType<typeof usePlaceCounts>) {
   const percent = Math.floor((100 * assigned) / all)
   return (
     <p className="hierarchy-share quiet">
-      {text.assignedOf(formats.number(assigned), formats.number(all), `${formats.number(percent)} %`)}
+      {text.assignedOf(formats.number(assigned), formats.number(all), formats.percent(percent / 100))}
     </p>
   )
 }

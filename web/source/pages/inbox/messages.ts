@@ -9,7 +9,8 @@ export const inboxMessages = messages({
     subtitle: 'New devices waiting for review. Onboard the devices of your plant and ignore the rest.',
     subtitleIgnored: 'Devices that you ignored. You can return them to the inbox.',
     subtitleDuplicates: 'Pairs of assets that are probably the same device. Merge them, or keep both.',
-    subtitleDecisions: 'Decisions of users and rules in the inbox. You can undo each of them for 7 days.',
+    subtitleDecisions:
+      'What users and rules decided in the inbox, and where the assets went. You can undo each decision for 7 days.',
     subtitleApprovals: 'Remote sessions that wait for approval.',
     toNew: 'Show new devices',
     toDiscovery: 'Go to discovery',
@@ -38,6 +39,8 @@ export const inboxMessages = messages({
     lists: 'Inbox lists',
     facets: 'Filters',
     otherScans: 'Import or API',
+    unreadableScan: 'Another scan',
+    todayAt: (time: string) => `Today, ${time}`,
     unknownGateway: 'a gateway',
     moreValues: (number: string) => `${number} more`,
     clearFilters: 'Clear filters',
@@ -90,7 +93,7 @@ export const inboxMessages = messages({
     reportedBy: (source: string, author: string) => `Reported by ${source}, API client ${author}`,
     unknownAuthor: 'an unknown author',
     unknownIdentifiers: (number: number) =>
-      `No other asset had ${number === 1 ? 'this identifier' : 'these identifiers'}:`,
+      `No known asset had ${number === 1 ? 'this identifier' : 'these identifiers'}, so it was added as a new asset:`,
     possibleDuplicate: 'Possible duplicate',
     noDuplicate: 'No duplicate found',
     noPossibleDuplicate: 'Compared: identifiers, serial number, MAC address, IP address and name.',
@@ -126,7 +129,7 @@ export const inboxMessages = messages({
     subtitleDuplicates:
       'Paare von Assets, die wahrscheinlich dasselbe Gerät sind. Führen Sie sie zusammen, oder behalten Sie beide.',
     subtitleDecisions:
-      'Entscheidungen von Benutzern und Regeln im Eingang. Sie können jede 7 Tage lang rückgängig machen.',
+      'Was Benutzer und Regeln im Eingang entschieden haben, und wohin die Assets kamen. Sie können jede Entscheidung 7 Tage lang rückgängig machen.',
     subtitleApprovals: 'Fernzugriffe, die auf eine Freigabe warten.',
     toNew: 'Neue Geräte anzeigen',
     toDiscovery: 'Zur Gerätesuche',
@@ -155,6 +158,8 @@ export const inboxMessages = messages({
     lists: 'Listen im Eingang',
     facets: 'Filter',
     otherScans: 'Import oder API',
+    unreadableScan: 'Ein anderer Suchlauf',
+    todayAt: (time: string) => `Heute, ${time}`,
     unknownGateway: 'einem Gateway',
     moreValues: (number: string) => `${number} weitere`,
     clearFilters: 'Filter zurücksetzen',
@@ -208,7 +213,8 @@ export const inboxMessages = messages({
     createdBy: (author: string) => `Angelegt von ${author}`,
     reportedBy: (source: string, author: string) => `Gemeldet von ${source}, API-Client ${author}`,
     unknownAuthor: 'unbekannt',
-    unknownIdentifiers: (number: number) => `Kein anderes Asset hatte diese Kennung${number === 1 ? '' : 'en'}:`,
+    unknownIdentifiers: (number: number) =>
+      `Kein bekanntes Asset hatte ${number === 1 ? 'diese Kennung' : 'diese Kennungen'}, daher wurde es als neues Asset angelegt:`,
     possibleDuplicate: 'Mögliches Duplikat',
     noDuplicate: 'Kein Duplikat gefunden',
     noPossibleDuplicate: 'Verglichen: Kennungen, Seriennummer, MAC-Adresse, IP-Adresse und Name.',
@@ -285,6 +291,20 @@ export const confidenceMessages = messages({
   de: { high: 'Identität sicher', medium: 'Identität wahrscheinlich', low: 'Identität unsicher' },
 })
 
+/** What the confidence of an identity means. */
+export const confidenceHintMessages = messages({
+  en: {
+    high: 'It reports an identifier that only one device has, for example a MAC address.',
+    medium: 'Its identifiers are usually unique, but the manufacturer does not guarantee it.',
+    low: 'Its identifiers can belong to several devices. Compare it with the known assets.',
+  },
+  de: {
+    high: 'Es meldet eine Kennung, die nur ein Gerät hat, zum Beispiel eine MAC-Adresse.',
+    medium: 'Seine Kennungen sind meist eindeutig, aber der Hersteller garantiert es nicht.',
+    low: 'Seine Kennungen können zu mehreren Geräten gehören. Vergleichen Sie es mit den bekannten Assets.',
+  },
+})
+
 /** The names of columns and of fields in the preview. */
 export const columnMessages = messages({
   en: {
@@ -345,10 +365,21 @@ export const decisionMessages = messages({
     rule: (name: string) => `Rule “${name}”`,
     deletedRule: 'A deleted rule',
     running: (done: string, total: string) => `Running, ${done} of ${total}`,
-    complete: (changed: string, total: string) => `${changed} of ${total} done`,
+    complete: 'Done',
+    target: 'Onboarded to',
+    assets: 'Assets',
+    otherTargets: (count: number) => (count === 1 ? '+ 1 other place' : `+ ${count} other places`),
     notChanged: (number: string) => `${number} not changed`,
     notAssigned: (number: string) => `${number} not assigned to the node`,
     andMore: (number: string) => `and ${number} more`,
+    keptPlace: 'Access group unchanged, no node',
+    assetsOf: (time: string) => `Assets of the decision of ${time}`,
+    assetsOfText: 'What happened to each asset. Assets that you cannot see are left out.',
+    asset: 'Asset',
+    changed: 'Changed',
+    pending: 'Waiting',
+    failed: 'Not changed',
+    reason: 'Reason',
     none: 'No decisions yet',
     outside: (number: number, shown: string) =>
       number === 1
@@ -374,10 +405,21 @@ export const decisionMessages = messages({
     rule: (name: string) => `Die Regel „${name}“`,
     deletedRule: 'Eine gelöschte Regel',
     running: (done: string, total: string) => `Läuft, ${done} von ${total}`,
-    complete: (changed: string, total: string) => `${changed} von ${total} erledigt`,
+    complete: 'Erledigt',
+    target: 'Aufgenommen in',
+    assets: 'Assets',
+    otherTargets: (count: number) => (count === 1 ? '+ 1 weiterer Ort' : `+ ${count} weitere Orte`),
     notChanged: (number: string) => `${number} nicht geändert`,
     notAssigned: (number: string) => `${number} nicht zugeordnet`,
     andMore: (number: string) => `und ${number} weitere`,
+    keptPlace: 'Zugriffsgruppe unverändert, kein Knoten',
+    assetsOf: (time: string) => `Assets der Entscheidung vom ${time}`,
+    assetsOfText: 'Was mit jedem Asset geschah. Assets, die Sie nicht sehen können, fehlen hier.',
+    asset: 'Asset',
+    changed: 'Geändert',
+    pending: 'Wartet',
+    failed: 'Nicht geändert',
+    reason: 'Grund',
     none: 'Noch keine Entscheidungen',
     outside: (number: number, shown: string) =>
       number === 1

@@ -27,12 +27,6 @@ export function CoverageFigures({ onMonitor }: { onMonitor: () => void }) {
         <FigureTile name={text.allDevices} value={devices} hint={text.allDevicesHint} />
         <FigureTile name={text.monitored} value={monitored} hint={text.shareOfDevices(share(monitored, devices))} />
         <FigureTile
-          name={text.unmonitored}
-          value={unmonitored}
-          hint={text.shareOfDevices(share(unmonitored, devices))}
-          {...(unmonitored > 0 && { tone: 'warning' })}
-        />
-        <FigureTile
           name={text.reached}
           value={reached}
           hint={ofMonitored(reached)}
@@ -46,7 +40,13 @@ export function CoverageFigures({ onMonitor }: { onMonitor: () => void }) {
           hint={failed > 0 ? text.showUnreachable : ofMonitored(failed)}
           {...(failed > 0 && { tone: 'bad' })}
         />
-        <FigureTile name={text.unknown} value={unknown} hint={text.unknownHint} />
+        {unknown > 0 && <FigureTile name={text.unknown} value={unknown} hint={text.unknownHint} tone="warning" />}
+        <FigureTile
+          name={text.unmonitored}
+          value={unmonitored}
+          hint={text.shareOfDevices(share(unmonitored, devices))}
+          {...(unmonitored > 0 && { tone: 'warning' })}
+        />
       </FigureTiles>
       {unmonitored > 0 && <Unmonitored coverage={coverage} onMonitor={onMonitor} />}
     </>
@@ -75,7 +75,11 @@ function Unmonitored({ coverage, onMonitor }: { coverage: Coverage; onMonitor: (
         )}
         {canRun && (
           <div className="notice-actions">
-            {ready > 0 && <IxButton onClick={onMonitor}>{text.monitorAll}</IxButton>}
+            {counted !== undefined && ready > 0 && (
+              <IxButton variant="secondary" onClick={onMonitor}>
+                {text.monitorAll(formats.number(counted.checkable))}
+              </IxButton>
+            )}
             {toFind > 0 && (
               <Link to="/discovery" search={{ scan: 'any' } as never} className="button-link secondary">
                 {text.toDiscovery}

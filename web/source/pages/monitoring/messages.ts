@@ -24,25 +24,26 @@ export const monitoringMessages = messages({
     allDevicesHint: 'Without gateways and software',
     monitored: 'Monitored',
     tasks: 'Monitoring tasks',
-    countedOnce: 'Above, a device in several tasks counts once.',
+    countedOnce: 'A device can be in several tasks. The numbers above count it once.',
     unmonitored: 'Not monitored',
     shareOfDevices: (percent: string) => `${percent} of all devices`,
     shareOfMonitored: (percent: string) => `${percent} of the monitored`,
     showUnreachable: 'Show these devices',
-    unknownHint: 'Could not be checked',
+    unknownHint: 'Gateway or asset link offline',
     unmonitoredTitle: (count: number, shown: string) =>
       count === 1 ? '1 device is not monitored' : `${shown} devices are not monitored`,
     readyText: (count: number, shown: string) =>
       count === 1
-        ? '1 of them was found by a scan. A monitoring task can check it now.'
-        : `${shown} of them were found by a scan. A monitoring task can check them now.`,
+        ? '1 of them was found by a scan and is in no monitoring task yet. A task can check it now.'
+        : `${shown} of them were found by a scan and are in no monitoring task yet. A task can check them now.`,
     toFindText: (count: number, shown: string) =>
       count === 1
-        ? '1 device must first be found by a scan, because its gateway and its asset link are not known.'
-        : `${shown} devices must first be found by a scan, because their gateways and asset links are not known.`,
-    monitorAll: 'Monitor all found devices',
+        ? '1 device is known only from an import or the API. A scan must find it first, so that the platform knows its gateway.'
+        : `${shown} devices are known only from an import or the API. A scan must find them first, so that the platform knows their gateways.`,
+    monitorAll: (shown: string) => `Monitor all ${shown} scanned devices…`,
     noSchedule: 'None',
-    next: 'next',
+    next: 'next at',
+    byPerson: 'manual',
     name: 'Name',
     state: 'State',
     running: 'Running',
@@ -55,8 +56,8 @@ export const monitoringMessages = messages({
     targets: 'Devices',
     reached: 'Reachable',
     unreachable: 'Unreachable',
-    unknown: 'Unknown',
-    changed: 'Changed',
+    unknown: 'Not checked',
+    changed: 'New values',
     progress: 'Progress',
     waiting: 'Waiting',
     finished: 'Finished',
@@ -86,25 +87,26 @@ export const monitoringMessages = messages({
     allDevicesHint: 'Ohne Gateways und Software',
     monitored: 'Überwacht',
     tasks: 'Überwachungen',
-    countedOnce: 'Oben zählt ein Gerät in mehreren Überwachungen einmal.',
+    countedOnce: 'Ein Gerät kann in mehreren Überwachungen sein. Die Zahlen oben zählen es einmal.',
     unmonitored: 'Nicht überwacht',
     shareOfDevices: (percent: string) => `${percent} aller Geräte`,
     shareOfMonitored: (percent: string) => `${percent} der überwachten`,
     showUnreachable: 'Diese Geräte anzeigen',
-    unknownHint: 'Nicht prüfbar',
+    unknownHint: 'Gateway oder Asset-Link offline',
     unmonitoredTitle: (count: number, shown: string) =>
       count === 1 ? '1 Gerät wird nicht überwacht' : `${shown} Geräte werden nicht überwacht`,
     readyText: (count: number, shown: string) =>
       count === 1
-        ? '1 davon hat ein Suchlauf gefunden. Eine Überwachung kann es jetzt prüfen.'
-        : `${shown} davon hat ein Suchlauf gefunden. Eine Überwachung kann sie jetzt prüfen.`,
+        ? '1 davon hat ein Suchlauf gefunden, und es ist noch in keiner Überwachung. Eine Überwachung kann es jetzt prüfen.'
+        : `${shown} davon hat ein Suchlauf gefunden, und sie sind noch in keiner Überwachung. Eine Überwachung kann sie jetzt prüfen.`,
     toFindText: (count: number, shown: string) =>
       count === 1
-        ? '1 Gerät muss zuerst ein Suchlauf finden, weil sein Gateway und sein Asset-Link nicht bekannt sind.'
-        : `${shown} Geräte muss zuerst ein Suchlauf finden, weil ihre Gateways und Asset-Links nicht bekannt sind.`,
-    monitorAll: 'Alle gefundenen Geräte überwachen',
+        ? '1 Gerät ist nur aus einem Import oder der API bekannt. Ein Suchlauf muss es zuerst finden, damit die Plattform sein Gateway kennt.'
+        : `${shown} Geräte sind nur aus einem Import oder der API bekannt. Ein Suchlauf muss sie zuerst finden, damit die Plattform ihre Gateways kennt.`,
+    monitorAll: (shown: string) => `Alle ${shown} gefundenen Geräte überwachen…`,
     noSchedule: 'Keiner',
     next: 'nächster',
+    byPerson: 'manuell',
     name: 'Name',
     state: 'Zustand',
     running: 'Läuft',
@@ -117,8 +119,8 @@ export const monitoringMessages = messages({
     targets: 'Geräte',
     reached: 'Erreichbar',
     unreachable: 'Nicht erreichbar',
-    unknown: 'Unbekannt',
-    changed: 'Geändert',
+    unknown: 'Nicht geprüft',
+    changed: 'Neue Werte',
     progress: 'Fortschritt',
     waiting: 'Wartet',
     finished: 'Abgeschlossen',

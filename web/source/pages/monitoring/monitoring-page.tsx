@@ -39,6 +39,7 @@ export function MonitoringPage() {
     { live: monitoringEvents, refetchIntervalMs: pollMs },
   )
   usePageTitle(text.title)
+  const hasUnchecked = pagedList.rows.some(({ summary }) => summary.unknown > 0)
   const create = canRun && <IxButton onClick={() => setAdding(true)}>{text.create}</IxButton>
   return (
     <>
@@ -55,7 +56,7 @@ export function MonitoringPage() {
       <PagedTable
         label={text.title}
         pagedList={pagedList}
-        columns={columnsOf(text, formats, scheduleText)}
+        columns={columnsOf(text, formats, scheduleText).filter(({ id }) => id !== 'unknown' || hasUnchecked)}
         idOf={({ id }) => id}
         onOpen={({ id }) => navigate({ to: `/monitoring/${id}` })}
         empty={<NoMonitorings onPreset={setPreset} onCreate={() => setAdding(true)} />}
@@ -130,10 +131,13 @@ function Unreachable({ id, count }: { id: string; count: number }) {
   )
 }
 
+const dayMs = 86_400_000
+
 type ScheduleProps = { schedule: Monitoring['schedule']; scheduleText: (cron: string) => string }
 
 function Schedule({ schedule, scheduleText }: ScheduleProps) {
   const text = useText(monitoringMessages)
+  const formats = useFormats()
   if (schedule === undefined) return <span className="quiet">{text.noSchedule}</span>
   const [next] = schedule.paused ? [] : schedule.nextRuns
   return (
@@ -142,7 +146,8 @@ function Schedule({ schedule, scheduleText }: ScheduleProps) {
       {next !== undefined && (
         <span className="quiet">
           {' · '}
-          {text.next} <Time at={next} isRelative isShort />
+          {text.next}{' '}
+          {Date.parse(next) - Date.now() < dayMs ? formats.shortTime(next) : <Time at={next} isRelative isShort />}
         </span>
       )}
     </>
@@ -174,20 +179,25 @@ function columnsOf(text: Text, formats: Formats, scheduleText: (cron: string) =>
       ...count('failed', text.unreachable, 120),
       cell: ({ id, summary: { failed } }) => <Unreachable id={id} count={failed} />,
     },
-    count('unknown', text.unknown, 95),
-    count('changed', text.changed, 95),
+    count('unknown', text.unknown, 105),
+    count('changed', text.changed, 100),
     {
       id: 'last',
       header: text.lastRun,
-      width: 125,
+      width: 200,
       cell: ({ latestRun }) => (
-        <Time at={latestRun?.endedTimestamp ?? latestRun?.createdTimestamp} isRelative isShort />
+        <>
+          <Time at={latestRun?.endedTimestamp ?? latestRun?.createdTimestamp} isRelative isShort />
+          {latestRun?.trigger === 'person' && <span className="quiet"> · {text.byPerson}</span>}
+        </>
       ),
     },
     {
       id: 'schedule',
       header: text.schedule,
-      width: 200,
+      width: 230,
+      minWidth: 200,
+      isGrowing: true,
       cell: ({ schedule }) => <Schedule schedule={schedule} scheduleText={scheduleText} />,
     },
   ]

@@ -22,6 +22,14 @@ const limits = { loaded: 100, shown: 6 } as const
 /** The minimum time between two refreshes. The digest is an overview, and a plant has events all the time. */
 const refreshIntervalMs = 60_000
 
+const dayMs = 86_400_000
+
+/** `EntryAge` shows the time of day of recent entries, with seconds, because many entries can have the same minute. */
+function EntryAge({ time }: { time: string }) {
+  const isRecent = Date.now() - Date.parse(time) < dayMs
+  return isRecent ? <Time at={time} isTimeOfDay /> : <Time at={time} />
+}
+
 /** `DigestCard` shows what changed since the last visit of the user: numbers, their course, and the newest changes. */
 export function DigestCard() {
   const text = useText(startMessages)
@@ -82,7 +90,7 @@ export function DigestCard() {
                       )}
                     </p>
                     <span className="quiet">
-                      <Time at={entry.time} isRelative />
+                      <EntryAge time={entry.time} />
                     </span>
                   </li>
                 ))}

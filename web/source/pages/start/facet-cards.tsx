@@ -6,8 +6,9 @@ import { Card } from '../../components/page/card.tsx'
 import { type Bar, BarChart } from '../../components/values/bar-chart.tsx'
 import { andFilters, quoted } from '../assets/filter/filter-conditions.ts'
 import { valueName } from '../assets/model/value-names.ts'
+import { useCoverage } from '../monitoring/monitoring-data.ts'
 import { startMessages } from './messages.ts'
-import { useFacet, useTotalQuery } from './plant-queries.ts'
+import { unreachableFilter, useFacet, useTotalQuery } from './plant-queries.ts'
 
 type FacetCardProps = {
   title: string
@@ -76,7 +77,27 @@ function AssetsLink({ name, filter }: { name: string; filter: string }) {
 const withoutPlatform = 'is_platform_managed eq false'
 const ofPlatform = 'is_platform_managed eq true'
 
-/** `StatesCard` shows how many assets have each management state, reachability and trust state. */
+/** `MonitoringBars` shows the results of monitoring for all devices. */
+function MonitoringBars() {
+  const text = useText(startMessages)
+  const coverage = useCoverage()
+  if (coverage === undefined) return null
+  const { devices, reached, failed, unknown, unmonitored } = coverage
+  const bars = [
+    { key: 'reached', count: reached, label: text.reached },
+    { key: 'failed', count: failed, label: <AssetsLink name={text.unreachable} filter={unreachableFilter} /> },
+    { key: 'unknown', count: unknown, label: text.notChecked },
+    { key: 'unmonitored', count: unmonitored, label: <Link to="/monitoring">{text.unmonitoredDevices}</Link> },
+  ]
+  return (
+    <div>
+      <h3>{text.monitoring}</h3>
+      <BarChart label={text.monitoring} total={devices} bars={bars.filter(({ count }) => count > 0)} />
+    </div>
+  )
+}
+
+/** `StatesCard` shows how many assets have each management state and trust state, and the results of monitoring. */
 export function StatesCard() {
   const text = useText(startMessages)
   const kinds: FacetCardProps[] = [
@@ -86,7 +107,6 @@ export function StatesCard() {
       filter: withoutPlatform,
       leftOut: { label: text.platformManaged, filter: ofPlatform },
     },
-    { title: text.reachability, by: 'reachability_state/state_value' },
     { title: text.trust, by: 'trust_state/state_value' },
   ]
   return (
@@ -98,6 +118,7 @@ export function StatesCard() {
             <FacetBars {...kind} />
           </div>
         ))}
+        <MonitoringBars />
       </div>
     </Card>
   )

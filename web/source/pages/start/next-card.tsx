@@ -5,8 +5,10 @@ import {
   iconError,
   iconMonitoring,
   iconNetworkDevice,
+  iconQuestion,
   iconRemoteAccess,
   iconSearch,
+  iconSendTopRight,
   iconUpdateApplication,
   iconWarning,
 } from '@siemens/ix-icons/icons'
@@ -16,24 +18,33 @@ import { useState } from 'react'
 import { useGateways } from '../../app/api/gateways.ts'
 import { useOperationQuery } from '../../app/api/queries.ts'
 import { useFormats, useText } from '../../app/language/language-context.tsx'
-import { useRights } from '../../app/session/app-context.tsx'
+import { usePermission, useRights } from '../../app/session/app-context.tsx'
 import { Card } from '../../components/page/card.tsx'
 import { Icon } from '../../components/values/icon.tsx'
 import { useCoverage } from '../monitoring/monitoring-data.ts'
 import { useApprovalCount } from '../remote-access/remote-session.ts'
+import { eventsBehind, isInterrupted, kindOf, pathOf } from '../webhooks/subscription.ts'
+import { useSubscriptions } from '../webhooks/subscription-data.ts'
 import { startMessages } from './messages.ts'
-import {
-  seenFilter,
-  stoppedFilter,
-  unreachableFilter,
-  useDrift,
-  useMonitoringCount,
-  useTotalQuery,
-} from './plant-queries.ts'
+import { stoppedFilter, unreachableFilter, useDrift, useMonitoringCount, useTotalQuery } from './plant-queries.ts'
 
 const dayMs = 86_400_000
 
-type Step = { id: string; icon: string; title: string; detail: string; to: string; search?: Record<string, string> }
+type Step = {
+  id: string
+  icon: string
+  /** The urgency of the step. Steps without it are suggestions. */
+  tone?: 'bad' | 'warning'
+  title: string
+  detail: string
+  to: string
+  search?: Record<string, string>
+}
+
+/** Returns the rank of a step. Urgent steps come first. */
+function rankOf({ tone }: Step): number {
+  return tone === 'bad' ? 0 : tone === 'warning' ? 1 : 2
+}
 
 /** `NextCard` lists recommended next steps. It contains only the steps that the user has permission for. */
 export function NextCard() {
@@ -43,8 +54,8 @@ export function NextCard() {
     <Card title={text.next}>
       {steps.length === 0 && <p className="quiet">{text.nothingNext}</p>}
       <ul className="start-next">
-        {steps.map(({ id, icon, title, detail, to, search }) => (
-          <li key={id}>
+        {steps.map(({ id, icon, tone, title, detail, to, search }) => (
+          <li key={id} data-tone={tone}>
             <Link to={to} {...(search && { search: search as never })} className="start-step">
               <Icon name={icon} />
               <span>
@@ -68,10 +79,13 @@ function useNextSteps(): Step[] {
   const shown = (count: number) => formats.number(count)
   const canWrite = rights.has('inventory_write_asset_data')
   const approvals = useApprovalCount()
+  const scanSteps = useScanSteps()
+  const interrupted = useInterruptedStep()
   const steps: (Step | false)[] = [
     unreachable > 0 && {
       id: 'unreachable',
       icon: iconError,
+      tone: 'bad',
       title: text.unreachableDevices(unreachable, shown(unreachable)),
       detail: text.unreachableText,
       to: '/assets',
@@ -80,11 +94,14 @@ function useNextSteps(): Step[] {
     stopped > 0 && {
       id: 'stopped',
       icon: iconWarning,
+      tone: 'warning',
       title: text.stoppedControllers(stopped, shown(stopped)),
       detail: text.stoppedText,
       to: '/assets',
       search: { filter: stoppedFilter },
     },
+    interrupted,
+    ...scanSteps,
     approvals > 0 && {
       id: 'approvals',
       icon: iconRemoteAccess,
@@ -104,6 +121,7 @@ function useNextSteps(): Step[] {
     offline > 0 && {
       id: 'offline',
       icon: iconNetworkDevice,
+      tone: 'bad',
       title: text.offline(offline, shown(offline)),
       detail: text.offlineText,
       to: '/discovery',
@@ -111,6 +129,7 @@ function useNextSteps(): Step[] {
     failed > 0 && {
       id: 'failed',
       icon: iconError,
+      tone: 'bad',
       title: text.failed(failed, shown(failed)),
       detail: text.failedText,
       to: '/jobs',
@@ -149,7 +168,71 @@ function useNextSteps(): Step[] {
       search: { scan: 'any' },
     },
   ]
-  return steps.filter((step) => step !== false)
+  return steps.filter((step) => step !== false).toSorted((one, other) => rankOf(one) - rankOf(other))
+}
+
+/** The number of scans whose last results are read. */
+const maxScans = 20
+
+/** Returns a step for the errors of the last scans, and a step for the devices that they did not find again. */
+function useScanSteps(): Step[] {
+  const text = useText(startMessages)
+  const formats = useFormats()
+  const query = useOperationQuery()
+  const isEnabled = usePermission('glb_jobs_read')
+  const [since] = useState(() => new Date(Date.now() - dayMs).toISOString())
+  const input = { query: { limit: maxScans } }
+  const scans = useQuery({
+    ...query(['discovery', 'listDiscoveries'], input, { live: ['discovery'] }),
+    enabled: isEnabled,
+  }).data?.data
+  const recent = (scans ?? []).filter(
+    ({ state, endedTimestamp }) => state === 'finished' && endedTimestamp !== undefined && endedTimestamp >= since,
+  )
+  const stepOf = (
+    name: 'errors' | 'gone',
+    step: Pick<Step, 'id' | 'icon' | 'detail'>,
+    titleOf: typeof text.missing,
+  ) => {
+    const concerned = recent.filter((scan) => scan[name] > 0)
+    const [first, second] = concerned
+    if (first === undefined) return []
+    const count = concerned.reduce((sum, scan) => sum + scan[name], 0)
+    return [
+      {
+        ...step,
+        tone: 'warning' as const,
+        title: titleOf(count, formats.number(count)),
+        ...(second === undefined
+          ? { to: `/discovery/scans/${first.jobId}`, search: { view: name } }
+          : { to: '/discovery' }),
+      },
+    ]
+  }
+  return [
+    ...stepOf('gone', { id: 'missing', icon: iconQuestion, detail: text.missingText }, text.missing),
+    ...stepOf('errors', { id: 'scan-errors', icon: iconWarning, detail: text.scanErrorsText }, text.scanErrors),
+  ]
+}
+
+/** Returns a step for the webhooks and MQTT publishers that do not deliver their events, or false. */
+function useInterruptedStep(): Step | false {
+  const text = useText(startMessages)
+  const formats = useFormats()
+  const interrupted = useSubscriptions().filter(isInterrupted)
+  const [first, second] = interrupted
+  if (first === undefined) return false
+  const count = interrupted.reduce((sum, each) => sum + each.waiting + eventsBehind(each), 0)
+  const step = {
+    id: 'interrupted',
+    icon: iconSendTopRight,
+    tone: 'bad' as const,
+    detail: text.interruptedText(count, formats.number(count)),
+  }
+  const kind = kindOf(first)
+  const titleOf = kind === 'webhook' ? text.interrupted : text.interruptedPublisher
+  if (second === undefined) return { ...step, title: titleOf(first.name), to: `${pathOf[kind]}/${first.id}` }
+  return { ...step, title: text.interruptedMany(formats.number(interrupted.length)), to: '/webhooks' }
 }
 
 /**
@@ -170,10 +253,8 @@ function useCounts() {
     enabled: canReadJobs,
   })
   const gateways = useGateways({ isEnabled: canReadJobs })
-  const canMonitor = canReadJobs && rights.has('inventory_read_asset_data')
-  const monitorings = useMonitoringCount(canMonitor)
+  const monitorings = useMonitoringCount(canReadJobs && rights.has('inventory_read_asset_data'))
   const coverage = useCoverage()
-  const seen = useQuery({ ...useTotalQuery(seenFilter), enabled: canMonitor })
   const drift = useDrift({ isEnabled: canReadJobs && rights.has('inventory_read_asset_data') })
   return {
     unreachable: unreachable.data?.meta.totalElements ?? 0,
@@ -183,7 +264,7 @@ function useCounts() {
     failed: failed.data?.meta.totalElements ?? 0,
     offline: gateways.data?.data.filter(({ state }) => state === 'offline').length ?? 0,
     isMonitored: monitorings !== 0,
-    unmonitored: monitorings === 0 ? (seen.data?.meta.totalElements ?? 0) : (coverage?.unmonitored ?? 0),
+    unmonitored: coverage?.unmonitored ?? 0,
     outdated: drift.data?.data.reduce((sum, product) => sum + product.outdated, 0) ?? 0,
   }
 }

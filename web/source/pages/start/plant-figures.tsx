@@ -9,7 +9,6 @@ import { Sparkline } from '../../components/values/sparkline.tsx'
 import { useCoverage } from '../monitoring/monitoring-data.ts'
 import { startMessages } from './messages.ts'
 import {
-  seenFilter,
   stoppedFilter,
   unreachableFilter,
   useGatewayStates,
@@ -28,11 +27,11 @@ export function PlantFigures() {
   const all = useQuery(useTotalQuery()).data?.meta.totalElements
   const newAssets = useQuery(useTotalQuery(inboxFilter({}))).data?.meta.totalElements
   const failed = useQuery(useTotalQuery(unreachableFilter)).data?.meta.totalElements
-  const seenCount = useQuery(useTotalQuery(seenFilter)).data?.meta.totalElements
   const stoppedCount = useQuery(useTotalQuery(stoppedFilter)).data?.meta.totalElements ?? 0
   const isMonitored = useMonitoringCount(canReadJobs && canOpenInbox) !== 0
   // Without monitoring, the number of unreachable devices is not known.
   const isUnknown = failed === 0 && !isMonitored
+  const coverage = useCoverage()
   const share = (count: number | undefined) =>
     count === undefined || all === undefined ? '' : text.shareOf(formats.percent(count / Math.max(1, all)))
   return (
@@ -40,10 +39,10 @@ export function PlantFigures() {
       <FigureTile to="/assets" name={text.assets} value={all} hint={<AssetTrend current={all} />} />
       {canOpenInbox && (
         <FigureTile
-          to="/assets"
-          search={{ filter: isUnknown ? seenFilter : unreachableFilter }}
-          name={isUnknown ? text.seen : text.unreachable}
-          value={isUnknown ? seenCount : failed}
+          to={isUnknown ? '/monitoring' : '/assets'}
+          {...(!isUnknown && { search: { filter: unreachableFilter } })}
+          name={isUnknown ? text.unmonitoredDevices : text.unreachable}
+          value={isUnknown ? coverage?.unmonitored : failed}
           tone={failed === undefined || failed === 0 ? undefined : 'bad'}
           hint={isUnknown ? text.notMonitored : <MonitoredShare failed={failed} />}
         />

@@ -5,9 +5,6 @@ import { useOperationQuery } from '../../app/api/queries.ts'
 
 /** This file contains the queries that several cards of the start page share. */
 
-/** The filter that selects the assets that were seen, by monitoring, a scan or an import. */
-export const seenFilter = "reachability_state/state_value eq 'reached'"
-
 /** The filter that selects the assets that a check did not reach. */
 export const unreachableFilter = "reachability_state/state_value eq 'failed'"
 

@@ -1,27 +1,16 @@
 import { iconWarning } from '@siemens/ix-icons/icons'
-import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { useOperationQuery } from '../../app/api/queries.ts'
 import { useText } from '../../app/language/language-context.tsx'
-import { useAppContext, usePermission } from '../../app/session/app-context.tsx'
+import { useAppContext } from '../../app/session/app-context.tsx'
 import { Icon } from '../../components/values/icon.tsx'
 import { kindOf, pathOf, type Subscription } from '../webhooks/subscription.ts'
-import { subscriptionEvents } from '../webhooks/subscription-data.ts'
+import { useSubscriptions } from '../webhooks/subscription-data.ts'
 import { startMessages } from './messages.ts'
-
-/** The polling interval, in case the event about a stopped subscription is not received. */
-const pollMs = 60_000
 
 /** `SubscriptionNotice` shows the webhooks and MQTT publishers of the user that the platform has stopped. */
 export function SubscriptionNotice() {
   const { user } = useAppContext()
-  const query = useOperationQuery()
-  const options = { enabled: usePermission('glb_webhook_manage'), refetchInterval: pollMs }
-  const input = { query: { limit: 100 } }
-  const webhooks = useQuery({ ...query(['events', 'listWebhooks'], input, subscriptionEvents), ...options })
-  const publishers = useQuery({ ...query(['events', 'listMqttPublishers'], input, subscriptionEvents), ...options })
-  const all: Subscription[] = [...(webhooks.data?.data ?? []), ...(publishers.data?.data ?? [])]
-  const stopped = all.filter(
+  const stopped = useSubscriptions().filter(
     ({ owner, reason }) => owner.id === user.sub && (reason === 'receiver_gone' || reason === 'events_gone'),
   )
   return stopped.map((subscription) => <Notice key={subscription.id} subscription={subscription} />)

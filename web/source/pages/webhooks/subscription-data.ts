@@ -1,8 +1,9 @@
+import { pageLimits } from '@millwright/api/envelope.ts'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import type { Api } from '../../app/api/client.ts'
 import { jsonOf } from '../../app/api/http.ts'
-import { keyOf } from '../../app/api/queries.ts'
-import { useAppContext } from '../../app/session/app-context.tsx'
+import { keyOf, useOperationQuery } from '../../app/api/queries.ts'
+import { useAppContext, usePermission } from '../../app/session/app-context.tsx'
 import type { Subscription, SubscriptionKind } from './subscription.ts'
 
 /** The prefixes of the events that change subscriptions. */
@@ -59,6 +60,19 @@ export function useSubscription(kind: SubscriptionKind, id: string) {
     staleTime: 0,
     refetchInterval: pollMs,
   })
+}
+
+/** The polling interval of pages that show only whether something is wrong. Deliveries fail without an event. */
+const overviewPollMs = 60_000
+
+/** Returns all webhooks and MQTT publishers, for users who can manage them. */
+export function useSubscriptions(): Subscription[] {
+  const query = useOperationQuery()
+  const options = { enabled: usePermission('glb_webhook_manage'), refetchInterval: overviewPollMs, staleTime: 0 }
+  const input = { query: { limit: pageLimits.maximum } }
+  const webhooks = useQuery({ ...query(['events', 'listWebhooks'], input, subscriptionEvents), ...options })
+  const publishers = useQuery({ ...query(['events', 'listMqttPublishers'], input, subscriptionEvents), ...options })
+  return [...(webhooks.data?.data ?? []), ...(publishers.data?.data ?? [])]
 }
 
 /** Returns a function that loads all data of subscriptions again. */

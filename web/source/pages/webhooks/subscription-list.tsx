@@ -16,9 +16,18 @@ import { Toolbar } from '../../components/tables/toolbar.tsx'
 import { Icon } from '../../components/values/icon.tsx'
 import { StatusText } from '../../components/values/status-text.tsx'
 import { Time } from '../../components/values/time.tsx'
+import { StateNotice } from './detail/state-notice.tsx'
+import { ErrorText } from './error-text.tsx'
 import { webhookMessages } from './messages.ts'
 import { nextStepOf } from './next-step.ts'
-import { eventsBehind, kindOf, pathOf, type Subscription, type SubscriptionKind } from './subscription.ts'
+import {
+  eventsBehind,
+  isInterrupted,
+  kindOf,
+  pathOf,
+  type Subscription,
+  type SubscriptionKind,
+} from './subscription.ts'
 import { pollMs, subscriptionEvents } from './subscription-data.ts'
 import { SubscriptionState } from './subscription-state.tsx'
 import './webhooks.css'
@@ -51,6 +60,7 @@ function SubscriptionTable({ kind, pagedList }: SubscriptionTableProps) {
   return (
     <>
       {hasEntries && <Toolbar count={text.count(formats.number(pagedList.total))}>{create}</Toolbar>}
+      <Interruptions kind={kind} subscriptions={pagedList.rows} />
       <PagedTable
         label={isWebhook ? text.webhooks : text.publishers}
         pagedList={pagedList}
@@ -61,6 +71,25 @@ function SubscriptionTable({ kind, pagedList }: SubscriptionTableProps) {
       />
     </>
   )
+}
+
+/** The maximum number of notices above the list. The list shows the others. */
+const maxNotices = 3
+
+/** `Interruptions` explains the interruptions above the list, and offers to try again. */
+function Interruptions({ kind, subscriptions }: { kind: SubscriptionKind; subscriptions: readonly Subscription[] }) {
+  const navigate = useNavigate()
+  return subscriptions
+    .filter(isInterrupted)
+    .slice(0, maxNotices)
+    .map((subscription) => (
+      <StateNotice
+        key={subscription.id}
+        subscription={subscription}
+        isNamed
+        onReplay={() => navigate({ to: `${pathOf[kind]}/${subscription.id}` })}
+      />
+    ))
 }
 
 /** The host in the example of the setting. */
@@ -134,15 +163,24 @@ function columnsOf(text: Text, formats: Formats): Column<Subscription>[] {
       cell: (subscription) => <SubscriptionState subscription={subscription} />,
     },
     {
+      id: 'receiver',
+      header: text.receiver,
+      width: 150,
+      cell: ({ url }) => {
+        const { host } = new URL(url)
+        return <span title={host}>{host}</span>
+      },
+    },
+    {
       id: 'success',
       header: text.lastDelivery,
-      width: 130,
+      width: 115,
       cell: ({ lastSuccessTimestamp }) => <Time at={lastSuccessTimestamp} isRelative isShort />,
     },
     {
       id: 'missing',
       header: text.notDelivered,
-      width: 135,
+      width: 120,
       isNumber: true,
       cell: (subscription) => (
         <span title={undeliveredText(subscription, text, formats)}>
@@ -153,7 +191,7 @@ function columnsOf(text: Text, formats: Formats): Column<Subscription>[] {
     {
       id: 'error',
       header: text.lastError,
-      width: 240,
+      width: 260,
       minWidth: 180,
       isGrowing: true,
       cell: (subscription) => <LastError subscription={subscription} />,
@@ -161,7 +199,7 @@ function columnsOf(text: Text, formats: Formats): Column<Subscription>[] {
     {
       id: 'next',
       header: text.nextStep,
-      width: 310,
+      width: 190,
       cell: (subscription) => <NextStepText subscription={subscription} />,
     },
   ]
@@ -191,29 +229,19 @@ function LastError({ subscription }: { subscription: Subscription }) {
   const { lastSuccessTimestamp: success, lastFailureTimestamp: failure, lastError } = subscription
   if (failure === null || lastError === null || (success !== null && success > failure))
     return <span className="quiet">{text.none}</span>
-  return (
-    <span lang="en" title={lastError}>
-      {lastError}
-    </span>
-  )
+  return <ErrorText error={lastError} />
 }
 
-/** `NextStepText` states what to do about a subscription, and when the platform tries again. */
+/** `NextStepText` states what to do about a subscription, and links to the page where it can be done. */
 function NextStepText({ subscription }: { subscription: Subscription }) {
   const text = useText(webhookMessages)
   const step = nextStepOf(subscription)
   if (step === 'none') return <span className="quiet">{text.nothingToDo}</span>
-  const { nextAttemptTimestamp: next } = subscription
-  const name = step === 'checkReceiver' && kindOf(subscription) === 'mqtt' ? text.checkBroker : text[step]
+  const kind = kindOf(subscription)
+  const name = step === 'checkReceiver' && kind === 'mqtt' ? text.checkBroker : text[step]
   return (
     <StatusText tone="warning" title={name}>
-      {name}
-      {step === 'checkReceiver' && next !== null && (
-        <span className="quiet">
-          {' · '}
-          {text.nextAttempt} <Time at={next} isRelative isShort />
-        </span>
-      )}
+      <RowLink to={`${pathOf[kind]}/${subscription.id}`}>{name}</RowLink>
     </StatusText>
   )
 }

@@ -19,3 +19,25 @@ export function kindOf(subscription: Subscription): SubscriptionKind {
 export function eventsBehind({ position, newestPosition }: Pick<Subscription, 'position' | 'newestPosition'>): number {
   return Math.max(0, newestPosition - position)
 }
+
+export type ShownState = Subscription['state'] | 'circuitOpen' | 'failing'
+
+type ShownFields = 'state' | 'circuit' | 'waiting' | 'lastSuccessTimestamp' | 'lastFailureTimestamp'
+
+/**
+ * Returns the state for the user. An active subscription whose last attempt failed is not shown as active, also before its
+ * circuit breaker opens.
+ */
+export function shownState(subscription: Pick<Subscription, ShownFields>): ShownState {
+  const { state, circuit, waiting, lastSuccessTimestamp: success, lastFailureTimestamp: failure } = subscription
+  if (state !== 'active') return state
+  if (circuit === 'open') return 'circuitOpen'
+  const hasFailed = failure !== null && (success === null || success < failure)
+  return waiting > 0 && hasFailed ? 'failing' : 'active'
+}
+
+/** Returns whether a subscription that should send events does not deliver them now. */
+export function isInterrupted(subscription: Pick<Subscription, ShownFields>): boolean {
+  const state = shownState(subscription)
+  return state === 'circuitOpen' || state === 'failing'
+}

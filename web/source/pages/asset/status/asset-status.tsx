@@ -70,7 +70,7 @@ function Reachability({ asset, isFoundByScan }: { asset: Asset; isFoundByScan: b
   if (evidence?.isCheck === false)
     return (
       <Tile title={text.reachability} value={text.notChecked}>
-        {text.lastReport(evidence.source, formats.relative(time))}
+        <span title={evidence.source}>{text.lastReport(formats.relative(time))}</span>
         {canMonitor && (
           <>
             {' · '}
@@ -156,7 +156,7 @@ function Firmware({ asset }: { asset: Asset }) {
   return (
     <Tile
       title={text.firmware}
-      value={version || text.unknownVersion}
+      value={isOlder ? text.outdated(version) : version || text.unknownVersion}
       {...((newest || isOlder) && { tone: 'warning' })}
     >
       {newest !== undefined ? (

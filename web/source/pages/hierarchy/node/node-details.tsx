@@ -10,10 +10,10 @@ import { KeyFigures } from '../../../components/values/key-figures.tsx'
 import { KeyValueList } from '../../../components/values/key-value-list.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { NodeWindowCard } from '../../updates/windows/node-window-card.tsx'
-import { usePath } from '../hierarchy-data.ts'
+import { useOutdated, usePath } from '../hierarchy-data.ts'
 import { hierarchyMessages } from '../messages.ts'
 import { nodeTypeName } from '../node-type-names.ts'
-import { HealthBar } from '../tree/health-bar.tsx'
+import { OutdatedBar } from '../tree/outdated-bar.tsx'
 
 /** `NodeDetails` shows the health and the properties of a node, and how the node was moved. */
 export function NodeDetails({ node }: { node: HierarchyNode }) {
@@ -22,24 +22,24 @@ export function NodeDetails({ node }: { node: HierarchyNode }) {
   const formats = useFormats()
   const canReadWindow = usePermission('glb_jobs_read')
   const { health } = node
-  const line = text.healthLine(
-    formats.number(health.online),
-    formats.number(health.offline),
-    formats.number(health.unknown),
-  )
+  const outdated = useOutdated(node.hierarchyId, node.id).data?.total
   const figures = [
     [text.assetsBelow, node.totalAssetCount],
     [text.assetsHere, node.assetCount],
     [text.undecided, health.undecided],
     [text.changed, health.changed],
-    [text.online, health.online],
     [text.offline, health.offline],
-    [text.unknown, health.unknown],
+    ...(outdated === undefined ? [] : [[text.outdated, outdated] as const]),
   ] as const
   return (
     <div className="cards">
       <Card title={text.health} size="wide">
-        <HealthBar health={health} title={line} />
+        {outdated !== undefined && node.totalAssetCount > 0 && (
+          <>
+            <OutdatedBar outdated={outdated} assets={node.totalAssetCount} />
+            <p className="quiet">{text.outdatedShare(formats.percent(outdated / node.totalAssetCount))}</p>
+          </>
+        )}
         <div className="node-health">
           <KeyFigures figures={figures.map(([name, count]) => ({ name, value: formats.number(count) }))} />
         </div>

@@ -14,10 +14,10 @@ import { useFormats, useLanguage, useText } from '../../../app/language/language
 import { Loading } from '../../../components/feedback/loading.tsx'
 import { ProblemMessage } from '../../../components/feedback/problem-message.tsx'
 import { Icon } from '../../../components/values/icon.tsx'
-import { useChildren } from '../hierarchy-data.ts'
+import { useChildren, useOutdated } from '../hierarchy-data.ts'
 import { hierarchyMessages } from '../messages.ts'
 import { nodeTypeName } from '../node-type-names.ts'
-import { HealthBar } from './health-bar.tsx'
+import { OutdatedBar } from './outdated-bar.tsx'
 import { type Dragged, type DropTarget, sideAt } from './tree-drop.ts'
 import { treeStep } from './tree-keys.ts'
 
@@ -44,6 +44,8 @@ type TreeProps = {
   /** Renames a node. The tree calls this function when the user presses F2. */
   onRename?: ((node: HierarchyNode) => void) | undefined
   drag?: TreeDrag | undefined
+  /** Whether the tree shows the share of outdated assets of each node. */
+  hasBars?: boolean
   /** The content that is shown for a hierarchy without nodes. */
   empty: ReactNode
 }
@@ -110,6 +112,8 @@ function Branch({ state, parent }: { state: TreeState; parent: HierarchyNode | u
   const text = useText(hierarchyMessages)
   const { hierarchyId, expanded, current, setCurrent, onKey } = state
   const children = useChildren(hierarchyId, parent?.id)
+  const { hasBars = false } = state
+  const outdated = useOutdated(hierarchyId, parent?.id, { isEnabled: hasBars }).data?.byNode
   const level = parent === undefined ? 0 : parent.level + 1
   const nodes = children.data
   if (nodes === undefined) {
@@ -128,7 +132,13 @@ function Branch({ state, parent }: { state: TreeState; parent: HierarchyNode | u
     <>
       {nodes.map((node, index) => (
         <div role="none" key={node.id}>
-          <TreeItem state={state} node={node} place={index + 1} count={children.hasNextPage ? -1 : nodes.length} />
+          <TreeItem
+            state={state}
+            node={node}
+            outdated={outdated?.get(node.id)}
+            place={index + 1}
+            count={children.hasNextPage ? -1 : nodes.length}
+          />
           {expanded.has(node.id) && node.childCount > 0 && <Branch state={state} parent={node} />}
         </div>
       ))}
@@ -152,9 +162,16 @@ function Branch({ state, parent }: { state: TreeState; parent: HierarchyNode | u
   )
 }
 
-type TreeItemProps = { state: TreeState; node: HierarchyNode; place: number; count: number }
+type TreeItemProps = {
+  state: TreeState
+  node: HierarchyNode
+  /** The number of assets with outdated firmware. It is undefined until it is loaded. */
+  outdated: number | undefined
+  place: number
+  count: number
+}
 
-function TreeItem({ state, node, place, count }: TreeItemProps) {
+function TreeItem({ state, node, outdated, place, count }: TreeItemProps) {
   const text = useText(hierarchyMessages)
   const language = useLanguage()
   const formats = useFormats()
@@ -162,8 +179,11 @@ function TreeItem({ state, node, place, count }: TreeItemProps) {
   const isExpandable = node.childCount > 0
   const isExpanded = isExpandable && expanded.has(node.id)
   const type = node.type === undefined ? '' : nodeTypeName(node.type, language)
-  const { online, offline, unknown } = node.health
-  const health = text.healthLine(formats.number(online), formats.number(offline), formats.number(unknown))
+  const { offline } = node.health
+  const health = [
+    outdated !== undefined && text.outdatedCount(formats.number(outdated)),
+    offline > 0 && text.offlineCount(formats.number(offline)),
+  ].filter((part) => part !== false)
   const assets = text.assetCount(node.totalAssetCount, formats.number(node.totalAssetCount))
   return (
     <div
@@ -180,7 +200,7 @@ function TreeItem({ state, node, place, count }: TreeItemProps) {
       data-drop={drop?.node.id === node.id ? drop.side : undefined}
       tabIndex={node.id === current ? 0 : -1}
       style={indent(node.level)}
-      title={[node.name, type, ...(node.totalAssetCount > 0 ? [health] : [])].filter((part) => part !== '').join('\n')}
+      title={[node.name, type, assets, ...health].filter((part) => part !== '').join('\n')}
       onFocus={() => setCurrent(node.id)}
       onKeyDown={(event) => onKey(event, node)}
       onClick={({ target }) => {
@@ -192,13 +212,27 @@ function TreeItem({ state, node, place, count }: TreeItemProps) {
       <span className="tree-toggle" aria-hidden="true">
         {isExpandable && <Icon name={isExpanded ? iconChevronDownSmall : iconChevronRightSmall} size={16} />}
       </span>
-      <span className="tree-name">{node.name}</span>
+      <span className="tree-name">
+        {node.name}
+        {offline > 0 && (
+          <span className="tree-alarm" aria-hidden="true">
+            {formats.number(offline)}
+          </span>
+        )}
+      </span>
       {type !== '' && <span className="tree-type">{type}</span>}
       <span className="tree-count" aria-hidden="true">
         {formats.number(node.totalAssetCount)}
       </span>
-      <span className="unseen">{node.totalAssetCount > 0 ? `${assets}, ${health}` : assets}</span>
-      <HealthBar health={node.health} />
+      <span className="unseen">{[assets, ...health].join(', ')}</span>
+      {outdated !== undefined && node.totalAssetCount > 0 && (
+        <>
+          <OutdatedBar outdated={outdated} assets={node.totalAssetCount} />
+          <span className="tree-share" aria-hidden="true">
+            {formats.percent(outdated / node.totalAssetCount)}
+          </span>
+        </>
+      )}
     </div>
   )
 }

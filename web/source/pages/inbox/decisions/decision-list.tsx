@@ -2,7 +2,7 @@ import type { Decision } from '@millwright/api/inbox.ts'
 import { iconHistory } from '@siemens/ix-icons/icons'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { Fragment, useState } from 'react'
+import { useState } from 'react'
 import { usePagedList } from '../../../app/api/paged-list.ts'
 import { useOperationQuery } from '../../../app/api/queries.ts'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
@@ -11,10 +11,12 @@ import { EmptyState } from '../../../components/page/empty-state.tsx'
 import type { Column } from '../../../components/tables/data-table.tsx'
 import { PagedTable } from '../../../components/tables/paged-table.tsx'
 import { StatusChip } from '../../../components/values/status-chip.tsx'
-import { Time } from '../../../components/values/time.tsx'
 import { useTotalQuery } from '../../start/plant-queries.ts'
+import { DayTime } from '../day-time.tsx'
 import { decisionMessages, inboxMessages } from '../messages.ts'
 import { useDecide } from '../triage/decide.ts'
+import { targetText } from '../triage/inbox-columns.tsx'
+import { DecisionAssets } from './decision-assets.tsx'
 
 const live = ['inbox.decision']
 const onboardedFilter = "management_state/state_value eq 'regarded' and is_platform_managed eq false"
@@ -32,23 +34,37 @@ export function DecisionList() {
   const names = new Map(rules.map(({ id, name }) => [id, name]))
   const { undo } = useDecide(decisions.retry)
   const [undoing, setUndoing] = useState<string>()
+  const [opened, setOpened] = useState<Decision>()
   const columns: Column<Decision>[] = [
     {
       id: 'time',
-      width: 124,
+      width: 110,
       header: decisionText.time,
-      cell: ({ createdTimestamp }) => <Time at={createdTimestamp} isRelative />,
+      cell: ({ createdTimestamp }) => <DayTime at={createdTimestamp} isShort />,
     },
     {
       id: 'what',
-      width: 650,
+      width: 250,
+      isGrowing: true,
       header: decisionText.what,
       cell: (decision) => <DecisionSentence decision={decision} ruleName={names.get(decision.ruleId ?? '')} />,
     },
-    { id: 'result', width: 146, header: decisionText.result, cell: (decision) => <Result decision={decision} /> },
+    {
+      id: 'target',
+      width: 285,
+      header: decisionText.target,
+      cell: (decision) => decision.action === 'onboard' && <Targets targets={decision.targets} />,
+    },
+    {
+      id: 'assets',
+      width: 195,
+      header: decisionText.assets,
+      cell: (decision) => <FirstAssets decision={decision} onOpen={() => setOpened(decision)} />,
+    },
+    { id: 'result', width: 95, header: decisionText.result, cell: (decision) => <Result decision={decision} /> },
     {
       id: 'undo',
-      width: 160,
+      width: 188,
       header: text.undo,
       cell: ({ id, action, state, canUndo, undoneBy, undoUntilTimestamp }) => {
         if (canUndo && canWrite)
@@ -77,40 +93,42 @@ export function DecisionList() {
     },
   ]
   return (
-    <PagedTable
-      label={text.decisions}
-      pagedList={decisions}
-      columns={columns}
-      idOf={({ id }) => id}
-      empty={
-        <EmptyState icon={iconHistory} title={decisionText.none}>
-          {onboarded > 0 && (
-            <p>
-              {decisionText.outside(onboarded, formats.number(onboarded))}{' '}
-              <Link to="/activity">{decisionText.toActivity}</Link>
-            </p>
-          )}
-          <p>{decisionText.noneText}</p>
-          <Link to="/inbox">{text.toNew}</Link>
-        </EmptyState>
-      }
-    />
+    <>
+      <PagedTable
+        label={text.decisions}
+        pagedList={decisions}
+        columns={columns}
+        idOf={({ id }) => id}
+        empty={
+          <EmptyState icon={iconHistory} title={decisionText.none}>
+            {onboarded > 0 && (
+              <p>
+                {decisionText.outside(onboarded, formats.number(onboarded))}{' '}
+                <Link to="/activity">{decisionText.toActivity}</Link>
+              </p>
+            )}
+            <p>{decisionText.noneText}</p>
+            <Link to="/inbox">{text.toNew}</Link>
+          </EmptyState>
+        }
+      />
+      {opened !== undefined && <DecisionAssets decision={opened} onClose={() => setOpened(undefined)} />}
+    </>
   )
 }
 
 type DecisionSentenceProps = { decision: Decision; ruleName: string | undefined }
 
-/** `DecisionSentence` shows who decided what about how many assets, with links to the first assets. */
+/** `DecisionSentence` shows who decided what about how many assets. */
 function DecisionSentence({ decision, ruleName }: DecisionSentenceProps) {
   const text = useText(decisionMessages)
   const formats = useFormats()
-  const { action, changed, total, state, assets, principalName, ruleId, runId } = decision
+  const { action, changed, total, state, principalName, ruleId, runId } = decision
   const { didOnboard, didAccept, didIgnore, didReturn, didUndo } = text
   const isByRule = ruleId !== undefined && runId !== undefined
   const isAccepted = ruleId !== undefined && runId === undefined && ruleName !== undefined
   const did = { onboard: isAccepted ? didAccept : didOnboard, ignore: didIgnore, return: didReturn, undo: didUndo }
   const count = state === 'running' ? total : changed
-  const others = count - assets.length
   const rule = ruleId !== undefined && (
     <Link to="/inbox/rules">
       {ruleName === undefined ? text.deletedRule : isByRule ? text.rule(ruleName) : ruleName}
@@ -120,16 +138,50 @@ function DecisionSentence({ decision, ruleName }: DecisionSentenceProps) {
     <span className="decision">
       {isByRule ? rule : <strong>{principalName}</strong>} {did[action](count, formats.number(count))}
       {isAccepted && <> {rule}</>}
-      {assets.length > 0 && ': '}
-      {assets.map(({ id, name }, index) => (
-        <Fragment key={id}>
-          {index > 0 && ', '}
-          <Link to="/assets/$id" params={{ id }}>
-            {name ?? id}
-          </Link>
-        </Fragment>
-      ))}
-      {assets.length > 0 && others > 0 && ` ${text.andMore(formats.number(others))}`}
+    </span>
+  )
+}
+
+/** The number of nodes of a path that the list shows. The tooltip contains the whole path. */
+const shownNodes = 2
+
+/** `Targets` shows the node and the access group that onboarded assets got, and how many assets got another target. */
+function Targets({ targets }: Pick<Decision, 'targets'>) {
+  const text = useText(decisionMessages)
+  const inboxText = useText(inboxMessages)
+  const [first, ...others] = targets
+  if (first === undefined) return <span className="quiet">{text.keptPlace}</span>
+  const { nodePath, accessGroup } = first
+  const shown = [nodePath?.slice(-shownNodes).join(' › '), accessGroup].filter((part) => part !== undefined)
+  return (
+    <span title={targets.map((target) => targetText(target, inboxText)).join('\n')}>
+      {shown.join(' · ')}
+      {others.length > 0 && <span className="quiet"> {text.otherTargets(others.length)}</span>}
+    </span>
+  )
+}
+
+/** `FirstAssets` links to the first asset of a decision, and opens the list of all its assets. */
+function FirstAssets({ decision, onOpen }: { decision: Decision; onOpen: () => void }) {
+  const text = useText(decisionMessages)
+  const formats = useFormats()
+  const { assets, changed, state, total } = decision
+  const [first] = assets
+  if (first === undefined) return <span className="quiet">–</span>
+  const others = (state === 'running' ? total : changed) - 1
+  return (
+    <span className="decision">
+      <Link to="/assets/$id" params={{ id: first.id }}>
+        {first.name ?? first.id}
+      </Link>
+      {others > 0 && (
+        <>
+          {' '}
+          <button type="button" className="link-button" onClick={onOpen}>
+            {text.andMore(formats.number(others))}
+          </button>
+        </>
+      )}
     </span>
   )
 }
@@ -145,8 +197,7 @@ function Result({ decision }: { decision: Decision }) {
       </StatusChip>
     )
   if (problem !== undefined) return <StatusChip tone="bad">{problem.detail}</StatusChip>
-  if (failed + notAssigned === 0)
-    return <StatusChip tone="good">{decisionText.complete(formats.number(changed), formats.number(total))}</StatusChip>
+  if (failed + notAssigned === 0) return <StatusChip tone="good">{decisionText.complete}</StatusChip>
   return (
     <StatusChip tone="warning">
       {[

@@ -17,8 +17,6 @@ import { usePageTitle } from '../../../components/page/page-title.ts'
 import { StatusChip } from '../../../components/values/status-chip.tsx'
 import { useConditionWords } from '../../assets/filter/condition-words.ts'
 import { useAssetProperties } from '../../assets/model/properties.ts'
-import { inboxMessages } from '../messages.ts'
-import { targetText } from '../triage/inbox-columns.tsx'
 import { ruleMessages } from './messages.ts'
 import { RuleDialog } from './rule-dialog.tsx'
 import type { RuleDraft } from './rule-draft.ts'
@@ -138,13 +136,12 @@ type RuleCardProps = {
 
 function RuleCard({ rule, waiting, canWrite, isFirst, isLast, onOpen }: RuleCardProps) {
   const text = useText(ruleMessages)
-  const inboxText = useText(inboxMessages)
   const formats = useFormats()
   const api = useApi()
   const queryClient = useQueryClient()
   const conditionText = useConditionText()
   const { id, name, position, mode, cap, paused, pauseReason, author } = rule
-  const { onboarded, lastDecisionTimestamp, lastRunTimestamp } = rule
+  const { onboarded, lastDecisionTimestamp, lastRunTimestamp, createdTimestamp } = rule
   const change = async (data: { paused?: boolean; position?: number }, message?: string) => {
     try {
       await api.inbox.updateOnboardingRule({ params: { id }, body: { data } })
@@ -171,8 +168,7 @@ function RuleCard({ rule, waiting, canWrite, isFirst, isLast, onOpen }: RuleCard
           )}
         </h2>
         <p className="rule-sentence">
-          {(mode === 'automatic' ? text.onboards : text.proposesFor)(conditionText(rule))}{' '}
-          <strong>{targetText(rule, inboxText)}</strong>
+          {(mode === 'automatic' ? text.onboards : text.proposesFor)(conditionText(rule))} <RuleTarget rule={rule} />.
         </p>
         {pauseReason !== undefined && (
           <p className="rule-paused" lang="en">
@@ -190,7 +186,7 @@ function RuleCard({ rule, waiting, canWrite, isFirst, isLast, onOpen }: RuleCard
             : text.onboarded(onboarded, formats.number(onboarded), formats.dateTime(lastDecisionTimestamp))}{' '}
           {mode === 'automatic' &&
             `${lastRunTimestamp === undefined ? text.neverRan : text.ran(formats.dateTime(lastRunTimestamp))} `}
-          {mode === 'automatic' ? text.runsAs(author) : text.author(author)}.
+          {mode === 'automatic' ? text.runsAs(author) : text.author(author, formats.dateTime(createdTimestamp))}.
         </p>
       </div>
       <div className="rule-actions">
@@ -232,6 +228,30 @@ function RuleCard({ rule, waiting, canWrite, isFirst, isLast, onOpen }: RuleCard
         )}
       </div>
     </article>
+  )
+}
+
+/** `RuleTarget` shows the access group and the hierarchy node that devices get from a rule. */
+function RuleTarget({ rule: { accessGroup, accessGroupId, nodePath, nodeId } }: { rule: OnboardingRule }) {
+  const text = useText(ruleMessages)
+  return (
+    <>
+      {accessGroupId === undefined ? (
+        text.keepsGroup
+      ) : (
+        <>
+          {text.intoGroup} <strong>{accessGroup ?? accessGroupId}</strong>
+        </>
+      )}{' '}
+      {text.and}{' '}
+      {nodeId === undefined ? (
+        text.withoutNode
+      ) : (
+        <>
+          {text.atNode} <strong>{nodePath?.join(' › ') ?? nodeId}</strong>
+        </>
+      )}
+    </>
   )
 }
 

@@ -4,6 +4,7 @@ import { useState } from 'react'
 import { useFormats, useLanguage, useText } from '../../../app/language/language-context.tsx'
 import { valueName } from '../../assets/model/value-names.ts'
 import { linkTitle } from '../../discovery/built-in-links.ts'
+import { DayTime } from '../day-time.tsx'
 import { confidenceMessages, facetMessages, inboxMessages, noValueMessages } from '../messages.ts'
 
 export type FacetChoices = Partial<Record<InboxFacet, string>>
@@ -62,20 +63,17 @@ function FacetGroup({ facet, values, chosen, onChoose }: FacetGroupProps) {
         {listed.map((value) => {
           const key = value.value ?? ''
           const isChosen = key === chosen
-          // Scans without an id cannot be selected: they are several scans, or scans that the user cannot read.
-          const isFixed = facet === 'scan' && value.value === null
           return (
             <li key={key}>
               <button
                 type="button"
                 className="facet-value"
                 aria-pressed={isChosen}
-                disabled={isFixed}
                 title={label(facet, value)}
                 onClick={() => onChoose(isChosen ? undefined : key)}
               >
                 <span className="facet-name">
-                  {value.scan === undefined ? label(facet, value) : formats.exact(value.scan.createdTimestamp)}
+                  {value.scan === undefined ? label(facet, value) : <DayTime at={value.scan.createdTimestamp} />}
                 </span>
                 <span className="facet-count">{formats.number(value.count)}</span>
               </button>
@@ -101,7 +99,7 @@ export function useFacetLabel(): (facet: InboxFacet, value: FacetValue) => strin
   const confidence = useText(confidenceMessages)
   return (facet, { value, scan }) => {
     if (facet === 'scan') {
-      if (scan === undefined) return text.otherScans
+      if (scan === undefined) return value === null || value === '' ? text.otherScans : text.unreadableScan
       const { gatewayName = text.unknownGateway, assetLinkId, createdTimestamp } = scan
       return `${formats.dateTime(createdTimestamp)} · ${linkTitle(assetLinkId)} · ${gatewayName}`
     }

@@ -21,6 +21,9 @@ export const inboxFields = [
   'created_timestamp',
 ] as const
 
+/** The number of nodes of a path that the table shows. The tooltip contains the whole path. */
+const shownNodes = 2
+
 type InboxColumnOptions = {
   language: Language
   names: (typeof columnMessages)['en']
@@ -57,7 +60,7 @@ export function inboxColumns({
     {
       id: `${product}/product_name`,
       header: names.product,
-      width: 176,
+      width: 186,
       isSortable: true,
       cell: (asset) => {
         return (
@@ -70,7 +73,7 @@ export function inboxColumns({
     {
       id: 'ipv4',
       header: names.address,
-      width: 112,
+      width: 108,
       cell: (asset) => textsIn(asset, 'connection_points', 'ipv4_address').join(', '),
     },
     // There is no room for both columns. The preview shows the time too.
@@ -78,12 +81,16 @@ export function inboxColumns({
       ? {
           id: 'proposal',
           header: names.proposal,
-          width: 130,
+          width: 150,
           cell: (asset) => {
             const proposal = proposals.get(asset.id)
             if (proposal === undefined) return <span className="quiet">–</span>
             const { nodePath, accessGroup } = proposal
-            return <span title={targetText(proposal, text)}>{nodePath?.at(-1) ?? accessGroup ?? text.sameGroup}</span>
+            return (
+              <span title={targetText(proposal, text)}>
+                {nodePath?.slice(-shownNodes).join(' › ') ?? accessGroup ?? text.sameGroup}
+              </span>
+            )
           },
         }
       : {

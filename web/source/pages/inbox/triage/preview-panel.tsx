@@ -16,7 +16,13 @@ import { type Asset, firmwareOf, nameOf, textAt, textsIn } from '../../assets/mo
 import { identifierLine } from '../../assets/model/identifier-names.ts'
 import { stateName } from '../../assets/model/value-names.ts'
 import { linkTitle } from '../../discovery/built-in-links.ts'
-import { columnMessages, confidenceMessages, inboxMessages, reasonMessages } from '../messages.ts'
+import {
+  columnMessages,
+  confidenceHintMessages,
+  confidenceMessages,
+  inboxMessages,
+  reasonMessages,
+} from '../messages.ts'
 import { productOf, targetText } from './inbox-columns.tsx'
 
 type PreviewPanelProps = {
@@ -93,17 +99,13 @@ function Origin({ details }: { details: InboxAsset }) {
   const language = useLanguage()
   const formats = useFormats()
   const confidenceNames = useText(confidenceMessages)
+  const confidenceHints = useText(confidenceHintMessages)
   const { scan, source, gateway, assetLink, createdTimestamp, confidence, identifiers } = details
   const link = assetLink?.name ?? (scan && linkTitle(scan.assetLinkId))
   const gatewayName = gateway?.name ?? scan?.gatewayName
   return (
     <section className="preview-box">
-      <h3>
-        {text.whyNew}
-        <StatusChip tone={confidence === 'high' ? 'good' : confidence === 'medium' ? 'info' : 'warning'}>
-          {confidenceNames[confidence]}
-        </StatusChip>
-      </h3>
+      <h3>{text.whyNew}</h3>
       <p>
         {scan !== undefined || gateway !== undefined ? (
           <>
@@ -135,6 +137,12 @@ function Origin({ details }: { details: InboxAsset }) {
           </li>
         ))}
       </ul>
+      <p>
+        <StatusChip tone={confidence === 'high' ? 'good' : confidence === 'medium' ? 'info' : 'warning'}>
+          {confidenceNames[confidence]}
+        </StatusChip>{' '}
+        <span className="quiet">{confidenceHints[confidence]}</span>
+      </p>
     </section>
   )
 }

@@ -1,6 +1,7 @@
 import { type RemoteSession, sessionStates } from '@millwright/api/remote-access.ts'
 import { iconRemoteAccess } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
+import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useGateways } from '../../../app/api/gateways.ts'
 import { usePagedList } from '../../../app/api/paged-list.ts'
@@ -17,14 +18,15 @@ import { RowLink } from '../../../components/tables/row-link.tsx'
 import { Toolbar } from '../../../components/tables/toolbar.tsx'
 import { PrincipalLink } from '../../../components/values/principal-link.tsx'
 import { Time } from '../../../components/values/time.tsx'
+import { useTotalQuery } from '../../start/plant-queries.ts'
 import { remoteMessages, stateNames } from '../messages.ts'
 import { sessionEvents } from '../remote-session.ts'
 import { ReadyGateways } from '../settings/switches.tsx'
 import { SessionStateChip, useServiceName } from './session-state.tsx'
 import { durationMsOf } from './session-times.ts'
 
-/** Selects the assets that a gateway has found. Only they can be reached through a gateway. */
-const foundByScan = 'first_discovery/run_id ne null'
+/** Selects the devices that a gateway has found. Only they can be reached through a gateway. */
+const foundByScan = "functional_object_type eq 'Device' and first_discovery/run_id ne null"
 
 /** `SessionList` lists running and past sessions, newest first. Events update the list. */
 export function SessionList() {
@@ -98,6 +100,10 @@ export function SessionList() {
             ) : (
               <>
                 <p>{text.noneHint}</p>
+                <ReadyGateways />
+                <p>
+                  <strong>{text.stepsTitle}</strong>
+                </p>
                 <ol className="remote-steps">
                   <li>{text.stepAsset}</li>
                   <li>{text.stepConnect}</li>
@@ -113,17 +119,24 @@ export function SessionList() {
                 {text.showAll}
               </IxButton>
             ) : (
-              <>
-                <ReadyGateways />
-                <Link to="/assets" search={{ filter: foundByScan } as never} className="button-link">
-                  {text.toAssets}
-                </Link>
-              </>
+              <ChooseDevice />
             )}
           </EmptyState>
         }
       />
     </>
+  )
+}
+
+/** `ChooseDevice` links to the devices that can be reached through a gateway, with their number. */
+function ChooseDevice() {
+  const text = useText(remoteMessages)
+  const formats = useFormats()
+  const count = useQuery(useTotalQuery(foundByScan)).data?.meta.totalElements ?? 0
+  return (
+    <Link to="/assets" search={{ filter: foundByScan } as never} className="button-link">
+      {count === 0 ? text.toAssets : text.chooseAmong(count, formats.number(count))}
+    </Link>
   )
 }
 

@@ -14,6 +14,7 @@ import { Card } from '../../../components/page/card.tsx'
 import { PlainTable } from '../../../components/tables/plain-table.tsx'
 import { KeyValueList } from '../../../components/values/key-value-list.tsx'
 import { StatusChip } from '../../../components/values/status-chip.tsx'
+import { StatusText } from '../../../components/values/status-text.tsx'
 import { useRefreshSessions } from '../remote-session.ts'
 import { settingMessages } from './messages.ts'
 
@@ -144,14 +145,13 @@ export function ReadyGateways() {
   if (only === undefined) return null
   if (others.length > 0) return <p>{text.readyCount(formats.number(ready.length), formats.number(gateways.length))}</p>
   return (
-    <p className="chips">
-      <Link to={`/discovery/gateways/${only.gatewayId}`}>{names.get(only.gatewayId) ?? only.gatewayId}</Link>
-      <StatusChip tone={only.isConnected ? 'good' : 'warning'}>
-        {only.isConnected ? text.tunnelConnected : text.tunnelNotConnected}
-      </StatusChip>
-      <StatusChip tone={only.isEnabled ? 'good' : 'warning'}>
+    <p>
+      <StatusText tone={only.isConnected && only.isEnabled ? 'good' : 'warning'}>
+        {text.gatewayLabel}{' '}
+        <Link to={`/discovery/gateways/${only.gatewayId}`}>{names.get(only.gatewayId) ?? only.gatewayId}</Link>:{' '}
+        {only.isConnected ? text.tunnelConnected : text.tunnelNotConnected},{' '}
         {only.isEnabled ? text.sessionsAllowed : text.sessionsNotAllowed}
-      </StatusChip>
+      </StatusText>
     </p>
   )
 }

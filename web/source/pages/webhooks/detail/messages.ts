@@ -36,10 +36,14 @@ export const detailMessages = messages({
     filterInvalidText:
       'No events are sent, because the filter names something that no longer exists. Edit the filter. The last error below names the reason. Events wait for up to 30 days.',
     circuitOpenMqtt: 'Interrupted: the broker failed several times',
+    failing: 'The last delivery failed',
+    failingText: 'The platform sends these events again for 72 hours, with growing pauses.',
+    undelivered: (count: number, shown: string) =>
+      count === 1 ? '1 event is not delivered.' : `${shown} events are not delivered.`,
     circuitOpenText:
-      'The platform sends only one event at a time until the receiver responds with 2xx. Then all waiting events are sent. Check the receiver and the last error below.',
+      'Check the receiver. The platform tries one event at a time. When one succeeds, it sends all others.',
     circuitOpenTextMqtt:
-      'The platform sends only one event at a time until the broker accepts it. Then all waiting events are sent. Check the broker and the last error below.',
+      'Check the broker. The platform tries one event at a time. When one succeeds, it sends all others.',
     receiverGone: 'Disabled: the receiver responded with 410 Gone',
     receiverGoneText:
       'The receiver no longer accepts events, so nothing is sent. When it accepts events again, activate the webhook. To use another receiver, change the URL, and then activate the webhook.',
@@ -137,10 +141,14 @@ export const detailMessages = messages({
     filterInvalidText:
       'Es werden keine Ereignisse gesendet, weil der Filter etwas nennt, das es nicht mehr gibt. Bearbeiten Sie den Filter. Der letzte Fehler unten nennt den Grund. Ereignisse warten bis zu 30 Tage.',
     circuitOpenMqtt: 'Unterbrochen: Der Broker ist mehrmals ausgefallen',
+    failing: 'Die letzte Zustellung ist fehlgeschlagen',
+    failingText: 'Die Plattform sendet diese Ereignisse 72 Stunden lang erneut, mit wachsenden Pausen.',
+    undelivered: (count: number, shown: string) =>
+      count === 1 ? '1 Ereignis ist nicht zugestellt.' : `${shown} Ereignisse sind nicht zugestellt.`,
     circuitOpenText:
-      'Die Plattform sendet nur noch einzelne Ereignisse, bis der Empfänger mit 2xx antwortet (Circuit Breaker). Danach werden alle wartenden Ereignisse gesendet. Prüfen Sie den Empfänger und den letzten Fehler unten.',
+      'Prüfen Sie den Empfänger. Die Plattform versucht es mit jeweils einem Ereignis. Sobald eines zugestellt ist, sendet sie alle anderen.',
     circuitOpenTextMqtt:
-      'Die Plattform sendet nur noch einzelne Ereignisse, bis der Broker eines annimmt (Circuit Breaker). Danach werden alle wartenden Ereignisse gesendet. Prüfen Sie den Broker und den letzten Fehler unten.',
+      'Prüfen Sie den Broker. Die Plattform versucht es mit jeweils einem Ereignis. Sobald eines zugestellt ist, sendet sie alle anderen.',
     receiverGone: 'Deaktiviert: Der Empfänger hat mit 410 Gone geantwortet',
     receiverGoneText:
       'Der Empfänger nimmt keine Ereignisse mehr an, deshalb wird nichts gesendet. Wenn er wieder Ereignisse annimmt, aktivieren Sie den Webhook. Für einen anderen Empfänger ändern Sie zuerst die URL.',

@@ -3,6 +3,7 @@ import { Card } from '../../../components/page/card.tsx'
 import { KeyFigures } from '../../../components/values/key-figures.tsx'
 import { KeyValueList } from '../../../components/values/key-value-list.tsx'
 import { Time } from '../../../components/values/time.tsx'
+import { ErrorText } from '../error-text.tsx'
 import { webhookMessages } from '../messages.ts'
 import { eventsBehind, type Subscription } from '../subscription.ts'
 import { SubscriptionState } from '../subscription-state.tsx'
@@ -40,7 +41,7 @@ export function ProgressCard({ subscription }: { subscription: Subscription }) {
             },
             { name: shared.lastSuccess, value: <Time at={lastSuccessTimestamp} isRelative /> },
             { name: shared.lastFailure, value: <Time at={lastFailureTimestamp} isRelative /> },
-            lastError !== null && { name: shared.lastError, value: <span lang="en">{lastError}</span> },
+            lastError !== null && { name: shared.lastError, value: <ErrorText error={lastError} /> },
           ]}
         />
       </div>

@@ -1,75 +1,112 @@
 import { filterErrorStart } from '@millwright/api/event-subscriptions.ts'
 import { iconInfo, iconWarning } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
+import { Link } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
+import { useApi } from '../../../app/session/app-context.tsx'
 import { ProblemMessage } from '../../../components/feedback/problem-message.tsx'
+import { showSuccess } from '../../../components/feedback/toast.ts'
 import { Icon } from '../../../components/values/icon.tsx'
 import { Time } from '../../../components/values/time.tsx'
-import { eventsBehind, kindOf, type Subscription } from '../subscription.ts'
+import { ErrorText } from '../error-text.tsx'
+import { webhookMessages } from '../messages.ts'
+import { eventsBehind, isInterrupted, kindOf, pathOf, type Subscription } from '../subscription.ts'
+import { operationsOf, useRefreshSubscriptions } from '../subscription-data.ts'
 import { detailMessages } from './messages.ts'
 
 type StateNoticeProps = {
   subscription: Subscription
-  onActivate: () => Promise<void>
-  onTakeOver: () => Promise<void>
+  /** Whether the title contains the name of the subscription. A list needs the name. */
+  isNamed?: boolean
   onReplay: () => void
 }
 
 /** `StateNotice` explains why a subscription does not send events, and offers what the user can do. */
-export function StateNotice({ subscription, onActivate, onTakeOver, onReplay }: StateNoticeProps) {
+export function StateNotice({ subscription, isNamed = false, onReplay }: StateNoticeProps) {
   const text = useText(detailMessages)
+  const shared = useText(webhookMessages)
   const formats = useFormats()
-  const { state, reason, circuit, owner, nextAttemptTimestamp, lastError } = subscription
+  const api = useApi()
+  const refresh = useRefreshSubscriptions()
+  const { state, reason, circuit, owner, nextAttemptTimestamp, lastError, waiting } = subscription
   const behind = eventsBehind(subscription)
-  const isWebhook = kindOf(subscription) === 'webhook'
+  const kind = kindOf(subscription)
+  const isWebhook = kind === 'webhook'
+  const change = async (data: { active: true; types?: string[] }, done: string) => {
+    await operationsOf(api, kind).update({ params: { id: subscription.id }, body: { data } })
+    showSuccess(done)
+    await refresh()
+  }
+  const activate = () => change({ active: true }, text.resumed)
+  const takeOver = () => change({ active: true, types: subscription.types }, text.takenOver)
+  const titleOf = (title: string) => (isNamed ? `${subscription.name} · ${title}` : title)
   if (reason === 'events_gone') {
     return (
-      <Notice title={text.eventsGone} actions={<IxButton onClick={onReplay}>{text.replayMenu}</IxButton>}>
+      <Notice title={titleOf(text.eventsGone)} actions={<IxButton onClick={onReplay}>{text.replayMenu}</IxButton>}>
         <p>{text.eventsGoneText}</p>
       </Notice>
     )
   }
   if (reason === 'receiver_gone') {
     return (
-      <Notice title={text.receiverGone} actions={<ActionButton action={text.activate} onRun={onActivate} />}>
+      <Notice title={titleOf(text.receiverGone)} actions={<ActionButton action={text.activate} onRun={activate} />}>
         <p>{text.receiverGoneText}</p>
       </Notice>
     )
   }
   if (reason === 'owner_disabled') {
     return (
-      <Notice title={text.ownerDisabled} actions={<ActionButton action={text.takeOver} onRun={onTakeOver} />}>
+      <Notice title={titleOf(text.ownerDisabled)} actions={<ActionButton action={text.takeOver} onRun={takeOver} />}>
         <p>{text.ownerDisabledText(owner.name)}</p>
       </Notice>
     )
   }
   if (state === 'paused') {
     return (
-      <Notice title={text.paused} tone="info" actions={<ActionButton action={text.resume} onRun={onActivate} />}>
+      <Notice title={titleOf(text.paused)} tone="info" actions={<ActionButton action={text.resume} onRun={activate} />}>
         <p>{text.pausedText(behind, formats.number(behind))}</p>
       </Notice>
     )
   }
   if (circuit === 'open' && lastError?.startsWith(filterErrorStart)) {
     return (
-      <Notice title={text.filterInvalid}>
+      <Notice title={titleOf(text.filterInvalid)}>
         <p>{text.filterInvalidText}</p>
       </Notice>
     )
   }
-  if (circuit === 'open') {
+  if (isInterrupted(subscription)) {
+    const undelivered = waiting + behind
     return (
-      <Notice title={isWebhook ? text.circuitOpen : text.circuitOpenMqtt}>
+      <Notice
+        title={titleOf(circuit !== 'open' ? text.failing : isWebhook ? text.circuitOpen : text.circuitOpenMqtt)}
+        actions={
+          <>
+            <ActionButton action={shared.retryNow} onRun={() => change({ active: true }, shared.retried)} />
+            {isNamed && (
+              <Link to={`${pathOf[kind]}/${subscription.id}`} search={{ log: 'failed' } as never}>
+                {shared.failedDeliveries}
+              </Link>
+            )}
+          </>
+        }
+      >
         <p>
-          {isWebhook ? text.circuitOpenText : text.circuitOpenTextMqtt}
+          {lastError !== null && (
+            <>
+              <ErrorText error={lastError} />.{' '}
+            </>
+          )}
+          {text.undelivered(undelivered, formats.number(undelivered))}
           {nextAttemptTimestamp !== null && (
             <>
               {' '}
-              {text.nextAttempt}: <Time at={nextAttemptTimestamp} isExact />.
+              {text.nextAttempt}: <Time at={nextAttemptTimestamp} isRelative />.
             </>
           )}
         </p>
+        <p>{circuit !== 'open' ? text.failingText : isWebhook ? text.circuitOpenText : text.circuitOpenTextMqtt}</p>
       </Notice>
     )
   }

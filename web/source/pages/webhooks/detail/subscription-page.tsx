@@ -1,16 +1,13 @@
 import { Link, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useText } from '../../../app/language/language-context.tsx'
-import { useApi } from '../../../app/session/app-context.tsx'
 import { QueryState } from '../../../components/feedback/query-state.tsx'
-import { showSuccess } from '../../../components/feedback/toast.ts'
 import { PageHeader } from '../../../components/page/page-header.tsx'
 import { usePageTitle } from '../../../components/page/page-title.ts'
 import { DeliveryLog } from '../log/delivery-log.tsx'
 import { webhookMessages } from '../messages.ts'
-import type { Subscription, SubscriptionKind } from '../subscription.ts'
-import { operationsOf, useRefreshSubscriptions, useSubscription } from '../subscription-data.ts'
-import { detailMessages } from './messages.ts'
+import type { SubscriptionKind } from '../subscription.ts'
+import { useSubscription } from '../subscription-data.ts'
 import { ProgressCard } from './progress-card.tsx'
 import { ReplayDialog } from './replay-dialog.tsx'
 import { SettingsCard } from './settings-card.tsx'
@@ -51,7 +48,7 @@ function SubscriptionPage({ kind }: { kind: SubscriptionKind }) {
       <QueryState query={loaded}>
         {(data) => (
           <>
-            <NoticeOf subscription={data.subscription} kind={kind} onReplay={replay} />
+            <StateNotice subscription={data.subscription} onReplay={replay} />
             <div className="cards cards-two">
               <ProgressCard subscription={data.subscription} />
               <SettingsCard subscription={data.subscription} />
@@ -62,26 +59,5 @@ function SubscriptionPage({ kind }: { kind: SubscriptionKind }) {
         )}
       </QueryState>
     </>
-  )
-}
-
-type NoticeOfProps = { subscription: Subscription; kind: SubscriptionKind; onReplay: () => void }
-
-function NoticeOf({ subscription, kind, onReplay }: NoticeOfProps) {
-  const text = useText(detailMessages)
-  const api = useApi()
-  const refresh = useRefreshSubscriptions()
-  const change = async (data: { active: true; types?: string[] }, done: string) => {
-    await operationsOf(api, kind).update({ params: { id: subscription.id }, body: { data } })
-    showSuccess(done)
-    await refresh()
-  }
-  return (
-    <StateNotice
-      subscription={subscription}
-      onActivate={() => change({ active: true }, text.resumed)}
-      onTakeOver={() => change({ active: true, types: subscription.types }, text.takenOver)}
-      onReplay={onReplay}
-    />
   )
 }

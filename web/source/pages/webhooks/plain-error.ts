@@ -1,0 +1,29 @@
+import { filterErrorStart, statusErrorStart } from '@millwright/api/event-subscriptions.ts'
+
+/** The causes that the console names in words. For other errors, it shows the text of the platform. */
+export type ErrorCause =
+  | 'filterInvalid'
+  | 'signInRefused'
+  | 'addressNotFound'
+  | 'tooManyRequests'
+  | 'temporarilyUnavailable'
+  | 'receiverError'
+  | 'eventRefused'
+
+/** Returns the cause of the last error of a subscription, and the HTTP status. Returns undefined for other errors. */
+export function causeOf(lastError: string): { cause: ErrorCause; status?: number } | undefined {
+  if (lastError.startsWith(filterErrorStart)) return { cause: 'filterInvalid' }
+  if (!lastError.startsWith(statusErrorStart)) return undefined
+  const status = Number.parseInt(lastError.slice(statusErrorStart.length), 10)
+  const cause = causeOfStatus(status)
+  return cause === undefined ? undefined : { cause, status }
+}
+
+function causeOfStatus(status: number): ErrorCause | undefined {
+  if (status === 401 || status === 403) return 'signInRefused'
+  if (status === 404) return 'addressNotFound'
+  if (status === 429) return 'tooManyRequests'
+  if (status === 502 || status === 503 || status === 504) return 'temporarilyUnavailable'
+  if (status >= 500) return 'receiverError'
+  return status >= 400 ? 'eventRefused' : undefined
+}
