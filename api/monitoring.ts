@@ -393,6 +393,14 @@ export const monitoring = contract({
       access: 'inventory_read_asset_data',
       answers: { 200: data(Coverage) },
     },
+    listCheckedAssets: {
+      method: 'GET',
+      path: '/assets/checked',
+      summary:
+        'List the assets whose last check has a result, for a service. It must leave out those that the caller cannot read',
+      access: 'on-behalf',
+      answers: { 200: data(closed({ assets: Type.String({ description: 'The ids, 16 bytes each, as base64' }) })) },
+    },
     listMonitoredStates: {
       method: 'POST',
       path: '/assets/states',
