@@ -12,6 +12,7 @@ import { ProblemMessage } from '../../components/feedback/problem-message.tsx'
 import { AssetPanel } from './asset-panel.tsx'
 import { useImpactMarks, useShownImpact } from './impact/use-impact-marks.ts'
 import type { Layout } from './map/arrangement.ts'
+import { connectionsTo } from './map/lines.ts'
 import { type SceneItem, sceneOf } from './map/scene.ts'
 import { assetItemKey, groupKey, rootKey } from './map/scene-keys.ts'
 import { networkType } from './map/switch-networks.ts'
@@ -158,9 +159,9 @@ export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, chan
               onEmphasis={setEmphasis}
               showsChanges={showsChanges}
               lines={lines}
-              by={by}
+              areLinesHidden={scene.frames.get(place)?.areLinesHidden ?? false}
               isAll={isAll}
-              isPast={search.at !== undefined}
+              unavailable={top.unavailable}
               impact={impact?.impact}
             />
           </div>
@@ -171,6 +172,8 @@ export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, chan
                 place={place}
                 name={nameOfPlace(place, shown, { texts, text })}
                 data={listed}
+                group={groupOf(loaded, place)}
+                connections={by === 'subnet' ? connectionsTo(place, top) : []}
                 nameOf={texts.nameOf}
                 showsChanges={showsChanges}
                 onEnter={enter}
@@ -225,6 +228,15 @@ function openKeys(loaded: MapData['loaded'], place: string, opened: readonly str
   const [only] = first
   const second = first.length === 1 && only !== undefined ? fewOf(only).map(({ key }) => key) : []
   return [...new Set([...path, ...first, ...second, ...opened])]
+}
+
+/** Returns a group that is loaded as a part of another group. */
+function groupOf(loaded: MapData['loaded'], place: string): TopologyGroup | undefined {
+  for (const { groups } of loaded.values()) {
+    const found = groups.find(({ key }) => key === place)
+    if (found !== undefined) return found
+  }
+  return undefined
 }
 
 /** Returns the top groups. If there is only one, the groups inside it replace it. */

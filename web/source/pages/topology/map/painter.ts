@@ -233,7 +233,7 @@ class Painter extends MapPen {
     const { palette, view, camera, size } = this.options
     const lines = linesOf(frame.edges)
     // Lines that cannot be traced, or whose ends are not visible, are drawn only for the item that the pointer is at.
-    if (view.marks !== undefined || frame.gap.y * camera.scale < sizes.tracedGap) return
+    if (view.marks !== undefined || frame.areLinesHidden || frame.gap.y * camera.scale < sizes.tracedGap) return
     const counted: { route: Point[]; count: number }[] = []
     let index = 0
     for (const [line, edges] of lines) {
@@ -383,20 +383,26 @@ class Painter extends MapPen {
     const isSmall = box.width < sizes.title || box.height < 17
     const radius = Math.min(8, box.width * 0.06, box.height * 0.2)
     const colour = group.assets === 0 ? palette.line : (this.markColour(item.key) ?? this.colourOf(group))
-    // In a tree of many switches, only exceptions are filled with their colour.
-    const isQuiet = item.parent.wires !== undefined && colour === palette.reached
+    // Only exceptions have a colour.
+    const isQuiet = colour === palette.unknown || colour === palette.line
     this.box(box, {
       radius,
       fill: isSmall && !isQuiet ? colour : palette.card,
       stroke: this.borderOf(item),
       width: this.isMarked(item) ? 3 : 1,
     })
-    if (isSmall) {
-      if (isQuiet) this.edge(box, colour)
+    if (isSmall) return
+    this.tint(box, group.changes, radius)
+    if (!isQuiet) this.edge(box, colour)
+    if (
+      group.kind === 'subnet' &&
+      view.marks === undefined &&
+      box.height >= sizes.subnet &&
+      box.width >= sizes.label * 2
+    ) {
+      this.#subnetCard(item, group, box)
       return
     }
-    this.tint(box, group.changes, radius)
-    this.edge(box, colour)
     if (box.height < sizes.compactCard) {
       this.#compactCard(item, group, box)
       return
@@ -442,6 +448,30 @@ class Painter extends MapPen {
     const height = bottom - 3 - y
     if (box.width >= sizes.classes && height >= iconSize)
       this.classes(group, { x: box.x + pad, y, width: room, height }, iconSize)
+  }
+
+  /** Draws a subnet: its name and state, the place of most of its assets, and its numbers of addresses and assets. */
+  #subnetCard(item: SceneItem, group: TopologyGroup, box: Box): void {
+    const { palette, texts } = this.options
+    const pad = 10
+    const [x, right] = [box.x + pad, box.x + box.width - pad + 2]
+    const size = Math.max(sizes.text, Math.min(14, box.height * 0.2))
+    const line = Math.min(size * 1.5, (box.height - 6) / 3)
+    let y = box.y + box.height / 2 - line
+    this.font(size, 650)
+    const used = this.text(distinctName(texts.nameOf(group), commonOf(item)), {
+      ...{ x, y, width: right - x, colour: palette.text },
+    })
+    this.factNumbers(this.countedFacts(group), { right, y, width: right - x - used - 8 })
+    this.font(Math.max(sizes.text, size * 0.85), 400)
+    for (const words of [texts.place(group), texts.addresses(group)]) {
+      y += line
+      const fits = this.context.measureText(words).width <= right - x
+      const isCount = words === texts.addresses(group)
+      this.text(fits || !isCount ? words : texts.assets(group.assets), {
+        ...{ x, y, width: right - x, colour: isCount ? palette.quiet : palette.text },
+      })
+    }
   }
 
   /** Draws a low card: the state as its left edge, and the name with the count next to it or below it. */
