@@ -91,7 +91,7 @@ export function useMapData({ by, hierarchy, at, since, q, isAll }: MapQuery, ope
   const top = isAll ? whole : results[0]
   return {
     loaded,
-    isLoading: top?.isPending ?? true,
+    isLoading: top === undefined || (isAll ? top.isPending : results.some(({ isPending }) => isPending)),
     error: top?.error ?? null,
     isStale: changedAt > (top?.dataUpdatedAt ?? 0) && top?.dataUpdatedAt !== 0,
     refresh: () => {

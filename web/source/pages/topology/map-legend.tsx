@@ -124,18 +124,18 @@ export function MapLegend(props: MapLegendProps) {
             onPress={(isPressed) => onEmphasis(isPressed ? 'outdated' : undefined)}
           />
         )}
-        <li className="legend-entry legend-lines" title={lines === 'edges' ? text.lineHint : undefined}>
-          {lines !== 'none' && !areLinesHidden && <span className="legend-line" aria-hidden="true" />}
-          <span className="quiet">
-            {areLinesHidden ? text.lineHint : { none: text.noLines, edges: text.line, wires: text.wires }[lines]}
-          </span>
-        </li>
+        {lines === 'wires' && (
+          <li className="legend-entry legend-lines">
+            <span className="legend-line" aria-hidden="true" />
+            <span className="quiet">{text.wires}</span>
+          </li>
+        )}
       </ul>
       <div className="map-hints">
         <p className="quiet">
           {[
             showsChanges ? text.changesHint : !isAll && text.boxHint,
-            lines === 'edges' && !areLinesHidden && text.edgesHint,
+            areLinesHidden ? text.lineHint : { none: text.noLines, edges: text.edgesHint, wires: '' }[lines],
             isAll && text.allHint,
           ]
             .filter(Boolean)

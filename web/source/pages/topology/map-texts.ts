@@ -16,11 +16,14 @@ export function useMapTexts(by: Grouping) {
   const language = useLanguage()
   return useMemo(() => {
     const rest = { hierarchy: text.restHierarchy, subnet: text.restSubnet, switch: text.restSwitch }[by]
-    const addressesOf = ({ assets, addressed = 0 }: Pick<TopologyGroup, 'assets' | 'addressed'>) =>
-      text.withAddress(
-        text.addresses(addressed, formats.number(addressed)),
-        text.assets(assets, formats.number(assets)),
-      )
+    const addressesOf = ({ assets, addressed = 0 }: Pick<TopologyGroup, 'assets' | 'addressed'>) => {
+      const all = text.assets(assets, formats.number(assets))
+      const number = formats.number(addressed)
+      return [
+        text.withAddress(text.addresses(addressed, number), all),
+        text.withAddress(text.shortAddresses(addressed, number), all),
+      ] as const
+    }
     const factNumber = (kind: MapFact, count: number) =>
       kind === 'outdated' ? formats.percent(count) : formats.number(count)
     return {
@@ -36,7 +39,7 @@ export function useMapTexts(by: Grouping) {
         if (isNetwork(group)) return text.switches(formats.number(children), all)
         if (isSwitches(group)) return text.switchesOnly(formats.number(children))
         if (kind === 'switch' && assets > 0) return text.devices(assets - 1, formats.number(assets - 1))
-        return addressed === undefined ? all : addressesOf({ assets, addressed })
+        return addressed === undefined ? all : addressesOf({ assets, addressed })[0]
       },
       addresses: addressesOf,
       // The site is the same for most groups, so the two lowest names are enough.

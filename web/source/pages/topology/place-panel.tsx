@@ -16,6 +16,7 @@ import { type CommonParts, commonParts, distinctName, namesOf } from './map/name
 import { rootKey } from './map/scene-keys.ts'
 import type { MapQuery } from './map-data.ts'
 import { mapMessages } from './map-messages.ts'
+import { spanFor } from './timeline-scale.ts'
 
 type PlacePanelProps = {
   query: MapQuery
@@ -33,7 +34,7 @@ type PlacePanelProps = {
 }
 
 type AssetListLink = { to: string; search: { filter?: string } & Record<string, unknown> }
-type Figure = { name: string; value: number; shown?: string; list?: AssetListLink | undefined }
+type Figure = { name: string; value: number; list?: AssetListLink | undefined }
 
 /** The page that lists the devices with outdated firmware by product. */
 const toVersions: AssetListLink = { to: '/updates', search: { view: 'drift' } }
@@ -93,7 +94,12 @@ export function PlacePanel(props: PlacePanelProps) {
       <div className="graph-node map-place">
         <div className="map-place-head">
           <h2 className="graph-node-name">{name}</h2>
-          {list !== undefined && (
+          {showsChanges && kinds.length > 0 && (
+            <Link to="/activity" search={activityOf(query, place) as never} className="button-link">
+              {text.openActivity}
+            </Link>
+          )}
+          {list !== undefined && !showsChanges && (
             <Link to={list.to} search={list.search as never} className="button-link">
               {text.openList}
             </Link>
@@ -101,11 +107,7 @@ export function PlacePanel(props: PlacePanelProps) {
         </div>
         <KeyFigures
           figures={(showsChanges
-            ? [
-                // A single kind has the same number as the sum.
-                ...(kinds.length === 1 ? [] : [{ name: text.changes, value: changeCount(changes) }]),
-                ...kinds.map((kind) => ({ name: text[kind], value: changes[kind] })),
-              ]
+            ? kinds.map((kind) => ({ name: text[`${kind}Assets`], value: changes[kind] }))
             : [
                 { name: text.count, value: assets },
                 ...(monitored > 0 || !hasMonitoring
@@ -121,23 +123,22 @@ export function PlacePanel(props: PlacePanelProps) {
                 ...(hasOutdated
                   ? [
                       {
-                        name: text.outdated,
+                        name: outdated === 0 ? text.outdated : text.outdatedShare(formats.percent(outdated / assets)),
                         value: outdated,
-                        shown: outdatedText(outdated, assets),
                         list: place === rootKey ? toVersions : undefined,
                       },
                     ]
                   : []),
               ]
-          ).map(({ name: figure, value, shown = formats.number(value), list: target }: Figure) => ({
+          ).map(({ name: figure, value, list: target }: Figure) => ({
             name: figure,
             value:
               target && value > 0 && !isPast ? (
                 <Link to={target.to} search={target.search as never}>
-                  {shown}
+                  {formats.number(value)}
                 </Link>
               ) : (
-                shown
+                formats.number(value)
               ),
           }))}
         />
@@ -159,6 +160,7 @@ export function PlacePanel(props: PlacePanelProps) {
           </p>
         )}
         {addressed !== undefined && <p className="quiet">{text.subnetHint(formats.number(addressed))}</p>}
+        {showsChanges && kinds.length > 0 && <p className="quiet">{text.changesUnit}</p>}
         {unchanged > 0 && <p className="quiet">{text.unchanged(unchanged, formats.number(unchanged))}</p>}
         {data.truncated && <p className="quiet">{text.truncated}</p>}
         {!showsChanges && connections.length > 0 && (
@@ -338,6 +340,13 @@ function withFilter(list: AssetListLink | undefined, filter: string): AssetListL
   if (list === undefined) return undefined
   const { filter: own, ...search } = list.search
   return { to: list.to, search: { ...search, filter: own === undefined ? filter : `${own} and ${filter}` } }
+}
+
+/** Returns the selection of the activity with the compared time, and with the node if the group is one. */
+function activityOf({ by, since, at }: MapQuery, place: string): Record<string, string | undefined> {
+  const node = by === 'hierarchy' && place !== rootKey && place !== restKey ? place : undefined
+  const span = spanFor(since === undefined ? undefined : Date.parse(since), Date.now())
+  return { range: span === 'hour' ? 'day' : span, from: since, to: at ?? new Date().toISOString(), node }
 }
 
 /** Returns the page that lists the assets of a group. There is none for switches. */

@@ -23,7 +23,7 @@ import { type MapTextFunctions, useMapTexts } from './map-texts.ts'
 import { NoTopology } from './no-topology.tsx'
 import { PlacePanel } from './place-panel.tsx'
 import { Timeline } from './timeline.tsx'
-import { comparedSince, isSpan } from './timeline-scale.ts'
+import { comparedSince, isSpan, spanFor } from './timeline-scale.ts'
 import type { ChangeTopologySearch, TopologySearchState } from './topology-search.ts'
 
 const MapCanvas = lazy(async () => ({ default: (await import('./map/map-canvas.tsx')).MapCanvas }))
@@ -61,7 +61,9 @@ export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, chan
   const [aspect] = useState(() => aspectOf(window))
   const showsChanges = search.compare !== undefined
   const [now] = useState(() => Date.now())
-  const span = isSpan(search.span) ? search.span : 'day'
+  const span = isSpan(search.span)
+    ? search.span
+    : spanFor(search.since === undefined ? undefined : Date.parse(search.since), now)
   const since = comparedSince(span, { since: search.since, at: search.at, now })
   const query = { by, hierarchy, at: search.at, since, q: search.q, isAll: search.all !== undefined }
   // The former map stays visible while another time or filter is loaded.

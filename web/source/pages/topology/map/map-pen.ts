@@ -38,7 +38,7 @@ export type MapTexts = {
   /** The number of a fact without words. */
   factNumber: (kind: MapFact, count: number) => string
   /** The numbers of addresses and assets of a subnet, and the place of most of its assets. */
-  addresses: (group: Pick<TopologyGroup, 'assets' | 'addressed'>) => string
+  addresses: (group: Pick<TopologyGroup, 'assets' | 'addressed'>) => readonly [long: string, short: string]
   place: (group: Pick<TopologyGroup, 'place'>) => string
   predicate: (edge: Pick<TopologyEdge, 'predicate' | 'count'>) => string
   connections: (count: number) => string
@@ -101,7 +101,9 @@ type Fact = [MapFact, number, string]
 type GroupCounts = Pick<TopologyGroup, 'assets' | 'monitoring' | 'outdated' | 'changes'>
 export const noChanges = { added: 0, changed: 0, removed: 0 }
 /** The size of the bar in front of the share of outdated assets. */
-const shareBar = { width: 20, height: 5 } as const
+const shareBar = { width: 14, height: 5 } as const
+/** A share of outdated assets that exceeds the share of the whole map by this factor is an exception. */
+const exceptionalShare = 1.15
 export const noMark = { effect: undefined, affected: 0, degraded: 0 }
 
 export type PaintOptions = {
@@ -121,12 +123,17 @@ export class MapPen {
   protected readonly active: SceneItem | undefined
   /** The keys of the items that have an edge to the active item. */
   protected readonly linked: ReadonlySet<string>
+  /** The share of outdated assets of the whole map. */
+  readonly #share: number
 
   constructor(context: Canvas, options: PaintOptions) {
     this.context = context
     this.options = options
     const { scene, view } = options
     // A shown impact has its own colours, so it highlights only what the pointer is at.
+    const groups = scene.root.items.flatMap(({ group }) => group ?? [])
+    const sumOf = (key: 'assets' | 'outdated') => groups.reduce((sum, group) => sum + group[key], 0)
+    this.#share = sumOf('outdated') / Math.max(1, sumOf('assets'))
     const active = scene.items.get(view.hovered ?? (view.marks === undefined ? view.selected : undefined) ?? '')
     this.active = active
     const lines = active === undefined ? [] : [...linesOf(active.parent.edges).keys()]
@@ -210,15 +217,10 @@ export class MapPen {
     facts: readonly Fact[],
     { right, y, width }: { right: number; y: number; width: number },
   ): number {
-    const { palette, texts } = this.options
-    const between = 8
-    this.font(sizes.text, 600)
-    let labels = facts.map(([kind, count, colour]) => {
-      const label = texts.factNumber(kind, count)
-      const mark = markWidth(kind, sizes.text)
-      return { kind, count, label, colour, mark, width: mark + 4 + this.context.measureText(label).width }
-    })
-    const used = () => labels.reduce((sum, each) => sum + each.width + between, -between)
+    const { palette } = this.options
+    const between = factSpace
+    let labels = this.#labelsOf(facts)
+    const used = () => widthOf(labels)
     while (labels.length > 0 && used() > width) labels = labels.slice(0, -1)
     let x = right - used()
     for (const { kind, count, label, colour, mark, width: own } of labels) {
@@ -227,6 +229,20 @@ export class MapPen {
       x += own + between
     }
     return Math.max(0, used())
+  }
+
+  /** Returns the width of facts as marks with numbers. */
+  protected factsWidth(facts: readonly Fact[]): number {
+    return Math.max(0, widthOf(this.#labelsOf(facts)))
+  }
+
+  #labelsOf(facts: readonly Fact[]) {
+    this.font(sizes.text, 600)
+    return facts.map(([kind, count, colour]) => {
+      const label = this.options.texts.factNumber(kind, count)
+      const mark = markWidth(kind, sizes.text)
+      return { kind, count, label, colour, mark, width: mark + 4 + this.context.measureText(label).width }
+    })
   }
 
   /** Draws the mark of a fact: the sign of a change, the bar of a share, or a dot. `x` is its left end. */
@@ -253,11 +269,12 @@ export class MapPen {
   /** Returns the facts of a group that are not zero: its changes, or the numbers of its assets in each exceptional state. */
   protected countedFacts({ assets, monitoring, outdated, changes }: GroupCounts): Fact[] {
     const { palette, view } = this.options
+    const share = assets === 0 ? 0 : outdated / assets
     const all: Fact[] = view.showsChanges
       ? changeKinds.map((kind) => [kind, changes[kind], palette[kind]])
       : [
           ['failed', monitoring.unreachable, palette.failed],
-          ['outdated', assets === 0 ? 0 : outdated / assets, palette.quiet],
+          ['outdated', share, share > this.#share * exceptionalShare ? palette.outdated : palette.quiet],
         ]
     return all.filter(([, count]) => count > 0)
   }
@@ -470,6 +487,13 @@ export function commonOf({ group, asset, parent, cluster }: SceneItem): CommonPa
   if (group?.name) return parent.common.groups
   if (asset?.name && cluster !== undefined) return cluster.common
   return asset?.name ? parent.common.assets : { start: 0, end: 0 }
+}
+
+/** The space between two facts. */
+const factSpace = 8
+
+function widthOf(labels: readonly { width: number }[]): number {
+  return labels.reduce((sum, each) => sum + each.width + factSpace, -factSpace)
 }
 
 /** Returns the width of the mark of a fact next to a text of this size. */

@@ -2,7 +2,17 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Impact } from '@millwright/api/inventory/impact.ts'
 import type { TopologyGroup, TopologyGroups } from '@millwright/api/inventory/topology-groups.ts'
-import { comparedSince, nearestPosition, placeOf, positionAt, ticksOf, timeAt, timelineOf } from '../timeline-scale.ts'
+import {
+  comparedSince,
+  exactPositionAt,
+  nearestPosition,
+  placeOf,
+  positionAt,
+  spanFor,
+  ticksOf,
+  timeAt,
+  timelineOf,
+} from '../timeline-scale.ts'
 import { arrange, layouts } from './arrangement.ts'
 import { orderedAssets } from './asset-order.ts'
 import { between, cameraFor, onScreen, zoomed } from './camera.ts'
@@ -315,11 +325,20 @@ describe('scale of the timeline', () => {
     const now = Date.parse('2026-01-31T10:20:00Z')
     const week = timelineOf('week', now)
     assert.deepEqual([week.bars, week.bucket, week.to, week.to - week.from], [169, 'hour', now, 7 * 86_400_000])
-    assert.deepEqual([timelineOf('quarter', now).bars, timelineOf('quarter', now).bucket], [91, 'day'])
+    assert.deepEqual([timelineOf('month', now).bars, timelineOf('month', now).bucket], [31, 'day'])
     assert.equal(timelineOf('day', Date.parse('2026-01-31T10:00:00Z')).bars, 24)
     assert.equal(positionAt(week, timeAt(week, 17)), 17)
     assert.deepEqual([positionAt(week, 0), positionAt(week, Number.MAX_SAFE_INTEGER)], [0, 169])
     assert.deepEqual([timeAt(week, 0), timeAt(week, 169)], [week.from, now])
+  })
+
+  test('has minutes for an hour, and is the shortest one that contains the start of a comparison', () => {
+    const now = Date.parse('2026-01-31T10:20:00Z')
+    assert.deepEqual([timelineOf('hour', now).bars, timelineOf('hour', now).bucket], [60, 'minute'])
+    const ago = (hours: number) => spanFor(now - hours * 3_600_000, now)
+    assert.deepEqual([0.9, 2, 30, 200, 9_000].map(ago), ['hour', 'day', 'week', 'month', 'month'])
+    assert.equal(spanFor(undefined, now), 'day')
+    assert.equal(exactPositionAt(timelineOf('day', now), now - 50 * 60_000), 23.5)
   })
 
   test('finds the bar at a place, and a place near the end is the end', () => {

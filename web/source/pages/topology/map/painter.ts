@@ -457,21 +457,17 @@ class Painter extends MapPen {
     const [x, right] = [box.x + pad, box.x + box.width - pad + 2]
     const size = Math.max(sizes.text, Math.min(14, box.height * 0.2))
     const line = Math.min(size * 1.5, (box.height - 6) / 3)
-    let y = box.y + box.height / 2 - line
+    const room = right - x
+    const fits = (words: string) => this.context.measureText(words).width <= room
+    const y = box.y + box.height / 2 - line
     this.font(size, 650)
-    const used = this.text(distinctName(texts.nameOf(group), commonOf(item)), {
-      ...{ x, y, width: right - x, colour: palette.text },
-    })
-    this.factNumbers(this.countedFacts(group), { right, y, width: right - x - used - 8 })
+    const name = distinctName(texts.nameOf(group), commonOf(item))
+    const used = this.text(name, { x, y, width: room, colour: palette.text })
+    this.factNumbers(this.countedFacts(group), { right, y, width: room - used - 8 })
     this.font(Math.max(sizes.text, size * 0.85), 400)
-    for (const words of [texts.place(group), texts.addresses(group)]) {
-      y += line
-      const fits = this.context.measureText(words).width <= right - x
-      const isCount = words === texts.addresses(group)
-      this.text(fits || !isCount ? words : texts.assets(group.assets), {
-        ...{ x, y, width: right - x, colour: isCount ? palette.quiet : palette.text },
-      })
-    }
+    const count = texts.addresses(group).find(fits) ?? texts.assets(group.assets)
+    this.text(texts.place(group), { x, y: y + line, width: room, colour: palette.text })
+    this.text(count, { x, y: y + 2 * line, width: room, colour: palette.quiet })
   }
 
   /** Draws a low card: the state as its left edge, and the name with the count next to it or below it. */
@@ -480,7 +476,7 @@ class Painter extends MapPen {
     const [x, right] = [box.x + 10, box.x + box.width - 6]
     const room = right - x
     const size = Math.max(sizes.text, Math.min(14, box.height * 0.3, box.width * 0.11))
-    const hasTwoLines = box.height >= sizes.text * 2.7
+    const hasTwoLines = box.height >= sizes.text * 2.5
     const first = hasTwoLines ? box.y + box.height / 2 - size * 0.62 : box.y + box.height / 2 + 0.5
     const second = box.y + box.height / 2 + size * 0.68
     this.font(size, 650)
@@ -509,12 +505,14 @@ class Painter extends MapPen {
       fact === undefined ? [texts.count(group), texts.assets(group.assets)] : [texts.fact(fact[0], fact[1])]
     // A change without space for its badge is a number with the colour of the change.
     const numbers = view.marks === undefined && badge === 0 ? this.countedFacts(group) : states
+    // With two lines, the states are next to the name if there is space for all of them.
+    const isBeside = hasTwoLines && this.factsWidth(numbers) + used + 8 <= room
     const stateWidth = this.factNumbers(numbers, {
       right,
-      y: hasTwoLines ? second : first,
-      width: hasTwoLines ? room : room - used - 6,
+      y: hasTwoLines && !isBeside ? second : first,
+      width: hasTwoLines && !isBeside ? room : room - used - 6,
     })
-    const stateRoom = stateWidth === 0 ? 0 : stateWidth + 8
+    const stateRoom = stateWidth === 0 || isBeside ? 0 : stateWidth + 8
     const isCovered = hasTwoLines && badge > 0 && fullName + 44 > room
     const width = hasTwoLines ? room - (isCovered ? badge : stateRoom) : room - used - 8 - (badge || stateRoom)
     this.font(sizes.text, 400)
