@@ -135,7 +135,8 @@ export function MapLegend(props: MapLegendProps) {
         <p className="quiet">
           {[
             showsChanges ? text.changesHint : !isAll && text.boxHint,
-            areLinesHidden ? text.lineHint : { none: text.noLines, edges: text.edgesHint, wires: '' }[lines],
+            !showsChanges && areLinesHidden && text.lineHint,
+            !showsChanges && !areLinesHidden && lines === 'edges' && text.edgesHint,
             isAll && text.allHint,
           ]
             .filter(Boolean)

@@ -40,7 +40,6 @@ export const mapMessages = messages({
     more: (number: string) => `+${number} other`,
     subnetHint: (number: string) =>
       `${number} assets have an IP address. The others are in the subnet of the asset that they belong to.`,
-    noLines: 'No connections between these groups.',
     lineHint: 'Point at a box to see its connections.',
     subnetConnections: 'Connections to other subnets',
     moreConnections: (number: string) => `${number} further subnets`,
@@ -68,7 +67,6 @@ export const mapMessages = messages({
     noOutdated: 'Outdated firmware is not shown, because the service for updates does not respond.',
     noMonitoring: 'Monitoring results are not shown, because the monitoring service does not respond.',
     share: (share: string, number: string) => `${share} (${number})`,
-    outdatedShare: (share: string) => `Outdated (${share})`,
     outdatedHint: 'Outdated: a newer firmware version of the product is known.',
     changed: 'Changed',
     noChanges: 'No changes in this time',
@@ -144,7 +142,6 @@ export const mapMessages = messages({
     more: (number: string) => `+${number} weitere`,
     subnetHint: (number: string) =>
       `${number} Assets haben eine IP-Adresse. Die übrigen stehen im Subnetz des Assets, zu dem sie gehören.`,
-    noLines: 'Keine Verbindungen zwischen diesen Gruppen.',
     lineHint: 'Zeigen Sie auf ein Feld, um seine Verbindungen zu sehen.',
     subnetConnections: 'Verbindungen zu anderen Subnetzen',
     moreConnections: (number: string) => `${number} weitere Subnetze`,
@@ -173,7 +170,6 @@ export const mapMessages = messages({
     noOutdated: 'Veraltete Firmware wird nicht angezeigt, weil der Dienst für Aktualisierungen nicht antwortet.',
     noMonitoring: 'Ergebnisse der Überwachung werden nicht angezeigt, weil der Dienst nicht antwortet.',
     share: (share: string, number: string) => `${share} (${number})`,
-    outdatedShare: (share: string) => `Veraltet (${share})`,
     outdatedHint: 'Veraltet: Eine neuere Firmware-Version des Produkts ist bekannt.',
     changed: 'Geändert',
     noChanges: 'Keine Änderungen in dieser Zeit',

@@ -16,14 +16,6 @@ export function useMapTexts(by: Grouping) {
   const language = useLanguage()
   return useMemo(() => {
     const rest = { hierarchy: text.restHierarchy, subnet: text.restSubnet, switch: text.restSwitch }[by]
-    const addressesOf = ({ assets, addressed = 0 }: Pick<TopologyGroup, 'assets' | 'addressed'>) => {
-      const all = text.assets(assets, formats.number(assets))
-      const number = formats.number(addressed)
-      return [
-        text.withAddress(text.addresses(addressed, number), all),
-        text.withAddress(text.shortAddresses(addressed, number), all),
-      ] as const
-    }
     const factNumber = (kind: MapFact, count: number) =>
       kind === 'outdated' ? formats.percent(count) : formats.number(count)
     return {
@@ -39,9 +31,15 @@ export function useMapTexts(by: Grouping) {
         if (isNetwork(group)) return text.switches(formats.number(children), all)
         if (isSwitches(group)) return text.switchesOnly(formats.number(children))
         if (kind === 'switch' && assets > 0) return text.devices(assets - 1, formats.number(assets - 1))
-        return addressed === undefined ? all : addressesOf({ assets, addressed })[0]
+        return addressed === undefined
+          ? all
+          : text.withAddress(text.addresses(addressed, formats.number(addressed)), all)
       },
-      addresses: addressesOf,
+      addresses: ({ assets, addressed = 0 }: Pick<TopologyGroup, 'assets' | 'addressed'>) =>
+        text.withAddress(
+          text.shortAddresses(addressed, formats.number(addressed)),
+          text.assets(assets, formats.number(assets)),
+        ),
       // The site is the same for most groups, so the two lowest names are enough.
       place: ({ place }: Pick<TopologyGroup, 'place'>) =>
         place

@@ -123,7 +123,7 @@ export function PlacePanel(props: PlacePanelProps) {
                 ...(hasOutdated
                   ? [
                       {
-                        name: outdated === 0 ? text.outdated : text.outdatedShare(formats.percent(outdated / assets)),
+                        name: text.outdated,
                         value: outdated,
                         list: place === rootKey ? toVersions : undefined,
                       },

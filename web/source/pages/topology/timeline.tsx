@@ -96,6 +96,14 @@ export function Timeline({ node, span, since, at, isComparing, changes, change }
     // A start that is not before the end would be refused.
     if (next.since < (next.at ?? new Date().toISOString())) change({ ...next, compare: 'yes', span: undefined })
   }
+  const spanField = (
+    <SelectField
+      label={text.span}
+      value={span}
+      choices={spans.map((value) => ({ value, label: text[value] }))}
+      onChange={(value) => change({ span: value, since: undefined, at: undefined })}
+    />
+  )
   return (
     <section className="timeline" aria-label={text.title}>
       <div className="timeline-head">
@@ -117,37 +125,35 @@ export function Timeline({ node, span, since, at, isComparing, changes, change }
           </span>
         </p>
         {isComparison ? (
-          <>
-            <TimestampField
-              label={text.start}
-              value={start}
-              onChange={(time) => time !== undefined && changeTimes({ since: time })}
-            />
-            <TimestampField label={text.end} value={at} onChange={(time) => changeTimes({ at: time })} />
-          </>
-        ) : (
-          <IxButton
-            variant="secondary"
-            onClick={() => {
-              setOpen(true)
-              change({ compare: 'yes' })
-            }}
-          >
-            {text.compare}
-          </IxButton>
-        )}
-        <SelectField
-          label={text.span}
-          value={span}
-          choices={spans.map((value) => ({ value, label: text[value] }))}
-          onChange={(value) => change({ span: value, since: undefined, at: undefined })}
-        />
-        {isComparison && (
           <IxButton variant="secondary" onClick={() => change(close)}>
             {text.close}
           </IxButton>
+        ) : (
+          <>
+            <IxButton
+              variant="secondary"
+              onClick={() => {
+                setOpen(true)
+                change({ compare: 'yes' })
+              }}
+            >
+              {text.compare}
+            </IxButton>
+            {spanField}
+          </>
         )}
       </div>
+      {isComparison && (
+        <div className="timeline-times">
+          <TimestampField
+            label={text.start}
+            value={start}
+            onChange={(time) => time !== undefined && changeTimes({ since: time })}
+          />
+          <TimestampField label={text.end} value={at} onChange={(time) => changeTimes({ at: time })} />
+          {spanField}
+        </div>
+      )}
       {isOpen && (
         <>
           <Track

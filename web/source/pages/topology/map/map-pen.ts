@@ -38,7 +38,7 @@ export type MapTexts = {
   /** The number of a fact without words. */
   factNumber: (kind: MapFact, count: number) => string
   /** The numbers of addresses and assets of a subnet, and the place of most of its assets. */
-  addresses: (group: Pick<TopologyGroup, 'assets' | 'addressed'>) => readonly [long: string, short: string]
+  addresses: (group: Pick<TopologyGroup, 'assets' | 'addressed'>) => string
   place: (group: Pick<TopologyGroup, 'place'>) => string
   predicate: (edge: Pick<TopologyEdge, 'predicate' | 'count'>) => string
   connections: (count: number) => string

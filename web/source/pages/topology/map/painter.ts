@@ -460,13 +460,21 @@ class Painter extends MapPen {
     const room = right - x
     const fits = (words: string) => this.context.measureText(words).width <= room
     const y = box.y + box.height / 2 - line
+    const facts = this.countedFacts(group)
+    const isFailed = ([kind]: (typeof facts)[number]) => kind === 'failed'
+    const [failed, others] = [facts.filter(isFailed), facts.filter((fact) => !isFailed(fact))]
+    const factRoom = this.factsWidth(others) + 6
     this.font(size, 650)
-    const name = distinctName(texts.nameOf(group), commonOf(item))
+    const full = texts.nameOf(group)
+    const isShort = this.context.measureText(full).width + factRoom > room
+    const name = isShort ? distinctName(full, commonOf(item)) : full
     const used = this.text(name, { x, y, width: room, colour: palette.text })
-    this.factNumbers(this.countedFacts(group), { right, y, width: room - used - 8 })
+    this.factNumbers(others, { right, y, width: room - used - 4 })
     this.font(Math.max(sizes.text, size * 0.85), 400)
-    const count = texts.addresses(group).find(fits) ?? texts.assets(group.assets)
-    this.text(texts.place(group), { x, y: y + line, width: room, colour: palette.text })
+    const [count = ''] = [texts.addresses(group), texts.assets(group.assets)].filter(fits)
+    const unreachable = this.factNumbers(failed, { right, y: y + line, width: room / 2 })
+    this.font(Math.max(sizes.text, size * 0.85), 400)
+    this.text(texts.place(group), { x, y: y + line, width: room - unreachable, colour: palette.text })
     this.text(count, { x, y: y + 2 * line, width: room, colour: palette.quiet })
   }
 
@@ -506,13 +514,13 @@ class Painter extends MapPen {
     // A change without space for its badge is a number with the colour of the change.
     const numbers = view.marks === undefined && badge === 0 ? this.countedFacts(group) : states
     // With two lines, the states are next to the name if there is space for all of them.
-    const isBeside = hasTwoLines && this.factsWidth(numbers) + used + 8 <= room
+    const isBeside = hasTwoLines && this.factsWidth(numbers) + used + 4 <= room
     const stateWidth = this.factNumbers(numbers, {
       right,
       y: hasTwoLines && !isBeside ? second : first,
       width: hasTwoLines && !isBeside ? room : room - used - 6,
     })
-    const stateRoom = stateWidth === 0 || isBeside ? 0 : stateWidth + 8
+    const stateRoom = stateWidth === 0 || isBeside ? 0 : stateWidth + 5
     const isCovered = hasTwoLines && badge > 0 && fullName + 44 > room
     const width = hasTwoLines ? room - (isCovered ? badge : stateRoom) : room - used - 8 - (badge || stateRoom)
     this.font(sizes.text, 400)

@@ -84,7 +84,7 @@ function summaryOf(root: string, columns: readonly Row[][], area: Box): SwitchTr
   const boxes = columns.map((members, index) => ({
     keys: members.map(({ key }) => key),
     box: {
-      x: left + ((index % perRow) + (1 - summaryParts.fill)) * width,
+      x: left + ((index % perRow) + (1 - summaryParts.fill) * 0.7) * width,
       y: y + Math.floor(index / perRow) * height,
       width: width * summaryParts.fill,
       height: height * summaryParts.fill,
