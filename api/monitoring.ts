@@ -393,13 +393,23 @@ export const monitoring = contract({
       access: 'inventory_read_asset_data',
       answers: { 200: data(Coverage) },
     },
-    listCheckedAssets: {
+    listMonitoredAssets: {
       method: 'GET',
-      path: '/assets/checked',
-      summary:
-        'List the assets whose last check has a result, for a service. It must leave out those that the caller cannot read',
+      path: '/assets/monitored',
+      summary: 'List the monitored assets, for a service. It must leave out those that the caller cannot read',
       access: 'on-behalf',
-      answers: { 200: data(closed({ assets: Type.String({ description: 'The ids, 16 bytes each, as base64' }) })) },
+      answers: {
+        200: data(
+          closed({
+            checked: Type.String({
+              description: 'The ids of the assets with a result in their last check, 16 bytes each, as base64',
+            }),
+            unchecked: Type.String({
+              description: 'The same for the assets without a result, or that could not be checked',
+            }),
+          }),
+        ),
+      },
     },
     listMonitoredStates: {
       method: 'POST',

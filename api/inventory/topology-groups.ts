@@ -26,11 +26,15 @@ const count = Type.Integer({ minimum: 0 })
 const Reachability = closed({ reached: count, failed: count, unknown: count })
 const Changes = closed({ added: count, changed: count, removed: count })
 
-export const monitoringCounts = ['reachable', 'unreachable', 'unmonitored'] as const
+export const monitoringCounts = ['reachable', 'unreachable', 'unchecked', 'unmonitored'] as const
 const Monitoring = closed({
   reachable: Type.Integer({ minimum: 0, description: 'Assets that the last check of a monitoring reached' }),
   unreachable: Type.Integer({ minimum: 0, description: 'Assets that the last check did not reach' }),
-  unmonitored: Type.Integer({ minimum: 0, description: 'Assets without a result of a monitoring' }),
+  unchecked: Type.Integer({
+    minimum: 0,
+    description: 'Monitored assets without a result, or that could not be checked',
+  }),
+  unmonitored: Type.Integer({ minimum: 0, description: 'Assets that no monitoring checks' }),
 })
 const Outdated = Type.Integer({
   minimum: 0,

@@ -21,7 +21,7 @@ type Operations =
   | 'readAvailability'
   | 'readCoverage'
   | 'listMonitoredStates'
-  | 'listCheckedAssets'
+  | 'listMonitoredAssets'
 
 const dayMs = 86_400_000
 
@@ -96,10 +96,13 @@ export function resultHandlers(context: Context): Pick<Handlers<typeof monitorin
       }
     },
 
-    async listCheckedAssets(_request, caller) {
+    async listMonitoredAssets(_request, caller) {
       const rows = await database.read(caller, (handle) => monitoredAssets(handle))
-      const checked = rows.filter(({ state }) => state !== 'unknown')
-      return { data: { assets: Buffer.concat(checked.map(({ assetId }) => bytesOfId(assetId))).toString('base64') } }
+      const [unchecked, checked] = [true, false].map((isUnknown) =>
+        rows.filter(({ state }) => (state === 'unknown') === isUnknown).map(({ assetId }) => bytesOfId(assetId)),
+      )
+      const packed = (ids: Buffer[] = []) => Buffer.concat(ids).toString('base64')
+      return { data: { checked: packed(checked), unchecked: packed(unchecked) } }
     },
 
     async listMonitoredStates({ body: { data } }, caller) {

@@ -28,6 +28,7 @@ export type GroupFrame = {
 export type Counted = Pick<TopologyGroup, 'assets' | 'reachability' | 'outdated' | 'changes'> & {
   addressed: number
   reachable: number
+  unchecked: number
   classes: Map<AssetClass, number>
 }
 
@@ -78,6 +79,7 @@ export function emptyCount(): Counted {
     assets: 0,
     addressed: 0,
     reachable: 0,
+    unchecked: 0,
     reachability: { reached: 0, failed: 0, unknown: 0 },
     outdated: 0,
     changes: { added: 0, changed: 0, removed: 0 },
@@ -114,6 +116,7 @@ function addCounts(at: Counted, row: GroupRow): void {
   at.addressed += row.addressed
   at.outdated += row.outdated
   at.reachable += row.reachable
+  at.unchecked += row.unchecked
   at.reachability[row.reachability ?? 'unknown'] += row.count
   at.classes.set(found, (at.classes.get(found) ?? 0) + row.count)
 }
@@ -147,20 +150,26 @@ export function shownGroup(
   }
 }
 
-function monitoringOf({
-  assets,
-  reachability,
-  reachable,
-}: Pick<Counted, 'assets' | 'reachability' | 'reachable'>): TopologyGroup['monitoring'] {
-  return { reachable, unreachable: reachability.failed, unmonitored: assets - reachability.failed - reachable }
+type MonitoredCounts = Pick<Counted, 'assets' | 'reachability' | 'reachable' | 'unchecked'>
+
+function monitoringOf({ assets, reachability, reachable, unchecked }: MonitoredCounts): TopologyGroup['monitoring'] {
+  const unreachable = reachability.failed
+  return { reachable, unreachable, unchecked, unmonitored: assets - unreachable - reachable - unchecked }
+}
+
+function monitoringStateOf({ reachability, reachable, unchecked }: GroupRow): TopologyAsset['monitoring'] {
+  if (reachability === 'failed') return 'unreachable'
+  if (reachable > 0) return 'reachable'
+  return unchecked > 0 ? 'unchecked' : 'unmonitored'
 }
 
 export function totalOf(all: Iterable<Counted>): TopologyGroups['total'] {
   const { reachability, changes } = emptyCount()
-  const total = { assets: 0, reachability, outdated: 0, reachable: 0, changes }
+  const total = { assets: 0, reachability, outdated: 0, reachable: 0, unchecked: 0, changes }
   for (const each of all) {
     total.assets += each.assets
     total.reachable += each.reachable
+    total.unchecked += each.unchecked
     total.outdated += each.outdated
     for (const state of ['reached', 'failed', 'unknown'] as const) reachability[state] += each.reachability[state]
     for (const change of ['added', 'changed', 'removed'] as const) changes[change] += each.changes[change]
@@ -182,7 +191,7 @@ export function assetOf(row: GroupRow): TopologyAsset {
     class: classOf(row),
     management_state: management ?? 'unknown',
     reachability_state: reachability ?? 'unknown',
-    monitoring: row.reachable > 0 ? 'reachable' : reachability === 'failed' ? 'unreachable' : 'unmonitored',
+    monitoring: monitoringStateOf(row),
     ...(outdated > 0 ? { outdated: true } : {}),
     ...(change === null ? {} : { change }),
   }

@@ -59,7 +59,7 @@ export function topologyGroupHandlers(context: Context): Pick<Handlers<typeof in
   ) => {
     const { parent, filter, q } = query
     const times = timesOf(query)
-    const { outdatedVersions, checkedAssets, unavailable } =
+    const { outdatedVersions, checkedAssets, uncheckedAssets, unavailable } =
       times.at === undefined ? await readStates(context, caller) : unknownStates
     const result = await graphQueries.run(caller.tenantId, () =>
       context.database.read(caller, async (handle) => {
@@ -72,6 +72,7 @@ export function topologyGroupHandlers(context: Context): Pick<Handlers<typeof in
           anchors: noAnchors,
           outdatedVersions,
           checkedAssets,
+          uncheckedAssets,
           scope: parent === undefined ? 'all' : parent === restKey ? 'rest' : 'placed',
         })
       }),
@@ -111,9 +112,15 @@ export function topologyGroupHandlers(context: Context): Pick<Handlers<typeof in
   }
 }
 
-type States = Pick<GroupQuery, 'outdatedVersions' | 'checkedAssets'> & Pick<TopologyGroups, 'unavailable'>
+type States = Pick<GroupQuery, 'outdatedVersions' | 'checkedAssets' | 'uncheckedAssets'> &
+  Pick<TopologyGroups, 'unavailable'>
 
-const unknownStates: States = { outdatedVersions: [], checkedAssets: [], unavailable: ['outdated', 'monitoring'] }
+const unknownStates: States = {
+  outdatedVersions: [],
+  checkedAssets: [],
+  uncheckedAssets: [],
+  unavailable: ['outdated', 'monitoring'],
+}
 
 /** Reads what other services know about the current assets. The topology does not need it: without a service, it lacks its numbers. */
 async function readStates({ peers, log }: Context, caller: Caller): Promise<States> {
@@ -123,11 +130,16 @@ async function readStates({ peers, log }: Context, caller: Caller): Promise<Stat
     unavailable.push(kind)
     return undefined
   }
-  const [outdated, checked] = await Promise.all([
+  const [outdated, monitored] = await Promise.all([
     (async () => (await peers(updates, caller).listOutdatedVersions({})).data)().catch(without('outdated')),
-    (async () => (await peers(monitoring, caller).listCheckedAssets({})).data)().catch(without('monitoring')),
+    (async () => (await peers(monitoring, caller).listMonitoredAssets({})).data)().catch(without('monitoring')),
   ])
-  return { outdatedVersions: outdated ?? [], checkedAssets: idsOf(checked?.assets ?? ''), unavailable }
+  return {
+    outdatedVersions: outdated ?? [],
+    checkedAssets: idsOf(monitored?.checked ?? ''),
+    uncheckedAssets: idsOf(monitored?.unchecked ?? ''),
+    unavailable,
+  }
 }
 
 /** Returns the ids that are packed as base64. */

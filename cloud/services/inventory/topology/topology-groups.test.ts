@@ -263,12 +263,15 @@ describe('GET /topology/groups', () => {
     )
   })
 
-  test('counts what the last check of a monitoring reached, and assets without a result separately', async (t) => {
+  test('counts what the last check of a monitoring reached, and separately what has no result and what is not monitored', async (t) => {
     const context = hub.contextOf('inventory')
     const { peers } = context
     const checked = ['SW01', 'PLC01', 'hidden'].map((name) => bytesOfId(ids[name] ?? ''))
-    answerInstead(t, { context, peers }, 'listCheckedAssets', () => ({
-      data: { assets: Buffer.concat(checked).toString('base64') },
+    answerInstead(t, { context, peers }, 'listMonitoredAssets', () => ({
+      data: {
+        checked: Buffer.concat(checked).toString('base64'),
+        unchecked: bytesOfId(ids.DRV01 ?? '').toString('base64'),
+      },
     }))
     const admin = await hub.as('administrator')
     const states = { SW01: 'reached', PLC01: 'failed', loner: 'reached' } as const
@@ -279,7 +282,7 @@ describe('GET /topology/groups', () => {
         body: { data: { state_value: value } },
       })
     const top = await groups({ by: 'subnet' })
-    assert.deepEqual(top.total.monitoring, { reachable: 1, unreachable: 1, unmonitored: 5 })
+    assert.deepEqual(top.total.monitoring, { reachable: 1, unreachable: 1, unchecked: 1, unmonitored: 4 })
     const inside = await groups({ by: 'subnet', parent: '10.0.1.0/24' }, ofLine)
     assert.deepEqual(
       inside.assets.map(({ name, monitoring }) => `${name} ${monitoring}`),
@@ -298,7 +301,7 @@ describe('GET /topology/groups', () => {
     const top = await groups({ by: 'subnet' })
     assert.deepEqual([top.total.assets, top.unavailable], [7, ['outdated']])
     refused.mock.restore()
-    answerInstead(t, { context, peers }, 'listCheckedAssets', refuse)
+    answerInstead(t, { context, peers }, 'listMonitoredAssets', refuse)
     const { data: map } = await viewer.inventory.readTopologyMap({ query: { by: 'subnet' } })
     assert.deepEqual([map.total.assets, map.unavailable], [7, ['monitoring']])
     const at = new Date().toISOString()
@@ -450,6 +453,7 @@ test('a map without the parent of a group shows and counts the group at the top'
     addressed: 0,
     outdated: 0,
     reachable: 0,
+    unchecked: 0,
   }
   const row = { kind: 'asset', key: 'a1', other: 'inner', ...none, ...counted } as const
   const tree = [{ key: 'inner', name: 'Inner', parent: 'cut off' }]

@@ -11,7 +11,7 @@ import type { ImpactMarks } from './map/map-pen.ts'
 import type { SceneItem } from './map/scene.ts'
 import { mapMessages } from './map-messages.ts'
 
-const states = ['unreachable', 'reachable', 'unmonitored'] as const
+const states = ['unreachable', 'reachable', 'unchecked', 'unmonitored'] as const
 const changes = ['added', 'changed', 'removed'] as const
 
 /** The entry of the legend that is emphasized on the map. */
@@ -45,6 +45,7 @@ export function isEmphasized(
 const stateColours = {
   reachable: '--theme-color-neutral',
   unreachable: '--theme-color-alarm',
+  unchecked: '--theme-color-weak-bdr',
   unmonitored: '--theme-color-weak-bdr',
   outdated: '--theme-color-warning',
   added: '--theme-color-info',
@@ -104,6 +105,7 @@ export function MapLegend(props: MapLegendProps) {
               ))
           : states
               .filter((state) => hasMonitoring || state === 'unreachable')
+              .filter((state) => state !== 'unchecked' || total.monitoring.unchecked > 0)
               .map((state) => (
                 <Entry
                   key={state}

@@ -59,9 +59,9 @@ export const mapMessages = messages({
     legend: 'Legend and filter',
     reachable: 'Reachable',
     unreachable: 'Unreachable',
+    unchecked: 'No result',
     unmonitored: 'Not monitored',
-    monitoringHint: (monitored: string) =>
-      `Results of monitoring: ${monitored} have a result. Whether the others are reachable is not known.`,
+    monitoringHint: (monitored: string) => `Monitored: ${monitored}. Whether the others are reachable is not known.`,
     monitor: 'Open monitoring',
     outdated: 'Outdated',
     noOutdated: 'Outdated firmware is not shown, because the service for updates does not respond.',
@@ -162,9 +162,10 @@ export const mapMessages = messages({
     legend: 'Legende und Filter',
     reachable: 'Erreichbar',
     unreachable: 'Nicht erreichbar',
+    unchecked: 'Ohne Ergebnis',
     unmonitored: 'Nicht überwacht',
     monitoringHint: (monitored: string) =>
-      `Ergebnisse der Überwachung: ${monitored} haben ein Ergebnis. Ob die übrigen erreichbar sind, ist nicht bekannt.`,
+      `Überwacht: ${monitored}. Ob die übrigen erreichbar sind, ist nicht bekannt.`,
     monitor: 'Überwachung öffnen',
     outdated: 'Veraltet',
     noOutdated: 'Veraltete Firmware wird nicht angezeigt, weil der Dienst für Aktualisierungen nicht antwortet.',

@@ -48,7 +48,7 @@ export function PlacePanel(props: PlacePanelProps) {
   const formats = useFormats()
   const language = useLanguage()
   const { assets, monitoring, outdated, changes } = data.total
-  const monitored = monitoring.reachable + monitoring.unreachable
+  const monitored = monitoring.reachable + monitoring.unreachable + monitoring.unchecked
   const hasOutdated = !data.unavailable.includes('outdated')
   const hasMonitoring = !data.unavailable.includes('monitoring')
   const outdatedText = (count: number, of: number) =>
@@ -194,8 +194,8 @@ export function PlacePanel(props: PlacePanelProps) {
                 {
                   ...countColumn('unreachable', text.unreachable, (each) => each.monitoring.unreachable),
                   cell: ({ group: each }: Row) => {
-                    const { reachable = 0, unreachable = 0 } = each?.monitoring ?? {}
-                    if (hasMonitoring && reachable + unreachable === 0)
+                    const { reachable = 0, unreachable = 0, unchecked = 0 } = each?.monitoring ?? {}
+                    if (hasMonitoring && reachable + unreachable + unchecked === 0)
                       return <span className="quiet">{text.unmonitored}</span>
                     return (
                       <span className={unreachable === 0 ? 'quiet' : 'map-failed'}>{formats.number(unreachable)}</span>

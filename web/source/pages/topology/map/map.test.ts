@@ -30,7 +30,7 @@ const keys = Array.from({ length: 60 }, (_, index) => `${index}`)
 /** A star with 20 leaves, and items without connections. */
 const edges = keys.slice(1, 21).map((to) => ({ from: '0', to, predicate: 'is_connected_to', count: 1 }))
 
-const unmonitored = { reachable: 0, unreachable: 0, unmonitored: 1 }
+const unmonitored = { reachable: 0, unreachable: 0, unchecked: 0, unmonitored: 1 }
 
 function overlaps(one: Box, other: Box): boolean {
   return (
@@ -194,7 +194,7 @@ describe('networks of switches', () => {
     assets: 3,
     reachability: { reached: 3, failed: 0, unknown: 0 },
     outdated: 1,
-    monitoring: { reachable: 1, unreachable: 1, unmonitored: 1 },
+    monitoring: { reachable: 1, unreachable: 1, unchecked: 0, unmonitored: 1 },
     classes: [{ class: 'sensor', assets: 3 }],
     changes: none,
   })

@@ -303,7 +303,7 @@ export function pathOf(item: SceneItem): Frame[] {
 /** Returns the sums of the assets of a cluster. */
 function totalOf(assets: readonly TopologyAsset[]): Cluster['total'] {
   let outdated = 0
-  const monitoring = { reachable: 0, unreachable: 0, unmonitored: 0 }
+  const monitoring = { reachable: 0, unreachable: 0, unchecked: 0, unmonitored: 0 }
   const changes = { added: 0, changed: 0, removed: 0 }
   for (const asset of assets) {
     monitoring[asset.monitoring]++

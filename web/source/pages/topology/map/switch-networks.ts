@@ -116,7 +116,7 @@ function sumOf(
     assets: 0,
     reachability: { reached: 0, failed: 0, unknown: 0 },
     outdated: 0,
-    monitoring: { reachable: 0, unreachable: 0, unmonitored: 0 },
+    monitoring: { reachable: 0, unreachable: 0, unchecked: 0, unmonitored: 0 },
     changes: { added: 0, changed: 0, removed: 0 },
   }
   const classes = new Map<TopologyGroup['classes'][number]['class'], number>()
