@@ -197,7 +197,7 @@ function rowsOf(relations: string, parameters: Parameters): string {
 /** Returns whether the last check of a monitoring reached an asset. */
 const isReachable = (member: string) => `(${member}.checked and ${member}.reachability = 'reached')`
 
-/** Returns whether an asset is monitored, and no check says whether it is reachable. */
+/** Returns whether an asset is monitored without a result. */
 const isUnchecked = (member: string) => `(${member}.unchecked and ${member}.reachability is distinct from 'failed')`
 
 /** Selects the numbers of assets per group and node. */
