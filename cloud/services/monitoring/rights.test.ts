@@ -127,7 +127,7 @@ describe('rights for monitorings', () => {
     assert.deepEqual(await coverage(manager), { devices: 3, ...counted, unmonitored: 1 })
     assert.deepEqual(await coverage(reader), { devices: 2, ...none, monitored: 1, reached: 1, unmonitored: 1 })
 
-    // The topology counts the same states, and the assets that are no devices as not monitored.
+    // The topology counts the same states. Assets of other types are not monitored.
     const topology = async (caller: TestCaller) =>
       (await caller.inventory.readTopologyGroups({ query: { by: 'subnet' } })).data.total.monitoring
     const { unmonitored, ...checked } = await topology(manager)
