@@ -158,6 +158,8 @@ describe('topology and impact in the console', () => {
     await page.getByText('Assets added: 5').waitFor()
     await page.getByText('Comparison: ').waitFor()
     assert.match((await page.getByRole('link', { name: 'Show in Activity' }).getAttribute('href')) ?? '', /from=/)
+    await page.getByRole('textbox', { name: 'Start', exact: true }).fill('2025-12-31T08:30:00')
+    await page.waitForURL(/since=20(25-12|26-01)-/)
     await page.getByRole('button', { name: 'Close comparison' }).click()
     await page.waitForURL((url) => !url.searchParams.has('since'))
   })
