@@ -139,10 +139,10 @@ export const activity = contract({
     readHistogram: {
       method: 'GET',
       path: '/histogram',
-      summary: 'Count the activity by hour or day',
+      summary: 'Count the activity by minute, hour or day',
       description: `The first bucket starts at \`from\`. Buckets without activity are left out. A range has at most ${changeLimits.buckets} buckets.`,
       access: 'signed-in',
-      query: closed({ ...filters, bucket: oneOf(['hour', 'day'] as const) }),
+      query: closed({ ...filters, bucket: oneOf(['minute', 'hour', 'day'] as const) }),
       answers: {
         200: data(
           Type.Array(closed({ time: Timestamp, created: count, updated: count, deleted: count, other: count })),

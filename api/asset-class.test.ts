@@ -13,7 +13,7 @@ test('derives the class of an asset from its type, its product and the tag of it
     [{ type: 'Device', product: 'Aurelia 7.5 kW' }, 'drive'],
     [{ type: 'Device', product: 'Photoelectric sensor', name: 'L01-PLC01' }, 'sensor'],
     [{ type: 'Device', product: 'Touch panel 12 inch' }, 'panel'],
-    [{ type: 'Device', product: 'Kestrel 1515', name: 'AAR-PRES-L01-C01-PLC01' }, 'controller'],
+    [{ type: 'Device', product: 'Kestrel 1515', name: 'AAR-PRESS-L01-C01-PLC01' }, 'controller'],
     [{ type: 'Device', family: 'Kestrel 1500', product: 'Kestrel 1515', name: 'PLC-010-1' }, 'controller'],
     [{ type: 'Device', name: 'hmi' }, 'panel'],
     [{ type: 'Device', name: 'Display of the radio' }, 'other'],

@@ -393,6 +393,24 @@ export const monitoring = contract({
       access: 'inventory_read_asset_data',
       answers: { 200: data(Coverage) },
     },
+    listMonitoredAssets: {
+      method: 'GET',
+      path: '/assets/monitored',
+      summary: 'List the monitored assets, for a service. It must leave out those that the caller cannot read',
+      access: 'on-behalf',
+      answers: {
+        200: data(
+          closed({
+            checked: Type.String({
+              description: 'The ids of the assets with a result in their last check, 16 bytes each, as base64',
+            }),
+            unchecked: Type.String({
+              description: 'The same for the assets without a result, or that could not be checked',
+            }),
+          }),
+        ),
+      },
+    },
     listMonitoredStates: {
       method: 'POST',
       path: '/assets/states',

@@ -27,7 +27,7 @@ function settled(page: Page): Promise<unknown> {
 
 /** Waits until the map is drawn. */
 function drawn(page: Page): Promise<unknown> {
-  return page.locator('.map-canvas[data-drawn]').waitFor({ timeout: 120_000 })
+  return page.locator('.map[aria-busy=false] .map-canvas[data-drawn]').waitFor({ timeout: 120_000 })
 }
 
 /** The pages of the console of which pictures are taken. */
@@ -80,7 +80,7 @@ export const places: readonly Place[] = [
   { name: 'topology-all', path: () => '/topology?by=subnet&all=yes', prepare: drawn },
   {
     name: 'topology-changes',
-    path: ({ operatedAt }) => `/topology?compare=yes&span=day&since=${operatedAt}`,
+    path: ({ operatedAt }) => `/topology?compare=yes&since=${operatedAt}`,
     prepare: drawn,
   },
   { name: 'topology-impact', path: ({ assetId }) => `/topology?asset=${assetId}&show=fails`, prepare: drawn },

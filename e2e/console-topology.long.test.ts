@@ -141,8 +141,8 @@ describe('topology and impact in the console', () => {
 
   test('compares two moments on the timeline, with the mouse and with the keyboard', async () => {
     await follow(page, '/topology?span=day')
-    await page.getByText('5 added').waitFor()
-    await page.getByLabel('Show changes on the map').check()
+    await page.getByText('Assets added: 5').waitFor()
+    await page.getByRole('button', { name: 'Compare on the map' }).click()
     await page.getByRole('button', { name: 'Added 5' }).waitFor()
     const handle = page.getByRole('slider', { name: 'Displayed time' })
     await handle.focus()
@@ -155,9 +155,13 @@ describe('topology and impact in the console', () => {
     await page.mouse.down()
     await page.mouse.move(track.x + track.width * 0.999, track.y + 20, { steps: 4 })
     await page.mouse.up()
-    await page.getByText('5 added').waitFor()
-    await page.getByRole('button', { name: 'Back to now' }).click()
-    assert.equal(new URL(page.url()).searchParams.has('since'), false)
+    await page.getByText('Assets added: 5').waitFor()
+    await page.getByText('Comparison: ').waitFor()
+    assert.match((await page.getByRole('link', { name: 'Show in Activity' }).getAttribute('href')) ?? '', /from=/)
+    await page.getByRole('textbox', { name: 'Start', exact: true }).fill('2025-12-31T08:30:00')
+    await page.waitForURL(/since=20(25-12|26-01)-/)
+    await page.getByRole('button', { name: 'Close comparison' }).click()
+    await page.waitForURL((url) => !url.searchParams.has('since'))
   })
 
   test('answers what is lost if a switch fails, exports it and saves a report', async () => {
@@ -170,7 +174,7 @@ describe('topology and impact in the console', () => {
     const downloaded = page.waitForEvent('download')
     await page.getByRole('button', { name: 'Export CSV' }).click()
     assert.equal((await downloaded).suggestedFilename(), 'Impact of SW01.csv')
-    await page.getByRole('button', { name: 'Save report' }).click()
+    await page.getByRole('button', { name: 'Save as report' }).click()
     await page.getByRole('link', { name: 'Open report' }).click()
     await page.getByRole('heading', { name: /^SW01 /, level: 1 }).waitFor()
     await assertAxeClean(page, 'impact report')

@@ -158,7 +158,7 @@ async function arrange(caller: Caller): Promise<void> {
   }
 }
 
-/** Returns the codes of the production lines, such as `AAR-PRES-L01`, which the names of assets begin with. */
+/** Returns the codes of the production lines, such as `AAR-PRESS-L01`, which the names of assets begin with. */
 async function lineCodes(caller: Caller): Promise<string[]> {
   const codes = new Set<string>()
   for (let cursor: string | undefined; ; ) {
@@ -503,7 +503,7 @@ async function createCampaign(
 /** Changes the imported assets: names, firmware, responsible users and custom properties. Computes impact reports. */
 async function maintain({ anna, mia, tomas }: Callers): Promise<void> {
   const { data: some } = await anna.inventory.listAssets({
-    query: { limit: 100, sort: 'name', filter: "startswith(name, 'AAR-PRES-L01')" },
+    query: { limit: 100, sort: 'name', filter: "startswith(name, 'AAR-PRESS-L01')" },
   })
   const ids = some.map(({ id }) => String(id))
   const property = async (name: string, type: 'text' | 'date' | 'number' | 'url') =>

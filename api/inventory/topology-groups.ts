@@ -25,11 +25,24 @@ const count = Type.Integer({ minimum: 0 })
 
 const Reachability = closed({ reached: count, failed: count, unknown: count })
 const Changes = closed({ added: count, changed: count, removed: count })
+
+export const monitoringCounts = ['reachable', 'unreachable', 'unchecked', 'unmonitored'] as const
+const Monitoring = closed({
+  reachable: Type.Integer({ minimum: 0, description: 'Assets that the last check of a monitoring reached' }),
+  unreachable: Type.Integer({ minimum: 0, description: 'Assets that the last check did not reach' }),
+  unchecked: Type.Integer({
+    minimum: 0,
+    description: 'Monitored assets without a result, or that could not be checked',
+  }),
+  unmonitored: Type.Integer({ minimum: 0, description: 'Assets that no monitoring checks' }),
+})
 const Outdated = Type.Integer({
   minimum: 0,
   description:
     'The number of assets with older firmware than the newest known version of their product. It is 0 for an earlier time',
 })
+
+const PlacedGroup = closed({ key: Type.String(), name: Type.String(), type: Type.Optional(Type.String()) })
 
 export const TopologyGroup = closed({
   key: Type.String({ description: 'The id of a node or of a switch, a subnet, or `rest`' }),
@@ -52,7 +65,14 @@ export const TopologyGroup = closed({
   reachability: Reachability,
   outdated: Outdated,
   classes: Type.Array(closed({ class: oneOf(assetClasses), assets: count }), { description: 'Most frequent first' }),
+  monitoring: Monitoring,
   changes: Changes,
+  place: Type.Optional(
+    Type.Array(PlacedGroup, {
+      description:
+        'Only for `by=subnet` and `by=switch` with `hierarchy`: the lowest node with most of the assets, as its path from the top',
+    }),
+  ),
 })
 export type TopologyGroup = Static<typeof TopologyGroup>
 
@@ -65,6 +85,7 @@ export const TopologyAsset = closed({
   class: oneOf(assetClasses),
   management_state: oneOf(managementStates),
   reachability_state: oneOf(reachabilityStates),
+  monitoring: oneOf(monitoringCounts),
   outdated: Type.Optional(Type.Boolean({ description: 'Whether the firmware is outdated' })),
   change: Type.Optional(oneOf(changeKinds)),
 })
@@ -78,17 +99,27 @@ export const TopologyEdge = closed({
 })
 export type TopologyEdge = Static<typeof TopologyEdge>
 
-const PlacedGroup = closed({ key: Type.String(), name: Type.String(), type: Type.Optional(Type.String()) })
-
 const content = {
   path: Type.Array(PlacedGroup, { description: 'The groups from the top to `parent`' }),
-  total: closed({ assets: count, reachability: Reachability, outdated: Outdated, changes: Changes }),
+  total: closed({
+    assets: count,
+    reachability: Reachability,
+    outdated: Outdated,
+    monitoring: Monitoring,
+    changes: Changes,
+  }),
   groups: Type.Array(TopologyGroup),
   assets: Type.Array(TopologyAsset, { description: 'The assets that belong to `parent`, but to none of its groups' }),
   edges: Type.Array(TopologyEdge, { description: 'Relations between these groups and assets, most frequent first' }),
   truncated: Type.Boolean({ description: 'Groups, assets or edges were left out because of a limit' }),
 }
-export const TopologyGroups = closed(content)
+const unavailable = Type.Array(oneOf(['outdated', 'monitoring'] as const), {
+  description:
+    'The numbers that are not known, and must not be used: at an earlier time, or because their service does not respond',
+})
+const GroupContent = closed(content)
+export type GroupContent = Static<typeof GroupContent>
+export const TopologyGroups = closed({ ...content, unavailable })
 export type TopologyGroups = Static<typeof TopologyGroups>
 
 const { topologyGroups, topologyGroupAssets, topologyEdges } = inventoryLimits
@@ -116,7 +147,8 @@ const groupErrors = [
 /** The whole topology: the top groups, and the inside of every group by its key. */
 export const TopologyMap = closed({
   ...content,
-  inside: Type.Record(Type.String(), TopologyGroups, { description: 'The inside of each group, by its key' }),
+  unavailable,
+  inside: Type.Record(Type.String(), GroupContent, { description: 'The inside of each group, by its key' }),
 })
 export type TopologyMap = Static<typeof TopologyMap>
 
@@ -125,7 +157,7 @@ export const topologyGroupOperations = {
     method: 'GET',
     path: '/topology/groups',
     summary: 'Read the topology in groups: counts, health, changes, and relations between groups',
-    description: `Without \`parent\`, the response contains the top groups. With \`parent\`, it contains the groups and assets inside this group. Only readable assets count. At most ${topologyGroups} groups, ${topologyGroupAssets} assets and ${topologyEdges} edges are returned. \`by=hierarchy\` requires \`hierarchy\` and \`glb_hierarchy_read\`. \`by=subnet\`: an asset has the subnet of its first IP address; an asset without an address has the subnet of the asset that it is a part or module of, or installed on. \`by=switch\`: an asset with at least ${inventoryLimits.switchConnections} connections (\`is_connected_to\`) is a switch, and the others belong to the nearest switch. For an earlier time, the nodes of the hierarchy are the current ones, and \`filter\` and \`q\` apply to current assets.`,
+    description: `Without \`parent\`, the response contains the top groups. With \`parent\`, it contains the groups and assets inside this group. Only readable assets count. At most ${topologyGroups} groups, ${topologyGroupAssets} assets and ${topologyEdges} edges are returned. \`by=hierarchy\` requires \`hierarchy\` and \`glb_hierarchy_read\`. With another grouping and \`hierarchy\`, each group has the \`place\` of most of its assets. \`by=subnet\`: an asset has the subnet of its first IP address; an asset without an address has the subnet of the asset that it is a part or module of, or installed on. \`by=switch\`: an asset with at least ${inventoryLimits.switchConnections} connections (\`is_connected_to\`) is a switch, and the others belong to the nearest switch. For an earlier time, the nodes of the hierarchy are the current ones, and \`filter\` and \`q\` apply to current assets.`,
     access: 'inventory_read_asset_data',
     query: closed({
       ...mapQuery,

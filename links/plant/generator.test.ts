@@ -45,4 +45,25 @@ describe('the assets of a simulated plant', () => {
       assert.deepEqual([one.slice(0, -4), other.slice(-3)], [other.slice(0, -4), 'L01'])
     }
   })
+
+  test('gives each line a subnet with 24 bits, and each address once', () => {
+    const lines = new Map<string, Set<string>>()
+    const addresses: string[] = []
+    for (const { asset } of plantAssets({ assets: 3_000, seed: 1, relations: 2 })) {
+      const points = (asset.connection_points ?? []) as { ipv4_address?: string; network_mask?: string }[]
+      for (const { ipv4_address: address, network_mask: mask } of points) {
+        if (address === undefined) continue
+        assert.equal(mask, '255.255.255.0')
+        addresses.push(address)
+        const line = String(asset.name).split('-').slice(0, 3).join('-')
+        lines.set(line, (lines.get(line) ?? new Set()).add(address.replace(/[.]\d+$/, '')))
+      }
+    }
+    assert.equal(new Set(addresses).size, addresses.length)
+    assert.ok(addresses.every((address) => /^10[.]16[.]\d+[.]([1-9]|[1-9]\d|1\d\d)$/.test(address)))
+    assert.deepEqual(
+      [...lines].slice(0, 7).map(([line, [subnet = '', ...others]]) => `${line} ${subnet} ${others.length}`),
+      [...[1, 2, 3, 4, 5, 6].map((line) => `AAR-PRESS-L0${line} 10.16.${line - 1} 0`), 'AAR-BODY-L01 10.16.6 0'],
+    )
+  })
 })

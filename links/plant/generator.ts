@@ -55,6 +55,9 @@ const salts = { product: 1, hardware: 2, firmware: 3, mode: 4, state: 5 } as con
 
 type GeneratedAsset = { place: number; identifier: AssetDocument }
 
+/** The second number of the first address. Simulated devices that scans find have smaller numbers. */
+const firstNetwork = 16
+
 /**
  * `Place` is the location of a cell in the plant. It includes the gateway and the switches that the cell's assets
  * have relations to.
@@ -64,6 +67,8 @@ type Place = {
   code: string
   accessGroup: string
   costCentre: string
+  /** The number of the line in the plant. Each line has a subnet with 24 bits. */
+  lineNumber: number
   nodes: { cell: string; line: string }
   gateway: GeneratedAsset | undefined
   lineSwitch: GeneratedAsset | undefined
@@ -71,15 +76,24 @@ type Place = {
   areaSwitch: GeneratedAsset | undefined
 }
 
+/** `Line` is the line whose cells are generated, with the number of its addresses so far. */
+type Line = {
+  number: number
+  addresses: number
+  gateway: GeneratedAsset | undefined
+  lineSwitch: GeneratedAsset | undefined
+}
+
 /** Yields the assets cell by cell, so that memory does not grow with the size of the plant. */
 export function* plantAssets({ assets, seed, relations }: PlantSize): Generator<PlantAsset> {
   let place = 0
-  let line: { number: number; gateway: GeneratedAsset | undefined; lineSwitch: GeneratedAsset | undefined } | undefined
+  let line: Line | undefined
   let areaSwitch: GeneratedAsset | undefined
   for (let number = 0; place < assets; number++) {
     const lineNumber = Math.floor(number / cellsPerLine)
     if (number % (cellsPerLine * linesPerArea) === 0) areaSwitch = undefined
-    if (line?.number !== lineNumber) line = { number: lineNumber, gateway: undefined, lineSwitch: undefined }
+    if (line?.number !== lineNumber)
+      line = { number: lineNumber, addresses: 0, gateway: undefined, lineSwitch: undefined }
     const where = placeOf(number, seed)
     const members: readonly { kind: Kind; count: number }[] =
       number % cellsPerLine === 0 ? [{ kind: 'gateway', count: 1 }, ...cell] : cell
@@ -87,7 +101,9 @@ export function* plantAssets({ assets, seed, relations }: PlantSize): Generator<
     for (const { kind, count } of members) {
       for (let one = 1; one <= count && place < assets; one++) {
         const { gateway, lineSwitch } = line
-        const asset = assetOf({ ...where, gateway, lineSwitch, areaSwitch }, { kind, one, place, made })
+        if (isNetworked(kind)) line.addresses++
+        const host = line.addresses
+        const asset = assetOf({ ...where, gateway, lineSwitch, areaSwitch }, { kind, one, place, host, made })
         yield { ...asset, relations: asset.relations.slice(0, relations) }
         const [identifier = {}] = asset.asset.asset_identifiers as AssetDocument[]
         if (!made.has(kind)) made.set(kind, { place, identifier })
@@ -111,14 +127,27 @@ function placeOf(number: number, seed: number): Omit<Place, 'gateway' | 'lineSwi
   const lineCode = `L${padded((lineNumber % linesPerArea) + 1, 2)}`
   return {
     seed,
-    code: `${siteCode}-${area.slice(0, 4).toUpperCase()}-${lineCode}-C${padded((number % cellsPerLine) + 1, 2)}`,
+    code: `${siteCode}-${areaCode(area)}-${lineCode}-C${padded((number % cellsPerLine) + 1, 2)}`,
     accessGroup: `${site}${round === 0 ? '' : ` ${round + 1}`} ${area}`,
     costCentre: `${4000 + (areaNumber % 900)}`,
+    lineNumber,
     nodes: { cell: nodeId(seed, `cell ${number}`), line: nodeId(seed, `line ${lineNumber}`) },
   }
 }
 
-type Member = { kind: Kind; one: number; place: number; made: ReadonlyMap<Kind, GeneratedAsset> }
+/** Returns the first word of the name of an area, for example `PAINT` for the paint shop. */
+function areaCode(area: string): string {
+  return area.replace(/ .*/, '').toUpperCase()
+}
+
+type Member = {
+  kind: Kind
+  one: number
+  place: number
+  /** The last number of the address in the subnet of the line. */
+  host: number
+  made: ReadonlyMap<Kind, GeneratedAsset>
+}
 
 function assetOf(where: Place, member: Member): PlantAsset {
   const { kind, one, place } = member
@@ -147,7 +176,7 @@ function assetOf(where: Place, member: Member): PlantAsset {
           product_family: product.family,
         },
       },
-      ...(isNetworked(kind) ? { connection_points: connectionsOf(where.seed, place) } : {}),
+      ...(isNetworked(kind) ? { connection_points: connectionsOf(where, member) } : {}),
       ...(types[kind] === 'Device' ? { software_components: [firmwareOf(described)] } : {}),
       ...(kind === 'controller' ? { operating_mode: { mode_name: chance('mode') < 0.95 ? 'run' : 'stop' } } : {}),
       location: [{ location_type: 'Okz', location_identifier: where.code }],
@@ -211,15 +240,15 @@ function identifiersOf(where: Place, { kind, one, place, made }: Member, describ
   ]
 }
 
-function connectionsOf(seed: number, place: number): AssetDocument[] {
-  const address = `10.${(place >>> 16) & 255}.${(place >>> 8) & 255}.${place & 255}`
+function connectionsOf({ seed, lineNumber }: Place, { place, host }: Member): AssetDocument[] {
+  const address = `10.${(firstNetwork + (lineNumber >>> 8)) & 255}.${lineNumber & 255}.${host}`
   return [
     { connection_point_type: 'EthernetPort', id: 'x1', mac_address: macOf(seed, place) },
     {
       connection_point_type: 'Ipv4Connectivity',
       id: 'ip1',
       ipv4_address: address,
-      network_mask: '255.255.0.0',
+      network_mask: '255.255.255.0',
       related_connection_points: [{ connection_point_id: 'x1', custom_relationship: 'relies on' }],
     },
   ]

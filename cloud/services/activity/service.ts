@@ -12,7 +12,7 @@ import { auditEntry, changeEntry } from './entry.ts'
 import { exportedEntries } from './export.ts'
 import { auditSelected, changesSelected, type Filters, rangeOf } from './selection.ts'
 
-const bucketSeconds = { hour: 3_600, day: 86_400 } as const
+const bucketSeconds = { minute: 60, hour: 3_600, day: 86_400 } as const
 
 type ListOptions = { filters: Filters; cursor: string | undefined; limit: number; groupId?: string }
 

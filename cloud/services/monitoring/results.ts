@@ -7,6 +7,7 @@ import {
 } from '@millwright/api/monitoring.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import { matchingAssets, readableAssets, readsAllAssets } from '../../platform/asset-visibility.ts'
+import { bytesOfId } from '../../platform/database/id.ts'
 import type { Context, Handlers } from '../../platform/service.ts'
 import { availabilityOf } from './availability.ts'
 import { listStates } from './availability-store.ts'
@@ -15,7 +16,12 @@ import { showResults } from './monitoring-view.ts'
 import { requireMonitoring } from './monitorings.ts'
 import { assetsOf, listResults, monitoredAssets, resultsOfAsset } from './result-store.ts'
 
-type Operations = 'listMonitoringResults' | 'readAvailability' | 'readCoverage' | 'listMonitoredStates'
+type Operations =
+  | 'listMonitoringResults'
+  | 'readAvailability'
+  | 'readCoverage'
+  | 'listMonitoredStates'
+  | 'listMonitoredAssets'
 
 const dayMs = 86_400_000
 
@@ -88,6 +94,15 @@ export function resultHandlers(context: Context): Pick<Handlers<typeof monitorin
           unmonitored: total - monitored.length,
         },
       }
+    },
+
+    async listMonitoredAssets(_request, caller) {
+      const rows = await database.read(caller, (handle) => monitoredAssets(handle))
+      const [unchecked, checked] = [true, false].map((isUnknown) =>
+        rows.filter(({ state }) => (state === 'unknown') === isUnknown).map(({ assetId }) => bytesOfId(assetId)),
+      )
+      const packed = (ids: Buffer[] = []) => Buffer.concat(ids).toString('base64')
+      return { data: { checked: packed(checked), unchecked: packed(unchecked) } }
     },
 
     async listMonitoredStates({ body: { data } }, caller) {

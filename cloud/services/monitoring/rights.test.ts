@@ -127,6 +127,14 @@ describe('rights for monitorings', () => {
     assert.deepEqual(await coverage(manager), { devices: 3, ...counted, unmonitored: 1 })
     assert.deepEqual(await coverage(reader), { devices: 2, ...none, monitored: 1, reached: 1, unmonitored: 1 })
 
+    // The topology counts the same states. Assets of other types are not monitored.
+    const topology = async (caller: TestCaller) =>
+      (await caller.inventory.readTopologyGroups({ query: { by: 'subnet' } })).data.total.monitoring
+    const { unmonitored, ...checked } = await topology(manager)
+    assert.deepEqual(checked, { reachable: 1, unreachable: 1, unchecked: 0 })
+    assert.ok(unmonitored >= 1)
+    const { unmonitored: _others, ...readable } = await topology(reader)
+    assert.deepEqual(readable, { reachable: 1, unreachable: 0, unchecked: 0 })
     const states = async (caller: TestCaller) => {
       const body = { data: { assetIds: [one, two, three] } }
       const { data } = await caller.monitoring.listMonitoredStates({ body })

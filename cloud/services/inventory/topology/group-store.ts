@@ -16,8 +16,10 @@ import { wasReadableAt } from '../visibility.ts'
  *   at an earlier time, and the assets that were removed in the compared time.
  * - `placed`: the key of the group of each asset, by hierarchy, subnet or switch.
  * - `outdated`: the assets with outdated firmware.
+ * - `checked`, `unchecked`: the monitored assets with and without a result.
  * - `member`: the assets with their keys. Assets of the parent group itself have the key `here`.
- * The rows of the result are the counts per group and product, the assets of the parent group, and the edges.
+ * The rows of the result are the counts per group and product, the assets of the parent group, the edges, and the numbers of assets
+ * per group and node.
  */
 
 /** The key of the assets that belong to the parent group itself. */
@@ -49,12 +51,17 @@ export type GroupQuery = {
   scope: 'all' | 'placed' | 'rest'
   /** The firmware versions that are outdated. They are compared with the current assets only. */
   outdatedVersions: readonly OutdatedVersion[]
+  /** The monitored assets with and without a result. They are counted among the current assets only. */
+  checkedAssets: readonly string[]
+  uncheckedAssets: readonly string[]
+  /** The nodes by which the assets of each group are counted, to find its place. */
+  placeNodes?: readonly string[] | undefined
   /** The subnet whose assets are members, with the length of its prefix. */
   subnet?: { key: string; bits: number } | undefined
 }
 
 export type GroupRow = {
-  kind: 'group' | 'asset' | 'edge'
+  kind: 'group' | 'asset' | 'edge' | 'place'
   key: string
   other: string | null
   name: string | null
@@ -72,6 +79,10 @@ export type GroupRow = {
   addressed: number
   /** The number of assets with outdated firmware. */
   outdated: number
+  /** The number of assets that the last check of a monitoring reached. */
+  reachable: number
+  /** The number of monitored assets without a result. */
+  unchecked: number
 }
 
 /** `Parameters` numbers the parameters of a statement, after those of the selection. */
@@ -102,7 +113,8 @@ export function readGroups(handle: Handle, query: GroupQuery): Promise<GroupRow[
 
 /** Reads the counts, assets and edges of the assets that existed at `since` and were deleted until `at`. */
 export function readRemoved(handle: Handle, query: GroupQuery): Promise<GroupRow[]> {
-  return query.filtered !== undefined ? Promise.resolve([]) : readVariant(handle, query, 'removed')
+  if (query.filtered !== undefined) return Promise.resolve([])
+  return readVariant(handle, { ...query, placeNodes: undefined }, 'removed')
 }
 
 function readVariant(handle: Handle, query: GroupQuery, variant: Variant): Promise<GroupRow[]> {
@@ -112,6 +124,7 @@ function readVariant(handle: Handle, query: GroupQuery, variant: Variant): Promi
     ...entityOf(query, variant, parameters),
     ...placedBy(query, { relations, variant, parameters }),
     ...outdatedOf(query, variant, parameters),
+    ...checkedOf(query, variant, parameters),
     ...memberOf(query),
     part(
       'listed',
@@ -124,7 +137,8 @@ function readVariant(handle: Handle, query: GroupQuery, variant: Variant): Promi
        union all select l.id, l.id::text from listed l`,
     ),
   ]
-  const text = `with ${parts.join(', ')} ${rowsOf(relations, parameters)}`
+  const rows = [rowsOf(relations, parameters), ...placesOf(query, relations, parameters)]
+  const text = `with ${parts.join(', ')} ${rows.join(' union all ')}`
   return handle.rows(dynamicStatement<GroupRow>(text), ...parameters.values)
 }
 
@@ -140,16 +154,18 @@ export function readAllAssets(handle: Handle, query: GroupQuery): Promise<GroupR
     ...entityOf(query, variant, parameters),
     ...placedBy(query, { relations, variant, parameters }),
     ...outdatedOf(query, variant, parameters),
+    ...checkedOf(query, variant, parameters),
     ...memberOf(query),
     part('listed', `select m.* from member m order by m.name, m.id limit ${inventoryLimits.topologyNodes + 1}`),
   ]
   const hidden = `${parameters.add(hiddenPredicates)}::text[]`
   const text = `with ${parts.join(', ')}
     select 'asset' as kind, l.id::text as key, l.key as other, l.name, l.type, l.family, l.product, l.tag, l.management,
-      l.reachability, l.change, 1 as count, 0 as added, 0 as changed, (l.address is not null)::integer as addressed, l.outdated::integer as outdated
+      l.reachability, l.change, 1 as count, 0 as added, 0 as changed, (l.address is not null)::integer as addressed, l.outdated::integer as outdated,
+      ${isReachable('l')}::integer as reachable, ${isUnchecked('l')}::integer as unchecked
     from listed l
     union all
-    (select 'edge', s.id::text, o.id::text, r.predicate, null, null, null, null, null, null, null, 1, 0, 0, 0, 0
+    (select 'edge', s.id::text, o.id::text, r.predicate, null, null, null, null, null, null, null, 1, 0, 0, 0, 0, 0, 0
      from ${relations} join listed s on s.id = r.subject_id join listed o on o.id = r.object_id
      where r.subject_type = 'asset' and r.object_type = 'asset' and s.id <> o.id and r.predicate <> all(${hidden})
      limit ${inventoryLimits.topologyNodes * 4})`
@@ -163,17 +179,37 @@ function rowsOf(relations: string, parameters: Parameters): string {
       null::text as management, m.reachability, null::text as change, count(*)::integer as count,
       (count(*) filter (where m.change = 'added'))::integer as added,
       (count(*) filter (where m.change = 'changed'))::integer as changed,
-      count(m.address)::integer as addressed, (count(*) filter (where m.outdated))::integer as outdated
+      count(m.address)::integer as addressed, (count(*) filter (where m.outdated))::integer as outdated,
+      (count(*) filter (where ${isReachable('m')}))::integer as reachable,
+      (count(*) filter (where ${isUnchecked('m')}))::integer as unchecked
     from member m group by m.key, m.type, m.family, m.product, m.tag, m.reachability
     union all
     select 'asset', l.id::text, null, l.name, l.type, l.family, l.product, l.tag, l.management, l.reachability, l.change, 1, 0, 0,
-      (l.address is not null)::integer, l.outdated::integer
+      (l.address is not null)::integer, l.outdated::integer, ${isReachable('l')}::integer, ${isUnchecked('l')}::integer
     from listed l
     union all
-    (select 'edge', s.key, o.key, r.predicate, null, null, null, null, null, null, null, count(*)::integer, 0, 0, 0, 0
+    (select 'edge', s.key, o.key, r.predicate, null, null, null, null, null, null, null, count(*)::integer, 0, 0, 0, 0, 0, 0
      from ${relations} join spot s on s.id = r.subject_id join spot o on o.id = r.object_id
      where r.subject_type = 'asset' and r.object_type = 'asset' and s.key <> o.key and r.predicate <> all(${hidden})
      group by s.key, o.key, r.predicate order by count(*) desc, s.key, o.key limit ${inventoryLimits.topologyEdges + 1})`
+}
+
+/** Returns whether the last check of a monitoring reached an asset. */
+const isReachable = (member: string) => `(${member}.checked and ${member}.reachability = 'reached')`
+
+/** Returns whether an asset is monitored without a result. */
+const isUnchecked = (member: string) => `(${member}.unchecked and ${member}.reachability is distinct from 'failed')`
+
+/** Selects the numbers of assets per group and node. */
+function placesOf({ placeNodes }: GroupQuery, relations: string, parameters: Parameters): string[] {
+  if (placeNodes === undefined || placeNodes.length === 0) return []
+  return [
+    `select 'place', m.key, r.object_id::text, null, null, null, null, null, null, null, null, count(*)::integer, 0, 0, 0, 0, 0, 0
+     from member m join ${relations} on r.subject_id = m.id
+     join unnest(${parameters.add(arrayOf('uuid', placeNodes))}::uuid[]) as n (id) on n.id = r.object_id
+     where m.key <> '${hereKey}' and r.subject_type = 'asset' and r.predicate = '${assignmentPredicate}' and r.object_type = 'node'
+     group by m.key, r.object_id`,
+  ]
 }
 
 /** Returns the relations of the time of the variant, with the alias `r`. */
@@ -292,15 +328,24 @@ function outdatedOf({ outdatedVersions: versions }: GroupQuery, variant: Variant
   ]
 }
 
+function checkedOf(query: GroupQuery, variant: Variant, parameters: Parameters): string[] {
+  const ids = (name: string, assets: readonly string[]) =>
+    variant === 'current'
+      ? part(name, `select unnest(${parameters.add(arrayOf('uuid', assets))}::uuid[]) as id`)
+      : part(name, 'select null::uuid as id where false')
+  return [ids('checked', query.checkedAssets), ids('unchecked', query.uncheckedAssets)]
+}
+
 function memberOf({ scope, filtered }: GroupQuery): string[] {
   const isCounted = filtered === undefined ? 'true' : 'e.id in (select c.id from counted c)'
-  const isOutdated = 'e.id in (select o.id from outdated o) as outdated'
+  const states = `e.id in (select o.id from outdated o) as outdated, e.id in (select h.id from checked h) as checked,
+    e.id in (select u.id from unchecked u) as unchecked`
   const join = scope === 'all' ? 'left join' : 'join'
   const member =
     scope === 'rest'
-      ? `select e.*, '${hereKey}' as key, ${isOutdated} from entity e
+      ? `select e.*, '${hereKey}' as key, ${states} from entity e
          where not exists (select from placed p where p.id = e.id) and ${isCounted}`
-      : `select e.*, coalesce(p.key, '${restKey}') as key, ${isOutdated}
+      : `select e.*, coalesce(p.key, '${restKey}') as key, ${states}
          from entity e ${join} placed p on p.id = e.id where ${isCounted}`
   if (filtered === undefined) return [part('member', member)]
   return [

@@ -1,6 +1,7 @@
 import { type AssetClass, assetClassOf } from '@millwright/api/asset-class.ts'
 import { inventoryLimits } from '@millwright/api/inventory/shapes.ts'
 import {
+  type GroupContent,
   restKey,
   type TopologyAsset,
   type TopologyEdge,
@@ -19,29 +20,41 @@ export type GroupFrame = {
   path: TopologyGroups['path']
   /** The known groups in their order. Subnets are known only from their assets. */
   named: readonly NamedGroup[]
+  /** Returns the place of a group, by the numbers of its assets per node. */
+  placeOf?: ((counts: ReadonlyMap<string, number>, assets: number) => TopologyGroup['place']) | undefined
   truncated: boolean
 }
 
 export type Counted = Pick<TopologyGroup, 'assets' | 'reachability' | 'outdated' | 'changes'> & {
   addressed: number
+  reachable: number
+  unchecked: number
   classes: Map<AssetClass, number>
 }
 
 /** Returns the response for a frame. `removed` are the rows of the assets that were removed in the compared time. */
 export function groupsOf(
-  { kind, path, named, truncated }: GroupFrame,
+  { kind, path, named, placeOf, truncated }: GroupFrame,
   rows: readonly GroupRow[],
   removed: readonly GroupRow[],
-): TopologyGroups {
+): GroupContent {
   const keyOf = kind === 'subnet' ? subnetKeys(rows) : (key: string) => key
   const counted = new Map<string, Counted>()
   for (const row of rows) if (row.kind === 'group') countRow(counted, keyOf(row.key), row)
   for (const row of removed) if (row.kind === 'group') countedAt(counted, keyOf(row.key)).changes.removed += row.count
+  const placed = new Map<string, Map<string, number>>()
+  for (const { kind: row, key, other, count } of rows) {
+    if (row !== 'place' || other === null) continue
+    const counts = placed.get(keyOf(key)) ?? new Map<string, number>()
+    placed.set(keyOf(key), counts.set(other, (counts.get(other) ?? 0) + count))
+  }
   const known = kind === 'subnet' ? subnetsOf(rows, keyOf) : named
   const all = known.flatMap((group) => {
     const counts = counted.get(group.key)
     // Subnets exist only as long as they have assets. Nodes and switches are shown even if they have none.
-    return kind === 'subnet' && counts === undefined ? [] : [shownGroup(kind, group, counts ?? emptyCount())]
+    if (kind === 'subnet' && counts === undefined) return []
+    const place = placeOf?.(placed.get(group.key) ?? new Map(), counts?.assets ?? 0)
+    return [{ ...shownGroup(kind, group, counts ?? emptyCount()), ...(place === undefined ? {} : { place }) }]
   })
   const rest = counted.get(restKey)
   const groups = all.slice(0, inventoryLimits.topologyGroups)
@@ -65,6 +78,8 @@ export function emptyCount(): Counted {
   return {
     assets: 0,
     addressed: 0,
+    reachable: 0,
+    unchecked: 0,
     reachability: { reached: 0, failed: 0, unknown: 0 },
     outdated: 0,
     changes: { added: 0, changed: 0, removed: 0 },
@@ -100,6 +115,8 @@ function addCounts(at: Counted, row: GroupRow): void {
   at.assets += row.count
   at.addressed += row.addressed
   at.outdated += row.outdated
+  at.reachable += row.reachable
+  at.unchecked += row.unchecked
   at.reachability[row.reachability ?? 'unknown'] += row.count
   at.classes.set(found, (at.classes.get(found) ?? 0) + row.count)
 }
@@ -111,8 +128,9 @@ function classOf({ type, family, product, tag }: GroupRow): AssetClass {
 export function shownGroup(
   kind: TopologyGroup['kind'],
   { key, name, type, children, parent }: Omit<NamedGroup, 'name'> & { name?: string },
-  { assets, addressed, reachability, outdated, changes, classes }: Counted,
+  counted: Counted,
 ): TopologyGroup {
+  const { assets, addressed, reachability, outdated, changes, classes } = counted
   return {
     key,
     kind,
@@ -127,20 +145,37 @@ export function shownGroup(
     classes: [...classes]
       .toSorted(([one, few], [other, many]) => many - few || (one < other ? -1 : 1))
       .map(([each, count]) => ({ class: each, assets: count })),
+    monitoring: monitoringOf(counted),
     changes,
   }
 }
 
+type MonitoredCounts = Pick<Counted, 'assets' | 'reachability' | 'reachable' | 'unchecked'>
+
+function monitoringOf({ assets, reachability, reachable, unchecked }: MonitoredCounts): TopologyGroup['monitoring'] {
+  const unreachable = reachability.failed
+  return { reachable, unreachable, unchecked, unmonitored: assets - unreachable - reachable - unchecked }
+}
+
+function monitoringStateOf({ reachability, reachable, unchecked }: GroupRow): TopologyAsset['monitoring'] {
+  if (reachability === 'failed') return 'unreachable'
+  if (reachable > 0) return 'reachable'
+  return unchecked > 0 ? 'unchecked' : 'unmonitored'
+}
+
 export function totalOf(all: Iterable<Counted>): TopologyGroups['total'] {
-  const { assets, reachability, outdated, changes } = emptyCount()
-  const total = { assets, reachability, outdated, changes }
+  const { reachability, changes } = emptyCount()
+  const total = { assets: 0, reachability, outdated: 0, reachable: 0, unchecked: 0, changes }
   for (const each of all) {
     total.assets += each.assets
+    total.reachable += each.reachable
+    total.unchecked += each.unchecked
     total.outdated += each.outdated
     for (const state of ['reached', 'failed', 'unknown'] as const) reachability[state] += each.reachability[state]
     for (const change of ['added', 'changed', 'removed'] as const) changes[change] += each.changes[change]
   }
-  return total
+  const { assets, outdated } = total
+  return { assets, reachability, outdated, monitoring: monitoringOf(total), changes }
 }
 
 function assetsOf(rows: readonly GroupRow[]): TopologyAsset[] {
@@ -156,6 +191,7 @@ export function assetOf(row: GroupRow): TopologyAsset {
     class: classOf(row),
     management_state: management ?? 'unknown',
     reachability_state: reachability ?? 'unknown',
+    monitoring: monitoringStateOf(row),
     ...(outdated > 0 ? { outdated: true } : {}),
     ...(change === null ? {} : { change }),
   }

@@ -1,12 +1,13 @@
 import { hierarchy } from '@millwright/api/hierarchy.ts'
 import type { inventory } from '@millwright/api/inventory/inventory.ts'
 import { inventoryLimits } from '@millwright/api/inventory/shapes.ts'
-import { type Grouping, restKey } from '@millwright/api/inventory/topology-groups.ts'
+import { type Grouping, restKey, type TopologyGroups } from '@millwright/api/inventory/topology-groups.ts'
+import { monitoring } from '@millwright/api/monitoring.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import { updates } from '@millwright/api/updates.ts'
 import type { Caller } from '../../../platform/access/caller.ts'
 import type { Handle } from '../../../platform/database/database.ts'
-import { idOfBytes, isId } from '../../../platform/database/id.ts'
+import { idBytes, idOfBytes, isId } from '../../../platform/database/id.ts'
 import { fieldProblem } from '../../../platform/field-problem.ts'
 import type { Context, Handlers } from '../../../platform/service.ts'
 import { selectionOf } from '../assets/selection.ts'
@@ -27,10 +28,10 @@ import {
 } from './group-store.ts'
 import { type GroupFrame, groupsOf } from './groups.ts'
 import { type NetworkTree, networkTree, pathToSwitch, switchesBelow } from './network-tree.ts'
+import { placeFinder } from './place.ts'
 import { mapOf, type TreeGroup } from './topology-map.ts'
 
 const dayMs = 86_400_000
-const idBytes = 16
 
 /** The groups of a request, and the nodes or switches that they consist of. */
 type Frame = GroupFrame & { anchors: Anchors; subnet?: GroupQuery['subnet'] }
@@ -51,16 +52,16 @@ type TopologyQuery = {
 }
 
 export function topologyGroupHandlers(context: Context): Pick<Handlers<typeof inventory>, Names> {
-  const read = async <Result>(
+  const read = async <Result extends object>(
     caller: Caller,
     query: TopologyQuery,
     work: (handle: Handle, query: GroupQuery) => Promise<Result>,
   ) => {
     const { parent, filter, q } = query
     const times = timesOf(query)
-    const outdatedVersions =
-      times.at === undefined ? (await context.peers(updates, caller).listOutdatedVersions({})).data : []
-    return graphQueries.run(caller.tenantId, () =>
+    const { outdatedVersions, checkedAssets, uncheckedAssets, unavailable } =
+      times.at === undefined ? await readStates(context, caller) : unknownStates
+    const result = await graphQueries.run(caller.tenantId, () =>
       context.database.read(caller, async (handle) => {
         await requireRetained(handle, times.at, query.since === undefined ? undefined : times.since)
         return work(handle, {
@@ -70,23 +71,27 @@ export function topologyGroupHandlers(context: Context): Pick<Handlers<typeof in
           by: query.by,
           anchors: noAnchors,
           outdatedVersions,
+          checkedAssets,
+          uncheckedAssets,
           scope: parent === undefined ? 'all' : parent === restKey ? 'rest' : 'placed',
         })
       }),
     )
+    return { data: { ...result, unavailable } }
   }
   return {
     async readTopologyGroups({ query }, caller) {
       const { by, parent, allSwitches = false } = query
       const nodes = by === 'hierarchy' ? await hierarchyFrame(context, caller, query) : undefined
+      const places = by === 'hierarchy' ? undefined : await placesIn(context, caller, query.hierarchy)
       return read(caller, query, async (handle, groupQuery) => {
         const frame =
           nodes ??
           (by === 'switch' ? await switchFrame(handle, groupQuery, { parent, allSwitches }) : subnetFrame(parent))
-        const complete = { ...groupQuery, anchors: frame.anchors, subnet: frame.subnet }
+        const complete = { ...groupQuery, anchors: frame.anchors, subnet: frame.subnet, placeNodes: places?.nodes }
         const rows = await readGroups(handle, complete)
         const removed = query.since === undefined ? [] : await readRemoved(handle, complete)
-        return { data: groupsOf(frame, rows, removed) }
+        return groupsOf({ ...frame, placeOf: places?.placeOf }, rows, removed)
       })
     },
 
@@ -101,10 +106,61 @@ export function topologyGroupHandlers(context: Context): Pick<Handlers<typeof in
         const { tree, truncated } = known ?? { tree: subnetTree(rows), truncated: false }
         const kind = by === 'hierarchy' ? 'node' : by
         const isCut = truncated || assets > inventoryLimits.topologyNodes
-        return { data: mapOf({ kind, tree, rows, truncated: isCut }) }
+        return mapOf({ kind, tree, rows, truncated: isCut })
       })
     },
   }
+}
+
+type States = Pick<GroupQuery, 'outdatedVersions' | 'checkedAssets' | 'uncheckedAssets'> &
+  Pick<TopologyGroups, 'unavailable'>
+
+const unknownStates: States = {
+  outdatedVersions: [],
+  checkedAssets: [],
+  uncheckedAssets: [],
+  unavailable: ['outdated', 'monitoring'],
+}
+
+/** Reads what other services know about the current assets. The topology does not need it: without a service, it lacks its numbers. */
+async function readStates({ peers, log }: Context, caller: Caller): Promise<States> {
+  const unavailable: States['unavailable'] = []
+  const without = (kind: States['unavailable'][number]) => (error: unknown) => {
+    log.warn({ error, kind }, 'The topology lacks numbers that another service did not return')
+    unavailable.push(kind)
+    return undefined
+  }
+  const [outdated, monitored] = await Promise.all([
+    (async () => (await peers(updates, caller).listOutdatedVersions({})).data)().catch(without('outdated')),
+    (async () => (await peers(monitoring, caller).listMonitoredAssets({})).data)().catch(without('monitoring')),
+  ])
+  return {
+    outdatedVersions: outdated ?? [],
+    checkedAssets: idsOf(monitored?.checked ?? ''),
+    uncheckedAssets: idsOf(monitored?.unchecked ?? ''),
+    unavailable,
+  }
+}
+
+/** Returns the ids that are packed as base64. */
+function idsOf(packed: string): string[] {
+  const bytes = Buffer.from(packed, 'base64')
+  return Array.from({ length: bytes.length / idBytes }, (_, index) =>
+    idOfBytes(bytes.subarray(index * idBytes, (index + 1) * idBytes)),
+  )
+}
+
+type Places = { nodes: string[]; placeOf: NonNullable<GroupFrame['placeOf']> }
+
+/** Returns the nodes of a hierarchy, and the function that finds the lowest node with most of the assets of a group. */
+async function placesIn(
+  context: Context,
+  caller: Caller,
+  hierarchyId: string | undefined,
+): Promise<Places | undefined> {
+  if (hierarchyId === undefined) return undefined
+  const { tree } = await hierarchyTree(context, caller, hierarchyId)
+  return { nodes: tree.map(({ key }) => key), placeOf: placeFinder(tree) }
 }
 
 function timesOf(query: TopologyQuery): Times {
@@ -171,9 +227,8 @@ async function hierarchyFrame(
   const ids: string[] = []
   const keys: string[] = []
   for (const { id, nodes } of data.children) {
-    const bytes = Buffer.from(nodes, 'base64')
-    for (let start = 0; start < bytes.length; start += idBytes) {
-      ids.push(idOfBytes(bytes.subarray(start, start + idBytes)))
+    for (const node of idsOf(nodes)) {
+      ids.push(node)
       keys.push(id)
     }
   }

@@ -1,16 +1,28 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { after, before, describe, type TestContext, test } from 'node:test'
 import { baseSchemaUrl } from '@millwright/api/asset-schema.ts'
 import { inventory } from '@millwright/api/inventory/inventory.ts'
-import type { TopologyGroups } from '@millwright/api/inventory/topology-groups.ts'
+import type { GroupContent, TopologyGroups } from '@millwright/api/inventory/topology-groups.ts'
 import { defaultAccessGroup } from '@millwright/api/permission.ts'
 import { v7 } from 'uuid'
+import { bytesOfId } from '../../../platform/database/id.ts'
+import type { Context } from '../../../platform/service.ts'
 import { type TestCaller, type TestHub, testHub } from '../../../platform/testing/hub.ts'
 import { asset, createCaller, createRelations, deleteAssetsAt, type Edge, node } from '../testing.ts'
 import { networkTree, pathToSwitch, switchesBelow } from './network-tree.ts'
 import { mapOf } from './topology-map.ts'
 
 type Query = { by: 'hierarchy' | 'subnet' | 'switch' } & Record<string, string>
+
+type PeersOf = { context: Context; peers: Context['peers'] }
+
+/** Replaces an operation of another service until the end of the test. */
+function answerInstead(t: TestContext, { context, peers }: PeersOf, operation: string, answer: () => unknown) {
+  return t.mock.method(context, 'peers', ((...args: Parameters<typeof peers>) => {
+    const clients = peers.apply(context, args) as Record<string, unknown>
+    return new Proxy(clients, { get: (of, name: string) => (name === operation ? answer : of[name]) })
+  }) as typeof peers)
+}
 
 describe('GET /topology/groups', () => {
   let hub: TestHub
@@ -104,9 +116,9 @@ describe('GET /topology/groups', () => {
     return (await caller.inventory.readTopologyGroups({ query })).data
   }
 
-  const counts = ({ groups: all }: TopologyGroups) => all.map(({ name = 'rest', assets }) => `${name} ${assets}`)
-  const names = ({ assets }: TopologyGroups) => assets.map(({ name }) => name).join(' ')
-  const edgesOf = ({ edges, groups: all, assets }: TopologyGroups) => {
+  const counts = ({ groups: all }: GroupContent) => all.map(({ name = 'rest', assets }) => `${name} ${assets}`)
+  const names = ({ assets }: GroupContent) => assets.map(({ name }) => name).join(' ')
+  const edgesOf = ({ edges, groups: all, assets }: GroupContent) => {
     const nameOf = (key: string) =>
       all.find((group) => group.key === key)?.name ?? assets.find(({ id }) => id === key)?.name ?? key
     return edges.map(({ from, to, predicate, count }) => `${nameOf(from)} ${predicate} ${nameOf(to)} ${count}`)
@@ -231,6 +243,69 @@ describe('GET /topology/groups', () => {
       names(bySwitch.inside[ids.SW01 ?? ''] ?? assert.fail('no switch')),
       'DRV01 HMI01 IO01 PLC01 SW01 hidden',
     )
+  })
+
+  test('names the lowest node with most of the assets of a subnet or of a switch', async () => {
+    const placesOf = async (query: Query) =>
+      (await groups({ ...query, hierarchy: hierarchyId })).groups.map(
+        ({ name = 'rest', place = [] }) => `${name}: ${place.map((node) => node.name).join(' › ')}`,
+      )
+    // Of the four assets of the first subnet, two are in Aarhus, and one is in its cell.
+    assert.deepEqual(await placesOf({ by: 'subnet' }), [
+      '10.0.1.0/24: Aarhus',
+      '10.0.2.0/24: Aarhus › Cell 1',
+      'rest: ',
+    ])
+    assert.deepEqual((await groups({ by: 'subnet' })).groups[0]?.place, undefined)
+    assert.equal(
+      (await viewer.exchange(inventory, 'readTopologyGroups', { query: { by: 'subnet', hierarchy: v7() } })).status,
+      422,
+    )
+  })
+
+  test('counts what the last check of a monitoring reached, and separately what has no result and what is not monitored', async (t) => {
+    const context = hub.contextOf('inventory')
+    const { peers } = context
+    const checked = ['SW01', 'PLC01', 'hidden'].map((name) => bytesOfId(ids[name] ?? ''))
+    answerInstead(t, { context, peers }, 'listMonitoredAssets', () => ({
+      data: {
+        checked: Buffer.concat(checked).toString('base64'),
+        unchecked: bytesOfId(ids.DRV01 ?? '').toString('base64'),
+      },
+    }))
+    const admin = await hub.as('administrator')
+    const states = { SW01: 'reached', PLC01: 'failed', loner: 'reached' } as const
+    for (const [name, value] of Object.entries(states))
+      await admin.inventory.setReachabilityState({
+        headers: { prefer: 'wait=30' },
+        params: { id: ids[name] ?? '' },
+        body: { data: { state_value: value } },
+      })
+    const top = await groups({ by: 'subnet' })
+    assert.deepEqual(top.total.monitoring, { reachable: 1, unreachable: 1, unchecked: 1, unmonitored: 4 })
+    const inside = await groups({ by: 'subnet', parent: '10.0.1.0/24' }, ofLine)
+    assert.deepEqual(
+      inside.assets.map(({ name, monitoring }) => `${name} ${monitoring}`),
+      ['IO01 unmonitored', 'PLC01 unreachable', 'SW01 reachable'],
+    )
+    assert.deepEqual(top.unavailable, [])
+  })
+
+  test('returns the current topology without the numbers of a service that does not respond', async (t) => {
+    const context = hub.contextOf('inventory')
+    const { peers } = context
+    const refuse = () => {
+      throw new Error('the service does not respond')
+    }
+    const refused = answerInstead(t, { context, peers }, 'listOutdatedVersions', refuse)
+    const top = await groups({ by: 'subnet' })
+    assert.deepEqual([top.total.assets, top.unavailable], [7, ['outdated']])
+    refused.mock.restore()
+    answerInstead(t, { context, peers }, 'listMonitoredAssets', refuse)
+    const { data: map } = await viewer.inventory.readTopologyMap({ query: { by: 'subnet' } })
+    assert.deepEqual([map.total.assets, map.unavailable], [7, ['monitoring']])
+    const at = new Date().toISOString()
+    assert.deepEqual((await groups({ by: 'subnet', at })).unavailable, ['outdated', 'monitoring'])
   })
 
   test('refuses unknown parents, and times in the wrong order', async () => {
@@ -369,7 +444,17 @@ test('counts the assets with older firmware than the newest known version of the
 
 test('a map without the parent of a group shows and counts the group at the top', () => {
   const none = { name: null, type: null, family: null, product: null, tag: null, management: null }
-  const counted = { reachability: null, change: null, count: 1, added: 0, changed: 0, addressed: 0, outdated: 0 }
+  const counted = {
+    reachability: null,
+    change: null,
+    count: 1,
+    added: 0,
+    changed: 0,
+    addressed: 0,
+    outdated: 0,
+    reachable: 0,
+    unchecked: 0,
+  }
   const row = { kind: 'asset', key: 'a1', other: 'inner', ...none, ...counted } as const
   const tree = [{ key: 'inner', name: 'Inner', parent: 'cut off' }]
   const map = mapOf({ kind: 'switch', tree, rows: [row], truncated: true })

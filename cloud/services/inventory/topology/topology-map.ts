@@ -1,10 +1,10 @@
 import { inventoryLimits } from '@millwright/api/inventory/shapes.ts'
 import {
+  type GroupContent,
   restKey,
   type TopologyEdge,
   type TopologyGroup,
   type TopologyGroups,
-  type TopologyMap,
 } from '@millwright/api/inventory/topology-groups.ts'
 import type { GroupRow } from './group-store.ts'
 import { assetOf, type Counted, countAsset, emptyCount, orderedEdges, shownGroup, totalOf } from './groups.ts'
@@ -21,12 +21,14 @@ export type MapInput = {
   truncated: boolean
 }
 
+type MapContent = GroupContent & { inside: Record<string, GroupContent> }
+
 type Place = { group: TreeGroup | undefined; counted: Counted; children: Place[]; content: Content }
 type Content = { assets: TopologyGroups['assets']; edges: Map<string, TopologyEdge> }
 
 const rootKey = ''
 
-export function mapOf({ kind, tree, rows, truncated }: MapInput): TopologyMap {
+export function mapOf({ kind, tree, rows, truncated }: MapInput): MapContent {
   const places = new Map<string, Place>([[rootKey, emptyPlace(undefined)]])
   for (const group of tree) places.set(group.key, emptyPlace(group))
   // A tree that was cut off can lack the parent of a group. Such a group is at the top.
@@ -63,7 +65,7 @@ export function mapOf({ kind, tree, rows, truncated }: MapInput): TopologyMap {
     }
     return path
   }
-  const inside: Record<string, TopologyGroups> = {}
+  const inside: Record<string, GroupContent> = {}
   for (const [key, place] of places) if (key !== rootKey) inside[key] = contentOf(kind, place, pathTo(key))
   const top = contentOf(kind, places.get(rootKey) ?? emptyPlace(undefined), [])
   return { ...top, truncated: top.truncated || truncated, inside }
@@ -111,7 +113,7 @@ function contentOf(
   kind: TopologyGroup['kind'],
   { counted, children, content }: Place,
   path: TopologyGroups['path'],
-): TopologyGroups {
+): GroupContent {
   const edges = orderedEdges(content.edges.values())
   return {
     path,

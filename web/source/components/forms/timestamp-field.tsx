@@ -24,9 +24,12 @@ export function TimestampField({ label, value, onChange, isLabelUnseen }: Timest
   )
 }
 
-/** Returns the local time with seconds but without a time zone, in the format of a `datetime-local` input element. */
+/**
+ * Returns the local time without a time zone, in the format of a `datetime-local` input element. The element itself leaves out seconds
+ * that are zero. With another text, the browser would report the former value as a change.
+ */
 function localOf(timestamp: string): string {
   const at = new Date(timestamp)
   if (Number.isNaN(at.getTime())) return ''
-  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 19)
+  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 19).replace(/:00$/, '')
 }

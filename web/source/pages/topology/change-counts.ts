@@ -20,7 +20,9 @@ export function changesText(
   numberText: (value: number) => string,
 ): string {
   const kinds = occurredKinds(changes)
+  const [first, ...others] = kinds
+  if (first === undefined) return text.none
+  if (others.length === 0) return text[`${first}Only`](numberText(changes[first]))
   const shown = kinds.map((kind) => text[kind](numberText(changes[kind]))).join(' · ')
-  if (kinds.length === 0) return text.none
-  return kinds.length === 1 ? shown : text.sum(numberText(changeCount(changes)), shown)
+  return text.sum(numberText(changeCount(changes)), shown)
 }

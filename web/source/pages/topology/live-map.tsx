@@ -6,6 +6,7 @@ import { useText } from '../../app/language/language-context.tsx'
 import { MapCanvas } from './map/map-canvas.tsx'
 import { type SceneItem, sceneOf } from './map/scene.ts'
 import { groupKey, rootKey } from './map/scene-keys.ts'
+import { groupsOfMap } from './map-data.ts'
 import { mapMessages } from './map-messages.ts'
 import { useMapTexts } from './map-texts.ts'
 import './topology.css'
@@ -28,9 +29,7 @@ export function LiveMap() {
   ).data?.data
   const scene = useMemo(() => {
     if (map === undefined) return undefined
-    const { inside, ...top } = map
-    const loaded = new Map([[rootKey, top], ...Object.entries(inside)])
-    return sceneOf({ loaded, layout: 'hierarchy', aspect, forceGridOf: () => undefined })
+    return sceneOf({ loaded: groupsOfMap(map), layout: 'hierarchy', aspect, forceGridOf: () => undefined })
   }, [map])
   // A single subnet fills the map.
   const only = map?.groups.length === 1 ? map.groups[0]?.key : undefined

@@ -1,4 +1,4 @@
-import type { Grouping, TopologyGroups } from '@millwright/api/inventory/topology-groups.ts'
+import type { Grouping, TopologyGroups, TopologyMap } from '@millwright/api/inventory/topology-groups.ts'
 import { useQueries, useQuery } from '@tanstack/react-query'
 import { useEffect, useMemo, useRef, useState } from 'react'
 import type { Failure } from '../../app/api/failure.ts'
@@ -47,7 +47,8 @@ export function useMapData({ by, hierarchy, at, since, q, isAll }: MapQuery, ope
   const keys = isAll ? [] : [rootKey, ...open.filter((key) => !isNetworkKey(key))]
   const selection = {
     by,
-    ...(by === 'hierarchy' && hierarchy !== undefined && { hierarchy }),
+    // Other groups than those of the hierarchy name their place in it.
+    ...(hierarchy !== undefined && { hierarchy }),
     ...(at !== undefined && { at }),
     ...(since !== undefined && { since }),
     ...(q !== undefined && q !== '' && { q }),
@@ -79,8 +80,7 @@ export function useMapData({ by, hierarchy, at, since, q, isAll }: MapQuery, ope
   // biome-ignore lint/correctness/useExhaustiveDependencies: the stamp changes with every loaded group
   const loaded = useMemo(() => {
     if (isAll && everything !== undefined) {
-      const { inside, ...top } = everything
-      return new Map<string, TopologyGroups>([[rootKey, top], ...Object.entries(inside)])
+      return groupsOfMap(everything)
     }
     const found = new Map<string, TopologyGroups>()
     results.forEach(({ data }, index) => {
@@ -91,13 +91,20 @@ export function useMapData({ by, hierarchy, at, since, q, isAll }: MapQuery, ope
   const top = isAll ? whole : results[0]
   return {
     loaded,
-    isLoading: top?.isPending ?? true,
+    isLoading: top === undefined || (isAll ? top.isPending : results.some(({ isPending }) => isPending)),
     error: top?.error ?? null,
     isStale: changedAt > (top?.dataUpdatedAt ?? 0) && top?.dataUpdatedAt !== 0,
     refresh: () => {
       for (const result of isAll ? [whole] : results) result.refetch()
     },
   }
+}
+
+/** Returns the groups of a complete map by their keys. */
+export function groupsOfMap({ inside, ...top }: TopologyMap): Map<string, TopologyGroups> {
+  const { unavailable } = top
+  const groups = Object.entries(inside).map(([key, content]) => [key, { ...content, unavailable }] as const)
+  return new Map<string, TopologyGroups>([[rootKey, top], ...groups])
 }
 
 /**

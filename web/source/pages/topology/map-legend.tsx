@@ -1,6 +1,6 @@
 import type { AssetClass } from '@millwright/api/asset-class.ts'
 import type { Impact } from '@millwright/api/inventory/impact.ts'
-import type { Grouping, TopologyGroups } from '@millwright/api/inventory/topology-groups.ts'
+import type { TopologyGroups } from '@millwright/api/inventory/topology-groups.ts'
 import { iconChevronDownSmall, iconChevronUpSmall } from '@siemens/ix-icons/icons'
 import { type ReactNode, useState } from 'react'
 import { useFormats, useLanguage, useText } from '../../app/language/language-context.tsx'
@@ -11,7 +11,7 @@ import type { ImpactMarks } from './map/map-pen.ts'
 import type { SceneItem } from './map/scene.ts'
 import { mapMessages } from './map-messages.ts'
 
-const states = ['reached', 'failed', 'unknown'] as const
+const states = ['unreachable', 'reachable', 'unchecked', 'unmonitored'] as const
 const changes = ['added', 'changed', 'removed'] as const
 
 /** The entry of the legend that is emphasized on the map. */
@@ -31,7 +31,7 @@ export function isEmphasized(
   if (emphasis === 'outdated') return group === undefined ? asset?.outdated === true : group.outdated > 0
   if (emphasis !== undefined) {
     if ('state' in emphasis)
-      return group === undefined ? asset?.reachability_state === emphasis.state : group.reachability[emphasis.state] > 0
+      return group === undefined ? asset?.monitoring === emphasis.state : group.monitoring[emphasis.state] > 0
     if ('change' in emphasis)
       return group === undefined ? asset?.change === emphasis.change : group.changes[emphasis.change] > 0
     return group === undefined
@@ -43,9 +43,10 @@ export function isEmphasized(
 }
 
 const stateColours = {
-  reached: '--theme-color-neutral',
-  failed: '--theme-color-alarm',
-  unknown: '--theme-color-weak-bdr',
+  reachable: '--theme-color-neutral',
+  unreachable: '--theme-color-alarm',
+  unchecked: '--theme-color-weak-bdr',
+  unmonitored: '--theme-color-weak-bdr',
   outdated: '--theme-color-warning',
   added: '--theme-color-info',
   changed: '--theme-color-warning',
@@ -62,11 +63,12 @@ type MapLegendProps = {
   showsChanges: boolean
   /** The lines of the map: connections between its items, uplinks in a tree of switches, or none. */
   lines: 'edges' | 'wires' | 'none'
-  by: Grouping
+  /** Whether lines are drawn only for the box that the user points at. */
+  areLinesHidden: boolean
   /** Whether all assets are drawn. */
   isAll: boolean
-  /** Whether the topology at an earlier time is shown. The outdated firmware of that time is not known. */
-  isPast: boolean
+  /** The numbers that are not known. */
+  unavailable: TopologyGroups['unavailable']
   /** The shown impact. Then the legend explains its marks. */
   impact: Pick<Impact, 'mode' | 'total' | 'asset'> | undefined
 }
@@ -76,7 +78,9 @@ type MapLegendProps = {
  * Choosing an entry fades all other items.
  */
 export function MapLegend(props: MapLegendProps) {
-  const { total, classes, emphasis, onEmphasis, showsChanges, lines, by, isAll, isPast, impact } = props
+  const { total, classes, emphasis, onEmphasis, showsChanges, lines, areLinesHidden, isAll, impact } = props
+  const hasOutdated = !props.unavailable.includes('outdated')
+  const hasMonitoring = !props.unavailable.includes('monitoring')
   const text = useText(mapMessages)
   const language = useLanguage()
   const counts = classCounts(classes)
@@ -99,38 +103,43 @@ export function MapLegend(props: MapLegendProps) {
                   onPress={(isPressed) => onEmphasis(isPressed ? { change } : undefined)}
                 />
               ))
-          : states.map((state) => (
-              <Entry
-                key={state}
-                label={text[state]}
-                count={total.reachability[state]}
-                mark={<Dot colour={stateColours[state]} />}
-                isPressed={typeof emphasis === 'object' && 'state' in emphasis && emphasis.state === state}
-                onPress={(isPressed) => onEmphasis(isPressed ? { state } : undefined)}
-              />
-            ))}
-        {!showsChanges && !isPast && (
+          : states
+              .filter((state) => hasMonitoring || state === 'unreachable')
+              .filter((state) => state !== 'unchecked' || total.monitoring.unchecked > 0)
+              .map((state) => (
+                <Entry
+                  key={state}
+                  label={text[state]}
+                  count={total.monitoring[state]}
+                  mark={<Dot colour={stateColours[state]} />}
+                  isPressed={typeof emphasis === 'object' && 'state' in emphasis && emphasis.state === state}
+                  onPress={(isPressed) => onEmphasis(isPressed ? { state } : undefined)}
+                />
+              ))}
+        {!showsChanges && hasOutdated && (
           <Entry
             label={text.outdated}
+            hint={text.outdatedHint}
             count={total.outdated}
-            mark={<Dot colour={stateColours.outdated} />}
+            mark={isAll ? <Dot colour={stateColours.outdated} /> : <span className="legend-share" aria-hidden="true" />}
             isPressed={emphasis === 'outdated'}
             onPress={(isPressed) => onEmphasis(isPressed ? 'outdated' : undefined)}
           />
         )}
-        <li className="legend-entry legend-lines" title={lines === 'edges' ? text.lineHint : undefined}>
-          {lines !== 'none' && <span className="legend-line" aria-hidden="true" />}
-          <span className="quiet">{{ none: text.noLines, edges: text.line, wires: text.wires }[lines]}</span>
-        </li>
+        {lines === 'wires' && (
+          <li className="legend-entry legend-lines">
+            <span className="legend-line" aria-hidden="true" />
+            <span className="quiet">{text.wires}</span>
+          </li>
+        )}
       </ul>
       <div className="map-hints">
         <p className="quiet">
           {[
-            showsChanges ? text.changesHint : text.boxHint,
-            { none: '', edges: text.edgesHint, wires: text.wiresHint }[lines],
-            by === 'switch' && text.switchHint,
+            showsChanges ? text.changesHint : !isAll && text.boxHint,
+            !showsChanges && areLinesHidden && text.lineHint,
+            !showsChanges && !areLinesHidden && lines === 'edges' && text.edgesHint,
             isAll && text.allHint,
-            !showsChanges && !isPast && total.outdated > 0 && text.outdatedHint,
           ]
             .filter(Boolean)
             .join(' ')}
@@ -220,17 +229,25 @@ function Dot({ colour, sign }: { colour: string; sign?: string }) {
 
 type EntryProps = {
   label: string
+  /** The definition of the label, as a tooltip. */
+  hint?: string
   count: number
   mark: ReactNode
   isPressed: boolean
   onPress: (isPressed: boolean) => void
 }
 
-function Entry({ label, count, mark, isPressed, onPress }: EntryProps) {
+function Entry({ label, hint, count, mark, isPressed, onPress }: EntryProps) {
   const formats = useFormats()
   return (
     <li>
-      <button type="button" className="legend-entry" aria-pressed={isPressed} onClick={() => onPress(!isPressed)}>
+      <button
+        type="button"
+        className="legend-entry"
+        title={hint}
+        aria-pressed={isPressed}
+        onClick={() => onPress(!isPressed)}
+      >
         {mark}
         <span>{label}</span>
         <span className="quiet">{formats.number(count)}</span>

@@ -4,7 +4,7 @@ import { useMemo } from 'react'
 import { useFormats, useLanguage, useText } from '../../app/language/language-context.tsx'
 import { assetClassName, assetClassOfOne } from '../../components/values/asset-classes.ts'
 import type { MapFact } from './map/map-pen.ts'
-import { isNetwork, type SceneItem } from './map/scene.ts'
+import { isNetwork, isSwitches, type SceneItem } from './map/scene.ts'
 import { mapMessages } from './map-messages.ts'
 
 export type MapTextFunctions = ReturnType<typeof useMapTexts>
@@ -16,20 +16,36 @@ export function useMapTexts(by: Grouping) {
   const language = useLanguage()
   return useMemo(() => {
     const rest = { hierarchy: text.restHierarchy, subnet: text.restSubnet, switch: text.restSwitch }[by]
+    const factNumber = (kind: MapFact, count: number) =>
+      kind === 'outdated' ? formats.percent(count) : formats.number(count)
     return {
-      nameOf: (group: Pick<TopologyGroup, 'name' | 'kind' | 'type'>) => {
+      nameOf: (group: Pick<TopologyGroup, 'name' | 'kind' | 'type' | 'place'>) => {
         const { name, kind } = group
         if (kind === 'rest') return rest
-        return isNetwork(group) ? text.network(name ?? '') : (name ?? '')
+        return isNetwork(group) && group.place === undefined ? text.network(name ?? '') : (name ?? '')
       },
       assetName: ({ asset }: SceneItem) => asset?.name || text.unnamed,
       count: (group: Pick<TopologyGroup, 'assets' | 'kind' | 'type' | 'children' | 'addressed'>) => {
         const { assets, kind, children, addressed } = group
         const all = text.assets(assets, formats.number(assets))
         if (isNetwork(group)) return text.switches(formats.number(children), all)
+        if (isSwitches(group)) return text.switchesOnly(formats.number(children))
         if (kind === 'switch' && assets > 0) return text.devices(assets - 1, formats.number(assets - 1))
-        return addressed === undefined ? all : text.withAddress(all, formats.number(addressed))
+        return addressed === undefined
+          ? all
+          : text.withAddress(text.addresses(addressed, formats.number(addressed)), all)
       },
+      addresses: ({ assets, addressed = 0 }: Pick<TopologyGroup, 'assets' | 'addressed'>) =>
+        text.withAddress(
+          text.shortAddresses(addressed, formats.number(addressed)),
+          text.assets(assets, formats.number(assets)),
+        ),
+      // The site is the same for most groups, so the two lowest names are enough.
+      place: ({ place }: Pick<TopologyGroup, 'place'>) =>
+        place
+          ?.slice(-2)
+          .map(({ name }) => name)
+          .join(' › ') ?? text.noPlace,
       assets: (assets: number) => text.assets(assets, formats.number(assets)),
       classOfOne: (each: AssetClass) => assetClassOfOne(each, language),
       className: (each: AssetClass, count: number) =>
@@ -46,15 +62,15 @@ export function useMapTexts(by: Grouping) {
         const word = {
           affected: text.affected,
           degraded: text.degraded,
-          failed: text.failed,
-          unknown: text.unknown,
+          failed: text.unreachable,
           outdated: text.outdated,
           added: text.added,
           changed: text.changed,
           removed: text.removed,
         }
-        return `${formats.number(count)} ${word[kind].toLowerCase()}`
+        return `${factNumber(kind, count)} ${word[kind].toLowerCase()}`
       },
+      factNumber,
       predicate: ({ predicate, count }: { predicate: string; count: number }) =>
         text.relations(predicate, formats.number(count)),
       connections: (count: number) => text.connections(count, formats.number(count)),

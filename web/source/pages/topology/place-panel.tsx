@@ -11,16 +11,21 @@ import { StatusChip } from '../../components/values/status-chip.tsx'
 import { unreachableFilter } from '../start/plant-queries.ts'
 import { changeCount, occurredKinds } from './change-counts.ts'
 import { orderedAssets } from './map/asset-order.ts'
+import type { GroupConnection } from './map/lines.ts'
 import { type CommonParts, commonParts, distinctName, namesOf } from './map/names.ts'
 import { rootKey } from './map/scene-keys.ts'
 import type { MapQuery } from './map-data.ts'
 import { mapMessages } from './map-messages.ts'
+import { spanFor } from './timeline-scale.ts'
 
 type PlacePanelProps = {
   query: MapQuery
   place: string
   name: string
   data: TopologyGroups
+  /** The current group, and the groups that it has connections to. Both are not known at the top. */
+  group: TopologyGroup | undefined
+  connections: readonly GroupConnection[]
   nameOf: (group: TopologyGroup) => string
   /** Whether the numbers of changes are shown instead of the numbers of unreachable assets. */
   showsChanges: boolean
@@ -37,11 +42,17 @@ const toVersions: AssetListLink = { to: '/updates', search: { view: 'drift' } }
 type Row = { key: string; group?: TopologyGroup; asset?: TopologyAsset }
 
 /** `PlacePanel` shows the numbers of the current group, and the list of the groups and assets inside it. */
-export function PlacePanel({ query, place, name, data, nameOf, showsChanges, onEnter, onSelect }: PlacePanelProps) {
+export function PlacePanel(props: PlacePanelProps) {
+  const { query, place, name, data, group, connections, nameOf, showsChanges, onEnter, onSelect } = props
   const text = useText(mapMessages)
   const formats = useFormats()
   const language = useLanguage()
-  const { assets, reachability, outdated, changes } = data.total
+  const { assets, monitoring, outdated, changes } = data.total
+  const monitored = monitoring.reachable + monitoring.unreachable + monitoring.unchecked
+  const hasOutdated = !data.unavailable.includes('outdated')
+  const hasMonitoring = !data.unavailable.includes('monitoring')
+  const outdatedText = (count: number, of: number) =>
+    count === 0 ? formats.number(0) : text.share(formats.percent(count / of), formats.number(count))
   const rows = useMemo(
     (): Row[] => [
       ...data.groups
@@ -62,8 +73,8 @@ export function PlacePanel({ query, place, name, data, nameOf, showsChanges, onE
   const list = listOf(query, place)
   const isGroups = data.assets.length === 0
   // The state is a column only for exceptions.
-  const hasStates = data.assets.some(({ change, reachability_state, outdated: isOutdated }) =>
-    showsChanges ? change !== undefined : reachability_state !== 'reached' || isOutdated,
+  const hasStates = data.assets.some(({ change, monitoring: state, outdated: isOutdated }) =>
+    showsChanges ? change !== undefined : state === 'unreachable' || isOutdated,
   )
   const common = useMemo(
     () => ({ assets: commonStart(namesOf(data.assets)), groups: commonStart(namesOf(data.groups)) }),
@@ -73,7 +84,7 @@ export function PlacePanel({ query, place, name, data, nameOf, showsChanges, onE
   const countColumn = (id: string, header: string, countOf: (group: TopologyGroup) => number) => ({
     id,
     header,
-    width: { count: 72, failed: 116, outdated: 92, added: 82, changed: 104 }[id] ?? 110,
+    width: { count: 66, unreachable: 118, outdated: 104, added: 82, changed: 104 }[id] ?? 110,
     cell: ({ group }: Row) => (group === undefined ? '' : formats.number(countOf(group))),
   })
   const unassigned =
@@ -83,7 +94,12 @@ export function PlacePanel({ query, place, name, data, nameOf, showsChanges, onE
       <div className="graph-node map-place">
         <div className="map-place-head">
           <h2 className="graph-node-name">{name}</h2>
-          {list !== undefined && (
+          {showsChanges && kinds.length > 0 && (
+            <Link to="/activity" search={activityOf(query, place) as never} className="button-link">
+              {text.openActivity}
+            </Link>
+          )}
+          {list !== undefined && !showsChanges && (
             <Link to={list.to} search={list.search as never} className="button-link">
               {text.openList}
             </Link>
@@ -91,18 +107,28 @@ export function PlacePanel({ query, place, name, data, nameOf, showsChanges, onE
         </div>
         <KeyFigures
           figures={(showsChanges
-            ? [
-                // A single kind has the same number as the sum.
-                ...(kinds.length === 1 ? [] : [{ name: text.changes, value: changeCount(changes) }]),
-                ...kinds.map((kind) => ({ name: text[kind], value: changes[kind] })),
-              ]
+            ? kinds.map((kind) => ({ name: text[`${kind}Assets`], value: changes[kind] }))
             : [
                 { name: text.count, value: assets },
-                { name: text.failed, value: reachability.failed, list: withFilter(list, unreachableFilter) },
-                ...(isPast
-                  ? []
-                  : [{ name: text.outdated, value: outdated, list: place === rootKey ? toVersions : undefined }]),
-                { name: text.unknown, value: reachability.unknown },
+                ...(monitored > 0 || !hasMonitoring
+                  ? [
+                      {
+                        name: text.unreachable,
+                        value: monitoring.unreachable,
+                        list: withFilter(list, unreachableFilter),
+                      },
+                    ]
+                  : []),
+                ...(hasMonitoring ? [{ name: text.unmonitored, value: monitoring.unmonitored }] : []),
+                ...(hasOutdated
+                  ? [
+                      {
+                        name: text.outdated,
+                        value: outdated,
+                        list: place === rootKey ? toVersions : undefined,
+                      },
+                    ]
+                  : []),
               ]
           ).map(({ name: figure, value, list: target }: Figure) => ({
             name: figure,
@@ -116,6 +142,15 @@ export function PlacePanel({ query, place, name, data, nameOf, showsChanges, onE
               ),
           }))}
         />
+        {group?.place !== undefined && <p className="quiet">{text.mostlyIn(namesOfPath(group.place))}</p>}
+        {!showsChanges && hasMonitoring && monitored < assets && place === rootKey && (
+          <p className="quiet">
+            {text.monitoringHint(text.assets(monitored, formats.number(monitored)))}{' '}
+            <Link to="/monitoring">{text.monitor}</Link>
+          </p>
+        )}
+        {!isPast && !hasOutdated && <p role="status">{text.noOutdated}</p>}
+        {!isPast && !hasMonitoring && <p role="status">{text.noMonitoring}</p>}
         {unassigned * 2 > assets && (
           <p className="quiet">
             {text.unassigned(formats.number(unassigned))}{' '}
@@ -125,8 +160,12 @@ export function PlacePanel({ query, place, name, data, nameOf, showsChanges, onE
           </p>
         )}
         {addressed !== undefined && <p className="quiet">{text.subnetHint(formats.number(addressed))}</p>}
+        {showsChanges && kinds.length > 0 && <p className="quiet">{text.changesUnit}</p>}
         {unchanged > 0 && <p className="quiet">{text.unchanged(unchanged, formats.number(unchanged))}</p>}
         {data.truncated && <p className="quiet">{text.truncated}</p>}
+        {!showsChanges && connections.length > 0 && (
+          <Connections connections={connections} nameOf={nameOf} onEnter={onEnter} />
+        )}
       </div>
       <DataTable
         label={text.contents(name)}
@@ -137,7 +176,7 @@ export function PlacePanel({ query, place, name, data, nameOf, showsChanges, onE
           {
             id: 'name',
             header: text.name,
-            width: isGroups ? (showsChanges ? 126 : 116) : hasStates ? 140 : 240,
+            width: isGroups ? (showsChanges ? 126 : 112) : hasStates ? 140 : 240,
             cell: (row) => <RowName row={row} nameOf={nameOf} common={common} onOpen={openRow} />,
           },
           ...(isGroups && !showsChanges ? [countColumn('count', text.count, ({ assets: count }) => count)] : []),
@@ -153,23 +192,29 @@ export function PlacePanel({ query, place, name, data, nameOf, showsChanges, onE
           ...(isGroups && !showsChanges
             ? [
                 {
-                  ...countColumn('failed', text.failed, (group) => group.reachability.failed),
-                  cell: ({ group }: Row) => {
-                    const failed = group?.reachability.failed ?? 0
-                    return <span className={failed === 0 ? 'quiet' : 'map-failed'}>{formats.number(failed)}</span>
+                  ...countColumn('unreachable', text.unreachable, (each) => each.monitoring.unreachable),
+                  cell: ({ group: each }: Row) => {
+                    const { reachable = 0, unreachable = 0, unchecked = 0 } = each?.monitoring ?? {}
+                    if (hasMonitoring && reachable + unreachable + unchecked === 0)
+                      return <span className="quiet">{text.unmonitored}</span>
+                    return (
+                      <span className={unreachable === 0 ? 'quiet' : 'map-failed'}>{formats.number(unreachable)}</span>
+                    )
                   },
                 },
-                ...(isPast
-                  ? []
-                  : [
+                ...(hasOutdated
+                  ? [
                       {
-                        ...countColumn('outdated', text.outdated, (group) => group.outdated),
-                        cell: ({ group }: Row) => {
-                          const count = group?.outdated ?? 0
-                          return <span className={count === 0 ? 'quiet' : 'map-outdated'}>{formats.number(count)}</span>
+                        ...countColumn('outdated', text.outdated, (each) => each.outdated),
+                        cell: ({ group: each }: Row) => {
+                          const { outdated: count = 0, assets: of = 0 } = each ?? {}
+                          return (
+                            <span className={count === 0 ? 'quiet' : 'map-outdated'}>{outdatedText(count, of)}</span>
+                          )
                         },
                       },
-                    ]),
+                    ]
+                  : []),
               ]
             : []),
           ...(isGroups
@@ -201,6 +246,46 @@ export function PlacePanel({ query, place, name, data, nameOf, showsChanges, onE
       />
     </>
   )
+}
+
+const maxConnections = 6
+
+type ConnectionsProps = {
+  connections: readonly GroupConnection[]
+  nameOf: (group: TopologyGroup) => string
+  onEnter: (key: string) => void
+}
+
+/** `Connections` lists the groups with connections to the current group, most frequent first. */
+function Connections({ connections, nameOf, onEnter }: ConnectionsProps) {
+  const text = useText(mapMessages)
+  const formats = useFormats()
+  const further = connections.length - maxConnections
+  return (
+    <section>
+      <h3 className="map-connections-title">{text.subnetConnections}</h3>
+      <ul className="map-connections">
+        {connections.slice(0, maxConnections).map(({ group, count }) => (
+          <li key={group.key}>
+            <button type="button" className="link-button map-name" onClick={() => onEnter(group.key)}>
+              {nameOf(group)}
+            </button>
+            <span className="quiet map-name">{namesOfPath(group.place ?? [])}</span>
+            <span>{text.connections(count, formats.number(count))}</span>
+          </li>
+        ))}
+      </ul>
+      {further > 0 && <p className="quiet">{text.moreConnections(formats.number(further))}</p>}
+    </section>
+  )
+}
+
+/** Returns the two lowest names of a path. The site is the same for most groups. */
+function namesOfPath(path: readonly { name: string }[]): string {
+  return path
+    .slice(-2)
+    .map(({ name }) => name)
+    .join(' › ')
 }
 
 /** Names up to this number of characters are shown completely. */
@@ -236,7 +321,6 @@ function RowName({ row, nameOf, common, onOpen }: RowNameProps) {
   )
 }
 
-const tones = { reached: 'good', failed: 'bad', unknown: 'neutral' } as const
 const changeTones = { added: 'info', changed: 'warning', removed: 'neutral' } as const
 
 /** `RowState` shows the change of an asset, or its state if it is not reachable. */
@@ -247,9 +331,8 @@ function RowState({ asset, showsChanges }: { asset: TopologyAsset | undefined; s
     return asset.change === undefined ? null : (
       <StatusChip tone={changeTones[asset.change]}>{text[asset.change]}</StatusChip>
     )
-  const { reachability_state: state, outdated } = asset
-  if (state !== 'failed' && outdated) return <StatusChip tone="warning">{text.outdated}</StatusChip>
-  return state === 'reached' ? null : <StatusChip tone={tones[state]}>{text[state]}</StatusChip>
+  if (asset.monitoring === 'unreachable') return <StatusChip tone="bad">{text.unreachable}</StatusChip>
+  return asset.outdated ? <StatusChip tone="warning">{text.outdated}</StatusChip> : null
 }
 
 /** Returns the same list with a further condition. */
@@ -257,6 +340,13 @@ function withFilter(list: AssetListLink | undefined, filter: string): AssetListL
   if (list === undefined) return undefined
   const { filter: own, ...search } = list.search
   return { to: list.to, search: { ...search, filter: own === undefined ? filter : `${own} and ${filter}` } }
+}
+
+/** Returns the selection of the activity with the compared time, and with the node if the group is one. */
+function activityOf({ by, since, at }: MapQuery, place: string): Record<string, string | undefined> {
+  const node = by === 'hierarchy' && place !== rootKey && place !== restKey ? place : undefined
+  const span = spanFor(since === undefined ? undefined : Date.parse(since), Date.now())
+  return { range: span === 'hour' ? 'day' : span, from: since, to: at ?? new Date().toISOString(), node }
 }
 
 /** Returns the page that lists the assets of a group. There is none for switches. */

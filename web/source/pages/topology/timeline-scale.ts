@@ -1,15 +1,24 @@
 /** The scale of the timeline: its time range, and the length of its bars. */
 
-export const spans = ['day', 'week', 'month', 'quarter'] as const
+export const spans = ['hour', 'day', 'week', 'month'] as const
 export type Span = (typeof spans)[number]
 
 export function isSpan(text: string | undefined): text is Span {
   return spans.some((span) => span === text)
 }
 
-const hourMs = 3_600_000
+const minuteMs = 60_000
+const hourMs = 60 * minuteMs
 const dayMs = 24 * hourMs
-const days: Readonly<Record<Span, number>> = { day: 1, week: 7, month: 30, quarter: 90 }
+const lengths: Readonly<Record<Span, number>> = { hour: hourMs, day: dayMs, week: 7 * dayMs, month: 30 * dayMs }
+const buckets = { hour: 'minute', day: 'hour', week: 'hour', month: 'day' } as const satisfies Record<Span, string>
+const bucketMs = { minute: minuteMs, hour: hourMs, day: dayMs } as const
+
+/** Returns the shortest span that contains a time. Without a time, or for an older one, it returns the default or the longest span. */
+export function spanFor(time: number | undefined, now: number): Span {
+  if (time === undefined) return 'day'
+  return spans.find((span) => now - lengths[span] <= time) ?? 'month'
+}
 
 /**
  * `TimelineScale` is the scale of the timeline from `from` to `to`. `bucket` is the unit in which the changes are counted. A bar
@@ -21,14 +30,14 @@ export type TimelineScale = {
   start: number
   bars: number
   barMs: number
-  bucket: 'hour' | 'day'
+  bucket: keyof typeof bucketMs
 }
 
 /** Returns the scale of a span that ends now. */
 export function timelineOf(span: Span, now: number): TimelineScale {
-  const bucket = days[span] > 7 ? 'day' : 'hour'
-  const barMs = bucket === 'day' ? dayMs : hourMs
-  const from = now - days[span] * dayMs
+  const bucket = buckets[span]
+  const barMs = bucketMs[bucket]
+  const from = now - lengths[span]
   const start = Math.floor(from / barMs) * barMs
   return { from, to: now, start, bars: Math.ceil((now - start) / barMs), barMs, bucket }
 }
@@ -37,6 +46,11 @@ export function timelineOf(span: Span, now: number): TimelineScale {
 export function positionAt({ from, to, start, barMs, bars }: TimelineScale, time: number): number {
   if (time <= from) return 0
   return time >= to ? bars : Math.min(bars, Math.max(0, Math.round((time - start) / barMs)))
+}
+
+/** Returns the exact position of a time, which can be inside a bar. */
+export function exactPositionAt({ from, to, start, barMs, bars }: TimelineScale, time: number): number {
+  return time >= to ? bars : (Math.max(from, time) - start) / barMs
 }
 
 export function timeAt({ from, to, start, barMs }: TimelineScale, position: number): number {
@@ -72,10 +86,10 @@ export function comparedSince(
 export type Tick = { time: number; place: number; isDay: boolean }
 
 const ticksPerSpan: Readonly<Record<Span, number>> = {
+  hour: 10 * minuteMs,
   day: 4 * hourMs,
   week: dayMs,
   month: 5 * dayMs,
-  quarter: 15 * dayMs,
 }
 /** Labels nearer to the end than this would cover the label of the end. */
 const lastTick = 0.89
@@ -89,7 +103,8 @@ export function ticksOf(span: Span, { from, to, start: firstBucket, bucket }: Ti
   const ticks: Tick[] = []
   for (let time = first; time < to; time += step) {
     const place = (time - from) / (to - from)
-    const isDay = bucket === 'day' || new Date(time).getHours() === 0
+    const at = new Date(time)
+    const isDay = bucket === 'day' || (at.getHours() === 0 && at.getMinutes() === 0)
     if (time >= from && place < lastTick) ticks.push({ time, place, isDay })
   }
   return ticks

@@ -4,15 +4,16 @@ import { useQuery } from '@tanstack/react-query'
 import { type KeyboardEvent, type PointerEvent, useMemo, useRef, useState } from 'react'
 import { useOperationQuery } from '../../app/api/queries.ts'
 import { useFormats, useText } from '../../app/language/language-context.tsx'
-import { CheckField, SelectField } from '../../components/forms/fields.tsx'
+import { SelectField } from '../../components/forms/fields.tsx'
+import { TimestampField } from '../../components/forms/timestamp-field.tsx'
 import { Icon } from '../../components/values/icon.tsx'
 import { changesText } from './change-counts.ts'
 import { timelineMessages } from './timeline-messages.ts'
 import {
   comparedSince,
+  exactPositionAt,
   nearestPosition,
   placeOf,
-  positionAt,
   type Span,
   spans,
   type TimelineScale,
@@ -67,8 +68,9 @@ export function Timeline({ node, span, since, at, isComparing, changes, change }
   }, [data, line])
   const [isOpen, setOpen] = useState(isComparing || at !== undefined || since !== undefined)
   const [dragged, setDragged] = useState<{ since: number; at: number }>()
-  const shownAt = dragged?.at ?? (at === undefined ? line.bars : positionAt(line, Date.parse(at)))
-  const shownSince = dragged?.since ?? positionAt(line, Date.parse(comparedSince(span, { since, at, now })))
+  const start = comparedSince(span, { since, at, now })
+  const shownAt = dragged?.at ?? (at === undefined ? line.bars : exactPositionAt(line, Date.parse(at)))
+  const shownSince = dragged?.since ?? exactPositionAt(line, Date.parse(start))
   function timeOfHandle(position: number): number {
     return Math.min(now, timeAt(line, position))
   }
@@ -79,13 +81,29 @@ export function Timeline({ node, span, since, at, isComparing, changes, change }
       at: isNow ? undefined : new Date(timeOfHandle(next.at)).toISOString(),
       since: new Date(timeOfHandle(next.since)).toISOString(),
       compare: 'yes',
+      // The bars stay where they are while the user moves the handles.
+      span,
     })
   }
   // The exact start can be between two bars.
   const isExact = since !== undefined && dragged === undefined
   const from = formats.dateTime(isExact ? since : new Date(timeOfHandle(shownSince)).toISOString())
   const to = shownAt >= line.bars ? text.now : formats.dateTime(new Date(timeOfHandle(shownAt)).toISOString())
-  const isWhole = shownSince === 0 && shownAt >= line.bars
+  const isComparison = isComparing || at !== undefined || since !== undefined
+  const close = { at: undefined, since: undefined, compare: undefined, span: undefined }
+  const changeTimes = (times: { since?: string | undefined; at?: string | undefined }) => {
+    const next = { at, ...times, since: times.since ?? start }
+    // A start that is not before the end would be refused.
+    if (next.since < (next.at ?? new Date().toISOString())) change({ ...next, compare: 'yes', span: undefined })
+  }
+  const spanField = (
+    <SelectField
+      label={text.span}
+      value={span}
+      choices={spans.map((value) => ({ value, label: text[value] }))}
+      onChange={(value) => change({ span: value, since: undefined, at: undefined })}
+    />
+  )
   return (
     <section className="timeline" aria-label={text.title}>
       <div className="timeline-head">
@@ -100,32 +118,42 @@ export function Timeline({ node, span, since, at, isComparing, changes, change }
           <Icon name={isOpen ? iconChevronDownSmall : iconChevronRightSmall} size={16} />
         </button>
         <p className="timeline-range" role="status">
-          <strong>{isWhole ? text[`last${span}`] : text.between(from, to)}</strong>
+          <strong>{isComparison ? text.between(from, to) : text[`last${span}`]}</strong>
           <span className="quiet" title={text.countsHint}>
             {changesText(changes, text, formats.number)}
-            {isOpen && isWhole && `. ${text.hint}`}
+            {isOpen && !isComparison && `. ${text.hint}`}
           </span>
         </p>
-        <CheckField
-          label={text.compare}
-          isChecked={isComparing}
-          onChange={(isOn) => {
-            if (isOn) setOpen(true)
-            change({ compare: isOn ? 'yes' : undefined })
-          }}
-        />
-        {(at !== undefined || since !== undefined) && (
-          <IxButton variant="tertiary" onClick={() => change({ at: undefined, since: undefined, compare: undefined })}>
-            {text.backToNow}
+        {isComparison ? (
+          <IxButton variant="secondary" onClick={() => change(close)}>
+            {text.close}
           </IxButton>
+        ) : (
+          <>
+            <IxButton
+              variant="secondary"
+              onClick={() => {
+                setOpen(true)
+                change({ compare: 'yes' })
+              }}
+            >
+              {text.compare}
+            </IxButton>
+            {spanField}
+          </>
         )}
-        <SelectField
-          label={text.span}
-          value={span}
-          choices={spans.map((value) => ({ value, label: text[value] }))}
-          onChange={(value) => change({ span: value, since: undefined, at: undefined })}
-        />
       </div>
+      {isComparison && (
+        <div className="timeline-times">
+          <TimestampField
+            label={text.start}
+            value={start}
+            onChange={(time) => time !== undefined && changeTimes({ since: time })}
+          />
+          <TimestampField label={text.end} value={at} onChange={(time) => changeTimes({ at: time })} />
+          {spanField}
+        </div>
+      )}
       {isOpen && (
         <>
           <Track
@@ -208,8 +236,9 @@ function Track({ line, bars, since, at, texts, titleOf, onDrag, onCommit }: Trac
     if (step === undefined) return
     event.preventDefault()
     const clamp = (value: number, low: number, high: number) => Math.min(high, Math.max(low, value))
-    if (kind === 'since') onCommit({ since: clamp(since + step, 0, at - 1), at })
-    else onCommit({ since, at: clamp(at + step, since + 1, bars.length) })
+    const [first, last] = [Math.round(since), Math.round(at)]
+    if (kind === 'since') onCommit({ since: clamp(first + step, 0, last - 1), at: last })
+    else onCommit({ since: first, at: clamp(last + step, first + 1, bars.length) })
   }
   const percent = (position: number) => `${placeOf(line, position) * 100}%`
   const handle = (kind: 'since' | 'at', label: string, value: string) => (
@@ -220,7 +249,7 @@ function Track({ line, bars, since, at, texts, titleOf, onDrag, onCommit }: Trac
       aria-label={label}
       aria-valuemin={0}
       aria-valuemax={bars.length}
-      aria-valuenow={kind === 'since' ? since : at}
+      aria-valuenow={Math.round(kind === 'since' ? since : at)}
       aria-valuetext={value}
       style={{ left: percent(kind === 'since' ? since : at) }}
       onPointerDown={press(kind)}
@@ -244,7 +273,7 @@ function Track({ line, bars, since, at, texts, titleOf, onDrag, onCommit }: Trac
       <svg viewBox="0 0 100 100" preserveAspectRatio="none" aria-hidden="true">
         {bars.map((count, index) => {
           const height = count === 0 ? 0 : Math.max(4, (Math.sqrt(count) / Math.sqrt(highest)) * barPart)
-          const isChosen = index >= since && index < at
+          const isChosen = index + 1 > since && index < at
           const [left, right] = [placeOf(line, index) * 100, placeOf(line, index + 1) * 100]
           const gap = (right - left) * 0.1
           return (

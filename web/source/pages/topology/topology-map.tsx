@@ -12,6 +12,7 @@ import { ProblemMessage } from '../../components/feedback/problem-message.tsx'
 import { AssetPanel } from './asset-panel.tsx'
 import { useImpactMarks, useShownImpact } from './impact/use-impact-marks.ts'
 import type { Layout } from './map/arrangement.ts'
+import { connectionsTo } from './map/lines.ts'
 import { type SceneItem, sceneOf } from './map/scene.ts'
 import { assetItemKey, groupKey, rootKey } from './map/scene-keys.ts'
 import { networkType } from './map/switch-networks.ts'
@@ -22,7 +23,7 @@ import { type MapTextFunctions, useMapTexts } from './map-texts.ts'
 import { NoTopology } from './no-topology.tsx'
 import { PlacePanel } from './place-panel.tsx'
 import { Timeline } from './timeline.tsx'
-import { comparedSince, isSpan } from './timeline-scale.ts'
+import { comparedSince, isSpan, spanFor } from './timeline-scale.ts'
 import type { ChangeTopologySearch, TopologySearchState } from './topology-search.ts'
 
 const MapCanvas = lazy(async () => ({ default: (await import('./map/map-canvas.tsx')).MapCanvas }))
@@ -60,7 +61,9 @@ export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, chan
   const [aspect] = useState(() => aspectOf(window))
   const showsChanges = search.compare !== undefined
   const [now] = useState(() => Date.now())
-  const span = isSpan(search.span) ? search.span : 'day'
+  const span = isSpan(search.span)
+    ? search.span
+    : spanFor(search.since === undefined ? undefined : Date.parse(search.since), now)
   const since = comparedSince(span, { since: search.since, at: search.at, now })
   const query = { by, hierarchy, at: search.at, since, q: search.q, isAll: search.all !== undefined }
   // The former map stays visible while another time or filter is loaded.
@@ -158,9 +161,9 @@ export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, chan
               onEmphasis={setEmphasis}
               showsChanges={showsChanges}
               lines={lines}
-              by={by}
+              areLinesHidden={scene.frames.get(place)?.areLinesHidden ?? false}
               isAll={isAll}
-              isPast={search.at !== undefined}
+              unavailable={top.unavailable}
               impact={impact?.impact}
             />
           </div>
@@ -171,6 +174,8 @@ export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, chan
                 place={place}
                 name={nameOfPlace(place, shown, { texts, text })}
                 data={listed}
+                group={groupOf(loaded, place)}
+                connections={by === 'subnet' ? connectionsTo(place, top) : []}
                 nameOf={texts.nameOf}
                 showsChanges={showsChanges}
                 onEnter={enter}
@@ -225,6 +230,15 @@ function openKeys(loaded: MapData['loaded'], place: string, opened: readonly str
   const [only] = first
   const second = first.length === 1 && only !== undefined ? fewOf(only).map(({ key }) => key) : []
   return [...new Set([...path, ...first, ...second, ...opened])]
+}
+
+/** Returns a group that is loaded as a part of another group. */
+function groupOf(loaded: MapData['loaded'], place: string): TopologyGroup | undefined {
+  for (const { groups } of loaded.values()) {
+    const found = groups.find(({ key }) => key === place)
+    if (found !== undefined) return found
+  }
+  return undefined
 }
 
 /** Returns the top groups. If there is only one, the groups inside it replace it. */

@@ -74,6 +74,7 @@ export function ImpactPanel({ asset, mode, onMode, isCompact, onSelect, actions 
         {!isCompact && buttons}
         {actions}
         <p className="quiet impact-hint">{mode === 'fails' ? text.failsHint : text.dependsHint}</p>
+        {isCompact && buttons}
       </div>
       {impact.error !== null ? (
         <ProblemMessage failure={impact.error} onRetry={() => impact.refetch()} />
@@ -89,7 +90,6 @@ export function ImpactPanel({ asset, mode, onMode, isCompact, onSelect, actions 
         />
       )}
       <p className="quiet impact-limits">{text.limits}</p>
-      {isCompact && buttons}
     </div>
   )
 }

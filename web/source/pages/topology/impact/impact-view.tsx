@@ -7,6 +7,7 @@ import { assetClassIcons, assetClassName } from '../../../components/values/asse
 import { BarChart } from '../../../components/values/bar-chart.tsx'
 import { Icon } from '../../../components/values/icon.tsx'
 import { StatusChip } from '../../../components/values/status-chip.tsx'
+import { type CommonParts, commonParts, distinctName, namesOf } from '../map/names.ts'
 import { impactMessages } from './messages.ts'
 
 type ImpactViewProps = {
@@ -40,10 +41,9 @@ export function ImpactView({ impact, name, predicates, isCompact = false, onSele
   return (
     <div className={isCompact ? 'impact impact-compact' : 'impact'}>
       <p className="impact-headline">{headline(name, formats.number(mode === 'fails' ? total.affected : count))}</p>
-      {mode === 'fails' && (
+      {mode === 'fails' && total.degraded > 0 && (
         <p className="quiet">
-          {text.affected}: {text.affectedHint}.
-          {total.degraded > 0 && ` ${text.degraded} (${formats.number(total.degraded)}): ${text.degradedHint}.`}
+          {text.degraded} ({formats.number(total.degraded)}): {text.degradedHint}.
         </p>
       )}
       {truncated && <p role="status">{text.truncated}</p>}
@@ -104,24 +104,35 @@ export function ImpactView({ impact, name, predicates, isCompact = false, onSele
 }
 
 /** Names the relation because of which an asset is affected. Only the relations to the asset itself are known. */
-function useReason({ impact: { asset, assets }, predicates }: ImpactViewProps) {
+function useReason({ impact: { asset, assets }, predicates }: ImpactViewProps, common: CommonParts) {
   const text = useText(impactMessages)
-  const names = new Map(assets.map((each) => [each.id, each.name]))
-  return ({ id, reason, via }: ImpactedAsset) => {
-    if (reason !== 'dependency') return text[reason]
-    if (via !== undefined && via !== asset.id) return text.through(names.get(via) || text.unnamed)
+  const names = new Map([asset, ...assets].map((each) => [each.id, each.name]))
+  const nameOf = (id: string) => {
+    const name = names.get(id)
+    return name ? distinctName(name, common) : text.unnamed
+  }
+  const own = nameOf(asset.id)
+  return ({ id, effect, reason, via }: ImpactedAsset) => {
+    if (reason === 'network') return effect === 'affected' ? text.onlyPath(own) : text.otherPath
+    if (reason === 'redundancy') return text.redundancy
+    if (via !== undefined && via !== asset.id) return text.through(nameOf(via))
     const predicate = predicates?.get(id)
-    if (predicate === 'is_module_of') return text.module
-    if (predicate === 'is_connected_to') return text.connected
-    if (predicate === 'is_controlled_by') return text.controlled
-    return predicate ?? text.direct
+    if (predicate === 'is_module_of') return text.module(own)
+    if (predicate === 'is_connected_to') return text.connected(own)
+    if (predicate === 'is_controlled_by') return text.controlled(own)
+    return predicate === undefined ? text.through(own) : `${predicate} ${own}`
   }
 }
 
 function ImpactedAssets(props: ImpactViewProps) {
   const { impact, isCompact, onSelect } = props
   const text = useText(impactMessages)
-  const reasonOf = useReason(props)
+  // With little space, the names leave out the start that all of them have in common.
+  const common = isCompact
+    ? { start: commonParts(namesOf([impact.asset, ...impact.assets])).start, end: 0 }
+    : { start: 0, end: 0 }
+  const reasonOf = useReason(props, common)
+  const nameOf = (name: string | undefined) => (name ? distinctName(name, common) : text.unnamed)
   const places = new Map(impact.byNode.map(({ nodeId, names }) => [nodeId, names.slice(1).join(' › ')]))
   const isFailure = impact.mode === 'fails'
   // The effect is a column only if it differs: without degraded assets, the heading already names it.
@@ -136,17 +147,22 @@ function ImpactedAssets(props: ImpactViewProps) {
         {
           id: 'name',
           header: text.name,
-          width: isCompact ? (hasEffects ? 226 : 346) : 240,
+          width: isCompact ? (hasEffects ? 110 : 150) : 240,
           cell: ({ id, name, class: each }) => (
             <span className="map-row">
               <Icon name={assetClassIcons[each]} size={16} />
               {onSelect === undefined ? (
                 <Link to="/assets/$id" params={{ id }}>
-                  {name || text.unnamed}
+                  {nameOf(name)}
                 </Link>
               ) : (
-                <button type="button" className="link-button" onClick={() => onSelect(id)}>
-                  {name || text.unnamed}
+                <button
+                  type="button"
+                  className="link-button map-name"
+                  title={name || text.unnamed}
+                  onClick={() => onSelect(id)}
+                >
+                  {nameOf(name)}
                 </button>
               )}
             </span>
@@ -181,9 +197,12 @@ function ImpactedAssets(props: ImpactViewProps) {
               },
             ]
           : []),
-        ...(isCompact
-          ? []
-          : [{ id: 'reason', header: isFailure ? text.reason : text.relationHeader, width: 200, cell: reasonOf }]),
+        {
+          id: 'reason',
+          header: isFailure ? text.reason : text.relationHeader,
+          width: isCompact ? (hasEffects ? 150 : 210) : 240,
+          cell: reasonOf,
+        },
       ]}
     />
   )

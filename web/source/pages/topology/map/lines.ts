@@ -1,4 +1,4 @@
-import type { TopologyEdge } from '@millwright/api/inventory/topology-groups.ts'
+import type { TopologyEdge, TopologyGroup, TopologyGroups } from '@millwright/api/inventory/topology-groups.ts'
 import type { Box, Gap, Point } from './geometry.ts'
 
 /** The lines between the items of a group: which items they connect, and the way between the boxes that they take. */
@@ -23,6 +23,27 @@ export function linesOf(edges: readonly TopologyEdge[]): Map<readonly [string, s
 
 export function countOf(edges: readonly Pick<TopologyEdge, 'count'>[]): number {
   return edges.reduce((sum, { count }) => sum + count, 0)
+}
+
+/** A group, and the number of its connections to another group. */
+export type GroupConnection = { group: TopologyGroup; count: number }
+
+/** Returns the groups that have connections to a group, most frequent first. */
+export function connectionsTo(
+  key: string,
+  { groups, edges }: Pick<TopologyGroups, 'groups' | 'edges'>,
+): GroupConnection[] {
+  const counts = new Map<string, number>()
+  for (const { from, to, count } of edges) {
+    const other = from === key ? to : to === key ? from : undefined
+    if (other !== undefined) counts.set(other, (counts.get(other) ?? 0) + count)
+  }
+  return groups
+    .flatMap((group) => {
+      const count = counts.get(group.key)
+      return count === undefined ? [] : [{ group, count }]
+    })
+    .toSorted((one, other) => other.count - one.count)
 }
 
 /** The number of lines that can be side by side between two boxes. */

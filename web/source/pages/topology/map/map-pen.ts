@@ -18,7 +18,6 @@ import type { Scene, SceneItem } from './scene.ts'
 export type MapFact =
   | 'failed'
   | 'outdated'
-  | 'unknown'
   | 'added'
   | 'changed'
   | 'removed'
@@ -36,6 +35,11 @@ export type MapTexts = {
   more: (count: number) => string
   number: (value: number) => string
   fact: (kind: MapFact, count: number) => string
+  /** The number of a fact without words. */
+  factNumber: (kind: MapFact, count: number) => string
+  /** The numbers of addresses and assets of a subnet, and the place of most of its assets. */
+  addresses: (group: Pick<TopologyGroup, 'assets' | 'addressed'>) => string
+  place: (group: Pick<TopologyGroup, 'place'>) => string
   predicate: (edge: Pick<TopologyEdge, 'predicate' | 'count'>) => string
   connections: (count: number) => string
 }
@@ -75,6 +79,8 @@ export const sizes = {
   /** A card that is lower than this has its count next to its name, or directly below it. */
   compactCard: 58,
   cluster: 60,
+  /** The lowest card of a subnet with three lines. */
+  subnet: 42,
   edge: 60,
   /** The space between boxes from which lines are drawn that nothing points at, and the largest number of lines between assets. */
   tracedGap: 13,
@@ -90,12 +96,14 @@ export type Canvas = CanvasRenderingContext2D
 
 type LineStyle = { colour: string; width: number; alpha: number }
 
+/** A kind, its number and its colour. The number of `outdated` is the share of the assets, from 0 to 1. */
 type Fact = [MapFact, number, string]
-type GroupCounts = Pick<TopologyGroup, 'reachability' | 'outdated' | 'changes'>
+type GroupCounts = Pick<TopologyGroup, 'assets' | 'monitoring' | 'outdated' | 'changes'>
 export const noChanges = { added: 0, changed: 0, removed: 0 }
-const changeSigns = { added: '+', changed: 'Δ', removed: '−' } as const
-/** The colour of a text on the colour of changed items, which is bright in both themes. */
-const onYellow = '#1a1a1a'
+/** The size of the bar in front of the share of outdated assets. */
+const shareBar = { width: 14, height: 5 } as const
+/** A share of outdated assets that exceeds the share of the whole map by this factor is an exception. */
+const exceptionalShare = 1.15
 export const noMark = { effect: undefined, affected: 0, degraded: 0 }
 
 export type PaintOptions = {
@@ -115,12 +123,17 @@ export class MapPen {
   protected readonly active: SceneItem | undefined
   /** The keys of the items that have an edge to the active item. */
   protected readonly linked: ReadonlySet<string>
+  /** The share of outdated assets of the whole map. */
+  readonly #share: number
 
   constructor(context: Canvas, options: PaintOptions) {
     this.context = context
     this.options = options
     const { scene, view } = options
     // A shown impact has its own colours, so it highlights only what the pointer is at.
+    const groups = scene.root.items.flatMap(({ group }) => group ?? [])
+    const sumOf = (key: 'assets' | 'outdated') => groups.reduce((sum, group) => sum + group[key], 0)
+    this.#share = sumOf('outdated') / Math.max(1, sumOf('assets'))
     const active = scene.items.get(view.hovered ?? (view.marks === undefined ? view.selected : undefined) ?? '')
     this.active = active
     const lines = active === undefined ? [] : [...linesOf(active.parent.edges).keys()]
@@ -133,7 +146,7 @@ export class MapPen {
     const { palette, texts, view } = this.options
     const middle = box.y + box.height / 2 - 2
     const mark = view.marks === undefined ? undefined : this.markColour(item.key)
-    const isFailed = item.asset?.reachability_state === 'failed' && view.marks === undefined && !view.showsChanges
+    const isFailed = item.asset?.monitoring === 'unreachable' && view.marks === undefined && !view.showsChanges
     const colour = mark ?? (isFailed ? palette.failed : palette.text)
     drawIcon(this.context, item.asset?.class ?? 'other', { x: box.x, y: middle - 6.5, size: 13, colour })
     this.font(font, 550)
@@ -156,27 +169,17 @@ export class MapPen {
     context.restore()
   }
 
-  /** Draws the numbers of changes at the right as badges, and returns their width. Without space, it draws only the largest. */
+  /** Draws the numbers of changes at the right, and returns their width. Without space, it draws only the largest. */
   protected badge(
     changes: TopologyGroup['changes'],
     { right, y, room }: { right: number; y: number; room: number },
   ): number {
-    const { palette, texts, view } = this.options
+    const { palette, view } = this.options
     if (!view.showsChanges || view.marks !== undefined) return 0
     const main = mainChange(changes)
     const kinds = changeKinds.filter((kind) => changes[kind] > 0).toSorted((one) => (one === main ? -1 : 1))
-    let used = 0
-    this.font(sizes.text, 600)
-    for (const kind of kinds) {
-      const text = `${changeSigns[kind]}${texts.number(changes[kind])}`
-      const width = this.context.measureText(text).width + 8
-      if (used + width > room) break
-      const x = right - used - width
-      this.box({ x, y: y - 8, width, height: 16 }, { radius: 8, fill: palette[kind], stroke: palette[kind] })
-      this.text(text, { x: x + 4, y: y + 0.5, width: width + 2, colour: kind === 'changed' ? onYellow : palette.card })
-      used += width + 4
-    }
-    return used
+    const facts = kinds.map((kind): Fact => [kind, changes[kind], palette[kind]])
+    return this.factNumbers(facts, { right, y, width: room })
   }
 
   protected line(route: readonly Point[], style: LineStyle): void {
@@ -209,27 +212,51 @@ export class MapPen {
     this.context.fill()
   }
 
-  /** Draws facts at the right as dots with numbers, and returns their width. Without space, it leaves out the last ones. */
+  /** Draws facts at the right as marks with numbers, and returns their width. Without space, it leaves out the last ones. */
   protected factNumbers(
     facts: readonly Fact[],
     { right, y, width }: { right: number; y: number; width: number },
   ): number {
-    const { palette, texts } = this.options
-    const space = { dot: 10, between: 8 }
-    this.font(sizes.text, 600)
-    let labels = facts.map(([, count, colour]) => {
-      const label = texts.number(count)
-      return { label, colour, width: space.dot + this.context.measureText(label).width }
-    })
-    const used = () => labels.reduce((sum, each) => sum + each.width + space.between, -space.between)
+    const { palette } = this.options
+    const between = factSpace
+    let labels = this.#labelsOf(facts)
+    const used = () => widthOf(labels)
     while (labels.length > 0 && used() > width) labels = labels.slice(0, -1)
     let x = right - used()
-    for (const { label, colour, width: own } of labels) {
-      this.dot({ x: x + 3.5, y }, { size: 7, colour })
-      this.text(label, { x: x + space.dot, y: y + 0.5, width: own, colour: palette.text })
-      x += own + space.between
+    for (const { kind, count, label, colour, mark, width: own } of labels) {
+      this.mark([kind, count, colour], { x, y, size: mark })
+      this.text(label, { x: x + mark + 4, y: y + 0.5, width: own, colour: palette.text })
+      x += own + between
     }
     return Math.max(0, used())
+  }
+
+  /** Returns the width of facts as marks with numbers. */
+  protected factsWidth(facts: readonly Fact[]): number {
+    return Math.max(0, widthOf(this.#labelsOf(facts)))
+  }
+
+  #labelsOf(facts: readonly Fact[]) {
+    this.font(sizes.text, 600)
+    return facts.map(([kind, count, colour]) => {
+      const label = this.options.texts.factNumber(kind, count)
+      const mark = markWidth(kind, sizes.text)
+      return { kind, count, label, colour, mark, width: mark + 4 + this.context.measureText(label).width }
+    })
+  }
+
+  /** Draws the mark of a fact: the sign of a change, the bar of a share, or a dot. `x` is its left end. */
+  protected mark([kind, count, colour]: Fact, { x, y, size }: Point & { size: number }): void {
+    const { palette } = this.options
+    if (isChangeKind(kind)) drawChangeMark(this.context, kind, { x: x + size / 2, y, size, palette })
+    else if (kind !== 'outdated') this.dot({ x: x + size / 2, y }, { size, colour })
+    else {
+      const { width, height } = shareBar
+      this.shares({ x, y: y - height / 2, width, height }, [
+        [count, colour],
+        [1 - count, palette.line],
+      ])
+    }
   }
 
   protected dot({ x, y }: Point, { size, colour }: { size: number; colour: string }): void {
@@ -240,14 +267,14 @@ export class MapPen {
   }
 
   /** Returns the facts of a group that are not zero: its changes, or the numbers of its assets in each exceptional state. */
-  protected countedFacts({ reachability, outdated, changes }: GroupCounts): Fact[] {
+  protected countedFacts({ assets, monitoring, outdated, changes }: GroupCounts): Fact[] {
     const { palette, view } = this.options
+    const share = assets === 0 ? 0 : outdated / assets
     const all: Fact[] = view.showsChanges
       ? changeKinds.map((kind) => [kind, changes[kind], palette[kind]])
       : [
-          ['failed', reachability.failed, palette.failed],
-          ['outdated', outdated, palette.outdated],
-          ['unknown', reachability.unknown, palette.unknown],
+          ['failed', monitoring.unreachable, palette.failed],
+          ['outdated', share, share > this.#share * exceptionalShare ? palette.outdated : palette.quiet],
         ]
     return all.filter(([, count]) => count > 0)
   }
@@ -282,23 +309,19 @@ export class MapPen {
     const space = 12
     this.font(Math.max(sizes.text, size * 0.8), 600)
     let left = x
-    const dotOf = (kind: MapFact) => (isChangeKind(kind) ? size * 0.85 : Math.max(7, size * 0.45))
     const widthOf = (text: string) => this.context.measureText(text).width
     const needed = facts.reduce(
-      (sum, [kind, count]) => sum + dotOf(kind) + 4 + widthOf(texts.fact(kind, count)) + space,
+      (sum, [kind, count]) => sum + markWidth(kind, size) + 4 + widthOf(texts.fact(kind, count)) + space,
       -space,
     )
     for (const [kind, count, colour] of facts) {
       if (left - x > width - 24) break
-      const isChange = isChangeKind(kind)
-      const dot = dotOf(kind)
-      const centre = { x: left + dot / 2, y: y + size * 0.15 }
-      if (isChange) drawChangeMark(this.context, kind, { ...centre, size: dot, palette })
-      else this.dot(centre, { size: dot, colour })
-      left += dot + 4
+      const mark = markWidth(kind, size)
+      this.mark([kind, count, colour], { x: left, y: y + size * 0.15, size: mark })
+      left += mark + 4
       const room = width - (left - x)
       // Without space for the words, the colour of the dot defines the meaning of the number.
-      const shown = needed <= width ? texts.fact(kind, count) : texts.number(count)
+      const shown = needed <= width ? texts.fact(kind, count) : texts.factNumber(kind, count)
       left += this.text(shown, { x: left, y: y + size * 0.15, width: room, colour: palette.text })
       left += space
     }
@@ -355,17 +378,16 @@ export class MapPen {
     if (asset === undefined) return palette.unknown
     if (view.marks !== undefined) return this.markColour(key) ?? palette.unknown
     if (view.showsChanges) return asset.change === undefined ? palette.unknown : palette[asset.change]
-    if (asset.outdated && asset.reachability_state !== 'failed') return palette.outdated
-    return palette[asset.reachability_state]
+    if (asset.monitoring === 'unreachable') return palette.failed
+    if (asset.outdated) return palette.outdated
+    return asset.monitoring === 'reachable' ? palette.reached : palette.unknown
   }
 
-  /** Returns the colour of a group that is too small for its card. */
-  protected colourOf({ reachability, outdated, changes }: TopologyGroup): string {
+  /** Returns the colour of the edge of a group: its most frequent change, or whether an asset is unreachable. */
+  protected colourOf({ monitoring, changes }: TopologyGroup): string {
     const { palette, view } = this.options
     if (view.showsChanges) return palette[mainChange(changes) ?? 'unknown']
-    if (reachability.failed > 0) return palette.failed
-    if (outdated > 0) return palette.outdated
-    return reachability.reached > 0 ? palette.reached : palette.unknown
+    return monitoring.unreachable > 0 ? palette.failed : palette.unknown
   }
 
   protected isMarked({ key }: SceneItem): boolean {
@@ -465,6 +487,19 @@ export function commonOf({ group, asset, parent, cluster }: SceneItem): CommonPa
   if (group?.name) return parent.common.groups
   if (asset?.name && cluster !== undefined) return cluster.common
   return asset?.name ? parent.common.assets : { start: 0, end: 0 }
+}
+
+/** The space between two facts. */
+const factSpace = 8
+
+function widthOf(labels: readonly { width: number }[]): number {
+  return labels.reduce((sum, each) => sum + each.width + factSpace, -factSpace)
+}
+
+/** Returns the width of the mark of a fact next to a text of this size. */
+function markWidth(kind: MapFact, size: number): number {
+  if (kind === 'outdated') return shareBar.width
+  return isChangeKind(kind) ? Math.max(10, size * 0.85) : Math.max(7, size * 0.45)
 }
 
 function isChangeKind(kind: MapFact): kind is (typeof changeKinds)[number] {

@@ -2,23 +2,35 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Impact } from '@millwright/api/inventory/impact.ts'
 import type { TopologyGroup, TopologyGroups } from '@millwright/api/inventory/topology-groups.ts'
-import { comparedSince, nearestPosition, placeOf, positionAt, ticksOf, timeAt, timelineOf } from '../timeline-scale.ts'
+import {
+  comparedSince,
+  exactPositionAt,
+  nearestPosition,
+  placeOf,
+  positionAt,
+  spanFor,
+  ticksOf,
+  timeAt,
+  timelineOf,
+} from '../timeline-scale.ts'
 import { arrange, layouts } from './arrangement.ts'
 import { orderedAssets } from './asset-order.ts'
 import { between, cameraFor, onScreen, zoomed } from './camera.ts'
 import { clustersOf } from './clusters.ts'
 import type { Box } from './geometry.ts'
 import { marksOf } from './impact-marks.ts'
-import { laneOf, routeOf } from './lines.ts'
+import { connectionsTo, laneOf, routeOf } from './lines.ts'
 import { commonParts, distinctName } from './names.ts'
 import { pathOf, sceneOf } from './scene.ts'
 import { groupKey, rootKey } from './scene-keys.ts'
-import { withNetworks } from './switch-networks.ts'
+import { summaryGroup, withNetworks } from './switch-networks.ts'
 import { switchTree } from './switch-tree.ts'
 
 const keys = Array.from({ length: 60 }, (_, index) => `${index}`)
 /** A star with 20 leaves, and items without connections. */
 const edges = keys.slice(1, 21).map((to) => ({ from: '0', to, predicate: 'is_connected_to', count: 1 }))
+
+const unmonitored = { reachable: 0, unreachable: 0, unchecked: 0, unmonitored: 1 }
 
 function overlaps(one: Box, other: Box): boolean {
   return (
@@ -59,20 +71,29 @@ describe('scene of the map', () => {
     assets: 1,
     reachability: count,
     outdated: 0,
+    monitoring: unmonitored,
     classes: [],
     changes: { added: 0, changed: 0, removed: 0 },
   })
   const content = (groups: readonly string[], assets: readonly string[]): TopologyGroups => ({
     path: [],
-    total: { assets: 1, reachability: count, outdated: 0, changes: { added: 0, changed: 0, removed: 0 } },
+    total: {
+      assets: 1,
+      reachability: count,
+      outdated: 0,
+      monitoring: unmonitored,
+      changes: { added: 0, changed: 0, removed: 0 },
+    },
     groups: groups.map(group),
     assets: assets.map((id) => ({
       id,
       class: 'other' as const,
       management_state: 'unknown' as const,
       reachability_state: 'unknown' as const,
+      monitoring: 'unmonitored' as const,
     })),
     edges: [],
+    unavailable: [],
     truncated: false,
   })
   const top = content(['a', 'b', 'c'], [])
@@ -98,6 +119,15 @@ describe('scene of the map', () => {
       pathOf(inner).map(({ key }) => key),
       [rootKey, 'b'],
     )
+  })
+
+  test('subnets leave out a prefix length that all of them have, and hide their lines', () => {
+    const subnet = (key: string) => ({ ...group(key), kind: 'subnet' as const })
+    const { root } = scene([[rootKey, { ...top, groups: ['10.0.1.0/24', '10.0.12.0/24'].map(subnet) }]])
+    assert.deepEqual([distinctName('10.0.12.0/24', root.common.groups), root.areLinesHidden], ['10.0.12.0', true])
+    const mixed = scene([[rootKey, { ...top, groups: ['10.0.0.0/16', '10.1.2.0/24'].map(subnet) }]])
+    assert.equal(distinctName('10.1.2.0/24', mixed.root.common.groups), '10.1.2.0/24')
+    assert.equal(scene([[rootKey, top]]).root.areLinesHidden, false)
   })
 
   test('the group of the rest is smaller than the other groups, and boxes do not overlap', () => {
@@ -164,6 +194,7 @@ describe('networks of switches', () => {
     assets: 3,
     reachability: { reached: 3, failed: 0, unknown: 0 },
     outdated: 1,
+    monitoring: { reachable: 1, unreachable: 1, unchecked: 0, unmonitored: 1 },
     classes: [{ class: 'sensor', assets: 3 }],
     changes: none,
   })
@@ -176,10 +207,17 @@ describe('networks of switches', () => {
   ]
   const top: TopologyGroups = {
     path: [],
-    total: { assets: 15, reachability: { reached: 15, failed: 0, unknown: 0 }, outdated: 5, changes: none },
+    total: {
+      assets: 15,
+      reachability: { reached: 15, failed: 0, unknown: 0 },
+      outdated: 5,
+      monitoring: unmonitored,
+      changes: none,
+    },
     groups,
     assets: [],
     edges: [{ from: 'a', to: 'r', predicate: 'is_connected_to', count: 1 }],
+    unavailable: [],
     truncated: false,
   }
 
@@ -193,6 +231,31 @@ describe('networks of switches', () => {
     )
     const inside = loaded.get('network:r')
     assert.deepEqual([inside?.groups.length, inside?.edges.length, inside?.total.assets], [4, 1, 12])
+  })
+
+  test('have the name of the place that their switches share, if no other network has it', () => {
+    const place = (...names: string[]) => names.map((name) => ({ key: name, name }))
+    const placed = (places: Record<string, ReturnType<typeof place>>) => {
+      const all = groups.map((group) => ({ ...group, ...(places[group.key] && { place: places[group.key] }) }))
+      const loaded = withNetworks(new Map([[rootKey, { ...top, groups: all as TopologyGroup[] }]]))
+      return loaded.get(rootKey)?.groups.map(({ name, monitoring }) => `${name} ${monitoring.unreachable}`)
+    }
+    const paint = { r: place('Site', 'Paint shop', 'Line 1'), a: place('Site', 'Paint shop', 'Line 2') }
+    assert.deepEqual(placed({ ...paint, x: place('Site', 'Body shop') }), ['Paint shop 4', 'Body shop 1'])
+    assert.deepEqual(placed({ ...paint, x: place('Site', 'Paint shop') }), ['A 4', 'B 1'])
+    assert.deepEqual(placed({ r: place('Site'), a: place('Other') }), ['A 4', 'B 1'])
+  })
+
+  test('name several switches by what their names share, and by the first and the last of a range', () => {
+    const of = (...names: string[]) =>
+      summaryGroup(
+        names.map((name) => device(name, name)),
+        { key: 'k', common: { start: 'P-A-'.length, end: '-SW1'.length } },
+      )
+    const several = of('P-A-L1-C1-SW1', 'P-A-L1-C2-SW1')
+    assert.deepEqual([several.name, several.children, several.type], ['L1', 2, 'switches'])
+    assert.equal(of('P-A-L1-C2-SW1', 'P-A-L2-C1-SW1').name, 'L1-C2–L2-C1')
+    assert.deepEqual([of('P-A-L1-C2-SW1').name, of('P-A-L1-C2-SW1').type], ['L1-C2', undefined])
   })
 
   test('do not change without the parents of switches', () => {
@@ -225,6 +288,7 @@ describe('assets of a group', () => {
       class: assetClass,
       management_state: 'unknown' as const,
       reachability_state: 'unknown' as const,
+      monitoring: 'unmonitored' as const,
     })
     const assets = [
       asset('DRV01', 'drive'),
@@ -261,11 +325,20 @@ describe('scale of the timeline', () => {
     const now = Date.parse('2026-01-31T10:20:00Z')
     const week = timelineOf('week', now)
     assert.deepEqual([week.bars, week.bucket, week.to, week.to - week.from], [169, 'hour', now, 7 * 86_400_000])
-    assert.deepEqual([timelineOf('quarter', now).bars, timelineOf('quarter', now).bucket], [91, 'day'])
+    assert.deepEqual([timelineOf('month', now).bars, timelineOf('month', now).bucket], [31, 'day'])
     assert.equal(timelineOf('day', Date.parse('2026-01-31T10:00:00Z')).bars, 24)
     assert.equal(positionAt(week, timeAt(week, 17)), 17)
     assert.deepEqual([positionAt(week, 0), positionAt(week, Number.MAX_SAFE_INTEGER)], [0, 169])
     assert.deepEqual([timeAt(week, 0), timeAt(week, 169)], [week.from, now])
+  })
+
+  test('has minutes for an hour, and is the shortest one that contains the start of a comparison', () => {
+    const now = Date.parse('2026-01-31T10:20:00Z')
+    assert.deepEqual([timelineOf('hour', now).bars, timelineOf('hour', now).bucket], [60, 'minute'])
+    const ago = (hours: number) => spanFor(now - hours * 3_600_000, now)
+    assert.deepEqual([0.9, 2, 30, 200, 9_000].map(ago), ['hour', 'day', 'week', 'month', 'month'])
+    assert.equal(spanFor(undefined, now), 'day')
+    assert.equal(exactPositionAt(timelineOf('day', now), now - 50 * 60_000), 23.5)
   })
 
   test('finds the bar at a place, and a place near the end is the end', () => {
@@ -299,6 +372,19 @@ describe('labels and default of the timeline', () => {
 })
 
 describe('lines between boxes', () => {
+  test('are counted for each group that a group has connections to, most frequent first', () => {
+    const to = (key: string, other: string, count: number) => ({ from: key, to: other, predicate: 'p', count })
+    const groups = ['a', 'b', 'c', 'd'].map((key) => ({ key }) as TopologyGroup)
+    const found = connectionsTo('a', {
+      groups,
+      edges: [to('a', 'b', 1), to('c', 'a', 2), to('b', 'a', 3), to('b', 'd', 9)],
+    })
+    assert.deepEqual(
+      found.map(({ group, count }) => `${group.key} ${count}`),
+      ['b 4', 'c 2'],
+    )
+  })
+
   const gap = { x: 10, y: 10 }
   const boxes = Array.from({ length: 12 }, (_, index) => ({
     x: (index % 4) * 50,

@@ -233,7 +233,7 @@ class Painter extends MapPen {
     const { palette, view, camera, size } = this.options
     const lines = linesOf(frame.edges)
     // Lines that cannot be traced, or whose ends are not visible, are drawn only for the item that the pointer is at.
-    if (view.marks !== undefined || frame.gap.y * camera.scale < sizes.tracedGap) return
+    if (view.marks !== undefined || frame.areLinesHidden || frame.gap.y * camera.scale < sizes.tracedGap) return
     const counted: { route: Point[]; count: number }[] = []
     let index = 0
     for (const [line, edges] of lines) {
@@ -383,20 +383,26 @@ class Painter extends MapPen {
     const isSmall = box.width < sizes.title || box.height < 17
     const radius = Math.min(8, box.width * 0.06, box.height * 0.2)
     const colour = group.assets === 0 ? palette.line : (this.markColour(item.key) ?? this.colourOf(group))
-    // In a tree of many switches, only exceptions are filled with their colour.
-    const isQuiet = item.parent.wires !== undefined && colour === palette.reached
+    // Only exceptions have a colour.
+    const isQuiet = colour === palette.unknown || colour === palette.line
     this.box(box, {
       radius,
       fill: isSmall && !isQuiet ? colour : palette.card,
       stroke: this.borderOf(item),
       width: this.isMarked(item) ? 3 : 1,
     })
-    if (isSmall) {
-      if (isQuiet) this.edge(box, colour)
+    if (isSmall) return
+    this.tint(box, group.changes, radius)
+    if (!isQuiet) this.edge(box, colour)
+    if (
+      group.kind === 'subnet' &&
+      view.marks === undefined &&
+      box.height >= sizes.subnet &&
+      box.width >= sizes.label * 2
+    ) {
+      this.#subnetCard(item, group, box)
       return
     }
-    this.tint(box, group.changes, radius)
-    this.edge(box, colour)
     if (box.height < sizes.compactCard) {
       this.#compactCard(item, group, box)
       return
@@ -444,13 +450,41 @@ class Painter extends MapPen {
       this.classes(group, { x: box.x + pad, y, width: room, height }, iconSize)
   }
 
+  /** Draws a subnet: its name and state, the place of most of its assets, and its numbers of addresses and assets. */
+  #subnetCard(item: SceneItem, group: TopologyGroup, box: Box): void {
+    const { palette, texts } = this.options
+    const pad = 10
+    const [x, right] = [box.x + pad, box.x + box.width - pad + 2]
+    const size = Math.max(sizes.text, Math.min(14, box.height * 0.2))
+    const line = Math.min(size * 1.5, (box.height - 6) / 3)
+    const room = right - x
+    const fits = (words: string) => this.context.measureText(words).width <= room
+    const y = box.y + box.height / 2 - line
+    const facts = this.countedFacts(group)
+    const isFailed = ([kind]: (typeof facts)[number]) => kind === 'failed'
+    const [failed, others] = [facts.filter(isFailed), facts.filter((fact) => !isFailed(fact))]
+    const factRoom = this.factsWidth(others) + 6
+    this.font(size, 650)
+    const full = texts.nameOf(group)
+    const isShort = this.context.measureText(full).width + factRoom > room
+    const name = isShort ? distinctName(full, commonOf(item)) : full
+    const used = this.text(name, { x, y, width: room, colour: palette.text })
+    this.factNumbers(others, { right, y, width: room - used - 4 })
+    this.font(Math.max(sizes.text, size * 0.85), 400)
+    const [count = ''] = [texts.addresses(group), texts.assets(group.assets)].filter(fits)
+    const unreachable = this.factNumbers(failed, { right, y: y + line, width: room / 2 })
+    this.font(Math.max(sizes.text, size * 0.85), 400)
+    this.text(texts.place(group), { x, y: y + line, width: room - unreachable, colour: palette.text })
+    this.text(count, { x, y: y + 2 * line, width: room, colour: palette.quiet })
+  }
+
   /** Draws a low card: the state as its left edge, and the name with the count next to it or below it. */
   #compactCard(item: SceneItem, group: TopologyGroup, box: Box): void {
     const { palette, texts, view } = this.options
     const [x, right] = [box.x + 10, box.x + box.width - 6]
     const room = right - x
     const size = Math.max(sizes.text, Math.min(14, box.height * 0.3, box.width * 0.11))
-    const hasTwoLines = box.height >= sizes.text * 2.7
+    const hasTwoLines = box.height >= sizes.text * 2.5
     const first = hasTwoLines ? box.y + box.height / 2 - size * 0.62 : box.y + box.height / 2 + 0.5
     const second = box.y + box.height / 2 + size * 0.68
     this.font(size, 650)
@@ -479,12 +513,14 @@ class Painter extends MapPen {
       fact === undefined ? [texts.count(group), texts.assets(group.assets)] : [texts.fact(fact[0], fact[1])]
     // A change without space for its badge is a number with the colour of the change.
     const numbers = view.marks === undefined && badge === 0 ? this.countedFacts(group) : states
+    // With two lines, the states are next to the name if there is space for all of them.
+    const isBeside = hasTwoLines && this.factsWidth(numbers) + used + 4 <= room
     const stateWidth = this.factNumbers(numbers, {
       right,
-      y: hasTwoLines ? second : first,
-      width: hasTwoLines ? room : room - used - 6,
+      y: hasTwoLines && !isBeside ? second : first,
+      width: hasTwoLines && !isBeside ? room : room - used - 6,
     })
-    const stateRoom = stateWidth === 0 ? 0 : stateWidth + 8
+    const stateRoom = stateWidth === 0 || isBeside ? 0 : stateWidth + 5
     const isCovered = hasTwoLines && badge > 0 && fullName + 44 > room
     const width = hasTwoLines ? room - (isCovered ? badge : stateRoom) : room - used - 8 - (badge || stateRoom)
     this.font(sizes.text, 400)

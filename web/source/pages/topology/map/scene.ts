@@ -10,7 +10,7 @@ import { clustersOf } from './clusters.ts'
 import type { Box, Gap, Point } from './geometry.ts'
 import { type CommonParts, commonParts, namesOf } from './names.ts'
 import { assetItemKey, groupKey, rootKey } from './scene-keys.ts'
-import { isNetworkKey, networkType, summaryGroup } from './switch-networks.ts'
+import { isNetworkKey, networkType, summaryGroup, switchesType } from './switch-networks.ts'
 import { switchTree } from './switch-tree.ts'
 
 /**
@@ -38,7 +38,7 @@ export type Cluster = {
   gap: Gap
   common: CommonParts
   items: SceneItem[]
-  total: Pick<TopologyGroup, 'assets' | 'reachability' | 'outdated' | 'changes' | 'classes'>
+  total: Pick<TopologyGroup, 'assets' | 'monitoring' | 'outdated' | 'changes' | 'classes'>
 }
 
 /** The inside of a group. The frame of the whole map has the key `''`. */
@@ -54,6 +54,8 @@ export type Frame = {
   /** The free space between the boxes of the frame, and its clusters. */
   gap: Gap
   clusters: Cluster[]
+  /** Whether the lines are drawn only for the item that the pointer is at. Subnets have connections to most others. */
+  areLinesHidden: boolean
   /** The lines of a tree of switches, with the keys of the items at their ends. They replace the lines of the edges. */
   wires?: readonly { from: string; to: string; points: readonly Point[] }[]
   /** The items and lines that replace a tree of switches on a small scale. */
@@ -95,7 +97,7 @@ const filled = {
   linkedAsset: 0.84,
   cluster: 0.93,
 } as const
-export const cellAspects = { group: 1.55, asset: 1.9, cluster: 1.35, clusterAsset: 2.9 } as const
+export const cellAspects = { group: 1.55, subnet: 2.6, asset: 1.9, cluster: 1.35, clusterAsset: 2.9 } as const
 /** A group needs as much space as this number of assets. */
 const assetsPerGroup = 6
 /** With at most this many groups, the group of the rest is a small box at the side. */
@@ -119,8 +121,20 @@ export function sceneOf({ loaded, layout, aspect, isAll = false, forceGridOf }: 
     const common = { groups: commonParts(namesOf(data?.groups)), assets: commonParts(namesOf(data?.assets)) }
     // The name of a switch stays recognizable only with its end. In a tree, all names have the same end.
     if (!isNetworkKey(key) && data?.groups.some(({ kind }) => kind === 'switch')) common.groups.end = 0
+    if (hasSubnets(data)) common.groups = { start: 0, end: commonBits(data) }
     const gap = { x: 0, y: 0 }
-    const frame: Frame = { key, box, items: [], edges: data?.edges ?? [], byEnd, common, gap, clusters: [], above }
+    const frame: Frame = {
+      key,
+      box,
+      items: [],
+      edges: data?.edges ?? [],
+      byEnd,
+      common,
+      gap,
+      clusters: [],
+      areLinesHidden: hasSubnets(data),
+      above,
+    }
     frames.set(key, frame)
     if (data === undefined) return frame
     for (const item of placedItems(frame, data)) {
@@ -187,7 +201,9 @@ export function sceneOf({ loaded, layout, aspect, isAll = false, forceGridOf }: 
     const { groups, assets } = data
     // With a mixture, groups and assets have the same cells, so that edges between them are short.
     const assetAspect = cluster === undefined ? cellAspects.asset : cellAspects.clusterAsset
-    const cellAspect = assets.length > groups.length * assetsPerGroup ? assetAspect : cellAspects.group
+    const areSubnets = hasSubnets(data)
+    const groupAspect = areSubnets ? cellAspects.subnet : cellAspects.group
+    const cellAspect = assets.length > groups.length * assetsPerGroup ? assetAspect : groupAspect
     const keys = [...groups.map(({ key }) => key), ...assets.map(({ id }) => id)]
     const input = { keys, edges: data.edges, aspect: area.width / area.height, cellAspect }
     const grid =
@@ -196,9 +212,10 @@ export function sceneOf({ loaded, layout, aspect, isAll = false, forceGridOf }: 
         : arrange(layout, input)
     // An open group fills the map, so its box has about the shape of the map.
     const widestAsset = cluster === undefined ? cellShape.widest : cellShape.widestOfCluster
-    const widest = groups.length > 1 ? cellShape.widestGroup : widestAsset
+    const widestGroup = areSubnets ? cellShape.widestSubnet : cellShape.widestGroup
+    const widest = groups.length > 1 ? widestGroup : widestAsset
     const boxes = boxesIn(area, grid, widest)
-    const hasLines = data.edges.length > 0
+    const hasLines = data.edges.length > 0 && !areSubnets
     const parts = hasLines
       ? { group: frame.key === rootKey ? filled.linkedGroup : filled.innerGroup, asset: filled.linkedAsset }
       : { group: filled.group, asset: filled.asset }
@@ -254,7 +271,7 @@ export function areaOf({ key, box }: Pick<Frame, 'key' | 'box'>, isAll = false):
 }
 
 /** The limits of the width of a cell divided by its height. Names need wide cells. */
-const cellShape = { narrowest: 1.1, widest: 3.2, widestGroup: 2.4, widestOfCluster: 5 } as const
+const cellShape = { narrowest: 1.1, widest: 3.2, widestGroup: 2.4, widestSubnet: 3.6, widestOfCluster: 5 } as const
 
 function boxesIn(area: Box, { columns, rows, cells }: Grid, widest: number): Box[] {
   const available = { width: area.width / columns, height: area.height / rows }
@@ -286,10 +303,10 @@ export function pathOf(item: SceneItem): Frame[] {
 /** Returns the sums of the assets of a cluster. */
 function totalOf(assets: readonly TopologyAsset[]): Cluster['total'] {
   let outdated = 0
-  const reachability = { reached: 0, failed: 0, unknown: 0 }
+  const monitoring = { reachable: 0, unreachable: 0, unchecked: 0, unmonitored: 0 }
   const changes = { added: 0, changed: 0, removed: 0 }
   for (const asset of assets) {
-    reachability[asset.reachability_state]++
+    monitoring[asset.monitoring]++
     if (asset.outdated) outdated++
     if (asset.change !== undefined) changes[asset.change]++
   }
@@ -297,10 +314,26 @@ function totalOf(assets: readonly TopologyAsset[]): Cluster['total'] {
     class: each,
     assets: members.length,
   }))
-  return { assets: assets.length, reachability, outdated, changes, classes }
+  return { assets: assets.length, monitoring, outdated, changes, classes }
 }
 
 /** Returns whether a group is a network of switches. */
 export function isNetwork({ kind, type }: Pick<TopologyGroup, 'kind' | 'type'>): boolean {
   return kind === 'switch' && type === networkType
+}
+
+/** Returns whether a group stands for several switches of a network. */
+export function isSwitches({ kind, type }: Pick<TopologyGroup, 'kind' | 'type'>): boolean {
+  return kind === 'switch' && type === switchesType
+}
+
+function hasSubnets(data: Pick<TopologyGroups, 'groups'> | undefined): boolean {
+  return data?.groups.some(({ kind }) => kind === 'subnet') ?? false
+}
+
+/** Returns the length of the prefix length in the names of subnets, such as `/24`, if it is the same in all of them. */
+function commonBits(data: Pick<TopologyGroups, 'groups'> | undefined): number {
+  const [first = '', ...others] = namesOf(data?.groups.filter(({ kind }) => kind === 'subnet'))
+  const bits = /\/\d+$/.exec(first)?.[0] ?? ''
+  return others.length > 0 && others.every((name) => name.endsWith(bits)) ? bits.length : 0
 }

@@ -1,4 +1,4 @@
-import type { TopologyGroup, TopologyGroups } from '@millwright/api/inventory/topology-groups.ts'
+import { monitoringCounts, type TopologyGroup, type TopologyGroups } from '@millwright/api/inventory/topology-groups.ts'
 import { type CommonParts, commonParts, distinctName, namesOf } from './names.ts'
 import { rootKey } from './scene-keys.ts'
 
@@ -8,8 +8,9 @@ import { rootKey } from './scene-keys.ts'
  */
 
 const networkPrefix = 'network:'
-/** The type of a group that is a network of switches. */
+/** The type of a group that is a network of switches, and of one that stands for several switches of a network. */
 export const networkType = 'network'
+export const switchesType = 'switches'
 
 export function isNetworkKey(key: string): boolean {
   return key.startsWith(networkPrefix)
@@ -30,23 +31,31 @@ export function withNetworks(loaded: LoadedGroups): LoadedGroups {
   }
   const members = Map.groupBy(switches.values(), ({ key }) => rootOf.get(key) ?? key)
   const common = commonParts(namesOf([...members.keys()].map((key) => ({ name: switches.get(key)?.name }))))
+  const placeOf = new Map([...members].map(([root, own]) => [root, sharedPlace(own)]))
+  const places = [...placeOf.values()].map((place) => place?.at(-1)?.key)
   const networks = [...members].map(([root, own]): TopologyGroup => {
+    const place = placeOf.get(root)
+    const node = place?.at(-1)
+    // A place that several networks share does not identify them.
+    const isNamedByPlace = node !== undefined && places.filter((key) => key === node.key).length === 1
     const name = distinctName(switches.get(root)?.name ?? root, common)
-    return { ...sumOf(own), key: networkPrefix + root, kind: 'switch', type: networkType, name, children: own.length }
+    const group = { key: networkPrefix + root, kind: 'switch', type: networkType, name, children: own.length } as const
+    return { ...sumOf(own), ...group, ...(place !== undefined && isNamedByPlace && { name: node.name, place }) }
   })
   const found = new Map<string, TopologyGroups>()
   const rest = top.groups.filter(({ kind }) => kind !== 'switch')
   found.set(rootKey, { ...top, groups: [...networks, ...rest], edges: [] })
   for (const network of networks) {
     const groups = members.get(network.key.slice(networkPrefix.length)) ?? []
-    const path = [{ key: network.key, name: network.name ?? '', type: networkType }]
+    const type = network.place === undefined ? networkType : 'node'
+    const path = [{ key: network.key, name: network.name ?? '', type }]
     const keys = new Set(groups.map(({ key }) => key))
     const edges = top.edges.filter(({ from, to }) => keys.has(from) && keys.has(to))
-    const { assets, reachability, outdated, changes } = network
+    const { assets, reachability, outdated, monitoring, changes } = network
     found.set(network.key, {
       ...top,
       path,
-      total: { assets, reachability, outdated, changes },
+      total: { assets, reachability, outdated, monitoring, changes },
       groups,
       assets: [],
       edges,
@@ -60,11 +69,11 @@ export function withNetworks(loaded: LoadedGroups): LoadedGroups {
       continue
     }
     const network = found.get(networkPrefix + rootOf.get(key))
-    const { assets, reachability, outdated, changes } = own
+    const { assets, reachability, outdated, monitoring, changes } = own
     found.set(key, {
       ...data,
       path: [...(network?.path ?? []), { key, name: own.name ?? key }],
-      total: { assets, reachability, outdated, changes },
+      total: { assets, reachability, outdated, monitoring, changes },
       // The switches below are next to this switch, not inside it.
       groups: [],
     })
@@ -83,18 +92,31 @@ export function summaryGroup(
   const names = namesOf(members)
   const [first = ''] = names
   const shared = names.length > 1 ? first.slice(common.start, commonParts(names).start).replace(/[-_]$/, '') : ''
-  const ends = [...new Set([first, names.at(-1) ?? first])]
-  const name = shared || ends.map((each) => distinctName(each, common)).join('–')
-  return { ...sumOf(members), key, kind: 'node', name, children: members.length }
+  const last = names.at(-1) ?? first
+  // The last name of a range leaves out what it shares with the first one.
+  const end = distinctName(last, { ...common, start: Math.max(common.start, commonParts([first, last]).start) })
+  const name = shared || (first === last ? distinctName(first, common) : `${distinctName(first, common)}–${end}`)
+  const type = members.length > 1 ? { type: switchesType } : {}
+  return { ...sumOf(members), key, kind: 'switch', ...type, name, children: members.length }
+}
+
+/** Returns the path to the node that the places of all switches share. Switches without a place do not count. */
+function sharedPlace(groups: readonly TopologyGroup[]): TopologyGroup['place'] {
+  const [first, ...others] = groups.flatMap(({ place }) => (place === undefined ? [] : [place]))
+  if (first === undefined) return undefined
+  const differs = first.findIndex(({ key }, depth) => others.some((place) => place[depth]?.key !== key))
+  const shared = differs === -1 ? first : first.slice(0, differs)
+  return shared.length === 0 ? undefined : shared
 }
 
 function sumOf(
   groups: readonly TopologyGroup[],
-): Pick<TopologyGroup, 'assets' | 'reachability' | 'outdated' | 'classes' | 'changes'> {
+): Pick<TopologyGroup, 'assets' | 'reachability' | 'outdated' | 'monitoring' | 'classes' | 'changes'> {
   const sum = {
     assets: 0,
     reachability: { reached: 0, failed: 0, unknown: 0 },
     outdated: 0,
+    monitoring: { reachable: 0, unreachable: 0, unchecked: 0, unmonitored: 0 },
     changes: { added: 0, changed: 0, removed: 0 },
   }
   const classes = new Map<TopologyGroup['classes'][number]['class'], number>()
@@ -102,6 +124,7 @@ function sumOf(
     sum.assets += group.assets
     sum.outdated += group.outdated
     for (const state of ['reached', 'failed', 'unknown'] as const) sum.reachability[state] += group.reachability[state]
+    for (const state of monitoringCounts) sum.monitoring[state] += group.monitoring[state]
     for (const change of ['added', 'changed', 'removed'] as const) sum.changes[change] += group.changes[change]
     for (const { class: each, assets } of group.classes) classes.set(each, (classes.get(each) ?? 0) + assets)
   }

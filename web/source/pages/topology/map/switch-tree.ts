@@ -66,31 +66,43 @@ export function switchTree(groups: readonly Pick<TopologyGroup, 'key' | 'parent'
   }
 }
 
-/** The parts of the height of a summary: the root, the free space below it, and the columns. */
-const summaryParts = { root: 0.3, gap: 0.2, columns: 0.42, widest: 2.4, rootWidth: 0.34 } as const
+/** The parts of the height of a summary: the root, the free space below it, and the rows. A row has a limited number of columns. */
+const summaryParts = { root: 0.22, gap: 0.1, rows: 0.68, widest: 3.6, rootWidth: 0.64, perRow: 3, fill: 0.9 } as const
+/** With more columns, they share two rows. */
+const mostRows = 2
 
 function summaryOf(root: string, columns: readonly Row[][], area: Box): SwitchTree['summary'] {
-  const [top, height] = [area.y + area.height * 0.03, area.height * summaryParts.columns]
-  const rootWidth = area.width * summaryParts.rootWidth
+  const rows = Math.min(mostRows, Math.max(1, Math.ceil(columns.length / summaryParts.perRow)))
+  const perRow = Math.max(1, Math.ceil(columns.length / rows))
+  const [top, height] = [area.y + area.height * 0.02, (area.height * summaryParts.rows) / rows]
+  const rootWidth = Math.min(area.width * summaryParts.rootWidth, height * summaryParts.widest * 1.5)
   const middle = area.x + area.width / 2
   const rootBox = { x: middle - rootWidth / 2, y: top, width: rootWidth, height: area.height * summaryParts.root }
-  const width = Math.min(area.width / Math.max(1, columns.length), height * summaryParts.widest)
-  const left = middle - (width * columns.length) / 2
+  const width = Math.min(area.width / perRow, height * summaryParts.widest)
+  const left = middle - (width * perRow) / 2
   const y = rootBox.y + rootBox.height + area.height * summaryParts.gap
-  const boxes = columns.map((rows, index) => ({
-    keys: rows.map(({ key }) => key),
-    box: { x: left + (index + (1 - parts.width) / 2) * width, y, width: width * parts.width, height },
+  const boxes = columns.map((members, index) => ({
+    keys: members.map(({ key }) => key),
+    box: {
+      x: left + ((index % perRow) + (1 - summaryParts.fill) * 0.7) * width,
+      y: y + Math.floor(index / perRow) * height,
+      width: width * summaryParts.fill,
+      height: height * summaryParts.fill,
+    },
   }))
   const bottom = rootBox.y + rootBox.height
   const bus = (bottom + y) / 2
-  const wires = boxes.map(({ box }) => {
-    const x = box.x + box.width / 2
-    return [
+  const wires = boxes.map(({ box }, index) => {
+    const start = [
       { x: middle, y: bottom },
       { x: middle, y: bus },
-      { x, y: bus },
-      { x, y },
     ]
+    const x = box.x + box.width / 2
+    if (index < perRow) return [...start, { x, y: bus }, { x, y: box.y }]
+    // A line to the second row leads through the space at the left of the column.
+    const spine = box.x - (width * (1 - summaryParts.fill)) / 2
+    const half = box.y + box.height / 2
+    return [...start, { x: spine, y: bus }, { x: spine, y: half }, { x: box.x, y: half }]
   })
   return { boxes: [{ keys: [root], box: rootBox }, ...boxes], wires }
 }
