@@ -59,7 +59,7 @@ export const mapMessages = messages({
     legend: 'Legend and filter',
     reachable: 'Reachable',
     unreachable: 'Unreachable',
-    unchecked: 'No result',
+    unchecked: 'Not checked',
     unmonitored: 'Not monitored',
     monitoringHint: (monitored: string) => `Monitored: ${monitored}. Whether the others are reachable is not known.`,
     monitor: 'Open monitoring',
@@ -162,7 +162,7 @@ export const mapMessages = messages({
     legend: 'Legende und Filter',
     reachable: 'Erreichbar',
     unreachable: 'Nicht erreichbar',
-    unchecked: 'Ohne Ergebnis',
+    unchecked: 'Nicht geprüft',
     unmonitored: 'Nicht überwacht',
     monitoringHint: (monitored: string) =>
       `Überwacht: ${monitored}. Ob die übrigen erreichbar sind, ist nicht bekannt.`,
