@@ -111,10 +111,11 @@ export function useOutdated(hierarchyId: string, parentId: string | undefined, {
   return useQuery({
     ...query(['inventory', 'readTopologyGroups'], input, { live: ['hierarchy'] }),
     enabled: isEnabled && canRead,
-    select: ({ data: { total, groups } }) => ({
-      total: total.outdated,
-      byNode: new Map(groups.map(({ key, outdated }) => [key, outdated])),
-    }),
+    // Without the updates service, the numbers are 0 and mean nothing.
+    select: ({ data: { total, groups, unavailable } }) =>
+      unavailable.includes('outdated')
+        ? {}
+        : { total: total.outdated, byNode: new Map(groups.map(({ key, outdated }) => [key, outdated])) },
   })
 }
 
