@@ -202,9 +202,9 @@ async function shopFloor(service: Caller, { anna, jonas, mia, tomas }: Callers, 
   await scan(mia, '10.0.1.0/33')
   const maintenanceId = await createCredentials(anna, gatewayId)
   await decide({ anna, tomas }, devices)
+  await Promise.all([update({ anna, mia }, devices), monitor(jonas, devices)])
   // Some devices have other firmware now, some do not respond, and some are new.
   await scanAgain(jonas, all, { options: later })
-  await Promise.all([update({ anna, mia }, devices), monitor(jonas, devices)])
   await scanAgain(tomas, corrected, { options: later, range: '10.0.0.0/24' })
   const second = await createScan(mia, { gatewayId, options: later, range: '10.0.1.0/24' })
   await over(service, second, scanMs)
