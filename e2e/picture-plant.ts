@@ -183,7 +183,14 @@ function areaName(code: string): string {
 }
 
 /** The options of the first scans. `later` describes the same plant after some time: other firmware, new and missing devices. */
-const base = { size: '300', protected_percent: '10', update_restart_ms: '100', update_fault_percent: '15' }
+const base = {
+  size: '300',
+  protected_percent: '10',
+  update_restart_ms: '100',
+  update_fault_percent: '15',
+  // A device that does not answer would keep its campaign waiting for minutes.
+  update_faults: 'slow,fails-at-60,reboots,wrong-version',
+}
 const later = { ...base, tick: '1', changes_percent: '10', silent_percent: '2' }
 
 /** Scans, onboards, monitors and updates the devices of the simulated plant. */
