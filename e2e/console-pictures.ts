@@ -84,10 +84,17 @@ async function takeAll(
       await page.locator('ix-application h1').waitFor()
       await page.waitForLoadState('networkidle', { timeout: 3_000 }).catch(() => {})
       await prepare?.(page)
+      await page.waitForFunction(isLoaded, undefined, { timeout: 20_000 }).catch(() => {})
       await page.waitForTimeout(400)
       await page.screenshot({ path: join(folder, `${name}-${suffix}.png`) })
       process.stdout.write(`${name}-${suffix}.png\n`)
     }
   }
   for (const violation of consoleBrowser.violations) process.stdout.write(`! ${violation}\n`)
+}
+
+/** Returns true when no part of the page waits for data. It runs in the browser. */
+function isLoaded(): boolean {
+  const isWaiting = document.querySelector('.waiting, [aria-busy="true"]') !== null
+  return !isWaiting && !document.body.textContent.includes('Counting…')
 }
