@@ -178,7 +178,7 @@ function siteName(code: string): string {
 }
 
 function areaName(code: string): string {
-  const name = areas.find((area) => area.toUpperCase().startsWith(code)) ?? code
+  const name = areas.find((area) => area.code === code)?.name ?? code
   return `${name.slice(0, 1).toUpperCase()}${name.slice(1)}`
 }
 

@@ -37,16 +37,19 @@ export const sites = [
   'Vigo',
 ] as const
 
-export const areas = [
-  'press shop',
-  'body shop',
-  'paint shop',
-  'assembly',
-  'battery',
-  'machining',
-  'packaging',
-  'utilities',
-] as const
+export type Area = { name: string; code: string }
+
+/** The areas of a site. The code of an area is part of the names of its assets. */
+export const areas: readonly [Area, ...Area[]] = [
+  { name: 'press shop', code: 'PRESS' },
+  { name: 'body shop', code: 'BODY' },
+  { name: 'paint shop', code: 'PAINT' },
+  { name: 'assembly', code: 'ASSY' },
+  { name: 'battery', code: 'BATT' },
+  { name: 'machining', code: 'MACH' },
+  { name: 'packaging', code: 'PACK' },
+  { name: 'utilities', code: 'UTIL' },
+]
 
 export const catalogue = {
   controller: [

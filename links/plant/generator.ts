@@ -121,23 +121,18 @@ function placeOf(number: number, seed: number): Omit<Place, 'gateway' | 'lineSwi
   const areaNumber = Math.floor(lineNumber / linesPerArea)
   const siteNumber = Math.floor(areaNumber / areas.length)
   const site = sites[siteNumber % sites.length] ?? ''
-  const area = areas[areaNumber % areas.length] ?? ''
+  const area = areas[areaNumber % areas.length] ?? areas[0]
   const round = Math.floor(siteNumber / sites.length)
   const siteCode = `${site.slice(0, 3).toUpperCase()}${round === 0 ? '' : round + 1}`
   const lineCode = `L${padded((lineNumber % linesPerArea) + 1, 2)}`
   return {
     seed,
-    code: `${siteCode}-${areaCode(area)}-${lineCode}-C${padded((number % cellsPerLine) + 1, 2)}`,
-    accessGroup: `${site}${round === 0 ? '' : ` ${round + 1}`} ${area}`,
+    code: `${siteCode}-${area.code}-${lineCode}-C${padded((number % cellsPerLine) + 1, 2)}`,
+    accessGroup: `${site}${round === 0 ? '' : ` ${round + 1}`} ${area.name}`,
     costCentre: `${4000 + (areaNumber % 900)}`,
     lineNumber,
     nodes: { cell: nodeId(seed, `cell ${number}`), line: nodeId(seed, `line ${lineNumber}`) },
   }
-}
-
-/** Returns the first word of the name of an area, for example `PAINT` for the paint shop. */
-function areaCode(area: string): string {
-  return area.replace(/ .*/, '').toUpperCase()
 }
 
 type Member = {

@@ -74,7 +74,7 @@ export function deviceAt(plant: Plant, index: number): Device {
   const kind = kindAt(plant, index)
   const product = pick<Product>(catalogue[kind], draw(plant.seed, index, salts.product))
   const station = stationOf(index)
-  const hall = pick(areas, Math.floor(station / stationsPerHall))
+  const { name: hall } = pick(areas, Math.floor(station / stationsPerHall))
   const serial = serialOf(plant, index)
   return {
     name: `${tags[kind]}-${String(station + 1).padStart(3, '0')}-${(index % perStation) + 1}`,

@@ -153,11 +153,16 @@ export function discoveryHandlers(context: Context): Pick<Handlers<typeof discov
     },
 
     async cancelDiscovery({ params: { jobId } }, caller) {
-      const { latestRunId } = await find(context, caller, jobId)
+      const row = await find(context, caller, jobId)
+      const { latestRunId } = row
       if (latestRunId === null || !(await cancelRun(context, caller, latestRunId)))
         throw new Problem('conflict', 'This discovery has no active run to cancel')
       await database.transaction(caller, (tx) =>
-        record(tx, caller, { action: 'discovery.cancelDiscovery', target: `discovery/${jobId}` }),
+        record(tx, caller, {
+          action: 'discovery.cancelDiscovery',
+          target: `discovery/${jobId}`,
+          detail: shownScan(row),
+        }),
       )
       return answer(202, { data: { runId: latestRunId } })
     },
@@ -168,7 +173,8 @@ export function discoveryHandlers(context: Context): Pick<Handlers<typeof discov
       await requireLink(context, caller, { gateway, assetLinkId })
       const isSettled = await settleLatest(context, caller, before)
       return database.transaction(caller, async (tx) => {
-        const { latestRunId } = await lock(tx, jobId)
+        const row = await lock(tx, jobId)
+        const { latestRunId } = row
         const latest = latestRunId === null ? undefined : await store.findRun(tx, latestRunId)
         if (isActive(latest) && !(isSettled && latestRunId === before))
           throw new Problem('conflict', 'A run of this discovery is active. Wait until it ends, or cancel it.')
@@ -180,7 +186,7 @@ export function discoveryHandlers(context: Context): Pick<Handlers<typeof discov
         await record(tx, caller, {
           action: 'discovery.runDiscovery',
           target: `discovery/${jobId}`,
-          detail: { runId: run.id },
+          detail: { runId: run.id, ...shownScan(row) },
         })
         return answer(202, { data: { runId: run.id } })
       })
@@ -304,10 +310,19 @@ type DiscoveryEvent = { action: string; event: 'created' | 'updated' | 'deleted'
 async function reportChange(tx: Transaction, caller: Caller, { action, event, row }: DiscoveryEvent): Promise<void> {
   const { id, gatewayId, assetLinkId, cron, timezone, paused } = row
   const detail = { gatewayId, assetLinkId, ...(cron === null ? {} : { cron, timezone, paused }) }
-  await record(tx, caller, { action: `discovery.${action}`, target: `discovery/${id}`, detail })
+  await record(tx, caller, {
+    action: `discovery.${action}`,
+    target: `discovery/${id}`,
+    detail: { ...detail, ...shownScan(row) },
+  })
   const link = await findLink(tx, gatewayId, assetLinkId)
   const data = link === undefined ? detail : { ...detail, linkAssetId: link.assetId }
   await emit(tx, { type: `discovery.discovery.${event}`, subject: `discovery/${id}`, data })
+}
+
+/** Returns what names a scan to people: its link and the values of its filters, for example IP ranges. */
+function shownScan({ assetLinkId, filters }: store.DiscoveryRow) {
+  return { assetLinkId, scope: filters.map(({ value }) => String(value)) }
 }
 
 function missing(id: string): Problem {

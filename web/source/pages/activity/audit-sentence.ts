@@ -41,8 +41,9 @@ export function auditSentence(entry: ActivityEntry, context: SentenceContext): S
   const noun = nounOf(operation, language)
   const verb = verbOf(operation, language)
   const subject = object === undefined ? {} : { subject: `${object.kind}/${object.id}` }
+  const objectName = object?.name ?? scanName(entry, context)
   const name: SentencePart[] =
-    object?.name === undefined ? [] : [{ text: ' ' }, { text: object.name, role: 'object', ...subject }]
+    objectName === undefined ? [] : [{ text: ' ' }, { text: objectName, role: 'object', ...subject }]
   const template = isDone ? text.did : outcome === 'denied' ? text.deniedTo : text.failedTo
   return fill(template, {
     who,
@@ -90,6 +91,13 @@ function scanSentence({ detail = {}, names = {}, object }: ActivityEntry, { who,
   const isScheduled = typeof cron === 'string'
   if (gatewayName === undefined) return fill(isScheduled ? text.scanScheduled : text.scanStarted, { who, scan, link })
   return fill(isScheduled ? text.scanScheduledOn : text.scanStartedOn, { who, scan, link, gateway })
+}
+
+/** Returns the name of a scan: its link and its scope. */
+function scanName({ object, detail = {} }: ActivityEntry, { text }: SentenceContext): string | undefined {
+  const { assetLinkId, scope } = detail as Readonly<Record<string, unknown>>
+  if (object?.kind !== 'discovery' || typeof assetLinkId !== 'string' || !Array.isArray(scope)) return undefined
+  return `${linkTitle(assetLinkId)}: ${scope.length === 0 ? text.allDevices : scope.join(', ')}`
 }
 
 /** Returns the number of assets that an assignment has assigned or moved to its node. */

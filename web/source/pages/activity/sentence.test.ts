@@ -62,6 +62,15 @@ const cases: [Partial<ActivityEntry>, en: string, de: string][] = [
     'jane hat auf Hall 3 einen Suchlauf mit Simulated plant gestartet',
   ],
   [
+    {
+      action: 'discovery.runDiscovery',
+      object: { kind: 'discovery', id: '7' },
+      detail: { runId: 'r', assetLinkId: 'millwright.links.plant', scope: ['10.0.0.0/24'] },
+    },
+    'jane started the scan Simulated plant: 10.0.0.0/24',
+    'jane hat den Suchlauf Simulated plant: 10.0.0.0/24 gestartet',
+  ],
+  [
     { changes: [{ field: 'management_state', before: 'unknown', after: 'regarded' }] },
     'jane onboarded PLC01',
     'jane hat PLC01 aufgenommen',

@@ -205,7 +205,8 @@ function columnsOf(text: Text, { gateways, names, outcome, formats, runAgain }: 
     {
       id: 'type',
       header: text.type,
-      width: 135,
+      width: 140,
+      minWidth: 138,
       cell: ({ id, type }) => <Link to={`/jobs/${id}`}>{workflowName(type, names)}</Link>,
     },
     {
@@ -222,15 +223,15 @@ function columnsOf(text: Text, { gateways, names, outcome, formats, runAgain }: 
     {
       id: 'subject',
       header: text.subject,
-      width: 215,
-      minWidth: 195,
+      width: 240,
+      minWidth: 225,
       cell: (job) => <JobSubjectLink job={job} />,
     },
     {
       id: 'outcome',
       header: text.outcome,
-      width: 240,
-      minWidth: 212,
+      width: 230,
+      minWidth: 200,
       cell: (job) => <Outcome job={job} outcome={outcome} number={formats.number} />,
     },
     {
@@ -310,7 +311,7 @@ function Outcome({ job, outcome, number }: OutcomeProps) {
     const shown = partsText(job.parts, outcome.text, number)
     const campaignId = /^update-campaign\/(.+)$/.exec(job.subject?.reference ?? '')?.[1]
     return (
-      <Link to="/jobs" search={{ tag: `campaign/${campaignId}` } as never} title={shown} className="grid-lines">
+      <Link to="/jobs" search={{ tag: `campaign/${campaignId}` } as never} title={shown}>
         {shown}
       </Link>
     )

@@ -58,7 +58,7 @@ function property(path: string, [en, de]: [string, string], rest: PropertyOption
 const onlyShown: PropertyOptions = { isSortable: false, isFilterable: false }
 
 export const assetProperties: readonly AssetProperty[] = [
-  property('name', ['Name', 'Name'], { width: 250, minWidth: 200 }),
+  property('name', ['Name', 'Name'], { width: 235, minWidth: 190 }),
   property('asset_class', ['Class', 'Klasse'], { ...onlyShown, field: 'functional_object_type', width: 120 }),
   property('functional_object_type', ['Type', 'Typ'], { suggestions: assetTypes, width: 120, isFacet: true }),
   property(`${product}/manufacturer/name`, ['Manufacturer', 'Hersteller'], {
@@ -110,7 +110,7 @@ export const assetProperties: readonly AssetProperty[] = [
   property('description', ['Description', 'Beschreibung'], { width: 260 }),
   property('created_timestamp', ['Created', 'Angelegt'], { kind: 'time', width: 170 }),
   property('last_modified_timestamp', ['Changed', 'Geändert'], { kind: 'time', width: 170 }),
-  property(placePath, ['Place', 'Ort'], { ...onlyShown, field: 'id', width: 150, minWidth: 110 }),
+  property(placePath, ['Place', 'Ort'], { ...onlyShown, field: 'id', width: 155, minWidth: 140 }),
   property('last_change/what', ['Last change', 'Letzte Änderung'], { ...onlyShown, width: 280 }),
   property('last_change/by', ['Changed by', 'Geändert von'], { ...onlyShown, width: 160 }),
 ]

@@ -201,8 +201,8 @@ function columnsOf(text: Text, formats: Formats): Column<ListedCredentialInstanc
     {
       id: 'ranges',
       header: text.ranges,
-      width: 130,
-      minWidth: 100,
+      width: 140,
+      minWidth: 110,
       cell: ({ metadata: { ipRanges, purpose } }) => (
         <span
           title={`${ipRanges.join(', ')}: ${text[purpose ?? 'both']}`}

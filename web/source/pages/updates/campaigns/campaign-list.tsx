@@ -96,8 +96,8 @@ function columnsOf(text: CampaignText, { formats, deviceStates }: ColumnContext)
     {
       id: 'artefact',
       header: text.artefact,
-      width: 160,
-      minWidth: 130,
+      width: 250,
+      minWidth: 180,
       cell: ({ artefactId, artefact }) => {
         const name = `${artefact.name} ${artefact.version}`
         return (
@@ -111,8 +111,8 @@ function columnsOf(text: CampaignText, { formats, deviceStates }: ColumnContext)
     {
       id: 'progress',
       header: text.result,
-      width: 265,
-      minWidth: 200,
+      width: 215,
+      minWidth: 180,
       cell: ({ state, counts }) => {
         const { done, total } = countsOf(counts)
         if (state === 'draft')
