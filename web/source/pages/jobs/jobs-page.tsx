@@ -205,8 +205,8 @@ function columnsOf(text: Text, { gateways, names, outcome, formats, runAgain }: 
     {
       id: 'type',
       header: text.type,
-      width: 140,
-      minWidth: 138,
+      width: 155,
+      minWidth: 152,
       cell: ({ id, type }) => <Link to={`/jobs/${id}`}>{workflowName(type, names)}</Link>,
     },
     {
@@ -223,15 +223,15 @@ function columnsOf(text: Text, { gateways, names, outcome, formats, runAgain }: 
     {
       id: 'subject',
       header: text.subject,
-      width: 240,
-      minWidth: 225,
+      width: 255,
+      minWidth: 245,
       cell: (job) => <JobSubjectLink job={job} />,
     },
     {
       id: 'outcome',
       header: text.outcome,
-      width: 230,
-      minWidth: 200,
+      width: 205,
+      minWidth: 185,
       cell: (job) => <Outcome job={job} outcome={outcome} number={formats.number} />,
     },
     {
