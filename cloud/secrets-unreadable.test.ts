@@ -25,10 +25,10 @@ const operations: Row[] = Object.values(contracts as unknown as Record<string, C
 const reads = operations.filter(({ operation }) => !writes(operation))
 const changes = operations.filter(({ operation }) => writes(operation) && operation.method !== 'DELETE')
 const deletions = operations.filter(({ operation }) => operation.method === 'DELETE')
-/** All built-in roles in a run of the long tests. Otherwise the roles with the most, the fewest and the closest permissions. */
+/** All built-in roles in a run of the long tests. Otherwise the roles with the most and the closest permissions. */
 const roles = isLongRun
   ? (Object.keys(builtInRoles) as BuiltInRoleName[])
-  : (['administrator', 'viewer', 'credential_manager'] satisfies BuiltInRoleName[])
+  : (['administrator', 'credential_manager'] satisfies BuiltInRoleName[])
 
 /** The secret as plain text and in common encodings. */
 const disguises = [

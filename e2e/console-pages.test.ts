@@ -9,9 +9,15 @@ import { prepareEmptyPlant } from './picture-plant.ts'
 import { callerOf, type Platform, startPlatform, temporaryFolder, until } from './platform.ts'
 import { stepTimeoutMs } from './time-limit.ts'
 
+/** The pages that are opened in every run. */
+const alwaysOpened = [
+  ...['start', 'inbox', 'assets', 'asset', 'hierarchy', 'topology', 'activity', 'discovery', 'scan', 'credentials'],
+  ...['monitoring', 'updates', 'remote-access', 'jobs', 'access', 'webhooks'],
+]
+
 /**
- * Opens every page of the console once, with a gateway, a scan and a hierarchy. The tabs and other parts of a page are
- * opened only in long runs. The long tests follow the journeys of users on these pages.
+ * Opens every page of the console once, with a gateway, a scan and a hierarchy. Most pages are opened only in long runs.
+ * The long tests follow the journeys of users on these pages.
  */
 describe('every page of the console', () => {
   const folder = temporaryFolder()
@@ -63,8 +69,7 @@ describe('every page of the console', () => {
 
   const pages = places.filter(({ prepare }) => prepare === undefined)
   for (const { name, path } of pages) {
-    const isPart = places.some((other) => name.startsWith(`${other.name}-`))
-    const options = isPart ? onlyInLongRuns : {}
+    const options = alwaysOpened.includes(name) ? {} : onlyInLongRuns
     test(`shows the page "${name}" without a failed request, and the page is accessible`, options, async () => {
       await follow(page, path(ids))
       await mainHeading(page).waitFor()

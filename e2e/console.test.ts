@@ -228,7 +228,7 @@ describe('the console in a browser', () => {
     await context.close()
   })
 
-  test('the console is accessible in light and dark mode, on a desktop and on a phone', async () => {
+  test('the console is accessible in light and dark mode, on a desktop and on a phone', onlyInLongRuns, async () => {
     await visitorPage.goto('/')
     await visitorPage.getByRole('button', { name: 'Sign in' }).waitFor()
     await assertAxeCleanEverywhere(visitorPage, 'signed out')
@@ -326,7 +326,7 @@ describe('the console in a browser', () => {
     await page.getByRole('button', { name: 'Change password' }).click()
   }
 
-  test('requires a new sign-in in every browser window after sign-out', async () => {
+  test('requires a new sign-in in every browser window after sign-out', onlyInLongRuns, async () => {
     const second = await janePage.context().newPage()
     await second.goto('/console/account')
     await second.getByRole('heading', { name: 'Your permissions' }).waitFor()
@@ -341,7 +341,7 @@ describe('the console in a browser', () => {
     await janePage.getByRole('heading', { name: 'Your permissions' }).waitFor()
   })
 
-  test('shows the API reference and executes an operation in it', async () => {
+  test('shows the API reference and executes an operation in it', onlyInLongRuns, async () => {
     await visitorPage.goto('/docs/api')
     await visitorPage.getByText('Read the account of the token').first().click()
     await visitorPage.getByRole('button', { name: 'Execute' }).click()

@@ -96,7 +96,7 @@ async function allPages<Item>(read: (query: { limit: number; offset: number }) =
   }
 }
 
-test('completes accepted requests after SIGTERM, and does not wait for them indefinitely', async () => {
+test('completes accepted requests after SIGTERM, and does not wait for them indefinitely', onlyInLongRuns, async () => {
   const platform = await startPlatform({ home: home.path })
   const { token } = await callerOf(platform)
   const accepted = await Promise.all(

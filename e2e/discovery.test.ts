@@ -127,7 +127,7 @@ test(
   },
 )
 
-test('stores the devices that a canceled scan found', async () => {
+test('stores the devices that a canceled scan found', onlyInLongRuns, async () => {
   const jobId = await discover({ size: '5000', seed: '9', rate: '50', protected_percent: '0' })
   await until('some were found', async () => (await read(jobId)).found > 0)
   await caller.discovery.cancelDiscovery({ params: { jobId } })

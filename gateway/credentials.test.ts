@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { inspect } from 'node:util'
 import { status } from '@grpc/grpc-js'
+import { onlyInLongRuns } from '@millwright/api/test-effort.ts'
 import { defineLink, type Target } from '@millwright/link-sdk/define-link.ts'
 import { type RunningLink, startLink } from '@millwright/link-sdk/start-link.ts'
 import { link as plant } from '@millwright/links/plant/link.ts'
@@ -121,7 +122,7 @@ describe('a gateway with protected devices', () => {
   const order = ({ instanceId, address }: { instanceId: string; address: unknown }) =>
     Number(instanceId.slice(-2)) * 10 + (address === '192.168.0.12' ? 0 : 1)
 
-  test('requests credentials for many devices in one request, and for each address once', async () => {
+  test('requests credentials for many devices in one request, and for each address once', onlyInLongRuns, async () => {
     const size = 600
     cloud.answering = ({ operation, body }) => {
       if (operation !== 'requestCredentials') return undefined

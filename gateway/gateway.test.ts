@@ -586,34 +586,38 @@ describe('a gateway with an unreliable connection', () => {
     assert.equal(cloud.callsOf('endJob').at(-1)?.params.id, cloud.leases.get(job))
   })
 
-  test('fails the job of a link that stops sending, delivers its devices, and starts the next job of the link', async (context) => {
-    const { cloud, settings } = await createHome(context, { linkSilenceMs: 4_000 })
-    let scans = 0
-    let isCanceled = false
-    using link = await TestLink.start(
-      discovering((call) => {
-        scans += 1
-        if (scans > 1) return call.end()
-        call.on('cancelled', () => {
-          isCanceled = true
-        })
-        call.write({ devices: [device(1)] })
-      }),
-    )
-    const gateway = await started(context, settings)
-    await registering(gateway, link)
-    const silent = cloud.offer('discovery', { assetLinkId: linkId })
-    const next = cloud.offer('discovery', { assetLinkId: linkId })
-    const { state, message } = await until(() => cloud.endOf(silent))
-    assert.deepEqual(
-      [state, message],
-      ['FAILED', `Asset link ${linkId} sent nothing for 4 seconds (MILLWRIGHT_GATEWAY_LINK_SILENCE_SECONDS)`],
-    )
-    assert.equal(cloud.found(silent).length, 1)
-    await until(() => isCanceled)
-    await until(() => scans > 1)
-    await until(() => cloud.endOf(next))
-  })
+  test(
+    'fails the job of a link that stops sending, delivers its devices, and starts the next job of the link',
+    onlyInLongRuns,
+    async (context) => {
+      const { cloud, settings } = await createHome(context, { linkSilenceMs: 4_000 })
+      let scans = 0
+      let isCanceled = false
+      using link = await TestLink.start(
+        discovering((call) => {
+          scans += 1
+          if (scans > 1) return call.end()
+          call.on('cancelled', () => {
+            isCanceled = true
+          })
+          call.write({ devices: [device(1)] })
+        }),
+      )
+      const gateway = await started(context, settings)
+      await registering(gateway, link)
+      const silent = cloud.offer('discovery', { assetLinkId: linkId })
+      const next = cloud.offer('discovery', { assetLinkId: linkId })
+      const { state, message } = await until(() => cloud.endOf(silent))
+      assert.deepEqual(
+        [state, message],
+        ['FAILED', `Asset link ${linkId} sent nothing for 4 seconds (MILLWRIGHT_GATEWAY_LINK_SILENCE_SECONDS)`],
+      )
+      assert.equal(cloud.found(silent).length, 1)
+      await until(() => isCanceled)
+      await until(() => scans > 1)
+      await until(() => cloud.endOf(next))
+    },
+  )
 
   test('reports the progress that a link sends, and stays below 100 percent until the job ends', async (context) => {
     const { cloud, settings } = await createHome(context)
@@ -692,19 +696,23 @@ describe('a gateway with an unreliable connection', () => {
     await until(() => cloud.callsOf('reportLinks').length > 0)
   })
 
-  test('renews the token of the gateway before it expires, and logs a revocation once', async (context) => {
-    const { cloud, settings } = await createHome(context)
-    const lines: string[] = []
-    const log = createLog({ level: 'info', to: { write: (line: string) => void lines.push(line) } })
-    cloud.tokenSeconds = 2
-    const gateway = await started(context, settings, log)
-    await until(() => cloud.tokens >= 3)
-    cloud.isRevoked = true
-    await until(() => gateway.status().cloud.standing === 'refused')
-    const rejections = lines.filter((line) => /rejects this gateway/.test(line))
-    assert.equal(rejections.length, 1)
-    assert.ok(lines.every((line) => !/token-\d/.test(line)))
-  })
+  test(
+    'renews the token of the gateway before it expires, and logs a revocation once',
+    onlyInLongRuns,
+    async (context) => {
+      const { cloud, settings } = await createHome(context)
+      const lines: string[] = []
+      const log = createLog({ level: 'info', to: { write: (line: string) => void lines.push(line) } })
+      cloud.tokenSeconds = 2
+      const gateway = await started(context, settings, log)
+      await until(() => cloud.tokens >= 3)
+      cloud.isRevoked = true
+      await until(() => gateway.status().cloud.standing === 'refused')
+      const rejections = lines.filter((line) => /rejects this gateway/.test(line))
+      assert.equal(rejections.length, 1)
+      assert.ok(lines.every((line) => !/token-\d/.test(line)))
+    },
+  )
 })
 
 test('fittingReports leaves out large logs of built-in links, and counts the built-in links', () => {

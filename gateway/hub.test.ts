@@ -6,6 +6,7 @@ import { after, before, describe, test } from 'node:test'
 import { status } from '@grpc/grpc-js'
 import { discovery } from '@millwright/api/discovery.ts'
 import { verifyReceipt } from '@millwright/api/receipt-signature.ts'
+import { onlyInLongRuns } from '@millwright/api/test-effort.ts'
 import { type TestCaller, type TestHub, testHub } from '@millwright/cloud/platform/testing/hub.ts'
 import { startLink } from '@millwright/link-sdk/start-link.ts'
 import { link as plant } from '@millwright/links/plant/link.ts'
@@ -166,22 +167,26 @@ describe('a gateway enrolled at a hub, with a link of the public SDK', () => {
   const assetOf = (findings: { assetId: string; name?: string }[], name: string) =>
     findings.find((one) => one.name === name)?.assetId ?? assert.fail(`${name} is not in the report`)
 
-  test('reports no change when a second scan sends connection points with new ids in another order', async () => {
-    const answer = () => ({ devices: shuffled([1, 2, 3].map((number) => newDevice(number))) })
-    const first = await scan(answer)
-    assert.deepEqual([first.run.created, first.errors], [3, []])
-    const ids = first.findings.map(({ assetId }) => assetId)
-    const [history, points] = [await Promise.all(ids.map(historyOf)), await Promise.all(ids.map(pointsOf))]
-    assert.deepEqual(
-      points.map((all) => all.length),
-      [3, 3, 3],
-    )
-    const second = await scan(answer)
-    const { found, created, updated, unchanged } = second.run
-    assert.deepEqual({ found, created, updated, unchanged }, { found: 3, created: 0, updated: 0, unchanged: 3 })
-    assert.deepEqual(await Promise.all(ids.map(historyOf)), history)
-    assert.deepEqual(await Promise.all(ids.map(pointsOf)), points)
-  })
+  test(
+    'reports no change when a second scan sends connection points with new ids in another order',
+    onlyInLongRuns,
+    async () => {
+      const answer = () => ({ devices: shuffled([1, 2, 3].map((number) => newDevice(number))) })
+      const first = await scan(answer)
+      assert.deepEqual([first.run.created, first.errors], [3, []])
+      const ids = first.findings.map(({ assetId }) => assetId)
+      const [history, points] = [await Promise.all(ids.map(historyOf)), await Promise.all(ids.map(pointsOf))]
+      assert.deepEqual(
+        points.map((all) => all.length),
+        [3, 3, 3],
+      )
+      const second = await scan(answer)
+      const { found, created, updated, unchanged } = second.run
+      assert.deepEqual({ found, created, updated, unchanged }, { found: 3, created: 0, updated: 0, unchanged: 3 })
+      assert.deepEqual(await Promise.all(ids.map(historyOf)), history)
+      assert.deepEqual(await Promise.all(ids.map(pointsOf)), points)
+    },
+  )
 
   test('writes a DeviceRelationship as a relation with the permissions of the gateway', async () => {
     await admin.authorization.createAccessGroup({ body: { data: { name: 'another hall' } } })

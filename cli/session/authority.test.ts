@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, afterEach, before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { onlyInLongRuns } from '@millwright/api/test-effort.ts'
 import { createLog } from '@millwright/cloud/platform/log.ts'
 import { CertificateFiles } from '@millwright/cloud/platform/tls/certificate-files.ts'
 import { PairFolder, serverCertificate, testAuthority } from '@millwright/cloud/platform/tls/testing.ts'
@@ -83,7 +84,7 @@ describe('a certificate of a private authority', () => {
     assert.deepEqual([signedOut.code, signedOut.err], [0, ''])
   })
 
-  test('refuses a platform with another authority, and reports an invalid authority file', async () => {
+  test('refuses a platform with another authority, and reports an invalid authority file', onlyInLongRuns, async () => {
     const other = join(pair.path, 'other.pem')
     writeFileSync(other, testAuthority('Another authority').certificate)
     const refused = await run(['assets', 'list'], { token, environment: { MILLWRIGHT_AUTHORITY: other } })

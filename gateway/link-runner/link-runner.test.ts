@@ -203,7 +203,7 @@ describe('LinkRunner', () => {
     assert.deepEqual(notices, ['ICMP is not allowed. Run: sudo setcap cap_net_raw+ep node'])
   })
 
-  test('kills a link that ignores SIGTERM', async () => {
+  test('kills a link that ignores SIGTERM', onlyInLongRuns, async () => {
     const { runner } = start(['stubborn'], { more: { stopMs: 5_000 } })
     await until(() => linkOf(runner, 'stubborn').log?.includes('ready'))
     await runner.stop()

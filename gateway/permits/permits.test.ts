@@ -167,7 +167,7 @@ describe('permits', () => {
     cloud.callsOf('uploadReceipt').find(({ params }) => params.id === job)?.body.data.receipt
   const endOf = (job: string) => until(() => cloud.endOf(job))
 
-  test('two links that scan the same device share its budget', async () => {
+  test('two links that scan the same device share its budget', onlyInLongRuns, async () => {
     setBudget({ perDevice: { datagramsPerSecond: 20 } })
     using device = await udpDevice()
     await using _one = await run('share.one', device, 12)
@@ -222,7 +222,7 @@ describe('permits', () => {
     assert.ok(order.indexOf('uploadReceipt') < order.indexOf('endJob'), `${order}`)
   })
 
-  test('a link that ignores the cancellation of its scan sends nothing afterwards', async () => {
+  test('a link that ignores the cancellation of its scan sends nothing afterwards', onlyInLongRuns, async () => {
     setBudget({ perDevice: { datagramsPerSecond: 5 } })
     using device = await udpDevice()
     await using _link = await run('stubborn', device, 1_000_000)
@@ -302,7 +302,7 @@ describe('permits', () => {
     await until(() => stateOf() === 'stopped')
   })
 
-  test('a gateway sends the receipts of scans that a stop or a crash interrupted', async () => {
+  test('a gateway sends the receipts of scans that a stop or a crash interrupted', onlyInLongRuns, async () => {
     await using own = await TestCloud.start()
     const stopped = temporaryFolder()
     own.configure(stopped)

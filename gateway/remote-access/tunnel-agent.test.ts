@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import { onlyInLongRuns } from '@millwright/api/test-effort.ts'
 import type { StreamHeader } from '@millwright/api/tunnel/stream-header.ts'
 import { Tunnel } from '@millwright/api/tunnel/tunnel.ts'
 import type { TunnelStream } from '@millwright/api/tunnel/tunnel-stream.ts'
@@ -147,7 +148,7 @@ describe('the tunnel of a gateway', () => {
     assert.equal(cloud.requests.filter(({ url }) => url.endsWith('/gateway-tunnel')).length, 1)
   })
 
-  test('uses a new token after the platform rejected the token', async () => {
+  test('uses a new token after the platform rejected the token', onlyInLongRuns, async () => {
     await using cloud = await TestCloud.start()
     const tunnels = new Tunnels(cloud)
     const home = temporaryFolder()

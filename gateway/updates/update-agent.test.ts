@@ -634,22 +634,26 @@ test('two jobs for one device run one after the other', async (t) => {
 })
 
 describe('an update without a connection to the platform', () => {
-  test('finishes a transfer without the platform, but does not activate before the platform accepts it', async (t) => {
-    const plant = await startPlant(t, {
-      hooks: {
-        onPrepare: () => plant.cloud.stop(),
-      },
-    })
-    const [device] = plant.devices
-    const job = plant.updates.offer(jobFor(device), { content: firmware('2.0'), version: '2.0' })
-    await until(() => device.prepared !== undefined)
-    assert.equal(device.activations, 0)
-    await plant.cloud.listen()
-    assert.equal((await plant.updates.endOf(job)).state, 'ACTIVATED')
-    assert.equal(device.activations, 1)
-  })
+  test(
+    'finishes a transfer without the platform, but does not activate before the platform accepts it',
+    onlyInLongRuns,
+    async (t) => {
+      const plant = await startPlant(t, {
+        hooks: {
+          onPrepare: () => plant.cloud.stop(),
+        },
+      })
+      const [device] = plant.devices
+      const job = plant.updates.offer(jobFor(device), { content: firmware('2.0'), version: '2.0' })
+      await until(() => device.prepared !== undefined)
+      assert.equal(device.activations, 0)
+      await plant.cloud.listen()
+      assert.equal((await plant.updates.endOf(job)).state, 'ACTIVATED')
+      assert.equal(device.activations, 1)
+    },
+  )
 
-  test('keeps the result of an activation until the platform has it', async (t) => {
+  test('keeps the result of an activation until the platform has it', onlyInLongRuns, async (t) => {
     let reads = 0
     const plant = await startPlant(t, {
       hooks: {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { describe, test } from 'node:test'
+import { onlyInLongRuns } from '@millwright/api/test-effort.ts'
 import { variantOf } from '@millwright/api/variant.ts'
 import { checkLink } from '@millwright/link-sdk/conformance/suite.ts'
 import type { DiscoverCall, DiscoveryResult, Target } from '@millwright/link-sdk/define-link.ts'
@@ -328,7 +329,7 @@ describe('a PROFINET scan', () => {
 describe('a hostile device', () => {
   const hex = (mac: string) => mac.replaceAll(':', '')
 
-  test('that answers with many MAC addresses is reported up to the limit, with an error', async () => {
+  test('that answers with many MAC addresses is reported up to the limit, with an error', onlyInLongRuns, async () => {
     const frames = Array.from({ length: 5_000 }, (_, index) => {
       const mac = (0x0200_0000_0000 + index).toString(16).padStart(12, '0')
       return `{to}${mac}8892feff0501{xid}00000006020200020000`

@@ -187,7 +187,7 @@ describe('backup and restore', () => {
     }
   })
 
-  test('backs up a single point in time while other processes write', async () => {
+  test('backs up a single point in time while other processes write', onlyInLongRuns, async () => {
     let goesOn = true
     const writing = (async () => {
       for (let from = 1_000; goesOn; from += 20) await createAssets(from, 20)

@@ -144,7 +144,7 @@ describe('migrations', options, () => {
     })
   })
 
-  test('migrates tables of a version that did not store the compatibility of migrations', async () => {
+  test('migrates tables of a version that did not store the compatibility of migrations', onlyInLongRuns, async () => {
     await using hub = await testHub({ own: true })
     await using folder = await migrationsFolder({ '0001-a.sql': 'create table later (tenant_id uuid)' })
     const appRole = appRoleOf(hub)

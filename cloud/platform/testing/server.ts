@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { existsSync } from 'node:fs'
+import { access, constants, mkdtemp, readdir, readFile, rm, stat, statfs } from 'node:fs/promises'
+import { freemem, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after } from 'node:test'
 import { migrationSources, prepareDatabase } from '../../prepare.ts'
@@ -46,6 +47,8 @@ const quick = {
   max_connections: 200,
   shared_buffers: '64MB',
   autovacuum: false,
+  // The tables of tests are small. A plan for the values of each statement takes more time than it saves.
+  plan_cache_mode: 'force_generic_plan',
 }
 
 type Parts = Exclude<Address, { url: string }>
@@ -69,9 +72,44 @@ export type TestDatabase = {
 
 const wantedBinding = (process.env.MILLWRIGHT_TEST_BINDING ?? 'auto') as Binding | 'auto'
 
+/** The folder of Linux whose files are in memory, and the free space that it needs. */
+const memoryFolder = '/dev/shm'
+const neededBytes = 4 * 1024 ** 3
+const prefix = 'millwright-test-'
+/** The longest time between the creation of the folder and the start of its server. */
+const startMs = 600_000
+
+/** Returns a folder in memory if the machine has one with enough space. Each separate database creates many files. */
+async function folderForData(): Promise<string> {
+  try {
+    const { bavail, bsize } = await statfs(memoryFolder)
+    if (bavail * bsize < neededBytes || freemem() < neededBytes) return tmpdir()
+    await access(memoryFolder, constants.W_OK | constants.X_OK)
+    await removeLeftData()
+    return memoryFolder
+  } catch {
+    return tmpdir()
+  }
+}
+
+/** Removes the data that killed test runs have left in memory. */
+async function removeLeftData(): Promise<void> {
+  const names = (await readdir(memoryFolder)).filter((name) => name.startsWith(prefix))
+  for (const name of names) {
+    const home = join(memoryFolder, name)
+    const { mtimeMs } = await stat(home)
+    const pid = await readFile(join(home, 'postgres', 'data', 'postmaster.pid'), 'utf8').catch(() => '')
+    if (Date.now() - mtimeMs > startMs && !isRunning(Number.parseInt(pid, 10))) await rm(home, { recursive: true })
+  }
+}
+
+function isRunning(pid: number): boolean {
+  return Number.isInteger(pid) && existsSync(`/proc/${pid}`)
+}
+
 /** Starts a server for a whole test run. The test processes read its address from the environment. */
 export async function startTestServer(): Promise<{ address: Parts; stop(): Promise<void> }> {
-  const home = await mkdtemp(join(tmpdir(), 'millwright-test-'))
+  const home = await mkdtemp(join(await folderForData(), prefix))
   const postgres = await startPostgres({ home, settings: quick })
   return {
     address: postgres.connection,

@@ -6,6 +6,7 @@ import { authorization } from '@millwright/api/authorization.ts'
 import { discovery } from '@millwright/api/discovery.ts'
 import { onboarding } from '@millwright/api/onboarding.ts'
 import type { ProblemDocument } from '@millwright/api/problem.ts'
+import { onlyInLongRuns } from '@millwright/api/test-effort.ts'
 import {
   endDiscoveryJob,
   endOfDiscovery,
@@ -149,25 +150,29 @@ describe('discovery', () => {
     assert.equal((await ended(jobId)).found, 2)
   })
 
-  test('shows the device errors of the latest attempt and the findings of all attempts after an interruption', async () => {
-    const { jobId } = await create()
-    const held = await lease()
-    const silent = (device: number) => ({ code: 14, description: 'no answer', device: { ip: `10.0.0.${device}` } })
-    await upload(held, 0, { assets: [foundDevice(25)], errors: [silent(1), silent(2)] })
-    await hub.settle()
-    assert.equal((await read(jobId)).errors, 2)
-    await hub.asOwner((owner) => owner.query(`update workflow_jobs set lease_until = now() - interval '1 second'`))
-    const again = await lease()
-    assert.equal((await read(jobId)).errors, 0, 'the second attempt begins without errors')
-    await upload(held, 1, { assets: [foundDevice(26)], errors: [silent(3)] })
-    await upload(again, 0, { assets: [foundDevice(25)], errors: [silent(1), silent(2)] })
-    await end(again, 'FINISHED')
-    const { errors, found } = await ended(jobId)
-    assert.deepEqual([errors, found], [2, 2])
-    const { data: report } = await admin.discovery.getReport({ params: { jobId }, query: {} })
-    assert.deepEqual(report.errors, [silent(1), silent(2)])
-    assert.equal(report.totalErrors, 2)
-  })
+  test(
+    'shows the device errors of the latest attempt and the findings of all attempts after an interruption',
+    onlyInLongRuns,
+    async () => {
+      const { jobId } = await create()
+      const held = await lease()
+      const silent = (device: number) => ({ code: 14, description: 'no answer', device: { ip: `10.0.0.${device}` } })
+      await upload(held, 0, { assets: [foundDevice(25)], errors: [silent(1), silent(2)] })
+      await hub.settle()
+      assert.equal((await read(jobId)).errors, 2)
+      await hub.asOwner((owner) => owner.query(`update workflow_jobs set lease_until = now() - interval '1 second'`))
+      const again = await lease()
+      assert.equal((await read(jobId)).errors, 0, 'the second attempt begins without errors')
+      await upload(held, 1, { assets: [foundDevice(26)], errors: [silent(3)] })
+      await upload(again, 0, { assets: [foundDevice(25)], errors: [silent(1), silent(2)] })
+      await end(again, 'FINISHED')
+      const { errors, found } = await ended(jobId)
+      assert.deepEqual([errors, found], [2, 2])
+      const { data: report } = await admin.discovery.getReport({ params: { jobId }, query: {} })
+      assert.deepEqual(report.errors, [silent(1), silent(2)])
+      assert.equal(report.totalErrors, 2)
+    },
+  )
 
   test('refuses an upload of found devices with a lease that was never issued for its job', async () => {
     const { jobId } = await create()
@@ -701,51 +706,55 @@ describe('discovery', () => {
     await assert.rejects(admin.discovery.listSupportedProperties({ params: { id } }), { code: 'no_device_link' })
   })
 
-  test('holds no database connection and delays no write while property reads wait for a gateway', async () => {
-    const { jobId } = await create()
-    await scan(jobId, [foundDevice(72)])
-    const { data: report } = await admin.discovery.getReport({ params: { jobId }, query: {} })
-    const id = report.findings[0]?.assetId ?? ''
-    const readKeyed = (key: string) =>
-      admin.exchange(discovery, 'readProperties', {
-        params: { id },
-        body: { data: { keys: ['name'] } },
-        headers: { 'idempotency-key': key },
+  test(
+    'holds no database connection and delays no write while property reads wait for a gateway',
+    onlyInLongRuns,
+    async () => {
+      const { jobId } = await create()
+      await scan(jobId, [foundDevice(72)])
+      const { data: report } = await admin.discovery.getReport({ params: { jobId }, query: {} })
+      const id = report.findings[0]?.assetId ?? ''
+      const readKeyed = (key: string) =>
+        admin.exchange(discovery, 'readProperties', {
+          params: { id },
+          body: { data: { keys: ['name'] } },
+          headers: { 'idempotency-key': key },
+        })
+      const readers = 20
+      let answered = 0
+      const reads = Array.from({ length: readers }, async (_, index) => {
+        const answer = await readKeyed(`read ${index}`)
+        answered++
+        return answer
       })
-    const readers = 20
-    let answered = 0
-    const reads = Array.from({ length: readers }, async (_, index) => {
-      const answer = await readKeyed(`read ${index}`)
-      answered++
-      return answer
-    })
-    const open = async () =>
-      (await admin.jobs.listJobs({ query: { tag: `asset/${id}`, phase: 'waiting', limit: 100 } })).data.length
-    while ((await open()) < readers) assert.equal(answered, 0)
-    const write = { body: { data: { name: 'while others wait' } }, headers: { 'idempotency-key': 'write' } }
-    assert.equal((await admin.exchange(authorization, 'createAccessGroup', write)).status, 201)
-    const again = await readKeyed('read 0')
-    assert.deepEqual([again.status, (again.body as ProblemDocument).code], [409, 'request_in_progress'])
-    assert.ok(Number(again.headers.get('retry-after')) > 0)
-    assert.equal(answered, 0, 'all of this happened while the gateway was silent')
+      const open = async () =>
+        (await admin.jobs.listJobs({ query: { tag: `asset/${id}`, phase: 'waiting', limit: 100 } })).data.length
+      while ((await open()) < readers) assert.equal(answered, 0)
+      const write = { body: { data: { name: 'while others wait' } }, headers: { 'idempotency-key': 'write' } }
+      assert.equal((await admin.exchange(authorization, 'createAccessGroup', write)).status, 201)
+      const again = await readKeyed('read 0')
+      assert.deepEqual([again.status, (again.body as ProblemDocument).code], [409, 'request_in_progress'])
+      assert.ok(Number(again.headers.get('retry-after')) > 0)
+      assert.equal(answered, 0, 'all of this happened while the gateway was silent')
 
-    const results = [{ key: 'name', value: 'Device 72' }]
-    for (let left = readers; left > 0; left--) {
-      const taken = await gateway.gatekeeper.leaseJob({
-        body: { data: { workflows: ['device-info'], waitSeconds: 10 } },
-      })
-      assert.ok(taken !== undefined)
-      const { job, lease: held } = taken.data
-      await gateway.gatekeeper.endJob({
-        params: { id: held.id },
-        body: { data: { jobId: job.id, state: 'FINISHED', result: { results } } },
-      })
-    }
-    for (const answer of await Promise.all(reads)) assert.equal(answer.status, 200)
-    const repeated = await readKeyed('read 0')
-    assert.deepEqual([repeated.status, repeated.body], [200, { data: results }], 'the stored answer is repeated')
-    assert.equal(await open(), 0)
-  })
+      const results = [{ key: 'name', value: 'Device 72' }]
+      for (let left = readers; left > 0; left--) {
+        const taken = await gateway.gatekeeper.leaseJob({
+          body: { data: { workflows: ['device-info'], waitSeconds: 10 } },
+        })
+        assert.ok(taken !== undefined)
+        const { job, lease: held } = taken.data
+        await gateway.gatekeeper.endJob({
+          params: { id: held.id },
+          body: { data: { jobId: job.id, state: 'FINISHED', result: { results } } },
+        })
+      }
+      for (const answer of await Promise.all(reads)) assert.equal(answer.status, 200)
+      const repeated = await readKeyed('read 0')
+      assert.deepEqual([repeated.status, repeated.body], [200, { data: results }], 'the stored answer is repeated')
+      assert.equal(await open(), 0)
+    },
+  )
 
   test('accepts an Idempotency-Key again when the claim of an interrupted request has expired', async () => {
     const keyed = { headers: { 'idempotency-key': 'died' }, body: { data: { name: 'claimed' } } }

@@ -209,7 +209,7 @@ test('ends the event stream of a disabled user within about a second, with the r
   assert.equal(await reader.next(), undefined)
 })
 
-test('ends an event stream when its token expires, with the reason as the last message', async () => {
+test('ends an event stream when its token expires, with the reason as the last message', onlyInLongRuns, async () => {
   await using hub = await testHub({ tokenLifetimeSeconds: 8 })
   const base = await hub.listen()
   const { token } = await hub.as('administrator')

@@ -194,26 +194,30 @@ describe('runs of monitorings', () => {
     },
   )
 
-  test('an offline gateway makes its devices unknown, and does not change their reachability', async () => {
-    const plant = await monitoredPlant(hub, admin, { devices: 1 })
-    const [assetId = ''] = plant.assetIds
-    const id = await createMonitoring(admin, { targets: { assetIds: plant.assetIds } })
-    await hub.settle()
-    await hub.asOwner(async (owner) => {
-      await owner.query(`update gateways set last_seen_at = now() - interval '1 hour' where id = $1`, [
-        plant.gateway.id,
-      ])
-      await owner.query(`update monitoring_jobs set active_at = now() - interval '1 hour' where gateway_id = $1`, [
-        plant.gateway.id,
-      ])
-    })
-    const ended = await endOfRun(plant, id)
-    assert.equal(ended.latestRun?.state, 'finished')
-    assert.equal(ended.latestRun?.counts?.unknown, 1)
-    const [result] = (await admin.monitoring.listMonitoringResults({ params: { id }, query: {} })).data
-    assert.match(result?.message ?? '', /is offline$/)
-    assert.equal((await stateOf(assetId)).state_value, 'reached')
-  })
+  test(
+    'an offline gateway makes its devices unknown, and does not change their reachability',
+    onlyInLongRuns,
+    async () => {
+      const plant = await monitoredPlant(hub, admin, { devices: 1 })
+      const [assetId = ''] = plant.assetIds
+      const id = await createMonitoring(admin, { targets: { assetIds: plant.assetIds } })
+      await hub.settle()
+      await hub.asOwner(async (owner) => {
+        await owner.query(`update gateways set last_seen_at = now() - interval '1 hour' where id = $1`, [
+          plant.gateway.id,
+        ])
+        await owner.query(`update monitoring_jobs set active_at = now() - interval '1 hour' where gateway_id = $1`, [
+          plant.gateway.id,
+        ])
+      })
+      const ended = await endOfRun(plant, id)
+      assert.equal(ended.latestRun?.state, 'finished')
+      assert.equal(ended.latestRun?.counts?.unknown, 1)
+      const [result] = (await admin.monitoring.listMonitoringResults({ params: { id }, query: {} })).data
+      assert.match(result?.message ?? '', /is offline$/)
+      assert.equal((await stateOf(assetId)).state_value, 'reached')
+    },
+  )
 
   test('devices stay in the results of a filter while their link is switched off', onlyInLongRuns, async () => {
     const plant = await monitoredPlant(hub, admin)
@@ -250,7 +254,7 @@ describe('runs of monitorings', () => {
     assert.equal(ended.latestRun?.jobIds.length, 2)
   })
 
-  test('a scheduled run is skipped and counted while another one is active', async () => {
+  test('a scheduled run is skipped and counted while another one is active', onlyInLongRuns, async () => {
     const plant = await monitoredPlant(hub, admin, { devices: 1 })
     const schedule = { cron: '* * * * *' }
     const id = await createMonitoring(admin, { targets: { assetIds: plant.assetIds }, schedule })

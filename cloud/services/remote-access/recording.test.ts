@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import { defaultRemotePolicy, remoteAccessLimits } from '@millwright/api/remote-access.ts'
+import { onlyInLongRuns } from '@millwright/api/test-effort.ts'
 import { createCaller } from '../../platform/testing/caller.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
 import { plantedWord } from '../../platform/testing/secrets-shown.ts'
@@ -161,7 +162,8 @@ describe('recordings', () => {
   }
 
   for (const [damage, statement] of Object.entries(damages)) {
-    test(`does not send a recording with ${damage} completely`, async () => {
+    const options = damage === 'changed content' ? {} : onlyInLongRuns
+    test(`does not send a recording with ${damage} completely`, options, async () => {
       const id = await recorded()
       const intact = await download(id, plant.admin)
       assert.equal(intact.status, 200)
@@ -216,7 +218,7 @@ describe('recordings', () => {
     await until(async () => (await download(running, plant.admin)).status === 404)
   })
 
-  test('shows one terminal at a time, and continues the recording with the next one', async () => {
+  test('shows one terminal at a time, and continues the recording with the next one', onlyInLongRuns, async () => {
     const { id } = await createSession(user, { assetId: plant.assetId })
     const first = await openTerminal(id)
     await until(() => first.bytes.toString() === output)
@@ -242,7 +244,7 @@ describe('recordings', () => {
     )
   })
 
-  test('a new terminal waits until the recording of the closed one is stored', async () => {
+  test('a new terminal waits until the recording of the closed one is stored', onlyInLongRuns, async () => {
     const device = await createPlant(hub, plant.admin)
     const data = { ...defaultRemotePolicy, recording: 'terminal' } as const
     await plant.admin['remote-access'].putPolicy({ params: { accessGroup: device.groupId }, body: { data } })

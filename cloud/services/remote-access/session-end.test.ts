@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { RemoteSession } from '@millwright/api/remote-access.ts'
+import { onlyInLongRuns } from '@millwright/api/test-effort.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
 import { timeEndOf } from './session-task.ts'
 import {
@@ -126,19 +127,23 @@ describe('the end of sessions', () => {
     await requireEnd(disabled, 'permission-lost')
   })
 
-  test('ends a session when its asset moves to a group without the permission, or is deleted', async () => {
-    const moved = await createPlant(hub, admin)
-    await using _ = await connectGateway(hub, moved.gateway)
-    const first = await run(moved)
-    await admin.inventory.setAccessGroup({
-      params: { id: moved.assetId },
-      body: { data: { access_group: plant.groupId } },
-    })
-    await requireEnd(first, 'permission-lost')
-    const second = await run({ ...moved, groupId: plant.groupId })
-    await admin.inventory.deleteAssets({ body: { data: { ids: [moved.assetId] } } })
-    await requireEnd(second, 'asset-deleted')
-  })
+  test(
+    'ends a session when its asset moves to a group without the permission, or is deleted',
+    onlyInLongRuns,
+    async () => {
+      const moved = await createPlant(hub, admin)
+      await using _ = await connectGateway(hub, moved.gateway)
+      const first = await run(moved)
+      await admin.inventory.setAccessGroup({
+        params: { id: moved.assetId },
+        body: { data: { access_group: plant.groupId } },
+      })
+      await requireEnd(first, 'permission-lost')
+      const second = await run({ ...moved, groupId: plant.groupId })
+      await admin.inventory.deleteAssets({ body: { data: { ids: [moved.assetId] } } })
+      await requireEnd(second, 'asset-deleted')
+    },
+  )
 
   test('ends the sessions of a revoked and of a deleted gateway, and closes its tunnel', async () => {
     for (const operation of ['revokeGateway', 'deleteGateway'] as const) {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { onlyInLongRuns } from '@millwright/api/test-effort.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
 import { createHierarchy, createNode } from '../hierarchy/testing.ts'
 import {
@@ -288,45 +289,53 @@ describe('campaigns', () => {
     assert.deepEqual([ended.counts.succeeded, ended.counts.failed, ended.counts.unknown], [2, 1, 1])
   })
 
-  test('stops at the first failure with 0 percent, and stops again after resume only for new failures', async () => {
-    const plant = await plantOf(3)
-    const { id } = await startCampaign(admin, {
-      artefactId,
-      assetIds: plant.assetIds,
-      stopOnFailurePercent: 0,
-      concurrentDevices: 1,
-    })
-    const failing = () => ({ state: 'FAILED' as const, message: 'Rejected' })
-    for (const failures of [1, 2]) {
-      const stopped = await workUntil(plant, id, ({ state }) => state === 'stopped', failing)
-      assert.equal(stopped.counts.failed, failures)
-      await admin.updates.resumeCampaign({ params: { id } })
-    }
-    const ended = await workUntil(plant, id, ({ state }) => state === 'finished')
-    assert.deepEqual([ended.counts.failed, ended.counts.succeeded], [2, 1])
-  })
+  test(
+    'stops at the first failure with 0 percent, and stops again after resume only for new failures',
+    onlyInLongRuns,
+    async () => {
+      const plant = await plantOf(3)
+      const { id } = await startCampaign(admin, {
+        artefactId,
+        assetIds: plant.assetIds,
+        stopOnFailurePercent: 0,
+        concurrentDevices: 1,
+      })
+      const failing = () => ({ state: 'FAILED' as const, message: 'Rejected' })
+      for (const failures of [1, 2]) {
+        const stopped = await workUntil(plant, id, ({ state }) => state === 'stopped', failing)
+        assert.equal(stopped.counts.failed, failures)
+        await admin.updates.resumeCampaign({ params: { id } })
+      }
+      const ended = await workUntil(plant, id, ({ state }) => state === 'finished')
+      assert.deepEqual([ended.counts.failed, ended.counts.succeeded], [2, 1])
+    },
+  )
 
-  test('completes activations after a pause, while prepared devices wait and no other device starts', async () => {
-    const plant = await plantOf(3)
-    const { id } = await startCampaign(admin, { artefactId, assetIds: plant.assetIds, concurrentDevices: 2 })
-    const first = await leased(plant)
-    const second = await leased(plant)
-    await advance(plant.gateway, first, 'PREPARED')
-    const activating = await leased(plant)
-    await advance(plant.gateway, activating, 'ACTIVATING')
-    const { data: paused } = await admin.updates.pauseCampaign({ params: { id } })
-    assert.deepEqual([paused.state, paused.actions], ['paused', ['resume', 'cancel']])
-    await advance(plant.gateway, activating, 'ACTIVATED', { result: { version: '2.0.0' } })
-    await advance(plant.gateway, second, 'PREPARED')
-    await tick(hub)
-    assert.equal(await leaseUpdate(plant.gateway), undefined)
-    const states = [...(await statesOf(admin, id)).values()].toSorted()
-    assert.deepEqual(states, ['prepared', 'succeeded', 'waiting'])
-    await assert.rejects(admin.updates.pauseCampaign({ params: { id } }), code('conflict'))
-    await admin.updates.resumeCampaign({ params: { id } })
-    const ended = await workUntil(plant, id, ({ state }) => state === 'finished')
-    assert.equal(ended.counts.succeeded, 3)
-  })
+  test(
+    'completes activations after a pause, while prepared devices wait and no other device starts',
+    onlyInLongRuns,
+    async () => {
+      const plant = await plantOf(3)
+      const { id } = await startCampaign(admin, { artefactId, assetIds: plant.assetIds, concurrentDevices: 2 })
+      const first = await leased(plant)
+      const second = await leased(plant)
+      await advance(plant.gateway, first, 'PREPARED')
+      const activating = await leased(plant)
+      await advance(plant.gateway, activating, 'ACTIVATING')
+      const { data: paused } = await admin.updates.pauseCampaign({ params: { id } })
+      assert.deepEqual([paused.state, paused.actions], ['paused', ['resume', 'cancel']])
+      await advance(plant.gateway, activating, 'ACTIVATED', { result: { version: '2.0.0' } })
+      await advance(plant.gateway, second, 'PREPARED')
+      await tick(hub)
+      assert.equal(await leaseUpdate(plant.gateway), undefined)
+      const states = [...(await statesOf(admin, id)).values()].toSorted()
+      assert.deepEqual(states, ['prepared', 'succeeded', 'waiting'])
+      await assert.rejects(admin.updates.pauseCampaign({ params: { id } }), code('conflict'))
+      await admin.updates.resumeCampaign({ params: { id } })
+      const ended = await workUntil(plant, id, ({ state }) => state === 'finished')
+      assert.equal(ended.counts.succeeded, 3)
+    },
+  )
 
   describe('cancellation', () => {
     const cancel = (id: string) => admin.updates.cancelCampaign({ params: { id } })
@@ -534,37 +543,41 @@ describe('campaigns', () => {
       assert.equal(ended.counts.succeeded, 1)
     })
 
-    test('applies the windows that nodes have now, not those at the start of the campaign', async () => {
-      const plant = await plantOf(3)
-      const hierarchyId = await createHierarchy(admin, 'Site')
-      const [opened, closed] = [
-        (await createNode(admin, hierarchyId, 'Line 1')).id,
-        (await createNode(admin, hierarchyId, 'Line 2')).id,
-      ]
-      const [first = '', second = '', third = ''] = plant.assetIds
-      const assign = (node: string, assetId: string) =>
-        admin.hierarchy.assignAssets({ params: { id: node }, body: { data: { assetIds: [assetId] } } })
-      await assign(opened, first)
-      await assign(closed, second)
-      await admin.updates.putWindow({ params: { nodeId: opened }, body: { data: closedWindow() } })
-      const input = { artefactId, assetIds: plant.assetIds, concurrentDevices: 1 }
-      // The window of the campaign is closed until the windows of the nodes have changed, so that no device starts before.
-      const { id } = await startCampaign(admin, { ...input, window: closedWindow() })
-      await admin.updates.putWindow({ params: { nodeId: closed }, body: { data: closedWindow() } })
-      await admin.updates.deleteWindow({ params: { nodeId: opened } })
-      await setWindow(id, openWindow)
-      await tick(hub)
-      await workUntil(plant, id, ({ counts }) => counts.succeeded === 2)
-      const states = (await listDevices(admin, id)).map(({ assetId, state }) => [assetId, state])
-      const expected = [
-        [first, 'succeeded'],
-        [second, 'waiting'],
-        [third, 'succeeded'],
-      ]
-      assert.deepEqual(states.toSorted(), expected.toSorted())
-    })
+    test(
+      'applies the windows that nodes have now, not those at the start of the campaign',
+      onlyInLongRuns,
+      async () => {
+        const plant = await plantOf(3)
+        const hierarchyId = await createHierarchy(admin, 'Site')
+        const [opened, closed] = [
+          (await createNode(admin, hierarchyId, 'Line 1')).id,
+          (await createNode(admin, hierarchyId, 'Line 2')).id,
+        ]
+        const [first = '', second = '', third = ''] = plant.assetIds
+        const assign = (node: string, assetId: string) =>
+          admin.hierarchy.assignAssets({ params: { id: node }, body: { data: { assetIds: [assetId] } } })
+        await assign(opened, first)
+        await assign(closed, second)
+        await admin.updates.putWindow({ params: { nodeId: opened }, body: { data: closedWindow() } })
+        const input = { artefactId, assetIds: plant.assetIds, concurrentDevices: 1 }
+        // The window of the campaign is closed until the windows of the nodes have changed, so that no device starts before.
+        const { id } = await startCampaign(admin, { ...input, window: closedWindow() })
+        await admin.updates.putWindow({ params: { nodeId: closed }, body: { data: closedWindow() } })
+        await admin.updates.deleteWindow({ params: { nodeId: opened } })
+        await setWindow(id, openWindow)
+        await tick(hub)
+        await workUntil(plant, id, ({ counts }) => counts.succeeded === 2)
+        const states = (await listDevices(admin, id)).map(({ assetId, state }) => [assetId, state])
+        const expected = [
+          [first, 'succeeded'],
+          [second, 'waiting'],
+          [third, 'succeeded'],
+        ]
+        assert.deepEqual(states.toSorted(), expected.toSorted())
+      },
+    )
 
-    test('keeps a prepared device until the next window when the window closes', async () => {
+    test('keeps a prepared device until the next window when the window closes', onlyInLongRuns, async () => {
       const plant = await plantOf()
       const { id } = await startCampaign(admin, { artefactId, assetIds: plant.assetIds, window: openWindow })
       const held = await leased(plant)
@@ -585,18 +598,22 @@ describe('campaigns', () => {
       await workUntil(plant, id, ({ state }) => state === 'finished')
     })
 
-    test('withdraws a requested activation when the window closes before the gateway began it', async () => {
-      const plant = await plantOf()
-      const { id } = await startCampaign(admin, { artefactId, assetIds: plant.assetIds, window: openWindow })
-      await workOn(plant.gateway, await leased(plant))
-      await stateIs(id, 'activating')
-      await setWindow(id, closedWindow())
-      await tick(hub)
-      const held = await leased(plant)
-      assert.equal(held.state, 'CANCELING')
-      await workOn(plant.gateway, held)
-      assert.match((await stateIs(id, 'canceled')).reason ?? '', /window closed before/)
-    })
+    test(
+      'withdraws a requested activation when the window closes before the gateway began it',
+      onlyInLongRuns,
+      async () => {
+        const plant = await plantOf()
+        const { id } = await startCampaign(admin, { artefactId, assetIds: plant.assetIds, window: openWindow })
+        await workOn(plant.gateway, await leased(plant))
+        await stateIs(id, 'activating')
+        await setWindow(id, closedWindow())
+        await tick(hub)
+        const held = await leased(plant)
+        assert.equal(held.state, 'CANCELING')
+        await workOn(plant.gateway, held)
+        assert.match((await stateIs(id, 'canceled')).reason ?? '', /window closed before/)
+      },
+    )
   })
 
   describe('gateways and assets', () => {
@@ -608,40 +625,48 @@ describe('campaigns', () => {
         ),
       )
 
-    test('shows that a device waits for its offline gateway, and updates the devices of other gateways', async () => {
-      const [offline, online] = [await plantOf(), await plantOf()]
-      await setSeen(offline.gateway.id, '1 hour')
-      const assetIds = [...offline.assetIds, ...online.assetIds]
-      const { id } = await startCampaign(admin, { artefactId, assetIds, concurrentDevices: 1 })
-      await workUntil(online, id, ({ counts }) => counts.succeeded === 1)
-      const waiting = (await listDevices(admin, id)).find(({ assetId }) => assetId === offline.assetIds[0])
-      assert.equal(waiting?.state, 'waiting')
-      assert.match(waiting?.reason ?? '', /The gateway line \d+ is offline/)
-      await setSeen(offline.gateway.id, '0 seconds')
-      await tick(hub)
-      await workUntil(offline, id, ({ state }) => state === 'finished')
-    })
+    test(
+      'shows that a device waits for its offline gateway, and updates the devices of other gateways',
+      onlyInLongRuns,
+      async () => {
+        const [offline, online] = [await plantOf(), await plantOf()]
+        await setSeen(offline.gateway.id, '1 hour')
+        const assetIds = [...offline.assetIds, ...online.assetIds]
+        const { id } = await startCampaign(admin, { artefactId, assetIds, concurrentDevices: 1 })
+        await workUntil(online, id, ({ counts }) => counts.succeeded === 1)
+        const waiting = (await listDevices(admin, id)).find(({ assetId }) => assetId === offline.assetIds[0])
+        assert.equal(waiting?.state, 'waiting')
+        assert.match(waiting?.reason ?? '', /The gateway line \d+ is offline/)
+        await setSeen(offline.gateway.id, '0 seconds')
+        await tick(hub)
+        await workUntil(offline, id, ({ state }) => state === 'finished')
+      },
+    )
 
-    test('ends the devices of a revoked gateway: failed before the activation, unknown after it', async () => {
-      const plant = await plantOf(3)
-      const { id } = await startCampaign(admin, { artefactId, assetIds: plant.assetIds, concurrentDevices: 2 })
-      const first = await leased(plant)
-      const second = await leased(plant)
-      await advance(plant.gateway, first, 'PREPARED')
-      const activating = await leased(plant)
-      await advance(plant.gateway, activating, 'ACTIVATING')
-      await admin.onboarding.revokeGateway({ params: { id: plant.gateway.id } })
-      await tick(hub)
-      const ended = await campaignIs(id, 'finished')
-      const states = await statesOf(admin, id)
-      assert.deepEqual([states.get(activating.assetId), states.get(second.assetId)], ['unknown', 'failed'])
-      assert.equal(ended.counts.skipped, 1)
-      for (const { reason } of await listDevices(admin, id)) assert.match(reason ?? '', /revoked or deleted/)
-      for (const jobId of [first.jobId, second.jobId]) {
-        const { data: job } = await admin.jobs.getJob({ params: { id: jobId } })
-        assert.notEqual(job.phase, 'running')
-      }
-    })
+    test(
+      'ends the devices of a revoked gateway: failed before the activation, unknown after it',
+      onlyInLongRuns,
+      async () => {
+        const plant = await plantOf(3)
+        const { id } = await startCampaign(admin, { artefactId, assetIds: plant.assetIds, concurrentDevices: 2 })
+        const first = await leased(plant)
+        const second = await leased(plant)
+        await advance(plant.gateway, first, 'PREPARED')
+        const activating = await leased(plant)
+        await advance(plant.gateway, activating, 'ACTIVATING')
+        await admin.onboarding.revokeGateway({ params: { id: plant.gateway.id } })
+        await tick(hub)
+        const ended = await campaignIs(id, 'finished')
+        const states = await statesOf(admin, id)
+        assert.deepEqual([states.get(activating.assetId), states.get(second.assetId)], ['unknown', 'failed'])
+        assert.equal(ended.counts.skipped, 1)
+        for (const { reason } of await listDevices(admin, id)) assert.match(reason ?? '', /revoked or deleted/)
+        for (const jobId of [first.jobId, second.jobId]) {
+          const { data: job } = await admin.jobs.getJob({ params: { id: jobId } })
+          assert.notEqual(job.phase, 'running')
+        }
+      },
+    )
 
     test('cancels the transfer to a device whose asset was deleted, and skips one that has not started', async () => {
       const plant = await plantOf(2)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import type { CloudEvent } from '@millwright/api/events.ts'
+import { onlyInLongRuns } from '@millwright/api/test-effort.ts'
 import { changeAccess, updatePrincipal } from '../../../platform/access/store.ts'
 import type { TestCaller, TestHub } from '../../../platform/testing/hub.ts'
 import { emitAssetEvent, emitEvents } from '../testing.ts'
@@ -227,7 +228,7 @@ describe('delivery of events', () => {
     await remove(id)
   })
 
-  test('a runner that lost its lease stores nothing and stops', async () => {
+  test('a runner that lost its lease stores nothing and stops', onlyInLongRuns, async () => {
     await using receiver = await Receiver.open()
     const id = await createWebhook(admin, receiver.url)
     let requests = 0

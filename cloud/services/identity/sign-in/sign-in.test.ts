@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { onlyInLongRuns } from '@millwright/api/test-effort.ts'
 import { decodeJwt } from 'jose'
 import * as oauth from 'oauth4webapi'
 import { suspendTenant, withdrawApplication } from '../../../platform/tenants/tenants.ts'
@@ -272,7 +273,7 @@ test('delays sign-ins after wrong passwords, even with the correct password, and
   assert.equal((await guess(rightPassword, '10.9.0.2')).status, 303)
 })
 
-test('checks only a few of a hundred concurrent password guesses', async (t) => {
+test('checks only a few of a hundred concurrent password guesses', onlyInLongRuns, async (t) => {
   freezeClock(t)
   await using hub = await testHub()
   const jane = await person(hub, 'jane.doe')

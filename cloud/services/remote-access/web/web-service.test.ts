@@ -5,6 +5,7 @@ import { connect } from 'node:net'
 import { pipeline } from 'node:stream'
 import { describe, test } from 'node:test'
 import { defaultRemotePolicy } from '@millwright/api/remote-access.ts'
+import { onlyInLongRuns } from '@millwright/api/test-effort.ts'
 import { WebSocket, WebSocketServer } from 'ws'
 import { type TestHub, testHub } from '../../../platform/testing/hub.ts'
 import {
@@ -85,24 +86,28 @@ describe('web sessions through the platform', () => {
     await closed
   })
 
-  test('another process than the one with the tunnel serves the page, and notices the end of the session', async () => {
-    await using device = await startDevice((_request, response) => response.end('page'))
-    await using hub = await testHub({ ownProcesses: true })
-    await using other = await hub.sibling()
-    const { admin, gateway, assetId, groupId } = await createPlant(hub)
-    await using _connected = await connectGateway(hub, gateway, { onOpen: connectedTo(device) })
-    await admin['remote-access'].putPolicy({
-      params: { accessGroup: groupId },
-      body: { data: { ...defaultRemotePolicy, recording: 'all' } },
-    })
-    const { id, url = '' } = await createSession(admin, { assetId, service: 'http' })
-    const { host } = new URL(url)
-    const headers = { cookie: await enterWebSession(hub, admin, id) }
-    for (const process of [other, hub, other]) assert.equal((await send(process, { host, headers })).text, 'page')
-    await admin['remote-access'].endSession({ params: { id } })
-    await until(async () => (await send(other, { host, headers })).status === 410)
-    assert.equal((await send(hub, { host, headers })).status, 410)
-  })
+  test(
+    'another process than the one with the tunnel serves the page, and notices the end of the session',
+    onlyInLongRuns,
+    async () => {
+      await using device = await startDevice((_request, response) => response.end('page'))
+      await using hub = await testHub({ ownProcesses: true })
+      await using other = await hub.sibling()
+      const { admin, gateway, assetId, groupId } = await createPlant(hub)
+      await using _connected = await connectGateway(hub, gateway, { onOpen: connectedTo(device) })
+      await admin['remote-access'].putPolicy({
+        params: { accessGroup: groupId },
+        body: { data: { ...defaultRemotePolicy, recording: 'all' } },
+      })
+      const { id, url = '' } = await createSession(admin, { assetId, service: 'http' })
+      const { host } = new URL(url)
+      const headers = { cookie: await enterWebSession(hub, admin, id) }
+      for (const process of [other, hub, other]) assert.equal((await send(process, { host, headers })).text, 'page')
+      await admin['remote-access'].endSession({ params: { id } })
+      await until(async () => (await send(other, { host, headers })).status === 410)
+      assert.equal((await send(hub, { host, headers })).status, 410)
+    },
+  )
 
   test('a certificate is stored at the first use, and a changed one ends the session', async () => {
     let page = 'first'
