@@ -128,12 +128,6 @@ export function MapLegend(props: MapLegendProps) {
             onPress={(isPressed) => onEmphasis(isPressed ? 'outdated' : undefined)}
           />
         )}
-        {lines === 'wires' && (
-          <li className="legend-entry legend-lines">
-            <span className="legend-line" aria-hidden="true" />
-            <span className="quiet">{text.wires}</span>
-          </li>
-        )}
       </ul>
       <div className="map-hints">
         <p className="quiet">
@@ -141,6 +135,7 @@ export function MapLegend(props: MapLegendProps) {
             showsChanges ? text.changesHint : !isAll && text.boxHint(formats.percent(exceptionalShare - 1)),
             !showsChanges && areLinesHidden && text.lineHint,
             !showsChanges && !areLinesHidden && lines === 'edges' && text.edgesHint,
+            lines === 'wires' && text.wiresHint,
             isAll && text.allHint,
           ]
             .filter(Boolean)

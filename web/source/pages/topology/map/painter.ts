@@ -489,9 +489,11 @@ class Painter extends MapPen {
     const { palette, texts, view } = this.options
     const [x, right] = [box.x + 10, box.x + box.width - 6]
     const room = right - x
-    const size = Math.max(sizes.text, Math.min(14, box.height * 0.3, box.width * 0.11))
-    this.font(size, 650)
     const long = distinctName(texts.nameOf(group), commonOf(item))
+    const largest = Math.max(sizes.text, Math.min(14, box.height * 0.3, box.width * 0.11))
+    this.font(largest, 650)
+    const size = this.context.measureText(long).width > room ? sizes.text : largest
+    this.font(size, 650)
     const isShort = this.context.measureText(long).width > room
     const name = isShort ? distinctName(texts.shortNameOf(group), commonOf(item)) : long
     const countText = isShort ? texts.shortCount(group) : texts.count(group)
