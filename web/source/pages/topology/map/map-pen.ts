@@ -179,9 +179,11 @@ export class MapPen {
     const { palette, view } = this.options
     if (!view.showsChanges || view.marks !== undefined) return 0
     const main = mainChange(changes)
-    const kinds = changeKinds.filter((kind) => changes[kind] > 0).toSorted((one) => (one === main ? -1 : 1))
+    const kinds = changeKinds.filter((kind) => changes[kind] > 0)
     const facts = kinds.map((kind): Fact => [kind, changes[kind], palette[kind]])
-    return this.factNumbers(facts, { right, y, width: room })
+    const fits = this.factsWidth(facts) <= room
+    const shown = fits ? facts : facts.filter(([kind]) => kind === main)
+    return this.factNumbers(shown, { right, y, width: room })
   }
 
   protected line(route: readonly Point[], style: LineStyle): void {
