@@ -307,7 +307,7 @@ function totalOf(assets: readonly TopologyAsset[]): Cluster['total'] {
   const monitoring = { reachable: 0, unreachable: 0, unchecked: 0, unmonitored: 0 }
   const changes = { added: 0, changed: 0, removed: 0 }
   for (const asset of assets) {
-    monitoring[asset.monitoring]++
+    if (asset.monitoring !== undefined) monitoring[asset.monitoring]++
     if (asset.outdated) outdated++
     if (asset.change !== undefined) changes[asset.change]++
   }
