@@ -34,7 +34,7 @@ const Monitoring = closed({
     minimum: 0,
     description: 'Monitored assets without a result, or that could not be checked',
   }),
-  unmonitored: Type.Integer({ minimum: 0, description: 'Assets that no monitoring checks' }),
+  unmonitored: Type.Integer({ minimum: 0, description: 'Devices that no monitoring checks' }),
 })
 const Outdated = Type.Integer({
   minimum: 0,
@@ -85,7 +85,7 @@ export const TopologyAsset = closed({
   class: oneOf(assetClasses),
   management_state: oneOf(managementStates),
   reachability_state: oneOf(reachabilityStates),
-  monitoring: oneOf(monitoringCounts),
+  monitoring: Type.Optional(oneOf(monitoringCounts)),
   outdated: Type.Optional(Type.Boolean({ description: 'Whether the firmware is outdated' })),
   change: Type.Optional(oneOf(changeKinds)),
 })

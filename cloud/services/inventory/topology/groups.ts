@@ -29,6 +29,7 @@ export type Counted = Pick<TopologyGroup, 'assets' | 'reachability' | 'outdated'
   addressed: number
   reachable: number
   unchecked: number
+  unmonitored: number
   classes: Map<AssetClass, number>
 }
 
@@ -80,6 +81,7 @@ export function emptyCount(): Counted {
     addressed: 0,
     reachable: 0,
     unchecked: 0,
+    unmonitored: 0,
     reachability: { reached: 0, failed: 0, unknown: 0 },
     outdated: 0,
     changes: { added: 0, changed: 0, removed: 0 },
@@ -117,6 +119,7 @@ function addCounts(at: Counted, row: GroupRow): void {
   at.outdated += row.outdated
   at.reachable += row.reachable
   at.unchecked += row.unchecked
+  at.unmonitored += unmonitoredOf(row)
   at.reachability[row.reachability ?? 'unknown'] += row.count
   at.classes.set(found, (at.classes.get(found) ?? 0) + row.count)
 }
@@ -150,26 +153,34 @@ export function shownGroup(
   }
 }
 
-type MonitoredCounts = Pick<Counted, 'assets' | 'reachability' | 'reachable' | 'unchecked'>
-
-function monitoringOf({ assets, reachability, reachable, unchecked }: MonitoredCounts): TopologyGroup['monitoring'] {
-  const unreachable = reachability.failed
-  return { reachable, unreachable, unchecked, unmonitored: assets - unreachable - reachable - unchecked }
+/** Returns the number of devices that no monitoring checks. Gateways and software are not monitored, so they do not count. */
+function unmonitoredOf({ type, count, reachability, reachable, unchecked }: GroupRow): number {
+  if (type !== 'Device') return 0
+  return count - (reachability === 'failed' ? count : 0) - reachable - unchecked
 }
 
-function monitoringStateOf({ reachability, reachable, unchecked }: GroupRow): TopologyAsset['monitoring'] {
-  if (reachability === 'failed') return 'unreachable'
-  if (reachable > 0) return 'reachable'
-  return unchecked > 0 ? 'unchecked' : 'unmonitored'
+type MonitoredCounts = Pick<Counted, 'reachability' | 'reachable' | 'unchecked' | 'unmonitored'>
+
+function monitoringOf(counted: MonitoredCounts): TopologyGroup['monitoring'] {
+  const { reachability, reachable, unchecked, unmonitored } = counted
+  return { reachable, unreachable: reachability.failed, unchecked, unmonitored }
+}
+
+function monitoringStateOf(row: GroupRow): TopologyAsset['monitoring'] {
+  if (row.reachability === 'failed') return 'unreachable'
+  if (row.reachable > 0) return 'reachable'
+  if (row.unchecked > 0) return 'unchecked'
+  return unmonitoredOf(row) > 0 ? 'unmonitored' : undefined
 }
 
 export function totalOf(all: Iterable<Counted>): TopologyGroups['total'] {
   const { reachability, changes } = emptyCount()
-  const total = { assets: 0, reachability, outdated: 0, reachable: 0, unchecked: 0, changes }
+  const total = { assets: 0, reachability, outdated: 0, reachable: 0, unchecked: 0, unmonitored: 0, changes }
   for (const each of all) {
     total.assets += each.assets
     total.reachable += each.reachable
     total.unchecked += each.unchecked
+    total.unmonitored += each.unmonitored
     total.outdated += each.outdated
     for (const state of ['reached', 'failed', 'unknown'] as const) reachability[state] += each.reachability[state]
     for (const change of ['added', 'changed', 'removed'] as const) changes[change] += each.changes[change]
@@ -184,6 +195,7 @@ function assetsOf(rows: readonly GroupRow[]): TopologyAsset[] {
 
 export function assetOf(row: GroupRow): TopologyAsset {
   const { key, name, type, management, reachability, outdated, change } = row
+  const monitoring = monitoringStateOf(row)
   return {
     id: key,
     ...(name === null ? {} : { name }),
@@ -191,7 +203,7 @@ export function assetOf(row: GroupRow): TopologyAsset {
     class: classOf(row),
     management_state: management ?? 'unknown',
     reachability_state: reachability ?? 'unknown',
-    monitoring: monitoringStateOf(row),
+    ...(monitoring === undefined ? {} : { monitoring }),
     ...(outdated > 0 ? { outdated: true } : {}),
     ...(change === null ? {} : { change }),
   }

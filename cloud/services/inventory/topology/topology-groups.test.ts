@@ -61,7 +61,8 @@ describe('GET /topology/groups', () => {
       body: {
         data: {
           assets: Object.entries(addresses).map(([name, address]) => ({
-            functional_object_type: 'Device',
+            // Only devices can be not monitored.
+            functional_object_type: name === 'loner' ? 'Asset' : 'Device',
             functional_object_schema_url: baseSchemaUrl,
             name,
             access_group: name === 'hidden' ? defaultAccessGroup : 'line',
@@ -282,12 +283,14 @@ describe('GET /topology/groups', () => {
         body: { data: { state_value: value } },
       })
     const top = await groups({ by: 'subnet' })
-    assert.deepEqual(top.total.monitoring, { reachable: 1, unreachable: 1, unchecked: 1, unmonitored: 4 })
+    assert.deepEqual(top.total.monitoring, { reachable: 1, unreachable: 1, unchecked: 1, unmonitored: 3 })
     const inside = await groups({ by: 'subnet', parent: '10.0.1.0/24' }, ofLine)
     assert.deepEqual(
       inside.assets.map(({ name, monitoring }) => `${name} ${monitoring}`),
       ['IO01 unmonitored', 'PLC01 unreachable', 'SW01 reachable'],
     )
+    const rest = await groups({ by: 'subnet', parent: 'rest' })
+    assert.deepEqual(rest.assets.find(({ name }) => name === 'loner')?.monitoring, undefined)
     assert.deepEqual(top.unavailable, [])
   })
 

@@ -1,4 +1,5 @@
 import type { HierarchyNode } from '@millwright/api/hierarchy.ts'
+import { restKey } from '@millwright/api/inventory/topology-groups.ts'
 import { type InfiniteData, useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef } from 'react'
 import type { Output } from '../../app/api/client.ts'
@@ -101,7 +102,10 @@ export function useChildren(hierarchyId: string, parentId: string | undefined) {
   })
 }
 
-/** Returns the number of assets with outdated firmware: of a node and of each of its children, by id. */
+/**
+ * Returns the number of assets with outdated firmware: of a node, of each of its children by id, and at the top of the assets without
+ * a node.
+ */
 export function useOutdated(hierarchyId: string, parentId: string | undefined, { isEnabled = true } = {}) {
   const query = useOperationQuery()
   const canRead = usePermission('inventory_read_asset_data')
@@ -115,8 +119,32 @@ export function useOutdated(hierarchyId: string, parentId: string | undefined, {
     select: ({ data: { total, groups, unavailable } }) =>
       unavailable.includes('outdated')
         ? {}
-        : { total: total.outdated, byNode: new Map(groups.map(({ key, outdated }) => [key, outdated])) },
+        : {
+            total: total.outdated,
+            share: total.assets === 0 ? undefined : total.outdated / total.assets,
+            byNode: new Map(groups.map(({ key, outdated }) => [key, outdated])),
+          },
   })
+}
+
+/** Returns the share of all assets that have outdated firmware. The bars of nodes are compared with it. */
+export function useAverageOutdated(hierarchyId: string, options: { isEnabled?: boolean } = {}): number | undefined {
+  return useOutdated(hierarchyId, undefined, options).data?.share
+}
+
+/** Returns the number of unreachable devices without a node of the hierarchy. */
+export function useUnassignedUnreachable(hierarchyId: string): number {
+  const query = useOperationQuery()
+  const canRead = usePermission('inventory_read_asset_data')
+  const { data } = useQuery({
+    ...query(
+      ['inventory', 'readTopologyGroups'],
+      { query: { by: 'hierarchy', hierarchy: hierarchyId } },
+      { live: ['hierarchy'] },
+    ),
+    enabled: canRead,
+  })
+  return data?.data.groups.find(({ key }) => key === restKey)?.monitoring.unreachable ?? 0
 }
 
 /** Returns a function that reloads all loaded data of hierarchies. */

@@ -1,4 +1,5 @@
 import type { Hierarchy, HierarchyNode, TemplateName } from '@millwright/api/hierarchy.ts'
+import { restKey } from '@millwright/api/inventory/topology-groups.ts'
 import { iconHierarchy } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
 import { useEffect, useRef, useState } from 'react'
@@ -27,8 +28,10 @@ import {
   useHierarchies,
   useLastHierarchy,
   useNode,
+  useOutdated,
   usePath,
   usePlaceCounts,
+  useUnassignedUnreachable,
 } from './hierarchy-data.ts'
 import { HierarchyFormDialog, templateTitles, useTemplates } from './hierarchy-form-dialog.tsx'
 import { hierarchyMessages } from './messages.ts'
@@ -39,7 +42,7 @@ import { NodeHeader } from './node/node-header.tsx'
 import { nodeTypeName } from './node-type-names.ts'
 import { type HierarchySearch, type Place, placeOf, searchOfPlace } from './place.ts'
 import { NodeBrowser } from './tree/node-browser.tsx'
-import { TreeLegend } from './tree/outdated-bar.tsx'
+import { OutdatedBar, TreeLegend } from './tree/outdated-bar.tsx'
 import { type Dragged, type DropTarget, destinationOf } from './tree/tree-drop.ts'
 import '../assets/assets.css'
 import './hierarchy.css'
@@ -134,6 +137,8 @@ function HierarchyView({ hierarchy, list, onCreate }: HierarchyViewProps) {
   const place = placeOf(search.node)
   const chosen = useNode(place.kind === 'node' ? place.id : undefined).data
   const counts = usePlaceCounts(hierarchy.id)
+  const outdated = useOutdated(hierarchy.id, undefined).data
+  const unreachable = useUnassignedUnreachable(hierarchy.id)
   const show = (next: Place) => {
     change({ hierarchy: hierarchy.id, node: searchOfPlace(next), q: undefined, filter: undefined })
     // On a narrow page, the assets are below the tree.
@@ -171,12 +176,18 @@ function HierarchyView({ hierarchy, list, onCreate }: HierarchyViewProps) {
             <PlaceItem
               label={text.allAssets}
               count={counts.all}
+              outdated={outdated?.total}
+              average={outdated?.share}
               isChosen={place.kind === 'all'}
               onChoose={() => show({ kind: 'all' })}
             />
             <PlaceItem
               label={text.unassigned}
               count={counts.unassigned}
+              // Without assets, there is no such group.
+              outdated={outdated?.byNode?.get(restKey)}
+              average={outdated?.share}
+              unreachable={unreachable}
               isChosen={place.kind === 'unassigned'}
               onChoose={() => show({ kind: 'unassigned' })}
             />
@@ -229,15 +240,48 @@ function HierarchyView({ hierarchy, list, onCreate }: HierarchyViewProps) {
   )
 }
 
-type PlaceItemProps = { label: string; count: number | undefined; isChosen: boolean; onChoose: () => void }
+type PlaceItemProps = {
+  label: string
+  count: number | undefined
+  outdated: number | undefined
+  /** The share of all assets that are outdated. */
+  average: number | undefined
+  unreachable?: number
+  isChosen: boolean
+  onChoose: () => void
+}
 
-function PlaceItem({ label, count, isChosen, onChoose }: PlaceItemProps) {
+/** `PlaceItem` has the same columns as a node of the tree. */
+function PlaceItem({ label, count, outdated, average, unreachable = 0, isChosen, onChoose }: PlaceItemProps) {
+  const text = useText(hierarchyMessages)
   const formats = useFormats()
   return (
     <li>
-      <button type="button" className="group-item" aria-current={isChosen ? 'true' : undefined} onClick={onChoose}>
-        {label}
-        {count !== undefined && <span className="group-count">{formats.number(count)}</span>}
+      <button
+        type="button"
+        className="group-item place-item"
+        aria-current={isChosen ? 'true' : undefined}
+        onClick={onChoose}
+      >
+        <span className="tree-name">
+          {label}
+          {unreachable > 0 && (
+            <span className="tree-alarm" title={text.offlineCount(formats.number(unreachable))}>
+              {formats.number(unreachable)}
+              <span className="unseen"> {text.offlineBelow}</span>
+            </span>
+          )}
+        </span>
+        {count !== undefined && <span className="tree-count">{formats.number(count)}</span>}
+        {count !== undefined && count > 0 && outdated !== undefined && (
+          <>
+            <OutdatedBar outdated={outdated} assets={count} average={average} />
+            <span className="tree-share" title={text.outdatedCount(formats.number(outdated))}>
+              {formats.percent(outdated / count)}
+              <span className="unseen"> {text.outdated}</span>
+            </span>
+          </>
+        )}
       </button>
     </li>
   )

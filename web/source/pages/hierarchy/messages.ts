@@ -39,7 +39,8 @@ export const hierarchyMessages = messages({
     allAssets: 'All assets',
     unassigned: 'Not assigned',
     assignedOf: (assigned: string, all: string, share: string) => `${assigned} of ${all} assets assigned (${share})`,
-    countHint: 'Number: assets at the node and below. Bar: share of assets with outdated firmware.',
+    countHint: (threshold: string) =>
+      `Number: assets at the node and below. Bar and percentage: share of outdated assets, yellow if more than ${threshold} above average.`,
     unassignedText: (name: string) => `Assets without a node in ${name}. Assign them here, or use assignment rules.`,
     subtitle: 'The places of the plant as a tree. Each asset has at most one node in a hierarchy.',
     assignHint: 'Select rows to assign them, or drag them to a node.',
@@ -54,6 +55,7 @@ export const hierarchyMessages = messages({
     assetCount: (count: number, shown: string) => (count === 1 ? '1 asset' : `${shown} assets`),
     outdatedCount: (count: string) => `${count} outdated`,
     offlineCount: (count: string) => `${count} unreachable`,
+    exceptional: 'Outdated, above average',
     others: 'Other assets',
     offlineBelow: 'Unreachable devices',
     pathIn: (name: string) => `Path in ${name}`,
@@ -250,7 +252,8 @@ export const hierarchyMessages = messages({
     allAssets: 'Alle Assets',
     unassigned: 'Nicht zugeordnet',
     assignedOf: (assigned: string, all: string, share: string) => `${assigned} von ${all} Assets zugeordnet (${share})`,
-    countHint: 'Zahl: Assets am Knoten und darunter. Balken: Anteil der Assets mit veralteter Firmware.',
+    countHint: (threshold: string) =>
+      `Zahl: Assets am Knoten und darunter. Balken und Prozentzahl: Anteil veralteter Assets, gelb bei mehr als ${threshold} über dem Durchschnitt.`,
     unassignedText: (name: string) =>
       `Assets ohne Knoten in ${name}. Ordnen Sie sie hier zu, oder nutzen Sie Zuordnungsregeln.`,
     subtitle: 'Die Orte der Anlage als Baum. Jedes Asset hat in einer Hierarchie höchstens einen Knoten.',
@@ -266,6 +269,7 @@ export const hierarchyMessages = messages({
     assetCount: (count: number, shown: string) => (count === 1 ? '1 Asset' : `${shown} Assets`),
     outdatedCount: (count: string) => `${count} veraltet`,
     offlineCount: (count: string) => `${count} nicht erreichbar`,
+    exceptional: 'Veraltet, über dem Durchschnitt',
     others: 'Weitere Assets',
     offlineBelow: 'Nicht erreichbare Geräte',
     pathIn: (name: string) => `Pfad in ${name}`,

@@ -6,6 +6,7 @@ import { type ReactNode, useState } from 'react'
 import { useFormats, useLanguage, useText } from '../../app/language/language-context.tsx'
 import { assetClassIcons, assetClassName } from '../../components/values/asset-classes.ts'
 import { Icon } from '../../components/values/icon.tsx'
+import { exceptionalShare } from '../../components/values/outdated-share.ts'
 import { changeCount } from './change-counts.ts'
 import type { ImpactMarks } from './map/map-pen.ts'
 import type { SceneItem } from './map/scene.ts'
@@ -83,6 +84,7 @@ export function MapLegend(props: MapLegendProps) {
   const hasMonitoring = !props.unavailable.includes('monitoring')
   const text = useText(mapMessages)
   const language = useLanguage()
+  const formats = useFormats()
   const counts = classCounts(classes)
   const [hasClasses, setClasses] = useState(false)
   const areClassesShown = hasClasses || isClass(emphasis)
@@ -109,7 +111,7 @@ export function MapLegend(props: MapLegendProps) {
               .map((state) => (
                 <Entry
                   key={state}
-                  label={text[state]}
+                  label={state === 'unmonitored' ? text.unmonitoredDevices : text[state]}
                   count={total.monitoring[state]}
                   mark={<Dot colour={stateColours[state]} />}
                   isPressed={typeof emphasis === 'object' && 'state' in emphasis && emphasis.state === state}
@@ -126,19 +128,14 @@ export function MapLegend(props: MapLegendProps) {
             onPress={(isPressed) => onEmphasis(isPressed ? 'outdated' : undefined)}
           />
         )}
-        {lines === 'wires' && (
-          <li className="legend-entry legend-lines">
-            <span className="legend-line" aria-hidden="true" />
-            <span className="quiet">{text.wires}</span>
-          </li>
-        )}
       </ul>
       <div className="map-hints">
         <p className="quiet">
           {[
-            showsChanges ? text.changesHint : !isAll && text.boxHint,
+            showsChanges ? text.changesHint : !isAll && text.boxHint(formats.percent(exceptionalShare - 1)),
             !showsChanges && areLinesHidden && text.lineHint,
             !showsChanges && !areLinesHidden && lines === 'edges' && text.edgesHint,
+            lines === 'wires' && text.wiresHint,
             isAll && text.allHint,
           ]
             .filter(Boolean)

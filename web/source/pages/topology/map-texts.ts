@@ -4,7 +4,7 @@ import { useMemo } from 'react'
 import { useFormats, useLanguage, useText } from '../../app/language/language-context.tsx'
 import { assetClassName, assetClassOfOne } from '../../components/values/asset-classes.ts'
 import type { MapFact } from './map/map-pen.ts'
-import { isNetwork, isSwitches, type SceneItem } from './map/scene.ts'
+import { isCoreSwitch, isNetwork, isSwitches, isSwitchRange, type SceneItem } from './map/scene.ts'
 import { mapMessages } from './map-messages.ts'
 
 export type MapTextFunctions = ReturnType<typeof useMapTexts>
@@ -18,23 +18,30 @@ export function useMapTexts(by: Grouping) {
     const rest = { hierarchy: text.restHierarchy, subnet: text.restSubnet, switch: text.restSwitch }[by]
     const factNumber = (kind: MapFact, count: number) =>
       kind === 'outdated' ? formats.percent(count) : formats.number(count)
+    type NamedGroup = Pick<TopologyGroup, 'name' | 'kind' | 'type' | 'place'>
+    const shortNameOf = (group: NamedGroup) => {
+      const { name = '', kind } = group
+      if (kind === 'rest') return rest
+      return isNetwork(group) && group.place === undefined ? text.network(name) : name
+    }
+    const countOf = (group: Pick<TopologyGroup, 'assets' | 'kind' | 'type' | 'children' | 'addressed'>) => {
+      const { assets, children, addressed } = group
+      const all = text.assets(assets, formats.number(assets))
+      if (isNetwork(group)) return text.switches(formats.number(children), all)
+      return addressed === undefined ? all : text.withAddress(text.addresses(addressed, formats.number(addressed)), all)
+    }
     return {
-      nameOf: (group: Pick<TopologyGroup, 'name' | 'kind' | 'type' | 'place'>) => {
-        const { name, kind } = group
-        if (kind === 'rest') return rest
-        return isNetwork(group) && group.place === undefined ? text.network(name ?? '') : (name ?? '')
+      nameOf: (group: NamedGroup & { children?: number }) => {
+        const { name = '', children = 0 } = group
+        if (isCoreSwitch(group)) return text.coreSwitch(name)
+        if (isSwitchRange(group)) return text.switchRange(formats.number(children), name)
+        return isSwitches(group) ? text.switchesIn(formats.number(children), name) : shortNameOf(group)
       },
+      shortNameOf,
+      shortCount: (group: TopologyGroup) =>
+        isSwitches(group) ? text.switchesOnly(formats.number(group.children)) : countOf(group),
       assetName: ({ asset }: SceneItem) => asset?.name || text.unnamed,
-      count: (group: Pick<TopologyGroup, 'assets' | 'kind' | 'type' | 'children' | 'addressed'>) => {
-        const { assets, kind, children, addressed } = group
-        const all = text.assets(assets, formats.number(assets))
-        if (isNetwork(group)) return text.switches(formats.number(children), all)
-        if (isSwitches(group)) return text.switchesOnly(formats.number(children))
-        if (kind === 'switch' && assets > 0) return text.devices(assets - 1, formats.number(assets - 1))
-        return addressed === undefined
-          ? all
-          : text.withAddress(text.addresses(addressed, formats.number(addressed)), all)
-      },
+      count: countOf,
       addresses: ({ assets, addressed = 0 }: Pick<TopologyGroup, 'assets' | 'addressed'>) =>
         text.withAddress(
           text.shortAddresses(addressed, formats.number(addressed)),

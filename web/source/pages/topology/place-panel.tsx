@@ -49,6 +49,7 @@ export function PlacePanel(props: PlacePanelProps) {
   const language = useLanguage()
   const { assets, monitoring, outdated, changes } = data.total
   const monitored = monitoring.reachable + monitoring.unreachable + monitoring.unchecked
+  const devices = monitored + monitoring.unmonitored
   const hasOutdated = !data.unavailable.includes('outdated')
   const hasMonitoring = !data.unavailable.includes('monitoring')
   const outdatedText = (count: number, of: number) =>
@@ -119,7 +120,7 @@ export function PlacePanel(props: PlacePanelProps) {
                       },
                     ]
                   : []),
-                ...(hasMonitoring ? [{ name: text.unmonitored, value: monitoring.unmonitored }] : []),
+                ...(hasMonitoring ? [{ name: text.unmonitoredDevices, value: monitoring.unmonitored }] : []),
                 ...(hasOutdated
                   ? [
                       {
@@ -143,9 +144,9 @@ export function PlacePanel(props: PlacePanelProps) {
           }))}
         />
         {group?.place !== undefined && <p className="quiet">{text.mostlyIn(namesOfPath(group.place))}</p>}
-        {!showsChanges && hasMonitoring && monitored < assets && place === rootKey && (
+        {!showsChanges && hasMonitoring && monitored < devices && place === rootKey && (
           <p className="quiet">
-            {text.monitoringHint(text.assets(monitored, formats.number(monitored)))}{' '}
+            {text.monitoringHint(formats.number(monitored), formats.number(devices))}{' '}
             <Link to="/monitoring">{text.monitor}</Link>
           </p>
         )}
@@ -194,9 +195,9 @@ export function PlacePanel(props: PlacePanelProps) {
                 {
                   ...countColumn('unreachable', text.unreachable, (each) => each.monitoring.unreachable),
                   cell: ({ group: each }: Row) => {
-                    const { reachable = 0, unreachable = 0, unchecked = 0 } = each?.monitoring ?? {}
+                    const { reachable = 0, unreachable = 0, unchecked = 0, unmonitored = 0 } = each?.monitoring ?? {}
                     if (hasMonitoring && reachable + unreachable + unchecked === 0)
-                      return <span className="quiet">{text.unmonitored}</span>
+                      return <span className="quiet">{unmonitored > 0 ? text.unmonitored : '–'}</span>
                     return (
                       <span className={unreachable === 0 ? 'quiet' : 'map-failed'}>{formats.number(unreachable)}</span>
                     )

@@ -24,6 +24,8 @@ import {
 import type { ChangeTopologySearch } from './topology-search.ts'
 
 type TimelineProps = {
+  /** Whether Activity has the entries of the same assets. It has no entries of a subnet, a switch or a filter. */
+  hasEntries: boolean
   /** The hierarchy node whose changes are counted. If undefined, the changes of all assets are counted. */
   node: string | undefined
   span: Span
@@ -40,7 +42,7 @@ type TimelineProps = {
  * `Timeline` shows how many changes occurred when. Its two handles choose the displayed time (right) and the start of the
  * compared time (left). Arrow keys move a handle by one bar. The bars are folded until the user opens them or compares.
  */
-export function Timeline({ node, span, since, at, isComparing, changes, change }: TimelineProps) {
+export function Timeline({ hasEntries, node, span, since, at, isComparing, changes, change }: TimelineProps) {
   const text = useText(timelineMessages)
   const formats = useFormats()
   const query = useOperationQuery()
@@ -66,6 +68,7 @@ export function Timeline({ node, span, since, at, isComparing, changes, change }
     }
     return counts
   }, [data, line])
+  const entries = bars.reduce((sum, count) => sum + count, 0)
   const [isOpen, setOpen] = useState(isComparing || at !== undefined || since !== undefined)
   const [dragged, setDragged] = useState<{ since: number; at: number }>()
   const start = comparedSince(span, { since, at, now })
@@ -121,6 +124,7 @@ export function Timeline({ node, span, since, at, isComparing, changes, change }
           <strong>{isComparison ? text.between(from, to) : text[`last${span}`]}</strong>
           <span className="quiet" title={text.countsHint}>
             {changesText(changes, text, formats.number)}
+            {hasEntries && !isComparison && entries > 0 && ` · ${text.changes(entries, formats.number(entries))}`}
             {isOpen && !isComparison && `. ${text.hint}`}
           </span>
         </p>

@@ -123,6 +123,7 @@ export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, chan
   const drawn = by === 'hierarchy' ? [...loaded.values()] : [shown, listed]
   const hasWires = [...scene.frames.values()].some(({ wires }) => wires !== undefined && wires.length > 0)
   const lines = hasWires ? 'wires' : drawn.some(({ edges }) => edges.length > 0) ? 'edges' : 'none'
+  const node = by === 'hierarchy' && place !== rootKey && place !== restKey ? place : undefined
   const label = text.map(String(shown.groups.length), String(shown.total.assets))
   return (
     <>
@@ -202,7 +203,8 @@ export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, chan
       )}
       {impact === undefined && (
         <Timeline
-          node={by === 'hierarchy' && place !== rootKey && place !== restKey ? place : undefined}
+          hasEntries={(search.q ?? '') === '' && (place === rootKey || node !== undefined)}
+          node={node}
           span={span}
           since={search.since}
           at={search.at}

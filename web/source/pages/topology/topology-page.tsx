@@ -11,6 +11,8 @@ import { ProblemMessage } from '../../components/feedback/problem-message.tsx'
 import { PageHeader } from '../../components/page/page-header.tsx'
 import { usePageTitle } from '../../components/page/page-title.ts'
 import { ExportButton } from '../files/export/export-dialog.tsx'
+import { useImpact } from './impact/impact-panel.tsx'
+import { impactMessages } from './impact/messages.ts'
 import { layouts } from './map/arrangement.ts'
 import { mapMessages } from './map-messages.ts'
 import { MapTools } from './map-tools.tsx'
@@ -23,7 +25,11 @@ export function TopologyPage() {
   const text = useText(mapMessages)
   const [search, change] = useSearchState<TopologySearch>()
   const query = useOperationQuery()
-  usePageTitle(text.title)
+  const mode = impactModes.find((each) => each === search.show)
+  const impact = useImpact(mode === undefined ? undefined : search.asset, mode ?? 'depends').data?.data
+  const impactText = useText(impactMessages)
+  const title = impact === undefined ? text.title : impactText.impactOf(impact.asset.name || text.unnamed)
+  usePageTitle(title)
   const canReadHierarchies = usePermission('glb_hierarchy_read')
   const listed = useQuery({
     ...query(['hierarchy', 'listHierarchies'], { query: { limit: 100 } }),
@@ -38,18 +44,20 @@ export function TopologyPage() {
   return (
     <>
       <PageHeader
-        title={text.title}
-        subtitle={text.subtitle}
+        title={title}
+        subtitle={impact === undefined ? text.subtitle : impactText[`${impact.mode}Hint`]}
         actions={
-          // The panel of an impact contains its own export and reports.
-          !impactModes.some((mode) => mode === search.show) && (
-            <>
-              <Link to={'/topology/impact' as never} className="map-reports">
-                {text.reports}
-              </Link>
-              <ExportButton what="graph" selection={search.q === undefined ? {} : { q: search.q }} />
-            </>
-          )
+          <>
+            <Link to={'/topology/impact' as never} className="map-reports">
+              {text.reports}
+            </Link>
+            {
+              // The panel of an impact contains its own export.
+              mode === undefined && (
+                <ExportButton what="graph" selection={search.q === undefined ? {} : { q: search.q }} />
+              )
+            }
+          </>
         }
       />
       {listed.error !== null ? (

@@ -10,7 +10,7 @@ import { KeyFigures } from '../../../components/values/key-figures.tsx'
 import { KeyValueList } from '../../../components/values/key-value-list.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { NodeWindowCard } from '../../updates/windows/node-window-card.tsx'
-import { useOutdated, usePath } from '../hierarchy-data.ts'
+import { useAverageOutdated, useOutdated, usePath } from '../hierarchy-data.ts'
 import { hierarchyMessages } from '../messages.ts'
 import { nodeTypeName } from '../node-type-names.ts'
 import { OutdatedBar } from '../tree/outdated-bar.tsx'
@@ -23,6 +23,7 @@ export function NodeDetails({ node }: { node: HierarchyNode }) {
   const canReadWindow = usePermission('glb_jobs_read')
   const { health } = node
   const outdated = useOutdated(node.hierarchyId, node.id).data?.total
+  const average = useAverageOutdated(node.hierarchyId)
   const figures = [
     [text.assetsBelow, node.totalAssetCount],
     [text.assetsHere, node.assetCount],
@@ -36,7 +37,7 @@ export function NodeDetails({ node }: { node: HierarchyNode }) {
       <Card title={text.health} size="wide">
         {outdated !== undefined && node.totalAssetCount > 0 && (
           <>
-            <OutdatedBar outdated={outdated} assets={node.totalAssetCount} />
+            <OutdatedBar outdated={outdated} assets={node.totalAssetCount} average={average} />
             <p className="quiet">{text.outdatedShare(formats.percent(outdated / node.totalAssetCount))}</p>
           </>
         )}

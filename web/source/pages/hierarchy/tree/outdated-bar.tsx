@@ -1,15 +1,28 @@
-import { useText } from '../../../app/language/language-context.tsx'
+import { useFormats, useText } from '../../../app/language/language-context.tsx'
+import { exceptionalShare, isExceptionalShare } from '../../../components/values/outdated-share.ts'
 import { hierarchyMessages } from '../messages.ts'
 
-const kinds = ['outdated', 'others'] as const
+const kinds = ['outdated', 'exceptional', 'others'] as const
+
+type OutdatedBarProps = {
+  outdated: number
+  assets: number
+  /** The share of all assets that are outdated. A share that is clearly above it has another colour. */
+  average: number | undefined
+}
 
 /** `OutdatedBar` shows the share of assets with outdated firmware. The text next to the bar contains the number. */
-export function OutdatedBar({ outdated, assets }: { outdated: number; assets: number }) {
+export function OutdatedBar({ outdated, assets, average }: OutdatedBarProps) {
+  const share = outdated / Math.max(1, assets)
   return (
     <span className="outdated-bar">
       <svg width="100%" height="6" aria-hidden="true">
         <rect className="bar-others" width="100%" height="6" />
-        <rect className="bar-outdated" width={`${(100 * outdated) / Math.max(1, assets)}%`} height="6" />
+        <rect
+          className={isExceptionalShare(share, average) ? 'bar-exceptional' : 'bar-outdated'}
+          width={`${100 * share}%`}
+          height="6"
+        />
       </svg>
     </span>
   )
@@ -18,9 +31,10 @@ export function OutdatedBar({ outdated, assets }: { outdated: number; assets: nu
 /** `TreeLegend` explains the numbers and the bars in the tree. */
 export function TreeLegend() {
   const text = useText(hierarchyMessages)
+  const formats = useFormats()
   return (
     <div className="tree-legend">
-      <p>{text.countHint}</p>
+      <p>{text.countHint(formats.percent(exceptionalShare - 1))}</p>
       <ul>
         {kinds.map((kind) => (
           <li key={kind}>

@@ -14,7 +14,7 @@ import { useFormats, useLanguage, useText } from '../../../app/language/language
 import { Loading } from '../../../components/feedback/loading.tsx'
 import { ProblemMessage } from '../../../components/feedback/problem-message.tsx'
 import { Icon } from '../../../components/values/icon.tsx'
-import { useChildren, useOutdated } from '../hierarchy-data.ts'
+import { useAverageOutdated, useChildren, useOutdated } from '../hierarchy-data.ts'
 import { hierarchyMessages } from '../messages.ts'
 import { nodeTypeName } from '../node-type-names.ts'
 import { OutdatedBar } from './outdated-bar.tsx'
@@ -52,6 +52,8 @@ type TreeProps = {
 
 /** `TreeState` is the state that all rows of the tree share. */
 type TreeState = Omit<TreeProps, 'label' | 'empty'> & {
+  /** The share of all assets that are outdated. */
+  average: number | undefined
   current: string | undefined
   setCurrent: (id: string) => void
   drop: DropTarget | undefined
@@ -70,6 +72,7 @@ export function Tree({ label, empty, ...props }: TreeProps) {
   const [drop, setDrop] = useState<DropTarget>()
   const reordered = useRef<string>(undefined)
   const top = useChildren(hierarchyId, undefined)
+  const average = useAverageOutdated(hierarchyId, { isEnabled: props.hasBars ?? false })
   useEffect(() => setCurrent(selected), [selected])
   // One row of the tree must always be able to receive the focus, even if the current row is hidden, deleted or not
   // loaded yet.
@@ -99,7 +102,7 @@ export function Tree({ label, empty, ...props }: TreeProps) {
   }
   if (top.data === undefined) return <Loading />
   if (top.data.length === 0) return empty
-  const state = { ...props, current, setCurrent, drop, setDrop, onKey }
+  const state = { ...props, average, current, setCurrent, drop, setDrop, onKey }
   return (
     <div className="tree" role="tree" aria-label={label} ref={tree}>
       <Branch state={state} parent={undefined} />
@@ -227,7 +230,7 @@ function TreeItem({ state, node, outdated, place, count }: TreeItemProps) {
       <span className="unseen">{[assets, ...health].join(', ')}</span>
       {outdated !== undefined && node.totalAssetCount > 0 && (
         <>
-          <OutdatedBar outdated={outdated} assets={node.totalAssetCount} />
+          <OutdatedBar outdated={outdated} assets={node.totalAssetCount} average={state.average} />
           <span className="tree-share" aria-hidden="true">
             {formats.percent(outdated / node.totalAssetCount)}
           </span>

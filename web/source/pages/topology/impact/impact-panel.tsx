@@ -45,6 +45,7 @@ type ImpactPanelProps = {
   asset: { id: string; name: string }
   mode: ImpactMode
   onMode: (mode: ImpactMode) => void
+  /** Whether the panel is next to the map. Then the header of the page has the definition and the link to the reports. */
   isCompact?: boolean
   onSelect?: (id: string) => void
   /** Further buttons. */
@@ -59,7 +60,7 @@ export function ImpactPanel({ asset, mode, onMode, isCompact, onSelect, actions 
   const buttons = impact.data !== undefined && (
     <div className="impact-actions">
       <ImpactActions impact={impact.data.data} name={asset.name} />
-      <Link to={'/topology/impact' as never}>{text.reports}</Link>
+      {!isCompact && <Link to={'/topology/impact' as never}>{text.reports}</Link>}
     </div>
   )
   return (
@@ -73,7 +74,7 @@ export function ImpactPanel({ asset, mode, onMode, isCompact, onSelect, actions 
         />
         {!isCompact && buttons}
         {actions}
-        <p className="quiet impact-hint">{mode === 'fails' ? text.failsHint : text.dependsHint}</p>
+        {!isCompact && <p className="quiet impact-hint">{mode === 'fails' ? text.failsHint : text.dependsHint}</p>}
         {isCompact && buttons}
       </div>
       {impact.error !== null ? (

@@ -40,7 +40,9 @@ export function ImpactView({ impact, name, predicates, isCompact = false, onSele
   const hasClasses = byClass.length > 1
   return (
     <div className={isCompact ? 'impact impact-compact' : 'impact'}>
-      <p className="impact-headline">{headline(name, formats.number(mode === 'fails' ? total.affected : count))}</p>
+      <Heading className="impact-headline">
+        {headline(name, formats.number(mode === 'fails' ? total.affected : count))}
+      </Heading>
       {mode === 'fails' && total.degraded > 0 && (
         <p className="quiet">
           {text.degraded} ({formats.number(total.degraded)}): {text.degradedHint}.
@@ -48,7 +50,6 @@ export function ImpactView({ impact, name, predicates, isCompact = false, onSele
       )}
       {truncated && <p role="status">{text.truncated}</p>}
       <section>
-        {isCompact && <Heading>{mode === 'fails' ? text.assets : text.dependents}</Heading>}
         <ImpactedAssets
           impact={impact}
           name={name}

@@ -1,5 +1,6 @@
 import type { AssetClass } from '@millwright/api/asset-class.ts'
 import { changeKinds, type TopologyEdge, type TopologyGroup } from '@millwright/api/inventory/topology-groups.ts'
+import { isExceptionalShare } from '../../../components/values/outdated-share.ts'
 import type { Camera, Size } from './camera.ts'
 import { drawChangeMark, drawIcon, drawShares } from './canvas-shapes.ts'
 import { shortened } from './canvas-text.ts'
@@ -30,6 +31,9 @@ export type MapTexts = {
   nameOf: (group: TopologyGroup) => string
   assetName: (item: SceneItem) => string
   count: (group: Pick<TopologyGroup, 'assets' | 'kind' | 'type' | 'children' | 'addressed'>) => string
+  /** The name of a group for a small box, and its count that belongs to this name. */
+  shortNameOf: (group: TopologyGroup) => string
+  shortCount: (group: TopologyGroup) => string
   assets: (assets: number) => string
   className: (assetClass: AssetClass, count: number) => string
   more: (count: number) => string
@@ -102,8 +106,6 @@ type GroupCounts = Pick<TopologyGroup, 'assets' | 'monitoring' | 'outdated' | 'c
 export const noChanges = { added: 0, changed: 0, removed: 0 }
 /** The size of the bar in front of the share of outdated assets. */
 const shareBar = { width: 14, height: 5 } as const
-/** A share of outdated assets that exceeds the share of the whole map by this factor is an exception. */
-const exceptionalShare = 1.15
 export const noMark = { effect: undefined, affected: 0, degraded: 0 }
 
 export type PaintOptions = {
@@ -177,9 +179,11 @@ export class MapPen {
     const { palette, view } = this.options
     if (!view.showsChanges || view.marks !== undefined) return 0
     const main = mainChange(changes)
-    const kinds = changeKinds.filter((kind) => changes[kind] > 0).toSorted((one) => (one === main ? -1 : 1))
+    const kinds = changeKinds.filter((kind) => changes[kind] > 0)
     const facts = kinds.map((kind): Fact => [kind, changes[kind], palette[kind]])
-    return this.factNumbers(facts, { right, y, width: room })
+    const fits = this.factsWidth(facts) <= room
+    const shown = fits ? facts : facts.filter(([kind]) => kind === main)
+    return this.factNumbers(shown, { right, y, width: room })
   }
 
   protected line(route: readonly Point[], style: LineStyle): void {
@@ -274,7 +278,7 @@ export class MapPen {
       ? changeKinds.map((kind) => [kind, changes[kind], palette[kind]])
       : [
           ['failed', monitoring.unreachable, palette.failed],
-          ['outdated', share, share > this.#share * exceptionalShare ? palette.outdated : palette.quiet],
+          ['outdated', share, isExceptionalShare(share, this.#share) ? palette.outdated : palette.quiet],
         ]
     return all.filter(([, count]) => count > 0)
   }

@@ -254,8 +254,9 @@ describe('networks of switches', () => {
       )
     const several = of('P-A-L1-C1-SW1', 'P-A-L1-C2-SW1')
     assert.deepEqual([several.name, several.children, several.type], ['L1', 2, 'switches'])
-    assert.equal(of('P-A-L1-C2-SW1', 'P-A-L2-C1-SW1').name, 'L1-C2–L2-C1')
+    assert.equal(of('P-A-L1-C2-SW1', 'P-A-L2-C1-SW1').name, 'L1-C2 – L2-C1')
     assert.deepEqual([of('P-A-L1-C2-SW1').name, of('P-A-L1-C2-SW1').type], ['L1-C2', undefined])
+    assert.equal(of('P-A-L1-C2-SW1', 'P-A-L2-C1-SW1').type, 'switch-range')
   })
 
   test('do not change without the parents of switches', () => {

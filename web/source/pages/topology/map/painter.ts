@@ -431,13 +431,16 @@ class Painter extends MapPen {
     if (hasCounts) {
       this.font(Math.max(sizes.text, size * 0.82), 400)
       const [fact] = facts
-      const isFact = !hasFacts && fact !== undefined && (view.marks !== undefined || view.showsChanges)
+      // Without space for their words, several kinds of changes are numbers in place of the count.
+      const areNumbers = !hasFacts && view.marks === undefined && view.showsChanges && facts.length > 1
+      const isFact = !areNumbers && !hasFacts && fact !== undefined && this.hasBars
       const text = isFact ? texts.fact(fact[0], fact[1]) : texts.count(group)
       const fits = (each: string) => this.context.measureText(each).width <= room
       const choices = [text, texts.assets(group.assets)]
       const shown = isFact ? text : (choices.find(fits) ?? texts.number(group.assets))
-      const used = this.text(shown, { x: box.x + pad, y, width: room, colour: palette.quiet })
-      if (!hasFacts && !isFact) this.factNumbers(facts, { right: box.x + pad + room, y, width: room - used - 8 })
+      const used = areNumbers ? 0 : this.text(shown, { x: box.x + pad, y, width: room, colour: palette.quiet })
+      if (areNumbers) this.factNumbers(facts, { right: box.x + pad + this.factsWidth(facts), y, width: room })
+      else if (!hasFacts && !isFact) this.factNumbers(facts, { right: box.x + pad + room, y, width: room - used - 8 })
       y += size * 1.15
     }
     if (hasBar && y + barHeight < bottom)
@@ -452,7 +455,7 @@ class Painter extends MapPen {
 
   /** Draws a subnet: its name and state, the place of most of its assets, and its numbers of addresses and assets. */
   #subnetCard(item: SceneItem, group: TopologyGroup, box: Box): void {
-    const { palette, texts } = this.options
+    const { palette, texts, view } = this.options
     const pad = 10
     const [x, right] = [box.x + pad, box.x + box.width - pad + 2]
     const size = Math.max(sizes.text, Math.min(14, box.height * 0.2))
@@ -469,13 +472,16 @@ class Painter extends MapPen {
     const isShort = this.context.measureText(full).width + factRoom > room
     const name = isShort ? distinctName(full, commonOf(item)) : full
     const used = this.text(name, { x, y, width: room, colour: palette.text })
-    this.factNumbers(others, { right, y, width: room - used - 4 })
+    // Changes that do not fit next to the name replace the number of assets.
+    const isBelow = view.showsChanges && used + factRoom > room
+    if (isBelow) this.factNumbers(others, { right: x + this.factsWidth(others), y: y + 2 * line, width: room })
+    else this.factNumbers(others, { right, y, width: room - used - 4 })
     this.font(Math.max(sizes.text, size * 0.85), 400)
     const [count = ''] = [texts.addresses(group), texts.assets(group.assets)].filter(fits)
     const unreachable = this.factNumbers(failed, { right, y: y + line, width: room / 2 })
     this.font(Math.max(sizes.text, size * 0.85), 400)
     this.text(texts.place(group), { x, y: y + line, width: room - unreachable, colour: palette.text })
-    this.text(count, { x, y: y + 2 * line, width: room, colour: palette.quiet })
+    if (!isBelow) this.text(count, { x, y: y + 2 * line, width: room, colour: palette.quiet })
   }
 
   /** Draws a low card: the state as its left edge, and the name with the count next to it or below it. */
@@ -483,34 +489,43 @@ class Painter extends MapPen {
     const { palette, texts, view } = this.options
     const [x, right] = [box.x + 10, box.x + box.width - 6]
     const room = right - x
-    const size = Math.max(sizes.text, Math.min(14, box.height * 0.3, box.width * 0.11))
-    const hasTwoLines = box.height >= sizes.text * 2.5
-    const first = hasTwoLines ? box.y + box.height / 2 - size * 0.62 : box.y + box.height / 2 + 0.5
-    const second = box.y + box.height / 2 + size * 0.68
+    const long = distinctName(texts.nameOf(group), commonOf(item))
+    const largest = Math.max(sizes.text, Math.min(14, box.height * 0.3, box.width * 0.11))
+    this.font(largest, 650)
+    const size = this.context.measureText(long).width > room ? sizes.text : largest
     this.font(size, 650)
-    const name = distinctName(texts.nameOf(group), commonOf(item))
+    const isShort = this.context.measureText(long).width > room
+    const name = isShort ? distinctName(texts.shortNameOf(group), commonOf(item)) : long
+    const countText = isShort ? texts.shortCount(group) : texts.count(group)
     const fullName = this.context.measureText(name).width
     const states = view.marks === undefined && !view.showsChanges ? this.countedFacts(group) : []
+    const changes = view.marks === undefined && view.showsChanges ? this.countedFacts(group) : []
+    // Several kinds of changes need a second line, so that none of them is left out.
+    const isFull = changes.length > 1 && fullName + this.factsWidth(changes) + 2 > room
+    const hasTwoLines = box.height >= sizes.text * (isFull ? 2 : 2.5)
+    const first = hasTwoLines ? box.y + box.height / 2 - size * (isFull ? 0.5 : 0.62) : box.y + box.height / 2 + 0.5
+    const second = box.y + box.height / 2 + size * (isFull ? 0.56 : 0.68)
     if (hasTwoLines && states.length > 0 && fullName + wideCard < room) {
+      this.font(size, 650)
       this.text(name, { x, y: first, width: room, colour: palette.text })
       this.font(sizes.text, 400)
       const at = { x: x + fullName + 10, y: first + 0.5, width: room - fullName - 10 }
-      this.text(texts.count(group), { ...at, colour: palette.quiet })
+      this.text(countText, { ...at, colour: palette.quiet })
       this.facts(states, { x, y: second - sizes.text * 0.2, width: room, size: sizes.text * 1.25 })
       return
     }
+    const isBelow = hasTwoLines && (isFull || fullName + 44 > room)
     const badge = this.badge(group.changes, {
       right,
-      y: hasTwoLines && fullName + 44 > room ? second : first,
-      room: hasTwoLines && fullName + 44 > room ? room : room - fullName - 2,
+      y: isBelow ? second : first,
+      room: isBelow ? room : room - fullName - 2,
     })
     this.font(size, 650)
     const used = this.text(name, { x, y: first, width: room, colour: palette.text })
     this.font(sizes.text, 400)
     const facts = view.marks === undefined ? [] : this.factsOf(item, group).filter(([, count]) => count > 0)
     const [fact] = facts
-    const choices =
-      fact === undefined ? [texts.count(group), texts.assets(group.assets)] : [texts.fact(fact[0], fact[1])]
+    const choices = fact === undefined ? [countText, texts.assets(group.assets)] : [texts.fact(fact[0], fact[1])]
     // A change without space for its badge is a number with the colour of the change.
     const numbers = view.marks === undefined && badge === 0 ? this.countedFacts(group) : states
     // With two lines, the states are next to the name if there is space for all of them.
@@ -521,7 +536,7 @@ class Painter extends MapPen {
       width: hasTwoLines && !isBeside ? room : room - used - 6,
     })
     const stateRoom = stateWidth === 0 || isBeside ? 0 : stateWidth + 5
-    const isCovered = hasTwoLines && badge > 0 && fullName + 44 > room
+    const isCovered = isBelow && badge > 0
     const width = hasTwoLines ? room - (isCovered ? badge : stateRoom) : room - used - 8 - (badge || stateRoom)
     this.font(sizes.text, 400)
     const fits = (text: string) => this.context.measureText(text).width <= width

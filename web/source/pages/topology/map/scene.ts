@@ -10,7 +10,7 @@ import { clustersOf } from './clusters.ts'
 import type { Box, Gap, Point } from './geometry.ts'
 import { type CommonParts, commonParts, namesOf } from './names.ts'
 import { assetItemKey, groupKey, rootKey } from './scene-keys.ts'
-import { isNetworkKey, networkType, summaryGroup, switchesType } from './switch-networks.ts'
+import { coreType, isNetworkKey, networkType, rangeType, summaryGroup, switchesType } from './switch-networks.ts'
 import { switchTree } from './switch-tree.ts'
 
 /**
@@ -186,7 +186,8 @@ export function sceneOf({ loaded, layout, aspect, isAll = false, forceGridOf }: 
     const parent = { ...frame, common: { groups: { start: 0, end: 0 }, assets: { start: 0, end: 0 } } }
     const columns = summary.boxes.map(({ keys, box }, index): SceneItem => {
       const members = groups.filter(({ key }) => keys.includes(key))
-      const group = summaryGroup(members, { key: `${frame.key} ${index}`, common: frame.common.groups })
+      const isCore = index === 0
+      const group = summaryGroup(members, { key: `${frame.key} ${index}`, common: frame.common.groups, isCore })
       return { key: groupKey(group.key), box, parent, group }
     })
     frame.summary = { items: columns, wires: summary.wires }
@@ -306,7 +307,7 @@ function totalOf(assets: readonly TopologyAsset[]): Cluster['total'] {
   const monitoring = { reachable: 0, unreachable: 0, unchecked: 0, unmonitored: 0 }
   const changes = { added: 0, changed: 0, removed: 0 }
   for (const asset of assets) {
-    monitoring[asset.monitoring]++
+    if (asset.monitoring !== undefined) monitoring[asset.monitoring]++
     if (asset.outdated) outdated++
     if (asset.change !== undefined) changes[asset.change]++
   }
@@ -324,7 +325,17 @@ export function isNetwork({ kind, type }: Pick<TopologyGroup, 'kind' | 'type'>):
 
 /** Returns whether a group stands for several switches of a network. */
 export function isSwitches({ kind, type }: Pick<TopologyGroup, 'kind' | 'type'>): boolean {
-  return kind === 'switch' && type === switchesType
+  return kind === 'switch' && (type === switchesType || type === rangeType)
+}
+
+/** Returns whether a group stands for several switches whose names have no start in common. */
+export function isSwitchRange({ kind, type }: Pick<TopologyGroup, 'kind' | 'type'>): boolean {
+  return kind === 'switch' && type === rangeType
+}
+
+/** Returns whether a group is the switch at the top of a network, in the summary of the network. */
+export function isCoreSwitch({ kind, type }: Pick<TopologyGroup, 'kind' | 'type'>): boolean {
+  return kind === 'switch' && type === coreType
 }
 
 function hasSubnets(data: Pick<TopologyGroups, 'groups'> | undefined): boolean {

@@ -8,9 +8,14 @@ import { rootKey } from './scene-keys.ts'
  */
 
 const networkPrefix = 'network:'
-/** The type of a group that is a network of switches, and of one that stands for several switches of a network. */
+/**
+ * The types of groups of switches: a network, the switch at its top, several switches whose names start with the same words, and
+ * several switches without such a start.
+ */
 export const networkType = 'network'
+export const coreType = 'core-switch'
 export const switchesType = 'switches'
+export const rangeType = 'switch-range'
 
 export function isNetworkKey(key: string): boolean {
   return key.startsWith(networkPrefix)
@@ -87,7 +92,7 @@ export function withNetworks(loaded: LoadedGroups): LoadedGroups {
  */
 export function summaryGroup(
   members: readonly TopologyGroup[],
-  { key, common }: { key: string; common: CommonParts },
+  { key, common, isCore = false }: { key: string; common: CommonParts; isCore?: boolean },
 ): TopologyGroup {
   const names = namesOf(members)
   const [first = ''] = names
@@ -95,9 +100,10 @@ export function summaryGroup(
   const last = names.at(-1) ?? first
   // The last name of a range leaves out what it shares with the first one.
   const end = distinctName(last, { ...common, start: Math.max(common.start, commonParts([first, last]).start) })
-  const name = shared || (first === last ? distinctName(first, common) : `${distinctName(first, common)}–${end}`)
-  const type = members.length > 1 ? { type: switchesType } : {}
-  return { ...sumOf(members), key, kind: 'switch', ...type, name, children: members.length }
+  const name = shared || (first === last ? distinctName(first, common) : `${distinctName(first, common)} – ${end}`)
+  const several = shared === '' ? rangeType : switchesType
+  const type = members.length > 1 ? several : isCore ? coreType : undefined
+  return { ...sumOf(members), key, kind: 'switch', ...(type !== undefined && { type }), name, children: members.length }
 }
 
 /** Returns the path to the node that the places of all switches share. Switches without a place do not count. */

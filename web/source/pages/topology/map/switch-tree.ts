@@ -67,7 +67,7 @@ export function switchTree(groups: readonly Pick<TopologyGroup, 'key' | 'parent'
 }
 
 /** The parts of the height of a summary: the root, the free space below it, and the rows. A row has a limited number of columns. */
-const summaryParts = { root: 0.22, gap: 0.1, rows: 0.68, widest: 3.6, rootWidth: 0.64, perRow: 3, fill: 0.9 } as const
+const summaryParts = { root: 0.22, gap: 0.1, rows: 0.68, widest: 3.6, rootWidth: 0.94, perRow: 3, fill: 0.9 } as const
 /** With more columns, they share two rows. */
 const mostRows = 2
 
@@ -75,7 +75,7 @@ function summaryOf(root: string, columns: readonly Row[][], area: Box): SwitchTr
   const rows = Math.min(mostRows, Math.max(1, Math.ceil(columns.length / summaryParts.perRow)))
   const perRow = Math.max(1, Math.ceil(columns.length / rows))
   const [top, height] = [area.y + area.height * 0.02, (area.height * summaryParts.rows) / rows]
-  const rootWidth = Math.min(area.width * summaryParts.rootWidth, height * summaryParts.widest * 1.5)
+  const rootWidth = Math.min(area.width * summaryParts.rootWidth, height * summaryParts.widest * 2.4)
   const middle = area.x + area.width / 2
   const rootBox = { x: middle - rootWidth / 2, y: top, width: rootWidth, height: area.height * summaryParts.root }
   const width = Math.min(area.width / perRow, height * summaryParts.widest)
