@@ -225,7 +225,7 @@ function columnsOf(text: Text, { gateways, names, outcome, formats, runAgain }: 
       id: 'subject',
       header: text.subject,
       width: 255,
-      minWidth: 245,
+      minWidth: 235,
       cell: (job) => <JobSubjectLink job={job} />,
     },
     {
@@ -273,7 +273,7 @@ function columnsOf(text: Text, { gateways, names, outcome, formats, runAgain }: 
     {
       id: 'action',
       header: text.action,
-      width: 95,
+      width: 125,
       cell: (job) =>
         isFailedScan(job) &&
         (isInvalidSettings(job.message) ? (

@@ -203,8 +203,8 @@ export const jobMessages = messages({
     scanResult: (found: string, created: string) => `${found} Geräte gefunden, ${created} neu`,
     toInbox: 'Im Eingang prüfen',
     runAgain: 'Erneut starten',
-    editScan: 'Suchlauf bearbeiten',
-    editScanOf: (scan: string) => `Suchlauf bearbeiten: ${scan}`,
+    editScan: 'Suchlauf ändern',
+    editScanOf: (scan: string) => `Suchlauf ändern: ${scan}`,
     scanTitle: (link: string, scope: string) => `Suchlauf ${link}, ${scope}`,
     schedule: 'Zeitplan',
     scheduleOf: (name: string) => `Zeitplan, angelegt von ${name}`,
@@ -251,7 +251,7 @@ export const jobMessages = messages({
       'Das Gateway bearbeitet den Auftrag nicht mehr. Prüfen Sie, ob es online ist, und starten Sie den Auftrag erneut.',
     adviceUnreachable:
       'Das Gerät hat nicht geantwortet. Prüfen Sie, ob es eingeschaltet und vom Gateway erreichbar ist, und versuchen Sie es erneut.',
-    adviceInvalid: 'Bearbeiten Sie den Suchlauf, um die Einstellungen zu korrigieren. Starten Sie ihn dann erneut.',
+    adviceInvalid: 'Korrigieren Sie die Einstellungen des Suchlaufs. Starten Sie ihn dann erneut.',
     adviceCustom: 'Prüfen Sie die Eingabe des Auftrags und den Ablauf, und starten Sie einen neuen Auftrag.',
   },
 })
