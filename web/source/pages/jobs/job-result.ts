@@ -1,6 +1,7 @@
 import { isBuiltInWorkflow, platformClient } from '@millwright/api/built-in-workflows.ts'
 import { type AnyJob, type JobCounts, jobPhases } from '@millwright/api/jobs.ts'
 import { isInvalidSettings, reasonOf } from '../../app/language/link-message.ts'
+import { editSettings } from '../discovery/scans/edit-settings.ts'
 import type { jobMessages } from './messages.ts'
 import type { jobAdvices, jobErrorAdvices, jobResults } from './outcome-messages.ts'
 
@@ -76,7 +77,7 @@ export function adviceOf(
       text: text.adviceInvalid,
       label: text.editScan,
       to: `/discovery/scans/${id}`,
-      search: { edit: 'settings' },
+      search: { edit: editSettings },
     }
   const cause = causes.find(([, pattern]) => pattern.test(message))?.[0]
   if (cause === 'login')

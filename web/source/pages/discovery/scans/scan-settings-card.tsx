@@ -14,15 +14,8 @@ import { KeyValueList } from '../../../components/values/key-value-list.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { parameterTexts } from '../built-in-links.ts'
 import { discoveryMessages } from '../messages.ts'
+import { editSettings, isScanEditable } from './edit-settings.ts'
 import { useParameterForm } from './parameter-groups.tsx'
-
-/** The value of the search parameter `edit` that opens the settings of a scan. */
-export const editSettings = 'settings'
-
-/** Returns whether the asset link of a scan is registered and has settings. */
-export function isScanEditable(link: AssetLink | undefined): boolean {
-  return link !== undefined && link.filters.length + link.options.length > 0
-}
 
 type ScanSettingsCardProps = { scan: Discovery; link: AssetLink | undefined }
 

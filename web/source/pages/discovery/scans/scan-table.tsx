@@ -15,7 +15,7 @@ import { Time } from '../../../components/values/time.tsx'
 import { useLinkNames } from '../gateways/gateway-links.ts'
 import { discoveryMessages } from '../messages.ts'
 import { ScanState, whyNotCompared } from '../state-chips.tsx'
-import { editSettings } from './scan-settings-card.tsx'
+import { editSettings } from './edit-settings.ts'
 
 /**
  * `ScanTable` lists the scans with their latest run and their next run. Events update the list. The column for the gateway is
