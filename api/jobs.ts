@@ -58,6 +58,12 @@ const fields = {
         'The name of the user or service account that started the job. For a job of a schedule, the name of the one that created it',
     }),
   ),
+  trigger: Type.Optional(
+    Type.Union([Type.Literal('person'), Type.Literal('schedule')], {
+      description:
+        'For a scan and a monitoring run: whether a user or service account, or the schedule, started the job',
+    }),
+  ),
   parts: Type.Optional(
     Type.Unsafe<JobCounts>({
       ...JobCounts,

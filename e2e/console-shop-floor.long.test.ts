@@ -322,7 +322,7 @@ describe('gateways, scans and credentials in the console', () => {
     await row.getByRole('gridcell', { name: /Finished|error/ }).waitFor()
     await assertAxeCleanEverywhere(page, 'jobs')
     await row.getByRole('link', { name: 'Scan', exact: true }).click()
-    await page.getByRole('heading', { level: 1, name: 'Scan: Simulated plant' }).waitFor()
+    await page.getByRole('heading', { level: 1, name: 'Scan of Simulated plant' }).waitFor()
     await page.getByText('Technical details').click()
     await page.getByRole('img', { name: /Diagram of the workflow discovery/ }).waitFor()
     await assertAxeClean(page, 'a job')

@@ -307,6 +307,7 @@ describe('discovery', () => {
     const startedBy = async (id: string) => (await admin.jobs.getJob({ params: { id } })).data.startedBy
     assert.equal(await startedBy(first.job.id), (await admin.identity.userInfo({})).name)
     assert.equal(await startedBy(held.job.id), (await other.identity.userInfo({})).name)
+    assert.equal((await admin.jobs.getJob({ params: { id: held.job.id } })).data.trigger, 'person')
     await end(held, 'FINISHED')
     await ended(jobId)
   })
@@ -554,6 +555,8 @@ describe('discovery', () => {
     await hub.contextOf('discovery').tasks.runDue(hub.tenant.tenantId, { at: new Date(Date.now() + 2 * 86_400_000) })
     const missed = await read(jobId)
     assert.deepEqual([missed.runs, missed.schedule?.missedRuns], [1, 1], 'the first run is not over yet')
+    const { data: jobs } = await admin.jobs.listJobs({ query: { type: 'discovery', limit: 100 } })
+    assert.equal(jobs.find(({ subject }) => subject?.reference === `discovery/${jobId}`)?.trigger, 'schedule')
     const paused = await admin.discovery.updateDiscovery({ params: { jobId }, body: { data: { paused: true } } })
     assert.deepEqual([paused.data.schedule?.paused, paused.data.schedule?.nextRuns], [true, []])
     await assert.rejects(

@@ -88,6 +88,7 @@ export function runStartTasks(context: Context): TaskKinds {
               filters,
               options,
               askedBy: startedBy ?? createdBy,
+              trigger: start.run.cause,
               accepts: uploadFeatures,
             },
           },

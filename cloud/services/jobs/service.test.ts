@@ -167,7 +167,7 @@ describe('jobs of all workflows', () => {
       )
   })
 
-  test('names the author of a job of a built-in workflow only', async () => {
+  test('names the author and the trigger of a job of a built-in workflow only', async () => {
     const admin = await hub.as('administrator')
     const states = [
       { name: 'NEW', description: '' },
@@ -179,13 +179,17 @@ describe('jobs of all workflows', () => {
       transitions: [{ from: 'NEW', to: 'DONE', eligible: 'CLIENT' as const }],
     }
     await admin.workflows.createWorkflow({ body: workflow })
+    const definition = { askedBy: 'Jonas', trigger: 'schedule' }
     const create = async (name: string) =>
-      (await engine().createJob({ body: { clientId: 'authors', workflow: name, definition: { askedBy: 'Jonas' } } })).id
+      (await engine().createJob({ body: { clientId: 'authors', workflow: name, definition } })).id
     const ids = [await create('device-info'), await create('author.custom')]
     const { data } = await viewer.jobs.listJobs({ query: { gatewayId: 'authors' } })
     assert.deepEqual(
-      ids.map((id) => data.find((job) => job.id === id)?.startedBy),
-      ['Jonas', undefined],
+      ids.map((id) => data.find((job) => job.id === id)).map((job) => [job?.startedBy, job?.trigger]),
+      [
+        ['Jonas', 'schedule'],
+        [undefined, undefined],
+      ],
     )
   })
 

@@ -229,6 +229,7 @@ async function putJob({ context, system, run, row }: ActiveRun, { jobId, gateway
           keys: row.keys,
           hasCredentials: row.templateId !== null,
           askedBy: authorOf({ run, row }),
+          trigger: run.cause,
         },
       },
     },

@@ -38,7 +38,7 @@ describe('runs of monitorings', () => {
     (await assetOf(id)).reachability_state as { state_value: string; state_timestamp: string }
   const historyOf = async (id: string) => (await admin.inventory.readHistory({ params: { id }, query: {} })).data
 
-  test('the job of a run names the user that started the run', async () => {
+  test('the job of a run names the user that started the run, and its trigger', async () => {
     const plant = await monitoredPlant(hub, admin, { devices: 1, first: 90 })
     const id = await createMonitoring(admin, { targets: { assetIds: plant.assetIds } })
     await runOnce(plant, id, () => ({ state: 'reached', assetLinkId: plant.linkId }))
@@ -48,8 +48,8 @@ describe('runs of monitorings', () => {
     const { data } = await admin.jobs.listJobs({ query: { tag: `monitoring/${id}` } })
     const names = await Promise.all([other, admin].map(async (caller) => (await caller.identity.userInfo({})).name))
     assert.deepEqual(
-      data.map(({ startedBy }) => startedBy),
-      names,
+      data.map(({ startedBy, trigger }) => [startedBy, trigger]),
+      names.map((name) => [name, 'person']),
     )
   })
 

@@ -97,6 +97,7 @@ export function anyJob(row: JobRow): AnyJob {
     ...(row.progress === null ? {} : { progress: row.progress }),
     ...(row.message === null ? {} : { message: row.message }),
     ...startedBy(row),
+    ...triggerOf(row),
     ...runOf(row),
     tags: row.tags,
     createdTimestamp: row.createdAt,
@@ -112,6 +113,11 @@ function runOf({ workflow, definition: { runId } }: JobRow): { runId?: string } 
 /** Only the platform writes the definition of a job of a built-in workflow, so only its author is known. */
 function startedBy({ workflow, definition: { askedBy } }: JobRow): { startedBy?: string } {
   return isBuiltInWorkflow(workflow) && typeof askedBy === 'string' ? { startedBy: askedBy } : {}
+}
+
+/** Only the platform writes the definition of a job of a built-in workflow, so only its trigger is known. */
+function triggerOf({ workflow, definition: { trigger } }: JobRow): Pick<AnyJob, 'trigger'> {
+  return isBuiltInWorkflow(workflow) && (trigger === 'person' || trigger === 'schedule') ? { trigger } : {}
 }
 
 /** Returns a job with its history, oldest entry first. The current status is the last entry. */

@@ -19,3 +19,8 @@ export function reasonOf(message: string): string {
 export function firstSentence(text: string): string {
   return /^(.+?)\. (?=[A-Z])/.exec(text)?.[1] ?? text
 }
+
+/** Returns whether a run failed because of its settings, for example an invalid address range. Another run fails in the same way. */
+export function isInvalidSettings(message: string | undefined): boolean {
+  return /\bINVALID_ARGUMENT: /.test(message ?? '')
+}

@@ -7,7 +7,7 @@ import { useState } from 'react'
 import { useGatewayNames } from '../../app/api/gateways.ts'
 import { keyOf, useOperationQuery } from '../../app/api/queries.ts'
 import { useFormats, useLanguage, useText } from '../../app/language/language-context.tsx'
-import { withoutStatusCode } from '../../app/language/link-message.ts'
+import { isInvalidSettings, withoutStatusCode } from '../../app/language/link-message.ts'
 import { useApi, usePermission } from '../../app/session/app-context.tsx'
 import { CopyButton } from '../../components/actions/copy-button.tsx'
 import { MenuButton } from '../../components/actions/menu-button.tsx'
@@ -25,6 +25,7 @@ import { StatusChip } from '../../components/values/status-chip.tsx'
 import { Time } from '../../components/values/time.tsx'
 import { AddCredentialsButton } from '../credentials/flow/add-credentials-button.tsx'
 import type { CredentialStart } from '../credentials/flow/credential-start.ts'
+import { editSettings } from '../discovery/scans/edit-settings.ts'
 import { WorkflowDiagram } from '../workflows/workflow-diagram.tsx'
 import { workflowName, workflowNames, workflowText } from '../workflows/workflow-names.ts'
 import { JobAdvice } from './job-advice.tsx'
@@ -36,7 +37,7 @@ import { jobMessages } from './messages.ts'
 import { useOutcomeText } from './outcome-text.ts'
 import { useScanAgain } from './scan-again.ts'
 import { ScanErrors } from './scan-errors.tsx'
-import { durationOf, ScanResult, scanReference, timesOf } from './scan-result.tsx'
+import { durationOf, ScanResult, scanReference, starterOf, timesOf } from './scan-result.tsx'
 
 /** `JobPage` shows the progress, the input, the result and the history of one job. */
 export function JobPage() {
@@ -64,6 +65,8 @@ type TitleContext = { text: (typeof jobMessages)['en']; names: (typeof workflowN
 /** Returns what the job does, and for which asset, scan or file. */
 function titleOf(job: AnyJobInFull, { text, names }: TitleContext): string {
   const name = workflowName(job.type, names)
+  if (job.scan !== undefined && job.subject?.name !== undefined)
+    return text.scanTitle(job.subject.name, job.scan.scope.join(', ') || text.allDevices)
   const about = subjectNameOf(job, text)
   return about === undefined ? text.what(text.job, name) : text.what(name, about)
 }
@@ -96,21 +99,24 @@ function Actions({ job }: { job: AnyJobInFull }) {
   return (
     <>
       {toScan}
-      {canScan && scanId !== undefined && (
-        <IxButton variant={hasNew || errors !== undefined ? 'secondary' : 'primary'} onClick={() => runAgain(scanId)}>
-          {text.runAgain}
-        </IxButton>
-      )}
+      {canScan &&
+        scanId !== undefined &&
+        (phase === 'failed' && isInvalidSettings(job.message) ? (
+          <Link to={`/discovery/scans/${scanId}`} search={{ edit: editSettings } as never} className="button-link">
+            {text.editScan}
+          </Link>
+        ) : (
+          <IxButton variant={hasNew ? 'secondary' : 'primary'} onClick={() => runAgain(scanId)}>
+            {text.runAgain}
+          </IxButton>
+        ))}
       {hasNew && (
-        <Link
-          to="/inbox"
-          search={{ scan: runId } as never}
-          className={errors === undefined ? 'button-link' : 'button-link secondary'}
-        >
+        <Link to="/inbox" search={{ scan: runId } as never} className="button-link">
           {text.toInbox}
         </Link>
       )}
-      {errors !== undefined && (
+      {/* The page lists the errors of a scan. */}
+      {errors !== undefined && job.scan === undefined && (
         <Link to={errors.to} search={(errors.search ?? {}) as never} className="button-link">
           {text.showErrors}
         </Link>
@@ -197,7 +203,8 @@ function JobHistory({ job }: { job: AnyJobInFull }) {
       {written !== undefined && (
         <li data-now>
           <Time at={written} isExact />
-          <strong>{text.written}</strong>
+          <strong>{wordsOf(job.state)}</strong>
+          <span>{text.written}</span>
         </li>
       )}
       {job.history.toReversed().map(({ timestamp, state, message, progress }, index, entries) => {
@@ -206,7 +213,15 @@ function JobHistory({ job }: { job: AnyJobInFull }) {
         const shown = message === undefined || isGeneric(message) ? undefined : withoutStatusCode(message)
         const isAccepted = isBeforeSame && !isAfterSame && shown === undefined && job.gatewayId !== platformClient
         // A state that continues is named by its message, so that the list does not repeat the name of the state.
-        const title = isAfterSame && shown !== undefined ? shown : isAccepted ? text.accepted : wordsOf(state)
+        const isReported = written !== undefined && index === 0
+        const title =
+          isAfterSame && shown !== undefined
+            ? shown
+            : isReported
+              ? text.reported
+              : isAccepted
+                ? text.accepted
+                : wordsOf(state)
         return (
           <li key={`${timestamp} ${state} ${progress ?? ''}`} data-now={index === 0 && written === undefined}>
             <Time at={timestamp} isExact />
@@ -285,7 +300,13 @@ function JobDetails({ job }: { job: AnyJobInFull }) {
             job.gatewayId
           ),
         },
-        { name: text.startedBy, value: job.startedBy },
+        {
+          name: text.startedBy,
+          value:
+            job.trigger === 'schedule' && job.startedBy !== undefined
+              ? text.scheduleOf(job.startedBy)
+              : starterOf(job, text),
+        },
         { name: text.created, value: <Time at={times.started} isExact /> },
         hasEnded(job.phase) && { name: text.ended, value: <Time at={times.ended} isExact /> },
         hasEnded(job.phase)

@@ -57,6 +57,7 @@ test('the advice for a failed job leads to the page on which the user can contin
       advice({ ...asset, message: 'Timed out after 5 s' }),
       advice({ message: 'The gateway did not report for 10 minutes' }),
       advice({ message: 'Invalid range' }),
+      advice({ message: 'The asset link ended the scan with an error: INVALID_ARGUMENT: Invalid range' }),
       advice({ type: 'file-export', subject: { reference: 'export/e-1' } }),
     ].map(({ to, search }) => [to, search]),
     [
@@ -64,6 +65,7 @@ test('the advice for a failed job leads to the page on which the user can contin
       ['/assets/a-1', undefined],
       ['/discovery/gateways/gateway-1', undefined],
       ['/discovery/scans/scan-1', undefined],
+      ['/discovery/scans/scan-1', { edit: 'settings' }],
       ['/files', { view: 'exports' }],
     ],
   )

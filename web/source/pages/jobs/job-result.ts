@@ -1,6 +1,7 @@
 import { isBuiltInWorkflow, platformClient } from '@millwright/api/built-in-workflows.ts'
 import { type AnyJob, type JobCounts, jobPhases } from '@millwright/api/jobs.ts'
-import { reasonOf } from '../../app/language/link-message.ts'
+import { isInvalidSettings, reasonOf } from '../../app/language/link-message.ts'
+import { editSettings } from '../discovery/scans/edit-settings.ts'
 import type { jobMessages } from './messages.ts'
 import type { jobAdvices, jobErrorAdvices, jobResults } from './outcome-messages.ts'
 
@@ -71,6 +72,13 @@ export function adviceOf(
   { text, advices }: OutcomeText,
 ): Advice {
   const [kind = '', id = ''] = subject?.reference.split('/') ?? []
+  if (kind === 'discovery' && isInvalidSettings(message))
+    return {
+      text: text.adviceInvalid,
+      label: text.editScan,
+      to: `/discovery/scans/${id}`,
+      search: { edit: editSettings },
+    }
   const cause = causes.find(([, pattern]) => pattern.test(message))?.[0]
   if (cause === 'login')
     return {

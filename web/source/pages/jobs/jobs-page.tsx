@@ -10,7 +10,7 @@ import { usePagedList } from '../../app/api/paged-list.ts'
 import { useOperationQuery } from '../../app/api/queries.ts'
 import type { Formats } from '../../app/language/formats.ts'
 import { useFormats, useText } from '../../app/language/language-context.tsx'
-import { firstSentence } from '../../app/language/link-message.ts'
+import { firstSentence, isInvalidSettings } from '../../app/language/link-message.ts'
 import { useCreateDialog } from '../../app/navigation/create-dialog-state.ts'
 import { useSearchState } from '../../app/navigation/search-state.ts'
 import { usePermission } from '../../app/session/app-context.tsx'
@@ -23,6 +23,7 @@ import { usePageTitle } from '../../components/page/page-title.ts'
 import type { Column } from '../../components/tables/data-table.tsx'
 import { PagedTable } from '../../components/tables/paged-table.tsx'
 import { Toolbar } from '../../components/tables/toolbar.tsx'
+import { editSettings } from '../discovery/scans/edit-settings.ts'
 import { workflowName, workflowNames } from '../workflows/workflow-names.ts'
 import { errorsOf } from './job-errors.ts'
 import { hasEnded, JobPhaseChip } from './job-phase.tsx'
@@ -31,7 +32,7 @@ import { JobSubjectLink, subjectNameOf } from './job-subject.tsx'
 import { jobMessages } from './messages.ts'
 import { useOutcomeText } from './outcome-text.ts'
 import { useScanAgain } from './scan-again.ts'
-import { durationOf, ScanResult, scanReference, timesOf } from './scan-result.tsx'
+import { durationOf, ScanResult, scanReference, starterOf, timesOf } from './scan-result.tsx'
 import { StartJob } from './start-job.tsx'
 
 const dayMs = 86_400_000
@@ -195,7 +196,7 @@ type ColumnContext = {
   runAgain: (scanId: string) => unknown
 }
 
-/** Returns whether a job is a scan that failed, which can be run again. */
+/** Returns whether a job is a scan that failed, which can be edited or run again. */
 function isFailedScan(job: AnyJob): boolean {
   return job.phase === 'failed' && scanReference(job) !== undefined
 }
@@ -224,7 +225,7 @@ function columnsOf(text: Text, { gateways, names, outcome, formats, runAgain }: 
       id: 'subject',
       header: text.subject,
       width: 255,
-      minWidth: 245,
+      minWidth: 235,
       cell: (job) => <JobSubjectLink job={job} />,
     },
     {
@@ -254,7 +255,7 @@ function columnsOf(text: Text, { gateways, names, outcome, formats, runAgain }: 
       id: 'started-by',
       header: text.startedBy,
       width: 110,
-      cell: ({ startedBy }) => startedBy ?? <span className="quiet">–</span>,
+      cell: (job) => starterOf(job, text) ?? <span className="quiet">–</span>,
     },
     {
       id: 'created',
@@ -272,9 +273,18 @@ function columnsOf(text: Text, { gateways, names, outcome, formats, runAgain }: 
     {
       id: 'action',
       header: text.action,
-      width: 95,
+      width: 125,
       cell: (job) =>
-        isFailedScan(job) && (
+        isFailedScan(job) &&
+        (isInvalidSettings(job.message) ? (
+          <Link
+            to={`/discovery/scans/${scanReference(job)}`}
+            search={{ edit: editSettings } as never}
+            aria-label={text.editScanOf(subjectNameOf(job, text) ?? text.scan)}
+          >
+            {text.editScan}
+          </Link>
+        ) : (
           <button
             type="button"
             className="link-button"
@@ -283,7 +293,7 @@ function columnsOf(text: Text, { gateways, names, outcome, formats, runAgain }: 
           >
             {text.runAgain}
           </button>
-        ),
+        )),
     },
   ]
 }

@@ -77,6 +77,12 @@ export const jobMessages = messages({
     scanResult: (found: string, created: string) => `${found} devices found, ${created} new`,
     toInbox: 'Review in inbox',
     runAgain: 'Run again',
+    editScan: 'Edit scan',
+    editScanOf: (scan: string) => `Edit scan: ${scan}`,
+    scanTitle: (link: string, scope: string) => `Scan of ${link}, ${scope}`,
+    schedule: 'Schedule',
+    scheduleOf: (name: string) => `Schedule, created by ${name}`,
+    reported: 'Scan ended on the gateway',
     runAgainOf: (scan: string) => `Run again: ${scan}`,
     action: 'Action',
     allDevices: 'all devices',
@@ -117,6 +123,7 @@ export const jobMessages = messages({
     adviceGateway: 'The gateway stopped working on the job. Check that it is online, then start the job again.',
     adviceUnreachable:
       'The device did not answer. Check that it is switched on and that the gateway can reach it, then try again.',
+    adviceInvalid: 'Edit the scan to correct its settings, then run it again.',
     adviceCustom: 'Check the input of the job and its workflow, then start a new job.',
   },
   de: {
@@ -196,6 +203,12 @@ export const jobMessages = messages({
     scanResult: (found: string, created: string) => `${found} Geräte gefunden, ${created} neu`,
     toInbox: 'Im Eingang prüfen',
     runAgain: 'Erneut starten',
+    editScan: 'Suchlauf ändern',
+    editScanOf: (scan: string) => `Suchlauf ändern: ${scan}`,
+    scanTitle: (link: string, scope: string) => `Suchlauf ${link}, ${scope}`,
+    schedule: 'Zeitplan',
+    scheduleOf: (name: string) => `Zeitplan, angelegt von ${name}`,
+    reported: 'Suchlauf auf dem Gateway beendet',
     runAgainOf: (scan: string) => `Erneut starten: ${scan}`,
     action: 'Aktion',
     allDevices: 'alle Geräte',
@@ -238,6 +251,7 @@ export const jobMessages = messages({
       'Das Gateway bearbeitet den Auftrag nicht mehr. Prüfen Sie, ob es online ist, und starten Sie den Auftrag erneut.',
     adviceUnreachable:
       'Das Gerät hat nicht geantwortet. Prüfen Sie, ob es eingeschaltet und vom Gateway erreichbar ist, und versuchen Sie es erneut.',
+    adviceInvalid: 'Korrigieren Sie die Einstellungen des Suchlaufs. Starten Sie ihn dann erneut.',
     adviceCustom: 'Prüfen Sie die Eingabe des Auftrags und den Ablauf, und starten Sie einen neuen Auftrag.',
   },
 })

@@ -50,6 +50,14 @@ export function useScan(id: string | undefined) {
   return id === undefined ? undefined : data?.data
 }
 
+/** Returns what started a job: a schedule, or the user or service account. */
+export function starterOf(
+  { trigger, startedBy }: Pick<AnyJob, 'trigger' | 'startedBy'>,
+  text: (typeof jobMessages)['en'],
+): string | undefined {
+  return trigger === 'schedule' ? text.schedule : startedBy
+}
+
 type JobTimes = Pick<AnyJob, 'createdTimestamp' | 'lastModifiedTimestamp' | 'scan'>
 
 /**

@@ -98,7 +98,7 @@ export const startMessages = messages({
     approvalsText: 'Another person is waiting for your approval.',
     offlineText: 'An offline gateway cannot scan for devices.',
     failed: (count: number, shown: string) => (count === 1 ? '1 job failed today' : `${shown} jobs failed today`),
-    failedText: 'Check the cause and start the job again.',
+    failedText: 'Check the cause.',
     firmware: (count: number, shown: string) =>
       count === 1 ? '1 device has outdated firmware' : `${shown} devices have outdated firmware`,
     firmwareText: 'Compare the versions in use, and plan updates.',
@@ -257,7 +257,7 @@ export const startMessages = messages({
     offlineText: 'Ein Gateway, das offline ist, kann keine Geräte suchen.',
     failed: (count: number, shown: string) =>
       count === 1 ? '1 Auftrag ist heute fehlgeschlagen' : `${shown} Aufträge sind heute fehlgeschlagen`,
-    failedText: 'Prüfen Sie die Ursache und starten Sie den Auftrag erneut.',
+    failedText: 'Prüfen Sie die Ursache.',
     firmware: (count: number, shown: string) =>
       count === 1 ? '1 Gerät hat veraltete Firmware' : `${shown} Geräte haben veraltete Firmware`,
     scanErrors: (count: number, shown: string) =>

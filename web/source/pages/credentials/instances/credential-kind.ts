@@ -1,7 +1,7 @@
 import type { CredentialInstance } from '@millwright/api/credentials-shapes.ts'
 
 /** The kinds of credentials that people know, independent of the asset link. */
-export type CredentialKind = 'certificate' | 'community' | 'user' | 'other'
+export type CredentialKind = 'certificate' | 'community' | 'snmpUser' | 'user' | 'other'
 
 type Values = CredentialInstance['values']
 
@@ -10,6 +10,8 @@ export function kindOf(values: Values): CredentialKind {
   const names = Object.keys(values).map((name) => name.toLowerCase())
   if (names.includes('certificate')) return 'certificate'
   if (names.includes('community')) return 'community'
+  // Only SNMPv3 has a protocol for the authentication of its users.
+  if (names.includes('authprotocol')) return 'snmpUser'
   return userOf(values) === undefined ? 'other' : 'user'
 }
 

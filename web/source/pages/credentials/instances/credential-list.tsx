@@ -148,6 +148,7 @@ function UseOrder({ address, rows }: { address: string; rows: readonly ListedCre
 
 const kindIcons: Readonly<Record<CredentialKind, string>> = {
   user: iconUser,
+  snmpUser: iconUser,
   certificate: iconCertificate,
   community: iconNetworkWired,
   other: iconKey,
@@ -160,6 +161,7 @@ function columnsOf(text: Text, formats: Formats): Column<ListedCredentialInstanc
     user: text.userKind,
     certificate: text.certificateKind,
     community: text.communityKind,
+    snmpUser: text.snmpUserKind,
   }
   return [
     {
@@ -217,7 +219,7 @@ function columnsOf(text: Text, formats: Formats): Column<ListedCredentialInstanc
       id: 'result',
       header: text.lastResult,
       width: 280,
-      cell: ({ logins }) => <LastResult {...{ logins, formats }} />,
+      cell: ({ id, logins }) => <LastResult {...{ id, logins, formats }} />,
     },
     {
       id: 'changed',
@@ -228,10 +230,13 @@ function columnsOf(text: Text, formats: Formats): Column<ListedCredentialInstanc
   ]
 }
 
-type LastResultProps = Pick<ListedCredentialInstance, 'logins'> & { formats: Formats }
+type LastResultProps = Pick<ListedCredentialInstance, 'id' | 'logins'> & { formats: Formats }
 
-/** `LastResult` shows how many devices accepted and refused the latest login with the credentials, and when. */
-function LastResult({ logins: { accepted, refused, ...times }, formats }: LastResultProps) {
+/**
+ * `LastResult` shows how many devices accepted and refused the latest login with the credentials, and when. Refusals link to the
+ * page of the credentials, which lists the devices.
+ */
+function LastResult({ id, logins: { accepted, refused, ...times }, formats }: LastResultProps) {
   const text = useText(credentialMessages)
   if (accepted + refused === 0) return <span className="quiet">{text.notUsed}</span>
   const parts = [
@@ -245,7 +250,9 @@ function LastResult({ logins: { accepted, refused, ...times }, formats }: LastRe
     .at(-1)
   return (
     <span title={parts.join(', ')}>
-      <StatusChip tone={tone}>{parts.join(', ')}</StatusChip>{' '}
+      <StatusChip tone={tone}>
+        {refused === 0 ? parts.join(', ') : <Link to={`/credentials/${id}`}>{parts.join(', ')}</Link>}
+      </StatusChip>{' '}
       <span className="quiet">
         <Time at={latest} isRelative isShort />
       </span>

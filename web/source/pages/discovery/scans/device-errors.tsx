@@ -1,6 +1,7 @@
 import type { Discovery } from '@millwright/api/discovery.ts'
 import type { DeviceError } from '@millwright/api/gatekeeper.ts'
 import { IxButton } from '@siemens/ix-react'
+import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
 import { withoutStatusCode } from '../../../app/language/link-message.ts'
@@ -9,10 +10,12 @@ import { Dialog } from '../../../components/dialogs/dialog.tsx'
 import { type Column, DataTable } from '../../../components/tables/data-table.tsx'
 import { JsonView } from '../../../components/values/json-view.tsx'
 import { KeyValueList } from '../../../components/values/key-value-list.tsx'
+import { type Asset, nameOf } from '../../assets/model/asset.ts'
 import { AddCredentialsDialog } from '../../credentials/flow/add-credentials-button.tsx'
 import { addressOfDevice, type CredentialStart } from '../../credentials/flow/credential-start.ts'
 import { discoveryMessages } from '../messages.ts'
-import { causeOf, causesOf, unauthenticated } from './error-cause.ts'
+import { causeOf, causesOf, noAnswer, unauthenticated } from './error-cause.ts'
+import { useAssetsAt, useRejectedCredentials } from './error-devices.ts'
 import { errorMessages } from './error-messages.ts'
 
 /** `IndexedError` is an error with its index in the report. The index identifies the row, because errors have no id. */
@@ -27,14 +30,16 @@ type DeviceErrorsProps = {
 }
 
 /**
- * `DeviceErrors` shows the causes of the errors of a scan with their remedies, and lists the errors, one row per error. For a device that requires credentials, the row offers to add
- * them.
+ * `DeviceErrors` shows the causes of the errors of a scan with their remedies, and lists the errors, one row per error. A row links to
+ * the asset that has the address of the device. For a device that requires credentials, the row offers to change or add them.
  */
 export function DeviceErrors({ scan, errors, total, onEnd }: DeviceErrorsProps) {
   const text = useText(discoveryMessages)
   const causes = useText(errorMessages)
   const formats = useFormats()
   const canAdd = usePermission('glb_credential_write')
+  const assets = useAssetsAt(errors)
+  const rejected = useRejectedCredentials(scan, errors)
   const [open, setOpen] = useState<IndexedError>()
   const [adding, setAdding] = useState<DeviceError>()
   return (
@@ -50,7 +55,7 @@ export function DeviceErrors({ scan, errors, total, onEnd }: DeviceErrorsProps) 
       )}
       <DataTable
         label={text.errors}
-        columns={columnsOf({ ...text, causes }, errors, canAdd ? setAdding : undefined)}
+        columns={columnsOf({ ...text, causes }, errors, { assets, rejected, onAdd: canAdd ? setAdding : undefined })}
         rows={errors.map((error, place) => ({ ...error, place }))}
         idOf={({ place }) => String(place)}
         onOpen={setOpen}
@@ -97,6 +102,14 @@ export function DeviceErrors({ scan, errors, total, onEnd }: DeviceErrorsProps) 
   )
 }
 
+type ColumnContext = {
+  /** The assets by the address of the device. */
+  assets: ReadonlyMap<string, Asset>
+  /** The ids of the credentials that a device rejected, by address. */
+  rejected: ReadonlyMap<string, string>
+  onAdd: ((error: DeviceError) => void) | undefined
+}
+
 type Text = (typeof discoveryMessages)['en'] & { causes: (typeof errorMessages)['en'] }
 
 /**
@@ -106,7 +119,7 @@ type Text = (typeof discoveryMessages)['en'] & { causes: (typeof errorMessages)[
 function columnsOf(
   text: Text,
   errors: readonly DeviceError[],
-  onAdd: ((error: DeviceError) => void) | undefined,
+  { assets, rejected, onAdd }: ColumnContext,
 ): Column<IndexedError>[] {
   const fields: Column<IndexedError> = {
     id: 'fields',
@@ -114,28 +127,54 @@ function columnsOf(
     width: 420,
     cell: ({ fields: refused }) => fieldErrorText(refused),
   }
-  const remedy = (add: (error: DeviceError) => void): Column<IndexedError> => ({
+  const assetOf = ({ device }: DeviceError) => assets.get(addressOfDevice(device) ?? '')
+  const remedyOf = (error: DeviceError) => {
+    const asset = assetOf(error)
+    if (noAnswer.includes(error.code)) {
+      return asset !== undefined && <Link to={`/assets/${asset.id}`}>{text.openAsset}</Link>
+    }
+    if (error.code !== unauthenticated || onAdd === undefined) return false
+    const instanceId = rejected.get(addressOfDevice(error.device) ?? '')
+    return instanceId === undefined ? (
+      <button type="button" className="link-button" onClick={() => onAdd(error)}>
+        {text.addCredentials}
+      </button>
+    ) : (
+      <Link to={`/credentials/${instanceId}`}>{text.changeCredentials}</Link>
+    )
+  }
+  const remedy: Column<IndexedError> = {
     id: 'remedy',
     header: text.remedy,
     width: 190,
-    cell: (error) =>
-      error.code === unauthenticated && (
-        <IxButton variant="tertiary" onClick={() => add(error)}>
-          {text.addCredentials}
-        </IxButton>
-      ),
-  })
-  const isProtected = errors.some(({ code }) => code === unauthenticated)
+    cell: (error) => remedyOf(error) || <span className="quiet">–</span>,
+  }
   return [
-    { id: 'device', header: text.device, width: 150, cell: ({ device }) => deviceName(device) },
+    {
+      id: 'device',
+      header: text.device,
+      width: 250,
+      minWidth: 150,
+      cell: (error) => {
+        const asset = assetOf(error)
+        if (asset === undefined) return deviceName(error.device)
+        return (
+          <>
+            <Link to={`/assets/${asset.id}`}>{nameOf(asset)}</Link>{' '}
+            <span className="quiet">{deviceName(error.device)}</span>
+          </>
+        )
+      },
+    },
     {
       id: 'problem',
       header: text.problem,
-      width: 520,
+      width: 450,
+      minWidth: 300,
       cell: ({ description }) => <span title={description}>{withoutStatusCode(description)}</span>,
     },
     { id: 'code', header: text.code, width: 190, cell: (error) => causeOf(error, text.causes).name },
-    ...(isProtected && onAdd !== undefined ? [remedy(onAdd)] : []),
+    ...(errors.some((error) => remedyOf(error) !== false) ? [remedy] : []),
     ...(errors.some((error) => error.fields !== undefined) ? [fields] : []),
   ]
 }

@@ -25,7 +25,7 @@ test('counts the causes of device errors, the most frequent first', () => {
     causes.map(({ name, count }) => [name, count]),
     [
       ['Sign-in failed', 2],
-      ['Unreachable', 1],
+      ['No answer', 1],
     ],
   )
 })

@@ -8,6 +8,9 @@ export type ErrorCause = { name: string; advice: string; code: string }
 /** The status code of gRPC for a device that requires credentials. */
 export const unauthenticated = 16
 
+/** The status codes of gRPC for a device that does not answer. */
+export const noAnswer: readonly number[] = [4, 14]
+
 /** The status codes of gRPC, which the protocol of asset links uses, each with its name and its texts. */
 const causes = {
   3: ['INVALID_ARGUMENT', 'invalidArgument'],

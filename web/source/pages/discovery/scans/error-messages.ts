@@ -19,10 +19,10 @@ export const errorMessages = messages({
     unimplementedAdvice: 'The device does not support this request. Try another asset link.',
     internal: 'Fault in the asset link',
     internalAdvice: 'Send the problem to the vendor of the asset link.',
-    unavailable: 'Unreachable',
+    unavailable: 'No answer',
     unavailableAdvice: 'Check that the device is switched on and that the gateway can reach it.',
     unauthenticated: 'Sign-in failed',
-    unauthenticatedAdvice: 'Add credentials for the address of the device, then run the scan again.',
+    unauthenticatedAdvice: 'Add or change credentials for the address of the device, then run the scan again.',
     taken: 'Identity conflict',
     takenAdvice:
       'The device has an identifier of an asset that the gateway cannot change. See the page of the gateway.',
@@ -49,11 +49,11 @@ export const errorMessages = messages({
     unimplementedAdvice: 'Das Gerät unterstützt diese Anfrage nicht. Verwenden Sie einen anderen Asset-Link.',
     internal: 'Fehler im Asset-Link',
     internalAdvice: 'Melden Sie das Problem dem Hersteller des Asset-Links.',
-    unavailable: 'Nicht erreichbar',
+    unavailable: 'Keine Antwort',
     unavailableAdvice: 'Prüfen Sie, ob das Gerät eingeschaltet und vom Gateway erreichbar ist.',
     unauthenticated: 'Anmeldung fehlgeschlagen',
     unauthenticatedAdvice:
-      'Fügen Sie Zugangsdaten für die Adresse des Geräts hinzu und starten Sie den Suchlauf erneut.',
+      'Ändern Sie die Zugangsdaten für die Adresse des Geräts oder fügen Sie welche hinzu. Starten Sie den Suchlauf dann erneut.',
     taken: 'Identitätskonflikt',
     takenAdvice:
       'Das Gerät hat die Kennung eines Assets, das dieses Gateway nicht ändern darf. Siehe die Seite des Gateways.',

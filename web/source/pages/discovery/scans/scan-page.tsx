@@ -7,7 +7,7 @@ import { Fragment, useState } from 'react'
 import { useGatewayNames } from '../../../app/api/gateways.ts'
 import { keyOf, useOperationQuery } from '../../../app/api/queries.ts'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
-import { reasonOf } from '../../../app/language/link-message.ts'
+import { isInvalidSettings, reasonOf } from '../../../app/language/link-message.ts'
 import { useSearchState } from '../../../app/navigation/search-state.ts'
 import { useApi, usePermission } from '../../../app/session/app-context.tsx'
 import { MenuButton } from '../../../components/actions/menu-button.tsx'
@@ -24,10 +24,11 @@ import { Time } from '../../../components/values/time.tsx'
 import { nameOf, useLinksOf } from '../gateways/gateway-links.ts'
 import { discoveryMessages } from '../messages.ts'
 import { ScanState } from '../state-chips.tsx'
+import { editSettings, isScanEditable } from './edit-settings.ts'
 import { ScanReceipt } from './scan-receipt.tsx'
 import { ScanReport } from './scan-report.tsx'
 import { ScanSettingsCard } from './scan-settings-card.tsx'
-import { isRunning, scopeOf } from './scan-table.tsx'
+import { hasInvalidSettings, isRunning, scopeOf } from './scan-table.tsx'
 import { ScheduleCard } from './schedule-card.tsx'
 import '../../assets/assets.css'
 
@@ -45,14 +46,14 @@ export function ScanPage() {
   const link = links?.data.find(({ assetLinkId }) => assetLinkId === scan.data?.data.assetLinkId)
   const name = link === undefined ? scan.data?.data.assetLinkId : nameOf(link)
   const scope = scan.data === undefined ? '' : scopeOf(scan.data.data) || text.allDevices
-  const title = name === undefined ? text.scans : text.scanOf(text.scanName(name, scope))
+  const title = name === undefined ? text.scans : text.scanOf(name, scope)
   usePageTitle(title)
   return (
     <>
       <PageHeader
         title={title}
         above={<Link to="/discovery">{text.all}</Link>}
-        actions={scan.data !== undefined && <Actions scan={scan.data.data} />}
+        actions={scan.data !== undefined && <Actions scan={scan.data.data} link={link} />}
       />
       <QueryState query={scan}>{({ data }) => <ScanCards key={data.jobId} scan={data} link={link} />}</QueryState>
     </>
@@ -91,7 +92,7 @@ function FailedScan({ scan }: { scan: Discovery }) {
       <div>
         <p className="notice-title">{scan.message === undefined ? text.failedTitle : reasonOf(scan.message)}</p>
         <p>
-          <strong>{text.whatToDo}:</strong> {text.failedAdvice}
+          <strong>{text.whatToDo}:</strong> {isInvalidSettings(scan.message) ? text.invalidAdvice : text.failedAdvice}
         </p>
       </div>
     </section>
@@ -164,7 +165,7 @@ function FoundDevices({ scan }: { scan: Discovery }) {
   )
 }
 
-function Actions({ scan }: { scan: Discovery }) {
+function Actions({ scan, link }: { scan: Discovery; link: AssetLink | undefined }) {
   const text = useText(discoveryMessages)
   const api = useApi()
   const navigate = useNavigate()
@@ -172,6 +173,8 @@ function Actions({ scan }: { scan: Discovery }) {
   const canRun = usePermission('glb_discovery_run')
   const [failure, setFailure] = useState<unknown>()
   const [isRemoving, setRemoving] = useState(false)
+  const [, setSearch] = useSearchState<'edit'>()
+  const isInvalid = hasInvalidSettings(scan) && isScanEditable(link)
   const inbox = !isRunning(scan) && scan.created > 0 && (
     <Link to="/inbox" search={{ scan: scan.runId } as never} className="button-link">
       {text.toInbox}
@@ -206,12 +209,13 @@ function Actions({ scan }: { scan: Discovery }) {
         </IxButton>
       ) : (
         <IxButton
-          variant={inbox ? 'secondary' : 'primary'}
+          variant={inbox || isInvalid ? 'secondary' : 'primary'}
           onClick={withFailure(() => api.discovery.runDiscovery({ params }))}
         >
           {text.runAgain}
         </IxButton>
       )}
+      {isInvalid && <IxButton onClick={() => setSearch({ edit: editSettings })}>{text.editScan}</IxButton>}
       {inbox}
       <MenuButton
         label={text.more}

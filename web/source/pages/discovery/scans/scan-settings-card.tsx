@@ -4,6 +4,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { keyOf } from '../../../app/api/queries.ts'
 import { useLanguage, useText } from '../../../app/language/language-context.tsx'
+import { useSearchState } from '../../../app/navigation/search-state.ts'
 import { useApi, usePermission } from '../../../app/session/app-context.tsx'
 import { Dialog } from '../../../components/dialogs/dialog.tsx'
 import { showSuccess } from '../../../components/feedback/toast.ts'
@@ -13,28 +14,28 @@ import { KeyValueList } from '../../../components/values/key-value-list.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { parameterTexts } from '../built-in-links.ts'
 import { discoveryMessages } from '../messages.ts'
+import { editSettings, isScanEditable } from './edit-settings.ts'
 import { useParameterForm } from './parameter-groups.tsx'
 
 type ScanSettingsCardProps = { scan: Discovery; link: AssetLink | undefined }
 
 /**
  * `ScanSettingsCard` shows the settings of a scan. The user can edit the settings only while the asset link is
- * registered.
+ * registered. The URL contains whether the dialog is open, so that other pages can open it.
  */
 export function ScanSettingsCard({ scan, link }: ScanSettingsCardProps) {
   const text = useText(discoveryMessages)
   const canRun = usePermission('glb_discovery_run')
   const language = useLanguage()
-  const [isChanging, setChanging] = useState(false)
+  const [{ edit }, setSearch] = useSearchState<'edit'>()
   const shown = [...scan.discoveryFilters, ...scan.discoveryOptions]
-  const isEditable = link !== undefined && link.filters.length + link.options.length > 0
+  const isEditable = canRun && isScanEditable(link)
   return (
     <Card
       title={text.settings}
       actions={
-        canRun &&
         isEditable && (
-          <IxButton variant="secondary" onClick={() => setChanging(true)}>
+          <IxButton variant="secondary" onClick={() => setSearch({ edit: editSettings })}>
             {text.edit}
           </IxButton>
         )
@@ -50,8 +51,8 @@ export function ScanSettingsCard({ scan, link }: ScanSettingsCardProps) {
           { name: text.createdAt, value: <Time at={scan.createdTimestamp} /> },
         ]}
       />
-      {isChanging && link !== undefined && (
-        <ScanSettingsDialog scan={scan} link={link} onClose={() => setChanging(false)} />
+      {edit === editSettings && isEditable && link !== undefined && (
+        <ScanSettingsDialog scan={scan} link={link} onClose={() => setSearch({ edit: undefined })} />
       )}
     </Card>
   )

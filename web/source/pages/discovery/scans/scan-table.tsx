@@ -4,7 +4,8 @@ import { Link, useNavigate } from '@tanstack/react-router'
 import { useGatewayNames } from '../../../app/api/gateways.ts'
 import { usePagedList } from '../../../app/api/paged-list.ts'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
-import { firstSentence, reasonOf } from '../../../app/language/link-message.ts'
+import { firstSentence, isInvalidSettings, reasonOf } from '../../../app/language/link-message.ts'
+import { usePermission } from '../../../app/session/app-context.tsx'
 import { Loading } from '../../../components/feedback/loading.tsx'
 import { ProblemMessage } from '../../../components/feedback/problem-message.tsx'
 import { Progress } from '../../../components/feedback/progress.tsx'
@@ -14,6 +15,7 @@ import { Time } from '../../../components/values/time.tsx'
 import { useLinkNames } from '../gateways/gateway-links.ts'
 import { discoveryMessages } from '../messages.ts'
 import { ScanState, whyNotCompared } from '../state-chips.tsx'
+import { editSettings } from './edit-settings.ts'
 
 /**
  * `ScanTable` lists the scans with their latest run and their next run. Events update the list. The column for the gateway is
@@ -29,6 +31,7 @@ export function ScanTable({ gatewayId }: { gatewayId?: string }) {
     { query: { ...(gatewayId !== undefined && { gatewayId }) } },
     { live: ['discovery', 'workflows.job'] },
   )
+  const canRun = usePermission('glb_discovery_run')
   const linkName = useLinkNames(pagedList.rows.map((row) => row.gatewayId))
   if (pagedList.error !== null) return <ProblemMessage failure={pagedList.error} onRetry={pagedList.retry} />
   if (pagedList.isLoading) return <Loading />
@@ -38,6 +41,7 @@ export function ScanTable({ gatewayId }: { gatewayId?: string }) {
       columns={columnsOf(text, { linkName, gateways, number: formats.number }).filter(
         ({ id }) =>
           (id !== 'gateway' || (gatewayId === undefined && gateways.size > 1)) &&
+          (id !== 'action' || (canRun && pagedList.rows.some(hasInvalidSettings))) &&
           (id !== 'next' || pagedList.rows.some(({ schedule }) => schedule !== undefined)),
       )}
       rows={pagedList.rows}
@@ -89,10 +93,10 @@ function columnsOf(text: Text, { linkName, gateways, number }: ColumnContext): C
     { id: 'state', header: text.state, width: 130, cell: (row) => <StateOrProgress scan={row} /> },
     {
       id: 'result',
-      header: text.report,
+      header: text.latestResult,
       hint: text.resultHint,
       width: 260,
-      minWidth: 140,
+      minWidth: 185,
       cell: (row) => <ScanOutcome scan={row} number={number} />,
     },
     {
@@ -141,6 +145,23 @@ function columnsOf(text: Text, { linkName, gateways, number }: ColumnContext): C
         ),
     },
     { id: 'by', header: text.createdBy, width: 115, cell: ({ createdBy }) => createdBy },
+    {
+      id: 'action',
+      header: text.action,
+      width: 145,
+      cell: (row) =>
+        hasInvalidSettings(row) && (
+          <Link
+            to={`/discovery/scans/${row.jobId}`}
+            search={{ edit: editSettings } as never}
+            aria-label={text.editScanOf(
+              text.scanName(linkName(row.gatewayId, row.assetLinkId), scopeOf(row) || text.allDevices),
+            )}
+          >
+            {text.editScan}
+          </Link>
+        ),
+    },
   ]
 }
 
@@ -183,6 +204,11 @@ function StateOrProgress({ scan }: { scan: Discovery }) {
   const text = useText(discoveryMessages)
   if (scan.state === 'running' && scan.progress > 0) return <Progress value={scan.progress} label={text.progress} />
   return <ScanState scan={scan} isShort />
+}
+
+/** Returns whether the latest run failed because of the settings of the scan. */
+export function hasInvalidSettings({ state, message }: Discovery): boolean {
+  return state === 'failed' && isInvalidSettings(message)
 }
 
 /** Returns whether a run of the scan waits or runs. */

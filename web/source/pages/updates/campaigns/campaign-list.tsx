@@ -85,8 +85,8 @@ function columnsOf(text: CampaignText, { formats, deviceStates }: ColumnContext)
     {
       id: 'name',
       header: text.name,
-      width: 235,
-      minWidth: 160,
+      width: 250,
+      minWidth: 240,
       cell: ({ id, name }) => (
         <Link to={`/updates/campaigns/${id}`} title={name}>
           {name}
@@ -97,7 +97,7 @@ function columnsOf(text: CampaignText, { formats, deviceStates }: ColumnContext)
       id: 'artefact',
       header: text.artefact,
       width: 250,
-      minWidth: 180,
+      minWidth: 150,
       cell: ({ artefactId, artefact }) => {
         const name = `${artefact.name} ${artefact.version}`
         return (
@@ -107,12 +107,12 @@ function columnsOf(text: CampaignText, { formats, deviceStates }: ColumnContext)
         )
       },
     },
-    { id: 'state', header: text.state, width: 105, cell: (campaign) => <CampaignStateChip campaign={campaign} /> },
+    { id: 'state', header: text.state, width: 125, cell: (campaign) => <CampaignStateChip campaign={campaign} /> },
     {
       id: 'progress',
       header: text.result,
-      width: 215,
-      minWidth: 180,
+      width: 230,
+      minWidth: 190,
       cell: ({ state, counts }) => {
         const { done, total } = countsOf(counts)
         if (state === 'draft')
@@ -132,20 +132,24 @@ function columnsOf(text: CampaignText, { formats, deviceStates }: ColumnContext)
           .filter((each) => each !== 'succeeded' && counts[each] > 0)
           .map((each) => `${formats.number(counts[each])} ${deviceStates[each].toLowerCase()}`)
         const shown = [updated, ...others].join(', ')
-        return <span title={shown}>{shown}</span>
+        return (
+          <span title={shown} className="grid-lines">
+            {shown}
+          </span>
+        )
       },
     },
-    { id: 'user', header: text.createdBy, width: 95, cell: ({ createdBy }) => createdBy.name },
+    { id: 'user', header: text.createdBy, width: 120, cell: ({ createdBy }) => createdBy.name },
     {
       id: 'created',
       header: text.created,
-      width: 105,
+      width: 100,
       cell: (campaign) => <Time at={campaign.createdTimestamp} isRelative isShort />,
     },
     {
       id: 'action',
       header: text.action,
-      width: 135,
+      width: 165,
       cell: ({ id, state }) => state === 'draft' && <Link to={`/updates/campaigns/${id}`}>{text.reviewDraft}</Link>,
     },
   ]

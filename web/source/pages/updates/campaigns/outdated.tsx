@@ -21,11 +21,10 @@ export function useOutdated(): { count: number; shown: string } {
   return { count, shown: `${formats.number(count)}${rows.length >= total ? '' : '+'}` }
 }
 
-/** `OutdatedSummary` states how many assets are outdated, and leads to their versions and to a new campaign. */
+/** `OutdatedSummary` states how many assets are outdated, and leads to their versions. */
 export function OutdatedSummary() {
   const text = useText(campaignMessages)
   const formats = useFormats()
-  const canManage = usePermission('glb_update_manage')
   const canRead = usePermission('inventory_read_asset_data')
   const { count, shown } = useOutdated()
   const all = useQuery({ ...useTotalQuery(), enabled: canRead }).data?.meta.totalElements
@@ -39,7 +38,6 @@ export function OutdatedSummary() {
           <Link to="/updates" search={{ view: 'drift', older: 'only' } as never}>
             {text.toOutdated}
           </Link>
-          {canManage && <Link to="/updates/campaigns/new">{text.planCampaign}</Link>}
         </div>
       </div>
     </section>
