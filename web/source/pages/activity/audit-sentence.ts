@@ -103,7 +103,7 @@ function changedScanSentence(entry: ActivityEntry, { who, context }: NamedOption
   const name = scanName(entry, context)
   if (changed.length === 0 || name === undefined || object === undefined) return undefined
   const scan = { text: name, role: 'object', subject: `discovery/${object.id}` } as const
-  const names = changed.map((field) => text.scanFields[field])
+  const names = changed.map((field) => text[`scan_${field}`])
   const fields = { text: new Intl.ListFormat(language).format(names), role: 'value' } as const
   const template = action === 'discovery.updateDiscovery' ? text.scanChanged : text.scanStartedWith
   return fill(template, { who, scan, fields })

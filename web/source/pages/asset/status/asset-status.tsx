@@ -78,7 +78,7 @@ function Reachability({ asset, isFoundByScan, isScanOffered }: ReachabilityProps
     return (
       <Tile title={text.reachability} value={text.notChecked}>
         <span title={evidence.source}>
-          {text.lastChangeBy[evidence.author]}, {formats.relative(time)}
+          {evidence.isByUser ? text.lastChangeByUser : text.lastChangeByProgram}, {formats.relative(time)}
         </span>
         {canMonitor && !isScanOffered && (
           <>
@@ -106,7 +106,7 @@ function Reachability({ asset, isFoundByScan, isScanOffered }: ReachabilityProps
 }
 
 /** The source of the last evidence, and whether it checked the device. It is undefined until it is loaded. */
-type Evidence = { source: string } & ({ isCheck: true } | { isCheck: false; author: 'program' | 'user' })
+type Evidence = { source: string } & ({ isCheck: true } | { isCheck: false; isByUser: boolean })
 
 function useEvidence(asset: Asset): Evidence | undefined {
   const text = useText(statusMessages)
@@ -120,8 +120,8 @@ function useEvidence(asset: Asset): Evidence | undefined {
   if (scan !== undefined || gateway !== undefined) return { source: text.byScan, isCheck: true }
   const isOfPlatform = textAt(asset, 'functional_object_type') !== 'Device' && source?.type !== 'discovery'
   if (isOfPlatform) return { source: text.byGateway, isCheck: true }
-  const author = source?.type === 'manual' ? 'user' : 'program'
-  return { source: text.bySource(source?.value ?? source?.principalName ?? text.unknownSource), isCheck: false, author }
+  const name = source?.value ?? source?.principalName ?? text.unknownSource
+  return { source: text.bySource(name), isCheck: false, isByUser: source?.type === 'manual' }
 }
 
 /** `OperatingMode` is hidden for devices that do not report their operating mode. */
