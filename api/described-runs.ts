@@ -26,6 +26,7 @@ export const describedRunOperations = {
             assetLinkId: Type.String(),
             deviceClass: Type.Optional(Type.String()),
             createdTimestamp: Timestamp,
+            startedTimestamp: Type.Optional(Timestamp),
           }),
         ),
       ),

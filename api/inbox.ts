@@ -19,6 +19,7 @@ const Scan = closed({
   assetLinkId: Type.String(),
   deviceClass: Type.Optional(Type.String()),
   createdTimestamp: Timestamp,
+  startedTimestamp: Type.Optional(Timestamp),
 })
 export type Scan = Static<typeof Scan>
 

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { discovery, NewDiscovery } from '@millwright/api/discovery.ts'
 import { onboarding } from '@millwright/api/onboarding.ts'
 import { Problem } from '@millwright/api/problem.ts'
@@ -134,7 +135,8 @@ export function discoveryHandlers(context: Context): Pick<Handlers<typeof discov
           paused,
         })
         if (row === undefined) throw missing(jobId)
-        await reportChange(tx, caller, { action: 'updateDiscovery', event: 'updated', row })
+        const changed = changedFields(locked, row)
+        await reportChange(tx, caller, { action: 'updateDiscovery', event: 'updated', row, detail: { changed } })
         return row
       })
       return show(caller, changed)
@@ -305,15 +307,32 @@ function timingOf({ cron, timezone }: store.DiscoveryRow): { cron: string; timez
   return cron === null ? null : { cron, timezone: timezone ?? 'UTC' }
 }
 
-type DiscoveryEvent = { action: string; event: 'created' | 'updated' | 'deleted'; row: store.DiscoveryRow }
+type DiscoveryEvent = {
+  action: string
+  event: 'created' | 'updated' | 'deleted'
+  row: store.DiscoveryRow
+  /** Further details of the audit entry. */
+  detail?: Readonly<Record<string, unknown>>
+}
 
-async function reportChange(tx: Transaction, caller: Caller, { action, event, row }: DiscoveryEvent): Promise<void> {
+/** Returns the parts of a discovery that differ between two versions, for the audit entry. */
+function changedFields(before: store.DiscoveryRow, after: store.DiscoveryRow): string[] {
+  const timing = ({ cron, timezone, paused }: store.DiscoveryRow) => [cron, timezone, paused]
+  return [
+    ...(isDeepStrictEqual(timing(before), timing(after)) ? [] : ['schedule']),
+    ...(isDeepStrictEqual(before.filters, after.filters) ? [] : ['range']),
+    ...(isDeepStrictEqual(before.options, after.options) ? [] : ['settings']),
+  ]
+}
+
+async function reportChange(tx: Transaction, caller: Caller, change: DiscoveryEvent): Promise<void> {
+  const { action, event, row, detail: further } = change
   const { id, gatewayId, assetLinkId, cron, timezone, paused } = row
   const detail = { gatewayId, assetLinkId, ...(cron === null ? {} : { cron, timezone, paused }) }
   await record(tx, caller, {
     action: `discovery.${action}`,
     target: `discovery/${id}`,
-    detail: { ...detail, ...shownScan(row) },
+    detail: { ...detail, ...shownScan(row), ...further },
   })
   const link = await findLink(tx, gatewayId, assetLinkId)
   const data = link === undefined ? detail : { ...detail, linkAssetId: link.assetId }

@@ -255,6 +255,13 @@ describe('discovery', () => {
     await admin.discovery.runDiscovery({ params: { jobId } })
     const limited = await scan(jobId, [foundDevice(46)])
     assert.deepEqual([limited.gone, limited.comparedRun], [0, undefined], 'other options')
+    const { data: entries } = await admin.audit.listEntries({ query: { target: `discovery/${jobId}`, limit: 100 } })
+    const changes = entries.filter(({ action }) => action === 'discovery.updateDiscovery')
+    assert.deepEqual(
+      changes.map(({ detail }) => detail?.changed),
+      [['settings'], ['range'], ['range']],
+      'what was changed is on the audit trail',
+    )
   })
 
   test('scans with the filters that the discovery had when the run was started', async () => {

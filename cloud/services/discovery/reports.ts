@@ -48,10 +48,11 @@ export function reportHandlers(context: Context): Pick<Handlers<typeof discovery
     async describeRuns({ body: { data } }, caller) {
       const found = await readable(caller, data.ids)
       return {
-        data: found.map(({ run: { id, discoveryId, number, createdAt }, row }) => {
+        data: found.map(({ run: { id, discoveryId, number, createdAt, startedAt }, row }) => {
           const { gatewayId, assetLinkId, deviceClass } = row
           const scanner = { gatewayId, assetLinkId, ...(deviceClass === null ? {} : { deviceClass }) }
-          return { id, jobId: discoveryId, number, ...scanner, createdTimestamp: createdAt }
+          const started = startedAt === null ? {} : { startedTimestamp: startedAt }
+          return { id, jobId: discoveryId, number, ...scanner, createdTimestamp: createdAt, ...started }
         }),
       }
     },

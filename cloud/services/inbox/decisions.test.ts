@@ -63,6 +63,8 @@ describe('the inbox', () => {
       'gateways and links are not in the inbox, and the newest scan is first',
     )
     assert.equal(all.scan[0]?.scan?.gatewayName, 'line 1')
+    const { startedTimestamp = '', createdTimestamp = '' } = all.scan[0]?.scan ?? {}
+    assert.ok(startedTimestamp >= createdTimestamp, 'the scan has the start of its run')
     assert.deepEqual(
       all.subnet.map(({ value, count }) => [value, count]),
       [

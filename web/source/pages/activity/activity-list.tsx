@@ -10,6 +10,7 @@ import {
   iconInfo,
   iconLock,
   iconLogIn,
+  iconMonitoring,
   iconPen,
   iconSearch,
   iconTrashcan,
@@ -267,6 +268,7 @@ const serviceIcons: Readonly<Record<string, string>> = {
   identity: iconUser,
   discovery: iconSearch,
   imports: iconImport,
+  monitoring: iconMonitoring,
   updates: iconCloudUpload,
 }
 

@@ -75,6 +75,8 @@ function namedSentence(entry: ActivityEntry, { who, context }: NamedOptions): Se
     return fill(text.assigned, { who, count, node })
   }
   if (action === 'discovery.createDiscovery') return scanSentence(entry, { who, context })
+  if (action === 'discovery.updateDiscovery' || action === 'discovery.runDiscovery')
+    return changedScanSentence(entry, { who, context })
   if (action !== 'inventory.createRelation') return undefined
   const [subject, object] = [detail.subject, detail.object].map((entity) => entityPart(entity, names))
   return subject && object && fill(text.related, { who, subject, object })
@@ -91,6 +93,27 @@ function scanSentence({ detail = {}, names = {}, object }: ActivityEntry, { who,
   const isScheduled = typeof cron === 'string'
   if (gatewayName === undefined) return fill(isScheduled ? text.scanScheduled : text.scanStarted, { who, scan, link })
   return fill(isScheduled ? text.scanScheduledOn : text.scanStartedOn, { who, scan, link, gateway })
+}
+
+/** Returns the sentence of a scan whose schedule, range or settings were changed, alone or together with its start. */
+function changedScanSentence(entry: ActivityEntry, { who, context }: NamedOptions): SentencePart[] | undefined {
+  const { text, language } = context
+  const { action, object } = entry
+  const changed = changedFields(entry)
+  const name = scanName(entry, context)
+  if (changed.length === 0 || name === undefined || object === undefined) return undefined
+  const scan = { text: name, role: 'object', subject: `discovery/${object.id}` } as const
+  const names = changed.map((field) => text[`scan_${field}`])
+  const fields = { text: new Intl.ListFormat(language).format(names), role: 'value' } as const
+  const template = action === 'discovery.updateDiscovery' ? text.scanChanged : text.scanStartedWith
+  return fill(template, { who, scan, fields })
+}
+
+const scanFields = ['schedule', 'range', 'settings'] as const
+
+function changedFields({ detail = {} }: ActivityEntry) {
+  const { changed } = detail as Readonly<Record<string, unknown>>
+  return Array.isArray(changed) ? scanFields.filter((field) => changed.includes(field)) : []
 }
 
 /** Returns the name of a scan: its link and its scope. */

@@ -83,3 +83,22 @@ test('lists the rows of each day', () => {
     ],
   )
 })
+
+test('combines the change of a scan with its start within one second by the same author', () => {
+  const scan = (operation: string, second: string, change: Partial<ActivityEntry> = {}) =>
+    entry(operation + second, {
+      action: `discovery.${operation}`,
+      object: { kind: 'discovery', id: '7' },
+      time: `2026-11-18T12:00:${second}Z`,
+      ...change,
+    })
+  const start = scan('runDiscovery', '01.000', { detail: { runId: 'r' } })
+  const change = (second: string, more: Partial<ActivityEntry> = {}) =>
+    scan('updateDiscovery', second, { detail: { changed: ['range'] }, ...more })
+  const [row, ...others] = rowsOf([start, entry('between'), change('00.500')])
+  assert.deepEqual([row?.entry.id, row?.entry.detail], [start.id, { runId: 'r', changed: ['range'] }])
+  assert.equal(others.length, 1)
+  assert.deepEqual(shapeOf([start, change('00.500', { principalName: 'bob' })]), [1, 1])
+  assert.deepEqual(shapeOf([start, change('00.500', { object: { kind: 'discovery', id: '8' } })]), [1, 1])
+  assert.deepEqual(shapeOf([scan('runDiscovery', '02.000'), change('00.500')]), [1, 1])
+})

@@ -17,7 +17,7 @@ const fewest = 3
  */
 export function rowsOf(entries: readonly ActivityEntry[], { hasMore = false } = {}): EntryRow[] {
   const runs: ActivityEntry[][] = []
-  for (const entry of withoutStarts(entries)) {
+  for (const entry of withStartedScans(withoutStarts(entries))) {
     const run = runs.at(-1)
     if (run?.[0] !== undefined && isSimilar(run[0], entry)) run.push(entry)
     else runs.push([entry])
@@ -36,6 +36,39 @@ const finished = 'hierarchy.finishAssignment'
 function withoutStarts(entries: readonly ActivityEntry[]): ActivityEntry[] {
   const ended = new Set(entries.flatMap(({ action, object }) => (action === finished && object ? [object.id] : [])))
   return entries.filter(({ action, object }) => !isStart(action) || object === undefined || !ended.has(object.id))
+}
+
+/** The longest time between the change of a scan and its start that are one entry. */
+const startedWithinMs = 1_000
+
+/** Combines the change of a scan with its start, if the same author started the scan within one second. The newest entry is first. */
+function withStartedScans(entries: readonly ActivityEntry[]): ActivityEntry[] {
+  const changes = new Set<ActivityEntry>()
+  const combined = entries.map((entry, index) => {
+    if (!isScanAction(entry, 'runDiscovery')) return entry
+    const change = entries.slice(index + 1, index + 1 + nearEntries).find((each) => isStartedBy(each, entry))
+    if (change === undefined) return entry
+    changes.add(change)
+    const { changed = [] } = change.detail ?? {}
+    return { ...entry, detail: { ...entry.detail, changed } }
+  })
+  return combined.filter((entry) => !changes.has(entry))
+}
+
+/** The number of older entries among which the change of a started scan is searched. */
+const nearEntries = 10
+
+function isScanAction({ action, outcome }: ActivityEntry, operation: string): boolean {
+  return action === `discovery.${operation}` && outcome === 'done'
+}
+
+function isStartedBy(change: ActivityEntry, start: ActivityEntry): boolean {
+  return (
+    isScanAction(change, 'updateDiscovery') &&
+    change.object?.id === start.object?.id &&
+    change.principalName === start.principalName &&
+    Date.parse(start.time) - Date.parse(change.time) <= startedWithinMs
+  )
 }
 
 function isStart(action: string): boolean {

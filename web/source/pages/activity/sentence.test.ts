@@ -71,6 +71,24 @@ const cases: [Partial<ActivityEntry>, en: string, de: string][] = [
     'jane hat den Suchlauf Simulated plant: 10.0.0.0/24 gestartet',
   ],
   [
+    {
+      action: 'discovery.runDiscovery',
+      object: { kind: 'discovery', id: '7' },
+      detail: { runId: 'r', assetLinkId: 'millwright.links.plant', scope: [], changed: ['range'] },
+    },
+    'jane started the scan Simulated plant: all devices and changed its range',
+    'jane hat den Suchlauf Simulated plant: alle Geräte geändert und gestartet: Bereich',
+  ],
+  [
+    {
+      action: 'discovery.updateDiscovery',
+      object: { kind: 'discovery', id: '7' },
+      detail: { assetLinkId: 'millwright.links.plant', scope: [], changed: ['schedule', 'settings'] },
+    },
+    'jane changed the schedule and settings of the scan Simulated plant: all devices',
+    'jane hat den Suchlauf Simulated plant: alle Geräte geändert: Zeitplan und Einstellungen',
+  ],
+  [
     { changes: [{ field: 'management_state', before: 'unknown', after: 'regarded' }] },
     'jane onboarded PLC01',
     'jane hat PLC01 aufgenommen',

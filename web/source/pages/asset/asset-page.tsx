@@ -19,6 +19,7 @@ import { StateChip } from '../assets/table/asset-cells.tsx'
 import { ExportButton } from '../files/export/export-dialog.tsx'
 import { AssetPaths } from '../hierarchy/asset-paths.tsx'
 import { ConnectButton } from '../remote-access/connect/connect-button.tsx'
+import { useHasNoGateway } from '../remote-access/connect/has-no-gateway.ts'
 import { AssetActions } from './asset-actions.tsx'
 import { useAsset, useCanWrite, useLatestHistory } from './asset-data.ts'
 import type { AssetTabProps } from './asset-tab.ts'
@@ -29,6 +30,7 @@ import { AssetStatus } from './status/asset-status.tsx'
 import { primaryActionOf } from './status/primary-action.ts'
 import { ProductPicture } from './status/product-picture.tsx'
 import { useScanAgain } from './status/scan-again.ts'
+import { statusMessages } from './status/status-messages.ts'
 import './asset.css'
 
 const Relations = lazy(async () => ({ default: (await import('./relations/relations.tsx')).Relations }))
@@ -101,6 +103,7 @@ type AssetViewProps = { asset: Asset; at: string | undefined; isPending: boolean
 
 function AssetView({ asset, at, isPending }: AssetViewProps) {
   const text = useText(assetMessages)
+  const status = useText(statusMessages)
   const language = useLanguage()
   const rights = useRights()
   const [search, change] = useSearchState<'tab' | 'at'>()
@@ -118,6 +121,7 @@ function AssetView({ asset, at, isPending }: AssetViewProps) {
     .map((path) => textAt(asset, `product_instance_information/${path}`))
     .filter((part) => part !== '')
   const scanAgain = useScanAgain(asset.id)
+  const hasNoGateway = useHasNoGateway(asset) && scanAgain === undefined && rights.has('glb_discovery_run')
   const primary = primaryActionOf({
     management: textAt(asset, 'management_state/state_value'),
     reachability: textAt(asset, 'reachability_state/state_value'),
@@ -125,6 +129,7 @@ function AssetView({ asset, at, isPending }: AssetViewProps) {
     // A device that no scan has found has no known gateway, so a connection would fail.
     canConnect: rights.has('remote_access_connect') && (scanAgain !== undefined || !rights.has('glb_discovery_run')),
     canScan: scanAgain !== undefined,
+    canFind: hasNoGateway,
   })
   return (
     <div className="asset" aria-busy={isPending}>
@@ -154,7 +159,14 @@ function AssetView({ asset, at, isPending }: AssetViewProps) {
           actions={
             at === undefined && (
               <>
-                <ConnectButton asset={{ id: asset.id, name: nameOf(asset) }} isPrimary={primary === 'connect'} />
+                {primary === 'find' && (
+                  <Link to="/discovery" search={{ scan: 'any' } as never} className="button-link">
+                    {status.toScan}
+                  </Link>
+                )}
+                {!hasNoGateway && (
+                  <ConnectButton asset={{ id: asset.id, name: nameOf(asset) }} isPrimary={primary === 'connect'} />
+                )}
                 {canWrite ? (
                   <AssetActions asset={asset} primary={primary} scanAgain={scanAgain} />
                 ) : (
@@ -165,7 +177,9 @@ function AssetView({ asset, at, isPending }: AssetViewProps) {
           }
         />
       </div>
-      {at === undefined && <AssetStatus asset={asset} isFoundByScan={scanAgain !== undefined} />}
+      {at === undefined && (
+        <AssetStatus asset={asset} isFoundByScan={scanAgain !== undefined} isScanOffered={primary === 'find'} />
+      )}
       {isTimeShown && <TimeBar asset={asset} at={at} onChange={(time) => change({ at: time })} />}
       <Tabs
         label={text.views}

@@ -61,14 +61,14 @@ export function starterOf(
 type JobTimes = Pick<AnyJob, 'createdTimestamp' | 'lastModifiedTimestamp' | 'scan'>
 
 /**
- * Returns the start and the end of a job. A job starts when it is queued. A scan ends with its run, as on the page of the scan:
- * when the inventory contains the devices.
+ * Returns the start and the end of a job. A job starts when it is queued. A scan has the times of its run, as on the page of
+ * the scan: it ends when the inventory contains the devices.
  */
 export function timesOf({ createdTimestamp, lastModifiedTimestamp, scan }: JobTimes): {
   started: string
   ended: string
 } {
-  return { started: createdTimestamp, ended: scan?.endedTimestamp ?? lastModifiedTimestamp }
+  return { started: scan?.startedTimestamp ?? createdTimestamp, ended: scan?.endedTimestamp ?? lastModifiedTimestamp }
 }
 
 /** Returns the duration of a job in milliseconds: the difference of its times, which are shown in seconds. */

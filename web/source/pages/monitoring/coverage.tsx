@@ -69,7 +69,17 @@ function Unmonitored({ coverage, onMonitor }: { coverage: Coverage; onMonitor: (
         <p className="notice-title">{text.unmonitoredTitle(unmonitored, formats.number(unmonitored))}</p>
         {counted !== undefined && (
           <>
-            {ready > 0 && <p>{text.readyText(ready, formats.number(ready))}</p>}
+            {ready > 0 && (
+              <p>
+                {counted.checkable === ready
+                  ? text.readyText(ready, formats.number(ready))
+                  : text.readyOf(
+                      formats.number(counted.checkable),
+                      formats.number(counted.checkable - ready),
+                      formats.number(ready),
+                    )}
+              </p>
+            )}
             {toFind > 0 && <p>{text.toFindText(toFind, formats.number(toFind))}</p>}
           </>
         )}

@@ -36,6 +36,8 @@ export const monitoringMessages = messages({
       count === 1
         ? '1 of them was found by a scan and is in no monitoring task yet. A task can check it now.'
         : `${shown} of them were found by a scan and are in no monitoring task yet. A task can check them now.`,
+    readyOf: (checkable: string, monitored: string, ready: string) =>
+      `Scans found ${checkable} devices: ${monitored} are monitored, and ${ready} are in no monitoring task yet. A task can check all of them.`,
     toFindText: (count: number, shown: string) =>
       count === 1
         ? '1 device is known only from an import or the API. A scan must find it first, so that the platform knows its gateway.'
@@ -57,7 +59,7 @@ export const monitoringMessages = messages({
     reached: 'Reachable',
     unreachable: 'Unreachable',
     unknown: 'Not checked',
-    changed: 'New values',
+    changed: 'Changed devices',
     progress: 'Progress',
     waiting: 'Waiting',
     finished: 'Finished',
@@ -99,6 +101,8 @@ export const monitoringMessages = messages({
       count === 1
         ? '1 davon hat ein Suchlauf gefunden, und es ist noch in keiner Überwachung. Eine Überwachung kann es jetzt prüfen.'
         : `${shown} davon hat ein Suchlauf gefunden, und sie sind noch in keiner Überwachung. Eine Überwachung kann sie jetzt prüfen.`,
+    readyOf: (checkable: string, monitored: string, ready: string) =>
+      `Suchläufe fanden ${checkable} Geräte: ${monitored} werden überwacht, ${ready} sind noch in keiner Überwachung. Eine Überwachung kann alle prüfen.`,
     toFindText: (count: number, shown: string) =>
       count === 1
         ? '1 Gerät ist nur aus einem Import oder der API bekannt. Ein Suchlauf muss es zuerst finden, damit die Plattform sein Gateway kennt.'
@@ -120,7 +124,7 @@ export const monitoringMessages = messages({
     reached: 'Erreichbar',
     unreachable: 'Nicht erreichbar',
     unknown: 'Nicht geprüft',
-    changed: 'Neue Werte',
+    changed: 'Geänderte Geräte',
     progress: 'Fortschritt',
     waiting: 'Wartet',
     finished: 'Abgeschlossen',

@@ -180,11 +180,11 @@ function columnsOf(text: Text, formats: Formats, scheduleText: (cron: string) =>
       cell: ({ id, summary: { failed } }) => <Unreachable id={id} count={failed} />,
     },
     count('unknown', text.unknown, 105),
-    count('changed', text.changed, 100),
+    count('changed', text.changed, 140),
     {
       id: 'last',
       header: text.lastRun,
-      width: 200,
+      width: 165,
       cell: ({ latestRun }) => (
         <>
           <Time at={latestRun?.endedTimestamp ?? latestRun?.createdTimestamp} isRelative isShort />

@@ -6,7 +6,7 @@ export const startMessages = messages({
     tenant: (name: string) => `Tenant ${name}`,
     newSignIn: 'New sign-in to your account',
     newSignInText: (device: string, address: string, time: string) => `${device}, IP address ${address}, ${time}.`,
-    newSignInCurrent: 'This is your current session.',
+    newSignInHere: 'New sign-in (this session)',
     unknownAddress: 'unknown',
     thatWasMe: 'That was me',
     endSession: 'End session',
@@ -60,7 +60,7 @@ export const startMessages = messages({
     noDrift: 'No firmware versions are known yet.',
     newest: 'Newest known version',
     older: 'Outdated',
-    outlier: 'Outdated, at most 5 % of the devices',
+    outlier: 'Outdated, only on a few devices (up to 5 %)',
     unknownVersion: 'Unknown version',
     olderCount: (count: string, all: string) => `${count} of ${all} outdated`,
     newestSeen: (version: string) => `newest ${version}`,
@@ -83,10 +83,10 @@ export const startMessages = messages({
     nothingNext: 'No open tasks.',
     unreachableDevices: (count: number, shown: string) =>
       count === 1 ? '1 device is unreachable' : `${shown} devices are unreachable`,
-    unreachableText: 'Check their power and network.',
+    unreachableText: 'Monitoring gets no response. Check power and network.',
     stoppedControllers: (count: number, shown: string) =>
       count === 1 ? '1 controller is in stop' : `${shown} controllers are in stop`,
-    stoppedText: 'Check whether this is planned.',
+    stoppedText: 'Reported by the controllers. Check whether it is planned.',
     review: (count: number, shown: string) => (count === 1 ? 'Review 1 new asset' : `Review ${shown} new assets`),
     reviewText: 'Onboard or ignore what scans and imports found.',
     duplicates: (count: number, shown: string) =>
@@ -100,15 +100,15 @@ export const startMessages = messages({
     failed: (count: number, shown: string) => (count === 1 ? '1 job failed today' : `${shown} jobs failed today`),
     failedText: 'Check the cause.',
     firmware: (count: number, shown: string) =>
-      count === 1 ? '1 device has outdated firmware' : `${shown} devices have outdated firmware`,
+      count === 1 ? '1 asset has outdated firmware' : `${shown} assets have outdated firmware`,
     firmwareText: 'Compare the versions in use, and plan updates.',
     scanErrors: (count: number, shown: string) =>
       count === 1 ? 'The last scan had 1 error' : `The last scans had ${shown} errors`,
-    scanErrorsText: 'Read the causes and what to do.',
+    scanErrorsText: 'Reported by scans of the last 24 hours. Read the causes.',
     missing: (count: number, shown: string) => (count === 1 ? '1 device is missing' : `${shown} devices are missing`),
-    missingText: 'The last scan did not find them again.',
-    interrupted: (name: string) => `Webhook ${name} is interrupted`,
-    interruptedPublisher: (name: string) => `MQTT publisher ${name} is interrupted`,
+    missingText: 'Found by an earlier scan, not found again by the last scan.',
+    interrupted: (name: string, state: string) => `Webhook ${name}: ${state}`,
+    interruptedPublisher: (name: string, state: string) => `MQTT publisher ${name}: ${state}`,
     interruptedMany: (shown: string) => `${shown} webhooks or publishers do not deliver events`,
     interruptedText: (count: number, shown: string) =>
       count === 1
@@ -160,7 +160,7 @@ export const startMessages = messages({
     tenant: (name: string) => `Mandant ${name}`,
     newSignIn: 'Neue Anmeldung mit Ihrem Konto',
     newSignInText: (device: string, address: string, time: string) => `${device}, IP-Adresse ${address}, ${time}.`,
-    newSignInCurrent: 'Das ist Ihre aktuelle Sitzung.',
+    newSignInHere: 'Neue Anmeldung (diese Sitzung)',
     unknownAddress: 'unbekannt',
     thatWasMe: 'Das war ich',
     endSession: 'Sitzung beenden',
@@ -215,7 +215,7 @@ export const startMessages = messages({
     noDrift: 'Es sind noch keine Firmware-Versionen bekannt.',
     newest: 'Neueste bekannte Version',
     older: 'Veraltet',
-    outlier: 'Veraltet, höchstens 5 % der Geräte',
+    outlier: 'Veraltet, nur auf wenigen Geräten (bis 5 %)',
     unknownVersion: 'Unbekannte Version',
     olderCount: (count: string, all: string) => `${count} von ${all} veraltet`,
     newestSeen: (version: string) => `neueste ${version}`,
@@ -240,10 +240,10 @@ export const startMessages = messages({
     nothingNext: 'Alles erledigt.',
     unreachableDevices: (count: number, shown: string) =>
       count === 1 ? '1 Gerät ist nicht erreichbar' : `${shown} Geräte sind nicht erreichbar`,
-    unreachableText: 'Prüfen Sie Stromversorgung und Netzwerk.',
+    unreachableText: 'Die Überwachung erhält keine Antwort. Prüfen Sie Stromversorgung und Netzwerk.',
     stoppedControllers: (count: number, shown: string) =>
       count === 1 ? '1 Steuerung ist in Stopp' : `${shown} Steuerungen sind in Stopp`,
-    stoppedText: 'Prüfen Sie, ob das geplant ist.',
+    stoppedText: 'Von den Steuerungen gemeldet. Prüfen Sie, ob das geplant ist.',
     review: (count: number, shown: string) => (count === 1 ? '1 neues Asset prüfen' : `${shown} neue Assets prüfen`),
     reviewText: 'Nehmen Sie Funde auf, oder ignorieren Sie sie.',
     duplicates: (count: number, shown: string) =>
@@ -259,14 +259,14 @@ export const startMessages = messages({
       count === 1 ? '1 Auftrag ist heute fehlgeschlagen' : `${shown} Aufträge sind heute fehlgeschlagen`,
     failedText: 'Prüfen Sie die Ursache.',
     firmware: (count: number, shown: string) =>
-      count === 1 ? '1 Gerät hat veraltete Firmware' : `${shown} Geräte haben veraltete Firmware`,
+      count === 1 ? '1 Asset hat veraltete Firmware' : `${shown} Assets haben veraltete Firmware`,
     scanErrors: (count: number, shown: string) =>
       count === 1 ? 'Der letzte Suchlauf hatte 1 Fehler' : `Die letzten Suchläufe hatten ${shown} Fehler`,
-    scanErrorsText: 'Lesen Sie die Ursachen und die Abhilfe.',
+    scanErrorsText: 'Von Suchläufen der letzten 24 Stunden gemeldet. Lesen Sie die Ursachen.',
     missing: (count: number, shown: string) => (count === 1 ? '1 Gerät fehlt' : `${shown} Geräte fehlen`),
-    missingText: 'Der letzte Suchlauf hat sie nicht wieder gefunden.',
-    interrupted: (name: string) => `Webhook ${name} ist unterbrochen`,
-    interruptedPublisher: (name: string) => `MQTT-Publisher ${name} ist unterbrochen`,
+    missingText: 'Früher gefunden, vom letzten Suchlauf nicht wieder gefunden.',
+    interrupted: (name: string, state: string) => `Webhook ${name}: ${state}`,
+    interruptedPublisher: (name: string, state: string) => `MQTT-Publisher ${name}: ${state}`,
     interruptedMany: (shown: string) => `${shown} Webhooks oder Publisher stellen keine Ereignisse zu`,
     interruptedText: (count: number, shown: string) =>
       count === 1

@@ -23,7 +23,8 @@ import { Card } from '../../components/page/card.tsx'
 import { Icon } from '../../components/values/icon.tsx'
 import { useCoverage } from '../monitoring/monitoring-data.ts'
 import { useApprovalCount } from '../remote-access/remote-session.ts'
-import { eventsBehind, isInterrupted, kindOf, pathOf } from '../webhooks/subscription.ts'
+import { webhookMessages } from '../webhooks/messages.ts'
+import { eventsBehind, isInterrupted, kindOf, pathOf, shownState } from '../webhooks/subscription.ts'
 import { useSubscriptions } from '../webhooks/subscription-data.ts'
 import { startMessages } from './messages.ts'
 import { stoppedFilter, unreachableFilter, useDrift, useMonitoringCount, useTotalQuery } from './plant-queries.ts'
@@ -218,6 +219,7 @@ function useScanSteps(): Step[] {
 /** Returns a step for the webhooks and MQTT publishers that do not deliver their events, or false. */
 function useInterruptedStep(): Step | false {
   const text = useText(startMessages)
+  const webhookText = useText(webhookMessages)
   const formats = useFormats()
   const interrupted = useSubscriptions().filter(isInterrupted)
   const [first, second] = interrupted
@@ -231,7 +233,8 @@ function useInterruptedStep(): Step | false {
   }
   const kind = kindOf(first)
   const titleOf = kind === 'webhook' ? text.interrupted : text.interruptedPublisher
-  if (second === undefined) return { ...step, title: titleOf(first.name), to: `${pathOf[kind]}/${first.id}` }
+  if (second === undefined)
+    return { ...step, title: titleOf(first.name, webhookText[shownState(first)]), to: `${pathOf[kind]}/${first.id}` }
   return { ...step, title: text.interruptedMany(formats.number(interrupted.length)), to: '/webhooks' }
 }
 

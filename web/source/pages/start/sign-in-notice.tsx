@@ -1,5 +1,5 @@
 import type { Session } from '@millwright/api/sign-in-security.ts'
-import { iconWarning } from '@siemens/ix-icons/icons'
+import { iconInfo, iconWarning } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
@@ -32,14 +32,15 @@ function Notice({ session }: { session: Session }) {
   const [isEnding, setEnding] = useState(false)
   const { address, createdTimestamp, isCurrent } = session
   return (
-    <section className="notice" data-tone="warning" aria-label={text.newSignIn}>
-      <Icon name={iconWarning} />
+    <section
+      className="notice start-sign-in"
+      {...(!isCurrent && { 'data-tone': 'warning' })}
+      aria-label={text.newSignIn}
+    >
+      <Icon name={isCurrent ? iconInfo : iconWarning} />
       <div>
-        <p className="notice-title">{text.newSignIn}</p>
-        <p>
-          {text.newSignInText(device, address ?? text.unknownAddress, formats.dateTime(createdTimestamp))}
-          {isCurrent && ` ${text.newSignInCurrent}`}
-        </p>
+        <p className="notice-title">{isCurrent ? text.newSignInHere : text.newSignIn}</p>
+        <p>{text.newSignInText(device, address ?? text.unknownAddress, formats.dateTime(createdTimestamp))}</p>
         <div className="notice-actions">
           <IxButton variant="secondary" onClick={() => confirm(session.id)}>
             {text.thatWasMe}

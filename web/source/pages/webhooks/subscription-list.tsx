@@ -167,13 +167,17 @@ function columnsOf(text: Text, formats: Formats): Column<Subscription>[] {
       header: text.receiver,
       width: 150,
       cell: ({ url }) => {
-        const { host } = new URL(url)
-        return <span title={host}>{host}</span>
+        const { host, pathname } = new URL(url)
+        return (
+          <span className="grid-lines" title={`${host}${pathname}`}>
+            {host} <span className="quiet">{pathname}</span>
+          </span>
+        )
       },
     },
     {
       id: 'success',
-      header: text.lastDelivery,
+      header: text.lastSuccess,
       width: 115,
       cell: ({ lastSuccessTimestamp }) => <Time at={lastSuccessTimestamp} isRelative isShort />,
     },

@@ -17,12 +17,19 @@ import { modeName, modeTone } from './operating-mode.ts'
 import { statusMessages } from './status-messages.ts'
 import './status.css'
 
+type ReachabilityProps = {
+  asset: Asset
+  isFoundByScan: boolean
+  /** Whether the header of the page offers a scan that finds the asset. */
+  isScanOffered: boolean
+}
+
 /** `AssetStatus` answers what matters first: does the device respond, is its firmware current, is it unique, what depends on it. */
-export function AssetStatus({ asset, isFoundByScan }: { asset: Asset; isFoundByScan: boolean }) {
+export function AssetStatus({ asset, ...scan }: ReachabilityProps) {
   const text = useText(statusMessages)
   return (
     <section className="asset-status" aria-label={text.status}>
-      <Reachability asset={asset} isFoundByScan={isFoundByScan} />
+      <Reachability asset={asset} {...scan} />
       <OperatingMode asset={asset} />
       <Firmware asset={asset} />
       <Duplicates assetId={asset.id} />
@@ -47,7 +54,7 @@ function Tile({ title, value, tone = 'neutral', children }: TileProps) {
  * `Reachability` shows the last evidence that a device responds: its time and its source. The device counts as reachable only if
  * monitoring, a scan or the gateway itself confirmed it recently. An import or an API client is not such a confirmation.
  */
-function Reachability({ asset, isFoundByScan }: { asset: Asset; isFoundByScan: boolean }) {
+function Reachability({ asset, isFoundByScan, isScanOffered }: ReachabilityProps) {
   const text = useText(statusMessages)
   const formats = useFormats()
   const language = useLanguage()
@@ -70,8 +77,10 @@ function Reachability({ asset, isFoundByScan }: { asset: Asset; isFoundByScan: b
   if (evidence?.isCheck === false)
     return (
       <Tile title={text.reachability} value={text.notChecked}>
-        <span title={evidence.source}>{text.lastReport(formats.relative(time))}</span>
-        {canMonitor && (
+        <span title={evidence.source}>
+          {evidence.isByUser ? text.lastChangeByUser : text.lastChangeByProgram}, {formats.relative(time)}
+        </span>
+        {canMonitor && !isScanOffered && (
           <>
             {' · '}
             {/* Monitoring checks only devices that a scan has found. */}
@@ -97,7 +106,7 @@ function Reachability({ asset, isFoundByScan }: { asset: Asset; isFoundByScan: b
 }
 
 /** The source of the last evidence, and whether it checked the device. It is undefined until it is loaded. */
-type Evidence = { source: string; isCheck: boolean }
+type Evidence = { source: string } & ({ isCheck: true } | { isCheck: false; isByUser: boolean })
 
 function useEvidence(asset: Asset): Evidence | undefined {
   const text = useText(statusMessages)
@@ -111,7 +120,8 @@ function useEvidence(asset: Asset): Evidence | undefined {
   if (scan !== undefined || gateway !== undefined) return { source: text.byScan, isCheck: true }
   const isOfPlatform = textAt(asset, 'functional_object_type') !== 'Device' && source?.type !== 'discovery'
   if (isOfPlatform) return { source: text.byGateway, isCheck: true }
-  return { source: text.bySource(source?.value ?? source?.principalName ?? text.unknownSource), isCheck: false }
+  const name = source?.value ?? source?.principalName ?? text.unknownSource
+  return { source: text.bySource(name), isCheck: false, isByUser: source?.type === 'manual' }
 }
 
 /** `OperatingMode` is hidden for devices that do not report their operating mode. */
@@ -122,7 +132,11 @@ function OperatingMode({ asset }: { asset: Asset }) {
   const tone = modeTone(mode)
   return (
     <Tile title={text.mode} value={modeName(mode)} tone={tone}>
-      {tone === 'good' ? null : <ModeSince asset={asset} />}
+      {tone !== 'good' && (
+        <>
+          <ModeSince asset={asset} /> · <TabLink tab="history">{text.showHistory}</TabLink>
+        </>
+      )}
     </Tile>
   )
 }

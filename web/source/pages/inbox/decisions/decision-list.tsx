@@ -38,9 +38,9 @@ export function DecisionList() {
   const columns: Column<Decision>[] = [
     {
       id: 'time',
-      width: 110,
+      width: 150,
       header: decisionText.time,
-      cell: ({ createdTimestamp }) => <DayTime at={createdTimestamp} isShort />,
+      cell: ({ createdTimestamp }) => <DayTime at={createdTimestamp} />,
     },
     {
       id: 'what',
@@ -53,7 +53,8 @@ export function DecisionList() {
       id: 'target',
       width: 285,
       header: decisionText.target,
-      cell: (decision) => decision.action === 'onboard' && <Targets targets={decision.targets} />,
+      cell: ({ action, targets }) =>
+        action === 'onboard' ? <Targets targets={targets} /> : <span className="quiet">–</span>,
     },
     {
       id: 'assets',

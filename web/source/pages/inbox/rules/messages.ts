@@ -59,6 +59,7 @@ export const ruleMessages = messages({
     onboarded: (count: number, shown: string, time: string) =>
       `Onboarded ${count === 1 ? '1 asset' : `${shown} assets`} in the last 90 days, last on ${time}.`,
     onboardedNone: 'Onboarded no asset in the last 90 days.',
+    notUsedYet: 'Not used yet.',
     ran: (time: string) => `The last scan with matching devices ended on ${time}.`,
     neverRan: 'No scan has found matching devices yet.',
     toReview: 'Review in the inbox',
@@ -151,6 +152,7 @@ export const ruleMessages = messages({
     onboarded: (count: number, shown: string, time: string) =>
       `Hat in den letzten 90 Tagen ${count === 1 ? '1 Asset' : `${shown} Assets`} aufgenommen, zuletzt am ${time}.`,
     onboardedNone: 'Hat in den letzten 90 Tagen kein Asset aufgenommen.',
+    notUsedYet: 'Noch nicht verwendet.',
     ran: (time: string) => `Der letzte Suchlauf mit passenden Geräten endete am ${time}.`,
     neverRan: 'Noch kein Suchlauf hat passende Geräte gefunden.',
     toReview: 'Im Eingang prüfen',

@@ -124,6 +124,9 @@ function Suggestions({ onCreate }: { onCreate: (preset: Partial<RuleDraft>) => v
   )
 }
 
+/** The period of the number of assets that a rule has onboarded. */
+const usePeriodMs = 90 * 86_400_000
+
 type RuleCardProps = {
   rule: OnboardingRule
   /** The number of new assets for which the rule proposes a target. */
@@ -156,17 +159,17 @@ function RuleCard({ rule, waiting, canWrite, isFirst, isLast, onOpen }: RuleCard
       <span className="rule-number" aria-hidden="true">
         {position}
       </span>
+      <h2>
+        {name}
+        {paused ? (
+          <StatusChip tone="warning">{text.paused}</StatusChip>
+        ) : (
+          <StatusChip tone={mode === 'automatic' ? 'good' : 'info'}>
+            {mode === 'automatic' ? text.isAutomatic(formats.number(cap)) : text.proposes}
+          </StatusChip>
+        )}
+      </h2>
       <div>
-        <h2>
-          {name}
-          {paused ? (
-            <StatusChip tone="warning">{text.paused}</StatusChip>
-          ) : (
-            <StatusChip tone={mode === 'automatic' ? 'good' : 'info'}>
-              {mode === 'automatic' ? text.isAutomatic(formats.number(cap)) : text.proposes}
-            </StatusChip>
-          )}
-        </h2>
         <p className="rule-sentence">
           {(mode === 'automatic' ? text.onboards : text.proposesFor)(conditionText(rule))} <RuleTarget rule={rule} />.
         </p>
@@ -182,7 +185,9 @@ function RuleCard({ rule, waiting, canWrite, isFirst, isLast, onOpen }: RuleCard
         )}
         <p className="quiet">
           {lastDecisionTimestamp === undefined
-            ? text.onboardedNone
+            ? Date.now() - Date.parse(createdTimestamp) < usePeriodMs
+              ? text.notUsedYet
+              : text.onboardedNone
             : text.onboarded(onboarded, formats.number(onboarded), formats.dateTime(lastDecisionTimestamp))}{' '}
           {mode === 'automatic' &&
             `${lastRunTimestamp === undefined ? text.neverRan : text.ran(formats.dateTime(lastRunTimestamp))} `}
@@ -266,7 +271,7 @@ function useConditionText(): (rule: OnboardingRule) => string {
       filter !== undefined && text.matching(filterText(filter, text.and)),
     ]
       .filter((part) => part !== false)
-      .join(` ${text.and} `)
+      .join(' ')
 }
 
 function DeleteDialog({ rule: { id, name }, onClose }: { rule: OnboardingRule; onClose: () => void }) {

@@ -1,4 +1,4 @@
-import type { FacetValue } from '@millwright/api/inbox.ts'
+import type { FacetValue, Scan } from '@millwright/api/inbox.ts'
 import { facetProperties, type InboxFacet, inboxFacets } from '@millwright/api/inbox-filter.ts'
 import { useState } from 'react'
 import { useFormats, useLanguage, useText } from '../../../app/language/language-context.tsx'
@@ -73,7 +73,16 @@ function FacetGroup({ facet, values, chosen, onChoose }: FacetGroupProps) {
                 onClick={() => onChoose(isChosen ? undefined : key)}
               >
                 <span className="facet-name">
-                  {value.scan === undefined ? label(facet, value) : <DayTime at={value.scan.createdTimestamp} />}
+                  {value.scan === undefined ? (
+                    label(facet, value)
+                  ) : (
+                    <>
+                      {linkTitle(value.scan.assetLinkId)}
+                      <span className="facet-detail">
+                        <DayTime at={startOf(value.scan)} />
+                      </span>
+                    </>
+                  )}
                 </span>
                 <span className="facet-count">{formats.number(value.count)}</span>
               </button>
@@ -90,6 +99,11 @@ function FacetGroup({ facet, values, chosen, onChoose }: FacetGroupProps) {
   )
 }
 
+/** Returns the start of a scan. Before its gateway has started it, it is the time of the request. */
+export function startOf({ startedTimestamp, createdTimestamp }: Scan): string {
+  return startedTimestamp ?? createdTimestamp
+}
+
 /** Returns a function that returns the display name of the value of a facet. */
 export function useFacetLabel(): (facet: InboxFacet, value: FacetValue) => string {
   const text = useText(inboxMessages)
@@ -100,8 +114,8 @@ export function useFacetLabel(): (facet: InboxFacet, value: FacetValue) => strin
   return (facet, { value, scan }) => {
     if (facet === 'scan') {
       if (scan === undefined) return value === null || value === '' ? text.otherScans : text.unreadableScan
-      const { gatewayName = text.unknownGateway, assetLinkId, createdTimestamp } = scan
-      return `${formats.dateTime(createdTimestamp)} · ${linkTitle(assetLinkId)} · ${gatewayName}`
+      const { gatewayName = text.unknownGateway, assetLinkId } = scan
+      return `${linkTitle(assetLinkId)} · ${formats.dateTime(startOf(scan))} · ${gatewayName}`
     }
     if (value === null || value === '') return noValue[facet]
     if (facet === 'confidence') return confidence[value as 'high' | 'medium' | 'low'] ?? value

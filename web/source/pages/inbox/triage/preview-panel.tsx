@@ -23,6 +23,7 @@ import {
   inboxMessages,
   reasonMessages,
 } from '../messages.ts'
+import { startOf } from './facet-panel.tsx'
 import { productOf, targetText } from './inbox-columns.tsx'
 
 type PreviewPanelProps = {
@@ -115,9 +116,7 @@ function Origin({ details }: { details: InboxAsset }) {
             {scan !== undefined && (
               <>
                 {', '}
-                <Link to={`/discovery/scans/${scan.jobId}`}>
-                  {text.scanOf(formats.dateTime(scan.createdTimestamp))}
-                </Link>
+                <Link to={`/discovery/scans/${scan.jobId}`}>{text.scanOf(formats.dateTime(startOf(scan)))}</Link>
               </>
             )}
           </>

@@ -36,7 +36,7 @@ export const detailMessages = messages({
     filterInvalidText:
       'No events are sent, because the filter names something that no longer exists. Edit the filter. The last error below names the reason. Events wait for up to 30 days.',
     circuitOpenMqtt: 'Interrupted: the broker failed several times',
-    failing: 'The last delivery failed',
+    failing: 'Failing: the last attempt failed',
     failingText: 'The platform sends these events again for 72 hours, with growing pauses.',
     undelivered: (count: number, shown: string) =>
       count === 1 ? '1 event is not delivered.' : `${shown} events are not delivered.`,
@@ -141,7 +141,7 @@ export const detailMessages = messages({
     filterInvalidText:
       'Es werden keine Ereignisse gesendet, weil der Filter etwas nennt, das es nicht mehr gibt. Bearbeiten Sie den Filter. Der letzte Fehler unten nennt den Grund. Ereignisse warten bis zu 30 Tage.',
     circuitOpenMqtt: 'Unterbrochen: Der Broker ist mehrmals ausgefallen',
-    failing: 'Die letzte Zustellung ist fehlgeschlagen',
+    failing: 'Fehlgeschlagen: letzter Versuch ohne Erfolg',
     failingText: 'Die Plattform sendet diese Ereignisse 72 Stunden lang erneut, mit wachsenden Pausen.',
     undelivered: (count: number, shown: string) =>
       count === 1 ? '1 Ereignis ist nicht zugestellt.' : `${shown} Ereignisse sind nicht zugestellt.`,
