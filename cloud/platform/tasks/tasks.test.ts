@@ -779,3 +779,38 @@ test('a task that is woken while it runs in another process runs again without a
   await until(() => runs === before + 2)
   await Promise.all(processes.map((tasks) => tasks.stop()))
 })
+
+test('searches for due tasks in the next check after a search that failed', async () => {
+  await using hub = await testHub()
+  let mustFail = false
+  const database = new Proxy(hub.context.database, {
+    get(target, name) {
+      const value = Reflect.get(target, name)
+      if (typeof value !== 'function') return value
+      if (name !== 'read') return value.bind(target)
+      return (scope: { tenantId: string }, work: Parameters<Database['read']>[1]) => {
+        if (!mustFail || scope.tenantId !== hub.tenant.tenantId) return target.read(scope, work)
+        mustFail = false
+        return Promise.reject(new Error('The search fails'))
+      }
+    },
+  })
+  const notes: string[] = []
+  const tasks = tasksOf(
+    hub,
+    {
+      tidy: { periodic: { everyMs: 60 * minuteMs }, run: async () => {} },
+      note: { run: async ({ id }) => void notes.push(id) },
+    },
+    { database, sweepMs: 60 * minuteMs },
+  )
+  await tasks.runDue(hub.tenant.tenantId)
+  tasks.start()
+  await until(() => tasks.stats().sweeps === 1 && tasks.stats().queuedTenants === 0)
+  mustFail = true
+  await hub.context.database.transaction(hub.tenant, (tx) => tasks.enqueue(tx, { kind: 'note' }))
+  await until(() => !mustFail)
+  tasks.wake(hub.tenant.tenantId, 'tidy')
+  await until(() => notes.length === 1)
+  await tasks.stop()
+})

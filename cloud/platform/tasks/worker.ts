@@ -88,10 +88,11 @@ type StartedWork = { work: ClaimedWork; runs: Promise<RunOutcome>[] }
 
 /**
  * `Worker` decides when each tenant is checked for due tasks. It claims the tasks and runs them. A signal names the
- * tasks to run, so they are claimed soon and without a search for due tasks. A sweep checks all tenants at an interval, after the tenants with signals. With many tenants, the
- * interval is longer, so that the cost of sweeps is limited. When another process has ended, a takeover checks all tenants as
- * fast as it can. Several tenants are checked at the same time, and their tasks are claimed one tenant at a time. A tenant whose tasks exceed the
- * capacity is checked again when a run of the same lane ends.
+ * tasks to run, so they are claimed soon and without a search for due tasks. A sweep checks all tenants at an interval,
+ * after the tenants with signals. With many tenants, the interval is longer, so that the cost of sweeps is limited. When
+ * another process has ended, a takeover checks all tenants as fast as it can. Several tenants are checked at the same time,
+ * and their tasks are claimed one tenant at a time. A tenant whose tasks exceed the capacity is checked again when a run of
+ * the same lane ends.
  */
 export class Worker {
   readonly kinds = new Map<string, TaskKind>()
@@ -334,7 +335,10 @@ export class Worker {
     const paused = [...tenant.woken].filter((kind) => this.#pauseMs(tenantId, kind) > 0)
     const { work } = await this.#serialized(tenant, () =>
       this.#claim(tenantId, { kinds: this.kinds, mustSearch, at: null, signal: this.#stopped?.signal }),
-    )
+    ).catch((error: unknown) => {
+      tenant.mustSearch ||= mustSearch
+      throw error
+    })
     if (work.full.size > 0) tenant.mustSearch = true
     for (const lane of work.full) this.#awaitPlace(tenantId, { lane, queue })
     const isWaiting = (kind: string) => !paused.includes(kind) && !busyKinds(tenant).has(kind)
