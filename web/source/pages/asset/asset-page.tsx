@@ -121,7 +121,8 @@ function AssetView({ asset, at, isPending }: AssetViewProps) {
     .map((path) => textAt(asset, `product_instance_information/${path}`))
     .filter((part) => part !== '')
   const scanAgain = useScanAgain(asset.id)
-  const hasNoGateway = useHasNoGateway(asset) && scanAgain === undefined && rights.has('glb_discovery_run')
+  const isUnreached = useHasNoGateway(asset)
+  const hasNoGateway = isUnreached === true && scanAgain === undefined && rights.has('glb_discovery_run')
   const primary = primaryActionOf({
     management: textAt(asset, 'management_state/state_value'),
     reachability: textAt(asset, 'reachability_state/state_value'),
@@ -164,7 +165,7 @@ function AssetView({ asset, at, isPending }: AssetViewProps) {
                     {status.toScan}
                   </Link>
                 )}
-                {!hasNoGateway && (
+                {isUnreached !== undefined && !hasNoGateway && (
                   <ConnectButton asset={{ id: asset.id, name: nameOf(asset) }} isPrimary={primary === 'connect'} />
                 )}
                 {canWrite ? (

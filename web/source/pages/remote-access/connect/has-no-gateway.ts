@@ -4,15 +4,17 @@ import { useRights } from '../../../app/session/app-context.tsx'
 import { type Asset, textAt } from '../../assets/model/asset.ts'
 
 /**
- * Returns true if no gateway has found a device at one of its addresses, so that a session to it is not possible. Returns false
- * until this is known, for other assets, and for users without the permission for remote access.
+ * Returns true if no gateway has found a device at one of its addresses, so that a session to it is not possible. Returns
+ * undefined until this is known, and false for other assets and for users without the permission for remote access.
  */
-export function useHasNoGateway(asset: Asset): boolean {
+export function useHasNoGateway(asset: Asset): boolean | undefined {
   const query = useOperationQuery()
   const isDevice = textAt(asset, 'functional_object_type') === 'Device'
+  const isEnabled = useRights().has('remote_access_connect') && isDevice
   const target = useQuery({
     ...query(['remote-access', 'readTarget'], { params: { id: asset.id } }, { live: ['remote-access', 'discovery'] }),
-    enabled: useRights().has('remote_access_connect') && isDevice,
+    enabled: isEnabled,
   })
-  return isDevice && target.data !== undefined && target.data.data.gatewayId === undefined
+  if (isEnabled && target.isPending) return undefined
+  return target.data !== undefined && target.data.data.gatewayId === undefined
 }
