@@ -51,10 +51,18 @@ describe('monitoring of a simulated plant', () => {
 
   async function startPlant(): Promise<void> {
     link = await startLink(plant, { registry: `127.0.0.1:${gateway.registryPort}`, logLevel: 'silent' })
-    await until(async () => {
-      const { data } = await admin.discovery.listAssetLinks({ params: { gatewayId: gateway.gatewayId } })
-      return data.some((one) => one.assetLinkId === assetLinkId && one.reachable)
-    })
+    await until(isAvailable)
+  }
+
+  /** Stops the link, and waits until the platform knows it. */
+  async function stopPlant(): Promise<void> {
+    await link[Symbol.asyncDispose]()
+    await until(async () => !(await isAvailable()))
+  }
+
+  async function isAvailable(): Promise<boolean> {
+    const { data } = await admin.discovery.listAssetLinks({ params: { gatewayId: gateway.gatewayId } })
+    return data.some((one) => one.assetLinkId === assetLinkId && one.reachable && one.state !== 'gone')
   }
 
   async function scan(options: Record<string, string>): Promise<void> {
@@ -139,7 +147,7 @@ describe('monitoring of a simulated plant', () => {
   test('a link that is not running makes its devices unknown, not failed', async () => {
     const id = await monitor()
     await ended(id)
-    await link[Symbol.asyncDispose]()
+    await stopPlant()
     const run = await again(id)
     await startPlant()
     assert.deepEqual([run?.counts?.unknown, run?.counts?.failed], [size, 0])
