@@ -20,13 +20,16 @@ const flags = [
   '--disable-sync',
 ]
 
+/** The language of the browser itself. Its date fields have the format of this language. */
+const language = { LANGUAGE: 'en_GB', LC_ALL: 'en_GB.UTF-8' }
+
 /**
  * Opens the browser that is installed on this machine. If no browser is installed, opens the packaged browser. Each step in
  * the browser must finish within `stepMs`.
  */
 export async function openBrowser({ stepMs = stepTimeoutMs } = {}): Promise<{ browser: Browser; which: string }> {
   const executablePath = installed.find((file) => existsSync(file)) ?? (await unpacked())
-  const browser = await chromium.launch({ executablePath, args: flags })
+  const browser = await chromium.launch({ executablePath, args: flags, env: { ...process.env, ...language } })
   limitSteps(browser, stepMs)
   return { browser, which: `Chromium ${browser.version()}, ${executablePath}` }
 }

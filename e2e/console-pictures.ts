@@ -3,12 +3,13 @@ import { join, resolve } from 'node:path'
 import { openBrowser } from './browser.ts'
 import { type ConsoleBrowser, consoleOf, narrow } from './console.ts'
 import { emptyPlaces, type Place, type PlantIds, places } from './console-places.ts'
-import { prepareEmptyPlant, preparePlant } from './picture-plant.ts'
+import { fillHistory, prepareEmptyPlant, preparePlant } from './picture-plant.ts'
 import { type Platform, startPlatform, temporaryFolder } from './platform.ts'
 
 /**
  * `node tools/console-pictures.mjs [folder] [part of a name …]` takes pictures of every page of the console, in light
  * and dark themes and at a width of 320 pixels. The plant has 5,000 assets and is in use, see `picture-plant.ts`. The
+ * plant has a history of twelve days, so the program needs root and a C compiler, see `past-clock.ts`. The
  * pictures whose names end with `-empty` show a second platform that is nearly empty. If MILLWRIGHT_PICTURES_HOME names a
  * folder, the plants stay in that folder for the next run.
  */
@@ -30,15 +31,15 @@ const environment = {
   MILLWRIGHT_GATEWAY_PROXY_PORT: '0',
 }
 
-await takePlaces(places.filter(isSelected), {
-  home: kept ?? temporary?.path ?? '',
-  environment: {
-    ...environment,
-    MILLWRIGHT_GATEWAY_LINKS: 'plant,snmp,opcua',
-    MILLWRIGHT_OUTBOUND_ALLOW: '127.0.0.1',
-  },
-  prepare: preparePlant,
-})
+const home = kept ?? temporary?.path ?? ''
+const environmentInUse = {
+  ...environment,
+  MILLWRIGHT_GATEWAY_LINKS: 'plant,snmp,opcua',
+  MILLWRIGHT_OUTBOUND_ALLOW: '127.0.0.1',
+}
+const placesInUse = places.filter(isSelected)
+if (placesInUse.length > 0) await fillHistory({ home, environment: environmentInUse })
+await takePlaces(placesInUse, { home, environment: environmentInUse, prepare: preparePlant })
 await takePlaces(emptyPlaces.filter(isSelected), {
   home: kept === undefined ? (temporaryEmpty?.path ?? '') : `${kept}-empty`,
   environment,

@@ -1,12 +1,15 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { createServer } from 'node:http'
+import { join } from 'node:path'
 import { areas, catalogue, type Product, sites } from '@millwright/links/plant/catalogue.ts'
 import { users as deviceUsers } from '@millwright/links/plant/device.ts'
 import { createFirmware } from '@millwright/links/plant/firmware.ts'
 import { Signer } from './artefact-signer.ts'
 import type { PlantIds } from './console-places.ts'
-import { type Caller, callerOf, type Platform, signIn, until } from './platform.ts'
-import { millwright } from './program.ts'
+import { pastClock } from './past-clock.ts'
+import { type Caller, callerOf, type Platform, signIn, startPlatform, until } from './platform.ts'
+import { millwright, type ProgramOptions } from './program.ts'
 import { discover, over, plant } from './shop-floor.ts'
 
 /**
@@ -18,6 +21,8 @@ const assets = 5_000
 const scanMs = 120_000
 const assignmentMs = 240_000
 const changesPerRequest = 100
+/** The comparison of two moments in the pictures begins after the plant was built, and before it changed. */
+const comparedHours = 100
 const password = `pictures-${randomBytes(12).toString('base64url')}`
 
 /** The users of the plant, with their roles. */
@@ -32,20 +37,67 @@ const people = [
 type ScannedDevice = { id: string; name: string; manufacturer: string; article: string }
 type AssetDocument = Awaited<ReturnType<Caller['inventory']['listAssets']>>['data'][number]
 
+/** A time at which the users of the plant work with it. The platform runs only at these times. */
+type Chapter = { hoursAgo: number; work: (staff: Staff) => Promise<void> }
+
+/** `node` is a Node binary with the time of the chapter. `facts` contains the ids that later chapters need. */
+type Staff = {
+  platform: Platform
+  node: string
+  service: Caller
+  callers: Callers
+  gatewayId: string
+  facts: Facts
+}
+
+type Facts = { devices: ScannedDevice[]; allId: string; correctedId: string; maintenanceId: string }
+
+const history: readonly Chapter[] = [
+  { hoursAgo: 288, work: buildPlant },
+  { hoursAgo: 150, work: findDevices },
+  { hoursAgo: 52, work: findChanges },
+  { hoursAgo: 9, work: workLastNight },
+]
+
+/**
+ * Fills an empty home with the plant in use. The platform starts once for each chapter of its history, with a clock that
+ * is set back.
+ */
+export async function fillHistory(options: ProgramOptions): Promise<void> {
+  if (existsSync(join(options.home, 'first-run.json'))) return
+  await startReceiver(0)
+  const facts: Facts = { devices: [], allId: '', correctedId: '', maintenanceId: '' }
+  for (const { hoursAgo, work } of history) {
+    using past = pastClock(hoursAgo)
+    await using platform = await startPlatform({ ...options, node: past.program })
+    const service = await callerOf(platform)
+    if (hoursAgo === history[0]?.hoursAgo) await createPeople(service)
+    const callers = await signInPeople(platform)
+    const gatewayId = await onlineGateway(service)
+    await work({ platform, node: past.program, service, callers, gatewayId, facts })
+    await untilAllJobsEnd(service)
+    process.stdout.write(`The plant has the data of ${hoursAgo} hours ago.\n`)
+  }
+}
+
+async function untilAllJobsEnd(caller: Caller): Promise<void> {
+  const final = ['finished', 'failed', 'canceled']
+  const areOver = async () => {
+    const { data } = await caller.jobs.listJobs({ query: { limit: 100 } })
+    return data.every(({ phase }) => final.includes(phase))
+  }
+  await until('all jobs end', areOver, assignmentMs)
+}
+
 /** Prepares the plant in use. The receiver of its webhooks runs until the process ends. */
 export async function preparePlant(platform: Platform): Promise<PlantIds> {
   const service = await callerOf(platform)
-  const { meta } = await service.inventory.listAssets({ query: { limit: 1 } })
-  if ((meta.totalElements ?? 0) < assets) {
-    const program = millwright(['plant', 'generate', '--assets', String(assets)], { home: platform.home })
-    const { code, stderr } = await program.ended
-    if (code !== 0) throw new Error(`The plant was not generated: ${stderr}`)
-  }
   const gatewayId = await onlineGateway(service)
-  const [existing] = (await service.hierarchy.listHierarchies({})).data
   await startReceiver(await webhookPort(service))
-  if (existing === undefined) await operate(platform, gatewayId)
-  await startSlowScan(await administrator(platform))
+  const caller = await administrator(platform)
+  const { data: monitorings } = await caller.monitoring.listMonitorings({ query: { limit: 100 } })
+  for (const { id } of monitorings) await runMonitoring(caller, id)
+  await startSlowScan(caller)
   return idsOf(service, gatewayId)
 }
 
@@ -80,7 +132,7 @@ async function idsOf(caller: Caller, gatewayId: string): Promise<PlantIds> {
     campaignId: String(campaigns.find(({ state }) => state !== 'draft')?.id),
     hierarchyId: String(hierarchy?.id),
     nodeId: String(nodes[0]?.id),
-    operatedAt: hierarchy?.createdTimestamp ?? new Date().toISOString(),
+    operatedAt: new Date(Date.now() - comparedHours * 3_600_000).toISOString(),
   }
 }
 
@@ -94,12 +146,14 @@ async function onlineGateway(caller: Caller): Promise<string> {
   return gatewayId
 }
 
-/** Operates the new plant for some time, as its users would. */
-async function operate(platform: Platform, gatewayId: string): Promise<void> {
-  const service = await callerOf(platform)
-  const callers = await createPeople(platform, service)
+/** The assets of the plant are imported and arranged, and the users of the plant get access. */
+async function buildPlant({ platform, node, service, callers }: Staff): Promise<void> {
+  const program = millwright(['plant', 'generate', '--assets', String(assets)], { home: platform.home, node })
+  const { code, stderr } = await program.ended
+  if (code !== 0) throw new Error(`The plant was not generated: ${stderr}`)
   await createWebhooks(service)
-  await Promise.all([arrange(callers.anna), shopFloor(service, callers, gatewayId), maintain(callers)])
+  await arrange(callers.anna)
+  await describeAssets(callers)
 }
 
 /** Returns the user with which the pictures are taken. */
@@ -114,11 +168,16 @@ async function administrator(platform: Platform): Promise<Caller> {
 
 type Callers = { anna: Caller; jonas: Caller; mia: Caller; tomas: Caller }
 
-async function createPeople(platform: Platform, service: Caller): Promise<Callers> {
-  const callers: Caller[] = []
+async function createPeople(service: Caller): Promise<void> {
   for (const { name, displayName, role } of people) {
     const { data: user } = await service.identity.createUser({ body: { data: { name, displayName, password } } })
     await service.authorization.createGrant({ body: { data: { principal: user.id, role } } })
+  }
+}
+
+async function signInPeople(platform: Platform): Promise<Callers> {
+  const callers: Caller[] = []
+  for (const { name } of people) {
     const result = await signIn(platform.baseUrl, { name, password })
     if (!('token' in result)) throw new Error(`${name} cannot sign in: ${result.status}`)
     callers.push(await callerOf(platform, result.token))
@@ -193,36 +252,46 @@ const base = {
 }
 const later = { ...base, tick: '1', changes_percent: '10', silent_percent: '2' }
 
-/** Scans, onboards, monitors and updates the devices of the simulated plant. */
-async function shopFloor(service: Caller, { anna, jonas, mia, tomas }: Callers, gatewayId: string): Promise<void> {
+/** The devices of the simulated plant are scanned, onboarded, monitored and updated. */
+async function findDevices({ service, callers, gatewayId, facts }: Staff): Promise<void> {
+  const { anna, jonas, mia, tomas } = callers
   const scan = async (caller: Caller, range?: string) => {
     const jobId = await createScan(caller, { gatewayId, options: base, range })
     await over(service, jobId, scanMs)
     return jobId
   }
-  const all = await scan(jonas)
-  const devices = await scannedDevices(service)
+  facts.allId = await scan(jonas)
+  facts.devices = await scannedDevices(service)
   const slow = await createScan(tomas, { gatewayId, options: { ...base, rate: '1' }, range: slowRange })
   await cancelScan(service, { caller: tomas, jobId: slow })
   // These ranges have typing errors, so the runs fail.
-  const corrected = await scan(tomas, '10.0.0.0/33')
+  facts.correctedId = await scan(tomas, '10.0.0.0/33')
   await scan(mia, '10.0.1.0/33')
-  const maintenanceId = await createCredentials(anna, gatewayId)
-  await decide({ anna, tomas }, devices)
-  await Promise.all([update({ anna, mia }, devices), monitor(jonas, devices)])
-  // Some devices have other firmware now, some do not respond, and some are new.
-  await scanAgain(jonas, all, { options: later })
-  await scanAgain(tomas, corrected, { options: later, range: '10.0.0.0/24' })
+  facts.maintenanceId = await createCredentials(anna, gatewayId)
+  await decide({ anna, tomas }, facts.devices)
+  await Promise.all([update({ anna, mia }, facts.devices), monitor(jonas, facts.devices)])
+}
+
+/** Some devices have other firmware now, some do not respond, and some are new. */
+async function findChanges({ service, callers, gatewayId, facts }: Staff): Promise<void> {
+  const { jonas, mia, tomas } = callers
+  await scanAgain(jonas, facts.allId, { options: later })
+  await scanAgain(tomas, facts.correctedId, { options: later, range: '10.0.0.0/24' })
   const second = await createScan(mia, { gatewayId, options: later, range: '10.0.1.0/24' })
   await over(service, second, scanMs)
   const schedule = { cron: '30 5 * * *', timezone: 'Europe/Copenhagen' }
   await mia.discovery.updateDiscovery({ params: { jobId: second }, body: { data: { schedule } } })
-  // The devices of the second subnet refuse the new password, so the next run of the same scan misses them.
+}
+
+/** The devices of the second subnet refuse the new password, so the next run of the same scan misses them. */
+async function workLastNight({ callers, gatewayId, facts }: Staff): Promise<void> {
+  const { anna, jonas } = callers
   const values = { password: randomBytes(12).toString('hex') }
-  await anna.credentials.updateInstance({ params: { instanceId: maintenanceId }, body: { data: { values } } })
-  await scanAgain(jonas, all, { options: later })
-  const { data: monitorings } = await jonas.monitoring.listMonitorings({ query: { limit: 100 } })
-  for (const { id } of monitorings) await runMonitoring(jonas, id)
+  const params = { instanceId: facts.maintenanceId }
+  await anna.credentials.updateInstance({ params, body: { data: { values } } })
+  await linkOf(jonas, gatewayId, plant)
+  await scanAgain(jonas, facts.allId, { options: later })
+  await changeAssets(callers)
 }
 
 /** The addresses of the scan that is canceled, and that runs while the pictures are taken. */
@@ -507,11 +576,15 @@ async function createCampaign(
   })
 }
 
-/** Changes the imported assets: names, firmware, responsible users and custom properties. Computes impact reports. */
-async function maintain({ anna, mia, tomas }: Callers): Promise<void> {
-  const { data: some } = await anna.inventory.listAssets({
-    query: { limit: 100, sort: 'name', filter: "startswith(name, 'AAR-PRESS-L01')" },
-  })
+/** Returns the assets of the first line of the press shop. */
+async function firstAssets({ anna }: Pick<Callers, 'anna'>): Promise<AssetDocument[]> {
+  const query = { limit: 100, sort: 'name', filter: "startswith(name, 'AAR-PRESS-L01')" }
+  return (await anna.inventory.listAssets({ query })).data
+}
+
+/** The imported assets get responsible users and custom properties. */
+async function describeAssets({ anna, tomas }: Callers): Promise<void> {
+  const some = await firstAssets({ anna })
   const ids = some.map(({ id }) => String(id))
   const property = async (name: string, type: 'text' | 'date' | 'number' | 'url') =>
     (await anna.inventory.createCustomProperty({ body: { data: { name, data_type: type } } })).data.key
@@ -534,6 +607,11 @@ async function maintain({ anna, mia, tomas }: Callers): Promise<void> {
   await tomas.inventory.setResponsibles({
     body: { data: controllers.map(({ id }) => ({ asset_id: String(id), responsible: 'Tomáš Novák' })) },
   })
+}
+
+/** Some imported assets get other names and firmware. Impact reports are computed. */
+async function changeAssets({ anna, mia, tomas }: Callers): Promise<void> {
+  const some = await firstAssets({ anna })
   const named = { 'Press 1 main controller': 'PLC', 'Press 1 feeder drive': 'DRV', 'Press 1 operator panel': 'HMI' }
   for (const [name, tag] of Object.entries(named)) {
     const asset = some.find(({ name: former }) => String(former).includes(`-${tag}`))
@@ -564,6 +642,7 @@ let receiverUrl = ''
 
 /** Starts a receiver of webhooks on the loopback interface. It refuses the events of alerts. */
 async function startReceiver(port: number): Promise<void> {
+  if (receiverUrl !== '') return
   const server = createServer((request, response) => {
     request.resume().on('end', () => {
       const isRefused = request.url?.endsWith('alerts') === true
