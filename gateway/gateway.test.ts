@@ -560,6 +560,20 @@ describe('a gateway with an unreliable connection', () => {
     assert.equal(cloud.endOf(job).state, 'FINISHED')
   })
 
+  test('runs a job that waited for the start of the gateway as soon as the link of the gateway has registered', async (context) => {
+    const { cloud, settings } = await createHome(context)
+    const appInstanceId = 'millwright.links.plant'
+    const file = join(import.meta.dirname, '../links/plant/main.ts')
+    const job = cloud.offer('discovery', { assetLinkId: appInstanceId, options: [{ key: 'size', value: '8' }] })
+    const builtInLinks = [{ name: 'plant', appInstanceId, file }]
+    const gateway = await startGateway({ ...settings, links: ['plant'] }, { builtInLinks })
+    context.after(() => gateway.stop())
+    await gateway.startLinks()
+    const { state, message } = await until(() => cloud.endOf(job))
+    assert.equal(state, 'FINISHED', message)
+    assert.ok(cloud.found(job).length > 0)
+  })
+
   test('continues a running scan when its job is offered again', async (context) => {
     const { cloud, settings } = await createHome(context)
     let scans = 0

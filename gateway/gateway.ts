@@ -128,7 +128,11 @@ export async function startGateway(settings: GatewaySettings, options: GatewayOp
       permits.failScansOf(appInstanceId, `The link ${name} was switched off during the scan`),
   })
   cleanUp.defer(() => runner.stop())
-  const monitor = new LinkMonitor({ registry, cloud, log, managedLinks: () => runner.report() })
+  const monitor = new LinkMonitor({
+    ...{ registry, cloud, log },
+    managedLinks: () => runner.report(),
+    isExpected: (appInstanceId) => runner.isExpected(appInstanceId),
+  })
   const connections = await DeviceConnections.open({ file: join(settings.home, 'connections.json'), log })
   cleanUp.defer(() => connections.close())
   const deviceMetadata = await DeviceMetadata.open({ file: join(settings.home, 'device-metadata.json'), log })

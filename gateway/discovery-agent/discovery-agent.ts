@@ -67,6 +67,9 @@ type ScanContext = {
 /** The number of concurrent jobs. Each link runs one scan at a time, and further scans of the link wait. */
 const concurrentJobs = 32
 
+/** The time in which a registered link must be inspected before a scan starts. */
+const inspectedWithinMs = 5_000
+
 /** `DiscoveryAgent` runs discovery jobs: it starts a scan on the link and delivers findings while the scan runs. */
 export class DiscoveryAgent {
   readonly #options: Options
@@ -120,6 +123,8 @@ export class DiscoveryAgent {
     const link = textOf(leased.job.definition.assetLinkId) ?? ''
     leased.note('Waiting for the asset link')
     return this.#options.scans.run(link, async () => {
+      // After a start of the gateway, a run that was missed can begin before the link has registered.
+      await monitor.inspected(link, { withinMs: inspectedWithinMs, signal: leased.signal })
       if (leased.signal.aborted) return { state: 'CANCELED' }
       const registration = registry.find(link)
       if (registration === undefined)

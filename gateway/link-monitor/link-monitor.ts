@@ -20,6 +20,8 @@ type Options = {
   everyMs?: number
   /** Returns the links that the gateway can run as child processes. */
   managedLinks?: () => ManagedLink[]
+  /** Returns whether the gateway runs this link, or will run it when the links start. */
+  isExpected?: (appInstanceId: string) => boolean
 }
 
 type MonitoredLink = {
@@ -40,6 +42,10 @@ type MonitoredLink = {
  * equal, because many links register before they serve all their interfaces.
  */
 const reinspection = { firstMs: 500, longestMs: 8_000, mostMs: 60_000 } as const
+
+/** The time in which a link that the gateway runs starts and registers. */
+const linkStartMs = 15_000
+const registrationPollMs = 100
 
 /** The number of concurrent inspections. */
 const concurrentInspections = 16
@@ -82,7 +88,7 @@ export class LinkMonitor {
   #refreshReport: NodeJS.Timeout | undefined
 
   constructor(options: Options) {
-    this.#options = { everyMs: 60_000, managedLinks: () => [], ...options }
+    this.#options = { everyMs: 60_000, managedLinks: () => [], isExpected: () => false, ...options }
     this.#events = new LinkEvents({
       log: options.log,
       signal: this.#stopping.signal,
@@ -134,12 +140,17 @@ export class LinkMonitor {
   }
 
   /**
-   * Waits until a link has been inspected for the first time since the start of the gateway, but at most `withinMs`.
+   * Waits until a link has been inspected for the first time since the start of the gateway, but at most `withinMs`. If the
+   * gateway runs the link, first waits until the link has started and registered, but at most `linkStartMs`.
    */
   async inspected(
     appInstanceId: string,
     { withinMs, signal }: { withinMs: number; signal: AbortSignal },
   ): Promise<void> {
+    const { registry, isExpected } = this.#options
+    const startedByMs = performance.now() + linkStartMs
+    const isStarting = () => isExpected(appInstanceId) && registry.find(appInstanceId) === undefined
+    while (isStarting() && performance.now() < startedByMs && !signal.aborted) await pause(registrationPollMs, signal)
     const link = this.#links.get(appInstanceId)
     if (link === undefined || link.inspection !== notInspected) return
     const over = new AbortController()

@@ -38,6 +38,7 @@ export class LinkRunner {
   readonly #options: Options
   readonly #processes: readonly LinkProcess[]
   #isStarted = false
+  #isApplied = false
   #isStopped = false
   #unwatch: () => void = () => undefined
   /** The work on files, one after the other. */
@@ -100,6 +101,12 @@ export class LinkRunner {
     })
   }
 
+  /** Returns whether a link is enabled. Until the switches are read for the first time, every built-in link counts. */
+  isExpected(appInstanceId: string): boolean {
+    const one = this.#withId(appInstanceId)
+    return one !== undefined && !this.#isStopped && (one.isEnabled || !this.#isApplied)
+  }
+
   /** Returns the state of all built-in links, with their latest log lines. */
   report(): ManagedLink[] {
     return this.#processes.map((one) => ({
@@ -152,6 +159,7 @@ export class LinkRunner {
         void this.#disable(one)
       }
     }
+    this.#isApplied = true
     this.#onChange()
   }
 
