@@ -80,6 +80,13 @@ const fields = {
   ),
   tags: Type.Array(Type.String()),
   createdTimestamp: Timestamp,
+  startedTimestamp: Type.Optional(
+    Type.Unsafe<string>({
+      ...Timestamp,
+      description:
+        'When the gateway or the platform started to work on the job. It is omitted while the job waits, and for jobs of earlier versions',
+    }),
+  ),
   lastModifiedTimestamp: Timestamp,
 }
 

@@ -62,6 +62,20 @@ describe('jobs of all workflows', () => {
     assert.deepEqual([page.data[0]?.id, page.meta], [ids[1], { totalElements: 3, elements: 1, offset: 1 }])
   })
 
+  test('shows when the work on a job started', async () => {
+    const [id, canceledId] = [await createJob('starter'), await createJob('starter')]
+    const startOf = async (jobId: string) => (await viewer.jobs.getJob({ params: { id: jobId } })).data.startedTimestamp
+    assert.equal(await startOf(id), undefined)
+    await move(id, 'RUNNING')
+    const started = await startOf(id)
+    assert.ok(started !== undefined)
+    await move(id, 'FINISHED')
+    const { data } = await viewer.jobs.listJobs({ query: { gatewayId: 'starter' } })
+    assert.equal(data.find((job) => job.id === id)?.startedTimestamp, started)
+    await engine().moveJob({ params: { id: canceledId }, body: { data: { state: 'CANCELED', as: 'WFX' } } })
+    assert.equal(await startOf(canceledId), undefined)
+  })
+
   test('shows the definition, the result and all states of a job', async () => {
     const id = await createJob('one')
     await move(id, 'RUNNING')

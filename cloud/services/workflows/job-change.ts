@@ -64,7 +64,7 @@ export type Move = { row: JobRow; workflow: Workflow; state: string; report: Rep
 export async function changeStatus(tx: Transaction, { row, workflow, state, report }: Move): Promise<JobRow> {
   const hasHistoryEntry = needsHistoryEntry(row, state, report)
   if (hasHistoryEntry) await store.remember(tx, row, { status: statusOf(row), limit: workflowLimits.history })
-  await store.setStatus(tx, row.id, { workflow, state, report, hasHistoryEntry })
+  await store.setStatus(tx, row, { workflow, state, report, hasHistoryEntry })
   if (state !== row.state) tx.signal(movedTopic + row.id)
   return changed(tx, row.id, 'UPDATE_STATUS')
 }

@@ -2,16 +2,16 @@ import type { JobStatus, Workflow } from '@millwright/api/workflows.ts'
 import type { Handle, Transaction } from '../../platform/database/database.ts'
 import { isId, timeOfId } from '../../platform/database/id.ts'
 import { jsonText, storableText } from '../../platform/database/json.ts'
-import { statement } from '../../platform/database/statement.ts'
+import { firstTime, statement } from '../../platform/database/statement.ts'
 import { traceHeaders } from '../../platform/work.ts'
 import { type JobRow, type PastRow, type Report, stateColumns } from './job.ts'
 
 const tagsColumn = `array(select t.tag from workflow_job_tags t where t.tenant_id = $1 and t.job_id = j.id order by t.tag) as tags`
+const timeColumns = `j.created_at as "createdAt", j.started_at as "startedAt", j.modified_at as "modifiedAt"`
 /** The columns of a job, with the table alias `j`. */
 export const jobColumns = `j.id, j.client_id as "clientId", j.principal_id as "principalId", j.workflow, j.definition, j.definition_hash as "definitionHash",
   j.state, j.phase, j.is_final as "isFinal", j.awaits_client as "awaitsClient", j.reported_by as "reportedBy", j.progress,
-  j.message, j.context, j.version, j.lease_id as "leaseId", j.lease_until as "leaseUntil", j.created_at as "createdAt",
-  j.modified_at as "modifiedAt", ${tagsColumn}`
+  j.message, j.context, j.version, j.lease_id as "leaseId", j.lease_until as "leaseUntil", ${timeColumns}, ${tagsColumn}`
 
 const findStatement = statement<JobRow>(
   `select ${jobColumns} from workflow_jobs j where j.tenant_id = $1 and j.id = $2`,
@@ -102,19 +102,21 @@ export async function touchJob(tx: Transaction, id: string): Promise<void> {
 /**
  * Sets the status of a job. If the job does not wait for its client, its lease ends, but the id of the last lease stays.
  */
-const setStatusStatement = statement(
+const statusText = (startedAt: string) =>
   `update workflow_jobs
    set state = $3, state_group = $4, phase = $5, is_final = $6, awaits_client = $7, reported_by = $8, progress = $9,
-       message = $10, context = $11::json, version = version + $12, modified_at = now(),
+       message = $10, context = $11::json, version = version + $12, modified_at = now(), started_at = ${startedAt},
        lease_until = case when $7 then lease_until end
-   where tenant_id = $1 and id = $2`,
-)
+   where tenant_id = $1 and id = $2`
+const setStatusStatement = statement(statusText('started_at'))
+const startStatement = statement(statusText(firstTime('started_at')))
 
 export type NewStatus = { state: string; report: Report; hasHistoryEntry: boolean }
 
+/** Sets the status of a job. The first status after the time of waiting is the start of the work, unless the job was canceled. */
 export async function setStatus(
   tx: Transaction,
-  id: string,
+  { id, phase: phaseBefore }: Pick<JobRow, 'id' | 'phase'>,
   status: NewStatus & { workflow: Workflow },
 ): Promise<void> {
   const { state, group, phase, isFinal, awaitsClient } = stateColumns(status.workflow, status.state)
@@ -126,7 +128,9 @@ export async function setStatus(
     context === undefined ? null : jsonText(context),
   ]
   const version = status.hasHistoryEntry ? 1 : 0
-  await tx.run(setStatusStatement, id, state, group, phase, isFinal, awaitsClient, ...report, version)
+  const isStart = phaseBefore === 'waiting' && phase !== 'waiting' && phase !== 'canceled'
+  const text = isStart ? startStatement : setStatusStatement
+  await tx.run(text, id, state, group, phase, isFinal, awaitsClient, ...report, version)
 }
 
 const setDefinitionStatement = statement(

@@ -29,6 +29,7 @@ export type JobRow = {
   leaseId: string | null
   leaseUntil: string | null
   createdAt: string
+  startedAt: string | null
   modifiedAt: string
   tags: string[]
 }
@@ -101,6 +102,7 @@ export function anyJob(row: JobRow): AnyJob {
     ...runOf(row),
     tags: row.tags,
     createdTimestamp: row.createdAt,
+    ...(row.startedAt === null ? {} : { startedTimestamp: row.startedAt }),
     lastModifiedTimestamp: row.modifiedAt,
   }
 }

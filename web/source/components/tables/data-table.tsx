@@ -1,6 +1,6 @@
 import { type ReactNode, useCallback } from 'react'
 import { Grid } from './grid.tsx'
-import type { GridColumn } from './grid-column.ts'
+import type { GridColumn, Sorting } from './grid-column.ts'
 
 export type Column<Row> = GridColumn<Row>
 
@@ -14,6 +14,8 @@ type DataTableProps<Row> = {
   /** Opens a row. The table calls this function on Enter, and on a click on the row. */
   onOpen?: (row: Row) => void
   selection?: Selection
+  /** The order of the rows, if it is the order of a column. The header of this column shows it. */
+  sorting?: Sorting
   /** The content that is shown when there are no rows. */
   empty?: ReactNode
   /** Loads the next page. The table calls this function when the user scrolls near the end. */

@@ -88,6 +88,10 @@ function sortState({ id, isSortable }: { id: string; isSortable?: boolean }, sor
   return isSortable ? 'none' : undefined
 }
 
+function sortIcon({ isDescending }: Sorting): string {
+  return isDescending ? iconSortDescending : iconSortAscending
+}
+
 type HeaderLabelProps = {
   column: Pick<GridColumn<never>, 'id' | 'header' | 'hint' | 'isSortable'>
   sorting: Sorting | undefined
@@ -97,14 +101,17 @@ type HeaderLabelProps = {
 function HeaderLabel({ column: { id, header, hint, isSortable }, sorting, onSort }: HeaderLabelProps) {
   if (!isSortable || onSort === undefined)
     return (
-      <span className="grid-label" title={hint}>
-        {header}
-      </span>
+      <>
+        <span className="grid-label" title={hint}>
+          {header}
+        </span>
+        {sorting?.id === id && <Icon name={sortIcon(sorting)} size={16} />}
+      </>
     )
   return (
     <button type="button" className="grid-sort" onClick={() => onSort(id)}>
       <span className="grid-label">{header}</span>
-      {sorting?.id === id && <Icon name={sorting.isDescending ? iconSortDescending : iconSortAscending} size={16} />}
+      {sorting?.id === id && <Icon name={sortIcon(sorting)} size={16} />}
     </button>
   )
 }

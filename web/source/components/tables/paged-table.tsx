@@ -2,6 +2,7 @@ import type { PagedList } from '../../app/api/paged-list.ts'
 import { Loading } from '../feedback/loading.tsx'
 import { ProblemMessage } from '../feedback/problem-message.tsx'
 import { type Column, DataTable, type Selection } from './data-table.tsx'
+import type { Sorting } from './grid-column.ts'
 
 type PagedTableProps<Row> = {
   label: string
@@ -10,6 +11,7 @@ type PagedTableProps<Row> = {
   idOf: (row: Row) => string
   onOpen?: (row: Row) => void
   selection?: Selection
+  sorting?: Sorting
   empty: React.ReactNode
 }
 

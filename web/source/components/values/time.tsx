@@ -8,6 +8,8 @@ type TimeProps = {
   /** Whether to show a relative time with short units, for narrow columns. */
   isShort?: boolean
   isDate?: boolean
+  /** Whether to leave out the date of today and the year of this year, for narrow columns. The tooltip contains them. */
+  isCompact?: boolean
   /** Whether to show seconds. Lists of events show them. */
   isExact?: boolean
   /** Whether to show only the time of day, for lists that have the date elsewhere. */
@@ -15,11 +17,12 @@ type TimeProps = {
 }
 
 /** `Time` shows a timestamp in the language of the user. The tooltip contains the exact value. */
-export function Time({ at, isRelative, isShort, isDate, isExact, isTimeOfDay }: TimeProps) {
+export function Time({ at, isRelative, isShort, isDate, isCompact, isExact, isTimeOfDay }: TimeProps) {
   const text = useText(componentMessages)
   const formats = useFormats()
   if (at === null || at === undefined) return <span className="quiet">{text.never}</span>
   if (isRelative) return <Ago at={at} isShort={isShort} />
+  if (isCompact) return <Compact at={at} />
   const format = isDate ? formats.date : isTimeOfDay ? formats.time : isExact ? formats.exact : formats.dateTime
   return (
     <time dateTime={at} title={at}>
@@ -47,6 +50,17 @@ function watch(onTick: () => void): () => void {
     clearInterval(timer)
     timer = undefined
   }
+}
+
+/** `Compact` shows a time without the date of today. The date appears after midnight. */
+function Compact({ at }: { at: string }) {
+  const formats = useFormats()
+  useSyncExternalStore(watch, () => new Date().getDate())
+  return (
+    <time dateTime={at} title={formats.exact(at)}>
+      {formats.compact(at)}
+    </time>
+  )
 }
 
 /** `Ago` shows a time relative to now, and updates it periodically. */

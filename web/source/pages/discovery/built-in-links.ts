@@ -422,6 +422,11 @@ export function linkTitle(assetLinkId: string): string {
   return builtInTitle(builtInName(assetLinkId) ?? assetLinkId)
 }
 
+/** Returns a message of a gateway with the titles of built-in links instead of their ids. */
+export function withLinkTitles(message: string): string {
+  return message.replace(/\bmillwright\.links\.[a-z][a-z0-9-]*/g, linkTitle)
+}
+
 /** Returns the title of a built-in link by its short name. */
 export function builtInTitle(name: string): string {
   return links[name]?.title ?? name

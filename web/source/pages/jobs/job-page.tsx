@@ -30,14 +30,15 @@ import { WorkflowDiagram } from '../workflows/workflow-diagram.tsx'
 import { workflowName, workflowNames, workflowText } from '../workflows/workflow-names.ts'
 import { JobAdvice } from './job-advice.tsx'
 import { errorsOf } from './job-errors.ts'
-import { hasEnded, JobPhaseChip } from './job-phase.tsx'
+import { JobPhaseChip } from './job-phase.tsx'
 import { isGeneric, partsText, resultOf } from './job-result.ts'
 import { JobSubjectLink, subjectNameOf } from './job-subject.tsx'
+import { hasEnded, timesOf, waitMsOf, workMsOf } from './job-times.ts'
 import { jobMessages } from './messages.ts'
 import { useOutcomeText } from './outcome-text.ts'
 import { useScanAgain } from './scan-again.ts'
 import { ScanErrors } from './scan-errors.tsx'
-import { durationOf, ScanResult, scanReference, starterOf, timesOf } from './scan-result.tsx'
+import { ScanResult, scanReference, starterOf } from './scan-result.tsx'
 
 /** `JobPage` shows the progress, the input, the result and the history of one job. */
 export function JobPage() {
@@ -251,6 +252,7 @@ function JobDetails({ job }: { job: AnyJobInFull }) {
   const outcome = useOutcomeText()
   const { sessionId, campaignId } = job.definition
   const times = timesOf(job)
+  const [waitMs, workMs] = [waitMsOf(job), workMsOf(job)]
   return (
     <KeyValueList
       items={[
@@ -307,11 +309,15 @@ function JobDetails({ job }: { job: AnyJobInFull }) {
               ? text.scheduleOf(job.startedBy)
               : starterOf(job, text),
         },
-        { name: text.created, value: <Time at={times.started} isExact /> },
-        hasEnded(job.phase) && { name: text.ended, value: <Time at={times.ended} isExact /> },
-        hasEnded(job.phase)
-          ? { name: text.duration, value: formats.duration(durationOf(job)) }
-          : { name: text.changed, value: <Time at={job.lastModifiedTimestamp} isRelative /> },
+        { name: text.created, value: <Time at={times.created} isExact /> },
+        waitMs !== undefined && { name: text.waited, value: formats.duration(waitMs) },
+        times.started !== undefined && { name: text.startedAt, value: <Time at={times.started} isExact /> },
+        times.ended !== undefined && { name: text.ended, value: <Time at={times.ended} isExact /> },
+        workMs !== undefined && { name: text.duration, value: formats.duration(workMs) },
+        times.ended === undefined && {
+          name: text.changed,
+          value: <Time at={job.lastModifiedTimestamp} isRelative />,
+        },
       ]}
     />
   )

@@ -13,16 +13,11 @@ const tones: Record<JobPhase, Tone> = {
   canceled: 'warning',
 }
 
-/** Returns whether a job in this phase has ended. */
-export function hasEnded(phase: JobPhase): boolean {
-  return phase === 'finished' || phase === 'failed' || phase === 'canceled'
-}
-
 type JobPhaseChipProps = {
   phase: JobPhase
   /** The errors of a finished job, to which the chip links. */
   errors?: JobErrors | undefined
-  /** Whether the chip shows only the number of errors, for narrow columns. The tooltip contains the whole text. */
+  /** Whether the chip shows the errors in few words, for narrow columns. */
   isShort?: boolean
 }
 
@@ -34,7 +29,7 @@ export function JobPhaseChip({ phase, errors, isShort = false }: JobPhaseChipPro
   return (
     <Link to={errors.to} search={(errors.search ?? {}) as never} title={shown} className="chip-link">
       <StatusChip tone="warning">
-        {isShort ? text.errorCount(errors.count, formats.number(errors.count)) : shown}
+        {isShort ? text.finishedShort(errors.count, formats.number(errors.count)) : shown}
       </StatusChip>
     </Link>
   )

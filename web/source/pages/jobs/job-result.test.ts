@@ -30,6 +30,9 @@ test('shows the result of a job in words', () => {
   assert.equal(resultOf({ ...job, phase: 'waiting', gatewayId: 'platform' }, en), 'Waiting for other jobs')
   assert.equal(resultOf({ ...job, phase: 'failed', message: 'Timeout' }, en), 'Timeout')
   assert.equal(resultOf({ ...job, phase: 'failed' }, en), 'No reason reported')
+  const lost = 'Asset link millwright.links.plant is not registered with the gateway'
+  const shown = 'Asset link Simulated plant is not registered with the gateway'
+  assert.equal(resultOf({ ...job, phase: 'failed', message: lost }, en), shown)
   const message = 'The asset link ended the scan with an error: INVALID_ARGUMENT: The fault is unknown'
   assert.equal(resultOf({ ...job, phase: 'failed', message }, en), 'The fault is unknown')
 })

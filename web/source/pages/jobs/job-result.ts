@@ -1,6 +1,7 @@
 import { isBuiltInWorkflow, platformClient } from '@millwright/api/built-in-workflows.ts'
 import { type AnyJob, type JobCounts, jobPhases } from '@millwright/api/jobs.ts'
 import { isInvalidSettings, reasonOf } from '../../app/language/link-message.ts'
+import { withLinkTitles } from '../discovery/built-in-links.ts'
 import { editSettings } from '../discovery/scans/edit-settings.ts'
 import type { jobMessages } from './messages.ts'
 import type { jobAdvices, jobErrorAdvices, jobResults } from './outcome-messages.ts'
@@ -24,7 +25,7 @@ export function isGeneric(message: string): boolean {
 
 /** Returns the result of a job in words: what it achieved, why it failed, or what it waits for. */
 export function resultOf({ type, gatewayId, phase, message }: ReportedJob, { text, results }: OutcomeText): string {
-  const reported = message === undefined || isGeneric(message) ? undefined : reasonOf(message)
+  const reported = message === undefined || isGeneric(message) ? undefined : withLinkTitles(reasonOf(message))
   switch (phase) {
     case 'waiting':
       return reported ?? (gatewayId === platformClient ? text.waitsForPlatform : text.waitsForGateway)

@@ -2,12 +2,19 @@ import type { AnyJob } from '@millwright/api/jobs.ts'
 import { Link } from '@tanstack/react-router'
 import { useText } from '../../app/language/language-context.tsx'
 import { locationOf } from '../../app/navigation/subject-location.ts'
+import { CutText } from '../../components/values/cut-text.tsx'
 import { jobMessages } from './messages.ts'
 
 type Text = (typeof jobMessages)['en']
 
+type JobSubjectLinkProps = {
+  job: Pick<AnyJob, 'subject' | 'scan'>
+  /** Whether a long name is cut in its middle, for tables. */
+  isCut?: boolean
+}
+
 /** `JobSubjectLink` names what a job is about, with a link to its page. A scan is named with its scope. */
-export function JobSubjectLink({ job }: { job: Pick<AnyJob, 'subject' | 'scan'> }) {
+export function JobSubjectLink({ job, isCut = false }: JobSubjectLinkProps) {
   const text = useText(jobMessages)
   const { subject } = job
   if (subject === undefined) return <span className="quiet">–</span>
@@ -16,7 +23,7 @@ export function JobSubjectLink({ job }: { job: Pick<AnyJob, 'subject' | 'scan'> 
   if (place === undefined || name === text.unnamed) return name
   return (
     <Link to={place.to} title={name} {...(place.search && { search: place.search as never })}>
-      {name}
+      {isCut ? <CutText text={name} /> : name}
     </Link>
   )
 }

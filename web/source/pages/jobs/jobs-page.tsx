@@ -23,16 +23,18 @@ import { usePageTitle } from '../../components/page/page-title.ts'
 import type { Column } from '../../components/tables/data-table.tsx'
 import { PagedTable } from '../../components/tables/paged-table.tsx'
 import { Toolbar } from '../../components/tables/toolbar.tsx'
+import { Time } from '../../components/values/time.tsx'
 import { editSettings } from '../discovery/scans/edit-settings.ts'
 import { workflowName, workflowNames } from '../workflows/workflow-names.ts'
 import { errorsOf } from './job-errors.ts'
-import { hasEnded, JobPhaseChip } from './job-phase.tsx'
+import { JobPhaseChip } from './job-phase.tsx'
 import { type OutcomeText, partsText, resultOf } from './job-result.ts'
 import { JobSubjectLink, subjectNameOf } from './job-subject.tsx'
+import { waitMsOf, workMsOf } from './job-times.ts'
 import { jobMessages } from './messages.ts'
 import { useOutcomeText } from './outcome-text.ts'
 import { useScanAgain } from './scan-again.ts'
-import { durationOf, ScanResult, scanReference, starterOf, timesOf } from './scan-result.tsx'
+import { ScanResult, scanReference, starterOf } from './scan-result.tsx'
 import { StartJob } from './start-job.tsx'
 
 const dayMs = 86_400_000
@@ -77,7 +79,6 @@ export function JobsPage() {
     { live: ['workflows.job'] },
   )
   const { runAgain, failure } = useScanAgain()
-  const canRunAgain = canScan && pagedList.rows.some(isFailedScan)
   // Jobs of built-in workflows start on other pages.
   const canStart = canManage && gateways.size > 0 && types.some((name) => !isBuiltInWorkflow(name))
   const isFiltered = !isGrouped
@@ -149,11 +150,12 @@ export function JobsPage() {
           names,
           outcome,
           formats,
-          runAgain,
+          runAgain: canScan ? runAgain : undefined,
         }).filter(
           // With one gateway, the column shows only whether the platform or the gateway runs a job.
-          ({ id }) => (id !== 'gateway' || gateways.size > 1) && (id !== 'action' || canRunAgain),
+          ({ id }) => id !== 'gateway' || gateways.size > 1,
         )}
+        sorting={{ id: 'created', isDescending: true }}
         idOf={({ id }) => id}
         onOpen={({ id }) => navigate({ to: `/jobs/${id}` })}
         empty={
@@ -193,7 +195,8 @@ type ColumnContext = {
   names: (typeof workflowNames)['en']
   outcome: OutcomeText
   formats: Formats
-  runAgain: (scanId: string) => unknown
+  /** Is undefined if the user cannot run scans. */
+  runAgain: ((scanId: string) => unknown) | undefined
 }
 
 /** Returns whether a job is a scan that failed, which can be edited or run again. */
@@ -206,33 +209,35 @@ function columnsOf(text: Text, { gateways, names, outcome, formats, runAgain }: 
     {
       id: 'type',
       header: text.type,
-      width: 155,
-      minWidth: 152,
+      width: 145,
       cell: ({ id, type }) => <Link to={`/jobs/${id}`}>{workflowName(type, names)}</Link>,
     },
     {
       id: 'phase',
       header: text.phase,
-      width: 120,
+      width: 165,
       cell: (job) =>
         job.phase === 'running' && job.progress !== undefined ? (
           <Progress value={job.progress} label={text.progress} />
         ) : (
-          <JobPhaseChip phase={job.phase} errors={errorsOf(job)} isShort />
+          <>
+            <JobPhaseChip phase={job.phase} errors={errorsOf(job)} isShort />
+            {isFailedScan(job) && runAgain !== undefined && <ScanRemedy job={job} runAgain={runAgain} />}
+          </>
         ),
     },
     {
       id: 'subject',
       header: text.subject,
       width: 255,
-      minWidth: 235,
-      cell: (job) => <JobSubjectLink job={job} />,
+      minWidth: 225,
+      cell: (job) => <JobSubjectLink job={job} isCut />,
     },
     {
       id: 'outcome',
       header: text.outcome,
-      width: 205,
-      minWidth: 185,
+      width: 235,
+      minWidth: 205,
       cell: (job) => <Outcome job={job} outcome={outcome} number={formats.number} />,
     },
     {
@@ -260,58 +265,38 @@ function columnsOf(text: Text, { gateways, names, outcome, formats, runAgain }: 
     {
       id: 'created',
       header: text.created,
-      width: 95,
-      cell: (job) => <StartTime at={timesOf(job).started} formats={formats} />,
+      width: 130,
+      cell: ({ createdTimestamp }) => <Time at={createdTimestamp} isCompact />,
     },
     {
       id: 'duration',
       header: text.duration,
-      width: 95,
+      width: 110,
       isNumber: true,
-      cell: (job) => (hasEnded(job.phase) ? formats.duration(durationOf(job)) : ''),
-    },
-    {
-      id: 'action',
-      header: text.action,
-      width: 125,
-      cell: (job) =>
-        isFailedScan(job) &&
-        (isInvalidSettings(job.message) ? (
-          <Link
-            to={`/discovery/scans/${scanReference(job)}`}
-            search={{ edit: editSettings } as never}
-            aria-label={text.editScanOf(subjectNameOf(job, text) ?? text.scan)}
-          >
-            {text.editScan}
-          </Link>
-        ) : (
-          <button
-            type="button"
-            className="link-button"
-            aria-label={text.runAgainOf(subjectNameOf(job, text) ?? text.scan)}
-            onClick={() => runAgain(scanReference(job) ?? '')}
-          >
-            {text.runAgain}
-          </button>
-        )),
+      cell: (job) => <Duration job={job} formats={formats} />,
     },
   ]
+}
+
+/** `Duration` shows how long the work on a job took and, in a second line, how long the job waited before. */
+function Duration({ job, formats }: { job: AnyJob; formats: Formats }) {
+  const text = useText(jobMessages)
+  const [workMs, waitMs] = [workMsOf(job), waitMsOf(job)]
+  const work = workMs !== undefined && formats.duration(workMs)
+  if (waitMs === undefined) return work || <span className="quiet">–</span>
+  return (
+    <span className="grid-lines">
+      {work || '–'}
+      <br />
+      <span className="quiet">{text.waitedFor(formats.duration(waitMs))}</span>
+    </span>
+  )
 }
 
 type OutcomeProps = {
   job: AnyJob
   outcome: OutcomeText
   number: (value: number) => string
-}
-
-/** `StartTime` shows the time of day with seconds, which distinguishes jobs of the same minute. Earlier days have a date. */
-function StartTime({ at, formats }: { at: string; formats: Formats }) {
-  const isToday = formats.date(at) === formats.date(new Date().toISOString())
-  return (
-    <time dateTime={at} title={formats.exact(at)}>
-      {isToday ? formats.time(at) : formats.dateTime(at)}
-    </time>
-  )
 }
 
 /** The result can be longer than its cell, so that the tooltip contains it too. */
@@ -327,11 +312,33 @@ function Outcome({ job, outcome, number }: OutcomeProps) {
     )
   }
   const result = resultOf(job, outcome)
-  return job.phase === 'failed' ? (
+  if (job.phase !== 'failed') return <span title={result}>{result}</span>
+  return (
     <span title={result} className="grid-lines">
       {firstSentence(result)}
     </span>
+  )
+}
+
+type ScanRemedyProps = { job: AnyJob; runAgain: (scanId: string) => unknown }
+
+/** `ScanRemedy` leads to the settings of a scan if they are the cause of its failure, and runs other scans again. */
+function ScanRemedy({ job, runAgain }: ScanRemedyProps) {
+  const text = useText(jobMessages)
+  const scanId = scanReference(job) ?? ''
+  const name = subjectNameOf(job, text) ?? text.scan
+  return isInvalidSettings(job.message) ? (
+    <Link to={`/discovery/scans/${scanId}`} search={{ edit: editSettings } as never} aria-label={text.editScanOf(name)}>
+      {text.editScan}
+    </Link>
   ) : (
-    <span title={result}>{result}</span>
+    <button
+      type="button"
+      className="link-button cell-action"
+      aria-label={text.runAgainOf(name)}
+      onClick={() => runAgain(scanId)}
+    >
+      {text.runAgain}
+    </button>
   )
 }

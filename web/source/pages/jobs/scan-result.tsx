@@ -57,24 +57,3 @@ export function starterOf(
 ): string | undefined {
   return trigger === 'schedule' ? text.schedule : startedBy
 }
-
-type JobTimes = Pick<AnyJob, 'createdTimestamp' | 'lastModifiedTimestamp' | 'scan'>
-
-/**
- * Returns the start and the end of a job. A job starts when it is queued. A scan has the times of its run, as on the page of
- * the scan: it ends when the inventory contains the devices.
- */
-export function timesOf({ createdTimestamp, lastModifiedTimestamp, scan }: JobTimes): {
-  started: string
-  ended: string
-} {
-  return { started: scan?.startedTimestamp ?? createdTimestamp, ended: scan?.endedTimestamp ?? lastModifiedTimestamp }
-}
-
-/** Returns the duration of a job in milliseconds: the difference of its times, which are shown in seconds. */
-export function durationOf(job: JobTimes): number {
-  const { started, ended } = timesOf(job)
-  const secondOf = (time: string) => Math.floor(Date.parse(time) / 1_000)
-  const seconds = secondOf(ended) - secondOf(started)
-  return seconds === 0 ? Date.parse(ended) - Date.parse(started) : seconds * 1_000
-}
