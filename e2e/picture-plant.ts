@@ -640,7 +640,10 @@ async function webhookPort(caller: Caller): Promise<number> {
 
 let receiverUrl = ''
 
-/** Starts a receiver of webhooks on the loopback interface. It refuses the events of alerts. */
+/**
+ * Starts a receiver of webhooks on the loopback interface. It refuses the events of alerts. If another process uses the port, it
+ * is the receiver of a copy of this plant, which answers in the same way.
+ */
 async function startReceiver(port: number): Promise<void> {
   if (receiverUrl !== '') return
   const server = createServer((request, response) => {
@@ -649,7 +652,10 @@ async function startReceiver(port: number): Promise<void> {
       response.writeHead(isRefused ? 503 : 204).end()
     })
   })
-  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => (error.code === 'EADDRINUSE' ? resolve() : reject(error)))
+    server.listen(port, '127.0.0.1', resolve)
+  })
   server.unref()
   const address = server.address()
   receiverUrl = `http://127.0.0.1:${typeof address === 'object' ? address?.port : port}${receiverPath}`
