@@ -47,6 +47,8 @@ export type GroupQuery = {
   times: Times
   by: Grouping
   anchors: Anchors
+  /** All switches, for groups by switch. `readSwitches` finds them. */
+  switches: readonly string[]
   /** Which assets are members: all, those in groups only, or those without a group only. */
   scope: 'all' | 'placed' | 'rest'
   /** The firmware versions that are outdated. They are compared with the current assets only. */
@@ -228,8 +230,12 @@ function relationsOf({ times }: GroupQuery, variant: Variant, parameters: Parame
 /** The end of a name, from which the class of the asset is derived. */
 const tagOf = (name: string) => `right(rtrim(${name}, '0123456789-_. '), ${tagLength})`
 
-const addressesOfStored = `(select min(d.kind || ' ' || d.address) from asset_addresses d
-  where d.tenant_id = $1 and d.asset_id = a.id and d.kind in ('ipv4', 'ipv6'))`
+/** Selects one IP address of each asset. It is joined, because a subquery for each asset takes several times as long. */
+const ownAddresses = part(
+  'own_address',
+  `select d.asset_id as id, min(d.kind || ' ' || d.address) as address from asset_addresses d
+   where d.tenant_id = $1 and d.kind in ('ipv4', 'ipv6') group by d.asset_id`,
+)
 
 const addressesOfDocument = `(select min(case when p ->> 'ipv4_address' is null then 'ipv6 ' || (p ->> 'ipv6_address')
     else 'ipv4 ' || (p ->> 'ipv4_address') end)
@@ -238,7 +244,7 @@ const addressesOfDocument = `(select min(case when p ->> 'ipv4_address' is null 
 
 const storedColumns = (by: Grouping) => `a.id, a.name, a.type, a.product_family as family, a.product_name as product,
   ${tagOf('a.name')} as tag, a.management_state as management, a.reachability_state as reachability,
-  ${by === 'subnet' ? addressesOfStored : 'null::text'} as address`
+  ${by === 'subnet' ? 'w.address' : 'null::text'} as address`
 
 const documentColumns = (id: string, by: Grouping) => `${id} as id, h.document ->> 'name' as name,
   h.document ->> 'functional_object_type' as type,
@@ -256,9 +262,12 @@ const stateAt = (id: string, time: string) => `cross join lateral (select e.docu
 
 function entityOf({ readable, times, by }: GroupQuery, variant: Variant, parameters: Parameters): string[] {
   const since = `${parameters.add(times.since)}::timestamptz`
-  const fromSelected = `from ${fromFor(readable.where)} where ${matching(readable)}`
+  const withAddress = by === 'subnet' ? 'left join own_address w on w.id = a.id' : ''
+  const fromSelected = `from ${fromFor(readable.where)} ${withAddress} where ${matching(readable)}`
+  const addresses = by === 'subnet' ? [ownAddresses] : []
   const change = `case when a.created_at > ${since} then 'added' when a.modified_at > ${since} then 'changed' end as change`
-  if (variant === 'current') return [part('entity', `select ${storedColumns(by)}, ${change} ${fromSelected}`)]
+  if (variant === 'current')
+    return [...addresses, part('entity', `select ${storedColumns(by)}, ${change} ${fromSelected}`)]
   const groups = `${parameters.add(readable.groups)}`
   if (variant === 'removed') {
     const until = `${parameters.add(times.at ?? null)}::timestamptz`
@@ -280,6 +289,7 @@ function entityOf({ readable, times, by }: GroupQuery, variant: Variant, paramet
   }
   const at = `${parameters.add(times.at)}::timestamptz`
   return [
+    ...addresses,
     part(
       'touched',
       `select distinct h.asset_id as id from asset_history h
@@ -393,7 +403,8 @@ function placedBy(query: GroupQuery, { relations, variant, parameters }: Source)
     ]
   return [
     anchor,
-    ...switchParts(relations),
+    part('hub', `select unnest(${parameters.add(arrayOf('uuid', query.switches))}::uuid[]) as id`),
+    ...cableParts(relations, { isDistinct: false }),
     // An asset with connections to several switches belongs to the first of them by id.
     part(
       'owner',
@@ -410,8 +421,16 @@ function placedBy(query: GroupQuery, { relations, variant, parameters }: Source)
        select r.subject_id, r.object_id from ${relations}
          where ${areAssets} and ${carriers} and not exists (select from owner o where o.id = r.subject_id)`,
     ),
-    nextOwners('owner2', 'owner'),
-    nextOwners('owner3', 'owner union all select * from owner2'),
+    // Assets without a switch have the switch of the assets that they are connected to, or that they are a part of.
+    part(
+      'owner2',
+      `select w.id, min(k.owner::text)::uuid as owner from above w join owner k on k.id = w.other group by w.id`,
+    ),
+    part(
+      'owner3',
+      `select w.id, min(k.owner::text)::uuid as owner from above w join owner2 k on k.id = w.other
+       where not exists (select from owner2 o where o.id = w.id) group by w.id`,
+    ),
     part(
       'placed',
       `select o.id, n.key
@@ -421,43 +440,42 @@ function placedBy(query: GroupQuery, { relations, variant, parameters }: Source)
   ]
 }
 
-/** Assets without a switch have the switch of the assets that they are connected to, or that they are a part of. */
-function nextOwners(name: string, known: string): string {
-  return part(
-    name,
-    `select w.id, min(k.owner::text)::uuid as owner from above w
-    join (select * from ${known}) as k on k.id = w.other
-    where not exists (select from (select * from ${known}) as j where j.id = w.id) group by w.id`,
-  )
-}
-
-/** The connections of readable assets in both directions, and the assets with many connections. */
-function switchParts(relations: string): string[] {
+/**
+ * The connections of readable assets in both directions. If they are not distinct, a connection that is stored in both
+ * directions occurs twice.
+ */
+function cableParts(relations: string, { isDistinct }: { isDistinct: boolean }): string[] {
+  const ends = isDistinct
+    ? 'distinct least(r.subject_id, r.object_id) as one, greatest(r.subject_id, r.object_id) as two'
+    : 'r.subject_id as one, r.object_id as two'
   return [
     part(
       'pair',
-      `select distinct least(r.subject_id, r.object_id) as one, greatest(r.subject_id, r.object_id) as two
+      `select ${ends}
        from ${relations} join entity e on e.id = r.subject_id join entity f on f.id = r.object_id
        where r.subject_type = 'asset' and r.object_type = 'asset' and r.predicate = '${cablePredicate}'
          and r.subject_id <> r.object_id`,
     ),
     part('cable', `select one as id, two as other from pair union all select two, one from pair`),
+  ]
+}
+
+export type SwitchRow = { id: string; other: string | null; name: string | null; connections: number }
+
+/** Reads the switches: the assets with many connections. The connections between them are rows with `other`. */
+export function readSwitches(handle: Handle, query: GroupQuery): Promise<SwitchRow[]> {
+  const variant = query.times.at === undefined ? 'current' : 'past'
+  const parameters = new Parameters(query.readable.values)
+  const relations = relationsOf(query, variant, parameters)
+  const parts = [
+    ...entityOf(query, variant, parameters),
+    ...cableParts(relations, { isDistinct: true }),
     part(
       'hub',
       `select c.id, count(*)::integer as connections from cable c group by c.id
        having count(*) >= ${inventoryLimits.switchConnections}`,
     ),
   ]
-}
-
-export type SwitchRow = { id: string; other: string | null; name: string | null; connections: number }
-
-/** Reads the switches, and the connections between them as rows with `other`. */
-export function readSwitches(handle: Handle, query: GroupQuery): Promise<SwitchRow[]> {
-  const variant = query.times.at === undefined ? 'current' : 'past'
-  const parameters = new Parameters(query.readable.values)
-  const relations = relationsOf(query, variant, parameters)
-  const parts = [...entityOf(query, variant, parameters), ...switchParts(relations)]
   const text = `with ${parts.join(', ')}
     select h.id, null::uuid as other, e.name, h.connections from hub h join entity e on e.id = h.id
     union all
@@ -468,25 +486,32 @@ export function readSwitches(handle: Handle, query: GroupQuery): Promise<SwitchR
 /** The length of the prefix of the smallest IPv4 subnets. */
 export const subnetBits = 24
 
-/** The subnets of an address text such as `ipv4 10.0.3.7`, by the length of the prefix. IPv6 subnets always have 64 bits. */
+/**
+ * The subnets of an address text such as `ipv4 10.0.3.7`, by the length of the prefix. IPv6 subnets always have 64 bits. An
+ * IPv4 address is not matched with a pattern, because that takes several times as long.
+ */
 const subnetOf = (address: string, bits: number) => {
   const ipv4Bits = Math.min(bits, subnetBits)
   const numbers = ipv4Bits / 8
-  const pattern = Array.from({ length: numbers }, () => '[0-9]+').join('[.]')
-  const zeros = '.0'.repeat(4 - numbers)
-  const ipv4 = `substring(${address} from '^ipv4 (${pattern})[.]') || '${zeros}/${ipv4Bits}'`
+  const isIpv4 = `translate(${address}, '0123456789', '') = 'ipv ...' and ${address} not like '%..%'`
+  const parts = Array.from({ length: numbers }, (_, index) => `split_part(substr(${address}, 6), '.', ${index + 1})`)
+  const start = numbers === 3 ? `rtrim(substr(${address}, 6), '0123456789')` : `${parts.join(" || '.' || ")} || '.'`
+  const ipv4 = `${start} || '${Array.from({ length: 4 - numbers }, () => '0').join('.')}/${ipv4Bits}'`
   const ipv6 = `coalesce(substring(${address} from '^ipv6 ([0-9a-f]+:[0-9a-f]+:[0-9a-f]+:[0-9a-f]+):'),
     substring(${address} from '^ipv6 ([0-9a-f:]*?)::')) || '::/64'`
-  return `coalesce(${ipv4}, ${ipv6})`
+  return `case when ${isIpv4} then ${ipv4} when ${address} like 'ipv6 %' then ${ipv6} end`
 }
 
 function placedBySubnet({ subnet }: GroupQuery, relations: string, parameters: Parameters): string[] {
   const parent = subnet === undefined ? undefined : `${parameters.add(subnet.key)}::text`
   const isInside = subnet === undefined ? 'true' : `${subnetOf('w.address', subnet.bits)} = ${parent}`
   const isSmallest = subnet !== undefined && subnet.bits >= subnetBits
-  const key = isSmallest ? `'${hereKey}'::text` : subnetOf('w.address', subnetBits)
+  const key = isSmallest ? `'${hereKey}'::text` : 'w.subnet'
+  // Without the offset, the database would compute the subnet of each asset twice.
+  const withSubnet = (source: string) =>
+    `(select x.id, x.address, ${subnetOf('x.address', subnetBits)} as subnet from ${source} as x offset 0)`
   return [
-    part('addressed', `select e.id, e.address from entity e where ${subnetOf('e.address', subnetBits)} is not null`),
+    part('addressed', `select s.* from ${withSubnet('entity')} as s where s.subnet is not null`),
     // Assets without an address have the address of the asset that they are a part of, or that they run on.
     part(
       'carried',
@@ -499,7 +524,7 @@ function placedBySubnet({ subnet }: GroupQuery, relations: string, parameters: P
     part(
       'placed',
       `select w.id, ${key} as key
-       from (select * from addressed union all select * from carried) as w where ${isInside}`,
+       from (select * from addressed union all select * from ${withSubnet('carried')} as c) as w where ${isInside}`,
     ),
   ]
 }

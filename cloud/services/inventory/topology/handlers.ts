@@ -34,7 +34,7 @@ import { mapOf, type TreeGroup } from './topology-map.ts'
 const dayMs = 86_400_000
 
 /** The groups of a request, and the nodes or switches that they consist of. */
-type Frame = GroupFrame & { anchors: Anchors; subnet?: GroupQuery['subnet'] }
+type Frame = GroupFrame & { anchors: Anchors; switches?: string[]; subnet?: GroupQuery['subnet'] }
 
 const noAnchors: Anchors = { ids: [], keys: [] }
 
@@ -70,6 +70,7 @@ export function topologyGroupHandlers(context: Context): Pick<Handlers<typeof in
           times,
           by: query.by,
           anchors: noAnchors,
+          switches: [],
           outdatedVersions,
           checkedAssets,
           uncheckedAssets,
@@ -88,7 +89,8 @@ export function topologyGroupHandlers(context: Context): Pick<Handlers<typeof in
         const frame =
           nodes ??
           (by === 'switch' ? await switchFrame(handle, groupQuery, { parent, allSwitches }) : subnetFrame(parent))
-        const complete = { ...groupQuery, anchors: frame.anchors, subnet: frame.subnet, placeNodes: places?.nodes }
+        const { anchors, subnet, switches = [] } = frame
+        const complete = { ...groupQuery, anchors, subnet, switches, placeNodes: places?.nodes }
         const rows = await readGroups(handle, complete)
         const removed = query.since === undefined ? [] : await readRemoved(handle, complete)
         return groupsOf({ ...frame, placeOf: places?.placeOf }, rows, removed)
@@ -99,9 +101,11 @@ export function topologyGroupHandlers(context: Context): Pick<Handlers<typeof in
       const { by } = query
       const nodes = by === 'hierarchy' ? await hierarchyTree(context, caller, query.hierarchy) : undefined
       return read(caller, query, async (handle, groupQuery) => {
-        const known = nodes ?? (by === 'switch' ? await switchTree(handle, groupQuery) : undefined)
+        const network = by === 'switch' ? await readNetwork(handle, groupQuery) : undefined
+        const known = nodes ?? (network === undefined ? undefined : switchTree(network))
         const ids = known?.tree.map(({ key }) => key) ?? []
-        const rows = await readAllAssets(handle, { ...groupQuery, anchors: { ids, keys: ids } })
+        const switches = [...(network?.switches.keys() ?? [])]
+        const rows = await readAllAssets(handle, { ...groupQuery, anchors: { ids, keys: ids }, switches })
         const assets = rows.filter(({ kind }) => kind === 'asset').length
         const { tree, truncated } = known ?? { tree: subnetTree(rows), truncated: false }
         const kind = by === 'hierarchy' ? 'node' : by
@@ -188,8 +192,7 @@ async function hierarchyTree({ peers }: Context, caller: Caller, hierarchyId: st
   }
 }
 
-async function switchTree(handle: Handle, query: GroupQuery): Promise<Tree> {
-  const tree = await readNetwork(handle, query)
+function switchTree(tree: NetworkTree): Tree {
   const limit = inventoryLimits.topologyTreeNodes
   const all = [...tree.switches.values()].toSorted((one, other) =>
     compareNames(one.name ?? one.id, other.name ?? other.id),
@@ -317,6 +320,7 @@ async function switchFrame(
         ? []
         : shown.map(({ id }) => ({ key: id, name: nameOf(id), children: tree.childrenOf.get(id)?.length ?? 0 })),
     truncated: bySize.length > shown.length,
+    switches: [...tree.switches.keys()],
     anchors: { ids: all.map(([id]) => id), keys: all.map(([, key]) => key) },
   }
 }
@@ -331,5 +335,5 @@ function allSwitchesFrame(tree: NetworkTree): Frame {
     })
     .toSorted((one, other) => compareNames(one.name, other.name))
   const ids = named.map(({ key }) => key)
-  return { kind: 'switch', path: [], named, truncated: false, anchors: { ids, keys: ids } }
+  return { kind: 'switch', path: [], named, truncated: false, switches: ids, anchors: { ids, keys: ids } }
 }
