@@ -18,6 +18,8 @@ export type Formats = {
   day(timestamp: string): string
   /** Formats the weekday, day and month with short names: `Mon 2 Mar`. */
   shortDay(timestamp: string): string
+  /** Formats the day and the month: `2 Mar`. */
+  dayMonth(timestamp: string): string
   /** Formats a time for a narrow column: `05:30` today, otherwise `17 Nov, 05:30`, with the year if it is another one. */
   compact(timestamp: string, now?: number): string
   /** Formats a time relative to now: `3 minutes ago`, `in 2 hours`. */
@@ -67,6 +69,7 @@ function createFormats(locale: string): Formats {
   const shortTime = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit' })
   const day = new Intl.DateTimeFormat(locale, { weekday: 'long', day: 'numeric', month: 'long' })
   const shortDay = new Intl.DateTimeFormat(locale, { weekday: 'short', day: 'numeric', month: 'short' })
+  const dayMonth = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short' })
   const dayAndTime = new Intl.DateTimeFormat(locale, {
     day: 'numeric',
     month: 'short',
@@ -92,6 +95,7 @@ function createFormats(locale: string): Formats {
     time: (timestamp) => time.format(new Date(timestamp)),
     shortTime: (timestamp) => shortTime.format(new Date(timestamp)),
     day: (timestamp) => day.format(new Date(timestamp)),
+    dayMonth: (timestamp) => dayMonth.format(new Date(timestamp)),
     shortDay: (timestamp) => shortDay.format(new Date(timestamp)),
     compact(timestamp, now = Date.now()) {
       const [shown, today] = [new Date(timestamp), new Date(now)]

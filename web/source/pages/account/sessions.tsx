@@ -98,7 +98,7 @@ function SessionActions({ session, onEnd }: { session: Session; onEnd: () => voi
 }
 
 /** Returns a function that confirms a sign-in with a new device. */
-export function useConfirmSession(): (id: string) => Promise<void> {
+function useConfirmSession(): (id: string) => Promise<void> {
   const text = useText(sessionMessages)
   const api = useApi()
   const queryClient = useQueryClient()
@@ -114,7 +114,7 @@ export function useConfirmSession(): (id: string) => Promise<void> {
 }
 
 /** `EndDialog` ends a session after a confirmation. */
-export function EndDialog({ session, onClose }: { session: Session; onClose: () => void }) {
+function EndDialog({ session, onClose }: { session: Session; onClose: () => void }) {
   const text = useText(sessionMessages)
   const api = useApi()
   const queryClient = useQueryClient()

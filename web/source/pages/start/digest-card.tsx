@@ -6,8 +6,8 @@ import { useFormats, useText } from '../../app/language/language-context.tsx'
 import { QueryState } from '../../components/feedback/query-state.tsx'
 import { Card } from '../../components/page/card.tsx'
 import { KeyFigures } from '../../components/values/key-figures.tsx'
-import { Sparkline } from '../../components/values/sparkline.tsx'
 import { Time } from '../../components/values/time.tsx'
+import { TimeBars } from '../../components/values/time-bars.tsx'
 import { useHistogram, useLastVisit, useLiveActivity } from '../activity/activity-data.ts'
 import { Sentence, useSentenceContext } from '../activity/activity-list.tsx'
 import { isAssignment, rowsOf } from '../activity/entry-rows.ts'
@@ -46,7 +46,14 @@ export function DigestCard() {
   )
   const sum = (kind: 'created' | 'updated' | 'deleted') =>
     formats.number(histogram.reduce((total, bucket) => total + bucket[kind], 0))
-  const buckets = denseBuckets(range, histogram, now)
+  const changes = denseBuckets(range, histogram, now).map(({ time, counts }) => ({
+    time,
+    count: counts.slice(0, 3).reduce((total, each) => total + each, 0),
+  }))
+  const timeOf = (time: number) => {
+    const at = new Date(time).toISOString()
+    return range.bucket === 'day' ? formats.shortDay(at) : formats.compact(at)
+  }
   return (
     <Card
       title={lastVisit === undefined ? text.lastDay : text.sinceVisit(formats.relative(lastVisit.toISOString()))}
@@ -64,10 +71,15 @@ export function DigestCard() {
             { name: text.removed, value: sum('deleted') },
           ]}
         />
-        <Sparkline
-          kind="bars"
-          values={buckets.map(({ counts }) => counts.slice(0, 3).reduce((total, each) => total + each, 0))}
-        />
+        {changes.filter(({ count }) => count > 0).length > 1 && (
+          <TimeBars
+            label={range.bucket === 'day' ? text.changesPerDay : text.changesPerHour}
+            buckets={changes}
+            scaleLabel={formats.number}
+            describe={({ time, count }) => text.changesAt(formats.number(count), timeOf(time))}
+            ends={{ first: timeOf(range.from.getTime()), last: text.now }}
+          />
+        )}
       </div>
       <QueryState query={entries}>
         {({ data, meta }) =>

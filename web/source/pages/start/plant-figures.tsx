@@ -16,7 +16,7 @@ import {
   useMonitoringCount,
   useTotalQuery,
 } from './plant-queries.ts'
-import { totalsByDay, trendDays, trendStart } from './trends.ts'
+import { totalsByDay, trendDays, trendOf, trendStart } from './trends.ts'
 
 /** `PlantFigures` shows the main figures of the plant. Each figure links to the page with the details. */
 export function PlantFigures() {
@@ -70,16 +70,26 @@ export function PlantFigures() {
   )
 }
 
-/** `MonitoredShare` shows how many devices are monitored, because the state of the others is not known. */
+/** `MonitoredShare` shows how many devices are not monitored, because their state is not known. */
 function MonitoredShare({ failed }: { failed: number | undefined }) {
   const text = useText(startMessages)
   const formats = useFormats()
   const coverage = useCoverage()
   if (coverage === undefined || coverage.monitored === 0) return failed === 0 && text.noneUnreachable
-  return text.ofMonitored(formats.number(coverage.monitored), formats.number(coverage.devices))
+  const { devices, monitored, unmonitored } = coverage
+  return (
+    <>
+      <span>{text.ofMonitored(formats.number(monitored))}</span>
+      {unmonitored > 0 && (
+        <span>
+          {text.notMonitoredShare(formats.number(unmonitored), formats.percent(unmonitored / Math.max(1, devices)))}
+        </span>
+      )}
+    </>
+  )
 }
 
-/** `AssetTrend` shows the number of assets in the last days. */
+/** `AssetTrend` shows the number of assets in the last days: the first and the current number, and their course. */
 function AssetTrend({ current }: { current: number | undefined }) {
   const text = useText(startMessages)
   const formats = useFormats()
@@ -90,12 +100,18 @@ function AssetTrend({ current }: { current: number | undefined }) {
   ).data?.data
   if (current === undefined || histogram === undefined) return null
   const totals = totalsByDay(current, histogram, start)
-  const difference = current - (totals[0] ?? current)
-  const sign = difference > 0 ? '+' : difference < 0 ? '−' : '±'
+  const trend = trendOf(totals)
+  if (trend === undefined) {
+    const added = histogram.reduce((sum, { created }) => sum + created, 0)
+    return added > 0 && text.addedIn(formats.number(added), trendDays)
+  }
+  const day = new Date(start.getFullYear(), start.getMonth(), start.getDate() + trend.firstDay)
   return (
     <>
-      {text.trend(`${sign}${formats.number(Math.abs(difference))}`, formats.number(trendDays))}
-      <Sparkline values={totals} />
+      <span>
+        {text.trend(formats.number(trend.values[0] ?? 0), formats.dayMonth(day.toISOString()), formats.number(current))}
+      </span>
+      <Sparkline values={trend.values} />
     </>
   )
 }

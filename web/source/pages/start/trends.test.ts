@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { totalsByDay, trendDays, trendStart } from './trends.ts'
+import { totalsByDay, trendDays, trendOf, trendStart } from './trends.ts'
 
 const start = trendStart(new Date(2026, 2, 20, 15))
 const onDay = (day: number, created: number, deleted: number) => ({
@@ -22,4 +22,12 @@ test('totals by day are computed backwards from the current number', () => {
 
 test('totals are not negative if deletions of hidden assets are missing', () => {
   assert.equal(totalsByDay(3, [onDay(13, 8, 0)], start)[0], 0)
+})
+
+test('a trend starts at the first day with assets', () => {
+  assert.deepEqual(trendOf([0, 0, 5, 8, 8, 9]), { firstDay: 2, values: [5, 8, 8, 9] })
+})
+
+test('numbers with fewer than two steps have no trend', () => {
+  for (const totals of [[], [0, 0, 0], [7, 7, 7], [0, 0, 9], [7, 7, 9]]) assert.equal(trendOf(totals), undefined)
 })

@@ -28,3 +28,16 @@ export function totalsByDay(current: number, buckets: readonly CountedBucket[], 
   }
   return totals
 }
+
+/** A trend: the numbers of its days, and the index of its first day in the period. */
+export type Trend = { firstDay: number; values: number[] }
+
+/**
+ * Returns the part of the period in which the number has a course, from the first day with assets. Returns undefined if the
+ * number has fewer than two steps, for example because one scan found all assets.
+ */
+export function trendOf(totals: readonly number[]): Trend | undefined {
+  const firstDay = totals.findIndex((total) => total > 0)
+  const values = totals.slice(firstDay === -1 ? totals.length : firstDay)
+  return new Set(values).size > 2 ? { firstDay, values } : undefined
+}
