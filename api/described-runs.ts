@@ -25,6 +25,8 @@ export const describedRunOperations = {
             gatewayId: Uuid,
             assetLinkId: Type.String(),
             deviceClass: Type.Optional(Type.String()),
+            // Optional, because a process of the last release returns no scope.
+            scope: Type.Optional(ScanJobResult.properties.scope),
             createdTimestamp: Timestamp,
             startedTimestamp: Type.Optional(Timestamp),
           }),

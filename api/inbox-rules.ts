@@ -250,6 +250,17 @@ export const ruleOperations = {
       ),
     },
   },
+  listProposedAssets: {
+    method: 'GET',
+    path: '/rules/{id}/assets',
+    summary: 'List the new assets for which a rule proposes a target, newest first',
+    description: 'Assets for which an earlier rule proposes a target are left out. A paused rule proposes no targets.',
+    access: 'inventory_read_asset_data',
+    params: byId,
+    query: closed(pageQuery),
+    answers: { 200: page(closed({ id: Uuid, name: Type.Optional(Type.String()) })) },
+    errors: ['not_found', 'conflict'],
+  },
   endDiscoveryRun: {
     method: 'POST',
     path: '/discovery-runs/{id}/end',

@@ -18,6 +18,9 @@ const Scan = closed({
   gatewayName: Type.Optional(Type.String()),
   assetLinkId: Type.String(),
   deviceClass: Type.Optional(Type.String()),
+  scope: Type.Optional(
+    Type.Array(Type.String(), { description: 'The values of the filters of the run, for example its IP range' }),
+  ),
   createdTimestamp: Timestamp,
   startedTimestamp: Type.Optional(Timestamp),
 })

@@ -48,11 +48,13 @@ export function reportHandlers(context: Context): Pick<Handlers<typeof discovery
     async describeRuns({ body: { data } }, caller) {
       const found = await readable(caller, data.ids)
       return {
-        data: found.map(({ run: { id, discoveryId, number, createdAt, startedAt }, row }) => {
+        data: found.map(({ run, row }) => {
+          const { id, discoveryId, number, createdAt, startedAt } = run
           const { gatewayId, assetLinkId, deviceClass } = row
           const scanner = { gatewayId, assetLinkId, ...(deviceClass === null ? {} : { deviceClass }) }
           const started = startedAt === null ? {} : { startedTimestamp: startedAt }
-          return { id, jobId: discoveryId, number, ...scanner, createdTimestamp: createdAt, ...started }
+          const scope = scopeOf(run, row)
+          return { id, jobId: discoveryId, number, ...scanner, scope, createdTimestamp: createdAt, ...started }
         }),
       }
     },
@@ -66,11 +68,10 @@ export function reportHandlers(context: Context): Pick<Handlers<typeof discovery
       )
       return {
         data: runs.map((run, index) => {
-          const { filters } = run.scope ?? found[index]?.row ?? { filters: [] }
           const { found: devices, created, errors, startedTimestamp, endedTimestamp } = showRun(run)
           return {
             id: run.id,
-            scope: filters.map(({ value }) => String(value)),
+            scope: scopeOf(run, found[index]?.row),
             ...{ found: devices, created, errors },
             ...(startedTimestamp !== undefined && { startedTimestamp }),
             ...(endedTimestamp !== undefined && { endedTimestamp }),
@@ -95,6 +96,12 @@ export function reportHandlers(context: Context): Pick<Handlers<typeof discovery
       return row === undefined ? [] : [{ run, row }]
     })
   }
+}
+
+/** Returns the values of the filters of a run, such as its IP range. A run that waits has the filters of its discovery. */
+function scopeOf(run: Pick<RunRow, 'scope'>, row: Pick<DiscoveryRow, 'filters'> | undefined): string[] {
+  const { filters } = run.scope ?? row ?? { filters: [] }
+  return filters.map(({ value }) => String(value))
 }
 
 function totalOf({ found, gone, created, updated, unchanged }: RunRow, outcome: Outcome | undefined): number {

@@ -70,6 +70,8 @@ describe('onboarding rules', () => {
         ['Hall 1', 1],
       ],
     )
+    const { data: assets, meta } = await admin.inbox.listProposedAssets({ params: { id: range }, query: {} })
+    assert.deepEqual([assets, meta.totalElements], [[{ id: ids.get('drive-1'), name: 'drive-1' }], 1])
     const shown = await admin.inbox.readInboxAsset({ params: { id: ids.get('plc-1') ?? '' } })
     assert.equal(shown.data.proposal?.ruleId, plcs)
 

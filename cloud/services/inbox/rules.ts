@@ -1,3 +1,4 @@
+import { pageLimits } from '@millwright/api/envelope.ts'
 import {
   type inbox,
   inboxLimits,
@@ -21,7 +22,15 @@ import { emit } from '../../platform/events/events.ts'
 import { fieldProblem } from '../../platform/field-problem.ts'
 import { etagOf, requireMatch } from '../../platform/http/etag.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
-import { conditionsOf, countProposals, matchAll, missingRule, proposalsFor, readableRules } from './proposals.ts'
+import {
+  assetsOfRule,
+  conditionsOf,
+  countProposals,
+  matchAll,
+  missingRule,
+  proposalsFor,
+  readableRules,
+} from './proposals.ts'
 import type { RuleFields, RuleRow } from './rule-store.ts'
 import * as store from './rule-store.ts'
 import { namesOfTargets, requireTarget } from './target.ts'
@@ -36,6 +45,7 @@ type Names =
   | 'listRuleRuns'
   | 'proposeTargets'
   | 'countProposals'
+  | 'listProposedAssets'
 
 const writeAssets = 'inventory_write_asset_data'
 
@@ -155,6 +165,15 @@ export function ruleHandlers(context: Context): Pick<Handlers<typeof inbox>, Nam
 
     async countProposals(_request, caller) {
       return { data: await countProposals(context, caller) }
+    },
+
+    async listProposedAssets({ params: { id }, query: { limit = pageLimits.default, offset = 0 } }, caller) {
+      const { assets } = await assetsOfRule(context, caller, id, inboxLimits.assetsPerDecision)
+      const data = assets
+        .toReversed()
+        .slice(offset, offset + limit)
+        .map((asset) => ({ id: asset.id, ...(asset.name === null ? {} : { name: asset.name }) }))
+      return { data, meta: { totalElements: assets.length, elements: data.length, offset } }
     },
   }
 }

@@ -1,3 +1,5 @@
+import type { ActivityEntry } from '@millwright/api/activity.ts'
+import { auditActivity } from '@millwright/api/activity-kinds.ts'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -28,6 +30,13 @@ const dayMs = 86_400_000
 function EntryAge({ time }: { time: string }) {
   const isRecent = Date.now() - Date.parse(time) < dayMs
   return isRecent ? <Time at={time} isTimeOfDay /> : <Time at={time} />
+}
+
+const signIns: readonly string[] = auditActivity.sign_in.actions
+
+/** Returns whether an entry belongs to the digest. Successful sign-ins are many, and they change nothing. */
+function isNotable({ action, outcome }: ActivityEntry): boolean {
+  return outcome !== 'done' || !signIns.includes(action)
 }
 
 /** `DigestCard` shows what changed since the last visit of the user: numbers, their course, and the newest changes. */
@@ -82,12 +91,13 @@ export function DigestCard() {
         )}
       </div>
       <QueryState query={entries}>
-        {({ data, meta }) =>
-          data.length === 0 ? (
+        {({ data, meta }) => {
+          const notable = data.filter(isNotable)
+          return notable.length === 0 ? (
             <p className="quiet">{text.nothingChanged}</p>
           ) : (
             <ul className="start-list start-sentences">
-              {rowsOf(data, { hasMore: meta.nextCursor !== undefined })
+              {rowsOf(notable, { hasMore: meta.nextCursor !== undefined })
                 .slice(0, limits.shown)
                 .map(({ entry, others, isOpen }) => (
                   <li key={entry.id}>
@@ -108,7 +118,7 @@ export function DigestCard() {
                 ))}
             </ul>
           )
-        }
+        }}
       </QueryState>
     </Card>
   )

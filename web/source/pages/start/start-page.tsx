@@ -96,11 +96,11 @@ function Plant({ canReadJobs }: { canReadJobs: boolean }) {
                 <NextCard />
                 {canReadJobs && <JobsCard />}
                 {canReadJobs && <GatewaysCard />}
-                <StatesCard />
               </div>
               <div>
                 <DigestCard />
                 {canReadDevices && <DriftCard />}
+                <StatesCard />
               </div>
             </div>
             <div className="start-cards">

@@ -1,8 +1,9 @@
 import { useEffect, useMemo, useRef, useState } from 'react'
+import type { Api } from '../../../app/api/client.ts'
 import { useLiveEvents } from '../../../app/live/live-queries.ts'
 import { useApi } from '../../../app/session/app-context.tsx'
 import type { Asset } from '../model/asset.ts'
-import { AssetPages, type LoadPage, pageSize } from './asset-pages.ts'
+import { type AssetPage, AssetPages, type LoadPage, pageSize } from './asset-pages.ts'
 import { lastChangeField, withLastChanges } from './last-change.ts'
 
 /**
@@ -19,6 +20,8 @@ export type AssetListOptions = {
   sort: string
   fields: readonly string[]
   scope?: NodeScope | undefined
+  /** An onboarding rule. The list then contains the new assets for which it proposes a target, without the other conditions. */
+  proposedBy?: string | undefined
 }
 
 /**
@@ -28,7 +31,15 @@ export type AssetListOptions = {
 const refreshIntervalMs = 2_000
 
 /** Loads a list of assets while the user scrolls. Events about assets refresh the list. */
-export function useAssetList({ filter, q, caseInsensitive, sort, fields, scope }: AssetListOptions): AssetPages {
+export function useAssetList({
+  filter,
+  q,
+  caseInsensitive,
+  sort,
+  fields,
+  scope,
+  proposedBy,
+}: AssetListOptions): AssetPages {
   const api = useApi()
   const [, setVersion] = useState(0)
   const fieldList = fields.join(',')
@@ -38,6 +49,8 @@ export function useAssetList({ filter, q, caseInsensitive, sort, fields, scope }
     const hasLastChange = requested.includes(lastChangeField)
     const shownFields = requested.filter((field) => field !== lastChangeField)
     const loadPage: LoadPage = async ({ cursor, offset, count, signal }) => {
+      if (proposedBy !== undefined)
+        return loadProposed(api, { ruleId: proposedBy, offset, fields: shownFields, signal })
       const query = {
         limit: pageSize,
         fields: shownFields.join(','),
@@ -56,7 +69,7 @@ export function useAssetList({ filter, q, caseInsensitive, sort, fields, scope }
       return { rows, total: meta.totalElements, nextCursor: meta.nextCursor }
     }
     return new AssetPages(loadPage, () => setVersion((version) => version + 1))
-  }, [api, filter, q, caseInsensitive, sort, fieldList, scopeText])
+  }, [api, filter, q, caseInsensitive, sort, fieldList, scopeText, proposedBy])
   useEffect(() => () => pages.stop(), [pages])
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
   // A list of a node is also refreshed on relation events, because the assignment of an asset to a node is a relation.
@@ -68,6 +81,22 @@ export function useAssetList({ filter, q, caseInsensitive, sort, fields, scope }
   })
   useEffect(() => () => clearTimeout(timer.current), [])
   return pages
+}
+
+type ProposedOptions = { ruleId: string; offset: number; fields: readonly string[]; signal: AbortSignal }
+
+/** Loads a page of the new assets for which a rule proposes a target. */
+async function loadProposed(api: Api, { ruleId, offset, fields, signal }: ProposedOptions): Promise<AssetPage> {
+  const page = { params: { id: ruleId }, query: { limit: pageSize, offset }, signal }
+  const { data: proposed, meta } = await api.inbox.listProposedAssets(page)
+  const total = meta.totalElements
+  if (proposed.length === 0) return { rows: [], total, nextCursor: undefined }
+  const ids = proposed.map(({ id }) => `'${id}'`).join(',')
+  const query = { limit: pageSize, count: false, fields: fields.join(','), filter: `id in (${ids})` }
+  const input = { query, signal }
+  const { data } = await api.inventory.listAssets(input)
+  const byId = new Map((data as Asset[]).map((asset) => [asset.id, asset]))
+  return { rows: proposed.flatMap(({ id }) => byId.get(id) ?? []), total, nextCursor: undefined }
 }
 
 /** The fields of the name and of the class, which each table of assets shows. */

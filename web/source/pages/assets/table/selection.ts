@@ -14,7 +14,14 @@ export type AssetSelection = {
   selectMatching: () => Promise<ReadonlySet<string>>
 }
 
-type SelectionFilter = { filter: string; q: string; caseInsensitive?: boolean; scope?: NodeScope | undefined }
+type SelectionFilter = {
+  filter: string
+  q: string
+  caseInsensitive?: boolean
+  scope?: NodeScope | undefined
+  /** An onboarding rule, see `AssetListOptions`. */
+  proposedBy?: string | undefined
+}
 
 /**
  * Manages the selection of rows. The user selects single rows, a range of rows with the shift key, or all matching
@@ -22,7 +29,7 @@ type SelectionFilter = { filter: string; q: string; caseInsensitive?: boolean; s
  */
 export function useAssetSelection(
   pages: AssetPages,
-  { filter, q, caseInsensitive, scope }: SelectionFilter,
+  { filter, q, caseInsensitive, scope, proposedBy }: SelectionFilter,
 ): AssetSelection {
   const api = useApi()
   const [ids, setIds] = useState<ReadonlySet<string>>(new Set())
@@ -38,7 +45,19 @@ export function useAssetSelection(
     setIds(next)
     setLast(index)
   }
+  const selectProposed = async (ruleId: string) => {
+    const ids = new Set<string>()
+    for (let all = 1; ids.size < Math.min(all, maxSelected); ) {
+      const query = { limit: 100, offset: ids.size }
+      const { data, meta } = await api.inbox.listProposedAssets({ params: { id: ruleId }, query })
+      for (const { id } of data) ids.add(id)
+      all = data.length === 0 ? 0 : (meta.totalElements ?? 0)
+    }
+    setIds(ids)
+    return ids
+  }
   const selectMatching = async () => {
+    if (proposedBy !== undefined) return selectProposed(proposedBy)
     const ids = new Set<string>()
     let cursor: string | undefined
     do {

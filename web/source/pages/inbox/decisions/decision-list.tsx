@@ -11,11 +11,10 @@ import { EmptyState } from '../../../components/page/empty-state.tsx'
 import type { Column } from '../../../components/tables/data-table.tsx'
 import { PagedTable } from '../../../components/tables/paged-table.tsx'
 import { StatusChip } from '../../../components/values/status-chip.tsx'
+import { Time } from '../../../components/values/time.tsx'
 import { useTotalQuery } from '../../start/plant-queries.ts'
-import { DayTime } from '../day-time.tsx'
 import { decisionMessages, inboxMessages } from '../messages.ts'
 import { useDecide } from '../triage/decide.ts'
-import { targetText } from '../triage/inbox-columns.tsx'
 import { DecisionAssets } from './decision-assets.tsx'
 
 const live = ['inbox.decision']
@@ -35,26 +34,20 @@ export function DecisionList() {
   const { undo } = useDecide(decisions.retry)
   const [undoing, setUndoing] = useState<string>()
   const [opened, setOpened] = useState<Decision>()
+  const hasProblems = decisions.rows.some(hasResult)
   const columns: Column<Decision>[] = [
     {
       id: 'time',
-      width: 150,
+      width: 120,
       header: decisionText.time,
-      cell: ({ createdTimestamp }) => <DayTime at={createdTimestamp} />,
+      cell: ({ createdTimestamp }) => <Time at={createdTimestamp} isCompact />,
     },
     {
       id: 'what',
-      width: 250,
+      width: 225,
       isGrowing: true,
       header: decisionText.what,
       cell: (decision) => <DecisionSentence decision={decision} ruleName={names.get(decision.ruleId ?? '')} />,
-    },
-    {
-      id: 'target',
-      width: 285,
-      header: decisionText.target,
-      cell: ({ action, targets }) =>
-        action === 'onboard' ? <Targets targets={targets} /> : <span className="quiet">–</span>,
     },
     {
       id: 'assets',
@@ -62,10 +55,43 @@ export function DecisionList() {
       header: decisionText.assets,
       cell: (decision) => <FirstAssets decision={decision} onOpen={() => setOpened(decision)} />,
     },
-    { id: 'result', width: 95, header: decisionText.result, cell: (decision) => <Result decision={decision} /> },
+    {
+      id: 'node',
+      width: 225,
+      header: text.node,
+      cell: ({ action, targets }) => (
+        <Target
+          action={action}
+          values={targets.map(({ nodePath }) => nodePath?.join(' › '))}
+          unchanged={decisionText.keptNode}
+        />
+      ),
+    },
+    {
+      id: 'group',
+      width: 165,
+      header: text.accessGroup,
+      cell: ({ action, targets }) => (
+        <Target
+          action={action}
+          values={targets.map(({ accessGroup }) => accessGroup)}
+          unchanged={decisionText.keptGroup}
+        />
+      ),
+    },
+    ...(hasProblems
+      ? [
+          {
+            id: 'result',
+            width: 150,
+            header: decisionText.problems,
+            cell: (decision: Decision) => <Result decision={decision} />,
+          },
+        ]
+      : []),
     {
       id: 'undo',
-      width: 188,
+      width: 165,
       header: text.undo,
       cell: ({ id, action, state, canUndo, undoneBy, undoUntilTimestamp }) => {
         if (canUndo && canWrite)
@@ -82,8 +108,8 @@ export function DecisionList() {
               >
                 {text.undo}
               </button>{' '}
-              <span className="quiet" title={formats.dateTime(undoUntilTimestamp)}>
-                {decisionText.until(formats.shortDay(undoUntilTimestamp))}
+              <span className="quiet" title={formats.exact(undoUntilTimestamp)}>
+                {decisionText.until(formats.dayMonth(undoUntilTimestamp))}
               </span>
             </>
           )
@@ -143,20 +169,23 @@ function DecisionSentence({ decision, ruleName }: DecisionSentenceProps) {
   )
 }
 
-/** The number of nodes of a path that the list shows. The tooltip contains the whole path. */
-const shownNodes = 2
+type TargetProps = {
+  action: Decision['action']
+  /** The nodes or the access groups that the assets got, most assets first. */
+  values: readonly (string | undefined)[]
+  /** The text of a decision that left the node or the access group as it was. */
+  unchanged: string
+}
 
-/** `Targets` shows the node and the access group that onboarded assets got, and how many assets got another target. */
-function Targets({ targets }: Pick<Decision, 'targets'>) {
+/** `Target` shows the node or the access group that onboarded assets got, and how many others there are. */
+function Target({ action, values, unchanged }: TargetProps) {
   const text = useText(decisionMessages)
-  const inboxText = useText(inboxMessages)
-  const [first, ...others] = targets
-  if (first === undefined) return <span className="quiet">{text.keptPlace}</span>
-  const { nodePath, accessGroup } = first
-  const shown = [nodePath?.slice(-shownNodes).join(' › '), accessGroup].filter((part) => part !== undefined)
+  if (action !== 'onboard') return <span className="quiet">–</span>
+  const [first, ...others] = new Set(values.filter((value) => value !== undefined))
+  if (first === undefined) return <span className="quiet">{unchanged}</span>
   return (
-    <span title={targets.map((target) => targetText(target, inboxText)).join('\n')}>
-      {shown.join(' · ')}
+    <span className="decision" title={[first, ...others].join('\n')}>
+      {first}
       {others.length > 0 && <span className="quiet"> {text.otherTargets(others.length)}</span>}
     </span>
   )
@@ -187,10 +216,17 @@ function FirstAssets({ decision, onOpen }: { decision: Decision; onOpen: () => v
   )
 }
 
+/** Returns whether a decision is not complete: it runs, or it changed only some of its assets. */
+function hasResult({ state, failed, notAssigned, problem }: Decision): boolean {
+  return state === 'running' || problem !== undefined || failed + notAssigned > 0
+}
+
+/** `Result` shows the progress and the problems of a decision. A complete decision has none. */
 function Result({ decision }: { decision: Decision }) {
   const decisionText = useText(decisionMessages)
   const formats = useFormats()
   const { state, total, changed, failed, notAssigned, problem } = decision
+  if (!hasResult(decision)) return <span className="quiet">{decisionText.noProblem}</span>
   if (state === 'running')
     return (
       <StatusChip tone="info">
@@ -198,7 +234,6 @@ function Result({ decision }: { decision: Decision }) {
       </StatusChip>
     )
   if (problem !== undefined) return <StatusChip tone="bad">{problem.detail}</StatusChip>
-  if (failed + notAssigned === 0) return <StatusChip tone="good">{decisionText.complete}</StatusChip>
   return (
     <StatusChip tone="warning">
       {[

@@ -4,7 +4,6 @@ import { useState } from 'react'
 import { useFormats, useLanguage, useText } from '../../../app/language/language-context.tsx'
 import { valueName } from '../../assets/model/value-names.ts'
 import { linkTitle } from '../../discovery/built-in-links.ts'
-import { DayTime } from '../day-time.tsx'
 import { confidenceMessages, facetMessages, inboxMessages, noValueMessages } from '../messages.ts'
 
 export type FacetChoices = Partial<Record<InboxFacet, string>>
@@ -54,12 +53,28 @@ function FacetGroup({ facet, values, chosen, onChoose }: FacetGroupProps) {
   const facetNames = useText(facetMessages)
   const label = useFacetLabel()
   const [isOpen, setOpen] = useState(false)
+  // There is no room for the day and the time. The tooltip contains both.
+  const shortStart = (scan: Scan) => {
+    const at = startOf(scan)
+    return formats.date(at) === formats.date(new Date().toISOString()) ? formats.shortTime(at) : formats.dayMonth(at)
+  }
   const isFew = isOpen || values.length <= fewValues + 1
   const listed = isFew ? values : values.filter(({ value }, index) => index < fewValues || (value ?? '') === chosen)
   return (
     <fieldset className="facet">
       <legend>{facetNames[facet]}</legend>
       <ul>
+        <li>
+          <button
+            type="button"
+            className="facet-value facet-all"
+            aria-pressed={chosen === undefined}
+            aria-label={text.allOf(facetNames[facet])}
+            onClick={() => onChoose(undefined)}
+          >
+            <span className="facet-name">{text.all}</span>
+          </button>
+        </li>
         {listed.map((value) => {
           const key = value.value ?? ''
           const isChosen = key === chosen
@@ -72,18 +87,16 @@ function FacetGroup({ facet, values, chosen, onChoose }: FacetGroupProps) {
                 title={label(facet, value)}
                 onClick={() => onChoose(isChosen ? undefined : key)}
               >
-                <span className="facet-name">
-                  {value.scan === undefined ? (
-                    label(facet, value)
-                  ) : (
-                    <>
-                      {linkTitle(value.scan.assetLinkId)}
-                      <span className="facet-detail">
-                        <DayTime at={startOf(value.scan)} />
-                      </span>
-                    </>
-                  )}
-                </span>
+                {value.scan === undefined ? (
+                  <span className="facet-name">{label(facet, value)}</span>
+                ) : (
+                  <span className="facet-name facet-scan">
+                    {scanNameOf(value.scan, text)}
+                    <span className="facet-detail">
+                      {text.runOf(formats.number(value.scan.number), shortStart(value.scan))}
+                    </span>
+                  </span>
+                )}
                 <span className="facet-count">{formats.number(value.count)}</span>
               </button>
             </li>
@@ -97,6 +110,12 @@ function FacetGroup({ facet, values, chosen, onChoose }: FacetGroupProps) {
       )}
     </fieldset>
   )
+}
+
+/** Returns the name of a scan as in the list of scans: its asset link and its address range. */
+function scanNameOf({ assetLinkId, scope }: Scan, text: (typeof inboxMessages)['en']): string {
+  const name = linkTitle(assetLinkId)
+  return scope === undefined ? name : text.scanName(name, scope.join(', ') || text.allDevices)
 }
 
 /** Returns the start of a scan. Before its gateway has started it, it is the time of the request. */
@@ -114,8 +133,9 @@ export function useFacetLabel(): (facet: InboxFacet, value: FacetValue) => strin
   return (facet, { value, scan }) => {
     if (facet === 'scan') {
       if (scan === undefined) return value === null || value === '' ? text.otherScans : text.unreadableScan
-      const { gatewayName = text.unknownGateway, assetLinkId } = scan
-      return `${linkTitle(assetLinkId)} · ${formats.dateTime(startOf(scan))} · ${gatewayName}`
+      const { gatewayName = text.unknownGateway, number } = scan
+      const run = text.runOf(formats.number(number), formats.compact(startOf(scan)))
+      return `${scanNameOf(scan, text)} · ${run} · ${gatewayName}`
     }
     if (value === null || value === '') return noValue[facet]
     if (facet === 'confidence') return confidence[value as 'high' | 'medium' | 'low'] ?? value

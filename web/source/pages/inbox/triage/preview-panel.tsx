@@ -30,6 +30,8 @@ type PreviewPanelProps = {
   asset: Asset
   state: 'unknown' | 'ignored'
   canWrite: boolean
+  /** Whether an onboarding rule proposes a target for the asset. */
+  hasProposal: boolean
   onOnboard: () => void
   onOnboardInto: () => void
   onIgnore: () => void
@@ -38,7 +40,7 @@ type PreviewPanelProps = {
 
 /** `PreviewPanel` shows the current asset of the inbox: why it is new, its possible duplicate, and its main data. */
 export function PreviewPanel(props: PreviewPanelProps) {
-  const { asset, state, canWrite, onOnboard, onOnboardInto, onIgnore, onMerged } = props
+  const { asset, state, canWrite, hasProposal, onOnboard, onOnboardInto, onIgnore, onMerged } = props
   const text = useText(inboxMessages)
   const query = useOperationQuery()
   const details = useQuery(
@@ -55,14 +57,14 @@ export function PreviewPanel(props: PreviewPanelProps) {
       </div>
       {canWrite && (
         <div className="preview-actions">
-          <IxButton title={text.onboardHint} onClick={onOnboard}>
-            {text.onboard}
-          </IxButton>
-          <IxButton variant="secondary" onClick={onIgnore}>
-            {state === 'ignored' ? text.restore : text.ignore}
+          <IxButton title={hasProposal ? text.onboardProposedHint : text.onboardHint} onClick={onOnboard}>
+            {hasProposal ? text.onboardProposed : text.onboardWithoutPlace}
           </IxButton>
           <IxButton variant="secondary" title={text.onboardIntoHint} onClick={onOnboardInto}>
             {text.onboardInto}
+          </IxButton>
+          <IxButton variant="secondary" onClick={onIgnore}>
+            {state === 'ignored' ? text.restore : text.ignore}
           </IxButton>
         </div>
       )}
@@ -116,15 +118,22 @@ function Origin({ details }: { details: InboxAsset }) {
             {scan !== undefined && (
               <>
                 {', '}
-                <Link to={`/discovery/scans/${scan.jobId}`}>{text.scanOf(formats.dateTime(startOf(scan)))}</Link>
+                <Link to={`/discovery/scans/${scan.jobId}`}>
+                  {scan.scope === undefined || scan.scope.length === 0
+                    ? text.scanOf(formats.compact(startOf(scan)))
+                    : text.scanIn(scan.scope.join(', '))}
+                </Link>
               </>
             )}
           </>
         ) : (
           originText(source, text)
-        )}{' '}
+        )}
+      </p>
+      <p>
+        {text.foundAt} <Time at={createdTimestamp} isCompact />{' '}
         <span className="quiet">
-          <Time at={createdTimestamp} isRelative />
+          (<Time at={createdTimestamp} isRelative />)
         </span>
       </p>
       <p>{text.unknownIdentifiers(identifiers.length)}</p>

@@ -7,10 +7,19 @@ import { inboxMessages } from '../messages.ts'
 import { targetText } from './inbox-columns.tsx'
 import type { CountedProposals } from './proposals.ts'
 
-type ProposalBannerProps = { counted: CountedProposals | undefined; onAccept: (ruleId: string) => Promise<unknown> }
+type ProposalBannerProps = {
+  counted: CountedProposals | undefined
+  /** The rule whose assets the list shows. */
+  shownRule: string | undefined
+  onShow: (ruleId: string | undefined) => void
+  onAccept: (ruleId: string) => Promise<unknown>
+}
 
-/** `ProposalBanner` shows what the onboarding rules propose. The user accepts all proposals of a rule at once. */
-export function ProposalBanner({ counted, onAccept }: ProposalBannerProps) {
+/**
+ * `ProposalBanner` shows what the onboarding rules propose. The user shows the assets of a rule, and accepts all its proposals
+ * at once.
+ */
+export function ProposalBanner({ counted, shownRule, onShow, onAccept }: ProposalBannerProps) {
   const text = useText(inboxMessages)
   const formats = useFormats()
   const canWrite = usePermission('inventory_write_asset_data')
@@ -27,6 +36,9 @@ export function ProposalBanner({ counted, onAccept }: ProposalBannerProps) {
               {text.ruleProposes(rule.ruleName, rule.assets, formats.number(rule.assets))}{' '}
               <strong>{targetText(rule, text)}</strong>
             </span>
+            <IxButton variant="tertiary" onClick={() => onShow(rule.ruleId === shownRule ? undefined : rule.ruleId)}>
+              {rule.ruleId === shownRule ? text.showAllNew : text.showProposed(formats.number(rule.assets))}
+            </IxButton>
             {canWrite && (
               <IxButton variant="secondary" onClick={() => setRuleId(rule.ruleId)}>
                 {text.accept(formats.number(rule.assets))}

@@ -46,15 +46,16 @@ export function TriageView({ state }: TriageViewProps) {
   const text = useText(inboxMessages)
   const columnNames = useText(columnMessages)
   const language = useLanguage()
-  const [search, setSearch] = useSearchState<InboxFacet | 'q' | 'sort'>()
+  const [search, setSearch] = useSearchState<InboxFacet | 'q' | 'sort' | 'rule'>()
   const canWrite = usePermission('inventory_write_asset_data')
   const chosen: FacetChoices = Object.fromEntries(
     inboxFacets.flatMap((facet) => (search[facet] === undefined ? [] : [[facet, facetValueOf(search[facet])]])),
   )
   const { q = '', sort = newestFirst } = search
   const filter = inboxFilter({ state, ...chosen })
-  const pages = useAssetList({ filter, q, sort, fields })
-  const selection = useAssetSelection(pages, { filter, q })
+  const proposedBy = state === 'unknown' ? search.rule : undefined
+  const pages = useAssetList({ filter, q, sort, fields, proposedBy })
+  const selection = useAssetSelection(pages, { filter, q, proposedBy })
   const query = useOperationQuery()
   const facets = useQuery({
     ...query(
@@ -118,23 +119,42 @@ export function TriageView({ state }: TriageViewProps) {
     },
     [pages],
   )
-  const isNarrowed = q !== '' || Object.keys(chosen).length > 0
-  const clear = () => setSearch({ q: undefined, ...Object.fromEntries(inboxFacets.map((facet) => [facet, undefined])) })
+  const isNarrowed = q !== '' || Object.keys(chosen).length > 0 || proposedBy !== undefined
+  const noFacets = Object.fromEntries(inboxFacets.map((facet) => [facet, undefined]))
+  const clear = () => setSearch({ q: undefined, rule: undefined, ...noFacets })
+  // The list of the assets of a rule has no search and no facets.
+  const showRule = (rule: string | undefined) => {
+    selection.clear()
+    setSearch({ q: undefined, ...noFacets, rule })
+  }
   const choose = (facet: InboxFacet, value: string | undefined) =>
-    setSearch({ [facet]: value === undefined ? undefined : urlTextOf(value) })
+    setSearch({ rule: undefined, [facet]: value === undefined ? undefined : urlTextOf(value) })
+  const proposedTargets = targets.filter((id) => proposals.byAsset.has(id)).length
   return (
     <div className="triage inbox-list">
       {state === 'unknown' && (
-        <ProposalBanner counted={proposals.counted} onAccept={(ruleId) => decide({ action: 'onboard', ruleId })} />
+        <ProposalBanner
+          counted={proposals.counted}
+          shownRule={proposedBy}
+          onShow={showRule}
+          onAccept={async (ruleId) => {
+            await decide({ action: 'onboard', ruleId })
+            if (ruleId === proposedBy) showRule(undefined)
+          }}
+        />
       )}
       <div className="assets-list">
         <div className="triage-tools">
-          <SearchField value={q} onChange={(next) => setSearch({ q: next })} />
+          <SearchField value={q} onChange={(next) => setSearch({ rule: undefined, q: next })} />
           {isNarrowed && (
             <ActiveFilters
               chosen={chosen}
               facets={facets.data?.data}
+              ruleName={
+                proposedBy && (proposals.counted?.rules.find((rule) => rule.ruleId === proposedBy)?.ruleName ?? '…')
+              }
               onRemove={(facet) => choose(facet, undefined)}
+              onRemoveRule={() => showRule(undefined)}
               onClear={clear}
             />
           )}
@@ -148,6 +168,7 @@ export function TriageView({ state }: TriageViewProps) {
             selection={selection}
             total={total}
             canWrite={canWrite}
+            proposed={proposedTargets === 0 ? 'none' : proposedTargets === targets.length ? 'all' : 'some'}
             onOnboard={() => onboard(targets)}
             onIgnore={() => ignore(targets)}
             onDialog={(kind) => setDialog({ kind, ids: targets })}
@@ -171,7 +192,8 @@ export function TriageView({ state }: TriageViewProps) {
         ) : (
           <Grid
             label={text.table}
-            columns={columns}
+            // The assets of a rule have the order of the server.
+            columns={proposedBy === undefined ? columns : columns.map((column) => ({ ...column, isSortable: false }))}
             count={pages.total ?? 20}
             rowAt={(index) => pages.rowAt(index)}
             idOf={idOf}
@@ -192,6 +214,7 @@ export function TriageView({ state }: TriageViewProps) {
           asset={asset}
           state={state}
           canWrite={canWrite}
+          hasProposal={proposals.byAsset.has(asset.id)}
           onOnboard={() => onboard([asset.id])}
           onOnboardInto={() => setDialog({ kind: 'onboard', ids: [asset.id] })}
           onIgnore={() => ignore([asset.id])}
@@ -260,12 +283,16 @@ function FacetColumn({ children }: { children: React.ReactNode }) {
 type ActiveFiltersProps = {
   chosen: FacetChoices
   facets: React.ComponentProps<typeof FacetPanel>['facets']
+  /** The name of the rule whose assets are shown. */
+  ruleName: string | undefined
   onRemove: (facet: InboxFacet) => void
+  onRemoveRule: () => void
   onClear: () => void
 }
 
 /** `ActiveFilters` shows the selected values of the facets. A click on a value removes it. */
-function ActiveFilters({ chosen, facets, onRemove, onClear }: ActiveFiltersProps) {
+function ActiveFilters({ chosen, facets, ruleName, onRemove, onRemoveRule, onClear }: ActiveFiltersProps) {
+  const text = useText(inboxMessages)
   const facetNames = useText(facetMessages)
   const label = useFacetLabel()
   const chips = inboxFacets.flatMap((facet) => {
@@ -275,7 +302,8 @@ function ActiveFilters({ chosen, facets, onRemove, onClear }: ActiveFiltersProps
     const name = label(facet, known ?? { value, count: 0 })
     return [{ id: facet, label: `${facetNames[facet]}:`, value: name, onRemove: () => onRemove(facet) }]
   })
-  return <FilterChips chips={chips} onClear={onClear} />
+  const ruleChip = { id: 'rule', label: `${text.proposedBy}:`, value: ruleName ?? '', onRemove: onRemoveRule }
+  return <FilterChips chips={ruleName === undefined ? chips : [ruleChip, ...chips]} onClear={onClear} />
 }
 
 type CountProps = TriageViewProps & { pages: AssetPages; isNarrowed: boolean; children: React.ReactNode }
@@ -358,13 +386,16 @@ type SelectionBarProps = TriageViewProps & {
   selection: AssetSelection
   total: number
   canWrite: boolean
+  /** Whether onboarding rules propose targets for the selected assets. */
+  proposed: 'none' | 'some' | 'all'
   onOnboard: () => void
   onIgnore: () => void
   onDialog: (dialog: 'onboard' | 'delete') => void
 }
 
 /** `SelectionBar` contains the actions for the selected assets. */
-function SelectionBar({ state, selection, total, canWrite, onOnboard, onIgnore, onDialog }: SelectionBarProps) {
+function SelectionBar(props: SelectionBarProps) {
+  const { state, selection, total, canWrite, proposed, onOnboard, onIgnore, onDialog } = props
   const text = useText(inboxMessages)
   const formats = useFormats()
   const [isGathering, setGathering] = useState(false)
@@ -392,8 +423,8 @@ function SelectionBar({ state, selection, total, canWrite, onOnboard, onIgnore, 
         </IxButton>
         {canWrite && (
           <>
-            <IxButton title={text.onboardHint} onClick={onOnboard}>
-              {text.onboard}
+            <IxButton title={proposed === 'none' ? text.onboardHint : text.onboardProposedHint} onClick={onOnboard}>
+              {{ none: text.onboardWithoutPlace, some: text.onboard, all: text.onboardProposed }[proposed]}
             </IxButton>
             <IxButton variant="secondary" title={text.onboardIntoHint} onClick={() => onDialog('onboard')}>
               {text.onboardInto}
