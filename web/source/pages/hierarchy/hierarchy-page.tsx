@@ -42,7 +42,7 @@ import { NodeHeader } from './node/node-header.tsx'
 import { nodeTypeName } from './node-type-names.ts'
 import { type HierarchySearch, type Place, placeOf, searchOfPlace } from './place.ts'
 import { NodeBrowser } from './tree/node-browser.tsx'
-import { OutdatedBar, TreeLegend } from './tree/outdated-bar.tsx'
+import { OutdatedBar, TreeHead, TreeLegend } from './tree/outdated-bar.tsx'
 import { type Dragged, type DropTarget, destinationOf } from './tree/tree-drop.ts'
 import '../assets/assets.css'
 import './hierarchy.css'
@@ -172,6 +172,7 @@ function HierarchyView({ hierarchy, list, onCreate }: HierarchyViewProps) {
             onChange={(id) => change({ hierarchy: id, node: undefined })}
             choices={list.map(({ id, name }) => ({ value: id, label: name }))}
           />
+          <TreeHead />
           <ul className="hierarchy-places">
             <PlaceItem
               label={text.allAssets}
@@ -204,7 +205,7 @@ function HierarchyView({ hierarchy, list, onCreate }: HierarchyViewProps) {
             drag={canWrite || canAssign ? { dragged, canMoveNodes: canWrite, onDrop: actions.drop } : undefined}
             empty={<p className="tree-note">{canWrite ? text.noNodesYet : text.noNodes}</p>}
           />
-          <TreeLegend />
+          <TreeLegend average={outdated?.share} />
         </section>
         <div className="hierarchy-main" ref={main} tabIndex={-1}>
           <PlaceView key={searchOfPlace(place) ?? 'all'} {...{ hierarchy, place, dragged, onSelect: select }} />

@@ -39,8 +39,7 @@ export const hierarchyMessages = messages({
     allAssets: 'All assets',
     unassigned: 'Not assigned',
     assignedOf: (assigned: string, all: string, share: string) => `${assigned} of ${all} assets assigned (${share})`,
-    countHint: (threshold: string) =>
-      `Number: assets at the node and below. Bar and percentage: share of outdated assets, yellow if more than ${threshold} above average.`,
+    countHint: 'All numbers include the nodes below.',
     unassignedText: (name: string) => `Assets without a node in ${name}. Assign them here, or use assignment rules.`,
     subtitle: 'The places of the plant as a tree. Each asset has at most one node in a hierarchy.',
     assignHint: 'Select rows to assign them, or drag them to a node.',
@@ -55,7 +54,9 @@ export const hierarchyMessages = messages({
     assetCount: (count: number, shown: string) => (count === 1 ? '1 asset' : `${shown} assets`),
     outdatedCount: (count: string) => `${count} outdated`,
     offlineCount: (count: string) => `${count} unreachable`,
+    outdatedShort: 'Outdated',
     exceptional: 'Outdated, above average',
+    exceptionalOver: (threshold: string, average: string) => `Outdated, more than ${threshold} (average ${average})`,
     others: 'Other assets',
     offlineBelow: 'Unreachable devices',
     pathIn: (name: string) => `Path in ${name}`,
@@ -252,8 +253,7 @@ export const hierarchyMessages = messages({
     allAssets: 'Alle Assets',
     unassigned: 'Nicht zugeordnet',
     assignedOf: (assigned: string, all: string, share: string) => `${assigned} von ${all} Assets zugeordnet (${share})`,
-    countHint: (threshold: string) =>
-      `Zahl: Assets am Knoten und darunter. Balken und Prozentzahl: Anteil veralteter Assets, gelb bei mehr als ${threshold} über dem Durchschnitt.`,
+    countHint: 'Alle Zahlen enthalten die Knoten darunter.',
     unassignedText: (name: string) =>
       `Assets ohne Knoten in ${name}. Ordnen Sie sie hier zu, oder nutzen Sie Zuordnungsregeln.`,
     subtitle: 'Die Orte der Anlage als Baum. Jedes Asset hat in einer Hierarchie höchstens einen Knoten.',
@@ -269,7 +269,10 @@ export const hierarchyMessages = messages({
     assetCount: (count: number, shown: string) => (count === 1 ? '1 Asset' : `${shown} Assets`),
     outdatedCount: (count: string) => `${count} veraltet`,
     offlineCount: (count: string) => `${count} nicht erreichbar`,
+    outdatedShort: 'Veraltet',
     exceptional: 'Veraltet, über dem Durchschnitt',
+    exceptionalOver: (threshold: string, average: string) =>
+      `Veraltet, mehr als ${threshold} (Durchschnitt ${average})`,
     others: 'Weitere Assets',
     offlineBelow: 'Nicht erreichbare Geräte',
     pathIn: (name: string) => `Pfad in ${name}`,

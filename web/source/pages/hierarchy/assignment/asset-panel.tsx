@@ -10,6 +10,7 @@ import { ProblemMessage } from '../../../components/feedback/problem-message.tsx
 import { CheckField } from '../../../components/forms/fields.tsx'
 import { EmptyState } from '../../../components/page/empty-state.tsx'
 import { Grid } from '../../../components/tables/grid.tsx'
+import type { GridColumn } from '../../../components/tables/grid-column.ts'
 import { FilterPanel } from '../../assets/filter/filter-panel.tsx'
 import { SearchField } from '../../assets/filter/search-field.tsx'
 import type { Asset } from '../../assets/model/asset.ts'
@@ -42,6 +43,14 @@ type AssetPanelProps = {
 }
 
 const idOf = ({ id }: Asset) => id
+
+/** The least widths next to the tree, at which the names of assets and the states are not cut. */
+const leastWidths: Readonly<Record<string, number>> = { name: 235, [conditionPath]: 152 }
+
+function withLeastWidth(column: GridColumn<Asset>): GridColumn<Asset> {
+  const leastWidth = leastWidths[column.id]
+  return leastWidth === undefined || column.isFixed ? column : { ...column, minWidth: leastWidth }
+}
 
 function scopeOf(hierarchy: Hierarchy, place: Place, includeBelow: boolean): NodeScope | undefined {
   if (place.kind === 'all') return undefined
@@ -78,7 +87,7 @@ export function AssetPanel({ hierarchy, place, node, dragged }: AssetPanelProps)
   const newestVersion = useNewestVersion()
   const stateOf = useMonitoredStates(pages, { range, isShown: columns.some(({ path }) => path === conditionPath) })
   const assetColumns = useMemo(
-    () => gridColumns(columns, properties, language, { newestVersion, stateOf }),
+    () => gridColumns(columns, properties, language, { newestVersion, stateOf }).map(withLeastWidth),
     [columns, properties, language, newestVersion, stateOf],
   )
   const nodeColumn = useNodeColumn({

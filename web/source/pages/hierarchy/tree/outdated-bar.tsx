@@ -28,20 +28,39 @@ export function OutdatedBar({ outdated, assets, average }: OutdatedBarProps) {
   )
 }
 
+/** `TreeHead` names the columns of the tree. Screen readers read the names with the numbers. */
+export function TreeHead() {
+  const text = useText(hierarchyMessages)
+  return (
+    <div className="tree-head" aria-hidden="true">
+      <span>{text.assets}</span>
+      <span>{text.outdatedShort}</span>
+    </div>
+  )
+}
+
 /** `TreeLegend` explains the numbers and the bars in the tree. */
-export function TreeLegend() {
+export function TreeLegend({ average }: { average: number | undefined }) {
   const text = useText(hierarchyMessages)
   const formats = useFormats()
+  const names = {
+    outdated: text.outdated,
+    exceptional:
+      average === undefined
+        ? text.exceptional
+        : text.exceptionalOver(formats.percent(average * exceptionalShare), formats.percent(average)),
+    others: text.others,
+  }
   return (
     <div className="tree-legend">
-      <p>{text.countHint(formats.percent(exceptionalShare - 1))}</p>
+      <p>{text.countHint}</p>
       <ul>
         {kinds.map((kind) => (
           <li key={kind}>
             <svg width="10" height="6" aria-hidden="true">
               <rect className={`bar-${kind}`} width="10" height="6" rx="2" />
             </svg>
-            {text[kind]}
+            {names[kind]}
           </li>
         ))}
         <li className="tree-alarm">{text.offlineBelow}</li>
