@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ActivityEntry } from '@millwright/api/activity.ts'
-import { daysOf, rowsOf } from './entry-rows.ts'
+import { daysOf, expiredLinks, rowsOf } from './entry-rows.ts'
 
 function entry(id: string, change: Partial<ActivityEntry> = {}): ActivityEntry {
   return {
@@ -101,4 +101,20 @@ test('combines the change of a scan with its start within one second by the same
   assert.deepEqual(shapeOf([start, change('00.500', { principalName: 'bob' })]), [1, 1])
   assert.deepEqual(shapeOf([start, change('00.500', { object: { kind: 'discovery', id: '8' } })]), [1, 1])
   assert.deepEqual(shapeOf([scan('runDiscovery', '02.000'), change('00.500')]), [1, 1])
+})
+
+test('combines the links of one gateway that no longer respond within a minute', () => {
+  const expired = (id: string, link: string, { gateway = 'g', time = '2026-11-18T12:00:00.000Z' } = {}) =>
+    entry(id, {
+      action: 'discovery.expireLink',
+      object: { kind: 'gateway', id: gateway },
+      detail: { links: [{ link, state: 'unreachable' }] },
+      time,
+    })
+  const linksOf = (entries: ActivityEntry[]) => rowsOf(entries).map(({ entry: row }) => expiredLinks(row).length)
+  assert.deepEqual(linksOf([expired('1', 'snmp'), expired('2', 'opcua')]), [2])
+  assert.deepEqual(linksOf([expired('1', 'snmp'), entry('2'), expired('3', 'opcua'), expired('4', 's7')]), [3, 0])
+  assert.deepEqual(linksOf([expired('1', 'snmp'), expired('2', 'snmp', { gateway: 'h' })]), [1, 1])
+  const earlier = expired('2', 'opcua', { time: '2026-11-18T11:58:00.000Z' })
+  assert.deepEqual(linksOf([expired('1', 'snmp'), earlier]), [1, 1])
 })

@@ -17,7 +17,7 @@ const fewest = 3
  */
 export function rowsOf(entries: readonly ActivityEntry[], { hasMore = false } = {}): EntryRow[] {
   const runs: ActivityEntry[][] = []
-  for (const entry of withStartedScans(withoutStarts(entries))) {
+  for (const entry of withExpiredLinks(withStartedScans(withoutStarts(entries)))) {
     const run = runs.at(-1)
     if (run?.[0] !== undefined && isSimilar(run[0], entry)) run.push(entry)
     else runs.push([entry])
@@ -69,6 +69,36 @@ function isStartedBy(change: ActivityEntry, start: ActivityEntry): boolean {
     change.principalName === start.principalName &&
     Date.parse(start.time) - Date.parse(change.time) <= startedWithinMs
   )
+}
+
+/** The longest time between two links of a gateway that are one entry. They expire together when the gateway does not report. */
+const expiredWithinMs = 60_000
+
+/** Combines the links of one gateway that no longer respond at the same time. */
+function withExpiredLinks(entries: readonly ActivityEntry[]): ActivityEntry[] {
+  const combined: ActivityEntry[] = []
+  for (const entry of entries) {
+    const index = combined.findLastIndex((newer) => expiredTogether(newer, entry))
+    const newer = combined[index]
+    if (newer === undefined) combined.push(entry)
+    else combined[index] = { ...newer, detail: { links: [...expiredLinks(newer), ...expiredLinks(entry)] } }
+  }
+  return combined
+}
+
+function expiredTogether(newer: ActivityEntry, older: ActivityEntry): boolean {
+  return (
+    newer.action === 'discovery.expireLink' &&
+    older.action === newer.action &&
+    older.object?.id === newer.object?.id &&
+    Date.parse(newer.time) - Date.parse(older.time) <= expiredWithinMs
+  )
+}
+
+/** Returns the links of a gateway that no longer respond, as an entry names them. */
+export function expiredLinks({ detail }: Pick<ActivityEntry, 'detail'>): { link: string }[] {
+  const links: unknown = detail?.links
+  return Array.isArray(links) ? links.filter((one) => typeof one?.link === 'string') : []
 }
 
 function isStart(action: string): boolean {

@@ -53,6 +53,15 @@ const cases: [Partial<ActivityEntry>, en: string, de: string][] = [
   ],
   [
     {
+      action: 'discovery.expireLink',
+      object: { kind: 'gateway', id: 'g', name: 'Hall 3' },
+      detail: { links: [{ link: 'millwright.links.snmp' }] },
+    },
+    'The link SNMP of the gateway Hall 3 no longer responds',
+    'Der Link SNMP des Gateways Hall 3 antwortet nicht mehr',
+  ],
+  [
+    {
       action: 'discovery.createDiscovery',
       object: { kind: 'discovery', id: '7' },
       detail: { gatewayId: 'g', assetLinkId: 'millwright.links.plant' },
