@@ -55,7 +55,9 @@ type Facts = { devices: ScannedDevice[]; allId: string; correctedId: string; mai
 const history: readonly Chapter[] = [
   { hoursAgo: 288, work: buildPlant },
   { hoursAgo: 150, work: findDevices },
+  { hoursAgo: 76, work: updateByHand },
   { hoursAgo: 52, work: findChanges },
+  { hoursAgo: 28, work: decideMore },
   { hoursAgo: 9, work: workLastNight },
 ]
 
@@ -445,18 +447,28 @@ async function decide({ anna, tomas }: Pick<Callers, 'anna' | 'tomas'>, devices:
     return { ...(accessGroupId !== undefined && { accessGroupId }), ...(nodeId !== undefined && { nodeId }) }
   }
   const lineId = await firstLine(anna, 'Press shop')
-  type Target = ReturnType<typeof targetIn>
-  const decision = async (caller: Caller, action: 'onboard' | 'ignore', assetIds: string[], target: Target = {}) => {
-    const { data } = await caller.inbox.createDecision({ body: { data: { action, assetIds, ...target } } })
-    await caller.inbox.readDecision({ params: { id: data.id }, query: { wait: 20 } })
-  }
-  await decision(tomas, 'onboard', ids.slice(0, 18))
-  await decision(anna, 'onboard', ids.slice(18, 30), targetIn('press', lineId))
-  await decision(tomas, 'ignore', ids.slice(30, 34))
+  await createDecision(tomas, { action: 'onboard', assetIds: ids.slice(0, 18) })
+  await createDecision(anna, { action: 'onboard', assetIds: ids.slice(18, 30), ...targetIn('press', lineId) })
+  await createDecision(tomas, { action: 'ignore', assetIds: ids.slice(30, 34) })
   const drives = { name: 'Drives of the press shop', ranges: ['10.0.0.0/24'], filter: "startswith(name, 'DRV')" }
   const controllers = { name: 'Controllers of the body shop', filter: "startswith(name, 'PLC')" }
   await anna.inbox.createOnboardingRule({ body: { data: { ...drives, ...targetIn('press', lineId) } } })
   await anna.inbox.createOnboardingRule({ body: { data: { ...controllers, ...targetIn('body') } } })
+}
+
+type Decision = { action: 'onboard' | 'ignore'; assetIds: string[]; accessGroupId?: string; nodeId?: string }
+
+async function createDecision(caller: Caller, decision: Decision): Promise<void> {
+  const { data } = await caller.inbox.createDecision({ body: { data: decision } })
+  await caller.inbox.readDecision({ params: { id: data.id }, query: { wait: 20 } })
+}
+
+/** Some more of the found devices are onboarded or ignored. */
+async function decideMore({ callers: { anna, tomas }, facts: { devices } }: Staff): Promise<void> {
+  const ids = devices.map(({ id }) => id)
+  const nodeId = await firstLine(anna, 'Body shop')
+  await createDecision(tomas, { action: 'onboard', assetIds: ids.slice(34, 46), nodeId })
+  await createDecision(anna, { action: 'ignore', assetIds: ids.slice(46, 48) })
 }
 
 /** Returns the id of the first line in an area, as soon as the hierarchy contains it. */
@@ -576,15 +588,30 @@ async function createCampaign(
   })
 }
 
-/** Returns the assets of the first line of the press shop. */
-async function firstAssets({ anna }: Pick<Callers, 'anna'>): Promise<AssetDocument[]> {
-  const query = { limit: 100, sort: 'name', filter: "startswith(name, 'AAR-PRESS-L01')" }
-  return (await anna.inventory.listAssets({ query })).data
+/** Returns the first assets of a line. */
+async function assetsOf(caller: Caller, line: string): Promise<AssetDocument[]> {
+  const query = { limit: 100, sort: 'name', filter: `startswith(name, '${line}-')` }
+  return (await caller.inventory.listAssets({ query })).data
+}
+
+const pressLine = 'AAR-PRESS-L01'
+
+/** The technicians of the assembly update some devices without the platform, and record the new firmware. */
+async function updateByHand({ callers: { anna, mia } }: Staff): Promise<void> {
+  await recordNewestFirmware(mia, (await assetsOf(anna, 'AAR-ASSY-L01')).slice(10, 40))
+}
+
+async function recordNewestFirmware(caller: Caller, some: readonly AssetDocument[]): Promise<void> {
+  for (const { id, product_instance_information: instance } of some) {
+    const version = firmwareOf(productOf(instance)?.product_id ?? '').at(-1)
+    if (version === undefined) continue
+    await caller.inventory.setFirmwareVersion({ params: { id: String(id) }, body: { data: { version } } })
+  }
 }
 
 /** The imported assets get responsible users and custom properties. */
 async function describeAssets({ anna, tomas }: Callers): Promise<void> {
-  const some = await firstAssets({ anna })
+  const some = await assetsOf(anna, pressLine)
   const ids = some.map(({ id }) => String(id))
   const property = async (name: string, type: 'text' | 'date' | 'number' | 'url') =>
     (await anna.inventory.createCustomProperty({ body: { data: { name, data_type: type } } })).data.key
@@ -611,18 +638,14 @@ async function describeAssets({ anna, tomas }: Callers): Promise<void> {
 
 /** Some imported assets get other names and firmware. Impact reports are computed. */
 async function changeAssets({ anna, mia, tomas }: Callers): Promise<void> {
-  const some = await firstAssets({ anna })
+  const some = await assetsOf(anna, pressLine)
   const named = { 'Press 1 main controller': 'PLC', 'Press 1 feeder drive': 'DRV', 'Press 1 operator panel': 'HMI' }
   for (const [name, tag] of Object.entries(named)) {
     const asset = some.find(({ name: former }) => String(former).includes(`-${tag}`))
     if (asset === undefined) continue
     await tomas.inventory.setName({ params: { id: String(asset.id) }, body: { data: { name } } })
   }
-  for (const { id, product_instance_information: instance } of some.slice(2, 42)) {
-    const version = firmwareOf(productOf(instance)?.product_id ?? '').at(-1)
-    if (version === undefined) continue
-    await mia.inventory.setFirmwareVersion({ params: { id: String(id) }, body: { data: { version } } })
-  }
+  await recordNewestFirmware(mia, some.slice(2, 42))
   const main = some.filter(({ name }) => /-(?:PLC|SW)\d+$/.test(String(name))).map(({ id }) => String(id))
   for (const [index, id] of main.slice(0, 2).entries()) {
     const mode = index === 0 ? 'fails' : 'depends'
