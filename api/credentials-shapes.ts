@@ -30,8 +30,14 @@ export const credentialLimits = {
   assetsPerSelection: 100,
   /** The maximum number of instances from which the order of use at an address is computed. The ones that changed last are read. */
   ordered: 1_000,
+  /** The maximum number of instances that a list names as tried before another one. */
+  triedBefore: 10,
   /** The maximum number of entries in each list of a usage response. */
   usageEntries: 100,
+  /** The maximum number of addresses in a request for the instances that devices refused. */
+  refusalAddresses: 50,
+  /** The maximum number of instances that such a response contains. */
+  refusals: 500,
   /** The maximum number of credentials that are offered for a remote session. The ones that changed last are offered. */
   offered: 100,
 } as const
@@ -182,6 +188,11 @@ export const ListedCredentialInstance = closed({
         'With the filter `address`: the place of the instance among those of its asset link that a scan tries at this address. It is absent if a scan does not try the instance there',
     }),
   ),
+  triedBefore: Type.Array(closed({ id: Uuid, name: Type.String() }), {
+    maxItems: credentialLimits.triedBefore,
+    description:
+      'The instances of the same asset link that a scan tries before this one at an address of both, as long as none has worked there. The first one is tried first. It is empty for an instance that scans do not use',
+  }),
 })
 export type ListedCredentialInstance = Static<typeof ListedCredentialInstance>
 
@@ -211,6 +222,7 @@ export const CredentialUsage = closed({
   templates: Type.Array(closed({ id: Uuid, name: Type.String() })),
   copies: Type.Array(closed({ instanceId: Uuid, assetId: Uuid })),
   associations: Type.Array(Association),
+  refusals: Type.Array(Association, { description: 'The devices whose latest login with the instance failed' }),
   deliveries: Type.Array(
     closed({
       gatewayId: Uuid,
@@ -222,6 +234,17 @@ export const CredentialUsage = closed({
   ),
 })
 export type CredentialUsage = Static<typeof CredentialUsage>
+
+/** A device that refused an instance at the latest login with it. */
+export const CredentialRefusal = closed({
+  instanceId: Uuid,
+  name: Type.String({ description: 'The name of the instance' }),
+  gatewayId: Uuid,
+  address: Type.String(),
+  assetId: Type.Optional(Uuid),
+  lastFailedTimestamp: Timestamp,
+})
+export type CredentialRefusal = Static<typeof CredentialRefusal>
 
 export const NewInstancesTemplate = closed({
   name: Name,

@@ -6,6 +6,7 @@ import {
   CredentialInstance,
   CredentialInstanceChange,
   CredentialInstanceVersion,
+  CredentialRefusal,
   CredentialRequest,
   CredentialSchema,
   CredentialSchemaChange,
@@ -226,6 +227,25 @@ export const credentials = contract({
       params: instanceId,
       answers: { 200: data(CredentialUsage) },
       errors: ['not_found'],
+    },
+    listRefusals: {
+      method: 'GET',
+      path: '/refusals',
+      summary: 'List the instances that devices at these addresses refused at the latest login, newest first',
+      description: `At most ${credentialLimits.refusals} instances. A refusal at an asset or through a gateway that the caller cannot read is left out.`,
+      access: 'glb_credential_read',
+      sensitive: true,
+      query: closed({
+        gatewayId: Uuid,
+        resourceIdentifier: ResourceIdentifier,
+        addresses: Type.String({
+          minLength: 2,
+          maxLength: 64 * credentialLimits.refusalAddresses,
+          description: `IP addresses, separated by commas, at most ${credentialLimits.refusalAddresses}`,
+        }),
+      }),
+      answers: { 200: data(Type.Array(CredentialRefusal)) },
+      errors: ['invalid_range'],
     },
 
     createInstancesTemplate: {

@@ -386,6 +386,10 @@ describe('indexes of frequent statements', () => {
       await admin.credentials.listInstanceVersions({ params })
       await admin.credentials.readInstanceUsage({ params })
     },
+    'listing the credentials that devices refused': () =>
+      admin.credentials.listRefusals({
+        query: { gatewayId: ids.gateway, resourceIdentifier: 'link-7', addresses: '10.7.7.7,10.7.7.8' },
+      }),
     'changing a credential': () =>
       admin.credentials.updateInstance({ params: { instanceId: ids.instance }, body: { data: { name: v7() } } }),
     'listing the credentials of an asset': () =>

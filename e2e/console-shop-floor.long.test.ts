@@ -199,7 +199,7 @@ describe('gateways, scans and credentials in the console', () => {
     await go('/credentials', 'Credentials')
     await page.getByRole('gridcell', { name: 'Reading' }).click()
     await page.getByRole('heading', { level: 1, name: 'Reading' }).waitFor()
-    await page.getByText('Successful', { exact: true }).first().waitFor()
+    await page.getByRole('heading', { name: 'Accepted by these devices' }).waitFor()
     await assertAxeClean(page, 'credentials page')
     await button('Test').click()
     await page.getByLabel('IP address of the device').fill('203.0.113.9')

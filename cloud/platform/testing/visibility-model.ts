@@ -407,6 +407,11 @@ const surfaces: Record<string, VisibilityCheck> = {
     const listed = await asking.ask('credentials', 'listInstances', { query: { limit: 100 } })
     const named = (listed.body.data as { assetId?: string }[]).flatMap(({ assetId }) => assetId ?? [])
     assert.deepEqual(named.toSorted(), assigned)
+    const { id: gatewayId } = asking.pick(asking.of('Gateway'))
+    const query = { gatewayId, resourceIdentifier: 'example', addresses: '10.0.0.1' }
+    const refused = await asking.ask('credentials', 'listRefusals', { query })
+    for (const { assetId } of refused.body.data as { assetId?: string }[])
+      assert.ok(asking.canRead(gatewayId) && (assetId === undefined || asking.canRead(assetId)))
     const copy = asking.pick(copies)
     for (const operation of ['getInstance', 'listInstanceVersions', 'readInstanceUsage'])
       await asking.askFor('credentials', operation, { input: { params: { instanceId: copy.id } }, isThere: true })

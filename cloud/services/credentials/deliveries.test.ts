@@ -174,6 +174,34 @@ describe('delivery of credentials to a gateway', () => {
     ])
   })
 
+  test('lists the devices that refused a credential, and the credentials that a device refused', async () => {
+    const made = await given('a', 'b')
+    const assetId = await createTestAsset(admin, `a-${newId()}`)
+    const [refusing, accepting] = ['10.0.0.8', '10.0.0.9']
+    await selectAll([refusing, accepting])
+    await report(
+      { address: refusing, assetId, instanceId: made.a, worked: false },
+      { address: refusing, instanceId: made.b, worked: false },
+      { address: accepting, instanceId: made.a, worked: true },
+    )
+    const { data: usage } = await admin.credentials.readInstanceUsage({ params: { instanceId: made.a } })
+    assert.deepEqual(
+      [usage.refusals, usage.associations].map((uses) => uses.map(({ address }) => address)),
+      [[refusing], [accepting]],
+    )
+    const refusals = async (caller: TestCaller, addresses: string) => {
+      const query = { gatewayId, resourceIdentifier: product.identifier, addresses }
+      return (await caller.credentials.listRefusals({ query })).data.map(({ name, address }) => [name, address])
+    }
+    assert.deepEqual((await refusals(admin, `${refusing},${accepting}`)).toSorted(), [
+      ['a', refusing],
+      ['b', refusing],
+    ])
+    assert.deepEqual(await refusals(await hub.as('credential_manager'), refusing), [['b', refusing]])
+    await report({ address: refusing, instanceId: made.a, worked: true })
+    assert.deepEqual(await refusals(admin, refusing), [['b', refusing]])
+  })
+
   test('counts only the logins at assets that the caller can read', async () => {
     const made = await given('a')
     const assetId = await createTestAsset(admin, `a-${newId()}`)
@@ -207,6 +235,18 @@ describe('delivery of credentials to a gateway', () => {
     await report({ address, instanceId: made.b, worked: false })
     assert.deepEqual(await orderAt(address), ['b', 'd', 'c'])
     assert.deepEqual(await orderAt(address), await names(address))
+  })
+
+  test('names the credentials that a scan tries before another one at a common address', async () => {
+    const ranges = (...ipRanges: string[]) => ({ ipRanges })
+    await given(['plant', ranges('10.0.0.0/16')], ['line', ranges('10.0.1.0/24')])
+    await given(['other', ranges('10.0.2.0/24', '2001:db8::/64')], ['watching', { purpose: 'monitoring' }])
+    await given(['both', ranges('10.0.1.7', '10.0.2.7')])
+    const { data } = await admin.credentials.listInstances({ query: { schemaId } })
+    assert.deepEqual(
+      data.map(({ name, triedBefore }) => [name, ...triedBefore.map((one) => one.name)]),
+      [['both'], ['watching'], ['other', 'both'], ['line', 'both'], ['plant', 'both', 'other', 'line']],
+    )
   })
 
   test('prefers a credential that worked and failed for the same address in one report', async () => {

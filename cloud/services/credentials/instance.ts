@@ -27,11 +27,16 @@ export function showInstance(row: InstanceRow): CredentialInstance {
   }
 }
 
+/** What lists show about an instance in addition to its fields. */
+type ListedFacts = {
+  logins: LoginRow | undefined
+  order: number | undefined
+  /** The instances that a scan tries before this one. */
+  before: readonly { row: Pick<InstanceRow, 'id' | 'name'> }[]
+}
+
 /** Returns an instance as lists show it. An instance that no gateway has received has no results. */
-export function showListedInstance(
-  row: InstanceRow,
-  { logins, order }: { logins: LoginRow | undefined; order: number | undefined },
-): ListedCredentialInstance {
+export function showListedInstance(row: InstanceRow, { logins, order, before }: ListedFacts): ListedCredentialInstance {
   const { accepted = 0, refused = 0, workedAt = null, failedAt = null } = logins ?? {}
   return {
     ...showInstance(row),
@@ -43,6 +48,7 @@ export function showListedInstance(
       ...(failedAt === null ? {} : { lastFailedTimestamp: failedAt }),
     },
     ...(order === undefined ? {} : { order }),
+    triedBefore: before.map(({ row: { id, name } }) => ({ id, name })),
   }
 }
 

@@ -20,12 +20,14 @@ import { type Address, blockKeysContaining, parseAddress, parseRanges, showAddre
 import type { SchemaChecks } from './schema-checks.ts'
 import { findSchema, holdSchema } from './schema-store.ts'
 import { openValues, sealValues } from './sealed-values.ts'
-import { triedOrder } from './selection.ts'
+import { triedBefore, triedOrder } from './selection.ts'
 import { templatesOf } from './template-store.ts'
 import {
   lastDeliveries,
+  lastRefusals,
   lastSuccesses,
   placesOfUses,
+  refusalsAt,
   summarizeLogins,
   type UseRow,
   usesAtAddress,
@@ -40,6 +42,7 @@ type Operations =
   | 'deleteInstance'
   | 'listInstanceVersions'
   | 'readInstanceUsage'
+  | 'listRefusals'
 
 export function instanceHandlers(
   context: Context,
@@ -87,10 +90,17 @@ export function instanceHandlers(
       const scope = await readableScope(context, caller, () =>
         database.read(caller, (handle) => placesOfUses(handle, ids)),
       )
-      const logins = await database.read(caller, (handle) => summarizeLogins(handle, ids, scope))
+      const { logins, before } = await database.read(caller, async (handle) => ({
+        logins: await summarizeLogins(handle, ids, scope),
+        before: await rivalsOf(handle, rows),
+      }))
       const loginsById = new Map(logins.map((row) => [row.instanceId, row]))
       const data = (await withoutHiddenAssets(context, caller, rows)).map((row) =>
-        showListedInstance(row, { logins: loginsById.get(row.id), order: order?.get(row.id) }),
+        showListedInstance(row, {
+          logins: loginsById.get(row.id),
+          order: order?.get(row.id),
+          before: before.get(row.id) ?? [],
+        }),
       )
       return { data, meta: { totalElements: total, elements: rows.length, offset } }
     },
@@ -142,15 +152,40 @@ export function instanceHandlers(
         return usageOf(handle, instanceId)
       })
       const copies = await withoutHiddenAssets(context, caller, usage.copies)
-      const isReadable = await readableUses(context, caller, [...usage.associations, ...usage.deliveries])
+      const uses = [...usage.associations, ...usage.refusals, ...usage.deliveries]
+      const isReadable = await readableUses(context, caller, uses)
       return {
         data: {
           ...usage,
           copies: copies.filter(({ assetId }) => assetId !== null),
           associations: usage.associations.filter(isReadable),
+          refusals: usage.refusals.filter(isReadable),
           deliveries: usage.deliveries.filter(isReadable),
         },
       }
+    },
+
+    async listRefusals({ query: { gatewayId, resourceIdentifier, addresses } }, caller) {
+      const places = [...new Set(addresses.split(',').map((text) => showAddress(addressOf(text))))]
+      if (places.length > credentialLimits.refusalAddresses)
+        throw new Problem(
+          'invalid_range',
+          `More than ${credentialLimits.refusalAddresses} addresses. Send several requests`,
+        )
+      const rows = await database.read(caller, (handle) =>
+        refusalsAt(handle, {
+          gatewayId,
+          addresses: places,
+          identifier: resourceIdentifier,
+          limit: credentialLimits.refusals,
+        }),
+      )
+      const refusals = rows.map(({ assetId, failedAt, ...row }) => ({
+        ...row,
+        ...(assetId === null ? {} : { assetId }),
+        lastFailedTimestamp: failedAt,
+      }))
+      return { data: refusals.filter(await readableUses(context, caller, refusals)) }
     },
   }
 
@@ -237,6 +272,14 @@ async function get(handle: Handle, id: string): Promise<store.InstanceRow> {
   return row
 }
 
+/** Returns the instances that a scan tries before each of these, by id. They are among the ones that changed last. */
+async function rivalsOf(handle: Handle, listed: readonly store.InstanceRow[]) {
+  const identifiers = [...new Set(listed.map(({ resourceIdentifier }) => resourceIdentifier))]
+  const rows = await store.listScanned(handle, identifiers, credentialLimits.ordered)
+  const ids = listed.map(({ id }) => id)
+  return triedBefore(rows.map(candidateOf), { ids, limit: credentialLimits.triedBefore })
+}
+
 export async function lock(tx: Transaction, id: string): Promise<store.SealedRow> {
   const row = await store.lockInstance(tx, id)
   if (row === undefined) throw missingInstance(id)
@@ -263,6 +306,7 @@ async function usageOf(handle: Handle, id: string): Promise<CredentialUsage> {
     templates: await templatesOf(handle, id, most),
     copies: await store.copiesOf(handle, id, most),
     associations: (await lastSuccesses(handle, id, most)).map(showAssociation),
+    refusals: (await lastRefusals(handle, id, most)).map(showAssociation),
     deliveries: (await lastDeliveries(handle, id, most)).map(
       ({ gatewayId, address, jobId, deliveries, deliveredAt }) => ({
         gatewayId,

@@ -51,6 +51,27 @@ export function rangeContains({ family, low, high }: Range, address: Address): b
   return family === address.family && low <= address.value && address.value <= high
 }
 
+/** Returns the ranges by their family and first address. */
+export function sortedRanges(ranges: readonly Range[]): Range[] {
+  return ranges.toSorted((a, b) => a.family - b.family || (a.low < b.low ? -1 : a.low > b.low ? 1 : 0))
+}
+
+/**
+ * Returns whether an address is in a range of both lists, which `sortedRanges` has sorted. Of the two current ranges, the one
+ * that ends first cannot contain an address of any later range.
+ */
+export function haveCommonAddress(some: readonly Range[], others: readonly Range[]): boolean {
+  let [first, second] = [0, 0]
+  for (;;) {
+    const [one, other] = [some[first], others[second]]
+    if (one === undefined || other === undefined) return false
+    if (one.family === other.family && one.low <= other.high && other.low <= one.high) return true
+    const isOneFirst = one.family === other.family ? one.high < other.high : one.family < other.family
+    if (isOneFirst) first += 1
+    else second += 1
+  }
+}
+
 /**
  * Parses the ranges of a request body and removes duplicates. Throws `invalid_range` with the position of each invalid
  * range, or when the ranges consist of too many CIDR blocks.

@@ -1,5 +1,5 @@
 import { type CredentialPurpose, credentialLimits } from '@millwright/api/credentials-shapes.ts'
-import { type Address, type Range, rangeContains } from './ip-range.ts'
+import { type Address, haveCommonAddress, type Range, rangeContains, sortedRanges } from './ip-range.ts'
 
 /** The fields of an instance that the selection reads. Times are ISO texts, which can be compared as text. */
 export type Candidate = {
@@ -19,6 +19,8 @@ export type Candidate = {
 export type AssociatedCandidate = Candidate & { workedAt: string | null; failedAt: string | null }
 
 export type ScanTarget = { address: Address; product: { identifier: string; version: string } }
+
+type ProductTarget = Pick<ScanTarget, 'product'>
 
 export type Selection<Chosen> = { known: boolean; chosen: Chosen[] }
 
@@ -47,13 +49,16 @@ export function select<A extends AssociatedCandidate, C extends Candidate>(
 export function mostRecent<C extends Candidate>(target: ScanTarget, candidates: readonly C[]): C[] {
   return candidates
     .filter((one) => one.assetId === null && applies(one, target))
-    .toSorted(
-      (a, b) =>
-        Number(isSameVersion(b, target)) - Number(isSameVersion(a, target)) ||
-        compare(b.modifiedAt, a.modifiedAt) ||
-        compare(b.id, a.id),
-    )
+    .toSorted(byPreference(target))
     .slice(0, credentialLimits.selected)
+}
+
+/** Compares two candidates: those for the version of the target come first, then the most recently changed ones. */
+function byPreference(target: ProductTarget): (a: Candidate, b: Candidate) => number {
+  return (a, b) =>
+    Number(isSameVersion(b, target)) - Number(isSameVersion(a, target)) ||
+    compare(b.modifiedAt, a.modifiedAt) ||
+    compare(b.id, a.id)
 }
 
 /**
@@ -101,7 +106,7 @@ export function selectOfTemplate<C extends Candidate>(
     .toSorted(
       (a, b) =>
         compare(workedAt(b), workedAt(a)) ||
-        Number(isSameVersion(b, { address, product })) - Number(isSameVersion(a, { address, product })) ||
+        Number(isSameVersion(b, { product })) - Number(isSameVersion(a, { product })) ||
         compare(b.modifiedAt, a.modifiedAt) ||
         compare(b.id, a.id),
     )
@@ -121,15 +126,46 @@ export function triedOrder<C extends Candidate>(
   const order = new Map<string, number>()
   const unassigned = candidates.filter(({ assetId }) => assetId === null)
   for (const [identifier, recent] of Map.groupBy(unassigned, ({ product }) => product.identifier)) {
-    const latest = recent.reduce((one, other) => (other.modifiedAt > one.modifiedAt ? other : one))
+    const product = { identifier, version: latestVersion(recent) }
     const associated = recent.flatMap((one) => {
       const record = records.get(one.id)
       return record === undefined || record.workedAt === null ? [] : [{ ...one, ...record }]
     })
-    const target = { address, product: { identifier, version: latest.product.version } }
+    const target = { address, product }
     for (const [place, { id }] of select(target, { associated, recent }).chosen.entries()) order.set(id, place + 1)
   }
   return order
+}
+
+/**
+ * Returns the candidates that a scan tries before each of these candidates at an address of both where none has worked yet, by
+ * id. The first one is tried first. The version of the asset link is assumed as in `triedOrder`.
+ */
+export function triedBefore<C extends Candidate>(
+  candidates: readonly C[],
+  { ids, limit }: { ids: readonly string[]; limit: number },
+): Map<string, C[]> {
+  const before = new Map<string, C[]>()
+  const used = candidates.filter(({ assetId, purpose }) => assetId === null && purpose !== 'monitoring')
+  for (const [identifier, rivals] of Map.groupBy(used, ({ product }) => product.identifier)) {
+    const target = { product: { identifier, version: latestVersion(rivals) } }
+    const ordered = rivals.toSorted(byPreference(target)).map((one) => ({ one, ranges: sortedRanges(one.ranges) }))
+    for (const [place, { one, ranges }] of ordered.entries()) {
+      if (!ids.includes(one.id)) continue
+      const earlier = ordered.slice(0, place).filter((rival) => haveCommonAddress(rival.ranges, ranges))
+      before.set(
+        one.id,
+        earlier.slice(0, limit).map((rival) => rival.one),
+      )
+    }
+  }
+  return before
+}
+
+/** Returns the version of the most recently changed candidate. */
+function latestVersion(candidates: readonly Candidate[]): string {
+  const [latest] = candidates.toSorted((a, b) => compare(b.modifiedAt, a.modifiedAt))
+  return latest?.product.version ?? ''
 }
 
 /** Returns whether the last attempt failed and the instance has not changed since then. */
@@ -142,7 +178,7 @@ function byLastSuccess(a: AssociatedCandidate, b: AssociatedCandidate): number {
   return compare(b.workedAt ?? '', a.workedAt ?? '') || compare(b.modifiedAt, a.modifiedAt) || compare(b.id, a.id)
 }
 
-function isSameVersion({ product }: Candidate, target: ScanTarget): boolean {
+function isSameVersion({ product }: Candidate, target: ProductTarget): boolean {
   return product.version === target.product.version
 }
 

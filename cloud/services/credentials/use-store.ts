@@ -207,6 +207,35 @@ export function lastSuccesses(handle: Handle, instanceId: string, limit: number)
   return handle.rows(workedStatement, instanceId, limit)
 }
 
+type RefusalRow = Pick<UseRow, 'instanceId' | 'gatewayId' | 'address' | 'assetId'> & { name: string; failedAt: string }
+
+const isRefused = `failed_at is not null and (worked_at is null or failed_at > worked_at)`
+const refusedStatement = statement<UseRow>(
+  `select ${columns} from credential_uses where tenant_id = $1 and instance_id = $2 and ${isRefused}
+   order by failed_at desc limit $3`,
+)
+const refusedAtStatement = statement<RefusalRow>(
+  `select u.instance_id as "instanceId", u.gateway_id as "gatewayId", u.address, u.asset_id as "assetId", u.failed_at as "failedAt", i.name
+   from credential_uses u
+   join credential_instances i on i.tenant_id = $1 and i.id = u.instance_id
+   join credential_schemas s on s.tenant_id = $1 and s.id = i.schema_id
+   where u.tenant_id = $1 and u.gateway_id = $2 and u.address = any($3::text[]) and ${isRefused}
+     and s.resource_identifier = $4
+   order by u.failed_at desc, u.instance_id limit $5`,
+)
+
+/** Returns the uses at which the latest login with an instance failed, newest first. */
+export function lastRefusals(handle: Handle, instanceId: string, limit: number): Promise<UseRow[]> {
+  return handle.rows(refusedStatement, instanceId, limit)
+}
+
+type RefusalQuery = { gatewayId: string; addresses: readonly string[]; identifier: string; limit: number }
+
+/** Returns the uses at addresses at which the latest login failed, with the names of the instances, newest first. */
+export function refusalsAt(handle: Handle, { gatewayId, addresses, identifier, limit }: RefusalQuery) {
+  return handle.rows(refusedAtStatement, gatewayId, arrayOf('text', addresses), identifier, limit)
+}
+
 export function usesOfAsset(handle: Handle, assetId: string, limit: number): Promise<UseRow[]> {
   return handle.rows(ofAssetStatement, assetId, limit)
 }

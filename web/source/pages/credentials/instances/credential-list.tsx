@@ -1,5 +1,5 @@
 import type { ListedCredentialInstance } from '@millwright/api/credentials-shapes.ts'
-import { iconCertificate, iconKey, iconNetworkWired, iconUser } from '@siemens/ix-icons/icons'
+import { iconKey } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -14,8 +14,7 @@ import type { Column } from '../../../components/tables/data-table.tsx'
 import { useHasEntries } from '../../../components/tables/entries.ts'
 import { PagedTable } from '../../../components/tables/paged-table.tsx'
 import { Toolbar } from '../../../components/tables/toolbar.tsx'
-import { Icon } from '../../../components/values/icon.tsx'
-import { StatusChip } from '../../../components/values/status-chip.tsx'
+import { StatusText } from '../../../components/values/status-text.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { SearchField } from '../../assets/filter/search-field.tsx'
 import { linkTitle } from '../../discovery/built-in-links.ts'
@@ -23,6 +22,7 @@ import { CredentialFlow } from '../flow/credential-flow.tsx'
 import { useCredentialTypes } from '../flow/credential-types.ts'
 import { credentialMessages } from '../messages.ts'
 import { type CredentialKind, kindOf, userOf } from './credential-kind.ts'
+import './credential-list.css'
 
 /** Matches a complete IP address, for which the API returns the credentials whose ranges contain it. Other words are searched as text. */
 const completeAddress = /^(\d{1,3}(\.\d{1,3}){3}|[0-9a-f]*:[0-9a-f:.]+)$/i
@@ -146,14 +146,6 @@ function UseOrder({ address, rows }: { address: string; rows: readonly ListedCre
   )
 }
 
-const kindIcons: Readonly<Record<CredentialKind, string>> = {
-  user: iconUser,
-  snmpUser: iconUser,
-  certificate: iconCertificate,
-  community: iconNetworkWired,
-  other: iconKey,
-}
-
 type Text = (typeof credentialMessages)['en']
 
 function columnsOf(text: Text, formats: Formats): Column<ListedCredentialInstance>[] {
@@ -177,84 +169,119 @@ function columnsOf(text: Text, formats: Formats): Column<ListedCredentialInstanc
     {
       id: 'kind',
       header: text.kind,
-      width: 150,
+      width: 125,
+      minWidth: 104,
       cell: ({ values, schemaTitle, resourceIdentifier }) => {
         const kind = kindOf(values)
+        const user = userOf(values)
+        const name = kind === 'other' ? (schemaTitle ?? linkTitle(resourceIdentifier)) : kindNames[kind]
         return (
-          <span className="grid-name" title={schemaTitle}>
-            <Icon name={kindIcons[kind]} size={16} />
-            {kind === 'other' ? (schemaTitle ?? linkTitle(resourceIdentifier)) : kindNames[kind]}
+          <span className="grid-lines" title={user === undefined ? schemaTitle : `${name}: ${user}`}>
+            {name}
+            {user !== undefined && (
+              <>
+                <br />
+                <span className="quiet">{user}</span>
+              </>
+            )}
           </span>
         )
       },
     },
     {
-      id: 'user',
-      header: text.user,
-      width: 90,
-      cell: ({ values }) => userOf(values) ?? <span className="quiet">–</span>,
-    },
-    {
       id: 'product',
       header: text.product,
-      width: 130,
+      width: 140,
       cell: ({ resourceIdentifier }) => linkTitle(resourceIdentifier),
     },
     {
       id: 'ranges',
-      header: text.ranges,
-      width: 140,
-      minWidth: 110,
+      header: text.range,
+      width: 130,
+      minWidth: 112,
       cell: ({ metadata: { ipRanges, purpose } }) => (
-        <span
-          title={`${ipRanges.join(', ')}: ${text[purpose ?? 'both']}`}
-          className={purpose === undefined ? undefined : 'grid-lines'}
-        >
-          {ipRanges.join(', ')}
-          {purpose !== undefined && <span className="quiet"> {text.only(text[purpose])}</span>}
-        </span>
+        <span title={`${ipRanges.join(', ')}: ${text[purpose ?? 'both']}`}>{ipRanges.join(', ')}</span>
       ),
+    },
+    {
+      id: 'order',
+      header: text.order,
+      hint: text.orderHint,
+      width: 185,
+      minWidth: 165,
+      cell: (row) => <UsePlace credentials={row} />,
     },
     {
       id: 'result',
       header: text.lastResult,
-      width: 280,
-      cell: ({ id, logins }) => <LastResult {...{ id, logins, formats }} />,
+      width: 295,
+      minWidth: 290,
+      cell: (row) => <LastResult credentials={row} formats={formats} />,
     },
     {
       id: 'changed',
       header: text.changed,
-      width: 110,
+      width: 100,
       cell: ({ lastModifiedTimestamp }) => <Time at={lastModifiedTimestamp} isRelative isShort />,
     },
   ]
 }
 
-type LastResultProps = Pick<ListedCredentialInstance, 'id' | 'logins'> & { formats: Formats }
+/** `UsePlace` names the credentials that a scan tries before these ones where the ranges overlap. */
+function UsePlace({ credentials: { assetId, metadata, triedBefore } }: { credentials: ListedCredentialInstance }) {
+  const text = useText(credentialMessages)
+  const [first, ...others] = triedBefore.toReversed()
+  if (assetId !== undefined || metadata.purpose === 'monitoring')
+    return <span className="quiet">{assetId === undefined ? text.notInScans : text.onlyAsset}</span>
+  if (first === undefined) return text.first
+  const names = triedBefore.map(({ name }) => name).join('\n')
+  return (
+    <span className="grid-lines" title={names}>
+      {text.after(first.name, others.length)}
+    </span>
+  )
+}
+
+type LastResultProps = { credentials: ListedCredentialInstance; formats: Formats }
 
 /**
- * `LastResult` shows how many devices accepted and refused the latest login with the credentials, and when. Refusals link to the
- * page of the credentials, which lists the devices.
+ * `LastResult` shows how many devices accepted and refused the latest login with the credentials, and when. For refusals, it
+ * leads to the devices, and to the change of credentials that no device accepts.
  */
-function LastResult({ id, logins: { accepted, refused, ...times }, formats }: LastResultProps) {
+function LastResult({ credentials: { id, logins, values }, formats }: LastResultProps) {
   const text = useText(credentialMessages)
+  const canWrite = usePermission('glb_credential_write')
+  const { accepted, refused, lastWorkedTimestamp, lastFailedTimestamp } = logins
   if (accepted + refused === 0) return <span className="quiet">{text.notUsed}</span>
-  const parts = [
-    accepted > 0 && text.acceptedBy(accepted, formats.number(accepted)),
-    refused > 0 && text.refusedBy(refused, formats.number(refused)),
-  ].filter((part) => part !== false)
+  const result = text.result(accepted, refused, formats.number)
   const tone = refused === 0 ? 'good' : accepted === 0 ? 'bad' : 'warning'
-  const latest = [times.lastWorkedTimestamp, times.lastFailedTimestamp]
+  const latest = [lastWorkedTimestamp, lastFailedTimestamp]
     .flatMap((time) => time ?? [])
     .toSorted()
     .at(-1)
+  const time = (
+    <span className="quiet">
+      <Time at={latest} isRelative isShort />
+    </span>
+  )
   return (
-    <span title={parts.join(', ')}>
-      <StatusChip tone={tone}>
-        {refused === 0 ? parts.join(', ') : <Link to={`/credentials/${id}`}>{parts.join(', ')}</Link>}
-      </StatusChip>{' '}
-      <span className="quiet">
-        <Time at={latest} isRelative isShort />
+    <span className="login-result">
+      <span title={result}>
+        <StatusText tone={tone}>{result}</StatusText>
+        {accepted === 0 && <> · {time}</>}
+      </span>
+      <span>
+        {accepted > 0 && time}
+        {accepted > 0 && refused > 0 && ' · '}
+        {refused > 0 && <Link to={`/credentials/${id}`}>{text.showRefusing(refused, formats.number(refused))}</Link>}
+        {accepted === 0 && canWrite && (
+          <>
+            {' · '}
+            <Link to={`/credentials/${id}`} search={{ edit: 'yes' } as never}>
+              {kindOf(values) === 'user' ? text.changePassword : text.changeValues}
+            </Link>
+          </>
+        )}
       </span>
     </span>
   )

@@ -5,6 +5,7 @@ import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { keyOf, useOperationQuery } from '../../../app/api/queries.ts'
 import { useText } from '../../../app/language/language-context.tsx'
+import { useSearchState } from '../../../app/navigation/search-state.ts'
 import { useApi, usePermission } from '../../../app/session/app-context.tsx'
 import { ConfirmButton } from '../../../components/dialogs/confirm-button.tsx'
 import { QueryState } from '../../../components/feedback/query-state.tsx'
@@ -116,7 +117,8 @@ function Actions({ instance }: { instance: CredentialInstance }) {
   const navigate = useNavigate()
   const queryClient = useQueryClient()
   const canWrite = usePermission('glb_credential_write')
-  const [isEditing, setEditing] = useState(false)
+  const [search, setSearch] = useSearchState<'edit'>()
+  const setEditing = (isEditing: boolean) => setSearch({ edit: isEditing ? 'yes' : undefined })
   const [isTesting, setTesting] = useState(false)
   if (!canWrite) return null
   const remove = async () => {
@@ -135,7 +137,7 @@ function Actions({ instance }: { instance: CredentialInstance }) {
       </IxButton>
       {instance.assetId === undefined && <IxButton onClick={() => setTesting(true)}>{text.test}</IxButton>}
       {isTesting && <CredentialFlow instance={instance} onClose={() => setTesting(false)} />}
-      {isEditing && <CredentialDialog instance={instance} onClose={() => setEditing(false)} />}
+      {search.edit !== undefined && <CredentialDialog instance={instance} onClose={() => setEditing(false)} />}
     </>
   )
 }

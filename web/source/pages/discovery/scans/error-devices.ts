@@ -15,9 +15,13 @@ const addressesPerRequest = 50
  * assets have which the user cannot read, is left out.
  */
 export function useAssetsAt(errors: readonly DeviceError[]): ReadonlyMap<string, Asset> {
+  return useAssetsOfAddresses(addressesOf(errors))
+}
+
+/** Loads the assets that have these IPv4 addresses, as `useAssetsAt` does. */
+export function useAssetsOfAddresses(addresses: readonly string[]): ReadonlyMap<string, Asset> {
   const query = useOperationQuery()
   const canRead = usePermission('inventory_read_asset_data')
-  const addresses = addressesOf(errors)
   const chunks = Array.from({ length: Math.ceil(addresses.length / addressesPerRequest) }, (_, index) =>
     addresses.slice(index * addressesPerRequest, (index + 1) * addressesPerRequest),
   )
