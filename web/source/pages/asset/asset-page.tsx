@@ -161,9 +161,19 @@ function AssetView({ asset, at, isPending }: AssetViewProps) {
             at === undefined && (
               <>
                 {primary === 'find' && (
-                  <Link to="/discovery" search={{ scan: 'any' } as never} className="button-link">
-                    {status.toScan}
-                  </Link>
+                  <>
+                    <span id="find-reason" className="find-reason">
+                      {status.noGateway}.
+                    </span>
+                    <Link
+                      to="/discovery"
+                      search={{ scan: 'any' } as never}
+                      className="button-link"
+                      aria-describedby="find-reason"
+                    >
+                      {status.toScan}
+                    </Link>
+                  </>
                 )}
                 {isUnreached !== undefined && !hasNoGateway && (
                   <ConnectButton asset={{ id: asset.id, name: nameOf(asset) }} isPrimary={primary === 'connect'} />

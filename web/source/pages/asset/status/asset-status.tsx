@@ -71,7 +71,7 @@ function Reachability({ asset, isFoundByScan, isScanOffered }: ReachabilityProps
   if (state !== 'reached' || time === '')
     return (
       <Tile title={text.reachability} value={text.notChecked}>
-        {text.notCheckedHint}
+        {isScanOffered ? text.noGateway : text.notCheckedHint}
       </Tile>
     )
   if (evidence?.isCheck === false)
@@ -124,17 +124,39 @@ function useEvidence(asset: Asset): Evidence | undefined {
   return { source: text.bySource(name), isCheck: false, isByUser: source?.type === 'manual' }
 }
 
-/** `OperatingMode` is hidden for devices that do not report their operating mode. */
+/**
+ * `OperatingMode` is hidden for devices that do not report their operating mode. Without a recent check of the device, the mode is
+ * the last known value, which is shown with its age.
+ */
 function OperatingMode({ asset }: { asset: Asset }) {
   const text = useText(statusMessages)
-  const mode = textAt(asset, 'operating_mode/mode_name')
+  const formats = useFormats()
+  const evidence = useEvidence(asset)
+  const mode = textAt(asset, modeField)
   if (mode === '' || mode === 'not_supported') return null
   const tone = modeTone(mode)
+  const reportedAt = textAt(asset, 'reachability_state/state_timestamp')
+  const isReached = textAt(asset, 'reachability_state/state_value') === 'reached'
+  const isLive = isReached && evidence?.isCheck === true && hasRecentEvidence(asset)
+  const isOld = !isLive && evidence !== undefined && reportedAt !== ''
   return (
-    <Tile title={text.mode} value={modeName(mode)} tone={tone}>
+    <Tile
+      title={text.mode}
+      value={
+        isOld ? (
+          <span title={formats.exact(reportedAt)}>{text.modeBefore(modeName(mode), formats.relative(reportedAt))}</span>
+        ) : (
+          modeName(mode)
+        )
+      }
+      tone={tone}
+    >
+      {isOld && <span title={text.notLiveHint}>{text.notLive}</span>}
       {tone !== 'good' && (
         <>
-          <ModeSince asset={asset} /> · <TabLink tab="history">{text.showHistory}</TabLink>
+          {!isOld && <ModeSince asset={asset} />}
+          {' · '}
+          <TabLink tab="history">{text.showHistory}</TabLink>
         </>
       )}
     </Tile>
@@ -154,7 +176,7 @@ function ModeSince({ asset }: { asset: Asset }) {
     ({ before, after }) => textAt(after, modeField) === mode && textAt(before, modeField) !== mode,
   )
   if (change === undefined) return text.notRunning
-  return (change.change === 'created' ? text.modeSinceFirst : text.modeSince)(formats.dateTime(change.time))
+  return (change.change === 'created' ? text.modeSinceFirst : text.modeSince)(formats.compact(change.time))
 }
 
 function Firmware({ asset }: { asset: Asset }) {

@@ -171,8 +171,9 @@ function RuleCard({ rule, waiting, canWrite, isFirst, isLast, onOpen }: RuleCard
       </h2>
       <div>
         <p className="rule-sentence">
-          {(mode === 'automatic' ? text.onboards : text.proposesFor)(conditionText(rule))} <RuleTarget rule={rule} />.
+          {(mode === 'automatic' ? text.onboards : text.proposesFor)(conditionText(rule))}
         </p>
+        <RuleTarget rule={rule} />
         {pauseReason !== undefined && (
           <p className="rule-paused" lang="en">
             {pauseReason}
@@ -180,18 +181,19 @@ function RuleCard({ rule, waiting, canWrite, isFirst, isLast, onOpen }: RuleCard
         )}
         {waiting > 0 && (
           <p>
-            {text.waiting(waiting, formats.number(waiting))}: <Link to="/inbox">{text.toReview}</Link>
+            {text.waiting(waiting, formats.number(waiting))}:{' '}
+            <Link to="/inbox" search={{ rule: id } as never}>
+              {text.toReview}
+            </Link>
           </p>
         )}
         <p className="quiet">
           {lastDecisionTimestamp === undefined
-            ? Date.now() - Date.parse(createdTimestamp) < usePeriodMs
-              ? text.notUsedYet
-              : text.onboardedNone
-            : text.onboarded(onboarded, formats.number(onboarded), formats.dateTime(lastDecisionTimestamp))}{' '}
+            ? unusedText({ isNew: Date.now() - Date.parse(createdTimestamp) < usePeriodMs, mode }, text)
+            : text.onboarded(onboarded, formats.number(onboarded), formats.compact(lastDecisionTimestamp))}{' '}
           {mode === 'automatic' &&
-            `${lastRunTimestamp === undefined ? text.neverRan : text.ran(formats.dateTime(lastRunTimestamp))} `}
-          {mode === 'automatic' ? text.runsAs(author) : text.author(author, formats.dateTime(createdTimestamp))}.
+            `${lastRunTimestamp === undefined ? text.neverRan : text.ran(formats.compact(lastRunTimestamp))} `}
+          {mode === 'automatic' ? text.runsAs(author) : text.author(author, formats.compact(createdTimestamp))}.
         </p>
       </div>
       <div className="rule-actions">
@@ -236,27 +238,32 @@ function RuleCard({ rule, waiting, canWrite, isFirst, isLast, onOpen }: RuleCard
   )
 }
 
-/** `RuleTarget` shows the access group and the hierarchy node that devices get from a rule. */
+type Unused = { isNew: boolean; mode: OnboardingRule['mode'] }
+
+/** Returns the text of a rule that has onboarded no assets: in the period of the number, or since it was created. */
+function unusedText({ isNew, mode }: Unused, text: (typeof ruleMessages)['en']): string {
+  if (mode === 'propose') return isNew ? text.noneAccepted : text.noneAcceptedLately
+  return isNew ? text.notUsedYet : text.onboardedNone
+}
+
+/** `RuleTarget` shows the access group and the place that devices get from a rule. */
 function RuleTarget({ rule: { accessGroup, accessGroupId, nodePath, nodeId } }: { rule: OnboardingRule }) {
   const text = useText(ruleMessages)
   return (
-    <>
-      {accessGroupId === undefined ? (
-        text.keepsGroup
-      ) : (
-        <>
-          {text.intoGroup} <strong>{accessGroup ?? accessGroupId}</strong>
-        </>
-      )}{' '}
-      {text.and}{' '}
-      {nodeId === undefined ? (
-        text.withoutNode
-      ) : (
-        <>
-          {text.atNode} <strong>{nodePath?.join(' › ') ?? nodeId}</strong>
-        </>
-      )}
-    </>
+    <dl className="rule-target">
+      <div>
+        <dt>{text.accessGroup}</dt>
+        <dd data-empty={accessGroupId === undefined}>
+          {accessGroupId === undefined ? text.keepsGroup : (accessGroup ?? accessGroupId)}
+        </dd>
+      </div>
+      <div>
+        <dt>{text.place}</dt>
+        <dd data-empty={nodeId === undefined}>
+          {nodeId === undefined ? text.withoutNode : (nodePath?.join(' › ') ?? nodeId)}
+        </dd>
+      </div>
+    </dl>
   )
 }
 
