@@ -1,7 +1,7 @@
 import { iconInfo, iconWarning } from '@siemens/ix-icons/icons'
-import { useQuery } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { useOperationQuery } from '../../app/api/queries.ts'
+import { keyOf, useOperationQuery } from '../../app/api/queries.ts'
 import { useFormats, useText } from '../../app/language/language-context.tsx'
 import { Icon } from '../../components/values/icon.tsx'
 import { deviceName } from '../access/sessions/device-name.ts'
@@ -20,6 +20,7 @@ export function SignInNotice() {
   const sessionText = useText(sessionMessages)
   const formats = useFormats()
   const query = useOperationQuery()
+  const queryClient = useQueryClient()
   const input = { query: { limit: checkedSessions } }
   const sessions = useQuery(query(['identity', 'listSessions'], input, { live: ['identity'] }))
   const unfamiliar = (sessions.data?.data ?? [])
@@ -41,7 +42,12 @@ export function SignInNotice() {
       <p className="start-sign-in-line">
         <strong>{isOnlyThis ? text.newSignInHere : text.newSignIns(count, formats.number(count))}</strong>{' '}
         <span className="quiet">{count > 1 ? text.latestSignIn(shown) : `${shown}.`}</span>{' '}
-        <Link to="/account" search={{ view: 'sessions' } as never}>
+        <Link
+          to="/account"
+          search={{ view: 'sessions' } as never}
+          // The list of sessions was loaded before the sign-in, if the user has opened it before.
+          onClick={() => queryClient.invalidateQueries({ queryKey: keyOf('identity', 'listSessions') })}
+        >
           {text.reviewSignIns}
         </Link>
       </p>
