@@ -216,6 +216,14 @@ describe('webhooks in the console', () => {
     await follow(page, '/webhooks')
     await page.getByRole('row').filter({ hasText: 'Interrupted' }).getByText('503').waitFor()
     await notice('Maintenance · Interrupted: the receiver failed several times').waitFor()
+    await page
+      .getByRole('row')
+      .filter({ hasText: 'Interrupted' })
+      .getByText(/^Worked until/)
+      .waitFor()
+    await clickAsPerson(page.getByRole('button', { name: 'Send test event' }))
+    await dialog().getByText('Not delivered').waitFor()
+    await clickAsPerson(inDialog('Close').last())
     await clickAsPerson(page.getByRole('button', { name: 'Retry now' }))
     await page.getByText('The waiting events are sent now').first().waitFor()
     await page

@@ -1,7 +1,7 @@
 import { iconSendTopRight, iconWarning } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
 import { useQuery } from '@tanstack/react-query'
-import { useNavigate } from '@tanstack/react-router'
+import { Link, useNavigate } from '@tanstack/react-router'
 import { type PagedList, usePagedList } from '../../app/api/paged-list.ts'
 import { useOperationQuery } from '../../app/api/queries.ts'
 import type { Formats } from '../../app/language/formats.ts'
@@ -21,12 +21,12 @@ import { ErrorText } from './error-text.tsx'
 import { webhookMessages } from './messages.ts'
 import { nextStepOf } from './next-step.ts'
 import {
-  eventsBehind,
   isInterrupted,
   kindOf,
   pathOf,
   type Subscription,
   type SubscriptionKind,
+  undeliveredCount,
 } from './subscription.ts'
 import { pollMs, subscriptionEvents } from './subscription-data.ts'
 import { SubscriptionState } from './subscription-state.tsx'
@@ -178,13 +178,14 @@ function columnsOf(text: Text, formats: Formats): Column<Subscription>[] {
     {
       id: 'success',
       header: text.lastSuccess,
-      width: 115,
-      cell: ({ lastSuccessTimestamp }) => <Time at={lastSuccessTimestamp} isRelative isShort />,
+      width: 160,
+      minWidth: 130,
+      cell: (subscription) => <LastSuccess subscription={subscription} />,
     },
     {
       id: 'missing',
       header: text.notDelivered,
-      width: 120,
+      width: 135,
       isNumber: true,
       cell: (subscription) => (
         <span title={undeliveredText(subscription, text, formats)}>
@@ -196,28 +197,23 @@ function columnsOf(text: Text, formats: Formats): Column<Subscription>[] {
       id: 'error',
       header: text.lastError,
       width: 260,
-      minWidth: 180,
+      minWidth: 165,
       isGrowing: true,
       cell: (subscription) => <LastError subscription={subscription} />,
     },
     {
       id: 'next',
       header: text.nextStep,
-      width: 190,
+      width: 185,
       cell: (subscription) => <NextStepText subscription={subscription} />,
     },
   ]
 }
 
-/** Returns the number of events that are not delivered: waiting for a retry, dead letters and not yet read. */
-function undeliveredCount(subscription: Subscription): number {
-  return subscription.waiting + subscription.deadLetters + eventsBehind(subscription)
-}
-
 /** Returns why events are not delivered, in words. Returns an empty text if all events are delivered. */
 function undeliveredText(subscription: Subscription, text: Text, formats: Formats): string {
   const { waiting, deadLetters } = subscription
-  const behind = eventsBehind(subscription)
+  const behind = undeliveredCount(subscription) - waiting - deadLetters
   return [
     waiting > 0 && text.waitingCount(formats.number(waiting)),
     deadLetters > 0 && text.deadLetterCount(deadLetters, formats.number(deadLetters)),
@@ -233,7 +229,26 @@ function LastError({ subscription }: { subscription: Subscription }) {
   const { lastSuccessTimestamp: success, lastFailureTimestamp: failure, lastError } = subscription
   if (failure === null || lastError === null || (success !== null && success > failure))
     return <span className="quiet">{text.none}</span>
-  return <ErrorText error={lastError} />
+  return (
+    <span className="grid-lines">
+      <ErrorText error={lastError} />
+    </span>
+  )
+}
+
+/** `LastSuccess` distinguishes a receiver that never worked from one that worked until some time. */
+function LastSuccess({ subscription }: { subscription: Subscription }) {
+  const text = useText(webhookMessages)
+  const { lastSuccessTimestamp, lastFailureTimestamp } = subscription
+  if (lastSuccessTimestamp === null)
+    return <span className="quiet">{lastFailureTimestamp === null ? text.notSentYet : text.neverWorked}</span>
+  return isInterrupted(subscription) ? (
+    <span className="grid-lines">
+      {text.workedUntil} <Time at={lastSuccessTimestamp} isCompact />
+    </span>
+  ) : (
+    <Time at={lastSuccessTimestamp} isRelative isShort />
+  )
 }
 
 /** `NextStepText` states what to do about a subscription, and links to the page where it can be done. */
@@ -245,7 +260,13 @@ function NextStepText({ subscription }: { subscription: Subscription }) {
   const name = step === 'checkReceiver' && kind === 'mqtt' ? text.checkBroker : text[step]
   return (
     <StatusText tone="warning" title={name}>
-      <RowLink to={`${pathOf[kind]}/${subscription.id}`}>{name}</RowLink>
+      {step === 'checkReceiver' ? (
+        <Link to={`${pathOf[kind]}/${subscription.id}`} search={{ log: 'failed' } as never}>
+          {name}
+        </Link>
+      ) : (
+        <RowLink to={`${pathOf[kind]}/${subscription.id}`}>{name}</RowLink>
+      )}
     </StatusText>
   )
 }

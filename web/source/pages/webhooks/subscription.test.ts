@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isInterrupted, shownState } from './subscription.ts'
+import { isInterrupted, shownState, undeliveredCount } from './subscription.ts'
 
 const active = {
   state: 'active',
@@ -22,4 +22,12 @@ test('a paused subscription is not interrupted, and a failing one is', () => {
   assert.equal(isInterrupted(failed), true)
   assert.equal(isInterrupted({ ...failed, state: 'paused' }), false)
   assert.equal(isInterrupted(active), false)
+})
+
+test('counts the events that are not yet read only if the subscription does not send now', () => {
+  const counts = { waiting: 1, deadLetters: 2, position: 10, newestPosition: 15 }
+  const failed = { ...active, ...counts, lastFailureTimestamp: '2026-03-01T08:00:05.000Z' }
+  assert.equal(undeliveredCount({ ...failed, circuit: 'open' }), 8)
+  assert.equal(undeliveredCount({ ...active, ...counts }), 3)
+  assert.equal(undeliveredCount({ ...active, ...counts, state: 'paused' }), 8)
 })

@@ -20,6 +20,17 @@ export function eventsBehind({ position, newestPosition }: Pick<Subscription, 'p
   return Math.max(0, newestPosition - position)
 }
 
+type CountedFields = ShownFields | 'deadLetters' | 'position' | 'newestPosition'
+
+/**
+ * Returns the number of events that are not delivered: those that wait for a retry, the dead letters, and those that are not yet
+ * read. An active subscription reads new events at once, so that these are not counted.
+ */
+export function undeliveredCount(subscription: Pick<Subscription, CountedFields>): number {
+  const behind = shownState(subscription) === 'active' ? 0 : eventsBehind(subscription)
+  return subscription.waiting + subscription.deadLetters + behind
+}
+
 export type ShownState = Subscription['state'] | 'circuitOpen' | 'failing'
 
 type ShownFields = 'state' | 'circuit' | 'waiting' | 'lastSuccessTimestamp' | 'lastFailureTimestamp'

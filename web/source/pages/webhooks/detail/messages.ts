@@ -40,10 +40,13 @@ export const detailMessages = messages({
     failingText: 'The platform sends these events again for 72 hours, with growing pauses.',
     undelivered: (count: number, shown: string) =>
       count === 1 ? '1 event is not delivered.' : `${shown} events are not delivered.`,
-    circuitOpenText:
-      'Check the receiver. The platform tries one event at a time. When one succeeds, it sends all others.',
-    circuitOpenTextMqtt:
-      'Check the broker. The platform tries one event at a time. When one succeeds, it sends all others.',
+    neverWorked: 'It has never worked: check the address, and that the other system runs.',
+    workedUntil: 'It worked until',
+    workedUntilEnd: 'Check what has changed in the other system since then.',
+    checkHint: 'A test event shows its response.',
+    repairGuide: 'Guide: troubleshooting',
+    circuitOpenText: 'The platform tries one event at a time. When one succeeds, it sends all others.',
+    circuitOpenTextMqtt: 'The platform tries one event at a time. When one succeeds, it sends all others.',
     receiverGone: 'Disabled: the receiver responded with 410 Gone',
     receiverGoneText:
       'The receiver no longer accepts events, so nothing is sent. When it accepts events again, activate the webhook. To use another receiver, change the URL, and then activate the webhook.',
@@ -145,10 +148,15 @@ export const detailMessages = messages({
     failingText: 'Die Plattform sendet diese Ereignisse 72 Stunden lang erneut, mit wachsenden Pausen.',
     undelivered: (count: number, shown: string) =>
       count === 1 ? '1 Ereignis ist nicht zugestellt.' : `${shown} Ereignisse sind nicht zugestellt.`,
+    neverWorked: 'Es hat noch nie funktioniert: Prüfen Sie die Adresse und ob das andere System läuft.',
+    workedUntil: 'Es funktionierte bis',
+    workedUntilEnd: 'Prüfen Sie, was sich seitdem im anderen System geändert hat.',
+    checkHint: 'Ein Testereignis zeigt seine Antwort.',
+    repairGuide: 'Anleitung: Fehlersuche (Englisch)',
     circuitOpenText:
-      'Prüfen Sie den Empfänger. Die Plattform versucht es mit jeweils einem Ereignis. Sobald eines zugestellt ist, sendet sie alle anderen.',
+      'Die Plattform versucht es mit jeweils einem Ereignis. Sobald eines zugestellt ist, sendet sie alle anderen.',
     circuitOpenTextMqtt:
-      'Prüfen Sie den Broker. Die Plattform versucht es mit jeweils einem Ereignis. Sobald eines zugestellt ist, sendet sie alle anderen.',
+      'Die Plattform versucht es mit jeweils einem Ereignis. Sobald eines zugestellt ist, sendet sie alle anderen.',
     receiverGone: 'Deaktiviert: Der Empfänger hat mit 410 Gone geantwortet',
     receiverGoneText:
       'Der Empfänger nimmt keine Ereignisse mehr an, deshalb wird nichts gesendet. Wenn er wieder Ereignisse annimmt, aktivieren Sie den Webhook. Für einen anderen Empfänger ändern Sie zuerst die URL.',

@@ -11,9 +11,10 @@ import { Icon } from '../../../components/values/icon.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { ErrorText } from '../error-text.tsx'
 import { webhookMessages } from '../messages.ts'
-import { eventsBehind, isInterrupted, kindOf, pathOf, type Subscription } from '../subscription.ts'
+import { eventsBehind, isInterrupted, kindOf, pathOf, type Subscription, undeliveredCount } from '../subscription.ts'
 import { operationsOf, useRefreshSubscriptions } from '../subscription-data.ts'
 import { detailMessages } from './messages.ts'
+import { TestDialog } from './test-dialog.tsx'
 
 type StateNoticeProps = {
   subscription: Subscription
@@ -29,7 +30,8 @@ export function StateNotice({ subscription, isNamed = false, onReplay }: StateNo
   const formats = useFormats()
   const api = useApi()
   const refresh = useRefreshSubscriptions()
-  const { state, reason, circuit, owner, nextAttemptTimestamp, lastError, waiting } = subscription
+  const { state, reason, circuit, owner, lastSuccessTimestamp, nextAttemptTimestamp, lastError } = subscription
+  const [isTesting, setTesting] = useState(false)
   const behind = eventsBehind(subscription)
   const kind = kindOf(subscription)
   const isWebhook = kind === 'webhook'
@@ -77,18 +79,28 @@ export function StateNotice({ subscription, isNamed = false, onReplay }: StateNo
     )
   }
   if (isInterrupted(subscription)) {
-    const undelivered = waiting + behind
+    const undelivered = undeliveredCount(subscription)
     return (
       <Notice
         title={titleOf(circuit !== 'open' ? text.failing : isWebhook ? text.circuitOpen : text.circuitOpenMqtt)}
         actions={
           <>
+            {/* The page of the subscription has this button, and shows its deliveries. */}
+            {isNamed && (
+              <IxButton variant="secondary" onClick={() => setTesting(true)}>
+                {text.sendTest}
+              </IxButton>
+            )}
             <ActionButton action={shared.retryNow} onRun={() => change({ active: true }, shared.retried)} />
             {isNamed && (
               <Link to={`${pathOf[kind]}/${subscription.id}`} search={{ log: 'failed' } as never}>
                 {shared.failedDeliveries}
               </Link>
             )}
+            <a href="/docs/how-to/receive-events#troubleshooting" target="_blank" rel="noopener">
+              {text.repairGuide}
+            </a>
+            {isTesting && <TestDialog kind={kind} id={subscription.id} onClose={() => setTesting(false)} />}
           </>
         }
       >
@@ -105,6 +117,16 @@ export function StateNotice({ subscription, isNamed = false, onReplay }: StateNo
               {text.nextAttempt}: <Time at={nextAttemptTimestamp} isRelative />.
             </>
           )}
+        </p>
+        <p>
+          {lastSuccessTimestamp === null ? (
+            text.neverWorked
+          ) : (
+            <>
+              {text.workedUntil} <Time at={lastSuccessTimestamp} isCompact />. {text.workedUntilEnd}
+            </>
+          )}{' '}
+          {text.checkHint}
         </p>
         <p>{circuit !== 'open' ? text.failingText : isWebhook ? text.circuitOpenText : text.circuitOpenTextMqtt}</p>
       </Notice>
