@@ -215,6 +215,13 @@ const TargetCount = closed({
   }),
 })
 
+const UnmonitoredTargets = closed({
+  assetIds: Type.Array(Uuid, {
+    description: `The assets that a monitoring would check now, and that no monitoring checks yet. At most ${monitoringLimits.assetIds}`,
+  }),
+  total: Type.Integer({ minimum: 0, description: 'The number of all these assets' }),
+})
+
 const Coverage = closed({
   devices: Type.Integer({
     minimum: 0,
@@ -277,6 +284,16 @@ export const monitoring = contract({
       readOnly: true,
       body: data(closed({ targets: fields.targets, assetLinkIds: Type.Optional(fields.assetLinkIds) })),
       answers: { 200: data(TargetCount) },
+      errors: ['invalid_filter', 'unknown_property', 'asset_not_found', 'too_many_targets'],
+    },
+    listUnmonitoredTargets: {
+      method: 'POST',
+      path: '/targets/unmonitored',
+      summary: 'List the assets that a monitoring would check now, and that no monitoring checks yet',
+      access: 'glb_discovery_run',
+      readOnly: true,
+      body: data(closed({ targets: fields.targets, assetLinkIds: Type.Optional(fields.assetLinkIds) })),
+      answers: { 200: data(UnmonitoredTargets) },
       errors: ['invalid_filter', 'unknown_property', 'asset_not_found', 'too_many_targets'],
     },
     listMonitorings: {

@@ -302,6 +302,25 @@ describe('monitoring in the console', () => {
     await context.close()
   })
 
+  test('offers a task for exactly the devices that no task checks yet', async () => {
+    const filter = "functional_object_type eq 'Device'"
+    await scan({ size: String(2 * devices) })
+    const body = { data: { targets: { filter } } }
+    const { data: rest } = await caller.monitoring.listUnmonitoredTargets({ body })
+    assert.ok(rest.total > 1)
+    await follow(page, '/monitoring')
+    await clickAsPerson(button(`Monitor the other ${rest.total} devices…`))
+    await dialog().getByLabel('Selection').getByText(`${rest.total} selected assets`).waitFor({ state: 'attached' })
+    await assertAxeClean(page, 'a task for the other devices')
+    await clickAsPerson(inDialog('Create'))
+    await heading('Other devices')
+    const { data } = await caller.monitoring.listMonitorings({ query: {} })
+    const other = data.find(({ name }) => name === 'Other devices') ?? assert.fail('there is no task')
+    assert.deepEqual('assetIds' in other.targets && other.targets.assetIds.toSorted(), rest.assetIds.toSorted())
+    await follow(page, '/monitoring')
+    await caller.monitoring.deleteMonitoring({ params: { id: other.id } })
+  })
+
   test('shows a run that waits for its gateway, and cancels it', async () => {
     await killed(gateway.program)
     await openMonitoring()

@@ -28,6 +28,7 @@ import { resolveTargets } from './run-targets.ts'
 type Operations =
   | 'createMonitoring'
   | 'countTargets'
+  | 'listUnmonitoredTargets'
   | 'listMonitorings'
   | 'readMonitoring'
   | 'updateMonitoring'
@@ -35,6 +36,8 @@ type Operations =
   | 'runMonitoring'
   | 'cancelMonitoring'
   | 'listMonitoringRuns'
+
+type TargetSelection = Pick<NewMonitoring, 'targets' | 'assetLinkIds'>
 
 export function monitoringHandlers(context: Context): Pick<Handlers<typeof monitoring>, Operations> {
   const { database, tasks } = context
@@ -44,6 +47,15 @@ export function monitoringHandlers(context: Context): Pick<Handlers<typeof monit
     const [shown] = await showMonitorings(context, caller, [row])
     if (shown === undefined) throw missingMonitoring(row.id)
     return answer(200, { data: shown }, { etag: etagOf(row.version) })
+  }
+
+  /** Returns the assets that the targets select and links can check, and those of them that a monitoring checks already. */
+  const checkableTargets = async (caller: Caller, { targets, assetLinkIds = [] }: TargetSelection) => {
+    await requireTargets(context, caller, targets)
+    const { targets: selected, matching } = await resolveTargets(context, caller, { targets, assetLinkIds })
+    const checkable = selected.flatMap(({ assetId, routes }) => (routes.length > 0 ? [assetId] : []))
+    const monitored = await database.read(caller, (handle) => monitoredAssets(handle, checkable))
+    return { matching, checkable, monitored: new Set(monitored.map(({ assetId }) => assetId)) }
   }
 
   return {
@@ -65,12 +77,14 @@ export function monitoringHandlers(context: Context): Pick<Handlers<typeof monit
     },
 
     async countTargets({ body: { data } }, caller) {
-      const { targets, assetLinkIds = [] } = data
-      await requireTargets(context, caller, targets)
-      const { targets: selected, matching } = await resolveTargets(context, caller, { targets, assetLinkIds })
-      const checkable = selected.flatMap(({ assetId, routes }) => (routes.length > 0 ? [assetId] : []))
-      const monitored = await database.read(caller, (handle) => monitoredAssets(handle, checkable))
-      return { data: { matching, checkable: checkable.length, monitored: monitored.length } }
+      const { matching, checkable, monitored } = await checkableTargets(caller, data)
+      return { data: { matching, checkable: checkable.length, monitored: monitored.size } }
+    },
+
+    async listUnmonitoredTargets({ body: { data } }, caller) {
+      const { checkable, monitored } = await checkableTargets(caller, data)
+      const unmonitored = checkable.filter((id) => !monitored.has(id))
+      return { data: { assetIds: unmonitored.slice(0, monitoringLimits.assetIds), total: unmonitored.length } }
     },
 
     async listMonitorings({ query: { limit = 50, offset = 0, scheduled } }, caller) {

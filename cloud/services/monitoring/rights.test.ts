@@ -63,6 +63,10 @@ describe('rights for monitorings', () => {
     const id = await createMonitoring(admin, { targets: { assetIds: assetIds.slice(0, 1) } })
     await runOnce(plant, id, () => ({ state: 'reached', assetLinkId: plant.linkId }))
     assert.deepEqual(await count(admin), { matching: 3, checkable: 2, monitored: 1 })
+    const selection = { body: { data: { targets } } }
+    const unmonitored = { assetIds: assetIds.slice(1), total: 1 }
+    assert.deepEqual((await admin.monitoring.listUnmonitoredTargets(selection)).data, unmonitored)
+    assert.deepEqual((await user.monitoring.listUnmonitoredTargets(selection)).data, { assetIds: [], total: 0 })
     const invalid = { body: { data: { targets: { filter: 'no filter' } } } }
     await assert.rejects(admin.monitoring.countTargets(invalid), code('invalid_filter'))
   })

@@ -1,19 +1,21 @@
-import type { Coverage } from '@millwright/api/monitoring.ts'
+import { type Coverage, monitoringLimits } from '@millwright/api/monitoring.ts'
 import { iconInfo } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
 import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
 import { useFormats, useText } from '../../app/language/language-context.tsx'
-import { usePermission } from '../../app/session/app-context.tsx'
+import { useApi, usePermission } from '../../app/session/app-context.tsx'
+import { ProblemMessage } from '../../components/feedback/problem-message.tsx'
 import { FigureTile, FigureTiles } from '../../components/values/figure-tiles.tsx'
 import { Icon } from '../../components/values/icon.tsx'
 import { unreachableFilter } from '../start/plant-queries.ts'
-import { emptyForm } from './form/monitoring-form.ts'
+import { emptyForm, type MonitoringForm } from './form/monitoring-form.ts'
 import { useTargetCount } from './form/target-count.tsx'
 import { monitoringMessages } from './messages.ts'
 import { useCoverage } from './monitoring-data.ts'
 
 /** `CoverageFigures` shows how many devices are monitored, by state, and how many are not. The figures add up. */
-export function CoverageFigures({ onMonitor }: { onMonitor: () => void }) {
+export function CoverageFigures({ onMonitor }: { onMonitor: (preset: MonitoringForm) => void }) {
   const text = useText(monitoringMessages)
   const formats = useFormats()
   const coverage = useCoverage()
@@ -53,15 +55,35 @@ export function CoverageFigures({ onMonitor }: { onMonitor: () => void }) {
   )
 }
 
+type UnmonitoredProps = { coverage: Coverage; onMonitor: (preset: MonitoringForm) => void }
+
 /** `Unmonitored` shows why devices are not monitored, and what to do: add a task for found devices, or find devices with a scan. */
-function Unmonitored({ coverage, onMonitor }: { coverage: Coverage; onMonitor: () => void }) {
+function Unmonitored({ coverage, onMonitor }: UnmonitoredProps) {
   const text = useText(monitoringMessages)
   const formats = useFormats()
+  const api = useApi()
   const canRun = usePermission('glb_discovery_run')
   const counted = useTargetCount({ filter: emptyForm().filter, links: [] }).data?.data
   const { unmonitored } = coverage
   const ready = counted === undefined ? 0 : Math.min(unmonitored, counted.checkable - counted.monitored)
   const toFind = unmonitored - ready
+  // If some devices are monitored, the new task names the others. Otherwise it also checks the devices of later scans.
+  const isRest = counted !== undefined && counted.checkable > ready
+  const offered = Math.min(ready, isRest ? monitoringLimits.assetIds : ready)
+  const [failure, setFailure] = useState<unknown>()
+  const openPreset = async () => {
+    const form = emptyForm()
+    if (!isRest) return onMonitor({ ...form, name: text.presetName })
+    try {
+      setFailure(undefined)
+      const { data } = await api.monitoring.listUnmonitoredTargets({
+        body: { data: { targets: { filter: form.filter } } },
+      })
+      onMonitor({ ...form, name: text.restName, targetKind: 'list', assetIds: data.assetIds })
+    } catch (error) {
+      setFailure(error)
+    }
+  }
   return (
     <section className="notice" data-tone="info" aria-label={text.unmonitored}>
       <Icon name={iconInfo} />
@@ -83,11 +105,14 @@ function Unmonitored({ coverage, onMonitor }: { coverage: Coverage; onMonitor: (
             {toFind > 0 && <p>{text.toFindText(toFind, formats.number(toFind))}</p>}
           </>
         )}
+        {failure !== undefined && <ProblemMessage failure={failure} />}
         {canRun && (
           <div className="notice-actions">
             {counted !== undefined && ready > 0 && (
-              <IxButton variant="secondary" onClick={onMonitor}>
-                {text.monitorAll(formats.number(counted.checkable))}
+              <IxButton variant="secondary" onClick={openPreset}>
+                {isRest
+                  ? text.monitorOther(offered, formats.number(offered))
+                  : text.monitorRest(offered, formats.number(offered))}
               </IxButton>
             )}
             {toFind > 0 && (

@@ -37,12 +37,16 @@ export const monitoringMessages = messages({
         ? '1 of them was found by a scan and is in no monitoring task yet. A task can check it now.'
         : `${shown} of them were found by a scan and are in no monitoring task yet. A task can check them now.`,
     readyOf: (checkable: string, monitored: string, ready: string) =>
-      `Scans found ${checkable} devices: ${monitored} are monitored, and ${ready} are in no monitoring task yet. A task can check all of them.`,
+      `Scans found ${checkable} devices: ${monitored} are monitored, and ${ready} are in no monitoring task yet. A new task can check these.`,
     toFindText: (count: number, shown: string) =>
       count === 1
         ? '1 device is known only from an import or the API. A scan must find it first, so that the platform knows its gateway.'
         : `${shown} devices are known only from an import or the API. A scan must find them first, so that the platform knows their gateways.`,
-    monitorAll: (shown: string) => `Monitor all ${shown} scanned devices…`,
+    monitorRest: (count: number, shown: string) =>
+      count === 1 ? 'Monitor this device…' : `Monitor these ${shown} devices…`,
+    monitorOther: (count: number, shown: string) =>
+      count === 1 ? 'Monitor the other device…' : `Monitor the other ${shown} devices…`,
+    restName: 'Other devices',
     noSchedule: 'None',
     next: 'next at',
     byPerson: 'manual',
@@ -59,7 +63,8 @@ export const monitoringMessages = messages({
     reached: 'Reachable',
     unreachable: 'Unreachable',
     unknown: 'Not checked',
-    changed: 'Changed devices',
+    changed: 'Changed',
+    changedHint: 'Devices whose state, version or properties changed in the last run',
     progress: 'Progress',
     waiting: 'Waiting',
     finished: 'Finished',
@@ -102,12 +107,16 @@ export const monitoringMessages = messages({
         ? '1 davon hat ein Suchlauf gefunden, und es ist noch in keiner Überwachung. Eine Überwachung kann es jetzt prüfen.'
         : `${shown} davon hat ein Suchlauf gefunden, und sie sind noch in keiner Überwachung. Eine Überwachung kann sie jetzt prüfen.`,
     readyOf: (checkable: string, monitored: string, ready: string) =>
-      `Suchläufe fanden ${checkable} Geräte: ${monitored} werden überwacht, ${ready} sind noch in keiner Überwachung. Eine Überwachung kann alle prüfen.`,
+      `Suchläufe fanden ${checkable} Geräte: ${monitored} werden überwacht, ${ready} sind noch in keiner Überwachung. Eine neue Überwachung kann diese prüfen.`,
     toFindText: (count: number, shown: string) =>
       count === 1
         ? '1 Gerät ist nur aus einem Import oder der API bekannt. Ein Suchlauf muss es zuerst finden, damit die Plattform sein Gateway kennt.'
         : `${shown} Geräte sind nur aus einem Import oder der API bekannt. Ein Suchlauf muss sie zuerst finden, damit die Plattform ihre Gateways kennt.`,
-    monitorAll: (shown: string) => `Alle ${shown} gefundenen Geräte überwachen…`,
+    monitorRest: (count: number, shown: string) =>
+      count === 1 ? 'Dieses Gerät überwachen…' : `Diese ${shown} Geräte überwachen…`,
+    monitorOther: (count: number, shown: string) =>
+      count === 1 ? 'Das andere Gerät überwachen…' : `Die anderen ${shown} Geräte überwachen…`,
+    restName: 'Weitere Geräte',
     noSchedule: 'Keiner',
     next: 'nächster',
     byPerson: 'manuell',
@@ -124,7 +133,8 @@ export const monitoringMessages = messages({
     reached: 'Erreichbar',
     unreachable: 'Nicht erreichbar',
     unknown: 'Nicht geprüft',
-    changed: 'Geänderte Geräte',
+    changed: 'Geändert',
+    changedHint: 'Geräte, deren Zustand, Version oder Eigenschaften sich im letzten Lauf geändert haben',
     progress: 'Fortschritt',
     waiting: 'Wartet',
     finished: 'Abgeschlossen',

@@ -46,7 +46,7 @@ export function MonitoringPage() {
       <PageHeader title={text.title} subtitle={text.subtitle} actions={pagedList.total > 0 && create} />
       {pagedList.total > 0 && (
         <>
-          <CoverageFigures onMonitor={() => setPreset({ ...emptyForm(), name: text.presetName })} />
+          <CoverageFigures onMonitor={setPreset} />
           <div className="card-head">
             <h2>{text.tasks}</h2>
             <span className="quiet">{text.countedOnce}</span>
@@ -141,16 +141,17 @@ function Schedule({ schedule, scheduleText }: ScheduleProps) {
   if (schedule === undefined) return <span className="quiet">{text.noSchedule}</span>
   const [next] = schedule.paused ? [] : schedule.nextRuns
   return (
-    <>
+    <span className="grid-lines">
       {scheduleText(schedule.cron)}
       {next !== undefined && (
-        <span className="quiet">
-          {' · '}
-          {text.next}{' '}
-          {Date.parse(next) - Date.now() < dayMs ? formats.shortTime(next) : <Time at={next} isRelative isShort />}
-        </span>
+        <>
+          <br />
+          <span className="quiet">
+            {text.next} {Date.parse(next) - Date.now() < dayMs ? formats.shortTime(next) : <Time at={next} isCompact />}
+          </span>
+        </>
       )}
-    </>
+    </span>
   )
 }
 
@@ -169,7 +170,8 @@ function columnsOf(text: Text, formats: Formats, scheduleText: (cron: string) =>
     {
       id: 'name',
       header: text.name,
-      width: 180,
+      width: 200,
+      minWidth: 150,
       cell: ({ id, name }) => <RowLink to={`/monitoring/${id}`}>{name}</RowLink>,
     },
     { id: 'state', header: text.state, width: 110, cell: (row) => <MonitoringState monitoring={row} /> },
@@ -179,24 +181,28 @@ function columnsOf(text: Text, formats: Formats, scheduleText: (cron: string) =>
       ...count('failed', text.unreachable, 120),
       cell: ({ id, summary: { failed } }) => <Unreachable id={id} count={failed} />,
     },
-    count('unknown', text.unknown, 105),
-    count('changed', text.changed, 140),
+    count('unknown', text.unknown, 118),
+    { ...count('changed', text.changed, 95), hint: text.changedHint },
     {
       id: 'last',
       header: text.lastRun,
-      width: 165,
+      width: 110,
       cell: ({ latestRun }) => (
-        <>
+        <span className={latestRun?.trigger === 'person' ? 'grid-lines' : undefined}>
           <Time at={latestRun?.endedTimestamp ?? latestRun?.createdTimestamp} isRelative isShort />
-          {latestRun?.trigger === 'person' && <span className="quiet"> · {text.byPerson}</span>}
-        </>
+          {latestRun?.trigger === 'person' && (
+            <>
+              <br />
+              <span className="quiet">{text.byPerson}</span>
+            </>
+          )}
+        </span>
       ),
     },
     {
       id: 'schedule',
       header: text.schedule,
-      width: 230,
-      minWidth: 200,
+      width: 160,
       isGrowing: true,
       cell: ({ schedule }) => <Schedule schedule={schedule} scheduleText={scheduleText} />,
     },
