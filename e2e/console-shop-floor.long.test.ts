@@ -122,6 +122,7 @@ describe('gateways, scans and credentials in the console', () => {
     await page.getByText('Finished').first().waitFor(scanTimeout)
     await page.getByRole('tab', { name: /^New [1-9]/ }).waitFor()
     await page.getByRole('tab', { name: /^Errors [1-9]/ }).click()
+    await page.getByText(/^Sign-in failed: [1-9]\d* devices?$/).waitFor()
     await assertAxeClean(page, 'a scan')
   })
 
@@ -309,7 +310,7 @@ describe('gateways, scans and credentials in the console', () => {
     await page.getByLabel('Schedule').selectOption('daily')
     await page.getByLabel('Time', { exact: true }).fill('04:30')
     await button('Schedule').click()
-    await page.getByText(/^30 4 \* \* \* /).waitFor()
+    await page.getByText(/^Daily at 04:30 /).waitFor()
     await button('Pause').click()
     await page.getByText('Paused').waitFor()
     await button('Resume').click()

@@ -151,13 +151,14 @@ function JobCards({ job }: { job: AnyJobInFull }) {
     <>
       <JobAdvice job={job} />
       <div className="cards cards-two">
+        {/* What needs an action comes first. */}
+        {(job.scan?.errors ?? 0) > 0 && <ScanErrors job={job} />}
         <Card title={text.status}>
           <JobDetails job={job} />
         </Card>
         <Card title={text.history}>
           <JobHistory job={job} />
         </Card>
-        {(job.scan?.errors ?? 0) > 0 && <ScanErrors job={job} />}
       </div>
       <details className="job-technical">
         <summary>{text.technical}</summary>

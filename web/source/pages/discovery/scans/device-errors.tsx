@@ -2,7 +2,7 @@ import type { Discovery } from '@millwright/api/discovery.ts'
 import type { DeviceError } from '@millwright/api/gatekeeper.ts'
 import { IxButton } from '@siemens/ix-react'
 import { Link } from '@tanstack/react-router'
-import { useState } from 'react'
+import { Fragment, useState } from 'react'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
 import { withoutStatusCode } from '../../../app/language/link-message.ts'
 import { usePermission } from '../../../app/session/app-context.tsx'
@@ -14,54 +14,64 @@ import { type Asset, nameOf } from '../../assets/model/asset.ts'
 import { AddCredentialsDialog } from '../../credentials/flow/add-credentials-button.tsx'
 import { addressOfDevice, type CredentialStart } from '../../credentials/flow/credential-start.ts'
 import { discoveryMessages } from '../messages.ts'
-import { causeOf, causesOf, noAnswer, unauthenticated } from './error-cause.ts'
-import { useAssetsAt, useRejectedCredentials } from './error-devices.ts'
+import { causeOf, unauthenticated } from './error-cause.ts'
+import { type RejectedCredentials, useAssetsAt, useAssetsNamed, useRejectedCredentials } from './error-devices.ts'
+import { type ErrorGroup, errorGroupsOf, type IndexedError, namedDevice } from './error-groups.ts'
 import { errorMessages } from './error-messages.ts'
-
-/** `IndexedError` is an error with its index in the report. The index identifies the row, because errors have no id. */
-type IndexedError = DeviceError & { place: number }
 
 type DeviceErrorsProps = {
   scan: Discovery
   errors: readonly DeviceError[]
   /** The number of all errors, of which some can be loaded later. */
   total: number
-  onEnd: () => void
+  /** Loads more errors. Without it, another page lists them. */
+  onMore?: () => void
 }
 
 /**
- * `DeviceErrors` shows the causes of the errors of a scan with their remedies, and lists the errors, one row per error. A row links to
- * the asset that has the address of the device. For a device that requires credentials, the row offers to change or add them.
+ * `DeviceErrors` groups the errors of a scan by cause. Each group explains the cause and the remedy once, and lists the devices. A row
+ * links to the asset of the device, and to the credentials that it rejected. For a device that requires credentials, the row offers
+ * to add them.
  */
-export function DeviceErrors({ scan, errors, total, onEnd }: DeviceErrorsProps) {
+export function DeviceErrors({ scan, errors, total, onMore }: DeviceErrorsProps) {
   const text = useText(discoveryMessages)
   const causes = useText(errorMessages)
   const formats = useFormats()
   const canAdd = usePermission('glb_credential_write')
   const assets = useAssetsAt(errors)
   const rejected = useRejectedCredentials(scan, errors)
+  const named = useAssetsNamed(errors.flatMap(({ description }) => namedDevice(description) ?? []))
   const [open, setOpen] = useState<IndexedError>()
   const [adding, setAdding] = useState<DeviceError>()
+  const isComplete = errors.length >= total
+  const context = { assets, named, rejected, onAdd: canAdd ? setAdding : undefined }
+  if (errors.length === 0) return <p className="quiet">{text.noErrors}</p>
   return (
     <>
-      {errors.length > 0 && (
-        <ul className="error-causes">
-          {causesOf(errors, causes).map(({ name, advice, count }) => (
-            <li key={name}>
-              <strong>{errors.length < total ? name : `${name}: ${formats.number(count)}`}</strong> {advice}
-            </li>
-          ))}
-        </ul>
+      {errorGroupsOf(errors, causes).map((group) => (
+        <section key={group.name} className="error-group" aria-label={group.name}>
+          <p className="error-cause">
+            <strong>
+              {isComplete
+                ? text.errorGroup(group.name, group.errors.length, formats.number(group.errors.length))
+                : group.name}
+            </strong>{' '}
+            {group.advice}
+          </p>
+          <DataTable
+            label={`${text.errors}: ${group.name}`}
+            columns={columnsOf(text, group, context)}
+            rows={group.errors}
+            idOf={({ place }) => String(place)}
+            onOpen={setOpen}
+          />
+        </section>
+      ))}
+      {!isComplete && onMore !== undefined && (
+        <IxButton variant="secondary" onClick={onMore}>
+          {text.moreErrors(formats.number(errors.length), formats.number(total))}
+        </IxButton>
       )}
-      <DataTable
-        label={text.errors}
-        columns={columnsOf({ ...text, causes }, errors, { assets, rejected, onAdd: canAdd ? setAdding : undefined })}
-        rows={errors.map((error, place) => ({ ...error, place }))}
-        idOf={({ place }) => String(place)}
-        onOpen={setOpen}
-        onEnd={onEnd}
-        empty={<p className="quiet">{text.noErrors}</p>}
-      />
       {open !== undefined && (
         <Dialog title={deviceName(open.device) || text.problem} onClose={() => setOpen(undefined)} isWide>
           <KeyValueList
@@ -105,78 +115,130 @@ export function DeviceErrors({ scan, errors, total, onEnd }: DeviceErrorsProps) 
 type ColumnContext = {
   /** The assets by the address of the device. */
   assets: ReadonlyMap<string, Asset>
-  /** The ids of the credentials that a device rejected, by address. */
-  rejected: ReadonlyMap<string, string>
+  /** The assets by the name that a problem contains. */
+  named: ReadonlyMap<string, Asset>
+  /** The credentials that a device rejected, by address. */
+  rejected: ReadonlyMap<string, RejectedCredentials>
   onAdd: ((error: DeviceError) => void) | undefined
 }
 
-type Text = (typeof discoveryMessages)['en'] & { causes: (typeof errorMessages)['en'] }
+type Text = (typeof discoveryMessages)['en']
 
-/**
- * Returns the columns. The column for rejected fields is left out if no error contains a rejected field, so that the
- * table fits the page.
- */
-function columnsOf(
-  text: Text,
-  errors: readonly DeviceError[],
-  { assets, rejected, onAdd }: ColumnContext,
-): Column<IndexedError>[] {
+/** Returns the columns of a group. Columns without content are left out, so that the table fits the page. */
+function columnsOf(text: Text, { errors, hasProblems }: ErrorGroup, context: ColumnContext): Column<IndexedError>[] {
+  const { assets, named, rejected, onAdd } = context
+  const device: Column<IndexedError> = {
+    id: 'device',
+    header: text.device,
+    width: 280,
+    minWidth: 180,
+    cell: (error) => {
+      const address = addressOfDevice(error.device) ?? ''
+      const asset = assets.get(address)
+      const name = namedDevice(error.description)
+      return <DeviceOfError asset={asset} part={named.get(name ?? '')} name={name} address={deviceName(error.device)} />
+    },
+  }
+  const address: Column<IndexedError> = {
+    id: 'address',
+    header: text.ipAddress,
+    width: 140,
+    cell: (error) => addressOfDevice(error.device) ?? <span className="quiet">–</span>,
+  }
+  const problem: Column<IndexedError> = {
+    id: 'problem',
+    header: text.problem,
+    width: 450,
+    minWidth: 300,
+    isGrowing: true,
+    cell: ({ description }) => <span title={description}>{withoutStatusCode(description)}</span>,
+  }
+  const credentials: Column<IndexedError> = {
+    id: 'credentials',
+    header: text.rejectedCredentials,
+    width: 420,
+    minWidth: 250,
+    cell: (error) => <Rejected credentials={rejected.get(addressOfDevice(error.device) ?? '') ?? []} />,
+  }
+  const nextStep: Column<IndexedError> = {
+    id: 'next',
+    header: text.nextStep,
+    width: 190,
+    cell: (error) => {
+      const asset = assets.get(addressOfDevice(error.device) ?? '')
+      if (error.code === unauthenticated && onAdd !== undefined)
+        return (
+          <button type="button" className="link-button" onClick={() => onAdd(error)}>
+            {text.addCredentials}
+          </button>
+        )
+      return asset === undefined ? (
+        <span className="quiet">–</span>
+      ) : (
+        <Link to={`/assets/${asset.id}`}>{text.openAsset}</Link>
+      )
+    },
+  }
   const fields: Column<IndexedError> = {
     id: 'fields',
     header: text.fields,
     width: 420,
     cell: ({ fields: refused }) => fieldErrorText(refused),
   }
-  const assetOf = ({ device }: DeviceError) => assets.get(addressOfDevice(device) ?? '')
-  const remedyOf = (error: DeviceError) => {
-    const asset = assetOf(error)
-    if (noAnswer.includes(error.code)) {
-      return asset !== undefined && <Link to={`/assets/${asset.id}`}>{text.openAsset}</Link>
-    }
-    if (error.code !== unauthenticated || onAdd === undefined) return false
-    const instanceId = rejected.get(addressOfDevice(error.device) ?? '')
-    return instanceId === undefined ? (
-      <button type="button" className="link-button" onClick={() => onAdd(error)}>
-        {text.addCredentials}
-      </button>
-    ) : (
-      <Link to={`/credentials/${instanceId}`}>{text.changeCredentials}</Link>
-    )
-  }
-  const remedy: Column<IndexedError> = {
-    id: 'remedy',
-    header: text.remedy,
-    width: 190,
-    cell: (error) => remedyOf(error) || <span className="quiet">–</span>,
-  }
+  const isSignIn = errors.some(({ code }) => code === unauthenticated)
   return [
-    {
-      id: 'device',
-      header: text.device,
-      width: 250,
-      minWidth: 150,
-      cell: (error) => {
-        const asset = assetOf(error)
-        if (asset === undefined) return deviceName(error.device)
-        return (
-          <>
-            <Link to={`/assets/${asset.id}`}>{nameOf(asset)}</Link>{' '}
-            <span className="quiet">{deviceName(error.device)}</span>
-          </>
-        )
-      },
-    },
-    {
-      id: 'problem',
-      header: text.problem,
-      width: 450,
-      minWidth: 300,
-      cell: ({ description }) => <span title={description}>{withoutStatusCode(description)}</span>,
-    },
-    { id: 'code', header: text.code, width: 190, cell: (error) => causeOf(error, text.causes).name },
-    ...(errors.some((error) => remedyOf(error) !== false) ? [remedy] : []),
-    ...(errors.some((error) => error.fields !== undefined) ? [fields] : []),
+    device,
+    address,
+    ...(hasProblems ? [problem] : []),
+    ...(isSignIn && rejected.size > 0 ? [credentials] : []),
+    ...(errors.some(({ fields: refused }) => refused !== undefined) ? [fields] : []),
+    nextStep,
   ]
+}
+
+type DeviceOfErrorProps = {
+  /** The asset that has the address of the device. */
+  asset: Asset | undefined
+  /** The asset with the name of the device. */
+  part: Asset | undefined
+  /** The name of the device in the problem. */
+  name: string | undefined
+  address: string
+}
+
+/** `DeviceOfError` names the device of an error. A module is named with the device through which it is reached. */
+function DeviceOfError({ asset, part, name, address }: DeviceOfErrorProps) {
+  const text = useText(discoveryMessages)
+  if (asset === undefined) return part === undefined ? (name ?? address) : <AssetLink asset={part} />
+  const isModule = name !== undefined && name !== nameOf(asset) && !name.includes(address)
+  if (!isModule) return <AssetLink asset={asset} />
+  return (
+    <>
+      {part === undefined ? name : <AssetLink asset={part} />}{' '}
+      <span className="quiet">{part === undefined ? text.reachedThrough : text.moduleOf}</span>{' '}
+      <AssetLink asset={asset} />
+    </>
+  )
+}
+
+function AssetLink({ asset }: { asset: Asset }) {
+  return <Link to={`/assets/${asset.id}`}>{nameOf(asset)}</Link>
+}
+
+/** `Rejected` links to the credentials that a device rejected. */
+function Rejected({ credentials }: { credentials: RejectedCredentials }) {
+  const text = useText(discoveryMessages)
+  if (credentials.length === 0) return <span className="quiet">{text.noneTried}</span>
+  return (
+    <span title={credentials.map(({ name }) => name).join(', ')}>
+      {credentials.map(({ instanceId, name }, index) => (
+        <Fragment key={instanceId}>
+          {index > 0 && ' · '}
+          <Link to={`/credentials/${instanceId}`}>{name}</Link>
+        </Fragment>
+      ))}
+    </span>
+  )
 }
 
 function startOf({ gatewayId, assetLinkId, jobId }: Discovery, { device }: DeviceError): CredentialStart {

@@ -1,5 +1,5 @@
 import type { DeviceError } from '@millwright/api/gatekeeper.ts'
-import { isInRanges, numberOfAddress, parseIpRange } from '@millwright/api/ip-range.ts'
+import { numberOfAddress } from '@millwright/api/ip-range.ts'
 import { type Asset, textsIn } from '../../assets/model/asset.ts'
 import { addressOfDevice } from '../../credentials/flow/credential-start.ts'
 
@@ -10,18 +10,6 @@ export function assetsByAddress(assets: readonly Asset[]): ReadonlyMap<string, A
   )
   const groups = Map.groupBy(pairs, ([address]) => address)
   return new Map([...groups.values()].flatMap((group) => (group.length === 1 ? group : [])))
-}
-
-/** Returns whether an IPv4 address belongs to one of the ranges. */
-export function containsAddress(ranges: readonly string[], address: string): boolean {
-  const number = numberOfAddress(address)
-  return (
-    number !== undefined &&
-    isInRanges(
-      ranges.flatMap((range) => parseIpRange(range) ?? []),
-      number,
-    )
-  )
 }
 
 /** Returns the IPv4 addresses of devices with errors, each once. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { causeOf, causesOf } from './error-cause.ts'
+import { causeOf } from './error-cause.ts'
 import { errorMessages } from './error-messages.ts'
 
 test('shows the cause of a device error in words, with advice and its code for the support', () => {
@@ -17,15 +17,4 @@ test('shows the cause of a device error in words, with advice and its code for t
   assert.equal(causeOf({ code: 99 }, text).code, '99')
   assert.equal(causeOf({ code: 3, reason: 'identity_taken' }, text).name, 'Identity conflict')
   assert.equal(causeOf({ code: 3, reason: 'invalid_asset' }, text).name, 'Refused by the inventory')
-})
-
-test('counts the causes of device errors, the most frequent first', () => {
-  const causes = causesOf([{ code: 14 }, { code: 16 }, { code: 16 }], errorMessages.en)
-  assert.deepEqual(
-    causes.map(({ name, count }) => [name, count]),
-    [
-      ['Sign-in failed', 2],
-      ['No answer', 1],
-    ],
-  )
 })

@@ -8,9 +8,6 @@ export type ErrorCause = { name: string; advice: string; code: string }
 /** The status code of gRPC for a device that requires credentials. */
 export const unauthenticated = 16
 
-/** The status codes of gRPC for a device that does not answer. */
-export const noAnswer: readonly number[] = [4, 14]
-
 /** The status codes of gRPC, which the protocol of asset links uses, each with its name and its texts. */
 const causes = {
   3: ['INVALID_ARGUMENT', 'invalidArgument'],
@@ -33,15 +30,4 @@ export function causeOf({ code, reason }: Pick<DeviceError, 'code' | 'reason'>, 
   }
   const [codeName, kind] = Object.hasOwn(causes, code) ? causes[code as keyof typeof causes] : (['', 'other'] as const)
   return { name: text[kind], advice: text[`${kind}Advice`], code: `${codeName} ${code}`.trim() }
-}
-
-/** Returns the causes of errors with their numbers, the most frequent first. */
-export function causesOf(
-  errors: readonly Pick<DeviceError, 'code' | 'reason'>[],
-  text: Text,
-): (ErrorCause & { count: number })[] {
-  const groups = Map.groupBy(errors, (error) => causeOf(error, text).name)
-  return [...groups.values()]
-    .map((group) => ({ ...causeOf(group[0] ?? { code: 0 }, text), count: group.length }))
-    .toSorted((one, other) => other.count - one.count)
 }

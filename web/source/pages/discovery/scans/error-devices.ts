@@ -1,13 +1,14 @@
 import type { Discovery } from '@millwright/api/discovery.ts'
 import type { DeviceError } from '@millwright/api/gatekeeper.ts'
-import { useQueries, useQuery } from '@tanstack/react-query'
+import { useQueries } from '@tanstack/react-query'
+import type { Output } from '../../../app/api/client.ts'
 import { useOperationQuery } from '../../../app/api/queries.ts'
 import { usePermission } from '../../../app/session/app-context.tsx'
-import type { Asset } from '../../assets/model/asset.ts'
-import { addressesOf, assetsByAddress, containsAddress } from './error-addresses.ts'
+import { type Asset, nameOf } from '../../assets/model/asset.ts'
+import { addressesOf, assetsByAddress } from './error-addresses.ts'
 import { unauthenticated } from './error-cause.ts'
 
-/** The number of addresses per request. More addresses do not fit into a filter. */
+/** The number of addresses or names per request. More do not fit into a filter. */
 const addressesPerRequest = 50
 
 /**
@@ -22,11 +23,8 @@ export function useAssetsAt(errors: readonly DeviceError[]): ReadonlyMap<string,
 export function useAssetsOfAddresses(addresses: readonly string[]): ReadonlyMap<string, Asset> {
   const query = useOperationQuery()
   const canRead = usePermission('inventory_read_asset_data')
-  const chunks = Array.from({ length: Math.ceil(addresses.length / addressesPerRequest) }, (_, index) =>
-    addresses.slice(index * addressesPerRequest, (index + 1) * addressesPerRequest),
-  )
   return useQueries({
-    queries: chunks.map((chunk) => {
+    queries: chunksOf(addresses).map((chunk) => {
       const filter = `connection_points/any(c: c/ipv4_address in (${chunk.map((each) => `'${each}'`).join(', ')}))`
       const input = { query: { filter, fields: 'id,name,connection_points', limit: 2 * addressesPerRequest } }
       return { ...query(['inventory', 'listAssets'], input), enabled: canRead }
@@ -35,48 +33,54 @@ export function useAssetsOfAddresses(addresses: readonly string[]): ReadonlyMap<
   })
 }
 
-/** Above this number of candidates, the page does not determine which credentials a device rejected. */
-const maxCandidates = 5
+/** The credentials that a device rejected at the latest login. */
+export type RejectedCredentials = Output<'credentials', 'listRefusals'>['data']
 
-/** Matches the problem of a device that rejected exactly one credential. */
-const oneRejected = /\b1 credential was rejected\b/
-
-/** Returns the ids of the credentials that devices rejected, by address. Devices that rejected several credentials are left out. */
+/** Returns the credentials of the asset link of a scan that the devices of errors rejected at the latest login, by address. */
 export function useRejectedCredentials(
   { assetLinkId, gatewayId }: Discovery,
   errors: readonly DeviceError[],
-): ReadonlyMap<string, string> {
+): ReadonlyMap<string, RejectedCredentials> {
   const query = useOperationQuery()
   const canRead = usePermission('glb_credential_read')
-  const rejected = errors.filter(({ code, description }) => code === unauthenticated && oneRejected.test(description))
-  const addresses = addressesOf(rejected)
-  const input = { query: { resourceIdentifier: assetLinkId, limit: 100 } }
-  const instances = useQuery({
-    ...query(['credentials', 'listInstances'], input),
-    enabled: canRead && addresses.length > 0,
-  })
-  const candidates = (instances.data?.data ?? []).filter(
-    ({ logins, metadata }) => logins.refused > 0 && addresses.some((each) => containsAddress(metadata.ipRanges, each)),
-  )
-  const isKnown = candidates.length <= maxCandidates
+  const addresses = addressesOf(errors.filter(({ code }) => code === unauthenticated))
   return useQueries({
-    queries: (isKnown ? candidates : []).map(({ id }) =>
-      query(['credentials', 'readInstanceUsage'], { params: { instanceId: id } }),
-    ),
+    queries: chunksOf(addresses).map((chunk) => {
+      const input = { query: { gatewayId, resourceIdentifier: assetLinkId, addresses: chunk.join(',') } }
+      return { ...query(['credentials', 'listRefusals'], input, { live: ['credentials'] }), enabled: canRead }
+    }),
+    combine: (results) =>
+      Map.groupBy(
+        results.flatMap(({ data }) => data?.data ?? []),
+        ({ address }) => address,
+      ),
+  })
+}
+
+/** Returns the assets with these names. A name that several assets have is left out. */
+export function useAssetsNamed(names: readonly string[]): ReadonlyMap<string, Asset> {
+  const query = useOperationQuery()
+  const canRead = usePermission('inventory_read_asset_data')
+  return useQueries({
+    queries: chunksOf([...new Set(names)]).map((chunk) => {
+      const filter = `name in (${chunk.map((name) => `'${name.replaceAll("'", "''")}'`).join(', ')})`
+      const input = { query: { filter, fields: 'id,name', limit: 2 * addressesPerRequest } }
+      return { ...query(['inventory', 'listAssets'], input), enabled: canRead }
+    }),
     combine: (results) => {
-      const refusals = results.flatMap(({ data }, index) =>
-        (data?.data.associations ?? [])
-          .filter((each) => each.gatewayId === gatewayId && each.lastFailedTimestamp !== undefined)
-          .map(({ address }) => [address, candidates[index]?.id ?? ''] as const),
-      )
-      const isLoaded = results.every(({ data }) => data !== undefined)
-      const groups = Map.groupBy(refusals, ([address]) => address)
+      const assets = results.flatMap(({ data }) => (data?.data ?? []) as Asset[])
+      const groups = Map.groupBy(assets, nameOf)
       return new Map(
-        addresses.flatMap((address) => {
-          const group = groups.get(address) ?? []
-          return isLoaded && group.length === 1 ? group : []
-        }),
+        [...groups].flatMap(([name, [asset, ...others]]) =>
+          asset && others.length === 0 ? [[name, asset] as const] : [],
+        ),
       )
     },
   })
+}
+
+function chunksOf<T>(all: readonly T[]): T[][] {
+  return Array.from({ length: Math.ceil(all.length / addressesPerRequest) }, (_, index) =>
+    all.slice(index * addressesPerRequest, (index + 1) * addressesPerRequest),
+  )
 }

@@ -84,14 +84,7 @@ export function ScanReport({ scan, chosenRun: run, runs, onChooseRun }: ScanRepo
             )}
             <Tabs label={text.report} tabs={tabs} chosen={view} onChoose={(id) => setSearch({ view: id })}>
               {view === 'errors' ? (
-                <>
-                  {notCompared === undefined && shown.gone > 0 && shown.comparedRun !== undefined && (
-                    <p className="quiet section-note">
-                      {text.missingOfErrors(formats.number(shown.gone), formats.number(shown.comparedRun))}
-                    </p>
-                  )}
-                  <DeviceErrors scan={scan} errors={errors} total={shown.errors} onEnd={onEnd} />
-                </>
+                <DeviceErrors scan={scan} errors={errors} total={shown.errors} onMore={onEnd} />
               ) : view === 'gone' && notCompared !== undefined ? (
                 <p className="quiet">{notCompared}</p>
               ) : (

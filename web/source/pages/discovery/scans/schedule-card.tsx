@@ -16,6 +16,7 @@ import { Time } from '../../../components/values/time.tsx'
 import { discoveryMessages } from '../messages.ts'
 import { browserTimeZone, cronOf, runNow, type ScheduleChoice, scheduleChoiceOf } from './schedule.ts'
 import { ScheduleFields } from './schedule-fields.tsx'
+import { useScheduleText } from './schedule-text.ts'
 
 type Changes = { paused?: boolean; schedule?: { cron: string; timezone: string } | null }
 
@@ -68,23 +69,29 @@ export function ScheduleCard({ scan }: { scan: Discovery }) {
   )
 }
 
+/** The number of future runs on the page. */
+const shownRuns = 3
+
 function ScheduleDetails({ schedule }: { schedule: NonNullable<Discovery['schedule']> }) {
   const text = useText(discoveryMessages)
+  const scheduleText = useScheduleText()
+  const ownZone = browserTimeZone()
   const { cron, timezone, paused, nextRuns, missedRuns } = schedule
   return (
     <KeyValueList
       items={[
         paused && { name: text.state, value: <StatusChip tone="warning">{text.paused}</StatusChip> },
-        { name: text.schedule, value: <code>{`${cron} (${timezone})`}</code> },
+        { name: text.schedule, value: <span title={cron}>{`${scheduleText(cron)} (${timezone})`}</span> },
         !paused && {
           name: text.next,
           value: (
             <ul className="plain-list">
-              {nextRuns.map((at) => (
+              {nextRuns.slice(0, shownRuns).map((at) => (
                 <li key={at}>
                   <Time at={at} />
                 </li>
               ))}
+              {timezone !== ownZone && <li className="quiet">{text.ownZone(ownZone)}</li>}
             </ul>
           ),
         },
