@@ -26,6 +26,28 @@ const count = Type.Integer({ minimum: 0 })
 const Reachability = closed({ reached: count, failed: count, unknown: count })
 const Changes = closed({ added: count, changed: count, removed: count })
 
+/** The kinds of changes of an asset that existed before. The last one is for changes of no other kind. */
+export const changedKinds = ['firmware', 'name', 'connection', 'other'] as const
+export type ChangedKind = (typeof changedKinds)[number]
+const ChangeKinds = Type.Optional(
+  closed(
+    {
+      firmware: Type.Integer({ minimum: 0, description: 'Assets whose firmware changed' }),
+      name: Type.Integer({ minimum: 0, description: 'Assets with another name' }),
+      connection: Type.Integer({
+        minimum: 0,
+        description:
+          'Assets with another IP address, or with a connection (`is_connected_to`) that was added or removed',
+      }),
+      other: Type.Integer({ minimum: 0, description: 'Changed assets without a change of these kinds' }),
+    },
+    {
+      description:
+        'Only with `changeKinds`: the numbers of assets by kind of change, without added assets. An asset with several kinds counts in each of them',
+    },
+  ),
+)
+
 export const monitoringCounts = ['reachable', 'unreachable', 'unchecked', 'unmonitored'] as const
 const Monitoring = closed({
   reachable: Type.Integer({ minimum: 0, description: 'Assets that the last check of a monitoring reached' }),
@@ -67,6 +89,7 @@ export const TopologyGroup = closed({
   classes: Type.Array(closed({ class: oneOf(assetClasses), assets: count }), { description: 'Most frequent first' }),
   monitoring: Monitoring,
   changes: Changes,
+  changeKinds: ChangeKinds,
   place: Type.Optional(
     Type.Array(PlacedGroup, {
       description:
@@ -88,6 +111,11 @@ export const TopologyAsset = closed({
   monitoring: Type.Optional(oneOf(monitoringCounts)),
   outdated: Type.Optional(Type.Boolean({ description: 'Whether the firmware is outdated' })),
   change: Type.Optional(oneOf(changeKinds)),
+  changed: Type.Optional(
+    Type.Array(oneOf(changedKinds), {
+      description: 'Only with `changeKinds`: what changed in an asset that existed before',
+    }),
+  ),
 })
 export type TopologyAsset = Static<typeof TopologyAsset>
 
@@ -107,6 +135,7 @@ const content = {
     outdated: Outdated,
     monitoring: Monitoring,
     changes: Changes,
+    changeKinds: ChangeKinds,
   }),
   groups: Type.Array(TopologyGroup),
   assets: Type.Array(TopologyAsset, { description: 'The assets that belong to `parent`, but to none of its groups' }),
@@ -162,6 +191,9 @@ export const topologyGroupOperations = {
     query: closed({
       ...mapQuery,
       parent: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'The key of a group' })),
+      changeKinds: Type.Optional(
+        Type.Boolean({ default: false, description: 'Returns the numbers of changed assets by kind of change' }),
+      ),
       allSwitches: Type.Optional(
         Type.Boolean({
           default: false,

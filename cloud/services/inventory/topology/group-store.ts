@@ -9,6 +9,7 @@ import { dynamicStatement } from '../../../platform/database/statement.ts'
 import { fromFor, matching } from '../assets/list-store.ts'
 import type { Selection } from '../assets/selection.ts'
 import { wasReadableAt } from '../visibility.ts'
+import { changeKindParts, changeKindRows, fieldKinds, kindFields } from './change-kind-store.ts'
 
 /**
  * The statement that aggregates the topology. Its parts are common table expressions:
@@ -58,12 +59,15 @@ export type GroupQuery = {
   uncheckedAssets: readonly string[]
   /** The nodes by which the assets of each group are counted, to find its place. */
   placeNodes?: readonly string[] | undefined
+  /** Whether the changed assets are counted by kind of change. */
+  hasChangeKinds?: boolean | undefined
   /** The subnet whose assets are members, with the length of its prefix. */
   subnet?: { key: string; bits: number } | undefined
 }
 
 export type GroupRow = {
-  kind: 'group' | 'asset' | 'edge' | 'place'
+  /** For `change` and `changed`, `other` is the kind of change. The key of `changed` is the id of an asset. */
+  kind: 'group' | 'asset' | 'edge' | 'place' | 'change' | 'changed'
   key: string
   other: string | null
   name: string | null
@@ -116,7 +120,7 @@ export function readGroups(handle: Handle, query: GroupQuery): Promise<GroupRow[
 /** Reads the counts, assets and edges of the assets that existed at `since` and were deleted until `at`. */
 export function readRemoved(handle: Handle, query: GroupQuery): Promise<GroupRow[]> {
   if (query.filtered !== undefined) return Promise.resolve([])
-  return readVariant(handle, { ...query, placeNodes: undefined }, 'removed')
+  return readVariant(handle, { ...query, placeNodes: undefined, hasChangeKinds: false }, 'removed')
 }
 
 function readVariant(handle: Handle, query: GroupQuery, variant: Variant): Promise<GroupRow[]> {
@@ -139,7 +143,13 @@ function readVariant(handle: Handle, query: GroupQuery, variant: Variant): Promi
        union all select l.id, l.id::text from listed l`,
     ),
   ]
-  const rows = [rowsOf(relations, parameters), ...placesOf(query, relations, parameters)]
+  const hasKinds = query.hasChangeKinds === true && variant !== 'removed'
+  if (hasKinds) parts.push(...kindPartsOf(query, parameters))
+  const rows = [
+    rowsOf(relations, parameters),
+    ...placesOf(query, relations, parameters),
+    ...(hasKinds ? changeKindRows : []),
+  ]
   const text = `with ${parts.join(', ')} ${rows.join(' union all ')}`
   return handle.rows(dynamicStatement<GroupRow>(text), ...parameters.values)
 }
@@ -194,6 +204,18 @@ function rowsOf(relations: string, parameters: Parameters): string {
      from ${relations} join spot s on s.id = r.subject_id join spot o on o.id = r.object_id
      where r.subject_type = 'asset' and r.object_type = 'asset' and s.key <> o.key and r.predicate <> all(${hidden})
      group by s.key, o.key, r.predicate order by count(*) desc, s.key, o.key limit ${inventoryLimits.topologyEdges + 1})`
+}
+
+function kindPartsOf({ readable, times }: GroupQuery, parameters: Parameters): string[] {
+  const options = {
+    since: `${parameters.add(times.since)}::timestamptz`,
+    until: times.at === undefined ? undefined : `${parameters.add(times.at)}::timestamptz`,
+    groups: parameters.add(readable.groups),
+    fields: `${parameters.add(arrayOf('text', kindFields))}::text[]`,
+    kinds: `${parameters.add(arrayOf('text', fieldKinds))}::text[]`,
+    cable: `'${cablePredicate}'`,
+  }
+  return changeKindParts(options).map(([name, query]) => part(name, query))
 }
 
 /** Returns whether the last check of a monitoring reached an asset. */

@@ -1,6 +1,8 @@
 import { type AssetClass, assetClassOf } from '@millwright/api/asset-class.ts'
 import { inventoryLimits } from '@millwright/api/inventory/shapes.ts'
 import {
+  type ChangedKind,
+  changedKinds,
   type GroupContent,
   restKey,
   type TopologyAsset,
@@ -23,6 +25,8 @@ export type GroupFrame = {
   /** Returns the place of a group, by the numbers of its assets per node. */
   placeOf?: ((counts: ReadonlyMap<string, number>, assets: number) => TopologyGroup['place']) | undefined
   truncated: boolean
+  /** Whether the changed assets are counted by kind of change. */
+  hasChangeKinds?: boolean
 }
 
 export type Counted = Pick<TopologyGroup, 'assets' | 'reachability' | 'outdated' | 'changes'> & {
@@ -31,11 +35,13 @@ export type Counted = Pick<TopologyGroup, 'assets' | 'reachability' | 'outdated'
   unchecked: number
   unmonitored: number
   classes: Map<AssetClass, number>
+  /** The numbers of changed assets by kind of change, if they are counted. */
+  kinds: Record<ChangedKind, number> | undefined
 }
 
 /** Returns the response for a frame. `removed` are the rows of the assets that were removed in the compared time. */
 export function groupsOf(
-  { kind, path, named, placeOf, truncated }: GroupFrame,
+  { kind, path, named, placeOf, truncated, hasChangeKinds = false }: GroupFrame,
   rows: readonly GroupRow[],
   removed: readonly GroupRow[],
 ): GroupContent {
@@ -43,6 +49,7 @@ export function groupsOf(
   const counted = new Map<string, Counted>()
   for (const row of rows) if (row.kind === 'group') countRow(counted, keyOf(row.key), row)
   for (const row of removed) if (row.kind === 'group') countedAt(counted, keyOf(row.key)).changes.removed += row.count
+  if (hasChangeKinds) countKinds(counted, rows, keyOf)
   const placed = new Map<string, Map<string, number>>()
   for (const { kind: row, key, other, count } of rows) {
     if (row !== 'place' || other === null) continue
@@ -55,7 +62,9 @@ export function groupsOf(
     // Subnets exist only as long as they have assets. Nodes and switches are shown even if they have none.
     if (kind === 'subnet' && counts === undefined) return []
     const place = placeOf?.(placed.get(group.key) ?? new Map(), counts?.assets ?? 0)
-    return [{ ...shownGroup(kind, group, counts ?? emptyCount()), ...(place === undefined ? {} : { place }) }]
+    return [
+      { ...shownGroup(kind, group, counts ?? emptyCount(hasChangeKinds)), ...(place === undefined ? {} : { place }) },
+    ]
   })
   const rest = counted.get(restKey)
   const groups = all.slice(0, inventoryLimits.topologyGroups)
@@ -75,7 +84,7 @@ export function groupsOf(
   }
 }
 
-export function emptyCount(): Counted {
+export function emptyCount(hasChangeKinds = false): Counted {
   return {
     assets: 0,
     addressed: 0,
@@ -86,7 +95,12 @@ export function emptyCount(): Counted {
     outdated: 0,
     changes: { added: 0, changed: 0, removed: 0 },
     classes: new Map(),
+    kinds: hasChangeKinds ? noKinds() : undefined,
   }
+}
+
+function noKinds(): Record<ChangedKind, number> {
+  return { firmware: 0, name: 0, connection: 0, other: 0 }
 }
 
 function isEmpty({ assets, changes }: Counted): boolean {
@@ -97,6 +111,19 @@ function countedAt(counted: Map<string, Counted>, key: string): Counted {
   const known = counted.get(key) ?? emptyCount()
   counted.set(key, known)
   return known
+}
+
+/** Counts the changed assets of all groups by kind of change. */
+function countKinds(counted: Map<string, Counted>, rows: readonly GroupRow[], keyOf: (key: string) => string): void {
+  for (const each of counted.values()) each.kinds = noKinds()
+  for (const { kind, key, other, count } of rows) {
+    const { kinds } = counted.get(keyOf(key)) ?? {}
+    if (kind === 'change' && kinds !== undefined && isChangedKind(other)) kinds[other] += count
+  }
+}
+
+function isChangedKind(text: string | null): text is ChangedKind {
+  return changedKinds.some((kind) => kind === text)
 }
 
 function countRow(counted: Map<string, Counted>, key: string, row: GroupRow): void {
@@ -133,7 +160,7 @@ export function shownGroup(
   { key, name, type, children, parent }: Omit<NamedGroup, 'name'> & { name?: string },
   counted: Counted,
 ): TopologyGroup {
-  const { assets, addressed, reachability, outdated, changes, classes } = counted
+  const { assets, addressed, reachability, outdated, changes, classes, kinds } = counted
   return {
     key,
     kind,
@@ -150,6 +177,7 @@ export function shownGroup(
       .map(([each, count]) => ({ class: each, assets: count })),
     monitoring: monitoringOf(counted),
     changes,
+    ...(kinds === undefined ? {} : { changeKinds: kinds }),
   }
 }
 
@@ -176,6 +204,7 @@ function monitoringStateOf(row: GroupRow): TopologyAsset['monitoring'] {
 export function totalOf(all: Iterable<Counted>): TopologyGroups['total'] {
   const { reachability, changes } = emptyCount()
   const total = { assets: 0, reachability, outdated: 0, reachable: 0, unchecked: 0, unmonitored: 0, changes }
+  let kinds: Record<ChangedKind, number> | undefined
   for (const each of all) {
     total.assets += each.assets
     total.reachable += each.reachable
@@ -184,13 +213,25 @@ export function totalOf(all: Iterable<Counted>): TopologyGroups['total'] {
     total.outdated += each.outdated
     for (const state of ['reached', 'failed', 'unknown'] as const) reachability[state] += each.reachability[state]
     for (const change of ['added', 'changed', 'removed'] as const) changes[change] += each.changes[change]
+    if (each.kinds === undefined) continue
+    kinds ??= noKinds()
+    for (const kind of changedKinds) kinds[kind] += each.kinds[kind]
   }
   const { assets, outdated } = total
-  return { assets, reachability, outdated, monitoring: monitoringOf(total), changes }
+  const shown = { assets, reachability, outdated, monitoring: monitoringOf(total), changes }
+  return kinds === undefined ? shown : { ...shown, changeKinds: kinds }
 }
 
 function assetsOf(rows: readonly GroupRow[]): TopologyAsset[] {
-  return rows.flatMap((row) => (row.kind === 'asset' ? [assetOf(row)] : []))
+  const kinds = Map.groupBy(
+    rows.filter(({ kind }) => kind === 'changed'),
+    ({ key }) => key,
+  )
+  return rows.flatMap((row) => {
+    if (row.kind !== 'asset') return []
+    const changed = kinds.get(row.key)?.flatMap(({ other }) => (isChangedKind(other) ? [other] : []))
+    return [{ ...assetOf(row), ...(changed === undefined ? {} : { changed: changed.toSorted() }) }]
+  })
 }
 
 export function assetOf(row: GroupRow): TopologyAsset {

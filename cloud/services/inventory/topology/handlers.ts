@@ -82,7 +82,7 @@ export function topologyGroupHandlers(context: Context): Pick<Handlers<typeof in
   }
   return {
     async readTopologyGroups({ query }, caller) {
-      const { by, parent, allSwitches = false } = query
+      const { by, parent, allSwitches = false, changeKinds: hasChangeKinds = false } = query
       const nodes = by === 'hierarchy' ? await hierarchyFrame(context, caller, query) : undefined
       const places = by === 'hierarchy' ? undefined : await placesIn(context, caller, query.hierarchy)
       return read(caller, query, async (handle, groupQuery) => {
@@ -90,10 +90,10 @@ export function topologyGroupHandlers(context: Context): Pick<Handlers<typeof in
           nodes ??
           (by === 'switch' ? await switchFrame(handle, groupQuery, { parent, allSwitches }) : subnetFrame(parent))
         const { anchors, subnet, switches = [] } = frame
-        const complete = { ...groupQuery, anchors, subnet, switches, placeNodes: places?.nodes }
+        const complete = { ...groupQuery, anchors, subnet, switches, placeNodes: places?.nodes, hasChangeKinds }
         const rows = await readGroups(handle, complete)
         const removed = query.since === undefined ? [] : await readRemoved(handle, complete)
-        return groupsOf({ ...frame, placeOf: places?.placeOf }, rows, removed)
+        return groupsOf({ ...frame, placeOf: places?.placeOf, hasChangeKinds }, rows, removed)
       })
     },
 

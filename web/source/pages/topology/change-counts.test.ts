@@ -1,13 +1,42 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { changesText } from './change-counts.ts'
-import { timelineMessages } from './timeline-messages.ts'
+import { changeCount, occurredKinds } from './change-counts.ts'
+import { changeTexts } from './map/change-texts.ts'
+import { labelledBars } from './timeline-labels.ts'
 
-const textOf = (added: number, changed: number, removed: number) =>
-  changesText({ added, changed, removed }, timelineMessages.en, String)
+const texts = {
+  change: (kind: string, count: number) => `${count} ${kind}`,
+  allChanges: (count: number) => `${count} changes`,
+  noChange: 'no changes',
+}
 
-test('lists only the kinds of changes that occurred, with the sum of several kinds', () => {
-  assert.equal(textOf(5, 0, 0), 'Assets added: 5')
-  assert.equal(textOf(5, 3, 1), '9 assets: 5 added · 3 changed · 1 removed')
-  assert.equal(textOf(0, 0, 0), 'no changes')
+test('changes are counted, and only the kinds that occurred are listed', () => {
+  const changes = { added: 5, changed: 0, removed: 1 }
+  assert.equal(changeCount(changes), 6)
+  assert.deepEqual(occurredKinds(changes), ['added', 'removed'])
+})
+
+test('the changes of a group are words: by kind, in one number for all changed assets, and their sum', () => {
+  const changes = { added: 2, changed: 7, removed: 1 }
+  const kinds = { firmware: 4, name: 0, connection: 1, other: 3 }
+  assert.deepEqual(changeTexts({ changes, changeKinds: kinds }, texts), [
+    ['2 added', '4 firmware', '1 connection', '3 other', '1 removed'],
+    ['2 added', '7 changed', '1 removed'],
+    ['10 changes'],
+  ])
+  assert.deepEqual(changeTexts({ changes }, texts)[0], ['2 added', '7 changed', '1 removed'])
+  const none = { added: 0, changed: 0, removed: 0 }
+  assert.deepEqual(changeTexts({ changes: none, changeKinds: { ...kinds, firmware: 0, other: 0 } }, texts), [
+    ['1 connection'],
+  ])
+  assert.deepEqual(changeTexts({ changes: none }, texts), [['no changes']])
+})
+
+test('the highest bars of a timeline have their number, and numbers do not overlap', () => {
+  const bars = Array.from({ length: 100 }, (_, index) => (index === 50 ? 9 : index % 2))
+  const labelled = labelledBars(bars, (position) => position / bars.length)
+  assert.equal(labelled[0]?.index, 50)
+  const places = labelled.map(({ place }) => place).toSorted((one, other) => one - other)
+  assert.ok(places.every((place, index) => index === 0 || place - (places[index - 1] ?? 0) >= 0.04))
+  assert.ok(labelled.every(({ index }) => (bars[index] ?? 0) > 0))
 })

@@ -35,7 +35,14 @@ export function LiveMap() {
   const only = map?.groups.length === 1 ? map.groups[0]?.key : undefined
   const whole = useMemo(() => ({ key: only === undefined ? rootKey : groupKey(only) }), [only])
   const view = useMemo(
-    () => ({ selected: undefined, showsChanges: false, isAll: true, marks: undefined, isEmphasized: () => true }),
+    () => ({
+      selected: undefined,
+      showsChanges: false,
+      hasMonitoring: true,
+      isAll: true,
+      marks: undefined,
+      isEmphasized: () => true,
+    }),
     [],
   )
   if (map === undefined || scene === undefined) return null

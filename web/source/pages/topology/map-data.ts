@@ -21,6 +21,8 @@ export type MapQuery = {
   q: string | undefined
   /** Whether all groups are open, and all assets are loaded at once. */
   isAll: boolean
+  /** Whether the changed assets are counted by kind of change. */
+  hasChangeKinds: boolean
 }
 
 export type MapData = {
@@ -40,7 +42,10 @@ export const maxOpenGroups = 60
  * Loads the top groups and the open groups. Events only mark the map as stale, and the user refreshes it, because a scan
  * changes the topology very often.
  */
-export function useMapData({ by, hierarchy, at, since, q, isAll }: MapQuery, open: readonly string[]): MapData {
+export function useMapData(
+  { by, hierarchy, at, since, q, isAll, hasChangeKinds }: MapQuery,
+  open: readonly string[],
+): MapData {
   const api = useApi()
   const [changedAt, setChangedAt] = useState(0)
   const isEnabled = by !== 'hierarchy' || hierarchy !== undefined
@@ -63,6 +68,7 @@ export function useMapData({ by, hierarchy, at, since, q, isAll }: MapQuery, ope
       ...operationQuery(api, ['inventory', 'readTopologyGroups'], {
         query: {
           ...selection,
+          ...(hasChangeKinds && { changeKinds: true }),
           ...(parent !== rootKey && { parent }),
           ...(parent === rootKey && by === 'switch' && { allSwitches: true }),
         },

@@ -3,11 +3,18 @@ import type { Grouping, TopologyGroup } from '@millwright/api/inventory/topology
 import { useMemo } from 'react'
 import { useFormats, useLanguage, useText } from '../../app/language/language-context.tsx'
 import { assetClassName, assetClassOfOne } from '../../components/values/asset-classes.ts'
+import type { ChangeTexts } from './map/change-texts.ts'
 import type { MapFact } from './map/map-pen.ts'
 import { isCoreSwitch, isNetwork, isSwitches, isSwitchRange, type SceneItem } from './map/scene.ts'
 import { mapMessages } from './map-messages.ts'
 
 export type MapTextFunctions = ReturnType<typeof useMapTexts>
+
+/** Returns the two lowest names of a place, and its lowest name. The site is the same for most groups. */
+function placeTexts(place: readonly { name: string }[]): string[] {
+  const names = place.slice(-2).map(({ name }) => name)
+  return [names.join(' › '), ...names.slice(-1)]
+}
 
 /** Returns the functions with which the map names groups and assets in the language of the user. */
 export function useMapTexts(by: Grouping) {
@@ -16,8 +23,15 @@ export function useMapTexts(by: Grouping) {
   const language = useLanguage()
   return useMemo(() => {
     const rest = { hierarchy: text.restHierarchy, subnet: text.restSubnet, switch: text.restSwitch }[by]
-    const factNumber = (kind: MapFact, count: number) =>
-      kind === 'outdated' ? formats.percent(count) : formats.number(count)
+    const changeWords: Record<Parameters<ChangeTexts['change']>[0], (number: string) => string> = {
+      added: text.changeAdded,
+      changed: text.changeChanged,
+      removed: text.changeRemoved,
+      firmware: text.changeFirmware,
+      name: text.changeName,
+      connection: text.changeConnection,
+      other: text.changeOther,
+    }
     type NamedGroup = Pick<TopologyGroup, 'name' | 'kind' | 'type' | 'place'>
     const shortNameOf = (group: NamedGroup) => {
       const { name = '', kind } = group
@@ -35,24 +49,30 @@ export function useMapTexts(by: Grouping) {
         const { name = '', children = 0 } = group
         if (isCoreSwitch(group)) return text.coreSwitch(name)
         if (isSwitchRange(group)) return text.switchRange(formats.number(children), name)
-        return isSwitches(group) ? text.switchesIn(formats.number(children), name) : shortNameOf(group)
+        const isNamedByPlace = group.place !== undefined
+        if (isSwitches(group) && !isNamedByPlace) return text.switchesIn(formats.number(children), name)
+        return shortNameOf(group)
       },
       shortNameOf,
-      shortCount: (group: TopologyGroup) =>
-        isSwitches(group) ? text.switchesOnly(formats.number(group.children)) : countOf(group),
       assetName: ({ asset }: SceneItem) => asset?.name || text.unnamed,
       count: countOf,
-      addresses: ({ assets, addressed = 0 }: Pick<TopologyGroup, 'assets' | 'addressed'>) =>
-        text.withAddress(
-          text.shortAddresses(addressed, formats.number(addressed)),
-          text.assets(assets, formats.number(assets)),
-        ),
-      // The site is the same for most groups, so the two lowest names are enough.
-      place: ({ place }: Pick<TopologyGroup, 'place'>) =>
-        place
-          ?.slice(-2)
-          .map(({ name }) => name)
-          .join(' › ') ?? text.noPlace,
+      shortCount: (group: TopologyGroup) =>
+        isNetwork(group)
+          ? text.switchesOnly(formats.number(group.children))
+          : text.assets(group.assets, formats.number(group.assets)),
+      detail: ({ group, via }: Pick<SceneItem, 'group' | 'via'>) => {
+        if (group === undefined) return undefined
+        if (isSwitches(group)) {
+          const count = text.switchesOnly(formats.number(group.children))
+          return via === undefined
+            ? [text.switchesAtCore(count), text.atCore, count]
+            : [text.switchesVia(count, via), text.viaSwitch(via), count]
+        }
+        if (group.kind === 'subnet') return group.place === undefined ? [text.noPlace] : placeTexts(group.place)
+        return group.kind === 'switch' && !isNetwork(group) && group.place !== undefined
+          ? placeTexts(group.place)
+          : undefined
+      },
       assets: (assets: number) => text.assets(assets, formats.number(assets)),
       classOfOne: (each: AssetClass) => assetClassOfOne(each, language),
       className: (each: AssetClass, count: number) =>
@@ -71,13 +91,16 @@ export function useMapTexts(by: Grouping) {
           degraded: text.degraded,
           failed: text.unreachable,
           outdated: text.outdated,
-          added: text.added,
-          changed: text.changed,
-          removed: text.removed,
         }
-        return `${factNumber(kind, count)} ${word[kind].toLowerCase()}`
+        return `${formats.number(count)} ${word[kind].toLowerCase()}`
       },
-      factNumber,
+      outdatedShare: (outdated: number, assets: number) =>
+        text.outdatedShare(formats.number(outdated), formats.percent(outdated / Math.max(1, assets))),
+      unmonitored: text.notMonitored,
+      noProblem: text.noProblem,
+      change: (kind: keyof typeof changeWords, count: number) => changeWords[kind](formats.number(count)),
+      allChanges: (count: number) => text.allChanges(count, formats.number(count)),
+      noChange: text.unchangedGroup,
       predicate: ({ predicate, count }: { predicate: string; count: number }) =>
         text.relations(predicate, formats.number(count)),
       connections: (count: number) => text.connections(count, formats.number(count)),

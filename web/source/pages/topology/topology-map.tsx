@@ -5,24 +5,28 @@ import {
   type TopologyGroups,
 } from '@millwright/api/inventory/topology-groups.ts'
 import { IxButton } from '@siemens/ix-react'
+import { Link } from '@tanstack/react-router'
 import { lazy, Suspense, useMemo, useState } from 'react'
-import { useText } from '../../app/language/language-context.tsx'
+import { useFormats, useText } from '../../app/language/language-context.tsx'
 import { Loading } from '../../components/feedback/loading.tsx'
 import { ProblemMessage } from '../../components/feedback/problem-message.tsx'
 import { AssetPanel } from './asset-panel.tsx'
+import { ChangeTile, Comparison } from './comparison.tsx'
+import { HighlightField } from './highlight-field.tsx'
 import { useImpactMarks, useShownImpact } from './impact/use-impact-marks.ts'
 import type { Layout } from './map/arrangement.ts'
-import { connectionsTo } from './map/lines.ts'
-import { type SceneItem, sceneOf } from './map/scene.ts'
+import { isNetwork, type SceneItem, sceneOf } from './map/scene.ts'
 import { assetItemKey, groupKey, rootKey } from './map/scene-keys.ts'
 import { networkType } from './map/switch-networks.ts'
-import { type MapData, maxOpenGroups, useForceLayout, useMapData } from './map-data.ts'
-import { isEmphasized, type MapEmphasis, MapLegend } from './map-legend.tsx'
+import { type MapData, type MapQuery, maxOpenGroups, useForceLayout, useMapData } from './map-data.ts'
+import { isEmphasized, type MapEmphasis } from './map-emphasis.ts'
+import { MapLegend } from './map-legend.tsx'
 import { mapMessages } from './map-messages.ts'
 import { type MapTextFunctions, useMapTexts } from './map-texts.ts'
 import { NoTopology } from './no-topology.tsx'
-import { PlacePanel } from './place-panel.tsx'
-import { Timeline } from './timeline.tsx'
+import { PlaceFigures } from './place-figures.tsx'
+import { listOf } from './place-links.ts'
+import { PlaceList } from './place-list.tsx'
 import { comparedSince, isSpan, spanFor } from './timeline-scale.ts'
 import type { ChangeTopologySearch, TopologySearchState } from './topology-search.ts'
 
@@ -39,13 +43,14 @@ type TopologyMapProps = {
 }
 
 /** The width and the height of the window that the map does not use, in pixels, and the limits of the aspect of the map. */
-const around = { width: 740, height: 320 } as const
-const aspects = { narrow: 0.9, lowest: 1, highest: 2.2 } as const
+const around = { alone: { width: 330, height: 430 }, besideList: { width: 850, height: 360 } } as const
+const aspects = { narrow: 0.9, lowest: 1, highest: 3 } as const
 
-/** Returns the aspect of the map in the current window. */
-function aspectOf({ innerWidth, innerHeight }: Window): number {
+/** Returns the aspect of the map in the current window. The map of switches has a list next to it. */
+function aspectOf({ innerWidth, innerHeight }: Window, by: Grouping): number {
   if (innerWidth < 700) return aspects.narrow
-  const aspect = (innerWidth - around.width) / Math.max(1, innerHeight - around.height)
+  const { width, height } = by === 'switch' ? around.besideList : around.alone
+  const aspect = (innerWidth - width) / Math.max(1, innerHeight - height)
   return Math.min(aspects.highest, Math.max(aspects.lowest, aspect))
 }
 
@@ -58,14 +63,24 @@ export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, chan
   const [opened, setOpened] = useState<readonly string[]>(place === rootKey ? [] : [place])
   const [focus, setFocus] = useState({ key: place === rootKey ? rootKey : groupKey(place) })
   const [emphasis, setEmphasis] = useState<MapEmphasis>()
-  const [aspect] = useState(() => aspectOf(window))
+  const [aspect] = useState(() => aspectOf(window, by))
+  // The map of switches has about half of the width, because a list is next to it.
+  const unitsPerPixel = by === 'switch' ? 1.6 : 1
   const showsChanges = search.compare !== undefined
   const [now] = useState(() => Date.now())
   const span = isSpan(search.span)
     ? search.span
     : spanFor(search.since === undefined ? undefined : Date.parse(search.since), now)
   const since = comparedSince(span, { since: search.since, at: search.at, now })
-  const query = { by, hierarchy, at: search.at, since, q: search.q, isAll: search.all !== undefined }
+  const query = {
+    by,
+    hierarchy,
+    at: search.at,
+    since,
+    q: search.q,
+    isAll: search.all !== undefined,
+    hasChangeKinds: showsChanges,
+  }
   // The former map stays visible while another time or filter is loaded.
   const [loaded, setLoaded] = useState<MapData['loaded']>(new Map())
   const isAll = search.all !== undefined
@@ -73,21 +88,23 @@ export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, chan
   if (data.loaded.has(rootKey) && data.loaded !== loaded) setLoaded(data.loaded)
   const forceGridOf = useForceLayout()
   const scene = useMemo(
-    () => sceneOf({ loaded, layout, aspect, isAll, forceGridOf }),
-    [loaded, layout, aspect, isAll, forceGridOf],
+    () => sceneOf({ loaded, layout, aspect, isAll, unitsPerPixel, forceGridOf }),
+    [loaded, layout, aspect, isAll, unitsPerPixel, forceGridOf],
   )
   const texts = useMapTexts(by)
+  const hasMonitoring = loaded.get(rootKey)?.unavailable.includes('monitoring') === false
   const marks = useImpactMarks(impact, { scene, tree })
   const selected = search.asset === undefined ? undefined : assetItemKey(search.asset)
   const view = useMemo(
     () => ({
       selected,
       showsChanges,
+      hasMonitoring,
       isAll,
       marks,
       isEmphasized: (item: SceneItem) => isEmphasized(item, { emphasis, showsChanges, marks }),
     }),
-    [selected, showsChanges, isAll, emphasis, marks],
+    [selected, showsChanges, hasMonitoring, isAll, emphasis, marks],
   )
   const top = loaded.get(rootKey)
   const here = loaded.get(place)
@@ -122,7 +139,33 @@ export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, chan
   // The map by hierarchy shows the insides of a few groups at once.
   const drawn = by === 'hierarchy' ? [...loaded.values()] : [shown, listed]
   const hasWires = [...scene.frames.values()].some(({ wires }) => wires !== undefined && wires.length > 0)
-  const lines = hasWires ? 'wires' : drawn.some(({ edges }) => edges.length > 0) ? 'edges' : 'none'
+  const hasEdges = drawn.some(({ edges }) => edges.length > 0)
+  const lines = hasWires
+    ? 'wires'
+    : !hasEdges
+      ? 'none'
+      : by === 'subnet' && place === rootKey
+        ? 'subnets'
+        : shown.groups.length > 0
+          ? 'groups'
+          : 'none'
+  const name = nameOfPlace(place, shown, { texts, text })
+  const isComparison = showsChanges || search.at !== undefined || search.since !== undefined
+  const side = search.asset !== undefined ? 'asset' : by === 'switch' ? 'list' : 'none'
+  const list = (
+    <PlaceList
+      query={query}
+      place={place}
+      name={name}
+      data={by === 'switch' && place === rootKey ? allSwitchesOf(loaded, top) : listed}
+      top={top}
+      texts={texts}
+      showsChanges={showsChanges}
+      isPanel={side === 'list'}
+      onEnter={enter}
+      onSelect={(asset) => change({ asset })}
+    />
+  )
   const node = by === 'hierarchy' && place !== rootKey && place !== restKey ? place : undefined
   const label = text.map(String(shown.groups.length), String(shown.total.assets))
   return (
@@ -135,85 +178,113 @@ export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, chan
           </IxButton>
         </p>
       )}
+      {impact === undefined && isComparison && (
+        <Comparison
+          node={node}
+          span={span}
+          since={search.since}
+          at={search.at}
+          total={shown.total}
+          emphasis={emphasis}
+          onEmphasis={setEmphasis}
+          change={change}
+        />
+      )}
       {isEmpty ? (
         <NoTopology
           isFiltered={search.q !== undefined || search.at !== undefined}
           onClear={() => change({ q: undefined, at: undefined, since: undefined, compare: undefined })}
         />
       ) : (
-        <div className="graph map" data-layout={layout} data-compare={showsChanges} aria-busy={data.isLoading}>
-          <div className="graph-picture">
-            <Places place={place} data={shown} nameOf={texts.nameOf} onEnter={enter} />
-            <Suspense fallback={<Loading />}>
-              <MapCanvas
-                scene={scene}
-                view={view}
-                texts={texts}
-                label={label}
-                focus={impact?.focus ?? focus}
-                onPick={pick}
-                onZoom={zoom}
-              />
-            </Suspense>
-            <MapLegend
-              total={shown.total}
-              classes={shown}
-              emphasis={emphasis}
-              onEmphasis={setEmphasis}
-              showsChanges={showsChanges}
-              lines={lines}
-              areLinesHidden={scene.frames.get(place)?.areLinesHidden ?? false}
-              isAll={isAll}
-              unavailable={top.unavailable}
-              impact={impact?.impact}
+        <>
+          {impact === undefined && !isComparison && (
+            <PlaceFigures
+              query={query}
+              place={place}
+              data={shown}
+              changes={<ChangeTile span={span} total={shown.total} search={search} />}
             />
-          </div>
-          <div className="graph-side">
-            {search.asset === undefined ? (
-              <PlacePanel
-                query={query}
-                place={place}
-                name={nameOfPlace(place, shown, { texts, text })}
-                data={listed}
-                group={groupOf(loaded, place)}
-                connections={by === 'subnet' ? connectionsTo(place, top) : []}
-                nameOf={texts.nameOf}
+          )}
+          <div
+            className="graph map"
+            data-layout={layout}
+            data-side={side}
+            data-compare={showsChanges}
+            aria-busy={data.isLoading}
+          >
+            <div className="graph-picture">
+              <div className="map-head">
+                <Places place={place} data={shown} nameOf={texts.nameOf} onEnter={enter} />
+                {impact === undefined && side !== 'list' && <AssetCount query={query} place={place} data={shown} />}
+                {impact === undefined && (
+                  <HighlightField data={shown} emphasis={emphasis} onChange={setEmphasis} showsChanges={showsChanges} />
+                )}
+              </div>
+              <Suspense fallback={<Loading />}>
+                <MapCanvas
+                  scene={scene}
+                  view={view}
+                  texts={texts}
+                  label={label}
+                  focus={impact?.focus ?? focus}
+                  onPick={pick}
+                  onZoom={zoom}
+                />
+              </Suspense>
+              <MapLegend
+                data={shown}
+                average={top.total}
                 showsChanges={showsChanges}
-                onEnter={enter}
-                onSelect={(asset) => change({ asset })}
+                lines={lines}
+                areLinesHidden={scene.frames.get(place)?.areLinesHidden ?? false}
+                hasNetworks={hasWires && place === rootKey}
+                isAll={isAll}
+                areClustered={(scene.frames.get(place)?.clusters.length ?? 0) > 0}
+                impact={impact?.impact}
               />
-            ) : (
-              <AssetPanel
-                id={search.asset}
-                at={search.at}
-                show={search.show}
-                to={search.to}
-                hierarchy={by === 'hierarchy' && !scene.items.has(assetItemKey(search.asset)) ? hierarchy : undefined}
-                onLocate={enterWith(search.asset)}
-                change={change}
-                onSelect={(asset) => {
-                  change({ asset, show: undefined, to: undefined })
-                  if (asset !== undefined && scene.items.has(assetItemKey(asset)))
-                    setFocus({ key: assetItemKey(asset) })
-                }}
-              />
+            </div>
+            {side === 'list' && <div className="graph-side">{list}</div>}
+            {search.asset !== undefined && (
+              <div className="graph-side">
+                <AssetPanel
+                  id={search.asset}
+                  at={search.at}
+                  show={search.show}
+                  to={search.to}
+                  hierarchy={by === 'hierarchy' && !scene.items.has(assetItemKey(search.asset)) ? hierarchy : undefined}
+                  onLocate={enterWith(search.asset)}
+                  change={change}
+                  onSelect={(asset) => {
+                    change({ asset, show: undefined, to: undefined })
+                    if (asset !== undefined && scene.items.has(assetItemKey(asset)))
+                      setFocus({ key: assetItemKey(asset) })
+                  }}
+                />
+              </div>
             )}
           </div>
-        </div>
-      )}
-      {impact === undefined && (
-        <Timeline
-          hasEntries={(search.q ?? '') === '' && (place === rootKey || node !== undefined)}
-          node={node}
-          span={span}
-          since={search.since}
-          at={search.at}
-          isComparing={showsChanges}
-          changes={shown.total.changes}
-          change={change}
-        />
+          {side === 'none' && list}
+        </>
       )}
     </>
+  )
+}
+
+/** `AssetCount` is the number of assets of the current group, with the page that lists them. */
+function AssetCount({ query, place, data }: { query: MapQuery; place: string; data: TopologyGroups }) {
+  const text = useText(mapMessages)
+  const formats = useFormats()
+  const list = listOf(query, place)
+  const { assets } = data.total
+  return (
+    <span className="map-count">
+      <span className="quiet">{text.assets(assets, formats.number(assets))}</span>
+      {list !== undefined && (
+        <Link to={list.to} search={list.search as never}>
+          {text.openList}
+        </Link>
+      )}
+    </span>
   )
 }
 
@@ -234,13 +305,10 @@ function openKeys(loaded: MapData['loaded'], place: string, opened: readonly str
   return [...new Set([...path, ...first, ...second, ...opened])]
 }
 
-/** Returns a group that is loaded as a part of another group. */
-function groupOf(loaded: MapData['loaded'], place: string): TopologyGroup | undefined {
-  for (const { groups } of loaded.values()) {
-    const found = groups.find(({ key }) => key === place)
-    if (found !== undefined) return found
-  }
-  return undefined
+/** Returns the switches of all networks, and the group of the assets without a switch. */
+function allSwitchesOf(loaded: MapData['loaded'], top: TopologyGroups): TopologyGroups {
+  const groups = top.groups.flatMap((group) => (isNetwork(group) ? (loaded.get(group.key)?.groups ?? []) : [group]))
+  return { ...top, groups }
 }
 
 /** Returns the top groups. If there is only one, the groups inside it replace it. */

@@ -1,5 +1,5 @@
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
-import { exceptionalShare, isExceptionalShare } from '../../../components/values/outdated-share.ts'
+import { exceptionalPercentage, isExceptionalShare } from '../../../components/values/outdated-share.ts'
 import { hierarchyMessages } from '../messages.ts'
 
 const kinds = ['outdated', 'exceptional', 'others'] as const
@@ -48,7 +48,7 @@ export function TreeLegend({ average }: { average: number | undefined }) {
     exceptional:
       average === undefined
         ? text.exceptional
-        : text.exceptionalOver(formats.percent(average * exceptionalShare), formats.percent(average)),
+        : text.exceptionalOver(formats.percent(exceptionalPercentage(average) / 100), formats.percent(average)),
     others: text.others,
   }
   return (

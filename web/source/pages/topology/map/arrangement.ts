@@ -37,10 +37,12 @@ function columnsFor(count: number, { aspect, cellAspect }: Pick<ArrangementInput
 
 function plainGrid(input: ArrangementInput): Grid {
   const count = input.keys.length
-  const columns = columnsFor(count, input)
+  const rows = Math.max(1, Math.ceil(count / columnsFor(count, input)))
+  // The smallest number of columns for these rows leaves the fewest cells empty.
+  const columns = Math.max(1, Math.ceil(count / rows))
   return {
     columns,
-    rows: Math.max(1, Math.ceil(count / columns)),
+    rows,
     cells: input.keys.map((_, index) => ({ column: index % columns, row: Math.floor(index / columns) })),
   }
 }

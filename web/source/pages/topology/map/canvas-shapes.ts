@@ -1,8 +1,8 @@
 import type { AssetClass } from '@millwright/api/asset-class.ts'
-import type { Box, Point } from './geometry.ts'
+import type { Point } from './geometry.ts'
 import { classIcon, type MapPalette } from './map-palette.ts'
 
-/** The small shapes of the map: marks of changes, bars of shares, and icons of classes. */
+/** The small shapes of the map: marks of changes, and icons of classes. */
 
 /** Draws the mark of a change: plus, minus or delta in a disc. */
 export function drawChangeMark(
@@ -33,30 +33,6 @@ export function drawChangeMark(
     }
   }
   context.stroke()
-  context.restore()
-}
-
-/** Draws shares as a bar of several colours. */
-export function drawShares(
-  context: CanvasRenderingContext2D,
-  box: Box,
-  { shares, ground }: { shares: readonly (readonly [number, string])[]; ground: string },
-): void {
-  const total = shares.reduce((sum, [share]) => sum + share, 0)
-  context.save()
-  context.beginPath()
-  context.roundRect(box.x, box.y, box.width, box.height, box.height / 2)
-  context.clip()
-  context.fillStyle = ground
-  context.fillRect(box.x, box.y, box.width, box.height)
-  let { x } = box
-  for (const [share, colour] of shares) {
-    if (share === 0) continue
-    const width = Math.max(2, (share / total) * box.width)
-    context.fillStyle = colour
-    context.fillRect(x, box.y, width, box.height)
-    x += width
-  }
   context.restore()
 }
 

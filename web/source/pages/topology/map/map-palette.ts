@@ -13,6 +13,8 @@ export type MapPalette = {
   quiet: string
   reached: string
   failed: string
+  /** The colour of texts about failures. */
+  alarm: string
   unknown: string
   outdated: string
   added: string
@@ -33,6 +35,7 @@ const tokens = {
   // Seen is the normal state and does not prove that a device is reachable now, so it is not green.
   reached: '--theme-color-neutral',
   failed: '--theme-color-alarm',
+  alarm: '--theme-color-alarm-text',
   unknown: '--theme-color-weak-bdr',
   outdated: '--theme-color-warning',
   added: '--theme-color-info',

@@ -2,12 +2,14 @@ import type { AssetClass } from '@millwright/api/asset-class.ts'
 import { changeKinds, type TopologyEdge, type TopologyGroup } from '@millwright/api/inventory/topology-groups.ts'
 import { isExceptionalShare } from '../../../components/values/outdated-share.ts'
 import type { Camera, Size } from './camera.ts'
-import { drawChangeMark, drawIcon, drawShares } from './canvas-shapes.ts'
+import { drawIcon } from './canvas-shapes.ts'
 import { shortened } from './canvas-text.ts'
+import { type ChangeTexts, changeTexts } from './change-texts.ts'
 import type { Box, Point } from './geometry.ts'
 import { linesOf } from './lines.ts'
 import type { MapPalette } from './map-palette.ts'
 import { type CommonParts, distinctName } from './names.ts'
+import { type ProblemTexts, problemTexts } from './problems.ts'
 import type { Scene, SceneItem } from './scene.ts'
 
 /**
@@ -16,37 +18,27 @@ import type { Scene, SceneItem } from './scene.ts'
  */
 
 /** The facts on the card of a group. */
-export type MapFact =
-  | 'failed'
-  | 'outdated'
-  | 'added'
-  | 'changed'
-  | 'removed'
-  | 'failing'
-  | 'selected'
-  | 'affected'
-  | 'degraded'
+export type MapFact = 'failed' | 'outdated' | 'failing' | 'selected' | 'affected' | 'degraded'
 
-export type MapTexts = {
-  nameOf: (group: TopologyGroup) => string
-  assetName: (item: SceneItem) => string
-  count: (group: Pick<TopologyGroup, 'assets' | 'kind' | 'type' | 'children' | 'addressed'>) => string
-  /** The name of a group for a small box, and its count that belongs to this name. */
-  shortNameOf: (group: TopologyGroup) => string
-  shortCount: (group: TopologyGroup) => string
-  assets: (assets: number) => string
-  className: (assetClass: AssetClass, count: number) => string
-  more: (count: number) => string
-  number: (value: number) => string
-  fact: (kind: MapFact, count: number) => string
-  /** The number of a fact without words. */
-  factNumber: (kind: MapFact, count: number) => string
-  /** The numbers of addresses and assets of a subnet, and the place of most of its assets. */
-  addresses: (group: Pick<TopologyGroup, 'assets' | 'addressed'>) => string
-  place: (group: Pick<TopologyGroup, 'place'>) => string
-  predicate: (edge: Pick<TopologyEdge, 'predicate' | 'count'>) => string
-  connections: (count: number) => string
-}
+export type MapTexts = ProblemTexts &
+  ChangeTexts & {
+    nameOf: (group: TopologyGroup) => string
+    assetName: (item: SceneItem) => string
+    count: (group: Pick<TopologyGroup, 'assets' | 'kind' | 'type' | 'children' | 'addressed'>) => string
+    /** The name of a group for a small box. */
+    shortNameOf: (group: TopologyGroup) => string
+    /** The number of switches of a network, or of assets of another group. */
+    shortCount: (group: TopologyGroup) => string
+    assets: (assets: number) => string
+    className: (assetClass: AssetClass, count: number) => string
+    more: (count: number) => string
+    number: (value: number) => string
+    fact: (kind: MapFact, count: number) => string
+    /** Where a group is, from the longest to the shortest text: the place of a subnet or switch, or how switches are connected. */
+    detail: (item: Pick<SceneItem, 'group' | 'via'>) => string[] | undefined
+    predicate: (edge: Pick<TopologyEdge, 'predicate' | 'count'>) => string
+    connections: (count: number) => string
+  }
 
 /** What a failure means for an item. For a group, the numbers count the affected and degraded assets inside it. */
 export type ImpactMark = {
@@ -63,6 +55,8 @@ export type MapView = {
   isEmphasized: (item: SceneItem) => boolean
   /** Whether the changes of groups and assets are shown instead of their reachability. */
   showsChanges: boolean
+  /** Whether the results of monitoring are known. */
+  hasMonitoring: boolean
   /** Whether all assets are loaded. Then the inside of small groups is drawn too. */
   isAll: boolean
   /** The failing, affected and degraded items, and the groups that contain them. */
@@ -79,15 +73,12 @@ export const sizes = {
   label: 56,
   smallLabel: 42,
   /** The smallest font size of all texts. */
-  text: 11,
-  /** A card that is lower than this has its count next to its name, or directly below it. */
-  compactCard: 58,
+  text: 12,
   cluster: 60,
-  /** The lowest card of a subnet with three lines. */
-  subnet: 42,
   edge: 60,
   /** The space between boxes from which lines are drawn that nothing points at, and the largest number of lines between assets. */
   tracedGap: 13,
+  subnetGap: 8,
   tracedLines: 8,
   /** The largest number of lines that have a label. */
   countedLines: 12,
@@ -100,12 +91,14 @@ export type Canvas = CanvasRenderingContext2D
 
 type LineStyle = { colour: string; width: number; alpha: number }
 
-/** A kind, its number and its colour. The number of `outdated` is the share of the assets, from 0 to 1. */
-type Fact = [MapFact, number, string]
-type GroupCounts = Pick<TopologyGroup, 'assets' | 'monitoring' | 'outdated' | 'changes'>
+/** A part of the text about a group. */
+type Word = { text: string; colour: string; weight: number }
+type WordCounts = Pick<TopologyGroup, 'assets' | 'monitoring' | 'outdated' | 'changes'> & {
+  changeKinds?: TopologyGroup['changeKinds'] | undefined
+}
+/** The width of the dot between two words, with its space. */
+const separatorWidth = 13
 export const noChanges = { added: 0, changed: 0, removed: 0 }
-/** The size of the bar in front of the share of outdated assets. */
-const shareBar = { width: 14, height: 5 } as const
 export const noMark = { effect: undefined, affected: 0, degraded: 0 }
 
 export type PaintOptions = {
@@ -126,7 +119,7 @@ export class MapPen {
   /** The keys of the items that have an edge to the active item. */
   protected readonly linked: ReadonlySet<string>
   /** The share of outdated assets of the whole map. */
-  readonly #share: number
+  readonly #average: number
 
   constructor(context: Canvas, options: PaintOptions) {
     this.context = context
@@ -135,7 +128,7 @@ export class MapPen {
     // A shown impact has its own colours, so it highlights only what the pointer is at.
     const groups = scene.root.items.flatMap(({ group }) => group ?? [])
     const sumOf = (key: 'assets' | 'outdated') => groups.reduce((sum, group) => sum + group[key], 0)
-    this.#share = sumOf('outdated') / Math.max(1, sumOf('assets'))
+    this.#average = sumOf('outdated') / Math.max(1, sumOf('assets'))
     const active = scene.items.get(view.hovered ?? (view.marks === undefined ? view.selected : undefined) ?? '')
     this.active = active
     const lines = active === undefined ? [] : [...linesOf(active.parent.edges).keys()]
@@ -171,21 +164,6 @@ export class MapPen {
     context.restore()
   }
 
-  /** Draws the numbers of changes at the right, and returns their width. Without space, it draws only the largest. */
-  protected badge(
-    changes: TopologyGroup['changes'],
-    { right, y, room }: { right: number; y: number; room: number },
-  ): number {
-    const { palette, view } = this.options
-    if (!view.showsChanges || view.marks !== undefined) return 0
-    const main = mainChange(changes)
-    const kinds = changeKinds.filter((kind) => changes[kind] > 0)
-    const facts = kinds.map((kind): Fact => [kind, changes[kind], palette[kind]])
-    const fits = this.factsWidth(facts) <= room
-    const shown = fits ? facts : facts.filter(([kind]) => kind === main)
-    return this.factNumbers(shown, { right, y, width: room })
-  }
-
   protected line(route: readonly Point[], style: LineStyle): void {
     this.strokes([route], style)
   }
@@ -214,122 +192,6 @@ export class MapPen {
     this.context.beginPath()
     this.context.roundRect(box.x, box.y, 4, box.height, [3, 0, 0, 3])
     this.context.fill()
-  }
-
-  /** Draws facts at the right as marks with numbers, and returns their width. Without space, it leaves out the last ones. */
-  protected factNumbers(
-    facts: readonly Fact[],
-    { right, y, width }: { right: number; y: number; width: number },
-  ): number {
-    const { palette } = this.options
-    const between = factSpace
-    let labels = this.#labelsOf(facts)
-    const used = () => widthOf(labels)
-    while (labels.length > 0 && used() > width) labels = labels.slice(0, -1)
-    let x = right - used()
-    for (const { kind, count, label, colour, mark, width: own } of labels) {
-      this.mark([kind, count, colour], { x, y, size: mark })
-      this.text(label, { x: x + mark + 4, y: y + 0.5, width: own, colour: palette.text })
-      x += own + between
-    }
-    return Math.max(0, used())
-  }
-
-  /** Returns the width of facts as marks with numbers. */
-  protected factsWidth(facts: readonly Fact[]): number {
-    return Math.max(0, widthOf(this.#labelsOf(facts)))
-  }
-
-  #labelsOf(facts: readonly Fact[]) {
-    this.font(sizes.text, 600)
-    return facts.map(([kind, count, colour]) => {
-      const label = this.options.texts.factNumber(kind, count)
-      const mark = markWidth(kind, sizes.text)
-      return { kind, count, label, colour, mark, width: mark + 4 + this.context.measureText(label).width }
-    })
-  }
-
-  /** Draws the mark of a fact: the sign of a change, the bar of a share, or a dot. `x` is its left end. */
-  protected mark([kind, count, colour]: Fact, { x, y, size }: Point & { size: number }): void {
-    const { palette } = this.options
-    if (isChangeKind(kind)) drawChangeMark(this.context, kind, { x: x + size / 2, y, size, palette })
-    else if (kind !== 'outdated') this.dot({ x: x + size / 2, y }, { size, colour })
-    else {
-      const { width, height } = shareBar
-      this.shares({ x, y: y - height / 2, width, height }, [
-        [count, colour],
-        [1 - count, palette.line],
-      ])
-    }
-  }
-
-  protected dot({ x, y }: Point, { size, colour }: { size: number; colour: string }): void {
-    this.context.fillStyle = colour
-    this.context.beginPath()
-    this.context.arc(x, y, size / 2, 0, Math.PI * 2)
-    this.context.fill()
-  }
-
-  /** Returns the facts of a group that are not zero: its changes, or the numbers of its assets in each exceptional state. */
-  protected countedFacts({ assets, monitoring, outdated, changes }: GroupCounts): Fact[] {
-    const { palette, view } = this.options
-    const share = assets === 0 ? 0 : outdated / assets
-    const all: Fact[] = view.showsChanges
-      ? changeKinds.map((kind) => [kind, changes[kind], palette[kind]])
-      : [
-          ['failed', monitoring.unreachable, palette.failed],
-          ['outdated', share, isExceptionalShare(share, this.#share) ? palette.outdated : palette.quiet],
-        ]
-    return all.filter(([, count]) => count > 0)
-  }
-
-  protected factsOf({ key }: SceneItem, group: TopologyGroup): Fact[] {
-    const { palette, view } = this.options
-    if (view.marks !== undefined) {
-      const { effect, affected, degraded } = view.marks.get(key) ?? noMark
-      return [
-        ['failing', effect === 'failing' ? 1 : 0, palette.failed],
-        ['selected', effect === 'selected' ? 1 : 0, palette.strong],
-        ['affected', affected, palette.failed],
-        ['degraded', degraded, palette.changed],
-      ]
-    }
-    return this.countedFacts(group)
-  }
-
-  /** Returns whether groups have a bar. It shows the parts of a change or an impact; states are numbers with words. */
-  protected get hasBars(): boolean {
-    const { view } = this.options
-    return view.showsChanges || view.marks !== undefined
-  }
-
-  /** Draws the facts of a group. Returns the vertical position below them. */
-  protected facts(
-    facts: readonly Fact[],
-    { x, y, width, size }: { x: number; y: number; width: number; size: number },
-  ): number {
-    const { palette, texts } = this.options
-    if (facts.length === 0) return y
-    const space = 12
-    this.font(Math.max(sizes.text, size * 0.8), 600)
-    let left = x
-    const widthOf = (text: string) => this.context.measureText(text).width
-    const needed = facts.reduce(
-      (sum, [kind, count]) => sum + markWidth(kind, size) + 4 + widthOf(texts.fact(kind, count)) + space,
-      -space,
-    )
-    for (const [kind, count, colour] of facts) {
-      if (left - x > width - 24) break
-      const mark = markWidth(kind, size)
-      this.mark([kind, count, colour], { x: left, y: y + size * 0.15, size: mark })
-      left += mark + 4
-      const room = width - (left - x)
-      // Without space for the words, the colour of the dot defines the meaning of the number.
-      const shown = needed <= width ? texts.fact(kind, count) : texts.factNumber(kind, count)
-      left += this.text(shown, { x: left, y: y + size * 0.15, width: room, colour: palette.text })
-      left += space
-    }
-    return y + size * 1.05
   }
 
   /**
@@ -387,11 +249,75 @@ export class MapPen {
     return asset.monitoring === 'reachable' ? palette.reached : palette.unknown
   }
 
-  /** Returns the colour of the edge of a group: its most frequent change, or whether an asset is unreachable. */
-  protected colourOf({ monitoring, changes }: TopologyGroup): string {
+  /** Returns the colour of the edge of a group: its most frequent change, or its most important exceptional problem. */
+  protected colourOf(group: TopologyGroup): string {
     const { palette, view } = this.options
-    if (view.showsChanges) return palette[mainChange(changes) ?? 'unknown']
-    return monitoring.unreachable > 0 ? palette.failed : palette.unknown
+    if (view.showsChanges) return palette[mainChange(group.changes) ?? 'unknown']
+    if (group.monitoring.unreachable > 0) return palette.failed
+    const share = group.outdated / Math.max(1, group.assets)
+    return group.outdated > 0 && isExceptionalShare(share, this.#average) ? palette.outdated : palette.unknown
+  }
+
+  /** Returns the texts about a group, from the longest to the shortest: an impact, its changes or its problems. */
+  protected wordsOf(key: string, group: WordCounts): Word[][] {
+    const { palette, view, texts } = this.options
+    if (view.marks !== undefined) return this.impactWords(view.marks.get(key) ?? noMark)
+    if (view.showsChanges)
+      return changeTexts(group, texts).map((parts) =>
+        parts.map((text) => ({ text, colour: palette.text, weight: 650 })),
+      )
+    const options = { average: this.#average, hasMonitoring: view.hasMonitoring, texts }
+    return problemTexts(group, options).map((parts) =>
+      parts.map(({ problem, text, isExceptional }) => ({
+        text,
+        colour: problem === 'failed' ? palette.alarm : isExceptional ? palette.text : palette.quiet,
+        weight: isExceptional ? 650 : 400,
+      })),
+    )
+  }
+
+  protected impactWords({
+    effect,
+    affected,
+    degraded,
+  }: Omit<ImpactMark, 'effect'> & { effect: ImpactMark['effect'] | undefined }): Word[][] {
+    const { palette, texts } = this.options
+    const word = (text: string, colour = palette.text): Word => ({ text, colour, weight: 650 })
+    const words = [
+      ...(effect === 'failing' ? [word(texts.fact('failing', 1), palette.alarm)] : []),
+      ...(effect === 'selected' ? [word(texts.fact('selected', 1))] : []),
+      ...(affected > 0 ? [word(texts.fact('affected', affected), palette.alarm)] : []),
+      ...(degraded > 0 ? [word(texts.fact('degraded', degraded))] : []),
+    ]
+    return words.length === 0 ? [] : [words, words.slice(0, 1)]
+  }
+
+  /** Draws the longest text that fits, and returns its width. With `isRight`, `x` is its right end. */
+  protected words(
+    choices: readonly (readonly Word[])[],
+    { x, y, width, size, isRight = false }: { x: number; y: number; width: number; size: number; isRight?: boolean },
+  ): number {
+    const widthOf = (words: readonly Word[]) =>
+      words.reduce((sum, word) => sum + this.#wordWidth(word, size) + separatorWidth, -separatorWidth)
+    const shown = choices.find((words) => widthOf(words) <= width)
+    if (shown === undefined) return 0
+    const used = widthOf(shown)
+    let left = isRight ? x - used : x
+    for (const [index, word] of shown.entries()) {
+      if (index > 0) {
+        this.font(size, 400)
+        this.text('·', { x: left - separatorWidth / 2 - 2, y, width: 10, colour: this.options.palette.quiet })
+      }
+      const own = this.#wordWidth(word, size)
+      this.text(word.text, { x: left, y, width: own + 1, colour: word.colour })
+      left += own + separatorWidth
+    }
+    return used
+  }
+
+  #wordWidth({ text, weight }: Word, size: number): number {
+    this.font(size, weight)
+    return this.context.measureText(text).width
   }
 
   protected isMarked({ key }: SceneItem): boolean {
@@ -411,44 +337,6 @@ export class MapPen {
     if (mark === undefined) return undefined
     if (mark.effect === 'selected') return palette.strong
     return mark.effect === 'degraded' ? palette.changed : palette.failed
-  }
-
-  /** Draws the shares of the assets of a group by impact or by change. */
-  protected bar({ key }: SceneItem, group: TopologyGroup, box: Box): void {
-    const { view } = this.options
-    if (view.marks !== undefined) {
-      const { affected, degraded } = view.marks.get(key) ?? noMark
-      this.impactShares(box, { affected, degraded, assets: group.assets })
-    } else this.changes(group, box)
-  }
-
-  protected impactShares(
-    box: Box,
-    { affected, degraded, assets }: { affected: number; degraded: number; assets: number },
-  ): void {
-    const { palette } = this.options
-    this.shares(box, [
-      [affected, palette.failed],
-      [degraded, palette.changed],
-      [Math.max(0, assets - affected - degraded), palette.line],
-    ])
-  }
-
-  protected changes(
-    { assets, changes: { added, changed, removed } }: Pick<TopologyGroup, 'assets' | 'changes'>,
-    box: Box,
-  ): void {
-    const { palette } = this.options
-    this.shares(box, [
-      [added, palette.added],
-      [changed, palette.changed],
-      [removed, palette.removed],
-      [Math.max(0, assets - added - changed), palette.line],
-    ])
-  }
-
-  protected shares(box: Box, shares: readonly (readonly [number, string])[]): void {
-    drawShares(this.context, box, { shares, ground: this.options.palette.line })
   }
 
   protected box(
@@ -491,23 +379,6 @@ export function commonOf({ group, asset, parent, cluster }: SceneItem): CommonPa
   if (group?.name) return parent.common.groups
   if (asset?.name && cluster !== undefined) return cluster.common
   return asset?.name ? parent.common.assets : { start: 0, end: 0 }
-}
-
-/** The space between two facts. */
-const factSpace = 8
-
-function widthOf(labels: readonly { width: number }[]): number {
-  return labels.reduce((sum, each) => sum + each.width + factSpace, -factSpace)
-}
-
-/** Returns the width of the mark of a fact next to a text of this size. */
-function markWidth(kind: MapFact, size: number): number {
-  if (kind === 'outdated') return shareBar.width
-  return isChangeKind(kind) ? Math.max(10, size * 0.85) : Math.max(7, size * 0.45)
-}
-
-function isChangeKind(kind: MapFact): kind is (typeof changeKinds)[number] {
-  return kind === 'added' || kind === 'changed' || kind === 'removed'
 }
 
 /** Returns the most frequent change. */

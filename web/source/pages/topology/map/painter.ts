@@ -1,23 +1,14 @@
-import type { TopologyEdge, TopologyGroup } from '@millwright/api/inventory/topology-groups.ts'
+import type { TopologyEdge } from '@millwright/api/inventory/topology-groups.ts'
 import { mainClasses } from './asset-order.ts'
 import { hull, isVisible, overlaps } from './boxes.ts'
 import { onScreen } from './camera.ts'
 import { drawChangeMark, drawIcon } from './canvas-shapes.ts'
-import { nameLines, shortened } from './canvas-text.ts'
+import { shortened } from './canvas-text.ts'
+import { CardPen } from './card-pen.ts'
 import type { Box, Point } from './geometry.ts'
 import { isInsideShown, isSummarized, isTreeSummarized } from './inside.ts'
 import { countOf, laneOf, linesOf, longestPart, routeOf } from './lines.ts'
-import {
-  type Canvas,
-  commonOf,
-  endOf,
-  fadedAlpha,
-  isOnScreen,
-  MapPen,
-  noChanges,
-  type PaintOptions,
-  sizes,
-} from './map-pen.ts'
+import { type Canvas, commonOf, endOf, fadedAlpha, isOnScreen, noChanges, type PaintOptions, sizes } from './map-pen.ts'
 import { distinctName } from './names.ts'
 import { areaOf, type Cluster, type Frame, type SceneItem } from './scene.ts'
 
@@ -36,13 +27,7 @@ export function paint(context: Canvas, options: PaintOptions): void {
   painter.labels()
 }
 
-/** The width in pixels of a fact without words, and of the dot and the space of a fact with words. */
-const shortestFact = 26
-const factSpace = 26
-/** A low card that is this number of pixels wider than its name has its count next to the name and its states in words below. */
-const wideCard = 150
-
-class Painter extends MapPen {
+class Painter extends CardPen {
   frame(frame: Frame): void {
     const { camera, size } = this.options
     if (frame.summary !== undefined && isTreeSummarized(frame, camera)) {
@@ -85,7 +70,7 @@ class Painter extends MapPen {
       }
       this.box(box, { radius: 5, fill: palette.ground, stroke: palette.line })
       if (box.width < sizes.cluster || name === '') continue
-      const top = onScreen(camera, areaOf({ key: name, box: place })).y - box.y
+      const top = onScreen(camera, areaOf({ key: name, box: place }, false, this.options.scene.unitsPerPixel)).y - box.y
       const font = Math.max(sizes.text, Math.min(15, top * 0.5))
       this.font(font, 650)
       const at = { x: box.x + 8, y: box.y + top / 2 + 1 }
@@ -126,28 +111,22 @@ class Painter extends MapPen {
       width: room,
       colour: palette.text,
     })
-    const badge = this.badge(total.changes, { right: box.x + box.width - pad, y, room: room - used - 6 })
-    this.font(Math.max(sizes.text, size * 0.8), 400)
-    const marked = affected + degraded
-    const count = marked > 0 ? texts.fact(affected > 0 ? 'affected' : 'degraded', marked) : texts.assets(total.assets)
-    if (name !== '') {
-      const width = room - used - badge - 14
-      const fits = context.measureText(count).width <= width
-      const shown = fits ? count : texts.number(marked > 0 ? marked : total.assets)
-      this.text(shown, { x: box.x + pad + used + 8, y, width, colour: palette.quiet })
-    }
-    y += size * 1.15
+    const countRoom = room - used - 8
+    this.font(Math.max(sizes.text, size * 0.85), 400)
+    const count = texts.assets(total.assets)
+    if (name !== '' && context.measureText(count).width <= countRoom)
+      this.text(count, { x: box.x + pad + used + 8, y, width: countRoom, colour: palette.quiet })
     const bottom = box.y + box.height - 4
-    const bar = { x: box.x + pad, y: y - 2, width: room, height: 5 }
-    const hasBar = this.hasBars && y + 5 < bottom
-    if (hasBar) {
-      if (view.marks !== undefined) this.impactShares(bar, { affected, degraded, assets: total.assets })
-      else this.changes(total, bar)
+    y += size * 1.25
+    const effect = isSource
+      ? ({ effect: 'failing', affected, degraded } as const)
+      : { effect: undefined, affected, degraded }
+    const words = view.marks === undefined ? this.wordsOf('', total) : this.impactWords(effect)
+    if (words.length > 0 && y + sizes.text / 2 < bottom) {
+      this.words(words, { x: box.x + pad, y, width: room, size: sizes.text })
+      y += size * 1.2
     }
-    y += hasBar ? 14 : 5
-    const states = view.marks === undefined && !view.showsChanges ? this.countedFacts(total) : []
-    if (states.length > 0 && y + sizes.text < bottom)
-      y = this.facts(states, { x: box.x + pad, y: y - 2, width: room, size: sizes.text * 1.2 }) + 3
+    y += 3
     const main = items.filter(({ asset }) => asset !== undefined && mainClasses.includes(asset.class))
     // A large card has larger texts.
     const scale = box.height > 185 && box.width > 140 ? 1.12 : 1
@@ -232,8 +211,14 @@ class Painter extends MapPen {
   #lines(frame: Frame): void {
     const { palette, view, camera, size } = this.options
     const lines = linesOf(frame.edges)
+    const hasSubnets = frame.items[0]?.group?.kind === 'subnet'
     // Lines that cannot be traced, or whose ends are not visible, are drawn only for the item that the pointer is at.
-    if (view.marks !== undefined || frame.areLinesHidden || frame.gap.y * camera.scale < sizes.tracedGap) return
+    if (
+      view.marks !== undefined ||
+      frame.areLinesHidden ||
+      frame.gap.y * camera.scale < (hasSubnets ? sizes.subnetGap : sizes.tracedGap)
+    )
+      return
     const counted: { route: Point[]; count: number }[] = []
     let index = 0
     for (const [line, edges] of lines) {
@@ -247,8 +232,13 @@ class Painter extends MapPen {
       const isFaded = ends.some((item) => item !== undefined && !view.isEmphasized(item))
       const count = countOf(edges)
       const isAsset = ends.every((item) => item?.asset !== undefined)
-      const width = isAsset ? 1 : Math.min(5, 1.4 + Math.log10(count) * 1.3)
-      this.line(route, { colour: palette.edge, width, alpha: isFaded ? 0.15 : isAsset ? 0.6 : 0.8 })
+      const width = Math.min(5, 1.4 + Math.log10(count) * 1.3)
+      const isThin = isAsset || hasSubnets
+      this.line(route, {
+        colour: palette.edge,
+        width: isThin ? 1 : width,
+        alpha: isFaded ? 0.15 : isThin ? 0.6 : 0.8,
+      })
       if (!isAsset) counted.push({ route, count })
     }
     if (lines.size <= sizes.countedLines && this.active?.parent !== frame) this.#counts(counted)
@@ -294,260 +284,13 @@ class Painter extends MapPen {
     if (!view.isEmphasized(item)) context.globalAlpha = fadedAlpha
     if (item.group === undefined) this.#asset(item, box)
     else if (isInsideShown(item, camera, view.isAll)) {
-      this.#open(item, item.group, box)
+      this.openGroup(item, item.group, box)
       context.restore()
       this.frame(item.frame)
-      if (box.height < sizes.openTitle) this.#smallTitle(item, item.group, box)
+      if (box.height < sizes.openTitle) this.smallTitle(item, item.group, box)
       return
-    } else this.#card(item, item.group, box)
+    } else this.card(item, item.group, box)
     context.restore()
-  }
-
-  /** Draws an open group: its border and title. The items inside are drawn later. */
-  #open(item: SceneItem, group: TopologyGroup, box: Box): void {
-    const { palette, texts } = this.options
-    this.box(box, {
-      radius: 8,
-      fill: palette.raised,
-      stroke: this.borderOf(item),
-      width: this.isMarked(item) ? 3 : 1,
-    })
-    if (box.width < sizes.openTitle || box.height < sizes.openTitle) return
-    const { camera } = this.options
-    const top = onScreen(camera, areaOf({ key: item.key, box: item.box }, this.options.view.isAll)).y - box.y
-    const size = Math.max(sizes.text, Math.min(17, top * 0.55))
-    const middle = box.y + Math.max(size * 0.8, top / 2 + 1)
-    const pad = Math.max(10, Math.min(20, box.width * 0.03))
-    this.font(size, 650)
-    const facts = this.factsOf(item, group).filter(
-      ([kind, number]) => number > 0 && kind !== 'failing' && kind !== 'selected',
-    )
-    const hasMarks = this.options.view.marks !== undefined && facts.length > 0
-    const count = hasMarks ? facts.map(([kind, number]) => texts.fact(kind, number)).join(' · ') : texts.count(group)
-    const room = box.width - pad * 2
-    const titleWidth = this.text(distinctName(texts.nameOf(group), commonOf(item)), {
-      x: box.x + pad,
-      y: middle,
-      width: room * 0.6,
-      colour: palette.text,
-    })
-    this.font(Math.max(11, size * 0.8), 400)
-    const countRoom = room - titleWidth - 20
-    const stateRoom = hasMarks || facts.length === 0 ? 0 : shortestFact
-    const isShort = this.context.measureText(count).width > countRoom - stateRoom
-    const used = this.text(isShort && !hasMarks ? texts.number(group.assets) : count, {
-      x: box.x + pad + titleWidth + 10,
-      y: middle + 0.5,
-      width: countRoom,
-      colour: palette.quiet,
-    })
-    const left = room - titleWidth - used - 24
-    if (hasMarks && left > 40) {
-      const width = Math.min(140, left - 8)
-      this.bar(item, group, { x: box.x + box.width - pad - width, y: middle - 3, width, height: 6 })
-    } else if (!hasMarks && left >= shortestFact) {
-      const start = box.x + pad + titleWidth + used + 24
-      const words = facts.map(([kind, number]) => texts.fact(kind, number)).join('')
-      this.font(Math.max(sizes.text, size * 0.8), 600)
-      const needed = this.context.measureText(words).width + facts.length * factSpace
-      if (needed <= left) this.facts(facts, { x: start, y: middle - size * 0.15, width: left, size })
-      else this.factNumbers(facts, { right: box.x + box.width - pad, y: middle, width: left })
-    }
-  }
-
-  /** Draws the title of a small open group into the space above the items inside. */
-  #smallTitle(item: SceneItem, group: TopologyGroup, box: Box): void {
-    if (box.width < sizes.title || box.height < 30) return
-    const { palette, texts } = this.options
-    const top = Math.min(...(item.frame?.items ?? []).map(({ box: inner }) => onScreen(this.options.camera, inner).y))
-    const room = Math.min(top, box.y + box.height) - box.y
-    if (room < 9) return
-    const size = Math.min(sizes.text, room - 3)
-    this.font(size, 650)
-    const at = { x: box.x + 8, y: box.y + room / 2 }
-    const name = distinctName(texts.nameOf(group), commonOf(item))
-    const used = this.text(name, { ...at, width: box.width - 8, colour: palette.text })
-    this.font(size - 1, 400)
-    const count = texts.number(group.assets)
-    const left = box.width - used - 16
-    const countWidth = this.context.measureText(count).width
-    if (countWidth >= left) return
-    this.text(count, { ...at, x: at.x + used + 6, width: left, colour: palette.quiet })
-    const facts = this.options.view.marks === undefined ? this.countedFacts(group) : []
-    this.factNumbers(facts, { right: box.x + box.width - 6, y: at.y, width: left - countWidth - 12 })
-  }
-
-  /** Draws a closed group as a card. */
-  #card(item: SceneItem, group: TopologyGroup, box: Box): void {
-    const { palette, texts, view } = this.options
-    const isSmall = box.width < sizes.title || box.height < 17
-    const radius = Math.min(8, box.width * 0.06, box.height * 0.2)
-    const colour = group.assets === 0 ? palette.line : (this.markColour(item.key) ?? this.colourOf(group))
-    // Only exceptions have a colour.
-    const isQuiet = colour === palette.unknown || colour === palette.line
-    this.box(box, {
-      radius,
-      fill: isSmall && !isQuiet ? colour : palette.card,
-      stroke: this.borderOf(item),
-      width: this.isMarked(item) ? 3 : 1,
-    })
-    if (isSmall) return
-    this.tint(box, group.changes, radius)
-    if (!isQuiet) this.edge(box, colour)
-    if (
-      group.kind === 'subnet' &&
-      view.marks === undefined &&
-      box.height >= sizes.subnet &&
-      box.width >= sizes.label * 2
-    ) {
-      this.#subnetCard(item, group, box)
-      return
-    }
-    if (box.height < sizes.compactCard) {
-      this.#compactCard(item, group, box)
-      return
-    }
-    const pad = Math.max(9, Math.min(14, box.width * 0.07))
-    const size = Math.max(sizes.text, Math.min(16, box.height * 0.15, box.width * 0.1))
-    const room = box.width - pad * 2
-    const bottom = box.y + box.height - 3
-    let y = box.y + pad + size * 0.6
-    this.font(size, 650)
-    const full = texts.nameOf(group)
-    const short = distinctName(full, commonOf(item))
-    const hasSecondLine = y + size * 2.6 < bottom
-    const lines = hasSecondLine ? nameLines(this.context, short, room) : [short]
-    const nameColour = group.assets === 0 ? palette.quiet : palette.text
-    for (const [index, line] of lines.entries()) {
-      if (index > 0) y += size * 1.15
-      this.text(line, { x: box.x + pad, y, width: room, colour: nameColour })
-    }
-    y += size * 1.35
-    const hasCounts = box.width >= sizes.counts * 0.7 && y + size * 0.6 < bottom
-    const barHeight = Math.max(3, Math.min(8, size * 0.45))
-    const facts = this.factsOf(item, group).filter(([, count]) => count > 0)
-    const hasBar = group.assets > 0 && this.hasBars
-    const hasFacts = hasCounts && y + size * (hasBar ? 3.4 : 1.9) < bottom
-    if (hasCounts) {
-      this.font(Math.max(sizes.text, size * 0.82), 400)
-      const [fact] = facts
-      // Without space for their words, several kinds of changes are numbers in place of the count.
-      const areNumbers = !hasFacts && view.marks === undefined && view.showsChanges && facts.length > 1
-      const isFact = !areNumbers && !hasFacts && fact !== undefined && this.hasBars
-      const text = isFact ? texts.fact(fact[0], fact[1]) : texts.count(group)
-      const fits = (each: string) => this.context.measureText(each).width <= room
-      const choices = [text, texts.assets(group.assets)]
-      const shown = isFact ? text : (choices.find(fits) ?? texts.number(group.assets))
-      const used = areNumbers ? 0 : this.text(shown, { x: box.x + pad, y, width: room, colour: palette.quiet })
-      if (areNumbers) this.factNumbers(facts, { right: box.x + pad + this.factsWidth(facts), y, width: room })
-      else if (!hasFacts && !isFact) this.factNumbers(facts, { right: box.x + pad + room, y, width: room - used - 8 })
-      y += size * 1.15
-    }
-    if (hasBar && y + barHeight < bottom)
-      this.bar(item, group, { x: box.x + pad, y: y - barHeight / 2, width: room, height: barHeight })
-    if (hasBar) y += size * 0.9
-    if (hasFacts) y = this.facts(facts, { x: box.x + pad, y, width: room, size })
-    const iconSize = Math.min(17, size * 1.1)
-    const height = bottom - 3 - y
-    if (box.width >= sizes.classes && height >= iconSize)
-      this.classes(group, { x: box.x + pad, y, width: room, height }, iconSize)
-  }
-
-  /** Draws a subnet: its name and state, the place of most of its assets, and its numbers of addresses and assets. */
-  #subnetCard(item: SceneItem, group: TopologyGroup, box: Box): void {
-    const { palette, texts, view } = this.options
-    const pad = 10
-    const [x, right] = [box.x + pad, box.x + box.width - pad + 2]
-    const size = Math.max(sizes.text, Math.min(14, box.height * 0.2))
-    const line = Math.min(size * 1.5, (box.height - 6) / 3)
-    const room = right - x
-    const fits = (words: string) => this.context.measureText(words).width <= room
-    const y = box.y + box.height / 2 - line
-    const facts = this.countedFacts(group)
-    const isFailed = ([kind]: (typeof facts)[number]) => kind === 'failed'
-    const [failed, others] = [facts.filter(isFailed), facts.filter((fact) => !isFailed(fact))]
-    const factRoom = this.factsWidth(others) + 6
-    this.font(size, 650)
-    const full = texts.nameOf(group)
-    const isShort = this.context.measureText(full).width + factRoom > room
-    const name = isShort ? distinctName(full, commonOf(item)) : full
-    const used = this.text(name, { x, y, width: room, colour: palette.text })
-    // Changes that do not fit next to the name replace the number of assets.
-    const isBelow = view.showsChanges && used + factRoom > room
-    if (isBelow) this.factNumbers(others, { right: x + this.factsWidth(others), y: y + 2 * line, width: room })
-    else this.factNumbers(others, { right, y, width: room - used - 4 })
-    this.font(Math.max(sizes.text, size * 0.85), 400)
-    const [count = ''] = [texts.addresses(group), texts.assets(group.assets)].filter(fits)
-    const unreachable = this.factNumbers(failed, { right, y: y + line, width: room / 2 })
-    this.font(Math.max(sizes.text, size * 0.85), 400)
-    this.text(texts.place(group), { x, y: y + line, width: room - unreachable, colour: palette.text })
-    if (!isBelow) this.text(count, { x, y: y + 2 * line, width: room, colour: palette.quiet })
-  }
-
-  /** Draws a low card: the state as its left edge, and the name with the count next to it or below it. */
-  #compactCard(item: SceneItem, group: TopologyGroup, box: Box): void {
-    const { palette, texts, view } = this.options
-    const [x, right] = [box.x + 10, box.x + box.width - 6]
-    const room = right - x
-    const long = distinctName(texts.nameOf(group), commonOf(item))
-    const largest = Math.max(sizes.text, Math.min(14, box.height * 0.3, box.width * 0.11))
-    this.font(largest, 650)
-    const size = this.context.measureText(long).width > room ? sizes.text : largest
-    this.font(size, 650)
-    const isShort = this.context.measureText(long).width > room
-    const name = isShort ? distinctName(texts.shortNameOf(group), commonOf(item)) : long
-    const countText = isShort ? texts.shortCount(group) : texts.count(group)
-    const fullName = this.context.measureText(name).width
-    const states = view.marks === undefined && !view.showsChanges ? this.countedFacts(group) : []
-    const changes = view.marks === undefined && view.showsChanges ? this.countedFacts(group) : []
-    // Several kinds of changes need a second line, so that none of them is left out.
-    const isFull = changes.length > 1 && fullName + this.factsWidth(changes) + 2 > room
-    const hasTwoLines = box.height >= sizes.text * (isFull ? 2 : 2.5)
-    const first = hasTwoLines ? box.y + box.height / 2 - size * (isFull ? 0.5 : 0.62) : box.y + box.height / 2 + 0.5
-    const second = box.y + box.height / 2 + size * (isFull ? 0.56 : 0.68)
-    if (hasTwoLines && states.length > 0 && fullName + wideCard < room) {
-      this.font(size, 650)
-      this.text(name, { x, y: first, width: room, colour: palette.text })
-      this.font(sizes.text, 400)
-      const at = { x: x + fullName + 10, y: first + 0.5, width: room - fullName - 10 }
-      this.text(countText, { ...at, colour: palette.quiet })
-      this.facts(states, { x, y: second - sizes.text * 0.2, width: room, size: sizes.text * 1.25 })
-      return
-    }
-    const isBelow = hasTwoLines && (isFull || fullName + 44 > room)
-    const badge = this.badge(group.changes, {
-      right,
-      y: isBelow ? second : first,
-      room: isBelow ? room : room - fullName - 2,
-    })
-    this.font(size, 650)
-    const used = this.text(name, { x, y: first, width: room, colour: palette.text })
-    this.font(sizes.text, 400)
-    const facts = view.marks === undefined ? [] : this.factsOf(item, group).filter(([, count]) => count > 0)
-    const [fact] = facts
-    const choices = fact === undefined ? [countText, texts.assets(group.assets)] : [texts.fact(fact[0], fact[1])]
-    // A change without space for its badge is a number with the colour of the change.
-    const numbers = view.marks === undefined && badge === 0 ? this.countedFacts(group) : states
-    // With two lines, the states are next to the name if there is space for all of them.
-    const isBeside = hasTwoLines && this.factsWidth(numbers) + used + 4 <= room
-    const stateWidth = this.factNumbers(numbers, {
-      right,
-      y: hasTwoLines && !isBeside ? second : first,
-      width: hasTwoLines && !isBeside ? room : room - used - 6,
-    })
-    const stateRoom = stateWidth === 0 || isBeside ? 0 : stateWidth + 5
-    const isCovered = isBelow && badge > 0
-    const width = hasTwoLines ? room - (isCovered ? badge : stateRoom) : room - used - 8 - (badge || stateRoom)
-    this.font(sizes.text, 400)
-    const fits = (text: string) => this.context.measureText(text).width <= width
-    const count = choices.find(fits) ?? texts.number(fact?.[1] ?? group.assets)
-    if (fits(count))
-      this.text(count, {
-        x: hasTwoLines ? x : right - stateRoom - badge - this.context.measureText(count).width,
-        y: hasTwoLines ? second : first,
-        width: width + 1,
-        colour: palette.quiet,
-      })
   }
 
   #asset(item: SceneItem, box: Box): void {

@@ -8,8 +8,10 @@ import { arrange, type Grid, type Layout } from './arrangement.ts'
 import { orderedAssets } from './asset-order.ts'
 import { clustersOf } from './clusters.ts'
 import type { Box, Gap, Point } from './geometry.ts'
-import { type CommonParts, commonParts, namesOf } from './names.ts'
+import { linesOf } from './lines.ts'
+import { type CommonParts, commonParts, distinctName, namesOf } from './names.ts'
 import { assetItemKey, groupKey, rootKey } from './scene-keys.ts'
+import { sectionGrid } from './section-grid.ts'
 import { coreType, isNetworkKey, networkType, rangeType, summaryGroup, switchesType } from './switch-networks.ts'
 import { switchTree } from './switch-tree.ts'
 
@@ -27,6 +29,8 @@ export type SceneItem = {
   asset?: TopologyAsset
   /** The inside of a group that is loaded. */
   frame?: Frame
+  /** The switch through which the other switches of the group are connected. */
+  via?: string
   /** The cluster of an asset, if the names divide the assets of the group. */
   cluster?: Cluster
 }
@@ -54,7 +58,7 @@ export type Frame = {
   /** The free space between the boxes of the frame, and its clusters. */
   gap: Gap
   clusters: Cluster[]
-  /** Whether the lines are drawn only for the item that the pointer is at. Subnets have connections to most others. */
+  /** Whether the lines are drawn only for the item that the pointer is at, because subnets have too many connections. */
   areLinesHidden: boolean
   /** The lines of a tree of switches, with the keys of the items at their ends. They replace the lines of the edges. */
   wires?: readonly { from: string; to: string; points: readonly Point[] }[]
@@ -63,7 +67,12 @@ export type Frame = {
   above: Frame | undefined
 }
 
-export type Scene = { root: Frame; items: ReadonlyMap<string, SceneItem>; frames: ReadonlyMap<string, Frame> }
+export type Scene = {
+  root: Frame
+  unitsPerPixel: number
+  items: ReadonlyMap<string, SceneItem>
+  frames: ReadonlyMap<string, Frame>
+}
 
 export type SceneInput = {
   /** The loaded groups by key. The key of the whole map is `''`. */
@@ -72,6 +81,8 @@ export type SceneInput = {
   aspect: number
   /** Whether all assets are loaded. Then small groups are open too, and each needs space for its title. */
   isAll?: boolean
+  /** The number of units of the scene per pixel of the map, about. A title needs a height in pixels. */
+  unitsPerPixel?: number
   /** Returns the force layout of a group, or undefined while it is computed. */
   forceGridOf: (key: string, data: TopologyGroups, aspect: number) => Grid | undefined
 }
@@ -92,27 +103,32 @@ const readableTitle = { height: 32, part: 0.22, from: 90 } as const
 const filled = {
   group: 0.9,
   linkedGroup: 0.76,
-  innerGroup: 0.86,
+  innerGroup: 0.9,
+  linkedSubnet: 0.83,
   asset: 0.9,
   linkedAsset: 0.84,
   cluster: 0.93,
 } as const
 export const cellAspects = { group: 1.55, subnet: 2.6, asset: 1.9, cluster: 1.35, clusterAsset: 2.9 } as const
+/** The largest number of lines between subnets that are always drawn. */
+const mostSubnetLines = 60
 /** A group needs as much space as this number of assets. */
 const assetsPerGroup = 6
 /** With at most this many groups, the group of the rest is a small box at the side. */
 const fewGroups = 8
 /** The size of the box of the rest, as parts of the width and height of the map. */
-const restPart = { width: 0.18, height: 0.34, below: 0.12, gap: 0.035 } as const
+const restPart = { width: 0.18, height: 0.34, below: 0.11, gap: 0.03 } as const
 /** A map that is wider than this has the rest at its side, and another map has it below. */
-const restBeside = 1.5
+const restBeside = 4
 
-export function sceneOf({ loaded, layout, aspect, isAll = false, forceGridOf }: SceneInput): Scene {
+export function sceneOf({ loaded, layout, aspect, isAll = false, unitsPerPixel = 1, forceGridOf }: SceneInput): Scene {
   const items = new Map<string, SceneItem>()
   const frames = new Map<string, Frame>()
   const rootBox = { x: 0, y: 0, width: mapWidth, height: mapWidth / aspect }
+  // The switches of all networks. Their names are also different without the parts that all of them have.
+  const ofAll = commonParts([...loaded].flatMap(([key, { groups }]) => (isNetworkKey(key) ? namesOf(groups) : [])))
   const root = frameOf(rootKey, rootBox, undefined)
-  return { root, items, frames }
+  return { root, items, frames, unitsPerPixel }
 
   function frameOf(key: string, box: Box, above: Frame | undefined): Frame {
     const byEnd = new Map<string, SceneItem>()
@@ -132,7 +148,7 @@ export function sceneOf({ loaded, layout, aspect, isAll = false, forceGridOf }: 
       common,
       gap,
       clusters: [],
-      areLinesHidden: hasSubnets(data),
+      areLinesHidden: hasSubnets(data) && linesOf(data?.edges ?? []).size > mostSubnetLines,
       above,
     }
     frames.set(key, frame)
@@ -151,14 +167,14 @@ export function sceneOf({ loaded, layout, aspect, isAll = false, forceGridOf }: 
     if (isNetworkKey(frame.key)) return treeItems(frame, groups)
     const rest = groups.at(-1)
     if (frame.key === rootKey && rest?.kind === 'rest' && groups.length > 1 && groups.length <= fewGroups) {
-      const [area, side] = divided(areaOf(frame, isAll))
+      const [area, side] = divided(areaOf(frame, isAll, unitsPerPixel))
       const others = itemsIn(frame, { ...data, groups: groups.slice(0, -1) }, area)
       return [...others, { key: groupKey(rest.key), box: side, parent: frame, group: rest }]
     }
     const canDivide = groups.length === 0 && layout !== 'force' && !isAll
     const clusters = canDivide ? clustersOf(assets.map(({ name }) => name)) : undefined
-    if (clusters === undefined) return itemsIn(frame, data, areaOf(frame, isAll))
-    const area = areaOf(frame, isAll)
+    if (clusters === undefined) return itemsIn(frame, data, areaOf(frame, isAll, unitsPerPixel))
+    const area = areaOf(frame, isAll, unitsPerPixel)
     const keys = clusters.map(({ name }) => name)
     const grid = arrange('hierarchy', {
       keys,
@@ -174,21 +190,28 @@ export function sceneOf({ loaded, layout, aspect, isAll = false, forceGridOf }: 
       const own = { ...data, assets: members.flatMap((each) => assets[each] ?? []) }
       const cluster: Cluster = { name, box, gap: { x: 0, y: 0 }, common, items: [], total: totalOf(own.assets) }
       frame.clusters.push(cluster)
-      cluster.items = itemsIn(frame, own, areaOf({ key: `cluster ${name}`, box }), cluster)
+      cluster.items = itemsIn(frame, own, areaOf({ key: `cluster ${name}`, box }, false, unitsPerPixel), cluster)
       return cluster.items
     })
   }
 
   /** Returns the switches of a network, each below the switch that connects it. */
   function treeItems(frame: Frame, groups: readonly TopologyGroup[]): SceneItem[] {
-    const { boxes, wires, summary } = switchTree(groups, areaOf(frame, isAll))
+    const { boxes, wires, summary } = switchTree(groups, areaOf(frame, isAll, unitsPerPixel))
     // The names of the summary are complete.
     const parent = { ...frame, common: { groups: { start: 0, end: 0 }, assets: { start: 0, end: 0 } } }
+    const { common } = frame
+    const membersOf = summary.boxes.map(({ keys }) => groups.filter(({ key }) => keys.includes(key)))
     const columns = summary.boxes.map(({ keys, box }, index): SceneItem => {
-      const members = groups.filter(({ key }) => keys.includes(key))
+      const members = membersOf[index] ?? []
+      const others = membersOf.filter((_, other) => other > 0 && other !== index)
       const isCore = index === 0
-      const group = summaryGroup(members, { key: `${frame.key} ${index}`, common: frame.common.groups, isCore })
-      return { key: groupKey(group.key), box, parent, group }
+      const options = { key: `${frame.key} ${index}`, common: isCore ? ofAll : common.groups, isCore, others }
+      const group = summaryGroup(members, options)
+      // A column with further switches starts with the switch that connects them.
+      const head = members.find(({ key }) => key === keys[0] && members.some(({ parent: above }) => above === key))
+      const via = head?.name === undefined || index === 0 ? undefined : distinctName(head.name, common.groups)
+      return { key: groupKey(group.key), box, parent, group, ...(via !== undefined && { via }) }
     })
     frame.summary = { items: columns, wires: summary.wires }
     frame.wires = wires.map(({ from, to, points }) => ({ from: groupKey(from), to: groupKey(to), points }))
@@ -207,18 +230,24 @@ export function sceneOf({ loaded, layout, aspect, isAll = false, forceGridOf }: 
     const cellAspect = assets.length > groups.length * assetsPerGroup ? assetAspect : groupAspect
     const keys = [...groups.map(({ key }) => key), ...assets.map(({ id }) => id)]
     const input = { keys, edges: data.edges, aspect: area.width / area.height, cellAspect }
+    const sections = areSubnets && layout === 'hierarchy' ? groups.map(sectionOf) : undefined
     const grid =
       layout === 'force'
         ? (forceGridOf(frame.key, data, input.aspect) ?? arrange('hierarchy', input))
-        : arrange(layout, input)
+        : ((sections && sectionGrid({ ...input, sections })) ?? arrange(layout, input))
     // An open group fills the map, so its box has about the shape of the map.
     const widestAsset = cluster === undefined ? cellShape.widest : cellShape.widestOfCluster
     const widestGroup = areSubnets ? cellShape.widestSubnet : cellShape.widestGroup
     const widest = groups.length > 1 ? widestGroup : widestAsset
     const boxes = boxesIn(area, grid, widest)
-    const hasLines = data.edges.length > 0 && !areSubnets
+    const hasLines = data.edges.length > 0 && !frame.areLinesHidden
+    const linkedGroup = areSubnets
+      ? filled.linkedSubnet
+      : frame.key === rootKey
+        ? filled.linkedGroup
+        : filled.innerGroup
     const parts = hasLines
-      ? { group: frame.key === rootKey ? filled.linkedGroup : filled.innerGroup, asset: filled.linkedAsset }
+      ? { group: linkedGroup, asset: filled.linkedAsset }
       : { group: filled.group, asset: filled.asset }
     const part = groups.length > 0 ? parts.group : parts.asset
     const space = gapOf(boxes[0] ?? area, part)
@@ -262,11 +291,11 @@ function divided({ x, y, width, height }: Box): [Box, Box] {
 }
 
 /** Returns the area of a frame without its title. */
-export function areaOf({ key, box }: Pick<Frame, 'key' | 'box'>, isAll = false): Box {
+export function areaOf({ key, box }: Pick<Frame, 'key' | 'box'>, isAll = false, unitsPerPixel = 1): Box {
   const side = Math.min(box.width, box.height * 2) * margin
   const small = isAll ? smallTitle : readableTitle
   const isReadable = isAll || box.height >= readableTitle.from
-  const readable = isReadable ? Math.min(small.height, box.height * small.part) : 0
+  const readable = isReadable ? Math.min(small.height * unitsPerPixel, box.height * small.part) : 0
   const top = key === rootKey ? side : Math.max(box.height * title, readable)
   return { x: box.x + side, y: box.y + top, width: box.width - 2 * side, height: box.height - top - side }
 }
@@ -283,7 +312,7 @@ function boxesIn(area: Box, { columns, rows, cells }: Grid, widest: number): Box
   return cells.map(({ column, row }) => ({ x: left + column * width, y: top + row * height, width, height }))
 }
 
-const largestGap = 30
+const largestGap = 22
 
 function gapOf({ width, height }: Box, part: number): number {
   return Math.min(largestGap, Math.min(width, height) * (1 - part))
@@ -336,6 +365,11 @@ export function isSwitchRange({ kind, type }: Pick<TopologyGroup, 'kind' | 'type
 /** Returns whether a group is the switch at the top of a network, in the summary of the network. */
 export function isCoreSwitch({ kind, type }: Pick<TopologyGroup, 'kind' | 'type'>): boolean {
   return kind === 'switch' && type === coreType
+}
+
+/** Returns the area of a subnet: the node above the place of most of its assets. Subnets of the same area are side by side. */
+function sectionOf({ place }: TopologyGroup): string {
+  return place?.at(-2)?.key ?? place?.at(-1)?.key ?? ''
 }
 
 function hasSubnets(data: Pick<TopologyGroups, 'groups'> | undefined): boolean {

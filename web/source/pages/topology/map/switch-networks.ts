@@ -86,15 +86,36 @@ export function withNetworks(loaded: LoadedGroups): LoadedGroups {
   return found
 }
 
+type SummaryOptions = {
+  key: string
+  common: CommonParts
+  isCore?: boolean
+  /** The switches of the other groups of the network. */
+  others?: readonly (readonly TopologyGroup[])[]
+}
+
 /**
- * Returns a group that stands for several switches. Its name is the start that their names have in common, or the first and the last
- * name.
+ * Returns a group that stands for several switches. Its name is the place that only these switches have, the start that their names
+ * have in common, or the first and the last name.
  */
 export function summaryGroup(
   members: readonly TopologyGroup[],
-  { key, common, isCore = false }: { key: string; common: CommonParts; isCore?: boolean },
+  { key, common, isCore = false, others = [] }: SummaryOptions,
 ): TopologyGroup {
   const names = namesOf(members)
+  const summary = { ...sumOf(members), key, kind: 'switch', children: members.length } as const
+  const place = sharedPlace(members)
+  if (isCore && members.length === 1)
+    return {
+      ...summary,
+      type: coreType,
+      name: distinctName(names[0] ?? key, common),
+      ...(place !== undefined && { place }),
+    }
+  const node = place?.at(-1)
+  const isOwn = others.every((each) => sharedPlace(each)?.at(-1)?.key !== node?.key)
+  if (node !== undefined && place !== undefined && isOwn && members.length > 1)
+    return { ...summary, type: switchesType, name: node.name, place }
   const [first = ''] = names
   const shared = names.length > 1 ? first.slice(common.start, commonParts(names).start).replace(/[-_]$/, '') : ''
   const last = names.at(-1) ?? first
@@ -103,7 +124,7 @@ export function summaryGroup(
   const name = shared || (first === last ? distinctName(first, common) : `${distinctName(first, common)} – ${end}`)
   const several = shared === '' ? rangeType : switchesType
   const type = members.length > 1 ? several : isCore ? coreType : undefined
-  return { ...sumOf(members), key, kind: 'switch', ...(type !== undefined && { type }), name, children: members.length }
+  return { ...summary, ...(type !== undefined && { type }), name }
 }
 
 /** Returns the path to the node that the places of all switches share. Switches without a place do not count. */
