@@ -124,7 +124,7 @@ describe('topology and impact in the console', () => {
   test('groups by subnet and by switch, changes the layout, and filters', async () => {
     await follow(page, '/topology')
     await page.getByLabel('Group by').selectOption('subnet')
-    await inside('All assets').getByText('10.0.0.0/24').waitFor()
+    await inside('All assets').getByRole('button', { name: '10.0.0.0/24', exact: true }).waitFor()
     for (const column of ['Place', 'Most important problem', 'Connected to'])
       await inside('All assets').getByRole('columnheader', { name: column }).waitFor()
     await page.getByText('Connections between subnets').waitFor()
@@ -161,7 +161,10 @@ describe('topology and impact in the console', () => {
     await page.mouse.move(track.x + track.width * 0.999, track.y + 20, { steps: 4 })
     await page.mouse.up()
     await page.getByRole('button', { name: '5 Added' }).waitFor()
-    await page.getByRole('status').filter({ hasText: /^From .* to now$/ }).waitFor({ state: 'attached' })
+    await page
+      .getByRole('status')
+      .filter({ hasText: /^From .* to now$/ })
+      .waitFor({ state: 'attached' })
     assert.match((await page.getByRole('link', { name: 'Show in Activity' }).getAttribute('href')) ?? '', /from=/)
     const start = page.getByRole('textbox', { name: 'Start', exact: true })
     await start.fill('yesterday')

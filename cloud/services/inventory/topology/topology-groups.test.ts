@@ -8,7 +8,17 @@ import { v7 } from 'uuid'
 import { bytesOfId } from '../../../platform/database/id.ts'
 import type { Context } from '../../../platform/service.ts'
 import { type TestCaller, type TestHub, testHub } from '../../../platform/testing/hub.ts'
-import { asset, createCaller, createRelations, deleteAssetsAt, type Edge, node } from '../testing.ts'
+import {
+  applyWrite,
+  asset,
+  createAssets,
+  createCaller,
+  createRelations,
+  deleteAssetsAt,
+  type Edge,
+  endRelationsAt,
+  node,
+} from '../testing.ts'
 import { networkTree, pathToSwitch, switchesBelow } from './network-tree.ts'
 import { mapOf } from './topology-map.ts'
 
@@ -345,6 +355,50 @@ describe('GET /topology/groups', () => {
     const bySwitch = await groups({ by: 'switch', since: then })
     assert.deepEqual([bySwitch.total.changes.removed, bySwitch.assets.at(-1)?.change], [1, 'removed'])
   })
+})
+
+test('counts what changed since a time by kind of change, in each group and for each asset', async () => {
+  await using hub = await testHub()
+  const admin = await hub.as('administrator')
+  const at = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString()
+  const assetNames = ['A', 'B', 'C', 'D', 'E', 'F']
+  const created = assetNames.map((name) => ({ name, at: at(name === 'F' ? 1 : 60) }))
+  const assetIds = await createAssets(hub, created)
+  const idOf = (name: string) => assetIds[assetNames.indexOf(name)] ?? ''
+  const write = (operation: string, name: string, body: object) =>
+    applyWrite(admin, operation, { params: { id: idOf(name) }, body: { data: body } })
+  const connect = (from: string, to: string, time: string) =>
+    createRelations(hub, [[asset(idOf(from)), 'is_connected_to', asset(idOf(to))]], time)
+  const early = await connect('A', 'E', at(50))
+  await write('setName', 'A', { name: 'A1' })
+  await write('setFirmwareVersion', 'A', { version: '1.1' })
+  await write('setFirmwareVersion', 'B', { version: '1.1' })
+  await write('setDescription', 'B', { description: 'Pump' })
+  await write('setDescription', 'C', { description: 'Pump' })
+  await connect('D', 'F', at(1))
+  await endRelationsAt(hub, early, at(1))
+  const query = { by: 'subnet', since: at(30), changeKinds: true } as const
+  const { data: top } = await admin.inventory.readTopologyGroups({ query })
+  const kinds = { firmware: 2, name: 1, connection: 3, other: 1 }
+  assert.deepEqual([top.total.changes, top.total.changeKinds], [{ added: 1, changed: 3, removed: 0 }, kinds])
+  assert.deepEqual(top.groups[0]?.changeKinds, kinds)
+  const { data: inside } = await admin.inventory.readTopologyGroups({ query: { ...query, parent: 'rest' } })
+  assert.deepEqual(
+    inside.assets.map(({ name, change = '-', changed = [] }) => `${name} ${change} ${changed.join(' ')}`.trim()),
+    [
+      'A1 changed connection firmware name',
+      'B changed firmware',
+      'C changed other',
+      'D - connection',
+      'E - connection',
+      'F added',
+    ],
+  )
+  const past = { by: 'subnet', since: at(30), at: at(20), changeKinds: true } as const
+  const { data: before } = await admin.inventory.readTopologyGroups({ query: past })
+  assert.deepEqual(before.total.changeKinds, { firmware: 0, name: 0, connection: 0, other: 0 })
+  const { data: plain } = await admin.inventory.readTopologyGroups({ query: { by: 'subnet', since: at(30) } })
+  assert.equal(plain.total.changeKinds, undefined)
 })
 
 test('returns every switch with the switch above it, and counts the assets that are connected to each', async () => {

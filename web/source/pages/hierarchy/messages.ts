@@ -56,7 +56,7 @@ export const hierarchyMessages = messages({
     offlineCount: (count: string) => `${count} unreachable`,
     outdatedShort: 'Outdated',
     exceptional: 'Outdated, above average',
-    exceptionalOver: (threshold: string, average: string) => `Outdated, more than ${threshold} (average ${average})`,
+    exceptionalOver: (threshold: string, average: string) => `Outdated, ${threshold} or more (average ${average})`,
     others: 'Other assets',
     offlineBelow: 'Unreachable devices',
     pathIn: (name: string) => `Path in ${name}`,
@@ -272,7 +272,7 @@ export const hierarchyMessages = messages({
     outdatedShort: 'Veraltet',
     exceptional: 'Veraltet, über dem Durchschnitt',
     exceptionalOver: (threshold: string, average: string) =>
-      `Veraltet, mehr als ${threshold} (Durchschnitt ${average})`,
+      `Veraltet, ${threshold} oder mehr (Durchschnitt ${average})`,
     others: 'Weitere Assets',
     offlineBelow: 'Nicht erreichbare Geräte',
     pathIn: (name: string) => `Pfad in ${name}`,

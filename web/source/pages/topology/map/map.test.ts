@@ -121,10 +121,14 @@ describe('scene of the map', () => {
     )
   })
 
-  test('subnets leave out a prefix length that all of them have, and hide their lines', () => {
+  test('subnets leave out a prefix length that all of them have, and hide their lines if there are many', () => {
     const subnet = (key: string) => ({ ...group(key), kind: 'subnet' as const })
     const { root } = scene([[rootKey, { ...top, groups: ['10.0.1.0/24', '10.0.12.0/24'].map(subnet) }]])
-    assert.deepEqual([distinctName('10.0.12.0/24', root.common.groups), root.areLinesHidden], ['10.0.12.0', true])
+    assert.deepEqual([distinctName('10.0.12.0/24', root.common.groups), root.areLinesHidden], ['10.0.12.0', false])
+    const many = Array.from({ length: 70 }, (_, index) => `10.0.${index}.0/24`)
+    const linked = many.slice(1).map((to) => ({ from: many[0] ?? '', to, predicate: 'p', count: 1 }))
+    const full = scene([[rootKey, { ...top, groups: many.map(subnet), edges: linked }]])
+    assert.equal(full.root.areLinesHidden, true)
     const mixed = scene([[rootKey, { ...top, groups: ['10.0.0.0/16', '10.1.2.0/24'].map(subnet) }]])
     assert.equal(distinctName('10.1.2.0/24', mixed.root.common.groups), '10.1.2.0/24')
     assert.equal(scene([[rootKey, top]]).root.areLinesHidden, false)
