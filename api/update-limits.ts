@@ -29,6 +29,8 @@ export const updateLimits = {
   campaignDays: 730,
   /** The maximum number of groups of failed devices. */
   failureGroups: 200,
+  /** The maximum number of assets that a group of failed devices names. */
+  failureAssets: 5,
   /** The maximum number of devices of a campaign that are updated at the same time. */
   concurrentDevices: 200,
   /** The maximum number of steps from the installed version to the version of the campaign. */

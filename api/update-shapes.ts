@@ -344,6 +344,9 @@ export const FailureGroup = closed({
   state: oneOf(['failed', 'unknown', 'skipped'] as const),
   reason: Type.String(),
   devices: count,
+  assets: Type.Array(closed({ id: Uuid, name: Type.Optional(Type.String()) }), {
+    description: `The first assets of the group, in the order of the campaign. At most ${updateLimits.failureAssets}`,
+  }),
 })
 
 export const DriftProduct = closed({

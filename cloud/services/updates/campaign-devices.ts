@@ -30,9 +30,18 @@ export function campaignDeviceHandlers(context: Context): Pick<Handlers<typeof u
       await requireCampaign(context, caller, id)
       const assetIds = await readableOf(context, caller, id)
       const data = await database.read(caller, (handle) =>
-        store.groupFailures(handle, id, { filter: { assetIds }, limit: updateLimits.failureGroups }),
+        store.groupFailures(handle, id, {
+          filter: { assetIds },
+          limit: updateLimits.failureGroups,
+          assets: updateLimits.failureAssets,
+        }),
       )
-      return { data }
+      return {
+        data: data.map((group) => ({
+          ...group,
+          assets: group.assets.map((one) => ({ id: one.id, ...(one.name === null ? {} : { name: one.name }) })),
+        })),
+      }
     },
 
     /**

@@ -461,24 +461,33 @@ export async function listDevices(
   return { rows, total: counted?.total ?? 0 }
 }
 
-export type FailureRow = { state: 'failed' | 'unknown' | 'skipped'; reason: string; devices: number }
+export type FailureRow = {
+  state: 'failed' | 'unknown' | 'skipped'
+  reason: string
+  devices: number
+  assets: { id: string; name: string | null }[]
+}
 
 /** Groups the failed, unknown and skipped devices of a campaign by their reason, largest group first. */
 export function groupFailures(
   handle: Handle,
   campaignId: string,
-  { filter, limit }: { filter: Pick<DeviceFilter, 'assetIds'>; limit: number },
+  { filter, limit, assets }: { filter: Pick<DeviceFilter, 'assetIds'>; limit: number; assets: number },
 ): Promise<FailureRow[]> {
   const { where, values } = conditionsFor(campaignId, filter)
   return handle.rows(
     dynamicStatement<FailureRow>(
-      `select d.state, coalesce(d.reason, '') as reason, count(*) as devices from update_devices d
+      `select d.state, coalesce(d.reason, '') as reason, count(*) as devices,
+         to_json((array_agg(json_build_object('id', d.asset_id, 'name', d.asset_name)
+           order by d.wave, d.position, d.id))[1:$${values.length + 3}]) as assets
+       from update_devices d
        where ${where} and d.state in ('failed', 'unknown', 'skipped')
        group by d.state, coalesce(d.reason, '') order by count(*) desc, d.state, coalesce(d.reason, '')
        limit $${values.length + 2}`,
     ),
     ...values,
     limit,
+    assets,
   )
 }
 

@@ -21,3 +21,9 @@ export function driftFilter({ manufacturer, product, productName }: DriftProduct
     ],
   })
 }
+
+/** Returns the name of a product in use, with its manufacturer. */
+export function productTitle({ manufacturer, productName, product }: DriftProduct): string {
+  const name = productName ?? product
+  return name.startsWith(manufacturer) ? name : `${manufacturer} ${name}`
+}

@@ -2,6 +2,7 @@ import { type Campaign, campaignStates, finalDeviceStates } from '@millwright/ap
 import { iconRocket } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
 import { Link, useNavigate } from '@tanstack/react-router'
+import { Fragment } from 'react'
 import { usePagedList } from '../../../app/api/paged-list.ts'
 import type { Formats } from '../../../app/language/formats.ts'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
@@ -56,9 +57,7 @@ export function CampaignList() {
       <PagedTable
         label={text.campaigns}
         pagedList={pagedList}
-        columns={columnsOf(text, { formats, deviceStates }).filter(
-          ({ id }) => id !== 'action' || (canManage && pagedList.rows.some((row) => row.state === 'draft')),
-        )}
+        columns={columnsOf(text, { formats, deviceStates, canManage })}
         idOf={({ id }) => id}
         onOpen={({ id }) => navigate({ to: `/updates/campaigns/${id}` })}
         empty={
@@ -78,9 +77,9 @@ export function CampaignList() {
   )
 }
 
-type ColumnContext = { formats: Formats; deviceStates: (typeof deviceStateNames)['en'] }
+type ColumnContext = { formats: Formats; deviceStates: (typeof deviceStateNames)['en']; canManage: boolean }
 
-function columnsOf(text: CampaignText, { formats, deviceStates }: ColumnContext): Column<Campaign>[] {
+function columnsOf(text: CampaignText, { formats, deviceStates, canManage }: ColumnContext): Column<Campaign>[] {
   return [
     {
       id: 'name',
@@ -113,12 +112,18 @@ function columnsOf(text: CampaignText, { formats, deviceStates }: ColumnContext)
       header: text.result,
       width: 230,
       minWidth: 190,
-      cell: ({ state, counts }) => {
+      cell: ({ id, state, counts }) => {
         const { done, total } = countsOf(counts)
         if (state === 'draft')
           return (
-            <span className="quiet" title={text.devicesAtStartHint}>
-              {text.notStarted}
+            <span title={text.devicesAtStartHint}>
+              <span className="quiet">{text.notStarted}</span>
+              {canManage && (
+                <>
+                  {' · '}
+                  <Link to={`/updates/campaigns/${id}`}>{text.reviewDraft}</Link>
+                </>
+              )}
             </span>
           )
         if (total === 0) return null
@@ -128,13 +133,18 @@ function columnsOf(text: CampaignText, { formats, deviceStates }: ColumnContext)
           formats.number(total),
           formats.percent(counts.succeeded / total),
         )
-        const others = finalDeviceStates
-          .filter((each) => each !== 'succeeded' && counts[each] > 0)
-          .map((each) => `${formats.number(counts[each])} ${deviceStates[each].toLowerCase()}`)
-        const shown = [updated, ...others].join(', ')
+        const others = finalDeviceStates.filter((each) => each !== 'succeeded' && counts[each] > 0)
         return (
-          <span title={shown} className="grid-lines">
-            {shown}
+          <span className="grid-lines">
+            {updated}
+            {others.map((each) => (
+              <Fragment key={each}>
+                {', '}
+                <Link to={`/updates/campaigns/${id}`} search={{ state: each } as never}>
+                  {formats.number(counts[each])} {deviceStates[each].toLowerCase()}
+                </Link>
+              </Fragment>
+            ))}
           </span>
         )
       },
@@ -145,12 +155,6 @@ function columnsOf(text: CampaignText, { formats, deviceStates }: ColumnContext)
       header: text.created,
       width: 100,
       cell: (campaign) => <Time at={campaign.createdTimestamp} isRelative isShort />,
-    },
-    {
-      id: 'action',
-      header: text.action,
-      width: 165,
-      cell: ({ id, state }) => state === 'draft' && <Link to={`/updates/campaigns/${id}`}>{text.reviewDraft}</Link>,
     },
   ]
 }

@@ -172,10 +172,22 @@ function Failures({ campaign: { id } }: { campaign: Campaign }) {
           <p className="quiet">{text.noFailures}</p>
         ) : (
           <ul className="reason-list">
-            {data.map(({ state, reason, devices }) => (
+            {data.map(({ state, reason, devices, assets }) => (
               <li key={`${state} ${reason}`}>
                 <DeviceStateChip device={{ state, progress: 0 }} />
-                <span lang="en">{withoutStatusCode(reason)}</span>
+                <span>
+                  <span lang="en">{withoutStatusCode(reason)}</span>
+                  <span className="failed-assets">
+                    {assets.map(({ id: assetId, name }) => (
+                      <Link key={assetId} to={`/assets/${assetId}`}>
+                        {name ?? assetId}
+                      </Link>
+                    ))}
+                    {devices > assets.length && (
+                      <span className="quiet">{text.moreDevices(formats.number(devices - assets.length))}</span>
+                    )}
+                  </span>
+                </span>
                 <button
                   type="button"
                   className="link-button reason-count"

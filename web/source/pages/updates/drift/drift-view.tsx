@@ -14,7 +14,7 @@ import { CheckField, SelectField } from '../../../components/forms/fields.tsx'
 import { EmptyState } from '../../../components/page/empty-state.tsx'
 import { Toolbar } from '../../../components/tables/toolbar.tsx'
 import { SearchField } from '../../assets/filter/search-field.tsx'
-import { driftFilter } from '../product-filter.ts'
+import { driftFilter, productTitle } from '../product-filter.ts'
 import { driftMessages } from './messages.ts'
 import '../updates.css'
 
@@ -30,7 +30,8 @@ export function DriftView() {
   )
   // The products with the most older devices come first.
   const listed = search.older === undefined ? rows : rows.filter(({ outdated }) => outdated > 0)
-  const shown = search.sort === undefined ? listed : listed.toSorted((a, b) => titleOf(a).localeCompare(titleOf(b)))
+  const shown =
+    search.sort === undefined ? listed : listed.toSorted((a, b) => productTitle(a).localeCompare(productTitle(b)))
   return (
     <>
       <Toolbar count={text.count(total, formats.number(total))}>
@@ -106,11 +107,6 @@ function kindOf({ version, isOutlier }: Version, newestKnown: string | undefined
 
 const shownVersions = 8
 
-function titleOf({ manufacturer, productName, product }: DriftProduct): string {
-  const name = productName ?? product
-  return name.startsWith(manufacturer) ? name : `${manufacturer} ${name}`
-}
-
 /** Returns the share of the dark colour in the colour of an older version, in percent: the oldest version has most. */
 function shadesOf(versions: readonly Version[], newestKnown: string | undefined): ReadonlyMap<Version, number> {
   const older = versions.filter(({ version }) => version !== null && version !== newestKnown)
@@ -128,7 +124,7 @@ function ProductRow({ product }: { product: DriftProduct }) {
   const navigate = useNavigate()
   const canManage = usePermission('glb_update_manage')
   const { versions, devices, newestKnown, newestArtefactId, outdated } = product
-  const title = titleOf(product)
+  const title = productTitle(product)
   const shades = shadesOf(versions, newestKnown)
   const styleOf = (each: Version) => ({ '--age': `${shades.get(each) ?? 0}%` }) as CSSProperties
   const filter = driftFilter(product)
