@@ -148,6 +148,25 @@ describe('asset pages and topology in the console', () => {
     await page.getByText('2026-03-01').waitFor()
   })
 
+  test('shows the operating mode of a device that nothing checks with its age, and why it offers a scan', async () => {
+    const id = await create({
+      name: 'Stopped controller',
+      asset_identifiers: [{ asset_identifier_type: 'MacIdentifier', mac_address: '02:00:00:00:03:09' }],
+      operating_mode: { mode_name: 'stop' },
+    })
+    await admin.inventory.setManagementState({
+      params: { id },
+      headers: { prefer: 'wait=30' },
+      body: { data: { state_value: 'regarded' } },
+    })
+    await follow(page, `/assets/${id}`)
+    const status = page.getByRole('region', { name: 'Status' })
+    await status.getByText(/^Stop, /).waitFor()
+    await status.getByText('Last known value, not live').waitFor()
+    await page.getByText('No gateway has found this device.').waitFor()
+    await page.getByRole('link', { name: 'Find it with a scan' }).waitFor()
+  })
+
   test('merges possible duplicates and undoes the merge', async () => {
     const macs = ['02:00:00:00:04:01', '02:00:00:00:04:02']
     const id = await named('Press', macs[0] ?? '')

@@ -302,7 +302,7 @@ export const noValueMessages = messages({
   },
   de: {
     scan: 'Nicht durch einen Suchlauf gefunden',
-    subnet: 'Keine IPv4-Adresse',
+    subnet: 'Ohne IPv4',
     manufacturer: 'Hersteller unbekannt',
     family: 'Produktfamilie unbekannt',
     type: 'Typ unbekannt',
@@ -437,7 +437,7 @@ export const decisionMessages = messages({
     otherTargets: (count: number) => (count === 1 ? '+ 1 weitere' : `+ ${count} weitere`),
     notChanged: (number: string) => `${number} nicht geändert`,
     notAssigned: (number: string) => `${number} nicht zugeordnet`,
-    andMore: (number: string) => `und ${number} weitere`,
+    andMore: (number: string) => `+ ${number} weitere`,
     keptNode: 'Kein Knoten zugeordnet',
     keptGroup: 'Nicht geändert',
     assetsOf: (time: string) => `Assets der Entscheidung vom ${time}`,
@@ -456,13 +456,10 @@ export const decisionMessages = messages({
     noneText:
       'Entscheidungen, die Benutzer und Regeln im Eingang treffen, erscheinen hier. Änderungen durch Importe, Programme und andere Seiten stehen unter Aktivität.',
 
-    didOnboard: count('hat 1 Asset aufgenommen', 'hat # Assets aufgenommen'),
-    didAccept: count('hat 1 Asset aufgenommen mit der Regel', 'hat # Assets aufgenommen mit der Regel'),
-    didIgnore: count('hat 1 Asset ignoriert', 'hat # Assets ignoriert'),
-    didReturn: count('hat 1 Asset in den Eingang zurückgelegt', 'hat # Assets in den Eingang zurückgelegt'),
-    didUndo: count(
-      'hat die Entscheidung über 1 Asset rückgängig gemacht',
-      'hat die Entscheidung über # Assets rückgängig gemacht',
-    ),
+    didOnboard: count('nahm 1 Asset auf', 'nahm # Assets auf'),
+    didAccept: count('nahm 1 Asset auf mit der Regel', 'nahm # Assets auf mit der Regel'),
+    didIgnore: count('ignorierte 1 Asset', 'ignorierte # Assets'),
+    didReturn: count('legte 1 Asset in den Eingang zurück', 'legte # Assets in den Eingang zurück'),
+    didUndo: count('nahm die Entscheidung über 1 Asset zurück', 'nahm die Entscheidung über # Assets zurück'),
   },
 })

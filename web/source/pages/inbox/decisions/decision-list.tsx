@@ -10,6 +10,7 @@ import { usePermission } from '../../../app/session/app-context.tsx'
 import { EmptyState } from '../../../components/page/empty-state.tsx'
 import type { Column } from '../../../components/tables/data-table.tsx'
 import { PagedTable } from '../../../components/tables/paged-table.tsx'
+import { CutText } from '../../../components/values/cut-text.tsx'
 import { StatusChip } from '../../../components/values/status-chip.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { useTotalQuery } from '../../start/plant-queries.ts'
@@ -38,13 +39,13 @@ export function DecisionList() {
   const columns: Column<Decision>[] = [
     {
       id: 'time',
-      width: 120,
+      width: 135,
       header: decisionText.time,
       cell: ({ createdTimestamp }) => <Time at={createdTimestamp} isCompact />,
     },
     {
       id: 'what',
-      width: 225,
+      width: 280,
       isGrowing: true,
       header: decisionText.what,
       cell: (decision) => <DecisionSentence decision={decision} ruleName={names.get(decision.ruleId ?? '')} />,
@@ -58,6 +59,7 @@ export function DecisionList() {
     {
       id: 'node',
       width: 225,
+      minWidth: 150,
       header: text.node,
       cell: ({ action, targets }) => (
         <Target
@@ -91,7 +93,7 @@ export function DecisionList() {
       : []),
     {
       id: 'undo',
-      width: 165,
+      width: 195,
       header: text.undo,
       cell: ({ id, action, state, canUndo, undoneBy, undoUntilTimestamp }) => {
         if (canUndo && canWrite)
@@ -185,7 +187,7 @@ function Target({ action, values, unchanged }: TargetProps) {
   if (first === undefined) return <span className="quiet">{unchanged}</span>
   return (
     <span className="decision" title={[first, ...others].join('\n')}>
-      {first}
+      {others.length > 0 ? first : <CutText text={first} />}
       {others.length > 0 && <span className="quiet"> {text.otherTargets(others.length)}</span>}
     </span>
   )

@@ -15,6 +15,8 @@ export function useHasNoGateway(asset: Asset): boolean | undefined {
     ...query(['remote-access', 'readTarget'], { params: { id: asset.id } }, { live: ['remote-access', 'discovery'] }),
     enabled: isEnabled,
   })
-  if (isEnabled && target.isPending) return undefined
+  // The dialog of a session loads the target of every asset, also of those that need no gateway.
+  if (!isEnabled) return false
+  if (target.isPending) return undefined
   return target.data !== undefined && target.data.data.gatewayId === undefined
 }
