@@ -131,7 +131,7 @@ export async function startGateway(settings: GatewaySettings, options: GatewayOp
   const monitor = new LinkMonitor({
     ...{ registry, cloud, log },
     managedLinks: () => runner.report(),
-    isExpected: (appInstanceId) => runner.isExpected(appInstanceId),
+    isStarting: (appInstanceId) => runner.isStarting(appInstanceId),
   })
   const connections = await DeviceConnections.open({ file: join(settings.home, 'connections.json'), log })
   cleanUp.defer(() => connections.close())

@@ -20,8 +20,8 @@ type Options = {
   everyMs?: number
   /** Returns the links that the gateway can run as child processes. */
   managedLinks?: () => ManagedLink[]
-  /** Returns whether the gateway runs this link, or will run it when the links start. */
-  isExpected?: (appInstanceId: string) => boolean
+  /** Returns whether the gateway runs this link, and the link has not registered yet. */
+  isStarting?: (appInstanceId: string) => boolean
 }
 
 type MonitoredLink = {
@@ -88,7 +88,7 @@ export class LinkMonitor {
   #refreshReport: NodeJS.Timeout | undefined
 
   constructor(options: Options) {
-    this.#options = { everyMs: 60_000, managedLinks: () => [], isExpected: () => false, ...options }
+    this.#options = { everyMs: 60_000, managedLinks: () => [], isStarting: () => false, ...options }
     this.#events = new LinkEvents({
       log: options.log,
       signal: this.#stopping.signal,
@@ -147,10 +147,10 @@ export class LinkMonitor {
     appInstanceId: string,
     { withinMs, signal }: { withinMs: number; signal: AbortSignal },
   ): Promise<void> {
-    const { registry, isExpected } = this.#options
+    const { isStarting } = this.#options
     const startedByMs = performance.now() + linkStartMs
-    const isStarting = () => isExpected(appInstanceId) && registry.find(appInstanceId) === undefined
-    while (isStarting() && performance.now() < startedByMs && !signal.aborted) await pause(registrationPollMs, signal)
+    while (isStarting(appInstanceId) && performance.now() < startedByMs && !signal.aborted)
+      await pause(registrationPollMs, signal)
     const link = this.#links.get(appInstanceId)
     if (link === undefined || link.inspection !== notInspected) return
     const over = new AbortController()

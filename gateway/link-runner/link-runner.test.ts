@@ -109,6 +109,19 @@ describe('LinkRunner', () => {
     assert.deepEqual([linkOf(runner, 'plant').state, linkOf(runner, 'plant').endpoint], ['stopped', undefined])
   })
 
+  test('a link is starting until its new process has registered, even if an earlier process had registered', async () => {
+    const { appInstanceId } = plant
+    const info = { app_instance_id: appInstanceId, ipv4_address: '127.0.0.1', grpc_ip_port_number: 9 }
+    await askRegistry(server.port, 'millwright')('RegisterService', { info })
+    const { runner } = start(['plant'])
+    assert.ok(runner.isStarting(appInstanceId))
+    assert.ok(!runner.isStarting('test.links.other'))
+    await reached(runner, 'plant', 'running')
+    assert.ok(!runner.isStarting(appInstanceId))
+    await runner.switch('plant', false)
+    assert.ok(!runner.isStarting(appInstanceId))
+  })
+
   test('no other program can register or unregister the id of a running link, but can when the link is switched off', async () => {
     const { runner } = start(['plant'])
     await reached(runner, 'plant', 'running')

@@ -101,10 +101,14 @@ export class LinkRunner {
     })
   }
 
-  /** Returns whether a link is enabled. Until the switches are read for the first time, every built-in link counts. */
-  isExpected(appInstanceId: string): boolean {
+  /**
+   * Returns whether a link is enabled and has not registered yet. Until the switches are read for the first time, every
+   * built-in link counts. A registration of an earlier process does not count, because its address is out of date.
+   */
+  isStarting(appInstanceId: string): boolean {
     const one = this.#withId(appInstanceId)
-    return one !== undefined && !this.#isStopped && (one.isEnabled || !this.#isApplied)
+    if (one === undefined || this.#isStopped) return false
+    return !this.#isApplied || (one.isEnabled && one.status().state !== 'running')
   }
 
   /** Returns the state of all built-in links, with their latest log lines. */

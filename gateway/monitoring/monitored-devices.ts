@@ -163,9 +163,9 @@ export class MonitoredDevices implements Disposable {
 
   async #connect(assetLinkId: string) {
     const { registry, monitor, signal } = this.#options
+    await monitor.inspected(assetLinkId, { withinMs: limits.inspectedMs, signal })
     const registration = registry.find(assetLinkId)
     if (registration === undefined) return undefined
-    await monitor.inspected(assetLinkId, { withinMs: limits.inspectedMs, signal })
     const service = readServiceOf(monitor.reportOf(assetLinkId) ?? registration)
     if (service === undefined) return undefined
     const permits = await this.#options.permits.startScan(assetLinkId)
