@@ -64,6 +64,11 @@ const Outdated = Type.Integer({
     'The number of assets with older firmware than the newest known version of their product. It is 0 for an earlier time',
 })
 
+const Stopped = Type.Integer({
+  minimum: 0,
+  description: 'The number of assets whose operating mode (`operating_mode/mode_name`) is `stop`',
+})
+
 const PlacedGroup = closed({ key: Type.String(), name: Type.String(), type: Type.Optional(Type.String()) })
 
 export const TopologyGroup = closed({
@@ -85,6 +90,7 @@ export const TopologyGroup = closed({
     }),
   ),
   reachability: Reachability,
+  stopped: Stopped,
   outdated: Outdated,
   classes: Type.Array(closed({ class: oneOf(assetClasses), assets: count }), { description: 'Most frequent first' }),
   monitoring: Monitoring,
@@ -109,6 +115,7 @@ export const TopologyAsset = closed({
   management_state: oneOf(managementStates),
   reachability_state: oneOf(reachabilityStates),
   monitoring: Type.Optional(oneOf(monitoringCounts)),
+  stopped: Type.Optional(Type.Boolean({ description: 'Whether the operating mode is `stop`' })),
   outdated: Type.Optional(Type.Boolean({ description: 'Whether the firmware is outdated' })),
   change: Type.Optional(oneOf(changeKinds)),
   changed: Type.Optional(
@@ -132,6 +139,7 @@ const content = {
   total: closed({
     assets: count,
     reachability: Reachability,
+    stopped: Stopped,
     outdated: Outdated,
     monitoring: Monitoring,
     changes: Changes,

@@ -85,6 +85,8 @@ export type GroupRow = {
   addressed: number
   /** The number of assets with outdated firmware. */
   outdated: number
+  /** The number of assets in the operating mode `stop`. */
+  stopped: number
   /** The number of assets that the last check of a monitoring reached. */
   reachable: number
   /** The number of monitored assets without a result. */
@@ -174,10 +176,10 @@ export function readAllAssets(handle: Handle, query: GroupQuery): Promise<GroupR
   const text = `with ${parts.join(', ')}
     select 'asset' as kind, l.id::text as key, l.key as other, l.name, l.type, l.family, l.product, l.tag, l.management,
       l.reachability, l.change, 1 as count, 0 as added, 0 as changed, (l.address is not null)::integer as addressed, l.outdated::integer as outdated,
-      ${isReachable('l')}::integer as reachable, ${isUnchecked('l')}::integer as unchecked
+      ${isReachable('l')}::integer as reachable, ${isUnchecked('l')}::integer as unchecked, ${isStopped('l')}::integer as stopped
     from listed l
     union all
-    (select 'edge', s.id::text, o.id::text, r.predicate, null, null, null, null, null, null, null, 1, 0, 0, 0, 0, 0, 0
+    (select 'edge', s.id::text, o.id::text, r.predicate, null, null, null, null, null, null, null, 1, 0, 0, 0, 0, 0, 0, 0
      from ${relations} join listed s on s.id = r.subject_id join listed o on o.id = r.object_id
      where r.subject_type = 'asset' and r.object_type = 'asset' and s.id <> o.id and r.predicate <> all(${hidden})
      limit ${inventoryLimits.topologyNodes * 4})`
@@ -193,14 +195,16 @@ function rowsOf(relations: string, parameters: Parameters): string {
       (count(*) filter (where m.change = 'changed'))::integer as changed,
       count(m.address)::integer as addressed, (count(*) filter (where m.outdated))::integer as outdated,
       (count(*) filter (where ${isReachable('m')}))::integer as reachable,
-      (count(*) filter (where ${isUnchecked('m')}))::integer as unchecked
+      (count(*) filter (where ${isUnchecked('m')}))::integer as unchecked,
+      (count(*) filter (where ${isStopped('m')}))::integer as stopped
     from member m group by m.key, m.type, m.family, m.product, m.tag, m.reachability
     union all
     select 'asset', l.id::text, null, l.name, l.type, l.family, l.product, l.tag, l.management, l.reachability, l.change, 1, 0, 0,
-      (l.address is not null)::integer, l.outdated::integer, ${isReachable('l')}::integer, ${isUnchecked('l')}::integer
+      (l.address is not null)::integer, l.outdated::integer, ${isReachable('l')}::integer, ${isUnchecked('l')}::integer,
+      ${isStopped('l')}::integer
     from listed l
     union all
-    (select 'edge', s.key, o.key, r.predicate, null, null, null, null, null, null, null, count(*)::integer, 0, 0, 0, 0, 0, 0
+    (select 'edge', s.key, o.key, r.predicate, null, null, null, null, null, null, null, count(*)::integer, 0, 0, 0, 0, 0, 0, 0
      from ${relations} join spot s on s.id = r.subject_id join spot o on o.id = r.object_id
      where r.subject_type = 'asset' and r.object_type = 'asset' and s.key <> o.key and r.predicate <> all(${hidden})
      group by s.key, o.key, r.predicate order by count(*) desc, s.key, o.key limit ${inventoryLimits.topologyEdges + 1})`
@@ -224,11 +228,14 @@ const isReachable = (member: string) => `(${member}.checked and ${member}.reacha
 /** Returns whether an asset is monitored without a result. */
 const isUnchecked = (member: string) => `(${member}.unchecked and ${member}.reachability is distinct from 'failed')`
 
+/** Returns whether an asset is in the operating mode `stop`. The assets are counted like with the filter on this property. */
+const isStopped = (member: string) => `coalesce(${member}.mode = 'stop', false)`
+
 /** Selects the numbers of assets per group and node. */
 function placesOf({ placeNodes }: GroupQuery, relations: string, parameters: Parameters): string[] {
   if (placeNodes === undefined || placeNodes.length === 0) return []
   return [
-    `select 'place', m.key, r.object_id::text, null, null, null, null, null, null, null, null, count(*)::integer, 0, 0, 0, 0, 0, 0
+    `select 'place', m.key, r.object_id::text, null, null, null, null, null, null, null, null, count(*)::integer, 0, 0, 0, 0, 0, 0, 0
      from member m join ${relations} on r.subject_id = m.id
      join unnest(${parameters.add(arrayOf('uuid', placeNodes))}::uuid[]) as n (id) on n.id = r.object_id
      where m.key <> '${hereKey}' and r.subject_type = 'asset' and r.predicate = '${assignmentPredicate}' and r.object_type = 'node'
@@ -266,7 +273,7 @@ const addressesOfDocument = `(select min(case when p ->> 'ipv4_address' is null 
 
 const storedColumns = (by: Grouping) => `a.id, a.name, a.type, a.product_family as family, a.product_name as product,
   ${tagOf('a.name')} as tag, a.management_state as management, a.reachability_state as reachability,
-  ${by === 'subnet' ? 'w.address' : 'null::text'} as address`
+  a.operating_mode as mode, ${by === 'subnet' ? 'w.address' : 'null::text'} as address`
 
 const documentColumns = (id: string, by: Grouping) => `${id} as id, h.document ->> 'name' as name,
   h.document ->> 'functional_object_type' as type,
@@ -275,6 +282,7 @@ const documentColumns = (id: string, by: Grouping) => `${id} as id, h.document -
   ${tagOf(`h.document ->> 'name'`)} as tag,
   coalesce(h.document #>> '{management_state,state_value}', 'unknown') as management,
   coalesce(h.document #>> '{reachability_state,state_value}', 'unknown') as reachability,
+  h.document #>> '{operating_mode,mode_name}' as mode,
   ${by === 'subnet' ? addressesOfDocument : 'null::text'} as address`
 
 /** Selects the last stored state of an asset until a time. */

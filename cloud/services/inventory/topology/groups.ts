@@ -29,7 +29,7 @@ export type GroupFrame = {
   hasChangeKinds?: boolean
 }
 
-export type Counted = Pick<TopologyGroup, 'assets' | 'reachability' | 'outdated' | 'changes'> & {
+export type Counted = Pick<TopologyGroup, 'assets' | 'reachability' | 'stopped' | 'outdated' | 'changes'> & {
   addressed: number
   reachable: number
   unchecked: number
@@ -92,6 +92,7 @@ export function emptyCount(hasChangeKinds = false): Counted {
     unchecked: 0,
     unmonitored: 0,
     reachability: { reached: 0, failed: 0, unknown: 0 },
+    stopped: 0,
     outdated: 0,
     changes: { added: 0, changed: 0, removed: 0 },
     classes: new Map(),
@@ -143,6 +144,7 @@ function addCounts(at: Counted, row: GroupRow): void {
   const found = classOf(row)
   at.assets += row.count
   at.addressed += row.addressed
+  at.stopped += row.stopped
   at.outdated += row.outdated
   at.reachable += row.reachable
   at.unchecked += row.unchecked
@@ -160,7 +162,7 @@ export function shownGroup(
   { key, name, type, children, parent }: Omit<NamedGroup, 'name'> & { name?: string },
   counted: Counted,
 ): TopologyGroup {
-  const { assets, addressed, reachability, outdated, changes, classes, kinds } = counted
+  const { assets, addressed, reachability, stopped, outdated, changes, classes, kinds } = counted
   return {
     key,
     kind,
@@ -171,6 +173,7 @@ export function shownGroup(
     assets,
     ...(kind === 'subnet' ? { addressed } : {}),
     reachability,
+    stopped,
     outdated,
     classes: [...classes]
       .toSorted(([one, few], [other, many]) => many - few || (one < other ? -1 : 1))
@@ -203,13 +206,23 @@ function monitoringStateOf(row: GroupRow): TopologyAsset['monitoring'] {
 
 export function totalOf(all: Iterable<Counted>): TopologyGroups['total'] {
   const { reachability, changes } = emptyCount()
-  const total = { assets: 0, reachability, outdated: 0, reachable: 0, unchecked: 0, unmonitored: 0, changes }
+  const total = {
+    assets: 0,
+    reachability,
+    stopped: 0,
+    outdated: 0,
+    reachable: 0,
+    unchecked: 0,
+    unmonitored: 0,
+    changes,
+  }
   let kinds: Record<ChangedKind, number> | undefined
   for (const each of all) {
     total.assets += each.assets
     total.reachable += each.reachable
     total.unchecked += each.unchecked
     total.unmonitored += each.unmonitored
+    total.stopped += each.stopped
     total.outdated += each.outdated
     for (const state of ['reached', 'failed', 'unknown'] as const) reachability[state] += each.reachability[state]
     for (const change of ['added', 'changed', 'removed'] as const) changes[change] += each.changes[change]
@@ -217,8 +230,8 @@ export function totalOf(all: Iterable<Counted>): TopologyGroups['total'] {
     kinds ??= noKinds()
     for (const kind of changedKinds) kinds[kind] += each.kinds[kind]
   }
-  const { assets, outdated } = total
-  const shown = { assets, reachability, outdated, monitoring: monitoringOf(total), changes }
+  const { assets, stopped, outdated } = total
+  const shown = { assets, reachability, stopped, outdated, monitoring: monitoringOf(total), changes }
   return kinds === undefined ? shown : { ...shown, changeKinds: kinds }
 }
 
@@ -235,7 +248,7 @@ function assetsOf(rows: readonly GroupRow[]): TopologyAsset[] {
 }
 
 export function assetOf(row: GroupRow): TopologyAsset {
-  const { key, name, type, management, reachability, outdated, change } = row
+  const { key, name, type, management, reachability, stopped, outdated, change } = row
   const monitoring = monitoringStateOf(row)
   return {
     id: key,
@@ -245,6 +258,7 @@ export function assetOf(row: GroupRow): TopologyAsset {
     management_state: management ?? 'unknown',
     reachability_state: reachability ?? 'unknown',
     ...(monitoring === undefined ? {} : { monitoring }),
+    ...(stopped > 0 ? { stopped: true } : {}),
     ...(outdated > 0 ? { outdated: true } : {}),
     ...(change === null ? {} : { change }),
   }

@@ -499,6 +499,57 @@ test('counts the assets with older firmware than the newest known version of the
   assert.deepEqual([earlier.total.assets, earlier.total.outdated], [4, 0])
 })
 
+test('counts the assets in operating mode stop, now and at an earlier time', async () => {
+  await using hub = await testHub()
+  const admin = await hub.as('administrator')
+  const modes: Record<string, string | undefined> = { PLC1: 'stop', PLC2: 'run', HMI1: undefined }
+  const { data } = await admin.inventory.createAssets({
+    headers: { prefer: 'wait=30' },
+    body: {
+      data: {
+        assets: Object.entries(modes).map(([name, mode], index) => ({
+          functional_object_type: 'Device',
+          functional_object_schema_url: baseSchemaUrl,
+          name,
+          asset_identifiers: [{ asset_identifier_type: 'CustomIdentifier', name: 'test', value: v7() }],
+          connection_points: [
+            { connection_point_type: 'Ipv4Connectivity', id: 'x1', ipv4_address: `10.0.${Math.floor(index / 2)}.1` },
+          ],
+          ...(mode !== undefined && { operating_mode: { mode_name: mode } }),
+        })),
+      },
+    },
+  })
+  assert.equal(data.state, 'finished', JSON.stringify(data))
+  const query = { by: 'subnet' } as const
+  const { data: top } = await admin.inventory.readTopologyGroups({ query })
+  assert.deepEqual(
+    top.groups.map(({ name, assets, stopped }) => [name, assets, stopped]),
+    [
+      ['10.0.0.0/24', 2, 1],
+      ['10.0.1.0/24', 1, 0],
+    ],
+  )
+  assert.equal(top.total.stopped, 1)
+  const { meta } = await admin.inventory.listAssets({ query: { filter: "operating_mode/mode_name eq 'stop'" } })
+  assert.equal(meta.totalElements, top.total.stopped)
+  const { data: inside } = await admin.inventory.readTopologyGroups({ query: { ...query, parent: '10.0.0.0/24' } })
+  assert.deepEqual(
+    inside.assets.map(({ name, stopped }) => [name, stopped]),
+    [
+      ['PLC1', true],
+      ['PLC2', undefined],
+    ],
+  )
+  const { data: map } = await admin.inventory.readTopologyMap({ query })
+  assert.equal(map.total.stopped, 1)
+  const at = new Date().toISOString()
+  const stoppedId = inside.assets[0]?.id ?? ''
+  await applyWrite(admin, 'setDescription', { params: { id: stoppedId }, body: { data: { description: 'Pump' } } })
+  const { data: earlier } = await admin.inventory.readTopologyGroups({ query: { ...query, at } })
+  assert.equal(earlier.total.stopped, 1)
+})
+
 test('a map without the parent of a group shows and counts the group at the top', () => {
   const none = { name: null, type: null, family: null, product: null, tag: null, management: null }
   const counted = {
@@ -509,6 +560,7 @@ test('a map without the parent of a group shows and counts the group at the top'
     changed: 0,
     addressed: 0,
     outdated: 0,
+    stopped: 0,
     reachable: 0,
     unchecked: 0,
   }

@@ -13,6 +13,7 @@ import type { SceneItem } from './map/scene.ts'
 /** What the user highlights on the map. */
 export type MapEmphasis =
   | { state: (typeof monitoringCounts)[number] }
+  | 'stopped'
   | 'outdated'
   | { change: (typeof changeKinds)[number] }
   | { changed: ChangedKind }
@@ -27,6 +28,7 @@ export function isEmphasized(
   { emphasis, showsChanges, marks }: EmphasisOptions,
 ): boolean {
   if (marks !== undefined) return marks.has(key)
+  if (emphasis === 'stopped') return group === undefined ? asset?.stopped === true : group.stopped > 0
   if (emphasis === 'outdated') return group === undefined ? asset?.outdated === true : group.outdated > 0
   if (emphasis !== undefined) {
     if ('state' in emphasis)

@@ -54,6 +54,11 @@ export function MapLegend(props: MapLegendProps) {
             {hasGroups ? text.legendFailed : text.unreachable}
           </Entry>
         )}
+        {!showsChanges && total.stopped > 0 && (
+          <Entry mark={isAll ? 'fill' : 'edge'} tone="stopped">
+            {hasGroups ? text.legendStopped : text.inStop}
+          </Entry>
+        )}
         {!showsChanges && total.outdated > 0 && (
           <Entry mark={isAll ? 'fill' : 'edge'} tone="outdated">
             {hasGroups

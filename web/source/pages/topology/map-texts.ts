@@ -86,6 +86,7 @@ export function useMapTexts(by: Grouping) {
       number: formats.number,
       fact: (kind: MapFact, count: number) => {
         if (kind === 'failing' || kind === 'selected') return text[kind]
+        if (kind === 'stopped') return text.stoppedCount(formats.number(count))
         const word = {
           affected: text.affected,
           degraded: text.degraded,

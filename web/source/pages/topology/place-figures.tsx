@@ -2,7 +2,7 @@ import type { TopologyGroups } from '@millwright/api/inventory/topology-groups.t
 import type { ReactNode } from 'react'
 import { useFormats, useText } from '../../app/language/language-context.tsx'
 import { FigureTile, FigureTiles } from '../../components/values/figure-tiles.tsx'
-import { unreachableFilter } from '../start/plant-queries.ts'
+import { stoppedFilter, unreachableFilter } from '../start/plant-queries.ts'
 import type { MapQuery } from './map-data.ts'
 import { mapMessages } from './map-messages.ts'
 import { listOf, withFilter } from './place-links.ts'
@@ -19,7 +19,7 @@ type PlaceFiguresProps = {
 export function PlaceFigures({ query, place, data, changes }: PlaceFiguresProps) {
   const text = useText(mapMessages)
   const formats = useFormats()
-  const { assets, monitoring, outdated } = data.total
+  const { assets, monitoring, stopped, outdated } = data.total
   const { unreachable, unmonitored } = monitoring
   const monitored = monitoring.reachable + unreachable + monitoring.unchecked
   const devices = monitored + unmonitored
@@ -27,6 +27,7 @@ export function PlaceFigures({ query, place, data, changes }: PlaceFiguresProps)
   const hasOutdated = !data.unavailable.includes('outdated')
   const hasMonitoring = !data.unavailable.includes('monitoring')
   const failed = unreachable > 0 && !isPast ? withFilter(listOf(query, place), unreachableFilter) : undefined
+  const inStop = stopped > 0 && !isPast ? withFilter(listOf(query, place), stoppedFilter) : undefined
   const linked = (link: ReturnType<typeof listOf>) =>
     link === undefined ? {} : { to: link.to, search: link.search as never }
   return (
@@ -44,6 +45,15 @@ export function PlaceFigures({ query, place, data, changes }: PlaceFiguresProps)
               />
             }
             {...linked(failed)}
+          />
+        )}
+        {stopped > 0 && (
+          <FigureTile
+            name={text.controllersInStop}
+            value={stopped}
+            tone="warning"
+            hint={<TileHint facts={text.reportedByThem} action={inStop && text.showControllers} />}
+            {...linked(inStop)}
           />
         )}
         {hasOutdated && (

@@ -258,8 +258,8 @@ function useColumns(options: ColumnOptions): Column<Row>[] {
     ]
   }
   // The state is a column only for exceptions.
-  const hasStates = data.assets.some(({ change, changed, monitoring, outdated }) =>
-    showsChanges ? change !== undefined || changed !== undefined : monitoring === 'unreachable' || outdated,
+  const hasStates = data.assets.some(({ change, changed, monitoring, stopped, outdated }) =>
+    showsChanges ? change !== undefined || changed !== undefined : monitoring === 'unreachable' || stopped || outdated,
   )
   return [
     nameColumn,
@@ -381,5 +381,6 @@ function RowState({ asset, showsChanges }: { asset: TopologyAsset | undefined; s
     )
   }
   if (asset.monitoring === 'unreachable') return <StatusChip tone="bad">{text.unreachable}</StatusChip>
+  if (asset.stopped) return <StatusChip tone="warning">{text.inStop}</StatusChip>
   return asset.outdated ? <StatusChip tone="warning">{text.outdated}</StatusChip> : null
 }

@@ -16,6 +16,7 @@ export type MapPalette = {
   /** The colour of texts about failures. */
   alarm: string
   unknown: string
+  stopped: string
   outdated: string
   added: string
   changed: string
@@ -37,6 +38,7 @@ const tokens = {
   failed: '--theme-color-alarm',
   alarm: '--theme-color-alarm-text',
   unknown: '--theme-color-weak-bdr',
+  stopped: '--theme-color-critical',
   outdated: '--theme-color-warning',
   added: '--theme-color-info',
   changed: '--theme-color-warning',

@@ -18,7 +18,7 @@ import type { Scene, SceneItem } from './scene.ts'
  */
 
 /** The facts on the card of a group. */
-export type MapFact = 'failed' | 'outdated' | 'failing' | 'selected' | 'affected' | 'degraded'
+export type MapFact = 'failed' | 'stopped' | 'outdated' | 'failing' | 'selected' | 'affected' | 'degraded'
 
 export type MapTexts = ProblemTexts &
   ChangeTexts & {
@@ -93,7 +93,7 @@ type LineStyle = { colour: string; width: number; alpha: number }
 
 /** A part of the text about a group. */
 type Word = { text: string; colour: string; weight: number }
-type WordCounts = Pick<TopologyGroup, 'assets' | 'monitoring' | 'outdated' | 'changes'> & {
+type WordCounts = Pick<TopologyGroup, 'assets' | 'monitoring' | 'stopped' | 'outdated' | 'changes'> & {
   changeKinds?: TopologyGroup['changeKinds'] | undefined
 }
 /** The width of the dot between two words, with its space. */
@@ -245,6 +245,7 @@ export class MapPen {
     if (view.marks !== undefined) return this.markColour(key) ?? palette.unknown
     if (view.showsChanges) return asset.change === undefined ? palette.unknown : palette[asset.change]
     if (asset.monitoring === 'unreachable') return palette.failed
+    if (asset.stopped) return palette.stopped
     if (asset.outdated) return palette.outdated
     return asset.monitoring === 'reachable' ? palette.reached : palette.unknown
   }
@@ -254,6 +255,7 @@ export class MapPen {
     const { palette, view } = this.options
     if (view.showsChanges) return palette[mainChange(group.changes) ?? 'unknown']
     if (group.monitoring.unreachable > 0) return palette.failed
+    if (group.stopped > 0) return palette.stopped
     const share = group.outdated / Math.max(1, group.assets)
     return group.outdated > 0 && isExceptionalShare(share, this.#average) ? palette.outdated : palette.unknown
   }

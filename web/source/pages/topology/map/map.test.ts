@@ -70,6 +70,7 @@ describe('scene of the map', () => {
     children: 0,
     assets: 1,
     reachability: count,
+    stopped: 0,
     outdated: 0,
     monitoring: unmonitored,
     classes: [],
@@ -80,6 +81,7 @@ describe('scene of the map', () => {
     total: {
       assets: 1,
       reachability: count,
+      stopped: 0,
       outdated: 0,
       monitoring: unmonitored,
       changes: { added: 0, changed: 0, removed: 0 },
@@ -197,6 +199,7 @@ describe('networks of switches', () => {
     children: 0,
     assets: 3,
     reachability: { reached: 3, failed: 0, unknown: 0 },
+    stopped: 0,
     outdated: 1,
     monitoring: { reachable: 1, unreachable: 1, unchecked: 0, unmonitored: 1 },
     classes: [{ class: 'sensor', assets: 3 }],
@@ -214,6 +217,7 @@ describe('networks of switches', () => {
     total: {
       assets: 15,
       reachability: { reached: 15, failed: 0, unknown: 0 },
+      stopped: 0,
       outdated: 5,
       monitoring: unmonitored,
       changes: none,

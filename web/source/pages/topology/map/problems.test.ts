@@ -9,10 +9,11 @@ const texts = {
   noProblem: 'no problem',
 }
 
-function group(outdated: number, monitoring: Partial<ProblemCounts['monitoring']> = {}): ProblemCounts {
+function group(outdated: number, monitoring: Partial<ProblemCounts['monitoring']> = {}, stopped = 0): ProblemCounts {
   return {
     assets: 10,
     outdated,
+    stopped,
     monitoring: { reachable: 0, unreachable: 0, unchecked: 0, unmonitored: 0, ...monitoring },
   }
 }
@@ -29,8 +30,18 @@ describe('problems of a group', () => {
       '2 failed, 4 outdated',
       '2 failed',
     ])
-    assert.deepEqual(wordsOf(group(4)), ['4 of 10 outdated', '4 outdated', '4 outdated'])
+    assert.deepEqual(wordsOf(group(4)), ['4 of 10 outdated', '4 outdated'])
     assert.deepEqual(wordsOf(group(0, { unreachable: 1 })), ['1 failed'])
+  })
+
+  test('name the controllers in stop after the unreachable devices, and before the outdated assets', () => {
+    assert.deepEqual(wordsOf(group(4, { unreachable: 2 }, 3)), [
+      '2 failed, 3 stopped, 4 of 10 outdated',
+      '2 failed, 3 stopped, 4 outdated',
+      '2 failed, 3 stopped',
+      '2 failed',
+    ])
+    assert.deepEqual(wordsOf(group(0, {}, 3)), ['3 stopped'])
   })
 
   test('say that nothing is monitored, and only a monitored group has no problem', () => {
@@ -46,8 +57,8 @@ describe('problems of a group', () => {
     assert.deepEqual([3, 4].map(isExceptional), [false, true])
   })
 
-  test('order a list: unreachable devices, then the share of outdated assets', () => {
-    const [failed, old, quiet] = [group(0, { unreachable: 1 }), group(9), group(1)]
-    assert.deepEqual([quiet, old, failed].toSorted(compareProblems), [failed, old, quiet])
+  test('order a list: unreachable devices, then assets in stop, then the share of outdated assets', () => {
+    const [failed, stopped, old, quiet] = [group(0, { unreachable: 1 }), group(0, {}, 1), group(9), group(1)]
+    assert.deepEqual([quiet, old, stopped, failed].toSorted(compareProblems), [failed, stopped, old, quiet])
   })
 })

@@ -42,7 +42,7 @@ export type Cluster = {
   gap: Gap
   common: CommonParts
   items: SceneItem[]
-  total: Pick<TopologyGroup, 'assets' | 'monitoring' | 'outdated' | 'changes' | 'classes'>
+  total: Pick<TopologyGroup, 'assets' | 'monitoring' | 'stopped' | 'outdated' | 'changes' | 'classes'>
 }
 
 /** The inside of a group. The frame of the whole map has the key `''`. */
@@ -332,11 +332,13 @@ export function pathOf(item: SceneItem): Frame[] {
 
 /** Returns the sums of the assets of a cluster. */
 function totalOf(assets: readonly TopologyAsset[]): Cluster['total'] {
+  let stopped = 0
   let outdated = 0
   const monitoring = { reachable: 0, unreachable: 0, unchecked: 0, unmonitored: 0 }
   const changes = { added: 0, changed: 0, removed: 0 }
   for (const asset of assets) {
     if (asset.monitoring !== undefined) monitoring[asset.monitoring]++
+    if (asset.stopped) stopped++
     if (asset.outdated) outdated++
     if (asset.change !== undefined) changes[asset.change]++
   }
@@ -344,7 +346,7 @@ function totalOf(assets: readonly TopologyAsset[]): Cluster['total'] {
     class: each,
     assets: members.length,
   }))
-  return { assets: assets.length, monitoring, outdated, changes, classes }
+  return { assets: assets.length, monitoring, stopped, outdated, changes, classes }
 }
 
 /** Returns whether a group is a network of switches. */
