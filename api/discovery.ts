@@ -124,6 +124,12 @@ export const Discovery = closed({
       timezone: Type.String(),
       paused: Type.Boolean(),
       nextRuns: Type.Array(Timestamp),
+      lastDueTimestamp: Type.Optional(
+        Type.Unsafe<string>({
+          ...Timestamp,
+          description: 'The planned time of the latest scheduled run. The run starts later after a downtime',
+        }),
+      ),
       missedRuns: count,
     }),
   ),
@@ -185,7 +191,6 @@ const Finding = closed({
 const jobId = closed({ jobId: Uuid })
 const gatewayId = closed({ gatewayId: Uuid })
 const assetId = closed({ id: Uuid })
-
 const runQuery = Type.Optional(Type.Unsafe<string>({ ...Uuid, description: 'The run; default: the latest' }))
 
 const ReceiptSummary = closed({

@@ -12,7 +12,7 @@ import { emit } from '../../platform/events/events.ts'
 import { etagOf, requireMatch } from '../../platform/http/etag.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
 import { cancelRun } from './cancellation.ts'
-import { isActive, showDiscovery, showRun } from './discovery.ts'
+import { isActive, type PlannedRuns, showDiscovery, showRun } from './discovery.ts'
 import { canDiscover, incompatibility } from './link.ts'
 import { findLink, type LinkRow } from './link-store.ts'
 import { requireSupported } from './parameter.ts'
@@ -35,9 +35,9 @@ type Operations =
 export function discoveryHandlers(context: Context): Pick<Handlers<typeof discovery>, Operations> {
   const { database, tasks } = context
 
-  const nextRuns = async (handle: Handle): Promise<Map<string, string[]>> => {
+  const plannedRuns = async (handle: Handle): Promise<Map<string, PlannedRuns>> => {
     const schedules = await tasks.listSchedules(handle, scheduleKind)
-    return new Map(schedules.map(({ key, nextRuns: next }) => [key, next]))
+    return new Map(schedules.map(({ key, nextRuns, lastRunAt }) => [key, { nextRuns, lastDue: lastRunAt }]))
   }
 
   /**
@@ -45,12 +45,12 @@ export function discoveryHandlers(context: Context): Pick<Handlers<typeof discov
    * transactions.
    */
   const show = async (caller: Caller, row: store.DiscoveryRow) => {
-    const { latest, next } = await database.read(caller, async (handle) => ({
+    const { latest, planned } = await database.read(caller, async (handle) => ({
       latest: row.latestRunId === null ? undefined : await store.findRun(handle, row.latestRunId),
-      next: row.cron === null ? [] : ((await nextRuns(handle)).get(row.id) ?? []),
+      planned: row.cron === null ? undefined : (await plannedRuns(handle)).get(row.id),
     }))
     const [run] = (await readableRuns(context, caller, latest === undefined ? [] : [latest])).runs
-    return answer(200, { data: showDiscovery(row, { run, nextRuns: next }) }, { etag: etagOf(row.version) })
+    return answer(200, { data: showDiscovery(row, { run, planned }) }, { etag: etagOf(row.version) })
   }
 
   return {
@@ -88,19 +88,19 @@ export function discoveryHandlers(context: Context): Pick<Handlers<typeof discov
 
     async listDiscoveries({ query: { limit = 50, offset = 0, gatewayId, assetLinkId, scheduled } }, caller) {
       const selection = { gatewayId, assetLinkId, scheduled, scope: await readableScope(context, caller) }
-      const { rows, total, latest, next } = await database.read(caller, async (handle) => {
+      const { rows, total, latest, planned } = await database.read(caller, async (handle) => {
         const listed = await store.listDiscoveries(handle, selection, { limit, offset })
         const ids = listed.rows.flatMap(({ latestRunId }) => latestRunId ?? [])
         return {
           ...listed,
           latest: await store.findRuns(handle, ids),
-          next: listed.rows.some(({ cron }) => cron !== null) ? await nextRuns(handle) : new Map<string, string[]>(),
+          planned: listed.rows.some(({ cron }) => cron !== null) ? await plannedRuns(handle) : undefined,
         }
       })
       const { runs } = await readableRuns(context, caller, latest)
       const byId = new Map(runs.map((run) => [run.id, run]))
       const data = rows.map((row) =>
-        showDiscovery(row, { run: byId.get(row.latestRunId ?? ''), nextRuns: next.get(row.id) ?? [] }),
+        showDiscovery(row, { run: byId.get(row.latestRunId ?? ''), planned: planned?.get(row.id) }),
       )
       return { data, meta: { totalElements: total, elements: data.length, offset } }
     },
@@ -198,7 +198,7 @@ export function discoveryHandlers(context: Context): Pick<Handlers<typeof discov
       const row = await find(context, caller, jobId)
       const { page, next } = await database.read(caller, async (handle) => ({
         page: await store.listRuns(handle, jobId, { limit, offset }),
-        next: row.cron === null ? [] : ((await nextRuns(handle)).get(jobId) ?? []),
+        next: row.cron === null ? [] : ((await plannedRuns(handle)).get(jobId)?.nextRuns ?? []),
       }))
       const data = (await readableRuns(context, caller, page)).runs.map(showRun)
       return { data, meta: { totalElements: row.runs, elements: data.length, offset, nextRuns: next } }

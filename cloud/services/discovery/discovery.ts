@@ -2,11 +2,15 @@ import type { Discovery, DiscoveryRun } from '@millwright/api/discovery.ts'
 import type { Parameter } from './parameter.ts'
 import type { DiscoveryRow, RunRow } from './store.ts'
 
+/** The next times of a schedule, and its latest time that has passed. */
+export type PlannedRuns = { nextRuns: string[]; lastDue: string | null }
+
 /** Returns a discovery as the API shows it: its parameters, and the progress of its latest run. */
 export function showDiscovery(
   row: DiscoveryRow,
-  { run, nextRuns }: { run: RunRow | undefined; nextRuns: readonly string[] },
+  { run, planned }: { run: RunRow | undefined; planned: PlannedRuns | undefined },
 ): Discovery {
+  const lastDue = planned?.lastDue ?? null
   return {
     jobId: row.id,
     gatewayId: row.gatewayId,
@@ -23,7 +27,8 @@ export function showDiscovery(
             cron: row.cron,
             timezone: row.timezone ?? 'UTC',
             paused: row.paused,
-            nextRuns: [...nextRuns],
+            nextRuns: planned?.nextRuns ?? [],
+            ...(lastDue === null ? {} : { lastDueTimestamp: lastDue }),
             missedRuns: row.missedRuns,
           },
         }),

@@ -8,6 +8,8 @@ export type Formats = {
   preciseShare(share: number): string
   date(timestamp: string): string
   dateTime(timestamp: string): string
+  /** Formats a date and time in a time zone. */
+  dateTimeIn(timestamp: string, timeZone: string): string
   /** Formats a date and time with seconds. */
   exact(timestamp: string): string
   /** Formats the time of day with seconds. */
@@ -91,6 +93,10 @@ function createFormats(locale: string): Formats {
     preciseShare: (share) => precise.format(share),
     date: (timestamp) => date.format(new Date(timestamp)),
     dateTime: (timestamp) => dateTime.format(new Date(timestamp)),
+    dateTimeIn: (timestamp, timeZone) =>
+      new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short', timeZone }).format(
+        new Date(timestamp),
+      ),
     exact: (timestamp) => exact.format(new Date(timestamp)),
     time: (timestamp) => time.format(new Date(timestamp)),
     shortTime: (timestamp) => shortTime.format(new Date(timestamp)),

@@ -63,6 +63,13 @@ function Compact({ at }: { at: string }) {
   )
 }
 
+/** `Elapsed` shows the time since a timestamp as a duration, and updates it periodically. */
+export function Elapsed({ since }: { since: string }) {
+  const formats = useFormats()
+  useSyncExternalStore(watch, () => ticks)
+  return <span title={formats.exact(since)}>{formats.duration(Date.now() - Date.parse(since))}</span>
+}
+
 /** `Ago` shows a time relative to now, and updates it periodically. */
 function Ago({ at, isShort }: { at: string; isShort: boolean | undefined }) {
   const formats = useFormats()

@@ -6,6 +6,7 @@ import { EmptyState } from '../../components/page/empty-state.tsx'
 import { PagedTable } from '../../components/tables/paged-table.tsx'
 import { Time } from '../../components/values/time.tsx'
 import { type Asset, textAt } from '../assets/model/asset.ts'
+import { errorsOf } from '../jobs/job-errors.ts'
 import { JobPhaseChip } from '../jobs/job-phase.tsx'
 import { resultOf } from '../jobs/job-result.ts'
 import { useOutcomeText } from '../jobs/outcome-text.ts'
@@ -29,7 +30,12 @@ export function Jobs({ asset }: { asset: Asset }) {
       onOpen={({ id }) => navigate({ to: `/jobs/${id}` })}
       columns={[
         { id: 'type', header: text.job, width: 200, cell: ({ type }) => workflowName(type, names) },
-        { id: 'phase', header: text.phase, width: 140, cell: ({ phase }) => <JobPhaseChip phase={phase} /> },
+        {
+          id: 'phase',
+          header: text.phase,
+          width: 140,
+          cell: (job) => <JobPhaseChip phase={job.phase} errors={errorsOf(job)} isShort />,
+        },
         { id: 'outcome', header: outcome.text.outcome, width: 300, cell: (job) => resultOf(job, outcome) },
         { id: 'created', header: text.created, width: 200, cell: (job) => <Time at={job.createdTimestamp} /> },
         { id: 'changed', header: text.modified, width: 200, cell: (job) => <Time at={job.lastModifiedTimestamp} /> },

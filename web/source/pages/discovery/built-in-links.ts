@@ -354,7 +354,7 @@ const links: Readonly<Record<string, LinkTexts>> = {
         'IP-Bereich',
         'Nur Geräte in diesem Bereich: 10.0.0.1-10.0.3.255, 10.0.0.0/16 oder eine Adresse',
       ],
-      size: ['Number of devices', 'Anzahl Geräte', 'Anzahl der Geräte: 1 bis 1000000'],
+      size: ['Devices in the whole plant', 'Geräte der ganzen Anlage', 'Anzahl der Geräte: 1 bis 1000000'],
       seed: ['Seed', 'Startwert', 'Startwert der Anlage: 0 bis 65535. Derselbe Wert erzeugt dieselbe Anlage'],
       tick: [
         'Simulated time',

@@ -18,9 +18,15 @@ export function JobAdvice({ job }: { job: AnyJob }) {
   const errors = errorsOf(job)
   if (job.phase !== 'failed' && errors === undefined) return null
   const advice = adviceOf(job, outcome)
-  const title =
-    errors === undefined ? resultOf(job, outcome) : text.finishedWithErrors(errors.count, formats.number(errors.count))
+  const title = titleOf()
   const { to, search } = errors ?? advice
+  function titleOf(): string {
+    if (errors === undefined) return resultOf(job, outcome)
+    const { kind, count } = errors
+    return kind === 'unchecked'
+      ? text.uncheckedTitle(count, formats.number(count))
+      : text.finishedWithErrors(count, formats.number(count))
+  }
   return (
     <section
       className="notice"
@@ -37,7 +43,7 @@ export function JobAdvice({ job }: { job: AnyJob }) {
         {job.scan === undefined || errors === undefined ? (
           <div className="notice-actions">
             <Link to={to} {...(search && { search: search as never })}>
-              {errors === undefined ? advice.label : text.showErrors}
+              {errors === undefined ? advice.label : errors.kind === 'unchecked' ? text.toMonitoring : text.showErrors}
             </Link>
           </div>
         ) : null}
@@ -46,7 +52,8 @@ export function JobAdvice({ job }: { job: AnyJob }) {
   )
 }
 
-function kindOf({ type, scan }: AnyJob): 'scan' | 'rows' | 'devices' {
+function kindOf({ type, scan }: AnyJob): 'scan' | 'rows' | 'checks' | 'devices' {
   if (scan !== undefined) return 'scan'
+  if (type === 'monitoring') return 'checks'
   return type === 'file-import' ? 'rows' : 'devices'
 }

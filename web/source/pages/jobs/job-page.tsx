@@ -22,7 +22,7 @@ import { usePageTitle } from '../../components/page/page-title.ts'
 import { JsonView } from '../../components/values/json-view.tsx'
 import { KeyValueList } from '../../components/values/key-value-list.tsx'
 import { StatusChip } from '../../components/values/status-chip.tsx'
-import { Time } from '../../components/values/time.tsx'
+import { Elapsed, Time } from '../../components/values/time.tsx'
 import { AddCredentialsButton } from '../credentials/flow/add-credentials-button.tsx'
 import type { CredentialStart } from '../credentials/flow/credential-start.ts'
 import { editSettings } from '../discovery/scans/edit-settings.ts'
@@ -107,19 +107,17 @@ function Actions({ job }: { job: AnyJobInFull }) {
             {text.editScan}
           </Link>
         ) : (
-          <IxButton variant={hasNew ? 'secondary' : 'primary'} onClick={() => runAgain(scanId)}>
-            {text.runAgain}
-          </IxButton>
+          <IxButton onClick={() => runAgain(scanId)}>{text.runAgain}</IxButton>
         ))}
       {hasNew && (
-        <Link to="/inbox" search={{ scan: runId } as never} className="button-link">
+        <Link to="/inbox" search={{ scan: runId } as never} className="button-link secondary">
           {text.toInbox}
         </Link>
       )}
       {/* The page lists the errors of a scan. */}
       {errors !== undefined && job.scan === undefined && (
         <Link to={errors.to} search={(errors.search ?? {}) as never} className="button-link">
-          {text.showErrors}
+          {errors.kind === 'unchecked' ? text.toMonitoring : text.showErrors}
         </Link>
       )}
       {canManage && (
@@ -315,6 +313,15 @@ function JobDetails({ job }: { job: AnyJobInFull }) {
         times.started !== undefined && { name: text.startedAt, value: <Time at={times.started} isExact /> },
         times.ended !== undefined && { name: text.ended, value: <Time at={times.ended} isExact /> },
         workMs !== undefined && { name: text.duration, value: formats.duration(workMs) },
+        job.phase === 'running' &&
+          times.started !== undefined && {
+            name: text.duration,
+            value: (
+              <>
+                <Elapsed since={times.started} /> {text.soFar}
+              </>
+            ),
+          },
         times.ended === undefined && {
           name: text.changed,
           value: <Time at={job.lastModifiedTimestamp} isRelative />,

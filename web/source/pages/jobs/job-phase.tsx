@@ -25,12 +25,15 @@ export function JobPhaseChip({ phase, errors, isShort = false }: JobPhaseChipPro
   const text = useText(jobMessages)
   const formats = useFormats()
   if (errors === undefined) return <StatusChip tone={tones[phase]}>{text[phase]}</StatusChip>
-  const shown = text.finishedWithErrors(errors.count, formats.number(errors.count))
+  const number = formats.number(errors.count)
+  const isUnchecked = errors.kind === 'unchecked'
+  const shown = isUnchecked
+    ? text.finishedUnchecked(errors.count, number)
+    : text.finishedWithErrors(errors.count, number)
+  const short = isUnchecked ? text.notChecked(number) : text.finishedShort(errors.count, number)
   return (
     <Link to={errors.to} search={(errors.search ?? {}) as never} title={shown} className="chip-link">
-      <StatusChip tone="warning">
-        {isShort ? text.finishedShort(errors.count, formats.number(errors.count)) : shown}
-      </StatusChip>
+      <StatusChip tone="warning">{isShort ? short : shown}</StatusChip>
     </Link>
   )
 }

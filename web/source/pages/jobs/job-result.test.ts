@@ -82,9 +82,10 @@ test('counts the errors of a finished job, and leads to the page that lists them
   assert.deepEqual(errorsOf({ ...job, scan, runId: 'run-2' }), {
     to: '/discovery/scans/scan-1',
     search: { view: 'errors', run: 'run-2' },
+    kind: 'errors',
     count: 4,
   })
-  assert.deepEqual(errorsOf({ ...campaign, parts }), { to: '/updates/campaigns/c-1', count: 2 })
+  assert.deepEqual(errorsOf({ ...campaign, parts }), { to: '/updates/campaigns/c-1', kind: 'errors', count: 2 })
   assert.equal(errorsOf({ ...file, message: 'created: 5, updated: 0, unchanged: 0, failed: 12' })?.count, 12)
   assert.equal(errorsOf({ ...file, message: 'created: 5, updated: 0, unchanged: 0, failed: 0' }), undefined)
   assert.equal(errorsOf({ ...job, phase: 'failed', scan }), undefined)
@@ -94,4 +95,12 @@ test('shows the jobs of a campaign by state', () => {
   const parts = { waiting: 1, running: 0, finished: 3, failed: 2, canceled: 0 }
   assert.equal(partsText(parts, en.text, String), '6 jobs of devices: 1 queued, 3 finished, 2 failed')
   assert.equal(partsText({ ...parts, waiting: 0, failed: 0 }, de.text, String), '3 Geräteaufträge: 3 abgeschlossen')
+})
+
+test('counts the devices that a finished check could not check, and leads to the monitoring task', () => {
+  const check = { ...job, type: 'monitoring', subject: { reference: 'monitoring/m-1' } }
+  const message = '0 devices reached, 100 not checked'
+  assert.deepEqual(errorsOf({ ...check, message }), { to: '/monitoring/m-1', kind: 'unchecked', count: 100 })
+  assert.equal(errorsOf({ ...check, message: '97 devices reached, 3 not reachable' }), undefined)
+  assert.equal(errorsOf({ ...check, phase: 'running', message }), undefined)
 })

@@ -3,6 +3,7 @@ import { type AnyJob, type JobCounts, jobPhases } from '@millwright/api/jobs.ts'
 import { isInvalidSettings, reasonOf } from '../../app/language/link-message.ts'
 import { withLinkTitles } from '../discovery/built-in-links.ts'
 import { editSettings } from '../discovery/scans/edit-settings.ts'
+import { checkCountsOf } from './check-counts.ts'
 import type { jobMessages } from './messages.ts'
 import type { jobAdvices, jobErrorAdvices, jobResults } from './outcome-messages.ts'
 
@@ -43,14 +44,16 @@ export function resultOf({ type, gatewayId, phase, message }: ReportedJob, { tex
   }
 }
 
-/** The numbers of devices in the message of a gateway that checked devices. */
-const checkedDevices = /^(\d+) devices? reached(?:, (\d+) not reachable)?(?:, (\d+) not checked)?$/
-
 /** Returns the result of a check in the words of the device states, or the message of an older gateway. */
 function checkResult(message: string | undefined, text: Text): string | undefined {
-  const [, reached, failed, unchecked] = checkedDevices.exec(message ?? '') ?? []
-  if (reached === undefined) return message
-  const parts = [text.reachable(reached), failed && text.unreachable(failed), unchecked && text.notChecked(unchecked)]
+  const counts = checkCountsOf(message)
+  if (counts === undefined) return message
+  const { reached, failed, unchecked } = counts
+  const parts = [
+    text.reachable(String(reached)),
+    failed > 0 && text.unreachable(String(failed)),
+    unchecked > 0 && text.notChecked(String(unchecked)),
+  ]
   return parts.filter(Boolean).join(', ')
 }
 

@@ -23,14 +23,14 @@ import { usePageTitle } from '../../components/page/page-title.ts'
 import type { Column } from '../../components/tables/data-table.tsx'
 import { PagedTable } from '../../components/tables/paged-table.tsx'
 import { Toolbar } from '../../components/tables/toolbar.tsx'
-import { Time } from '../../components/values/time.tsx'
+import { Elapsed, Time } from '../../components/values/time.tsx'
 import { editSettings } from '../discovery/scans/edit-settings.ts'
 import { workflowName, workflowNames } from '../workflows/workflow-names.ts'
 import { errorsOf } from './job-errors.ts'
 import { JobPhaseChip } from './job-phase.tsx'
 import { type OutcomeText, partsText, resultOf } from './job-result.ts'
 import { JobSubjectLink, subjectNameOf } from './job-subject.tsx'
-import { waitMsOf, workMsOf } from './job-times.ts'
+import { timesOf, waitMsOf, workMsOf } from './job-times.ts'
 import { jobMessages } from './messages.ts'
 import { useOutcomeText } from './outcome-text.ts'
 import { useScanAgain } from './scan-again.ts'
@@ -278,11 +278,24 @@ function columnsOf(text: Text, { gateways, names, outcome, formats, runAgain }: 
   ]
 }
 
-/** `Duration` shows how long the work on a job took and, in a second line, how long the job waited before. */
+/**
+ * `Duration` shows how long the work on a job took and, in a second line, how long the job waited before. For a job in progress, it
+ * shows the time since its start.
+ */
 function Duration({ job, formats }: { job: AnyJob; formats: Formats }) {
   const text = useText(jobMessages)
   const [workMs, waitMs] = [workMsOf(job), waitMsOf(job)]
   const work = workMs !== undefined && formats.duration(workMs)
+  const { started } = timesOf(job)
+  if (job.phase === 'running' && started !== undefined) {
+    return (
+      <span className="grid-lines">
+        <Elapsed since={started} />
+        <br />
+        <span className="quiet">{text.soFar}</span>
+      </span>
+    )
+  }
   if (waitMs === undefined) return work || <span className="quiet">–</span>
   return (
     <span className="grid-lines">

@@ -93,6 +93,11 @@ export const jobMessages = messages({
     reachable: (count: string) => `${count} reachable`,
     unreachable: (count: string) => `${count} unreachable`,
     notChecked: (count: string) => `${count} not checked`,
+    finishedUnchecked: (count: number, shown: string) =>
+      count === 1 ? 'Finished, 1 device not checked' : `Finished, ${shown} devices not checked`,
+    uncheckedTitle: (count: number, shown: string) =>
+      count === 1 ? '1 device could not be checked' : `${shown} devices could not be checked`,
+    soFar: 'so far',
     written: 'Devices are in the inventory',
     toAsset: 'View asset',
     toGateway: 'View gateway',
@@ -221,6 +226,11 @@ export const jobMessages = messages({
     reachable: (count: string) => `${count} erreichbar`,
     unreachable: (count: string) => `${count} nicht erreichbar`,
     notChecked: (count: string) => `${count} nicht geprüft`,
+    finishedUnchecked: (count: number, shown: string) =>
+      count === 1 ? 'Abgeschlossen, 1 Gerät nicht geprüft' : `Abgeschlossen, ${shown} Geräte nicht geprüft`,
+    uncheckedTitle: (count: number, shown: string) =>
+      count === 1 ? '1 Gerät konnte nicht geprüft werden' : `${shown} Geräte konnten nicht geprüft werden`,
+    soFar: 'bisher',
     written: 'Geräte sind im Inventar',
     toAsset: 'Asset anzeigen',
     toGateway: 'Gateway anzeigen',

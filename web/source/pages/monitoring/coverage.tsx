@@ -39,7 +39,7 @@ export function CoverageFigures({ onMonitor }: { onMonitor: (preset: MonitoringF
           search={{ filter: unreachableFilter }}
           name={text.unreachable}
           value={failed}
-          hint={failed > 0 ? text.showUnreachable : ofMonitored(failed)}
+          hint={failed > 0 ? <span className="tile-link">{text.showUnreachable}</span> : ofMonitored(failed)}
           {...(failed > 0 && { tone: 'bad' })}
         />
         {unknown > 0 && <FigureTile name={text.unknown} value={unknown} hint={text.unknownHint} tone="warning" />}

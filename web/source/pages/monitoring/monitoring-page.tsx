@@ -51,6 +51,7 @@ export function MonitoringPage() {
             <h2>{text.tasks}</h2>
             <span className="quiet">{text.countedOnce}</span>
           </div>
+          <p className="quiet section-note">{text.changedNote}</p>
         </>
       )}
       <PagedTable
@@ -131,6 +132,17 @@ function Unreachable({ id, count }: { id: string; count: number }) {
   )
 }
 
+/** `Changed` links the number of changed devices of a task to their results. */
+function Changed({ id, count }: { id: string; count: number }) {
+  const formats = useFormats()
+  if (count === 0) return formats.number(count)
+  return (
+    <Link to={`/monitoring/${id}`} search={{ results: 'changed' } as never}>
+      {formats.number(count)}
+    </Link>
+  )
+}
+
 const dayMs = 86_400_000
 
 type ScheduleProps = { schedule: Monitoring['schedule']; scheduleText: (cron: string) => string }
@@ -182,7 +194,11 @@ function columnsOf(text: Text, formats: Formats, scheduleText: (cron: string) =>
       cell: ({ id, summary: { failed } }) => <Unreachable id={id} count={failed} />,
     },
     count('unknown', text.unknown, 118),
-    { ...count('changed', text.changed, 95), hint: text.changedHint },
+    {
+      ...count('changed', text.changed, 95),
+      hint: text.changedHint,
+      cell: ({ id, summary: { changed } }) => <Changed id={id} count={changed} />,
+    },
     {
       id: 'last',
       header: text.lastRun,

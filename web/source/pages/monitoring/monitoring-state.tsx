@@ -1,5 +1,5 @@
 import type { MonitoredState, Monitoring, MonitoringRun } from '@millwright/api/monitoring.ts'
-import { useText } from '../../app/language/language-context.tsx'
+import { useFormats, useText } from '../../app/language/language-context.tsx'
 import { Progress } from '../../components/feedback/progress.tsx'
 import { StatusChip, type Tone } from '../../components/values/status-chip.tsx'
 import { monitoringMessages } from './messages.ts'
@@ -37,8 +37,13 @@ const runTones: Readonly<Record<MonitoringRun['state'], Tone>> = {
   canceled: 'warning',
 }
 
-export function RunState({ state }: { state: MonitoringRun['state'] }) {
+/** `RunState` shows the state of a run. A finished run with devices that it could not check has a warning. */
+export function RunState({ run: { state, counts } }: { run: Pick<MonitoringRun, 'state' | 'counts'> }) {
   const text = useText(monitoringMessages)
+  const formats = useFormats()
+  const unchecked = counts?.unknown ?? 0
+  if (state === 'finished' && unchecked > 0)
+    return <StatusChip tone="warning">{text.finishedUnchecked(formats.number(unchecked))}</StatusChip>
   return <StatusChip tone={runTones[state]}>{state === 'created' ? text.waiting : text[state]}</StatusChip>
 }
 

@@ -24,7 +24,7 @@ import {
   valuesOf,
 } from '../instances/value-form.ts'
 import { credentialMessages } from '../messages.ts'
-import { type CredentialStart, networkOf } from './credential-start.ts'
+import { type CredentialStart, networkOfStart, rangesOfStart } from './credential-start.ts'
 import { type CredentialType, useCredentialTypes } from './credential-types.ts'
 import { flowMessages } from './flow-messages.ts'
 import { TestStep } from './test-step.tsx'
@@ -69,7 +69,7 @@ export function CredentialFlow({ start = {}, instance, product, onClose, onDone 
       ? text.testTitle(instance.name)
       : start.address === undefined
         ? text.add
-        : text.addFor(start.address)
+        : text.addFor(devicesText(start, text))
   const content = () => {
     if (step === 'test' && saved !== undefined)
       return <TestStep instance={saved} start={start} onEdit={setStep} onDone={end} />
@@ -198,9 +198,9 @@ function InputSteps({ step, setStep, schemaId, schema, typeName, start, instance
   const queryClient = useQueryClient()
   const fields = fieldsOf(schema)
   const [input, setInput] = useState<CredentialInput>(() => ({
-    name: instance?.name ?? (start.address === undefined ? '' : text.proposedName(typeName, start.address)),
+    name: instance?.name ?? (start.address === undefined ? '' : text.proposedName(typeName, proposedPlace(start))),
     typed: formValuesOf(instance?.values ?? {}),
-    ranges: instance?.metadata.ipRanges.join('\n') ?? start.address ?? '',
+    ranges: instance?.metadata.ipRanges.join('\n') ?? rangesOfStart(start),
     purpose: instance?.metadata.purpose ?? 'both',
   }))
   const change = (part: Partial<CredentialInput>) => setInput({ ...input, ...part })
@@ -243,9 +243,18 @@ function InputSteps({ step, setStep, schemaId, schema, typeName, start, instance
         onBack={instance === undefined ? () => setStep('type') : undefined}
       />
     )
-  return (
-    <WhereStep address={start.address} input={input} onChange={change} onSave={save} onBack={() => setStep('values')} />
-  )
+  return <WhereStep start={start} input={input} onChange={change} onSave={save} onBack={() => setStep('values')} />
+}
+
+/** Names the devices for which the user adds credentials: the address of one device, or the number of devices. */
+function devicesText({ address = '', addresses = [] }: CredentialStart, text: (typeof flowMessages)['en']): string {
+  return addresses.length > 1 ? text.devices(addresses.length) : address
+}
+
+/** Returns the place in the proposed name: the network of the devices, or an address. */
+function proposedPlace(start: CredentialStart): string {
+  const { address = '', addresses = [] } = start
+  return (addresses.length > 1 ? networkOfStart(start) : undefined) ?? address
 }
 
 type ValuesStepProps = {
@@ -291,7 +300,7 @@ function ValuesStep({ fields, input, onChange, onNext, onBack }: ValuesStepProps
 }
 
 type WhereStepProps = {
-  address: string | undefined
+  start: CredentialStart
   input: CredentialInput
   onChange: (part: Partial<CredentialInput>) => void
   onSave: () => Promise<unknown>
@@ -300,17 +309,19 @@ type WhereStepProps = {
 
 type Scope = 'device' | 'network' | 'other'
 
-function WhereStep({ address, input, onChange, onSave, onBack }: WhereStepProps) {
+function WhereStep({ start, input, onChange, onSave, onBack }: WhereStepProps) {
   const text = useText(flowMessages)
   const words = useText(credentialMessages)
   const [isSubmitted, setSubmitted] = useState(false)
-  const network = address === undefined ? undefined : networkOf(address)
-  const [isOther, setOther] = useState(input.ranges !== address && input.ranges !== network)
+  const { address } = start
+  const devices = rangesOfStart(start)
+  const network = networkOfStart(start)
+  const [isOther, setOther] = useState(input.ranges !== devices && input.ranges !== network)
   const scope: Scope = isOther ? 'other' : input.ranges === network ? 'network' : 'device'
   const isMissing = input.ranges.trim() === ''
   const choose = (next: Scope) => {
     setOther(next === 'other')
-    if (next === 'device') onChange({ ranges: address ?? '' })
+    if (next === 'device') onChange({ ranges: devices })
     if (next === 'network') onChange({ ranges: network ?? '' })
   }
   const submit = () => {
@@ -326,7 +337,7 @@ function WhereStep({ address, input, onChange, onSave, onBack }: WhereStepProps)
           chosen={scope}
           onChoose={choose}
           choices={[
-            { value: 'device', label: text.onlyDevice(address) },
+            { value: 'device', label: text.onlyDevice(devicesText(start, text)) },
             ...(network === undefined ? [] : [{ value: 'network' as const, label: text.network(network) }]),
             { value: 'other', label: text.otherRanges },
           ]}

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { addressOfDevice, networkOf, singleAddress } from './credential-start.ts'
+import { addressOfDevice, networkOfStart, rangesOfStart, singleAddress } from './credential-start.ts'
 
 test('finds the IP address of a device in the formats of different links', () => {
   assert.equal(addressOfDevice({ ipAddress: '192.168.0.12' }), '192.168.0.12')
@@ -13,8 +13,15 @@ test('finds the IP address of a device in the formats of different links', () =>
 })
 
 test('proposes the network of an IPv4 address', () => {
-  assert.equal(networkOf('192.168.0.12'), '192.168.0.0/24')
-  assert.equal(networkOf('fd00::17'), undefined)
+  assert.equal(networkOfStart({ address: '192.168.0.12' }), '192.168.0.0/24')
+  assert.equal(networkOfStart({ address: 'fd00::17' }), undefined)
+})
+
+test('proposes the addresses of several devices, and their network if all are in the same', () => {
+  const start = { address: '192.168.0.12', addresses: ['192.168.0.12', '192.168.0.40'] }
+  assert.equal(rangesOfStart(start), '192.168.0.12\n192.168.0.40')
+  assert.equal(networkOfStart(start), '192.168.0.0/24')
+  assert.equal(networkOfStart({ ...start, addresses: ['192.168.0.12', '192.168.1.40'] }), undefined)
 })
 
 test('proposes a device for the test only if the ranges contain a single address', () => {

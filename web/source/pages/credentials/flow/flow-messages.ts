@@ -4,6 +4,7 @@ export const flowMessages = messages({
   en: {
     add: 'Add credentials',
     addFor: (address: string) => `Add credentials for ${address}`,
+    devices: (count: number) => `${count} devices`,
     testTitle: (name: string) => `Test ${name}`,
     steps: 'Steps',
     type: 'Type',
@@ -60,6 +61,7 @@ export const flowMessages = messages({
   },
   de: {
     add: 'Zugangsdaten hinzufügen',
+    devices: (count: number) => `${count} Geräte`,
     addFor: (address: string) => `Zugangsdaten für ${address} hinzufügen`,
     testTitle: (name: string) => `${name} testen`,
     steps: 'Schritte',

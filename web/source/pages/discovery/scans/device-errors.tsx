@@ -1,3 +1,4 @@
+import { credentialLimits } from '@millwright/api/credentials-shapes.ts'
 import type { Discovery } from '@millwright/api/discovery.ts'
 import type { DeviceError } from '@millwright/api/gatekeeper.ts'
 import { IxButton } from '@siemens/ix-react'
@@ -30,8 +31,8 @@ type DeviceErrorsProps = {
 
 /**
  * `DeviceErrors` groups the errors of a scan by cause. Each group explains the cause and the remedy once, and lists the devices. A row
- * links to the asset of the device, and to the credentials that it rejected. For a device that requires credentials, the row offers
- * to add them.
+ * links to the asset of the device, and to the credentials that it rejected. For devices that require credentials, the group offers
+ * to add them once for all.
  */
 export function DeviceErrors({ scan, errors, total, onMore }: DeviceErrorsProps) {
   const text = useText(discoveryMessages)
@@ -42,22 +43,27 @@ export function DeviceErrors({ scan, errors, total, onMore }: DeviceErrorsProps)
   const rejected = useRejectedCredentials(scan, errors)
   const named = useAssetsNamed(errors.flatMap(({ description }) => namedDevice(description) ?? []))
   const [open, setOpen] = useState<IndexedError>()
-  const [adding, setAdding] = useState<DeviceError>()
+  const [adding, setAdding] = useState<readonly DeviceError[]>()
   const isComplete = errors.length >= total
-  const context = { assets, named, rejected, onAdd: canAdd ? setAdding : undefined }
+  const context = { assets, named, rejected }
   if (errors.length === 0) return <p className="quiet">{text.noErrors}</p>
   return (
     <>
       {errorGroupsOf(errors, causes).map((group) => (
         <section key={group.name} className="error-group" aria-label={group.name}>
-          <p className="error-cause">
-            <strong>
-              {isComplete
-                ? text.errorGroup(group.name, group.errors.length, formats.number(group.errors.length))
-                : group.name}
-            </strong>{' '}
-            {group.advice}
-          </p>
+          <div className="error-cause">
+            <p className="error-advice">
+              <strong>
+                {isComplete
+                  ? text.errorGroup(group.name, group.errors.length, formats.number(group.errors.length))
+                  : group.name}
+              </strong>{' '}
+              {group.advice}
+            </p>
+            {canAdd && group.errors[0]?.code === unauthenticated && (
+              <IxButton onClick={() => setAdding(group.errors)}>{text.addCredentials}</IxButton>
+            )}
+          </div>
           <DataTable
             label={`${text.errors}: ${group.name}`}
             columns={columnsOf(text, group, context)}
@@ -96,7 +102,7 @@ export function DeviceErrors({ scan, errors, total, onMore }: DeviceErrorsProps)
               <IxButton
                 onClick={() => {
                   setOpen(undefined)
-                  setAdding(open)
+                  setAdding([open])
                 }}
               >
                 {text.addCredentials}
@@ -119,14 +125,13 @@ type ColumnContext = {
   named: ReadonlyMap<string, Asset>
   /** The credentials that a device rejected, by address. */
   rejected: ReadonlyMap<string, RejectedCredentials>
-  onAdd: ((error: DeviceError) => void) | undefined
 }
 
 type Text = (typeof discoveryMessages)['en']
 
 /** Returns the columns of a group. Columns without content are left out, so that the table fits the page. */
 function columnsOf(text: Text, { errors, hasProblems }: ErrorGroup, context: ColumnContext): Column<IndexedError>[] {
-  const { assets, named, rejected, onAdd } = context
+  const { assets, named, rejected } = context
   const device: Column<IndexedError> = {
     id: 'device',
     header: text.device,
@@ -160,25 +165,6 @@ function columnsOf(text: Text, { errors, hasProblems }: ErrorGroup, context: Col
     minWidth: 250,
     cell: (error) => <Rejected credentials={rejected.get(addressOfDevice(error.device) ?? '') ?? []} />,
   }
-  const nextStep: Column<IndexedError> = {
-    id: 'next',
-    header: text.nextStep,
-    width: 190,
-    cell: (error) => {
-      const asset = assets.get(addressOfDevice(error.device) ?? '')
-      if (error.code === unauthenticated && onAdd !== undefined)
-        return (
-          <button type="button" className="link-button" onClick={() => onAdd(error)}>
-            {text.addCredentials}
-          </button>
-        )
-      return asset === undefined ? (
-        <span className="quiet">–</span>
-      ) : (
-        <Link to={`/assets/${asset.id}`}>{text.openAsset}</Link>
-      )
-    },
-  }
   const fields: Column<IndexedError> = {
     id: 'fields',
     header: text.fields,
@@ -192,7 +178,6 @@ function columnsOf(text: Text, { errors, hasProblems }: ErrorGroup, context: Col
     ...(hasProblems ? [problem] : []),
     ...(isSignIn && rejected.size > 0 ? [credentials] : []),
     ...(errors.some(({ fields: refused }) => refused !== undefined) ? [fields] : []),
-    nextStep,
   ]
 }
 
@@ -241,8 +226,12 @@ function Rejected({ credentials }: { credentials: RejectedCredentials }) {
   )
 }
 
-function startOf({ gatewayId, assetLinkId, jobId }: Discovery, { device }: DeviceError): CredentialStart {
-  return { gatewayId, assetLinkId, scanId: jobId, address: addressOfDevice(device) }
+function startOf({ gatewayId, assetLinkId, jobId }: Discovery, errors: readonly DeviceError[]): CredentialStart {
+  const addresses = [...new Set(errors.flatMap(({ device }) => addressOfDevice(device) ?? []))].slice(
+    0,
+    credentialLimits.ipRanges,
+  )
+  return { gatewayId, assetLinkId, scanId: jobId, address: addresses[0], addresses }
 }
 
 /** Returns the rejected fields and their reasons as one text. */

@@ -1,4 +1,4 @@
-import type { AssetLink, Discovery } from '@millwright/api/discovery.ts'
+import type { AssetLink, Discovery, DiscoveryRun } from '@millwright/api/discovery.ts'
 import { iconError } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
@@ -20,16 +20,19 @@ import { PageHeader } from '../../../components/page/page-header.tsx'
 import { usePageTitle } from '../../../components/page/page-title.ts'
 import { Icon } from '../../../components/values/icon.tsx'
 import { KeyValueList } from '../../../components/values/key-value-list.tsx'
-import { Time } from '../../../components/values/time.tsx'
+import { Elapsed, Time } from '../../../components/values/time.tsx'
 import { nameOf, useLinksOf } from '../gateways/gateway-links.ts'
 import { discoveryMessages } from '../messages.ts'
 import { ScanState } from '../state-chips.tsx'
 import { editSettings, isScanEditable } from './edit-settings.ts'
+import { plannedTimeOf } from './late-run.ts'
 import { ScanReceipt } from './scan-receipt.tsx'
 import { ScanReport } from './scan-report.tsx'
 import { ScanSettingsCard } from './scan-settings-card.tsx'
 import { hasInvalidSettings, isRunning, scopeOf } from './scan-table.tsx'
 import { ScheduleCard } from './schedule-card.tsx'
+import { timeLeftOf } from './time-left.ts'
+import { ZonedTime } from './zoned-time.tsx'
 import '../../assets/assets.css'
 
 const live = ['discovery', 'workflows.job']
@@ -71,7 +74,7 @@ function ScanCards({ scan, link }: { scan: Discovery; link: AssetLink | undefine
     <div className="cards cards-two">
       {scan.state === 'failed' && <FailedScan scan={scan} />}
       <section className="card run-facts" data-size="wide" aria-label={text.run}>
-        <RunDetails scan={chosen === undefined ? scan : { ...scan, ...chosen }} />
+        <RunDetails scan={chosen === undefined ? scan : { ...scan, ...chosen }} run={chosen ?? runs[0]} />
       </section>
       <section className="scan-result" data-size="wide" aria-label={text.report}>
         <ScanReport scan={scan} chosenRun={run} runs={runs} onChooseRun={(id) => setSearch({ run: id })} />
@@ -99,11 +102,13 @@ function FailedScan({ scan }: { scan: Discovery }) {
   )
 }
 
-function RunDetails({ scan }: { scan: Discovery }) {
+function RunDetails({ scan, run }: { scan: Discovery; run: DiscoveryRun | undefined }) {
   const text = useText(discoveryMessages)
   const formats = useFormats()
   const gateways = useGatewayNames()
-  const { startedTimestamp: started, endedTimestamp: ended } = scan
+  const { startedTimestamp: started, endedTimestamp: ended, schedule } = scan
+  const planned = plannedTimeOf(scan, run)
+  const leftMs = timeLeftOf(scan)
   return (
     <>
       {isRunning(scan) && <Progress value={scan.progress || undefined} label={text.progress} />}
@@ -124,6 +129,16 @@ function RunDetails({ scan }: { scan: Discovery }) {
               name: text.duration,
               value: formats.duration(Date.parse(ended) - Date.parse(started)),
             },
+          started !== undefined &&
+            scan.state === 'running' && {
+              name: text.duration,
+              value: (
+                <>
+                  <Elapsed since={started} /> {text.soFar}
+                  {leftMs !== undefined && `, ${text.timeLeft(formats.minutes(leftMs / 60_000))}`}
+                </>
+              ),
+            },
           { name: scan.runs > 1 ? text.createdBy : text.startedBy, value: scan.createdBy },
           {
             name: text.foundDevices,
@@ -131,6 +146,11 @@ function RunDetails({ scan }: { scan: Discovery }) {
           },
         ]}
       />
+      {planned !== undefined && schedule !== undefined && (
+        <p className="quiet">
+          {text.plannedFor} <ZonedTime at={planned} zone={schedule.timezone} />. {text.madeUp}
+        </p>
+      )}
     </>
   )
 }

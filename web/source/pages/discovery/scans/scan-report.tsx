@@ -19,6 +19,9 @@ import { type Asset, classOf, firmwareOf, nameOf, textAt, textsIn } from '../../
 import { discoveryMessages } from '../messages.ts'
 import { whyNotCompared } from '../state-chips.tsx'
 import { DeviceErrors } from './device-errors.tsx'
+import { causeOf } from './error-cause.ts'
+import { errorMessages } from './error-messages.ts'
+import { errorOfAsset } from './missing-errors.ts'
 
 type ReportPage = Output<'discovery', 'getReport'>['data']
 type Finding = ReportPage['findings'][number]
@@ -84,7 +87,12 @@ export function ScanReport({ scan, chosenRun: run, runs, onChooseRun }: ScanRepo
             )}
             <Tabs label={text.report} tabs={tabs} chosen={view} onChoose={(id) => setSearch({ view: id })}>
               {view === 'errors' ? (
-                <DeviceErrors scan={scan} errors={errors} total={shown.errors} onMore={onEnd} />
+                <>
+                  {shown.gone > 0 && shown.comparedRun !== undefined && (
+                    <p className="quiet section-note">{text.errorsMissing(formats.number(shown.comparedRun))}</p>
+                  )}
+                  <DeviceErrors scan={scan} errors={errors} total={shown.errors} onMore={onEnd} />
+                </>
               ) : view === 'gone' && notCompared !== undefined ? (
                 <p className="quiet">{notCompared}</p>
               ) : (
@@ -93,13 +101,20 @@ export function ScanReport({ scan, chosenRun: run, runs, onChooseRun }: ScanRepo
                     <p className="quiet section-note">
                       {text.missingComparedWith(formats.number(shown.comparedRun))}{' '}
                       {shown.errors > 0 && (
-                        <button type="button" className="link-button" onClick={() => setSearch({ view: 'errors' })}>
-                          {text.missingErrors(shown.errors, formats.number(shown.errors))}
-                        </button>
+                        <>
+                          {text.missingOtherErrors(formats.number(shown.comparedRun))}{' '}
+                          <button type="button" className="link-button" onClick={() => setSearch({ view: 'errors' })}>
+                            {text.missingErrors(shown.errors, formats.number(shown.errors))}
+                          </button>
+                        </>
                       )}
                     </p>
                   )}
-                  <Findings findings={findings} onEnd={onEnd} />
+                  <Findings
+                    findings={findings}
+                    onEnd={onEnd}
+                    {...(view === 'gone' && { reported: { errors, isComplete: errors.length >= shown.errors } })}
+                  />
                 </>
               )}
             </Tabs>
@@ -175,8 +190,16 @@ function useAssets(findings: readonly Finding[]): ReadonlyMap<string, Asset> {
   })
 }
 
-function Findings({ findings, onEnd }: { findings: readonly Finding[]; onEnd: () => void }) {
+type FindingsProps = {
+  findings: readonly Finding[]
+  onEnd: () => void
+  /** The errors of the run, which are the reasons of missing devices, and whether all of them are loaded. */
+  reported?: { errors: readonly DeviceError[]; isComplete: boolean }
+}
+
+function Findings({ findings, onEnd, reported }: FindingsProps) {
   const text = useText(discoveryMessages)
+  const causes = useText(errorMessages)
   const language = useLanguage()
   const navigate = useNavigate()
   const assets = useAssets(findings)
@@ -216,8 +239,17 @@ function Findings({ findings, onEnd }: { findings: readonly Finding[]; onEnd: ()
     fact('product', [text.product, 195], (asset) => textAt(asset, `${product}/product_name`)),
     fact('firmware', [text.firmware, 100], firmwareOf),
     fact('serial', [text.serialNumber, 165], (asset) => textAt(asset, 'product_instance_information/serial_number')),
-    fact('mac', [text.macAddress, 165], (asset) => textsIn(asset, 'connection_points', 'mac_address')[0] ?? ''),
+    ...(reported === undefined
+      ? [fact('mac', [text.macAddress, 165], (asset) => textsIn(asset, 'connection_points', 'mac_address')[0] ?? '')]
+      : []),
   ]
+  if (reported !== undefined) columns.splice(2, 0, fact('reason', [text.reason, 165], reasonOf))
+  function reasonOf(asset: Asset | undefined): string {
+    if (asset === undefined || reported === undefined) return ''
+    const error = errorOfAsset(asset, reported.errors)
+    if (error !== undefined) return causeOf(error, causes).name
+    return reported.isComplete ? text.noErrorReported : ''
+  }
   const words = searched.trim().toLowerCase()
   const rows = findings.filter(
     (finding) =>

@@ -12,7 +12,8 @@ import { Form } from '../../../components/forms/form.tsx'
 import { Card } from '../../../components/page/card.tsx'
 import { KeyValueList } from '../../../components/values/key-value-list.tsx'
 import { Time } from '../../../components/values/time.tsx'
-import { parameterTexts } from '../built-in-links.ts'
+import { linkTitle, parameterTexts } from '../built-in-links.ts'
+import { nameOf } from '../gateways/gateway-links.ts'
 import { discoveryMessages } from '../messages.ts'
 import { editSettings, isScanEditable } from './edit-settings.ts'
 import { useParameterForm } from './parameter-groups.tsx'
@@ -43,7 +44,12 @@ export function ScanSettingsCard({ scan, link }: ScanSettingsCardProps) {
     >
       <KeyValueList
         items={[
-          { name: text.link, value: <code>{scan.assetLinkId}</code> },
+          {
+            name: text.link,
+            value: (
+              <span title={scan.assetLinkId}>{link === undefined ? linkTitle(scan.assetLinkId) : nameOf(link)}</span>
+            ),
+          },
           ...shown.map(({ key, value }) => ({
             name: parameterTexts(scan.assetLinkId, { key }, language).label,
             value: String(value),

@@ -16,6 +16,7 @@ import { useLinkNames } from '../gateways/gateway-links.ts'
 import { discoveryMessages } from '../messages.ts'
 import { ScanState, whyNotCompared } from '../state-chips.tsx'
 import { editSettings } from './edit-settings.ts'
+import { timeLeftOf } from './time-left.ts'
 
 /**
  * `ScanTable` lists the scans with their latest run and their next run. Events update the list. The column for the gateway is
@@ -179,7 +180,7 @@ function ScanOutcome({ scan, number }: { scan: Discovery; number: (value: number
     )
   }
   if (state === 'canceled') return text.canceledAfter(found, number(found))
-  if (state !== 'finished') return text.foundSoFar(number(found))
+  if (state !== 'finished') return <ScanProgress scan={scan} number={number} />
   return (
     <span>
       {text.foundCount(number(found))},{' '}
@@ -191,6 +192,19 @@ function ScanOutcome({ scan, number }: { scan: Discovery; number: (value: number
         </Link>
       )}
       {updated > 0 && `, ${text.changedCount(number(updated))}`}
+    </span>
+  )
+}
+
+/** `ScanProgress` shows how many devices a running scan has found, and about how long it still takes. */
+function ScanProgress({ scan, number }: { scan: Discovery; number: (value: number) => string }) {
+  const text = useText(discoveryMessages)
+  const formats = useFormats()
+  const leftMs = timeLeftOf(scan)
+  return (
+    <span className="grid-lines">
+      {text.foundSoFar(number(scan.found))}
+      {leftMs !== undefined && `, ${text.timeLeft(formats.minutes(leftMs / 60_000))}`}
     </span>
   )
 }

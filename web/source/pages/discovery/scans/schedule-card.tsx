@@ -12,11 +12,11 @@ import { Form } from '../../../components/forms/form.tsx'
 import { Card } from '../../../components/page/card.tsx'
 import { KeyValueList } from '../../../components/values/key-value-list.tsx'
 import { StatusChip } from '../../../components/values/status-chip.tsx'
-import { Time } from '../../../components/values/time.tsx'
 import { discoveryMessages } from '../messages.ts'
 import { browserTimeZone, cronOf, runNow, type ScheduleChoice, scheduleChoiceOf } from './schedule.ts'
 import { ScheduleFields } from './schedule-fields.tsx'
 import { useScheduleText } from './schedule-text.ts'
+import { ZonedTime } from './zoned-time.tsx'
 
 type Changes = { paused?: boolean; schedule?: { cron: string; timezone: string } | null }
 
@@ -75,23 +75,22 @@ const shownRuns = 3
 function ScheduleDetails({ schedule }: { schedule: NonNullable<Discovery['schedule']> }) {
   const text = useText(discoveryMessages)
   const scheduleText = useScheduleText()
-  const ownZone = browserTimeZone()
   const { cron, timezone, paused, nextRuns, missedRuns } = schedule
   return (
     <KeyValueList
       items={[
         paused && { name: text.state, value: <StatusChip tone="warning">{text.paused}</StatusChip> },
-        { name: text.schedule, value: <span title={cron}>{`${scheduleText(cron)} (${timezone})`}</span> },
+        { name: text.repeated, value: <span title={cron}>{scheduleText(cron)}</span> },
+        { name: text.timeZone, value: timezone },
         !paused && {
-          name: text.next,
+          name: text.nextScheduled,
           value: (
             <ul className="plain-list">
               {nextRuns.slice(0, shownRuns).map((at) => (
                 <li key={at}>
-                  <Time at={at} />
+                  <ZonedTime at={at} zone={timezone} />
                 </li>
               ))}
-              {timezone !== ownZone && <li className="quiet">{text.ownZone(ownZone)}</li>}
             </ul>
           ),
         },

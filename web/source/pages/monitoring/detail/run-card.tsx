@@ -36,13 +36,13 @@ function RunDetails({ run }: { run: MonitoringRun }) {
   const text = useText(monitoringMessages)
   const details = useText(detailMessages)
   const formats = useFormats()
-  const { state, progress, message, trigger, startedTimestamp, endedTimestamp, jobIds } = run
+  const { progress, message, trigger, startedTimestamp, endedTimestamp, jobIds } = run
   return (
     <>
       {isRunning({ latestRun: run }) && <Progress value={progress || undefined} label={text.progress} />}
       <KeyValueList
         items={[
-          { name: text.state, value: <RunState state={state} /> },
+          { name: text.state, value: <RunState run={run} /> },
           { name: details.message, value: message && <span lang="en">{message}</span> },
           { name: details.trigger, value: trigger === 'person' ? details.userTrigger : details.scheduleTrigger },
           { name: details.started, value: <Time at={startedTimestamp ?? run.createdTimestamp} isExact /> },

@@ -66,7 +66,7 @@ function columnsOf(
       width: 190,
       cell: (run) => <Time at={run.startedTimestamp ?? run.createdTimestamp} isExact />,
     },
-    { id: 'state', header: shared.state, width: 165, cell: ({ state }) => <RunState state={state} /> },
+    { id: 'state', header: shared.state, width: 225, cell: (run) => <RunState run={run} /> },
     count('targets', shared.targets, 90),
     count('failed', shared.unreachable, 162),
     count('reached', shared.reached, 112),

@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Asset } from '../../assets/model/asset.ts'
+import { errorOfAsset } from './missing-errors.ts'
+
+const device = { ip: '10.0.1.43' }
+const asset = (name: string, address?: string) =>
+  ({
+    id: name,
+    name,
+    connection_points: address === undefined ? [] : [{ ipv4_address: address }],
+  }) as unknown as Asset
+const silent = { code: 14, device, description: 'PLC-012-1 does not respond.' }
+const locked = {
+  code: 16,
+  device: { ip: '10.0.1.10' },
+  description: 'The device is protected: 2 credentials were rejected',
+}
+
+test('finds the error of a missing asset by its name, or by its address', () => {
+  const errors = [silent, locked]
+  assert.equal(errorOfAsset(asset('PLC-012-1', '10.0.1.43'), errors), silent)
+  assert.equal(errorOfAsset(asset('HMI-1', '10.0.1.10'), errors), locked)
+  assert.equal(errorOfAsset(asset('SW-1', '10.0.1.43'), errors), undefined, 'the error names another device')
+  assert.equal(errorOfAsset(asset('IO-1'), errors), undefined)
+})
