@@ -127,7 +127,8 @@ describe('topology and impact in the console', () => {
     await inside('All assets').getByRole('button', { name: '10.0.0.0/24', exact: true }).waitFor()
     for (const column of ['Place', 'Most important problem', 'Connected to'])
       await inside('All assets').getByRole('columnheader', { name: column }).waitFor()
-    await page.getByText('Connections between subnets').waitFor()
+    await inside('All assets').getByText('10.0.1.0/24 (3)').waitFor()
+    await page.getByText('Connected subnet (number of connections)').waitFor()
     await page.getByLabel('Group by').selectOption('switch')
     await inside('All assets').getByText('SW01').waitFor()
     for (const layout of ['force', 'hierarchy', 'network']) {

@@ -196,7 +196,7 @@ export function ChangeTile({ span, total, search }: ChangeTileProps) {
     <FigureTile
       name={text[`last${span}`]}
       value={changeCount(total.changes)}
-      hint={<TileHint facts={undefined} action={text.compare} />}
+      hint={<TileHint facts={text.eachOnce} action={text.compare} />}
       to="/topology"
       search={{ ...search, compare: 'yes' }}
     />

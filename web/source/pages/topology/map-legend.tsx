@@ -13,10 +13,8 @@ type MapLegendProps = {
   showsChanges: boolean
   /** The lines of the map: connections between its items, connections in a tree of switches, or none. */
   lines: 'groups' | 'subnets' | 'wires' | 'none'
-  /** Whether lines are drawn only for the box that the user points at. */
-  areLinesHidden: boolean
-  /** Whether several networks of switches are shown as summaries. */
-  hasNetworks: boolean
+  /** Whether a group has the colour of outdated assets. */
+  hasOldGroups: boolean
   /** Whether all assets are drawn. */
   isAll: boolean
   /** Whether assets are shown as cards of several assets until the user zooms in. */
@@ -27,7 +25,7 @@ type MapLegendProps = {
 
 /** `MapLegend` explains the marks that are on the map. */
 export function MapLegend(props: MapLegendProps) {
-  const { data, average, showsChanges, lines, areLinesHidden, hasNetworks, isAll, areClustered, impact } = props
+  const { data, average, showsChanges, lines, hasOldGroups, isAll, areClustered, impact } = props
   const text = useText(mapMessages)
   const formats = useFormats()
   if (impact !== undefined) return <ImpactLegend impact={impact} />
@@ -59,7 +57,7 @@ export function MapLegend(props: MapLegendProps) {
             {hasGroups ? text.legendStopped : text.inStop}
           </Entry>
         )}
-        {!showsChanges && total.outdated > 0 && (
+        {!showsChanges && (hasGroups ? hasOldGroups : total.outdated > 0) && (
           <Entry mark={isAll ? 'fill' : 'edge'} tone="outdated">
             {hasGroups
               ? text.legendOld(formats.percent(exceptionalPercentage(share) / 100), formats.percent(share))
@@ -77,12 +75,8 @@ export function MapLegend(props: MapLegendProps) {
           </Entry>
         )}
         {lines === 'wires' && <Entry mark="line">{text.legendWires}</Entry>}
-        {hasNetworks && <Entry>{text.legendVia}</Entry>}
-        {hasNetworks && <Entry>{text.legendSeparate}</Entry>}
-        {!areLinesHidden && (lines === 'groups' || lines === 'subnets') && (
-          <Entry mark="line">{text.legendEdges(lines === 'groups' ? text.betweenGroups : text.betweenSubnets)}</Entry>
-        )}
-        {lines === 'subnets' && <Entry>{areLinesHidden ? text.legendHidden : text.legendConnected}</Entry>}
+        {lines === 'groups' && <Entry mark="line">{text.legendEdges}</Entry>}
+        {lines === 'subnets' && !showsChanges && <Entry>{text.legendHidden}</Entry>}
         {showsChanges && hasGroups && <Entry>{text.legendChanges}</Entry>}
       </ul>
     </div>

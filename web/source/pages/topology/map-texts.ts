@@ -4,7 +4,9 @@ import { useMemo } from 'react'
 import { useFormats, useLanguage, useText } from '../../app/language/language-context.tsx'
 import { assetClassName, assetClassOfOne } from '../../components/values/asset-classes.ts'
 import type { ChangeTexts } from './map/change-texts.ts'
+import { connectionsOfItem } from './map/lines.ts'
 import type { MapFact } from './map/map-pen.ts'
+import { distinctName } from './map/names.ts'
 import { isCoreSwitch, isNetwork, isSwitches, isSwitchRange, type SceneItem } from './map/scene.ts'
 import { mapMessages } from './map-messages.ts'
 
@@ -27,10 +29,7 @@ export function useMapTexts(by: Grouping) {
       added: text.changeAdded,
       changed: text.changeChanged,
       removed: text.changeRemoved,
-      firmware: text.changeFirmware,
-      name: text.changeName,
       connection: text.changeConnection,
-      other: text.changeOther,
     }
     type NamedGroup = Pick<TopologyGroup, 'name' | 'kind' | 'type' | 'place'>
     const shortNameOf = (group: NamedGroup) => {
@@ -54,6 +53,24 @@ export function useMapTexts(by: Grouping) {
         return shortNameOf(group)
       },
       shortNameOf,
+      briefNameOf: (group: NamedGroup) =>
+        isCoreSwitch(group) ? text.coreSwitchBrief(group.name ?? '') : shortNameOf(group),
+      connected: (item: SceneItem) => {
+        const { common } = item.parent
+        const all = connectionsOfItem(item).map(({ group, count }) => ({
+          name: group.name === undefined ? rest : distinctName(group.name, common.groups),
+          count: formats.number(count),
+        }))
+        if (all.length === 0) return []
+        const named = (count: number) => {
+          const names = all.slice(0, count).map((each) => text.connectedTo1(each.name, each.count))
+          const others = all.length - count
+          return text.connectedSubnets(
+            [...names, ...(others > 0 ? [text.plus(formats.number(others))] : [])].join(', '),
+          )
+        }
+        return [...(all.length > 1 ? [named(2)] : []), named(1), text.connectedCount(formats.number(all.length))]
+      },
       assetName: ({ asset }: SceneItem) => asset?.name || text.unnamed,
       count: countOf,
       shortCount: (group: TopologyGroup) =>

@@ -76,7 +76,7 @@ export function PlaceFigures({ query, place, data, changes }: PlaceFiguresProps)
             value={unmonitored}
             hint={
               <TileHint
-                facts={text.ofDevices(formats.number(devices))}
+                facts={text.ofDevices(formats.percent(unmonitored / devices), formats.number(devices))}
                 action={unmonitored > 0 ? text.startMonitoring : undefined}
               />
             }

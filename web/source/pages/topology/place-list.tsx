@@ -14,7 +14,7 @@ import { Icon } from '../../components/values/icon.tsx'
 import { StatusChip } from '../../components/values/status-chip.tsx'
 import { occurredKinds } from './change-counts.ts'
 import { orderedAssets } from './map/asset-order.ts'
-import { connectionsTo } from './map/lines.ts'
+import { connectionsTo, type GroupConnection } from './map/lines.ts'
 import { type CommonParts, commonParts, distinctName, namesOf } from './map/names.ts'
 import { compareProblems, problemTexts } from './map/problems.ts'
 import { rootKey } from './map/scene-keys.ts'
@@ -250,8 +250,8 @@ function useColumns(options: ColumnOptions): Column<Row>[] {
             {
               id: 'connected',
               header: text.connectedTo,
-              width: 210,
-              cell: ({ group }: Row) => <ConnectedTo names={connectedNames(group, top)} />,
+              width: 330,
+              cell: ({ group }: Row) => <ConnectedTo connections={connectionsIn(group, top)} />,
             },
           ]
         : []),
@@ -293,21 +293,24 @@ export function kindNames(text: (typeof mapMessages)['en']): Record<(typeof chan
   }
 }
 
-function connectedNames(group: TopologyGroup | undefined, top: TopologyGroups): string[] {
-  if (group === undefined || group.key === restKey) return []
-  return connectionsTo(group.key, top).map(({ group: other }) => other.name ?? other.key)
+function connectionsIn(group: TopologyGroup | undefined, top: TopologyGroups): GroupConnection[] {
+  return group === undefined || group.key === restKey ? [] : connectionsTo(group.key, top)
 }
 
-function ConnectedTo({ names }: { names: readonly string[] }) {
+/** The number of connected subnets that the list names. The tooltip names all of them. */
+const namedConnections = 2
+
+/** `ConnectedTo` names the connected subnets, each with the number of connections. */
+function ConnectedTo({ connections }: { connections: readonly GroupConnection[] }) {
   const text = useText(mapMessages)
   const formats = useFormats()
-  const [first, ...others] = names
-  if (first === undefined) return <span className="quiet">{text.noConnections}</span>
-  return (
-    <span title={names.join(', ')}>
-      {others.length === 0 ? first : text.moreGroups(first, formats.number(others.length))}
-    </span>
+  if (connections.length === 0) return <span className="quiet">{text.noConnections}</span>
+  const names = connections.map(({ group, count }) =>
+    text.connectedTo1(group.name ?? text.restSubnet, formats.number(count)),
   )
+  const shown = names.slice(0, namedConnections).join(', ')
+  const others = names.length - namedConnections
+  return <span title={names.join(', ')}>{others > 0 ? text.moreGroups(shown, formats.number(others)) : shown}</span>
 }
 
 /** `Problem` shows the problems of a group in words. In a narrow list, each problem has its own line. */

@@ -4,7 +4,8 @@ export const timelineMessages = messages({
   en: {
     title: 'Comparison of two moments',
     changedAssets: (count: string) => `${count} assets differ:`,
-    ofThese: 'What changed:',
+    ofThese: 'Kinds (several per asset):',
+    eachOnce: 'Assets, each counted once',
     perminute: 'Changes per minute.',
     perhour: 'Changes per hour.',
     perday: 'Changes per day.',
@@ -34,7 +35,8 @@ export const timelineMessages = messages({
   de: {
     title: 'Vergleich zweier Zeitpunkte',
     changedAssets: (count: string) => `${count} Assets unterscheiden sich:`,
-    ofThese: 'Was sich geändert hat:',
+    ofThese: 'Arten (mehrere je Asset):',
+    eachOnce: 'Assets, jedes einmal gezählt',
     perminute: 'Änderungen pro Minute.',
     perhour: 'Änderungen pro Stunde.',
     perday: 'Änderungen pro Tag.',

@@ -172,6 +172,7 @@ function Track({ line, bars, since, at, texts, numberOf, titleOf, onDrag, onComm
           key={index}
           className="timeline-number"
           data-end={left > endOfNumbers || Math.abs(left - placeOf(line, since)) < 0.03}
+          data-handle={Math.abs(left - placeOf(line, at)) < 0.02}
           style={{ left: `${left * 100}%`, bottom: `${Math.max(4, ((bars[index] ?? 0) / highest) * barPart)}%` }}
           aria-hidden="true"
         >

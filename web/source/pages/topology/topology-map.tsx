@@ -15,7 +15,8 @@ import { ChangeTile, Comparison } from './comparison.tsx'
 import { HighlightField } from './highlight-field.tsx'
 import { useImpactMarks, useShownImpact } from './impact/use-impact-marks.ts'
 import type { Layout } from './map/arrangement.ts'
-import { isNetwork, type SceneItem, sceneOf } from './map/scene.ts'
+import { worstProblem } from './map/problems.ts'
+import { isNetwork, type Scene, type SceneItem, sceneOf } from './map/scene.ts'
 import { assetItemKey, groupKey, rootKey } from './map/scene-keys.ts'
 import { networkType } from './map/switch-networks.ts'
 import { type MapData, type MapQuery, maxOpenGroups, useForceLayout, useMapData } from './map-data.ts'
@@ -88,8 +89,8 @@ export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, chan
   if (data.loaded.has(rootKey) && data.loaded !== loaded) setLoaded(data.loaded)
   const forceGridOf = useForceLayout()
   const scene = useMemo(
-    () => sceneOf({ loaded, layout, aspect, isAll, unitsPerPixel, forceGridOf }),
-    [loaded, layout, aspect, isAll, unitsPerPixel, forceGridOf],
+    () => sceneOf({ loaded, layout, aspect, isAll, isWorstFirst: !showsChanges, unitsPerPixel, forceGridOf }),
+    [loaded, layout, aspect, isAll, showsChanges, unitsPerPixel, forceGridOf],
   )
   const texts = useMapTexts(by)
   const hasMonitoring = loaded.get(rootKey)?.unavailable.includes('monitoring') === false
@@ -149,6 +150,7 @@ export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, chan
         : shown.groups.length > 0
           ? 'groups'
           : 'none'
+  const networks = top.groups.filter(isNetwork).length
   const name = nameOfPlace(place, shown, { texts, text })
   const isComparison = showsChanges || search.at !== undefined || search.since !== undefined
   const side = search.asset !== undefined ? 'asset' : by === 'switch' ? 'list' : 'none'
@@ -209,6 +211,7 @@ export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, chan
             className="graph map"
             data-layout={layout}
             data-side={side}
+            data-by={by}
             data-compare={showsChanges}
             aria-busy={data.isLoading}
           >
@@ -216,6 +219,7 @@ export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, chan
               <div className="map-head">
                 <Places place={place} data={shown} nameOf={texts.nameOf} onEnter={enter} />
                 {impact === undefined && side !== 'list' && <AssetCount query={query} place={place} data={shown} />}
+                {impact === undefined && place === rootKey && <MapNote scene={scene} networks={networks} />}
                 {impact === undefined && (
                   <HighlightField data={shown} emphasis={emphasis} onChange={setEmphasis} showsChanges={showsChanges} />
                 )}
@@ -236,8 +240,7 @@ export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, chan
                 average={top.total}
                 showsChanges={showsChanges}
                 lines={lines}
-                areLinesHidden={scene.frames.get(place)?.areLinesHidden ?? false}
-                hasNetworks={hasWires && place === rootKey}
+                hasOldGroups={hasOldGroups(scene, top.total)}
                 isAll={isAll}
                 areClustered={(scene.frames.get(place)?.clusters.length ?? 0) > 0}
                 impact={impact?.impact}
@@ -268,6 +271,28 @@ export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, chan
       )}
     </>
   )
+}
+
+/** Returns whether a group of the map has the colour of outdated assets: it has a high share of them, and no worse problem. */
+function hasOldGroups({ frames }: Scene, total: TopologyGroups['total']): boolean {
+  const average = total.outdated / Math.max(1, total.assets)
+  const drawn = [...frames.values()].flatMap(({ items, summary }) => [...items, ...(summary?.items ?? [])])
+  return drawn.some(({ group }) => group !== undefined && worstProblem(group, average) === 'outdated')
+}
+
+/** `MapNote` describes what the boxes of the map leave out: the equal prefix length of all subnets, and that networks are not connected. */
+function MapNote({ scene, networks }: { scene: Scene; networks: number }) {
+  const text = useText(mapMessages)
+  const formats = useFormats()
+  const { items, common } = scene.root
+  const subnet = items.find(({ group }) => group?.kind === 'subnet')?.group?.name
+  const note =
+    networks > 1
+      ? text.networks(formats.number(networks))
+      : subnet !== undefined && common.groups.end > 0
+        ? text.prefixLength(subnet.slice(-common.groups.end))
+        : undefined
+  return note === undefined ? null : <span className="quiet map-note">{note}</span>
 }
 
 /** `AssetCount` is the number of assets of the current group, with the page that lists them. */

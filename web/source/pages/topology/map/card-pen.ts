@@ -2,7 +2,7 @@ import type { TopologyGroup } from '@millwright/api/inventory/topology-groups.ts
 import { onScreen } from './camera.ts'
 import { nameLines } from './canvas-text.ts'
 import type { Box } from './geometry.ts'
-import { commonOf, MapPen, sizes } from './map-pen.ts'
+import { commonOf, MapPen, sizes, type Word } from './map-pen.ts'
 import { distinctName } from './names.ts'
 import { areaOf, type SceneItem } from './scene.ts'
 
@@ -10,10 +10,22 @@ import { areaOf, type SceneItem } from './scene.ts'
 const largestText = 16
 const lineHeight = 1.3
 /** The smallest height of a line, and the space above and below the lines. */
-const lowestLine = 14
+const lowestLine = 12.5
 const around = 3
+/** The largest number of lines for the problems of a card of a height. */
+const maxProblemLines = (height: number) => (height >= 5 * lowestLine ? 2 : 1)
 /** The space between two texts in one line. */
 const gap = 10
+
+type TitleOptions = {
+  counts: readonly string[]
+  x: number
+  y: number
+  room: number
+  /** The sizes of the name and of the other texts. */
+  size: number
+  small: number
+}
 
 /** `CardPen` draws groups: a closed group as a card with texts, and the border and title of an open group. */
 export class CardPen extends MapPen {
@@ -33,50 +45,38 @@ export class CardPen extends MapPen {
     const pad = Math.max(10, Math.min(20, box.width * 0.03))
     const room = box.width - pad * 2
     const x = box.x + pad
-    this.font(size, 650)
-    const name = distinctName(texts.nameOf(group), commonOf(item))
-    const used = this.text(name, { x, y: middle, width: room * 0.7, colour: palette.text })
-    const small = Math.max(sizes.text, size * 0.8)
-    const choices = this.wordsOf(item.key, group)
-    // The number of switches of a network is more important than the share of the outdated assets.
-    const words = this.words(group.kind === 'switch' && choices.length > 1 ? choices.slice(1) : choices, {
-      x: x + room,
-      y: middle + 0.5,
-      width: room - used - gap,
-      size: small,
-      isRight: true,
-    })
-    const left = room - used - words - gap * 2
     const counts = view.showsChanges ? [] : [texts.count(group), texts.shortCount(group)]
-    this.#longest(counts, {
-      x: x + used + gap,
-      y: middle + 0.5,
-      width: left,
-      size: small,
-    })
+    this.#title(item, group, { counts, x, y: middle, room, size, small: Math.max(sizes.text, size * 0.8) })
   }
 
   /** Draws the title of a small open group into the space above the items inside. */
   protected smallTitle(item: SceneItem, group: TopologyGroup, box: Box): void {
     if (box.width < sizes.title || box.height < 30) return
-    const { palette, texts } = this.options
+    const { texts } = this.options
     const top = Math.min(...(item.frame?.items ?? []).map(({ box: inner }) => onScreen(this.options.camera, inner).y))
     const room = Math.min(top, box.y + box.height) - box.y
     if (room < 9) return
     const size = Math.min(sizes.text, room - 3)
     const [x, y, width] = [box.x + 8, box.y + room / 2, box.width - 16]
+    const counts = this.options.view.showsChanges ? [] : [texts.assets(group.assets)]
+    this.#title(item, group, { counts, x, y, room: width, size, small: size })
+  }
+
+  /** Draws the title of an open group: its name, its number of assets or switches, and as many of its problems as fit. */
+  #title(item: SceneItem, group: TopologyGroup, { counts, x, y, room, size, small }: TitleOptions): void {
+    const { palette, texts } = this.options
     this.font(size, 650)
     const name = distinctName(texts.nameOf(group), commonOf(item))
-    const used = this.text(name, { x, y, width, colour: palette.text })
-    const words = this.words(this.wordsOf(item.key, group), {
-      x: x + width,
-      y,
-      width: width - used - gap,
-      size,
-      isRight: true,
-    })
-    const counts = this.options.view.showsChanges ? [] : [texts.assets(group.assets)]
-    this.#longest(counts, { x: x + used + gap, y, width: width - used - words - gap * 2, size })
+    const used = this.text(name, { x, y, width: room * 0.7, colour: palette.text })
+    this.font(small, 400)
+    const shortest = Math.min(...counts.map((text) => this.context.measureText(text).width))
+    const reserved = counts.length === 0 ? 0 : shortest + gap
+    const choices = this.wordsOf(item.key, group)
+    const at = { x: x + room, y: y + 0.5, size: small, isRight: true }
+    const words =
+      this.words(choices, { ...at, width: room - used - gap - reserved }) ||
+      this.words(choices, { ...at, width: room - used - gap })
+    this.#longest(counts, { x: x + used + gap, y: y + 0.5, width: room - used - words - gap * 2, size: small })
   }
 
   /** Draws a closed group as a card. */
@@ -102,12 +102,20 @@ export class CardPen extends MapPen {
   /** Draws the texts of a card: its name, where it is, its number of assets, and its most important problem or change. */
   #texts(item: SceneItem, group: TopologyGroup, box: Box): void {
     const { palette, texts, view } = this.options
-    const pad = Math.max(8, Math.min(14, box.width * 0.06))
+    const isNarrow = box.width < sizes.narrowCard
+    const pad = isNarrow ? 7 : Math.max(8, Math.min(14, box.width * 0.06))
     const x = box.x + pad
-    const room = box.width - pad - 4
+    const room = box.width - pad - (isNarrow ? 4 : 6)
     const detail = texts.detail(item)
-    const wanted = detail === undefined ? 3 : 4
     const height = box.height - around
+    const problems = this.wordsOf(item.key, group)
+    const problemLines = this.wrapped(problems, { width: room, size: sizes.text, lines: maxProblemLines(height) })
+    // The boxes of subnets have the same form: the number of assets is next to the name, and the connections are below.
+    const isSubnet = item.parent.items.some(({ group: other }) => other?.kind === 'subnet')
+    const links = isSubnet && !view.showsChanges && view.marks === undefined ? texts.connected(item) : []
+    const wanted = isSubnet
+      ? Math.max(4, 1 + Number(detail !== undefined) + problemLines.length + Math.min(1, links.length))
+      : (detail === undefined ? 2 : 3) + problemLines.length
     const size = Math.max(sizes.text, Math.min(largestText, height / (wanted + 0.6) / lineHeight, box.width * 0.09))
     const line = size * lineHeight
     const lines = Math.max(1, Math.min(wanted, Math.floor(height / lowestLine)))
@@ -115,17 +123,16 @@ export class CardPen extends MapPen {
     const isTall = box.height - lines * step > 26
     let y = isTall ? box.y + pad * 0.6 + step / 2 : box.y + (box.height - lines * step) / 2 + step / 2
     const at = (width: number) => ({ x, y, width, size: Math.max(sizes.text, size * 0.9) })
-    const words = this.wordsOf(item.key, group)
     // A comparison shows the numbers of changes, and no other numbers.
     const counts = view.showsChanges ? [] : [texts.count(group), texts.assets(group.assets)]
+    const isCountBeside = isSubnet || lines < wanted
+    const nameRoom = isCountBeside
+      ? this.#roomBeside({ room, lines, size: size * 0.9 }, { words: problems, counts })
+      : room
     this.font(size, 650)
-    const full = texts.nameOf(group)
-    const isComplete = group.kind === 'subnet' && this.context.measureText(full).width <= room
-    const long = isComplete ? full : distinctName(full, commonOf(item))
-    const isShort = this.context.measureText(long).width > room
-    const name = isShort ? distinctName(texts.shortNameOf(group), commonOf(item)) : long
+    const name = this.#nameFor(item, group, { nameRoom, room })
     const nameColour = group.assets === 0 ? palette.quiet : palette.text
-    const parts = isTall ? nameLines(this.context, name, room) : [name]
+    const parts = isTall && !isCountBeside ? nameLines(this.context, name, room) : [name]
     let used = 0
     for (const [index, part] of parts.entries()) {
       if (index > 0) y += step
@@ -133,13 +140,11 @@ export class CardPen extends MapPen {
     }
     const beside = { ...at(room - used - gap), x: x + room, isRight: true }
     if (lines === 1) {
-      if (this.words(words, beside) === 0) this.#longest(counts, beside)
+      if (this.words(problems, beside) === 0) this.#longest(counts, beside)
       return
     }
-    const isCountBeside = lines < wanted
-    if (isCountBeside && lines === 2 && detail !== undefined) this.words(words, beside)
-    else if (isCountBeside) this.#longest(counts, beside)
-    if (detail !== undefined) {
+    if (isCountBeside) this.#longest(counts, beside)
+    if (detail !== undefined && lines > 2) {
       y += step
       this.#longest(detail, { ...at(room), colour: palette.text })
     }
@@ -147,14 +152,42 @@ export class CardPen extends MapPen {
       y += step
       this.#longest(counts, at(room))
     }
-    if (lines > 2 || detail === undefined) {
+    for (const choices of problemLines) {
       y += step
-      this.words(words, at(room))
+      this.words(choices, at(room))
+    }
+    if (isSubnet) {
+      if (lines > 3) this.#longest(links, { ...at(room), y: y + step })
+      return
     }
     const bottom = box.y + box.height - 6
     y += step * 0.8
     if (!view.showsChanges && view.marks === undefined && box.width >= sizes.classes && bottom - y >= 17)
-      this.classes(group, { x, y, width: room, height: bottom - y }, Math.min(18, size * 1.1))
+      this.classes(group, { x, y, width: room, height: bottom - y }, { size: Math.min(18, size * 1.1), isNamed: true })
+  }
+
+  /** Returns the width for a name with a number or a problem next to it. */
+  #roomBeside(
+    { room, lines, size }: { room: number; lines: number; size: number },
+    { words, counts }: { words: readonly (readonly Word[])[]; counts: readonly string[] },
+  ): number {
+    const font = Math.max(sizes.text, size)
+    this.font(font, 400)
+    const count = counts.at(-1)
+    const shortest = words.at(-1)
+    const isProblem = lines === 1 && shortest !== undefined
+    if (isProblem) return room - gap - this.widthOf(shortest, font)
+    return count === undefined ? room : room - gap - this.context.measureText(count).width
+  }
+
+  /** Returns the longest name of a group that fits, or its shortest name. */
+  #nameFor(item: SceneItem, group: TopologyGroup, { nameRoom, room }: { nameRoom: number; room: number }): string {
+    const { texts } = this.options
+    const common = commonOf(item)
+    const full = texts.nameOf(group)
+    const names = [distinctName(full, common), texts.briefNameOf(group), distinctName(texts.shortNameOf(group), common)]
+    const fits = (width: number) => names.find((name) => this.context.measureText(name).width <= width)
+    return fits(nameRoom) ?? fits(room) ?? names.at(-1) ?? full
   }
 
   /** Draws the longest of some texts that fits. */

@@ -1,23 +1,18 @@
-import {
-  type ChangedKind,
-  changedKinds,
-  changeKinds,
-  type TopologyGroup,
-} from '@millwright/api/inventory/topology-groups.ts'
+import { changeKinds, type TopologyGroup } from '@millwright/api/inventory/topology-groups.ts'
 
 /** What changed in a group, in words. */
 
 export type ChangeTexts = {
   /** The number of assets with a change, in words. */
-  change: (kind: (typeof changeKinds)[number] | ChangedKind, count: number) => string
+  change: (kind: (typeof changeKinds)[number] | 'connection', count: number) => string
   /** The number of all changed assets, in words. */
   allChanges: (count: number) => string
   noChange: string
 }
 
 /**
- * Returns the texts about the changes of a group, from the longest to the shortest: with the kinds of changes, with all changes in one
- * number, and the sum. The kinds are in the first text only if they are known.
+ * Returns the texts about the changes of a group, from the longest to the shortest: the numbers of added, changed and removed assets, and
+ * their sum. A group in which only connections between its assets changed has the number of these assets.
  */
 export function changeTexts(
   {
@@ -27,16 +22,8 @@ export function changeTexts(
   texts: ChangeTexts,
 ): string[][] {
   const occurred = changeKinds.filter((kind) => changes[kind] > 0)
-  const kinds = known === undefined ? [] : changedKinds.filter((kind) => known[kind] > 0)
-  const words = (kind: (typeof changeKinds)[number]) => texts.change(kind, changes[kind])
-  const ofKinds = kinds.map((kind) => texts.change(kind, known?.[kind] ?? 0))
-  const detailed = [
-    ...occurred.filter((kind) => kind === 'added').map(words),
-    ...(ofKinds.length > 0 ? ofKinds : occurred.filter((kind) => kind === 'changed').map(words)),
-    ...occurred.filter((kind) => kind === 'removed').map(words),
-  ]
-  if (detailed.length === 0) return [[texts.noChange]]
+  const connection = known?.connection ?? 0
+  if (occurred.length === 0) return [[connection > 0 ? texts.change('connection', connection) : texts.noChange]]
   const sum = changes.added + changes.changed + changes.removed
-  const short = occurred.map(words)
-  return [detailed, ...(short.length > 0 ? [short] : []), ...(sum > 0 ? [[texts.allChanges(sum)]] : [])]
+  return [occurred.map((kind) => texts.change(kind, changes[kind])), [texts.allChanges(sum)]]
 }

@@ -1,5 +1,6 @@
 import type { TopologyEdge, TopologyGroup, TopologyGroups } from '@millwright/api/inventory/topology-groups.ts'
 import type { Box, Gap, Point } from './geometry.ts'
+import type { Frame, SceneItem } from './scene.ts'
 
 /** The lines between the items of a group: which items they connect, and the way between the boxes that they take. */
 
@@ -25,6 +26,8 @@ export function countOf(edges: readonly Pick<TopologyEdge, 'count'>[]): number {
   return edges.reduce((sum, { count }) => sum + count, 0)
 }
 
+const connectionsOfGroups = new WeakMap<Frame, Map<string, GroupConnection[]>>()
+
 /** A group, and the number of its connections to another group. */
 export type GroupConnection = { group: TopologyGroup; count: number }
 
@@ -44,6 +47,16 @@ export function connectionsTo(
       return count === undefined ? [] : [{ group, count }]
     })
     .toSorted((one, other) => other.count - one.count)
+}
+
+/** Returns the groups that have connections to an item of the map, most frequent first. */
+export function connectionsOfItem({ group, parent }: Pick<SceneItem, 'group' | 'parent'>): GroupConnection[] {
+  if (group === undefined) return []
+  const groups = parent.items.flatMap(({ group: other }) => other ?? [])
+  const known = connectionsOfGroups.get(parent) ?? new Map<string, GroupConnection[]>()
+  const found = known.get(group.key) ?? connectionsTo(group.key, { groups, edges: [...parent.edges] })
+  connectionsOfGroups.set(parent, known.set(group.key, found))
+  return found
 }
 
 /** The number of lines that can be side by side between two boxes. */
@@ -82,12 +95,18 @@ export function routeOf(from: Box, to: Box, { gap, lane }: { gap: Gap; lane: num
       { x: end, y: right.y + right.height },
     ]
   }
-  const [start, end] = [along(one.x, one.width), along(other.x, other.width)]
+  const shared = { x: Math.max(one.x, other.x), end: Math.min(one.x + one.width, other.x + other.width) }
+  const isNext = other.y - one.y - one.height < gap.y * 1.5
+  // A line to the next row is straight if the boxes are above each other.
+  const isStraight = isNext && shared.end - shared.x > Math.min(one.width, other.width) / 2
+  const middle = along(shared.x, shared.end - shared.x)
+  const [start, end] = isStraight ? [middle, middle] : [along(one.x, one.width), along(other.x, other.width)]
   const below = one.y + one.height
   const first = { x: start, y: below }
   const turn = below + gap.y * lane
   const last = { x: end, y: other.y }
-  if (other.y - below < gap.y * 1.5) return [first, { x: start, y: turn }, { x: end, y: turn }, last]
+  if (isStraight) return [first, last]
+  if (isNext) return [first, { x: start, y: turn }, { x: end, y: turn }, last]
   const beside = one.x <= other.x ? other.x - gap.x * lane : other.x + other.width + gap.x * lane
   const above = other.y - gap.y * lane
   return [first, { x: start, y: turn }, { x: beside, y: turn }, { x: beside, y: above }, { x: end, y: above }, last]

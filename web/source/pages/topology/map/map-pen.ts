@@ -1,6 +1,5 @@
 import type { AssetClass } from '@millwright/api/asset-class.ts'
 import { changeKinds, type TopologyEdge, type TopologyGroup } from '@millwright/api/inventory/topology-groups.ts'
-import { isExceptionalShare } from '../../../components/values/outdated-share.ts'
 import type { Camera, Size } from './camera.ts'
 import { drawIcon } from './canvas-shapes.ts'
 import { shortened } from './canvas-text.ts'
@@ -9,7 +8,7 @@ import type { Box, Point } from './geometry.ts'
 import { linesOf } from './lines.ts'
 import type { MapPalette } from './map-palette.ts'
 import { type CommonParts, distinctName } from './names.ts'
-import { type ProblemTexts, problemTexts } from './problems.ts'
+import { type ProblemTexts, problemTexts, worstProblem } from './problems.ts'
 import type { Scene, SceneItem } from './scene.ts'
 
 /**
@@ -27,6 +26,8 @@ export type MapTexts = ProblemTexts &
     count: (group: Pick<TopologyGroup, 'assets' | 'kind' | 'type' | 'children' | 'addressed'>) => string
     /** The name of a group for a small box. */
     shortNameOf: (group: TopologyGroup) => string
+    /** The name of a group for a small box that contains the role of a switch. */
+    briefNameOf: (group: TopologyGroup) => string
     /** The number of switches of a network, or of assets of another group. */
     shortCount: (group: TopologyGroup) => string
     assets: (assets: number) => string
@@ -36,6 +37,8 @@ export type MapTexts = ProblemTexts &
     fact: (kind: MapFact, count: number) => string
     /** Where a group is, from the longest to the shortest text: the place of a subnet or switch, or how switches are connected. */
     detail: (item: Pick<SceneItem, 'group' | 'via'>) => string[] | undefined
+    /** The subnets that a subnet is connected to, from the longest to the shortest text. */
+    connected: (item: SceneItem) => string[]
     predicate: (edge: Pick<TopologyEdge, 'predicate' | 'count'>) => string
     connections: (count: number) => string
   }
@@ -69,6 +72,7 @@ export const sizes = {
   title: 40,
   counts: 76,
   classes: 90,
+  narrowCard: 105,
   icon: 15,
   label: 56,
   smallLabel: 42,
@@ -78,7 +82,6 @@ export const sizes = {
   edge: 60,
   /** The space between boxes from which lines are drawn that nothing points at, and the largest number of lines between assets. */
   tracedGap: 13,
-  subnetGap: 8,
   tracedLines: 8,
   /** The largest number of lines that have a label. */
   countedLines: 12,
@@ -92,7 +95,7 @@ export type Canvas = CanvasRenderingContext2D
 type LineStyle = { colour: string; width: number; alpha: number }
 
 /** A part of the text about a group. */
-type Word = { text: string; colour: string; weight: number }
+export type Word = { text: string; colour: string; weight: number }
 type WordCounts = Pick<TopologyGroup, 'assets' | 'monitoring' | 'stopped' | 'outdated' | 'changes'> & {
   changeKinds?: TopologyGroup['changeKinds'] | undefined
 }
@@ -196,9 +199,14 @@ export class MapPen {
 
   /**
    * Draws the numbers of assets by class, with words if there is space for all of them. The last entry counts the assets of
-   * the classes that have no space, so that the numbers add up to the number of assets.
+   * the classes that have no space, so that the numbers add up to the number of assets. With `isNamed`, it draws nothing
+   * without space for the words.
    */
-  protected classes(group: Pick<TopologyGroup, 'classes'>, box: Box, size: number): void {
+  protected classes(
+    group: Pick<TopologyGroup, 'classes'>,
+    box: Box,
+    { size, isNamed = false }: { size: number; isNamed?: boolean },
+  ): void {
     const { palette, texts } = this.options
     this.font(Math.max(sizes.text, size * 0.62), 400)
     const icon = Math.max(13, size * 0.75)
@@ -218,7 +226,9 @@ export class MapPen {
       ({ class: each, assets }) => `${texts.number(assets)} ${texts.className(each, assets)}`,
     )
     const short = group.classes.map(({ assets }) => texts.number(assets))
-    const labels = place(long).length === long.length ? long : short
+    const areNamed = place(long).length === long.length
+    if (isNamed && !areNamed) return
+    const labels = areNamed ? long : short
     let count = place(labels).length
     const rest = () => texts.more(group.classes.slice(count).reduce((sum, { assets }) => sum + assets, 0))
     while (count > 0 && count < labels.length && place([...labels.slice(0, count), rest()]).length <= count) count--
@@ -254,10 +264,8 @@ export class MapPen {
   protected colourOf(group: TopologyGroup): string {
     const { palette, view } = this.options
     if (view.showsChanges) return palette[mainChange(group.changes) ?? 'unknown']
-    if (group.monitoring.unreachable > 0) return palette.failed
-    if (group.stopped > 0) return palette.stopped
-    const share = group.outdated / Math.max(1, group.assets)
-    return group.outdated > 0 && isExceptionalShare(share, this.#average) ? palette.outdated : palette.unknown
+    const problem = worstProblem(group, this.#average)
+    return problem === 'none' ? palette.unknown : palette[problem]
   }
 
   /** Returns the texts about a group, from the longest to the shortest: an impact, its changes or its problems. */
@@ -270,10 +278,11 @@ export class MapPen {
       )
     const options = { average: this.#average, hasMonitoring: view.hasMonitoring, texts }
     return problemTexts(group, options).map((parts) =>
-      parts.map(({ problem, text, isExceptional }) => ({
+      parts.map(({ problem, text, isExceptional }, index) => ({
         text,
         colour: problem === 'failed' ? palette.alarm : isExceptional ? palette.text : palette.quiet,
-        weight: isExceptional ? 650 : 400,
+        // The outdated assets are bold only if they are the most important problem.
+        weight: isExceptional && (problem !== 'outdated' || index === 0) ? 650 : 400,
       })),
     )
   }
@@ -299,11 +308,9 @@ export class MapPen {
     choices: readonly (readonly Word[])[],
     { x, y, width, size, isRight = false }: { x: number; y: number; width: number; size: number; isRight?: boolean },
   ): number {
-    const widthOf = (words: readonly Word[]) =>
-      words.reduce((sum, word) => sum + this.#wordWidth(word, size) + separatorWidth, -separatorWidth)
-    const shown = choices.find((words) => widthOf(words) <= width)
+    const shown = choices.find((words) => this.widthOf(words, size) <= width)
     if (shown === undefined) return 0
-    const used = widthOf(shown)
+    const used = this.widthOf(shown, size)
     let left = isRight ? x - used : x
     for (const [index, word] of shown.entries()) {
       if (index > 0) {
@@ -315,6 +322,26 @@ export class MapPen {
       left += own + separatorWidth
     }
     return used
+  }
+
+  protected widthOf(words: readonly Word[], size: number): number {
+    return words.reduce((sum, word) => sum + this.#wordWidth(word, size) + separatorWidth, -separatorWidth)
+  }
+
+  /**
+   * Returns the texts for each line. If only a shorter text fits into one line, the words are divided into several lines, as long as
+   * there are lines.
+   */
+  protected wrapped(
+    choices: readonly (readonly Word[])[],
+    { width, size, lines }: { width: number; size: number; lines: number },
+  ): (readonly (readonly Word[])[])[] {
+    const [longest = []] = choices
+    const complete = choices.findLast((words) => words.length === longest.length) ?? longest
+    if (lines < 2 || complete.length < 2 || this.widthOf(complete, size) <= width) return [choices]
+    const fitting = complete.findLastIndex((_, index) => this.widthOf(complete.slice(0, index + 1), size) <= width)
+    const count = Math.max(1, fitting + 1)
+    return [[complete.slice(0, count)], [complete.slice(count), complete.slice(count, count + 1)]]
   }
 
   #wordWidth({ text, weight }: Word, size: number): number {

@@ -19,7 +19,7 @@ import { between, cameraFor, onScreen, zoomed } from './camera.ts'
 import { clustersOf } from './clusters.ts'
 import type { Box } from './geometry.ts'
 import { marksOf } from './impact-marks.ts'
-import { connectionsTo, laneOf, routeOf } from './lines.ts'
+import { connectionsOfItem, connectionsTo, laneOf, routeOf } from './lines.ts'
 import { commonParts, distinctName } from './names.ts'
 import { pathOf, sceneOf } from './scene.ts'
 import { groupKey, rootKey } from './scene-keys.ts'
@@ -123,14 +123,43 @@ describe('scene of the map', () => {
     )
   })
 
-  test('subnets leave out a prefix length that all of them have, and hide their lines if there are many', () => {
+  test('subnets with the most important problems come first, and the group of the rest is the last one', () => {
+    const subnet = (key: string, stopped: number) => ({ ...group(key), kind: 'subnet' as const, stopped })
+    const rest = { ...group('rest'), kind: 'rest' as const, stopped: 5 }
+    const groups = [subnet('10.0.1.0/24', 0), subnet('10.0.2.0/24', 2), rest]
+    const keysOf = (isWorstFirst: boolean) =>
+      sceneOf({
+        loaded: new Map([[rootKey, { ...top, groups }]]),
+        layout: 'hierarchy',
+        aspect: 1.7,
+        isWorstFirst,
+        forceGridOf: () => undefined,
+      }).root.items.map(({ group: each }) => each?.key)
+    assert.deepEqual(keysOf(true), ['10.0.2.0/24', '10.0.1.0/24', 'rest'])
+    assert.deepEqual(keysOf(false), ['10.0.1.0/24', '10.0.2.0/24', 'rest'])
+  })
+
+  test('a subnet knows its connections in both directions, the most frequent first', () => {
+    const subnet = (key: string) => ({ ...group(key), kind: 'subnet' as const })
+    const groups = ['10.0.1.0/24', '10.0.2.0/24', '10.0.3.0/24'].map(subnet)
+    const edges = [
+      { from: '10.0.1.0/24', to: '10.0.2.0/24', predicate: 'p', count: 1 },
+      { from: '10.0.3.0/24', to: '10.0.1.0/24', predicate: 'p', count: 2 },
+      { from: '10.0.1.0/24', to: '10.0.3.0/24', predicate: 'q', count: 2 },
+    ]
+    const { root } = scene([[rootKey, { ...top, groups, edges }]])
+    const [first] = root.items
+    assert.ok(first !== undefined)
+    assert.deepEqual(
+      connectionsOfItem(first).map(({ group: each, count: number }) => `${each.key} ${number}`),
+      ['10.0.3.0/24 4', '10.0.2.0/24 1'],
+    )
+  })
+
+  test('subnets leave out a prefix length that all of them have, and hide their lines', () => {
     const subnet = (key: string) => ({ ...group(key), kind: 'subnet' as const })
     const { root } = scene([[rootKey, { ...top, groups: ['10.0.1.0/24', '10.0.12.0/24'].map(subnet) }]])
-    assert.deepEqual([distinctName('10.0.12.0/24', root.common.groups), root.areLinesHidden], ['10.0.12.0', false])
-    const many = Array.from({ length: 70 }, (_, index) => `10.0.${index}.0/24`)
-    const linked = many.slice(1).map((to) => ({ from: many[0] ?? '', to, predicate: 'p', count: 1 }))
-    const full = scene([[rootKey, { ...top, groups: many.map(subnet), edges: linked }]])
-    assert.equal(full.root.areLinesHidden, true)
+    assert.deepEqual([distinctName('10.0.12.0/24', root.common.groups), root.areLinesHidden], ['10.0.12.0', true])
     const mixed = scene([[rootKey, { ...top, groups: ['10.0.0.0/16', '10.1.2.0/24'].map(subnet) }]])
     assert.equal(distinctName('10.1.2.0/24', mixed.root.common.groups), '10.1.2.0/24')
     assert.equal(scene([[rootKey, top]]).root.areLinesHidden, false)

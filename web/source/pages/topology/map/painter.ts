@@ -144,7 +144,8 @@ class Painter extends CardPen {
       return assets > shown ? [{ class: each, assets: assets - shown }] : []
     })
     const height = bottom - 3 - y
-    if (height >= 12) this.classes({ classes: others }, { x: box.x + pad, y, width: room, height }, 17.5 * scale)
+    if (height >= 12)
+      this.classes({ classes: others }, { x: box.x + pad, y, width: room, height }, { size: 17.5 * scale })
     context.restore()
   }
 
@@ -160,7 +161,7 @@ class Painter extends CardPen {
       const items = [from, to].flatMap((key) => scene.items.get(key) ?? [])
       return items.every(view.isEmphasized) ? 'normal' : 'faded'
     })
-    const width = Math.max(1, Math.min(1.75, camera.scale))
+    const width = Math.max(1.75, Math.min(2.25, camera.scale * 1.5))
     const styles = {
       faded: { colour: palette.edge, width, alpha: 0.2 },
       normal: { colour: palette.edge, width, alpha: 1 },
@@ -211,14 +212,8 @@ class Painter extends CardPen {
   #lines(frame: Frame): void {
     const { palette, view, camera, size } = this.options
     const lines = linesOf(frame.edges)
-    const hasSubnets = frame.items[0]?.group?.kind === 'subnet'
     // Lines that cannot be traced, or whose ends are not visible, are drawn only for the item that the pointer is at.
-    if (
-      view.marks !== undefined ||
-      frame.areLinesHidden ||
-      frame.gap.y * camera.scale < (hasSubnets ? sizes.subnetGap : sizes.tracedGap)
-    )
-      return
+    if (view.marks !== undefined || frame.areLinesHidden || frame.gap.y * camera.scale < sizes.tracedGap) return
     const counted: { route: Point[]; count: number }[] = []
     let index = 0
     for (const [line, edges] of lines) {
@@ -233,32 +228,37 @@ class Painter extends CardPen {
       const count = countOf(edges)
       const isAsset = ends.every((item) => item?.asset !== undefined)
       const width = Math.min(5, 1.4 + Math.log10(count) * 1.3)
-      const isThin = isAsset || hasSubnets
       this.line(route, {
         colour: palette.edge,
-        width: isThin ? 1 : width,
-        alpha: isFaded ? 0.15 : isThin ? 0.6 : 0.8,
+        width: isAsset ? 1 : width,
+        alpha: isFaded ? 0.15 : isAsset ? 0.6 : 0.8,
       })
       if (!isAsset) counted.push({ route, count })
     }
-    if (lines.size <= sizes.countedLines && this.active?.parent !== frame) this.#counts(counted)
+    if (lines.size <= sizes.countedLines && this.active?.parent !== frame)
+      this.#counts(
+        counted,
+        [...frame.byEnd.values()].map(({ box }) => onScreen(camera, box)),
+      )
   }
 
-  /** Draws the number of relations on each line. Without space, only the tooltip contains it. */
-  #counts(counted: readonly { route: Point[]; count: number }[]): void {
+  /** Draws the number of connections on each level line, or next to it. Without space, only the tooltip contains it. */
+  #counts(counted: readonly { route: Point[]; count: number }[], items: readonly Box[]): void {
     const { palette, texts } = this.options
     this.font(sizes.text, 500)
+    const drawn = [...items]
     for (const { route, count } of counted) {
       const { from, to, length } = longestPart(route)
-      const long = texts.connections(count)
-      const fits = (text: string) => this.context.measureText(text).width + 8 < length
-      const isLevel = from.y === to.y
-      const text = isLevel && fits(long) ? long : texts.number(count)
+      const text = texts.connections(count)
       const width = this.context.measureText(text).width + 6
-      if (isLevel ? width > length : length < 18) continue
-      const [x, y] = [(from.x + to.x) / 2 - width / 2, (from.y + to.y) / 2]
-      this.box({ x, y: y - 6, width, height: 12 }, { radius: 4, fill: palette.card, stroke: palette.card })
-      this.text(text, { x: x + 3, y: y + 0.5, width, colour: palette.text })
+      const isLevel = from.y === to.y
+      if (isLevel && width > length) continue
+      const middle = { x: (from.x + to.x) / 2, y: (from.y + to.y) / 2 }
+      const box = { x: isLevel ? middle.x - width / 2 : middle.x + 4, y: middle.y - 6, width, height: 12 }
+      if (drawn.some((other) => overlaps(box, other))) continue
+      drawn.push(box)
+      if (isLevel) this.box(box, { radius: 4, fill: palette.card, stroke: palette.card })
+      this.text(text, { x: box.x + 3, y: middle.y + 0.5, width, colour: palette.text })
     }
   }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { compareProblems, type ProblemCounts, problemTexts } from './problems.ts'
+import { compareProblems, type ProblemCounts, problemTexts, worstProblem } from './problems.ts'
 
 const texts = {
   fact: (kind: string, count: number) => `${count} ${kind}`,
@@ -55,6 +55,14 @@ describe('problems of a group', () => {
     const isExceptional = (outdated: number) =>
       problemTexts(group(outdated), { average: 0.3, hasMonitoring: true, texts })[0]?.[0]?.isExceptional
     assert.deepEqual([3, 4].map(isExceptional), [false, true])
+  })
+
+  test('determine the colour of a group: the most important one, and outdated assets only with an exceptional share', () => {
+    const groups = [group(9, { unreachable: 1 }, 1), group(9, {}, 1), group(9), group(1)]
+    assert.deepEqual(
+      groups.map((each) => worstProblem(each, 0.3)),
+      ['failed', 'stopped', 'outdated', 'none'],
+    )
   })
 
   test('order a list: unreachable devices, then assets in stop, then the share of outdated assets', () => {

@@ -52,6 +52,16 @@ export function problemTexts(group: ProblemCounts, { average, hasMonitoring, tex
   return []
 }
 
+/** Returns the problem that determines the colour of a group. Outdated assets do only if their share is exceptional. */
+export function worstProblem(
+  { assets, monitoring, stopped, outdated }: ProblemCounts,
+  average: number,
+): Exclude<Problem, 'unmonitored'> {
+  if (monitoring.unreachable > 0) return 'failed'
+  if (stopped > 0) return 'stopped'
+  return outdated > 0 && isExceptionalShare(outdated / Math.max(1, assets), average) ? 'outdated' : 'none'
+}
+
 /** Returns all parts, and then only the most important one. */
 function shorterOf(parts: ProblemPart[]): ProblemPart[][] {
   return parts.length > 1 ? [parts, parts.slice(0, 1)] : [parts]

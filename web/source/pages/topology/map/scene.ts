@@ -8,10 +8,9 @@ import { arrange, type Grid, type Layout } from './arrangement.ts'
 import { orderedAssets } from './asset-order.ts'
 import { clustersOf } from './clusters.ts'
 import type { Box, Gap, Point } from './geometry.ts'
-import { linesOf } from './lines.ts'
 import { type CommonParts, commonParts, distinctName, namesOf } from './names.ts'
+import { compareProblems } from './problems.ts'
 import { assetItemKey, groupKey, rootKey } from './scene-keys.ts'
-import { sectionGrid } from './section-grid.ts'
 import { coreType, isNetworkKey, networkType, rangeType, summaryGroup, switchesType } from './switch-networks.ts'
 import { switchTree } from './switch-tree.ts'
 
@@ -58,7 +57,7 @@ export type Frame = {
   /** The free space between the boxes of the frame, and its clusters. */
   gap: Gap
   clusters: Cluster[]
-  /** Whether the lines are drawn only for the item that the pointer is at, because subnets have too many connections. */
+  /** Whether the lines are drawn only for the item that the pointer is at. The boxes of subnets contain their connections in words. */
   areLinesHidden: boolean
   /** The lines of a tree of switches, with the keys of the items at their ends. They replace the lines of the edges. */
   wires?: readonly { from: string; to: string; points: readonly Point[] }[]
@@ -81,6 +80,8 @@ export type SceneInput = {
   aspect: number
   /** Whether all assets are loaded. Then small groups are open too, and each needs space for its title. */
   isAll?: boolean
+  /** Whether the subnets with the most important problems come first. Otherwise, they have the order of their addresses. */
+  isWorstFirst?: boolean
   /** The number of units of the scene per pixel of the map, about. A title needs a height in pixels. */
   unitsPerPixel?: number
   /** Returns the force layout of a group, or undefined while it is computed. */
@@ -92,6 +93,7 @@ const mapWidth = 1_000
 /** The part of the height of a group that its title needs, and the margins inside it. */
 const title = 0.12
 const margin = 0.02
+const rootMargin = 0.012
 /** The height of a title that is readable while the whole map is visible, and the largest part of a small group for it. */
 const smallTitle = { height: 25, part: 0.32 } as const
 /** The same for a group that is open while the whole map is visible, and the height of the smallest such group. */
@@ -104,14 +106,11 @@ const filled = {
   group: 0.9,
   linkedGroup: 0.76,
   innerGroup: 0.9,
-  linkedSubnet: 0.83,
   asset: 0.9,
   linkedAsset: 0.84,
   cluster: 0.93,
 } as const
 export const cellAspects = { group: 1.55, subnet: 2.6, asset: 1.9, cluster: 1.35, clusterAsset: 2.9 } as const
-/** The largest number of lines between subnets that are always drawn. */
-const mostSubnetLines = 60
 /** A group needs as much space as this number of assets. */
 const assetsPerGroup = 6
 /** With at most this many groups, the group of the rest is a small box at the side. */
@@ -121,7 +120,15 @@ const restPart = { width: 0.18, height: 0.34, below: 0.11, gap: 0.03 } as const
 /** A map that is wider than this has the rest at its side, and another map has it below. */
 const restBeside = 4
 
-export function sceneOf({ loaded, layout, aspect, isAll = false, unitsPerPixel = 1, forceGridOf }: SceneInput): Scene {
+export function sceneOf({
+  loaded,
+  layout,
+  aspect,
+  isAll = false,
+  isWorstFirst = false,
+  unitsPerPixel = 1,
+  forceGridOf,
+}: SceneInput): Scene {
   const items = new Map<string, SceneItem>()
   const frames = new Map<string, Frame>()
   const rootBox = { x: 0, y: 0, width: mapWidth, height: mapWidth / aspect }
@@ -133,7 +140,14 @@ export function sceneOf({ loaded, layout, aspect, isAll = false, unitsPerPixel =
   function frameOf(key: string, box: Box, above: Frame | undefined): Frame {
     const byEnd = new Map<string, SceneItem>()
     const found = loaded.get(key)
-    const data = found === undefined ? undefined : { ...found, assets: orderedAssets(found.assets) }
+    const data =
+      found === undefined
+        ? undefined
+        : {
+            ...found,
+            groups: isWorstFirst && hasSubnets(found) ? worstFirst(found.groups) : found.groups,
+            assets: orderedAssets(found.assets),
+          }
     const common = { groups: commonParts(namesOf(data?.groups)), assets: commonParts(namesOf(data?.assets)) }
     // The name of a switch stays recognizable only with its end. In a tree, all names have the same end.
     if (!isNetworkKey(key) && data?.groups.some(({ kind }) => kind === 'switch')) common.groups.end = 0
@@ -148,7 +162,7 @@ export function sceneOf({ loaded, layout, aspect, isAll = false, unitsPerPixel =
       common,
       gap,
       clusters: [],
-      areLinesHidden: hasSubnets(data) && linesOf(data?.edges ?? []).size > mostSubnetLines,
+      areLinesHidden: hasSubnets(data),
       above,
     }
     frames.set(key, frame)
@@ -230,22 +244,17 @@ export function sceneOf({ loaded, layout, aspect, isAll = false, unitsPerPixel =
     const cellAspect = assets.length > groups.length * assetsPerGroup ? assetAspect : groupAspect
     const keys = [...groups.map(({ key }) => key), ...assets.map(({ id }) => id)]
     const input = { keys, edges: data.edges, aspect: area.width / area.height, cellAspect }
-    const sections = areSubnets && layout === 'hierarchy' ? groups.map(sectionOf) : undefined
     const grid =
       layout === 'force'
         ? (forceGridOf(frame.key, data, input.aspect) ?? arrange('hierarchy', input))
-        : ((sections && sectionGrid({ ...input, sections })) ?? arrange(layout, input))
+        : arrange(layout, input)
     // An open group fills the map, so its box has about the shape of the map.
     const widestAsset = cluster === undefined ? cellShape.widest : cellShape.widestOfCluster
     const widestGroup = areSubnets ? cellShape.widestSubnet : cellShape.widestGroup
     const widest = groups.length > 1 ? widestGroup : widestAsset
     const boxes = boxesIn(area, grid, widest)
     const hasLines = data.edges.length > 0 && !frame.areLinesHidden
-    const linkedGroup = areSubnets
-      ? filled.linkedSubnet
-      : frame.key === rootKey
-        ? filled.linkedGroup
-        : filled.innerGroup
+    const linkedGroup = frame.key === rootKey ? filled.linkedGroup : filled.innerGroup
     const parts = hasLines
       ? { group: linkedGroup, asset: filled.linkedAsset }
       : { group: filled.group, asset: filled.asset }
@@ -274,7 +283,7 @@ function divided({ x, y, width, height }: Box): [Box, Box] {
     const top = height * (1 - restPart.below)
     return [
       { x, y, width, height: top },
-      { x, y: y + top + height * restPart.gap, width, height: height * (restPart.below - restPart.gap + margin) },
+      { x, y: y + top + height * restPart.gap, width, height: height * (restPart.below - restPart.gap) },
     ]
   }
   const left = width * (1 - restPart.width)
@@ -292,7 +301,7 @@ function divided({ x, y, width, height }: Box): [Box, Box] {
 
 /** Returns the area of a frame without its title. */
 export function areaOf({ key, box }: Pick<Frame, 'key' | 'box'>, isAll = false, unitsPerPixel = 1): Box {
-  const side = Math.min(box.width, box.height * 2) * margin
+  const side = Math.min(box.width, box.height * 2) * (key === rootKey ? rootMargin : margin)
   const small = isAll ? smallTitle : readableTitle
   const isReadable = isAll || box.height >= readableTitle.from
   const readable = isReadable ? Math.min(small.height * unitsPerPixel, box.height * small.part) : 0
@@ -369,9 +378,12 @@ export function isCoreSwitch({ kind, type }: Pick<TopologyGroup, 'kind' | 'type'
   return kind === 'switch' && type === coreType
 }
 
-/** Returns the area of a subnet: the node above the place of most of its assets. Subnets of the same area are side by side. */
-function sectionOf({ place }: TopologyGroup): string {
-  return place?.at(-2)?.key ?? place?.at(-1)?.key ?? ''
+/** Returns the groups with the most important problems first. The group of the rest stays the last one. */
+function worstFirst(groups: readonly TopologyGroup[]): TopologyGroup[] {
+  return groups.toSorted((one, other) => {
+    const isRest = Number(one.kind === 'rest') - Number(other.kind === 'rest')
+    return isRest || compareProblems(one, other)
+  })
 }
 
 function hasSubnets(data: Pick<TopologyGroups, 'groups'> | undefined): boolean {

@@ -114,7 +114,8 @@ export function summaryGroup(
     }
   const node = place?.at(-1)
   const isOwn = others.every((each) => sharedPlace(each)?.at(-1)?.key !== node?.key)
-  if (node !== undefined && place !== undefined && isOwn && members.length > 1)
+  // The only group of a network has the place of the network, so the place does not identify it.
+  if (node !== undefined && place !== undefined && isOwn && others.length > 0 && members.length > 1)
     return { ...summary, type: switchesType, name: node.name, place }
   const [first = ''] = names
   const shared = names.length > 1 ? first.slice(common.start, commonParts(names).start).replace(/[-_]$/, '') : ''
