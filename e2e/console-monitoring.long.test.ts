@@ -195,8 +195,16 @@ describe('monitoring in the console', () => {
     const listed = page.getByRole('row').filter({ hasText: 'Line 1' })
     await listed.getByText(String(data.length), { exact: true }).first().waitFor()
     await assertAxeCleanEverywhere(page, 'list of monitorings')
-    await clickAsPerson(page.getByRole('gridcell', { name: 'Line 1' }))
+    const { data: changed } = await caller.monitoring.listMonitoringResults({
+      params: { id: monitoringId },
+      query: { changed: true, limit: 100 },
+    })
+    await clickAsPerson(listed.getByRole('link', { name: String(changed.length), exact: true }).last())
     await heading('Line 1')
+    await until('the list has only changed devices', async () => {
+      const shown = await section('Last results').getByRole('row').count()
+      return shown === changed.length + 1
+    })
   })
 
   test('shows the availability of an unreachable device with a text alternative, and its outage', async () => {

@@ -91,6 +91,7 @@ export const places: readonly Place[] = [
   { name: 'discovery-onboard', path: () => '/discovery?onboard=yes' },
   { name: 'gateway', path: ({ gatewayId }) => `/discovery/gateways/${gatewayId}` },
   { name: 'scan', path: ({ scanId }) => `/discovery/scans/${scanId}` },
+  { name: 'scan-missing', path: ({ scanId }) => `/discovery/scans/${scanId}?view=gone` },
   { name: 'scan-errors', path: ({ scanId }) => `/discovery/scans/${scanId}?view=errors` },
   { name: 'monitoring', path: () => '/monitoring' },
   { name: 'monitoring-create', path: () => '/monitoring?add=yes' },

@@ -310,7 +310,11 @@ describe('gateways, scans and credentials in the console', () => {
     await page.getByLabel('Schedule').selectOption('daily')
     await page.getByLabel('Time', { exact: true }).fill('04:30')
     await button('Schedule').click()
-    await page.getByText(/^Daily at 04:30 /).waitFor()
+    await page.getByText(/^Daily at 04:30$/).waitFor()
+    await page
+      .getByText(/, 04:30$/)
+      .first()
+      .waitFor()
     await button('Pause').click()
     await page.getByText('Paused').waitFor()
     await button('Resume').click()

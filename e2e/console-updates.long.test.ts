@@ -246,6 +246,10 @@ describe('updates in the console', () => {
     assert.equal(await page.getByLabel('Size of wave 1').inputValue(), '1')
     await button('Compute plan').click()
     await page.getByText('Wave 1: 1 device').waitFor()
+    await follow(page, '/updates')
+    await page.getByText(`${product.assets.length} assets selected`).waitFor()
+    await clickAsPerson(page.getByRole('link', { name: 'Review and start' }))
+    await page.getByText('Wave 1: 1 device').waitFor()
   })
 
   test('starts a campaign after the approval of another person', async () => {

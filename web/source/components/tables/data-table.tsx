@@ -25,6 +25,8 @@ type DataTableProps<Row> = {
    * a limit.
    */
   isTall?: boolean
+  /** Whether the rows are higher, for cells with two lines. */
+  isRoomy?: boolean
 }
 
 const closeToEnd = 10

@@ -67,6 +67,8 @@ export type GridProps<Row> = {
    * a limit.
    */
   isTall?: boolean
+  /** Whether the rows are higher, for cells with two lines. */
+  isRoomy?: boolean
 }
 
 /** The width of the column with the checkboxes. */

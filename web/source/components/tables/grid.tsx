@@ -23,9 +23,18 @@ import {
   pinnedStyle,
 } from './grid-column.ts'
 import { GridHeader } from './grid-header.tsx'
-import { contentHeight, positionAfterScroll, positionFor, rowsAt, startPosition, topOf } from './scroll-window.ts'
+import {
+  contentHeight,
+  type Extent,
+  positionAfterScroll,
+  positionFor,
+  rowsAt,
+  startPosition,
+  topOf,
+} from './scroll-window.ts'
 
-const rowHeight = 36
+/** The height of a row, and the height of a row whose cells have two lines. */
+const [plainRowHeight, roomyRowHeight] = [36, 50]
 const headHeight = 37
 /**
  * The number of additional rows that are rendered above and below the visible rows, so that fast scrolling shows no
@@ -51,7 +60,9 @@ export function Grid<Row>(props: GridProps<Row>) {
     focus,
     selection,
     isTall,
+    isRoomy = false,
   } = props
+  const rowHeight = isRoomy ? roomyRowHeight : plainRowHeight
   const scroller = useRef<HTMLDivElement>(null)
   const body = useRef<HTMLDivElement>(null)
   const content = useRef<HTMLDivElement>(null)
@@ -66,7 +77,7 @@ export function Grid<Row>(props: GridProps<Row>) {
     const watched = scroller.current
     if (watched === null) return
     const observer = new ResizeObserver(() => {
-      setViewportHeight(Math.max(rowHeight, watched.clientHeight - headHeight))
+      setViewportHeight(Math.max(plainRowHeight, watched.clientHeight - headHeight))
       setViewportWidth(watched.clientWidth)
       watched.style.setProperty('--grid-bar', `${watched.offsetHeight - watched.clientHeight}px`)
     })
@@ -135,7 +146,12 @@ export function Grid<Row>(props: GridProps<Row>) {
     <div
       className={isTall ? 'grid grid-tall' : 'grid'}
       ref={scroller}
-      style={{ '--grid-rows': `${headHeight + contentHeight(extent)}px` } as React.CSSProperties}
+      style={
+        {
+          '--grid-rows': `${headHeight + contentHeight(extent)}px`,
+          '--grid-row-height': `${rowHeight}px`,
+        } as React.CSSProperties
+      }
       onScroll={({ currentTarget }) => {
         const { scrollTop, scrollLeft } = currentTarget
         const isAside = String(scrollLeft > 0)
@@ -304,9 +320,9 @@ function isRowClick({ target, ctrlKey, metaKey, shiftKey, button }: React.MouseE
   return control.dataset.opensRow !== undefined && button === 0 && !ctrlKey && !metaKey && !shiftKey
 }
 
-function nextIndex(key: string, from: number, extent: { count: number; viewportHeight: number }): number | undefined {
+function nextIndex(key: string, from: number, extent: Extent): number | undefined {
   const end = extent.count - 1
-  const page = Math.max(1, Math.floor(extent.viewportHeight / rowHeight) - 1)
+  const page = Math.max(1, Math.floor(extent.viewportHeight / extent.rowHeight) - 1)
   const moves: Record<string, number> = {
     ArrowDown: from + 1,
     ArrowUp: from - 1,

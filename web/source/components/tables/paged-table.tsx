@@ -13,6 +13,8 @@ type PagedTableProps<Row> = {
   selection?: Selection
   sorting?: Sorting
   empty: React.ReactNode
+  /** Whether the rows are higher, for cells with two lines. */
+  isRoomy?: boolean
 }
 
 /** `PagedTable` shows a paged list of the API with its loading, empty and error states. */

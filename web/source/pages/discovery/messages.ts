@@ -11,8 +11,7 @@ export const discoveryMessages = messages({
     sourcesTotal: (count: number, shown: string) =>
       count === 1 ? 'The inventory contains 1 asset:' : `The inventory contains ${shown} assets:`,
     sourcesScans: (shown: string) => `${shown} created by scans`,
-    sourcesOthers: (shown: string) =>
-      `${shown} imported, or created by users, API clients or the registration of a gateway`,
+    sourcesOthers: (shown: string) => `${shown} from imports, users, the API and the gateways themselves`,
     resultHint: 'Devices that the latest run found. New and changed devices are part of the found devices.',
     missingHint: 'Found by the previous finished run of the same scan, but not by this run.',
     scanName: (link: string, scope: string) => `${link}: ${scope}`,
@@ -76,9 +75,9 @@ export const discoveryMessages = messages({
     missingFirst:
       'This is the first finished run of the scan with this scope, so there is no earlier run to compare with. Run the same scan again, or add a schedule, to see which devices are missing.',
     missingComparedWith: (run: string) =>
-      `Run ${run} found these devices, and this run did not. The reason is the error that this run reported for the device.`,
-    missingOtherErrors: (run: string) => `Devices with errors that run ${run} did not find either are only in Errors.`,
-    errorsMissing: (run: string) => `Devices with errors that run ${run} found are also in Missing.`,
+      `Run ${run} found these devices, and this run did not. Reason: the error of the device in this run.`,
+    missingOtherErrors: (run: string) => `Run ${run} did not find the other devices with errors either.`,
+    errorsMissing: (run: string) => `A device that run ${run} found, and that has an error now, is also in Missing.`,
     reason: 'Reason',
     noErrorReported: 'Not found, no error',
     errors: 'Errors',
@@ -91,7 +90,7 @@ export const discoveryMessages = messages({
     repeated: 'Runs',
     timeZone: 'Time zone',
     plannedFor: 'Planned for',
-    madeUp: 'The platform was not running at that time. It made up the run when it started again.',
+    madeUp: 'The platform was down then, and made up the run later.',
     soFar: 'so far',
     startedBy: 'Started by',
     createdBy: 'Created by',
@@ -173,8 +172,7 @@ export const discoveryMessages = messages({
     sourcesTotal: (count: number, shown: string) =>
       count === 1 ? 'Das Inventar enthält 1 Asset:' : `Das Inventar enthält ${shown} Assets:`,
     sourcesScans: (shown: string) => `${shown} durch Suchläufe angelegt`,
-    sourcesOthers: (shown: string) =>
-      `${shown} importiert oder von Benutzern, API-Clients oder der Anmeldung eines Gateways angelegt`,
+    sourcesOthers: (shown: string) => `${shown} aus Importen, von Benutzern, der API und den Gateways selbst`,
     resultHint: 'Geräte, die der letzte Lauf gefunden hat. Neue und geänderte Geräte sind darin enthalten.',
     missingHint: 'Vom vorigen abgeschlossenen Lauf desselben Suchlaufs gefunden, aber nicht von diesem.',
     scanName: (link: string, scope: string) => `${link}: ${scope}`,
@@ -239,10 +237,10 @@ export const discoveryMessages = messages({
     missingFirst:
       'Dies ist der erste abgeschlossene Lauf des Suchlaufs mit diesem Suchbereich. Es gibt noch keinen früheren Lauf zum Vergleich. Starten Sie denselben Suchlauf erneut oder legen Sie einen Zeitplan an, um vermisste Geräte zu sehen.',
     missingComparedWith: (run: string) =>
-      `Lauf ${run} hat diese Geräte gefunden, dieser Lauf nicht. Der Grund ist der Fehler, den dieser Lauf für das Gerät gemeldet hat.`,
-    missingOtherErrors: (run: string) =>
-      `Geräte mit Fehlern, die auch Lauf ${run} nicht gefunden hat, stehen nur unter Fehler.`,
-    errorsMissing: (run: string) => `Geräte mit Fehlern, die Lauf ${run} gefunden hat, stehen auch unter Vermisst.`,
+      `Lauf ${run} hat diese Geräte gefunden, dieser Lauf nicht. Grund: der Fehler des Geräts in diesem Lauf.`,
+    missingOtherErrors: (run: string) => `Die anderen Geräte mit Fehlern hat auch Lauf ${run} nicht gefunden.`,
+    errorsMissing: (run: string) =>
+      `Ein Gerät, das Lauf ${run} gefunden hat und das jetzt einen Fehler hat, steht auch unter Vermisst.`,
     reason: 'Grund',
     noErrorReported: 'Nicht gefunden, kein Fehler',
     errors: 'Fehler',
@@ -255,7 +253,7 @@ export const discoveryMessages = messages({
     repeated: 'Läuft',
     timeZone: 'Zeitzone',
     plannedFor: 'Geplant für',
-    madeUp: 'Zu dieser Zeit lief die Plattform nicht. Sie hat den Lauf nach ihrem Start nachgeholt.',
+    madeUp: 'Die Plattform lief dann nicht und hat den Lauf nachgeholt.',
     soFar: 'bisher',
     startedBy: 'Gestartet von',
     createdBy: 'Angelegt von',

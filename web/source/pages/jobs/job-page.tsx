@@ -107,7 +107,10 @@ function Actions({ job }: { job: AnyJobInFull }) {
             {text.editScan}
           </Link>
         ) : (
-          <IxButton onClick={() => runAgain(scanId)}>{text.runAgain}</IxButton>
+          // The remedies of errors come first: without them, another run has the same errors.
+          <IxButton variant={errors === undefined ? 'primary' : 'secondary'} onClick={() => runAgain(scanId)}>
+            {text.runAgain}
+          </IxButton>
         ))}
       {hasNew && (
         <Link to="/inbox" search={{ scan: runId } as never} className="button-link secondary">

@@ -65,8 +65,8 @@ export const monitoringMessages = messages({
     unknown: 'Not checked',
     changed: 'Changed',
     changedHint: 'Devices whose reachability, firmware version or properties changed in the last run',
-    changedNote:
-      'Changed: devices whose reachability, firmware version or properties differ from the run before. Not checked: the gateway or the asset link was not running.',
+    changedNote: 'Changed: reachability, firmware version or properties differ from the run before.',
+    uncheckedNote: 'Not checked: the gateway or the asset link was not running.',
     progress: 'Progress',
     waiting: 'Waiting',
     finished: 'Finished',
@@ -139,8 +139,8 @@ export const monitoringMessages = messages({
     changed: 'Geändert',
     changedHint:
       'Geräte, deren Erreichbarkeit, Firmware-Version oder Eigenschaften sich im letzten Lauf geändert haben',
-    changedNote:
-      'Geändert: Geräte, deren Erreichbarkeit, Firmware-Version oder Eigenschaften vom Lauf davor abweichen. Nicht geprüft: Das Gateway oder der Asset-Link lief nicht.',
+    changedNote: 'Geändert: Erreichbarkeit, Firmware-Version oder Eigenschaften weichen vom Lauf davor ab.',
+    uncheckedNote: 'Nicht geprüft: Das Gateway oder der Asset-Link lief nicht.',
     progress: 'Fortschritt',
     waiting: 'Wartet',
     finished: 'Abgeschlossen',

@@ -49,14 +49,16 @@ export function MonitoringPage() {
           <CoverageFigures onMonitor={setPreset} />
           <div className="card-head">
             <h2>{text.tasks}</h2>
-            <span className="quiet">{text.countedOnce}</span>
           </div>
-          <p className="quiet section-note">{text.changedNote}</p>
+          <p className="quiet section-note">
+            {text.countedOnce} {text.changedNote} {hasUnchecked && text.uncheckedNote}
+          </p>
         </>
       )}
       <PagedTable
         label={text.title}
         pagedList={pagedList}
+        isRoomy
         columns={columnsOf(text, formats, scheduleText).filter(({ id }) => id !== 'unknown' || hasUnchecked)}
         idOf={({ id }) => id}
         onOpen={({ id }) => navigate({ to: `/monitoring/${id}` })}

@@ -228,7 +228,7 @@ function useInterruptedStep(): Step | false {
   const step = {
     id: 'interrupted',
     icon: iconSendTopRight,
-    tone: 'bad' as const,
+    tone: 'warning' as const,
     detail: text.interruptedText(count, formats.number(count)),
   }
   const kind = kindOf(first)

@@ -27,6 +27,7 @@ import {
   type Subscription,
   type SubscriptionKind,
   undeliveredCount,
+  workingOnSameHost,
 } from './subscription.ts'
 import { pollMs, subscriptionEvents } from './subscription-data.ts'
 import { SubscriptionState } from './subscription-state.tsx'
@@ -64,6 +65,7 @@ function SubscriptionTable({ kind, pagedList }: SubscriptionTableProps) {
       <PagedTable
         label={isWebhook ? text.webhooks : text.publishers}
         pagedList={pagedList}
+        isRoomy
         columns={columnsOf(text, formats)}
         idOf={({ id }) => id}
         onOpen={({ id }) => navigate({ to: `${pathOf[kind]}/${id}` })}
@@ -87,6 +89,7 @@ function Interruptions({ kind, subscriptions }: { kind: SubscriptionKind; subscr
         key={subscription.id}
         subscription={subscription}
         isNamed
+        sameHost={workingOnSameHost(subscription, subscriptions)}
         onReplay={() => navigate({ to: `${pathOf[kind]}/${subscription.id}` })}
       />
     ))
@@ -159,7 +162,7 @@ function columnsOf(text: Text, formats: Formats): Column<Subscription>[] {
     {
       id: 'state',
       header: text.state,
-      width: 120,
+      width: 140,
       cell: (subscription) => <SubscriptionState subscription={subscription} />,
     },
     {
@@ -231,7 +234,7 @@ function LastError({ subscription }: { subscription: Subscription }) {
     return <span className="quiet">{text.none}</span>
   return (
     <span className="grid-lines">
-      <ErrorText error={lastError} />
+      <ErrorText error={lastError} isShort />
     </span>
   )
 }
@@ -241,7 +244,7 @@ function LastSuccess({ subscription }: { subscription: Subscription }) {
   const text = useText(webhookMessages)
   const { lastSuccessTimestamp, lastFailureTimestamp } = subscription
   if (lastSuccessTimestamp === null)
-    return <span className="quiet">{lastFailureTimestamp === null ? text.notSentYet : text.neverWorked}</span>
+    return <span className="quiet">{lastFailureTimestamp === null ? text.notSentYet : text.never}</span>
   return isInterrupted(subscription) ? (
     <span className="grid-lines">
       {text.workedUntil} <Time at={lastSuccessTimestamp} isCompact />

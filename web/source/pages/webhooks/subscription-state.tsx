@@ -7,6 +7,7 @@ const tones: Readonly<Record<ShownState, Tone>> = {
   active: 'good',
   circuitOpen: 'warning',
   failing: 'warning',
+  neverWorked: 'warning',
   paused: 'neutral',
   disabled: 'bad',
 }

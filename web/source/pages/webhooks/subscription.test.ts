@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isInterrupted, shownState, undeliveredCount } from './subscription.ts'
+import { isInterrupted, type Subscription, shownState, undeliveredCount, workingOnSameHost } from './subscription.ts'
 
 const active = {
   state: 'active',
@@ -20,6 +20,8 @@ test('a subscription whose last attempt failed is not shown as active before its
 test('a paused subscription is not interrupted, and a failing one is', () => {
   const failed = { ...active, waiting: 1, lastSuccessTimestamp: null, lastFailureTimestamp: '2026-03-01T08:00:05.000Z' }
   assert.equal(isInterrupted(failed), true)
+  assert.equal(shownState(failed), 'neverWorked')
+  assert.equal(shownState({ ...failed, waiting: 0, circuit: 'open' }), 'neverWorked')
   assert.equal(isInterrupted({ ...failed, state: 'paused' }), false)
   assert.equal(isInterrupted(active), false)
 })
@@ -30,4 +32,15 @@ test('counts the events that are not yet read only if the subscription does not 
   assert.equal(undeliveredCount({ ...failed, circuit: 'open' }), 8)
   assert.equal(undeliveredCount({ ...active, ...counts }), 3)
   assert.equal(undeliveredCount({ ...active, ...counts, state: 'paused' }), 8)
+})
+
+test('finds a working webhook with the same host and port', () => {
+  const webhook = (id: string, url: string, change = {}) =>
+    ({ ...active, id, url, ...change }) as unknown as Subscription
+  const failing = webhook('1', 'http://cmms.example.com:8080/alerts', { lastSuccessTimestamp: null, circuit: 'open' })
+  const working = webhook('2', 'http://cmms.example.com:8080/orders')
+  assert.equal(workingOnSameHost(failing, [failing, working]), working)
+  assert.equal(workingOnSameHost(failing, [failing, webhook('2', 'http://cmms.example.com:9090/orders')]), undefined)
+  assert.equal(workingOnSameHost(failing, [failing, { ...working, circuit: 'open' }]), undefined)
+  assert.equal(workingOnSameHost(failing, [failing, { ...working, topic: 'events' } as Subscription]), undefined)
 })

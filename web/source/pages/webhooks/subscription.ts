@@ -31,24 +31,41 @@ export function undeliveredCount(subscription: Pick<Subscription, CountedFields>
   return subscription.waiting + subscription.deadLetters + behind
 }
 
-export type ShownState = Subscription['state'] | 'circuitOpen' | 'failing'
+export type ShownState = Subscription['state'] | 'circuitOpen' | 'failing' | 'neverWorked'
 
 type ShownFields = 'state' | 'circuit' | 'waiting' | 'lastSuccessTimestamp' | 'lastFailureTimestamp'
 
 /**
  * Returns the state for the user. An active subscription whose last attempt failed is not shown as active, also before its
- * circuit breaker opens.
+ * circuit breaker opens. A subscription that fails and has never delivered an event is shown as never worked.
  */
 export function shownState(subscription: Pick<Subscription, ShownFields>): ShownState {
   const { state, circuit, waiting, lastSuccessTimestamp: success, lastFailureTimestamp: failure } = subscription
   if (state !== 'active') return state
-  if (circuit === 'open') return 'circuitOpen'
   const hasFailed = failure !== null && (success === null || success < failure)
-  return waiting > 0 && hasFailed ? 'failing' : 'active'
+  if (circuit !== 'open' && (waiting === 0 || !hasFailed)) return 'active'
+  if (success === null) return 'neverWorked'
+  return circuit === 'open' ? 'circuitOpen' : 'failing'
 }
 
 /** Returns whether a subscription that should send events does not deliver them now. */
 export function isInterrupted(subscription: Pick<Subscription, ShownFields>): boolean {
   const state = shownState(subscription)
-  return state === 'circuitOpen' || state === 'failing'
+  return state === 'circuitOpen' || state === 'failing' || state === 'neverWorked'
+}
+
+/**
+ * Returns a subscription of the same kind that delivers events to the same host and port. If there is one, the address and the network
+ * of a failing subscription are not the cause.
+ */
+export function workingOnSameHost(subscription: Subscription, all: readonly Subscription[]): Subscription | undefined {
+  const { host } = new URL(subscription.url)
+  return all.find(
+    (other) =>
+      other.id !== subscription.id &&
+      kindOf(other) === kindOf(subscription) &&
+      new URL(other.url).host === host &&
+      other.lastSuccessTimestamp !== null &&
+      shownState(other) === 'active',
+  )
 }

@@ -65,6 +65,7 @@ export function CredentialList() {
       <PagedTable
         label={text.instances}
         pagedList={pagedList}
+        isRoomy
         columns={columnsOf(text, formats)}
         idOf={({ id }) => id}
         onOpen={({ id }) => navigate({ to: `/credentials/${id}` })}

@@ -147,7 +147,7 @@ function RunDetails({ scan, run }: { scan: Discovery; run: DiscoveryRun | undefi
         ]}
       />
       {planned !== undefined && schedule !== undefined && (
-        <p className="quiet">
+        <p className="quiet run-note">
           {text.plannedFor} <ZonedTime at={planned} zone={schedule.timezone} />. {text.madeUp}
         </p>
       )}
@@ -229,7 +229,7 @@ function Actions({ scan, link }: { scan: Discovery; link: AssetLink | undefined 
         </IxButton>
       ) : (
         <IxButton
-          variant={inbox || isInvalid ? 'secondary' : 'primary'}
+          variant={inbox || isInvalid || scan.errors > 0 ? 'secondary' : 'primary'}
           onClick={withFailure(() => api.discovery.runDiscovery({ params }))}
         >
           {text.runAgain}

@@ -88,7 +88,7 @@ function ScheduleDetails({ schedule }: { schedule: NonNullable<Discovery['schedu
             <ul className="plain-list">
               {nextRuns.slice(0, shownRuns).map((at) => (
                 <li key={at}>
-                  <ZonedTime at={at} zone={timezone} />
+                  <ZonedTime at={at} zone={timezone} isShort />
                 </li>
               ))}
             </ul>

@@ -1,6 +1,7 @@
-import { type Campaign, campaignStates, finalDeviceStates } from '@millwright/api/updates.ts'
+import { type Campaign, campaignStates, finalDeviceStates, updateLimits } from '@millwright/api/updates.ts'
 import { iconRocket } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
+import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { Fragment } from 'react'
 import { usePagedList } from '../../../app/api/paged-list.ts'
@@ -16,6 +17,7 @@ import { useHasEntries } from '../../../components/tables/entries.ts'
 import { PagedTable } from '../../../components/tables/paged-table.tsx'
 import { Toolbar } from '../../../components/tables/toolbar.tsx'
 import { Time } from '../../../components/values/time.tsx'
+import { useTotalQuery } from '../../start/plant-queries.ts'
 import { CampaignStateChip } from '../state-chips.tsx'
 import { campaignStateNames, deviceStateNames } from '../state-names.ts'
 import { updateEvents } from '../update-data.ts'
@@ -77,6 +79,21 @@ export function CampaignList() {
   )
 }
 
+/** `DraftTargets` shows how many assets a draft selects now. The plan decides which of them get the update. */
+function DraftTargets({ targets }: Pick<Campaign, 'targets'>) {
+  const text = useText(campaignMessages)
+  const formats = useFormats()
+  const filter = 'filter' in targets ? targets.filter : undefined
+  const counted = useQuery({ ...useTotalQuery(filter), enabled: filter !== undefined }).data?.meta.totalElements
+  const count = 'filter' in targets ? counted : targets.assetIds.length
+  // The list of a draft is empty for a caller that cannot read its targets.
+  if (count === undefined || (count === 0 && filter === undefined))
+    return <span className="quiet">{text.notStarted}</span>
+  // A list contains a limited number of the targets of each campaign.
+  const isMore = 'assetIds' in targets && count === updateLimits.shownTargets
+  return <span className="quiet">{text.selectedAssets(count, `${formats.number(count)}${isMore ? '+' : ''}`)}</span>
+}
+
 type ColumnContext = { formats: Formats; deviceStates: (typeof deviceStateNames)['en']; canManage: boolean }
 
 function columnsOf(text: CampaignText, { formats, deviceStates, canManage }: ColumnContext): Column<Campaign>[] {
@@ -112,12 +129,12 @@ function columnsOf(text: CampaignText, { formats, deviceStates, canManage }: Col
       header: text.result,
       width: 230,
       minWidth: 190,
-      cell: ({ id, state, counts }) => {
+      cell: ({ id, state, counts, targets }) => {
         const { done, total } = countsOf(counts)
         if (state === 'draft')
           return (
             <span title={text.devicesAtStartHint}>
-              <span className="quiet">{text.notStarted}</span>
+              <DraftTargets targets={targets} />
               {canManage && (
                 <>
                   {' · '}

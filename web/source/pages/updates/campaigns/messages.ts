@@ -24,6 +24,7 @@ export const campaignMessages = messages({
     planUpdateOf: (product: string) => `Plan update: ${product}`,
     moreDevices: (shown: string) => `and ${shown} more`,
     notStarted: 'Not started',
+    selectedAssets: (count: number, shown: string) => (count === 1 ? '1 asset selected' : `${shown} assets selected`),
     updatedOf: (count: string, all: string, share: string) => `${count} of ${all} updated (${share})`,
     toVersions: 'Show the versions in use',
     noMatches: 'No matching campaigns',
@@ -37,7 +38,8 @@ export const campaignMessages = messages({
     result: 'Result',
     reviewDraft: 'Review and start',
     devicesAtStart: 'Set at start',
-    devicesAtStartHint: 'The devices are selected when the campaign starts.',
+    devicesAtStartHint:
+      'The campaign selects its devices again when it starts. The plan shows which of them get the update.',
     createdBy: 'Created by',
     created: 'Created',
     started: 'Started',
@@ -177,6 +179,8 @@ export const campaignMessages = messages({
     planUpdateOf: (product: string) => `Update planen: ${product}`,
     moreDevices: (shown: string) => `und ${shown} weitere`,
     notStarted: 'Nicht gestartet',
+    selectedAssets: (count: number, shown: string) =>
+      count === 1 ? '1 Asset ausgewählt' : `${shown} Assets ausgewählt`,
     updatedOf: (count: string, all: string, share: string) => `${count} von ${all} aktualisiert (${share})`,
     toVersions: 'Versionen im Einsatz anzeigen',
     noMatches: 'Keine passenden Kampagnen',
@@ -190,7 +194,8 @@ export const campaignMessages = messages({
     result: 'Ergebnis',
     reviewDraft: 'Prüfen und starten',
     devicesAtStart: 'Ab Start',
-    devicesAtStartHint: 'Die Geräte werden beim Start der Kampagne ausgewählt.',
+    devicesAtStartHint:
+      'Die Kampagne wählt ihre Geräte beim Start erneut aus. Der Plan zeigt, welche davon das Update erhalten.',
     createdBy: 'Angelegt von',
     created: 'Angelegt',
     started: 'Gestartet',

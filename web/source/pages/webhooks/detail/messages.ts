@@ -32,7 +32,7 @@ export const detailMessages = messages({
     pausedText: (count: number, shown: string) =>
       `No events are sent. ${count === 1 ? '1 newer event waits' : `${shown} newer events wait`}. Events are deleted after 30 days. Resume before that.`,
     circuitOpen: 'Interrupted: the receiver failed several times',
-    filterInvalid: 'Interrupted: the filter for assets is not valid',
+    filterInvalid: 'Not sending: the filter for assets is not valid',
     filterInvalidText:
       'No events are sent, because the filter names something that no longer exists. Edit the filter. The last error below names the reason. Events wait for up to 30 days.',
     circuitOpenMqtt: 'Interrupted: the broker failed several times',
@@ -40,7 +40,13 @@ export const detailMessages = messages({
     failingText: 'The platform sends these events again for 72 hours, with growing pauses.',
     undelivered: (count: number, shown: string) =>
       count === 1 ? '1 event is not delivered.' : `${shown} events are not delivered.`,
-    neverWorked: 'It has never worked: check the address, and that the other system runs.',
+    neverWorkedTitle: 'Never worked: the receiver has not accepted an event yet',
+    neverWorkedTitleMqtt: 'Never worked: the broker has not accepted an event yet',
+    neverWorked: 'Check the address, and that the other system runs.',
+    sameHost: (name: string) =>
+      `The webhook "${name}" works with the same host and port, so check the path and the sign-in of this one.`,
+    sameHostMqtt: (name: string) =>
+      `The MQTT publisher "${name}" works with the same host and port, so check the topic and the sign-in of this one.`,
     workedUntil: 'It worked until',
     workedUntilEnd: 'Check what has changed in the other system since then.',
     checkHint: 'A test event shows its response.',
@@ -140,7 +146,7 @@ export const detailMessages = messages({
     pausedText: (count: number, shown: string) =>
       `Es werden keine Ereignisse gesendet. ${count === 1 ? '1 neueres Ereignis wartet' : `${shown} neuere Ereignisse warten`}. Ereignisse werden nach 30 Tagen gelöscht. Setzen Sie das Senden vorher fort.`,
     circuitOpen: 'Unterbrochen: Der Empfänger ist mehrmals ausgefallen',
-    filterInvalid: 'Unterbrochen: Der Filter für Assets ist ungültig',
+    filterInvalid: 'Sendet nicht: Der Filter für Assets ist ungültig',
     filterInvalidText:
       'Es werden keine Ereignisse gesendet, weil der Filter etwas nennt, das es nicht mehr gibt. Bearbeiten Sie den Filter. Der letzte Fehler unten nennt den Grund. Ereignisse warten bis zu 30 Tage.',
     circuitOpenMqtt: 'Unterbrochen: Der Broker ist mehrmals ausgefallen',
@@ -148,7 +154,13 @@ export const detailMessages = messages({
     failingText: 'Die Plattform sendet diese Ereignisse 72 Stunden lang erneut, mit wachsenden Pausen.',
     undelivered: (count: number, shown: string) =>
       count === 1 ? '1 Ereignis ist nicht zugestellt.' : `${shown} Ereignisse sind nicht zugestellt.`,
-    neverWorked: 'Es hat noch nie funktioniert: Prüfen Sie die Adresse und ob das andere System läuft.',
+    neverWorkedTitle: 'Nie funktioniert: Der Empfänger hat noch kein Ereignis angenommen',
+    neverWorkedTitleMqtt: 'Nie funktioniert: Der Broker hat noch kein Ereignis angenommen',
+    neverWorked: 'Prüfen Sie die Adresse und ob das andere System läuft.',
+    sameHost: (name: string) =>
+      `Der Webhook „${name}“ funktioniert mit demselben Host und Port. Prüfen Sie daher den Pfad und die Anmeldung.`,
+    sameHostMqtt: (name: string) =>
+      `Der MQTT-Publisher „${name}“ funktioniert mit demselben Host und Port. Prüfen Sie daher das Topic und die Anmeldung.`,
     workedUntil: 'Es funktionierte bis',
     workedUntilEnd: 'Prüfen Sie, was sich seitdem im anderen System geändert hat.',
     checkHint: 'Ein Testereignis zeigt seine Antwort.',

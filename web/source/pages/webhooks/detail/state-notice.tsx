@@ -20,11 +20,13 @@ type StateNoticeProps = {
   subscription: Subscription
   /** Whether the title contains the name of the subscription. A list needs the name. */
   isNamed?: boolean
+  /** Another subscription that delivers events to the same host and port. */
+  sameHost?: Subscription | undefined
   onReplay: () => void
 }
 
 /** `StateNotice` explains why a subscription does not send events, and offers what the user can do. */
-export function StateNotice({ subscription, isNamed = false, onReplay }: StateNoticeProps) {
+export function StateNotice({ subscription, isNamed = false, sameHost, onReplay }: StateNoticeProps) {
   const text = useText(detailMessages)
   const shared = useText(webhookMessages)
   const formats = useFormats()
@@ -42,6 +44,11 @@ export function StateNotice({ subscription, isNamed = false, onReplay }: StateNo
   }
   const activate = () => change({ active: true }, text.resumed)
   const takeOver = () => change({ active: true, types: subscription.types }, text.takenOver)
+  const failureTitle = () => {
+    if (lastSuccessTimestamp === null) return isWebhook ? text.neverWorkedTitle : text.neverWorkedTitleMqtt
+    if (circuit !== 'open') return text.failing
+    return isWebhook ? text.circuitOpen : text.circuitOpenMqtt
+  }
   const titleOf = (title: string) => (isNamed ? `${subscription.name} · ${title}` : title)
   if (reason === 'events_gone') {
     return (
@@ -82,7 +89,7 @@ export function StateNotice({ subscription, isNamed = false, onReplay }: StateNo
     const undelivered = undeliveredCount(subscription)
     return (
       <Notice
-        title={titleOf(circuit !== 'open' ? text.failing : isWebhook ? text.circuitOpen : text.circuitOpenMqtt)}
+        title={titleOf(failureTitle())}
         actions={
           <>
             {/* The page of the subscription has this button, and shows its deliveries. */}
@@ -120,12 +127,13 @@ export function StateNotice({ subscription, isNamed = false, onReplay }: StateNo
         </p>
         <p>
           {lastSuccessTimestamp === null ? (
-            text.neverWorked
+            sameHost === undefined && text.neverWorked
           ) : (
             <>
               {text.workedUntil} <Time at={lastSuccessTimestamp} isCompact />. {text.workedUntilEnd}
             </>
           )}{' '}
+          {sameHost !== undefined && (isWebhook ? text.sameHost(sameHost.name) : text.sameHostMqtt(sameHost.name))}{' '}
           {text.checkHint}
         </p>
         <p>{circuit !== 'open' ? text.failingText : isWebhook ? text.circuitOpenText : text.circuitOpenTextMqtt}</p>
