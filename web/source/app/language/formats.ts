@@ -83,7 +83,9 @@ function createFormats(locale: string): Formats {
   const relativeIn = (format: Intl.RelativeTimeFormat, timestamp: string, now = Date.now()) => {
     const seconds = (Date.parse(timestamp) - now) / 1000
     const [unit, size] = units.find(([, each]) => Math.abs(seconds) >= each) ?? ['second', 1]
-    return format.format(Math.trunc(seconds / size), unit)
+    // The current time is shown as one second, so that all rows of a list have the same form.
+    const count = Math.trunc(seconds / size) || (seconds > 0 ? 1 : -1)
+    return format.format(count, unit)
   }
   const bytes = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 })
   return {

@@ -324,7 +324,8 @@ function Outcome({ job, outcome, number }: OutcomeProps) {
       </Link>
     )
   }
-  const result = resultOf(job, outcome)
+  const isScanning = job.phase === 'running' && job.scan !== undefined && job.scan.found > 0
+  const result = isScanning ? outcome.text.foundSoFar(number(job.scan?.found ?? 0)) : resultOf(job, outcome)
   if (job.phase !== 'failed') return <span title={result}>{result}</span>
   return (
     <span title={result} className="grid-lines">

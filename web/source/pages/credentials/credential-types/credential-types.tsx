@@ -15,6 +15,7 @@ import { EmptyState } from '../../../components/page/empty-state.tsx'
 import type { Column } from '../../../components/tables/data-table.tsx'
 import { useHasEntries } from '../../../components/tables/entries.ts'
 import { PagedTable } from '../../../components/tables/paged-table.tsx'
+import { RowButton } from '../../../components/tables/row-link.tsx'
 import { Toolbar } from '../../../components/tables/toolbar.tsx'
 import { JsonView } from '../../../components/values/json-view.tsx'
 import { KeyValueList } from '../../../components/values/key-value-list.tsx'
@@ -78,7 +79,7 @@ function columnsOf(text: Text): Column<ListedCredentialSchema>[] {
       id: 'product',
       header: text.identifier,
       width: 300,
-      cell: ({ resourceIdentifier }) => <span title={resourceIdentifier}>{linkTitle(resourceIdentifier)}</span>,
+      cell: ({ resourceIdentifier }) => <RowButton>{linkTitle(resourceIdentifier)}</RowButton>,
     },
     { id: 'version', header: text.version, width: 120, cell: ({ resourceVersion }) => resourceVersion },
     { id: 'uri', header: text.uri, width: 360, cell: ({ uri }) => <code>{uri}</code> },

@@ -16,6 +16,7 @@ import { EmptyState } from '../../../components/page/empty-state.tsx'
 import type { Column } from '../../../components/tables/data-table.tsx'
 import { useHasEntries } from '../../../components/tables/entries.ts'
 import { PagedTable } from '../../../components/tables/paged-table.tsx'
+import { RowButton } from '../../../components/tables/row-link.tsx'
 import { Toolbar } from '../../../components/tables/toolbar.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { credentialMessages } from '../messages.ts'
@@ -73,7 +74,7 @@ type Text = (typeof credentialMessages)['en']
 
 function columnsOf(text: Text): Column<InstancesTemplate>[] {
   return [
-    { id: 'name', header: text.name, width: 260, cell: ({ name }) => name },
+    { id: 'name', header: text.name, width: 260, cell: ({ name }) => <RowButton>{name}</RowButton> },
     { id: 'description', header: text.description, width: 360, cell: ({ description }) => description },
     { id: 'instances', header: text.instances, width: 130, isNumber: true, cell: ({ instances }) => instances },
     {
