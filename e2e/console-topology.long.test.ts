@@ -39,6 +39,7 @@ describe('topology and impact in the console', () => {
           assets: names.map((name, index) => ({
             functional_object_type: 'Device',
             name,
+            ...(name === 'PLC01' && { operating_mode: { mode_name: 'stop' } }),
             asset_identifiers: [
               { asset_identifier_type: 'MacIdentifier', mac_address: `02:00:00:00:00:0${index + 1}` },
             ],
@@ -97,6 +98,18 @@ describe('topology and impact in the console', () => {
     await inside('All assets').getByText('Bilbao').waitFor()
   })
 
+  test('shows the controllers in stop in each group, in the figures and in the legend, and lists them', async () => {
+    await follow(page, '/topology')
+    const rows = inside('All assets').getByRole('row')
+    await rows.filter({ hasText: 'Aarhus' }).getByText('1 in stop').waitFor()
+    assert.equal(await rows.filter({ hasText: 'Bilbao' }).getByText('in stop').count(), 0)
+    await page.getByRole('list', { name: 'Legend and filter' }).getByText('Controllers in stop').waitFor()
+    await page.getByLabel('Highlight').selectOption({ label: 'In stop (1)' })
+    await page.getByRole('link', { name: 'Controllers in stop' }).click()
+    await page.waitForURL(/\/assets\?.*operating_mode/)
+    await page.getByRole('link', { name: 'PLC01' }).waitFor()
+  })
+
   test('opens groups and assets with the keyboard', async () => {
     await follow(page, '/topology')
     const rows = page.locator('.map-list [role=row][data-index]')
@@ -125,7 +138,7 @@ describe('topology and impact in the console', () => {
     await follow(page, '/topology')
     await page.getByLabel('Group by').selectOption('subnet')
     await inside('All assets').getByRole('button', { name: '10.0.0.0/24', exact: true }).waitFor()
-    for (const column of ['Place', 'Most important problem', 'Connected to'])
+    for (const column of ['Place', 'IP addresses', 'Most important problem', 'Connected to'])
       await inside('All assets').getByRole('columnheader', { name: column }).waitFor()
     await inside('All assets').getByText('10.0.1.0/24 (3)').waitFor()
     await page.getByText('Connected subnet (number of connections)').waitFor()

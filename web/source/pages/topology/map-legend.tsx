@@ -76,7 +76,7 @@ export function MapLegend(props: MapLegendProps) {
         )}
         {lines === 'wires' && <Entry mark="line">{text.legendWires}</Entry>}
         {lines === 'groups' && <Entry mark="line">{text.legendEdges}</Entry>}
-        {lines === 'subnets' && !showsChanges && <Entry>{text.legendHidden}</Entry>}
+        {lines === 'subnets' && !showsChanges && !isAll && <Entry>{text.legendHidden}</Entry>}
         {showsChanges && hasGroups && <Entry>{text.legendChanges}</Entry>}
       </ul>
     </div>

@@ -63,7 +63,7 @@ export function useMapTexts(by: Grouping) {
         }))
         if (all.length === 0) return []
         const named = (count: number) => {
-          const names = all.slice(0, count).map((each) => text.connectedTo1(each.name, each.count))
+          const names = all.slice(0, count).map((each) => text.connectionWith(each.name, each.count))
           const others = all.length - count
           return text.connectedSubnets(
             [...names, ...(others > 0 ? [text.plus(formats.number(others))] : [])].join(', '),

@@ -142,7 +142,13 @@ function useColumns(options: ColumnOptions): Column<Row>[] {
   const numberCell = (count: number) => (count === 0 ? <span className="quiet">–</span> : formats.number(count))
   const nameColumn: Column<Row> = {
     id: 'name',
-    header: isSwitches ? text.switch : isSubnets ? text.subnet : text.name,
+    header: isSwitches
+      ? text.switch
+      : isSubnets
+        ? text.subnet
+        : isGroups && query.by === 'hierarchy'
+          ? text.place
+          : text.name,
     width: isPanel ? 132 : isGroups ? 190 : 260,
     cell: (row) => <RowName row={row} nameOf={texts.nameOf} common={common} onOpen={openRow} />,
   }
@@ -235,7 +241,8 @@ function useColumns(options: ColumnOptions): Column<Row>[] {
           ]
         : []),
       problem,
-      ...(isPanel || !hasMonitoring
+      // The list of subnets has no space for the monitored devices.
+      ...(isPanel || isSubnets || !hasMonitoring
         ? []
         : [
             {
@@ -250,7 +257,7 @@ function useColumns(options: ColumnOptions): Column<Row>[] {
             {
               id: 'connected',
               header: text.connectedTo,
-              width: 330,
+              width: 240,
               cell: ({ group }: Row) => <ConnectedTo connections={connectionsIn(group, top)} />,
             },
           ]
@@ -297,20 +304,20 @@ function connectionsIn(group: TopologyGroup | undefined, top: TopologyGroups): G
   return group === undefined || group.key === restKey ? [] : connectionsTo(group.key, top)
 }
 
-/** The number of connected subnets that the list names. The tooltip names all of them. */
-const namedConnections = 2
-
-/** `ConnectedTo` names the connected subnets, each with the number of connections. */
+/** `ConnectedTo` names the subnet with the most connections, and their number. The tooltip names all connected subnets. */
 function ConnectedTo({ connections }: { connections: readonly GroupConnection[] }) {
   const text = useText(mapMessages)
   const formats = useFormats()
   if (connections.length === 0) return <span className="quiet">{text.noConnections}</span>
   const names = connections.map(({ group, count }) =>
-    text.connectedTo1(group.name ?? text.restSubnet, formats.number(count)),
+    text.connectionWith(group.name ?? text.restSubnet, formats.number(count)),
   )
-  const shown = names.slice(0, namedConnections).join(', ')
-  const others = names.length - namedConnections
-  return <span title={names.join(', ')}>{others > 0 ? text.moreGroups(shown, formats.number(others)) : shown}</span>
+  const [first = '', ...others] = names
+  return (
+    <span title={names.join(', ')}>
+      {others.length > 0 ? text.moreGroups(first, formats.number(others.length)) : first}
+    </span>
+  )
 }
 
 /** `Problem` shows the problems of a group in words. In a narrow list, each problem has its own line. */

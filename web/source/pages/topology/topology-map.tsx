@@ -141,13 +141,14 @@ export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, chan
   const drawn = by === 'hierarchy' ? [...loaded.values()] : [shown, listed]
   const hasWires = [...scene.frames.values()].some(({ wires }) => wires !== undefined && wires.length > 0)
   const hasEdges = drawn.some(({ edges }) => edges.length > 0)
+  const areClustered = (scene.frames.get(place)?.clusters.length ?? 0) > 0
   const lines = hasWires
     ? 'wires'
     : !hasEdges
       ? 'none'
       : by === 'subnet' && place === rootKey
         ? 'subnets'
-        : shown.groups.length > 0
+        : shown.groups.length > 0 || areClustered
           ? 'groups'
           : 'none'
   const networks = top.groups.filter(isNetwork).length
@@ -242,7 +243,7 @@ export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, chan
                 lines={lines}
                 hasOldGroups={hasOldGroups(scene, top.total)}
                 isAll={isAll}
-                areClustered={(scene.frames.get(place)?.clusters.length ?? 0) > 0}
+                areClustered={areClustered}
                 impact={impact?.impact}
               />
             </div>

@@ -57,7 +57,7 @@ export class CardPen extends MapPen {
     const room = Math.min(top, box.y + box.height) - box.y
     if (room < 9) return
     const size = Math.min(sizes.text, room - 3)
-    const [x, y, width] = [box.x + 8, box.y + room / 2, box.width - 16]
+    const [x, y, width] = [box.x + 6, box.y + room / 2, box.width - 12]
     const counts = this.options.view.showsChanges ? [] : [texts.assets(group.assets)]
     this.#title(item, group, { counts, x, y, room: width, size, small: size })
   }
@@ -76,7 +76,8 @@ export class CardPen extends MapPen {
     const words =
       this.words(choices, { ...at, width: room - used - gap - reserved }) ||
       this.words(choices, { ...at, width: room - used - gap })
-    this.#longest(counts, { x: x + used + gap, y: y + 0.5, width: room - used - words - gap * 2, size: small })
+    const left = room - used - gap - (words === 0 ? 0 : words + gap)
+    this.#longest(counts, { x: x + used + gap, y: y + 0.5, width: left, size: small })
   }
 
   /** Draws a closed group as a card. */
@@ -105,7 +106,7 @@ export class CardPen extends MapPen {
     const isNarrow = box.width < sizes.narrowCard
     const pad = isNarrow ? 7 : Math.max(8, Math.min(14, box.width * 0.06))
     const x = box.x + pad
-    const room = box.width - pad - (isNarrow ? 4 : 6)
+    const room = box.width - pad - (isNarrow ? 2 : 6)
     const detail = texts.detail(item)
     const height = box.height - around
     const problems = this.wordsOf(item.key, group)

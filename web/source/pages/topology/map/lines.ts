@@ -31,7 +31,7 @@ const connectionsOfGroups = new WeakMap<Frame, Map<string, GroupConnection[]>>()
 /** A group, and the number of its connections to another group. */
 export type GroupConnection = { group: TopologyGroup; count: number }
 
-/** Returns the groups that have connections to a group, most frequent first. */
+/** Returns the groups that have connections to a group, most frequent first, and then in the order of their keys. */
 export function connectionsTo(
   key: string,
   { groups, edges }: Pick<TopologyGroups, 'groups' | 'edges'>,
@@ -46,7 +46,9 @@ export function connectionsTo(
       const count = counts.get(group.key)
       return count === undefined ? [] : [{ group, count }]
     })
-    .toSorted((one, other) => other.count - one.count)
+    .toSorted(
+      (one, other) => other.count - one.count || one.group.key.localeCompare(other.group.key, 'en', { numeric: true }),
+    )
 }
 
 /** Returns the groups that have connections to an item of the map, most frequent first. */

@@ -3,8 +3,9 @@ import type { TopologyGroup } from '@millwright/api/inventory/topology-groups.ts
 import { iconMaximize, iconMinus, iconPlus } from '@siemens/ix-icons/icons'
 import { IxIconButton } from '@siemens/ix-react'
 import { useEffect, useEffectEvent, useRef, useState } from 'react'
-import { useText } from '../../../app/language/language-context.tsx'
+import { useFormats, useText } from '../../../app/language/language-context.tsx'
 import { mapMessages } from '../map-messages.ts'
+import { connectionsOfItem } from './lines.ts'
 import type { MapTexts, MapView } from './map-pen.ts'
 import { type MapEvents, MapRenderer } from './map-renderer.ts'
 import type { Scene, SceneItem } from './scene.ts'
@@ -34,6 +35,22 @@ function connectionsOf({ group, asset, parent }: SceneItem): { predicate: string
 }
 
 const maxConnections = 4
+
+/** The number of connected subnets in the tooltip. The list below the map names all of them. */
+const maxSubnets = 6
+
+/** `ConnectedSubnets` names the subnets that a subnet is connected to, with the numbers of connections. */
+function ConnectedSubnets({ item }: { item: SceneItem }) {
+  const text = useText(mapMessages)
+  const formats = useFormats()
+  const all = connectionsOfItem(item).map(({ group, count }) =>
+    text.connectionWith(group.name ?? text.restSubnet, formats.number(count)),
+  )
+  if (all.length === 0) return null
+  const others = all.length - maxSubnets
+  const shown = all.slice(0, maxSubnets).join(', ')
+  return <span>{text.connectedSubnets(others > 0 ? text.moreGroups(shown, formats.number(others)) : shown)}</span>
+}
 
 type Tooltip = { item: SceneItem; x: number; y: number }
 
@@ -82,6 +99,7 @@ export function MapCanvas({ scene, view, texts, label, focus, onPick, onZoom }: 
           {tooltip.item.asset !== undefined && <span>{texts.classOfOne(tooltip.item.asset.class)}</span>}
           {tooltip.item.group !== undefined && <span>{texts.count(tooltip.item.group)}</span>}
           {tooltip.item.group !== undefined && <span>{texts.classes(tooltip.item.group)}</span>}
+          {tooltip.item.group?.kind === 'subnet' && <ConnectedSubnets item={tooltip.item} />}
           {connectionsOf(tooltip.item).map((connection) => (
             <span key={connection.predicate}>{texts.predicate(connection)}</span>
           ))}

@@ -116,7 +116,7 @@ const assetsPerGroup = 6
 /** With at most this many groups, the group of the rest is a small box at the side. */
 const fewGroups = 8
 /** The size of the box of the rest, as parts of the width and height of the map. */
-const restPart = { width: 0.18, height: 0.34, below: 0.11, gap: 0.03 } as const
+const restPart = { width: 0.18, height: 0.34, below: 0.13, gap: 0.035 } as const
 /** A map that is wider than this has the rest at its side, and another map has it below. */
 const restBeside = 4
 

@@ -67,7 +67,7 @@ export function switchTree(groups: readonly Pick<TopologyGroup, 'key' | 'parent'
 }
 
 /** The parts of the height of a summary: the root, the free space below it, and the rows. A row has a limited number of columns. */
-const summaryParts = { root: 0.17, gap: 0.08, rows: 0.75, widest: 3.6, rootWidth: 0.96, perRow: 3, fill: 0.92 } as const
+const summaryParts = { root: 0.17, gap: 0.08, rows: 0.75, widest: 3.6, rootWidth: 0.96, perRow: 3, fill: 0.94 } as const
 /** With more columns, they share two rows. */
 const mostRows = 2
 
