@@ -29,7 +29,12 @@ export const auditActivity = {
   credentials: { services: ['credentials'], actions: [] },
   gateways: {
     services: ['onboarding'],
-    actions: ['discovery.switchManagedLink', 'discovery.expireLink', 'inventory.recordLinkStopped'],
+    actions: [
+      'discovery.switchManagedLink',
+      'discovery.expireLink',
+      'discovery.recoverLink',
+      'inventory.recordLinkStopped',
+    ],
   },
   scans: { services: ['discovery', 'monitoring'], actions: [] },
   updates: { services: ['updates'], actions: [] },

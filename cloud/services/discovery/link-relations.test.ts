@@ -136,6 +136,28 @@ describe('relations between links and their gateway', () => {
     assert.deepEqual([(await shown()).state, (await shown()).problem], ['running', undefined])
   })
 
+  test('records once that an expired link runs again, with the time since which it was silent', async () => {
+    const recoveries = async () => {
+      const { data } = await admin.audit.listEntries({ query: { target: `gateway/${gateway.id}`, limit: 100 } })
+      return data.filter(({ action }) => action === 'discovery.recoverLink')
+    }
+    await report({ registration: registeredAt(1), state: 'unreachable' })
+    await report({ registration: registeredAt(1) })
+    assert.equal((await recoveries()).length, 0, 'the link did not expire')
+    await report({ registration: registeredAt(2, 0) })
+    const { lastSeenTimestamp: silentSince, assetLinkId: link } = await shown()
+    await stops()
+    await report({ registration: registeredAt(3), state: 'unreachable', problem: 'Not inspected yet' })
+    assert.equal((await recoveries()).length, 0, 'the link does not respond yet')
+    await report({ registration: registeredAt(3) })
+    await report({ registration: registeredAt(4), state: 'unreachable' })
+    await report({ registration: registeredAt(4) })
+    assert.deepEqual(
+      (await recoveries()).map(({ detail }) => detail),
+      [{ links: [{ link, state: 'running', silentSince }] }],
+    )
+  })
+
   test('expires the registration of a link without a lifetime 900 seconds after the report', async () => {
     await report({})
     const { rows } = await hub.asOwner((owner) =>

@@ -3,12 +3,18 @@ import type { Handle, Transaction } from '../../platform/database/database.ts'
 import { jsonText } from '../../platform/database/json.ts'
 import { statement } from '../../platform/database/statement.ts'
 
+/**
+ * The last report of a link. `silentSince` is the last time at which the link was seen before its registration expired. It stays
+ * until the link runs again.
+ */
+export type StoredReport = LinkReport & { silentSince?: string }
+
 export type LinkRow = {
   gatewayId: string
   appInstanceId: string
   assetId: string
   state: LinkReport['state']
-  report: LinkReport
+  report: StoredReport
   digest: string
   lastSeenAt: string
   registrationExpiresAt: string
@@ -126,8 +132,8 @@ const stopStatement = statement<{ assetId: string }>(
 
 /** Marks an expired link as unreachable. Returns false when the gateway reported the link in the meantime. */
 export async function stopExpiredLink(tx: Transaction, link: LinkRow, problem: string): Promise<boolean> {
-  const { gatewayId, appInstanceId, registrationExpiresAt, report } = link
-  const stopped = { ...report, state: 'unreachable', problem }
+  const { gatewayId, appInstanceId, registrationExpiresAt, report, lastSeenAt } = link
+  const stopped = { ...report, state: 'unreachable', problem, silentSince: lastSeenAt }
   const row = await tx.row(stopStatement, gatewayId, appInstanceId, registrationExpiresAt, jsonText(stopped))
   return row !== undefined
 }

@@ -7,6 +7,7 @@ import type { Caller } from '../../platform/access/caller.ts'
 import { systemCaller } from '../../platform/access/system.ts'
 import { hiddenAssets } from '../../platform/asset-visibility.ts'
 import { record } from '../../platform/audit/audit.ts'
+import type { Transaction } from '../../platform/database/database.ts'
 import { newId } from '../../platform/database/id.ts'
 import { emitAll } from '../../platform/events/events.ts'
 import type { Context, Handlers } from '../../platform/service.ts'
@@ -15,7 +16,15 @@ import { gatewayCaller, onBehalfOf } from './gateway-caller.ts'
 import { writeAssets } from './inventory-writes.ts'
 import { assetOfLink, digestOf, productNumberOf, showLink } from './link.ts'
 import { publishLinkEvents, withStoredEvents } from './link-events.ts'
-import { findLink, findLinksByAsset, type LinkRow, listLinks, type PutLink, putLinks } from './link-store.ts'
+import {
+  findLink,
+  findLinksByAsset,
+  type LinkRow,
+  listLinks,
+  type PutLink,
+  putLinks,
+  type StoredReport,
+} from './link-store.ts'
 import { storeManagedLinks } from './managed-links.ts'
 import { findDiscovery, findRun } from './store.ts'
 import { requireReadableGateway } from './visibility.ts'
@@ -139,6 +148,12 @@ function withRemovedLinks(reported: readonly LinkReport[], stored: ReadonlyMap<s
   return [...reported, ...missing.map(({ report }) => ({ ...report, state: 'gone' as const }))]
 }
 
+/** Adds the time since which an expired link is silent, until the link runs again. */
+function withSilence(report: LinkReport, before: LinkRow | undefined): StoredReport {
+  const silentSince = before?.report.silentSince
+  return report.state === 'running' || silentSince === undefined ? report : { ...report, silentSince }
+}
+
 type Links = { gateway: Gateway; reported: readonly LinkReport[]; stored: ReadonlyMap<string, LinkRow> }
 
 /** Returns every link with the id of its asset. Writes the asset when the link is new or has changed. */
@@ -170,7 +185,9 @@ async function withAssets(
   )
   return links.flatMap(({ report, before, digest }) => {
     const assetId = ids.get(report.appInstanceId) ?? before?.assetId
-    return assetId === undefined ? [] : [{ assetId, report, digest, before, ...timesOf(report, before) }]
+    return assetId === undefined
+      ? []
+      : [{ assetId, report: withSilence(report, before), digest, before, ...timesOf(report, before) }]
   })
 }
 
@@ -267,6 +284,7 @@ async function storeLinks(
       target: `gateway/${gateway.id}`,
       detail: { links: changed.map(({ report }) => ({ link: report.appInstanceId, state: report.state })) },
     })
+    await recordRecovery(tx, actor, gateway.id, changed)
     await emitAll(
       tx,
       changed.map(({ report, assetId }) => ({
@@ -276,4 +294,20 @@ async function storeLinks(
       })),
     )
   })
+}
+
+/** Records the links that run again after their registration expired. The entry ends the entry of `linkExpiryTasks`. */
+async function recordRecovery(
+  tx: Transaction,
+  actor: Caller,
+  gatewayId: string,
+  changed: readonly ReportedLink[],
+): Promise<void> {
+  const links = changed.flatMap(({ report, before }) => {
+    const silentSince = before?.report.silentSince
+    if (report.state !== 'running' || silentSince === undefined) return []
+    return [{ link: report.appInstanceId, state: report.state, silentSince }]
+  })
+  if (links.length === 0) return
+  await record(tx, actor, { action: 'discovery.recoverLink', target: `gateway/${gatewayId}`, detail: { links } })
 }

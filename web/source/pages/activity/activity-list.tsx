@@ -28,7 +28,7 @@ import { ProblemMessage } from '../../components/feedback/problem-message.tsx'
 import { Icon } from '../../components/values/icon.tsx'
 import { StatusChip } from '../../components/values/status-chip.tsx'
 import { type ActivityFilters, useGroupEntries } from './activity-data.ts'
-import { dayOf, daysOf, type EntryRow, isAssignment, rowsOf } from './entry-rows.ts'
+import { dayOf, daysOf, type EntryRow, isAssignment, linksOf, outageOf, rowsOf } from './entry-rows.ts'
 import { activityMessages } from './messages.ts'
 import { combinedDetail, combinedSentence, groupDetail, sentenceOf } from './sentence.ts'
 import { type SentenceContext, type SentencePart, sentenceText } from './sentence-part.ts'
@@ -92,7 +92,12 @@ function Row({ row: { entry, others, isOpen }, ...list }: RowProps) {
   const detail = isCombined ? combinedDetail([entry, ...others], context) : groupDetail(entry, context)
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the button for the details offers the same with the keyboard
-    <li className="activity-row" data-open={list.openId === entry.id} onClick={detailsOnClick(entry, list.onOpen)}>
+    <li
+      className="activity-row"
+      data-open={list.openId === entry.id}
+      data-outage={outageOf(entry)}
+      onClick={detailsOnClick(entry, list.onOpen)}
+    >
       <EntryTime time={entry.time} />
       <EntryIcon entry={entry} />
       <div className="activity-what">
@@ -107,7 +112,9 @@ function Row({ row: { entry, others, isOpen }, ...list }: RowProps) {
               <StatusChip tone={entry.outcome === 'denied' ? 'warning' : 'bad'}>{text[entry.outcome]}</StatusChip>
             </>
           )}
+          <OutageChip entry={entry} />
         </p>
+        <Silence entry={entry} />
         {detail.length > 0 && (
           <p className="activity-detail">
             <Sentence parts={detail} />
@@ -137,6 +144,31 @@ function Row({ row: { entry, others, isOpen }, ...list }: RowProps) {
       <DetailsButton entry={entry} parts={parts} onOpen={list.onOpen} />
     </li>
   )
+}
+
+/** `OutageChip` marks the begin and the end of an outage of the links of a gateway. */
+export function OutageChip({ entry }: { entry: ActivityEntry }) {
+  const text = useText(activityMessages)
+  const outage = outageOf(entry)
+  if (outage === undefined) return null
+  return (
+    <>
+      {' '}
+      <StatusChip tone={outage === 'begin' ? 'bad' : 'good'}>{text[`outage_${outage}`]}</StatusChip>
+    </>
+  )
+}
+
+/** `Silence` shows how long the links of a gateway did not respond, after the end of an outage. */
+function Silence({ entry }: { entry: ActivityEntry }) {
+  const text = useText(activityMessages)
+  const formats = useFormats()
+  const [first] = linksOf(entry)
+    .flatMap(({ silentSince }) => silentSince ?? [])
+    .toSorted()
+  if (first === undefined) return null
+  const duration = formats.duration(Date.parse(entry.time) - Date.parse(first))
+  return <p className="activity-detail">{text.silentSince(formats.compact(first), duration)}</p>
 }
 
 /** Returns a handler that opens the details of an entry, except for a click on a control, and for a selection of text. */
@@ -272,8 +304,11 @@ const serviceIcons: Readonly<Record<string, string>> = {
   updates: iconCloudUpload,
 }
 
-function iconOf({ action, cause, group, changes, outcome }: ActivityEntry): string {
+function iconOf(entry: ActivityEntry): string {
+  const { action, cause, group, changes, outcome } = entry
   if (outcome !== 'done') return iconWarning
+  const outage = outageOf(entry)
+  if (outage !== undefined) return outage === 'begin' ? iconConnectionFail : iconConnectionSuccess
   const state = changes.find(({ field }) => field === 'reachability_state')?.after
   if (state !== undefined && group === undefined) return state === 'failed' ? iconConnectionFail : iconConnectionSuccess
   if (group !== undefined && causeIcons[cause?.kind ?? ''] !== undefined)
@@ -295,7 +330,10 @@ function seriesOf({ action, group }: ActivityEntry): number {
 
 function EntryIcon({ entry }: { entry: ActivityEntry }) {
   return (
-    <span className="activity-icon" data-series={entry.outcome === 'done' ? seriesOf(entry) : 'refused'}>
+    <span
+      className="activity-icon"
+      data-series={entry.outcome === 'done' ? (outageOf(entry) ?? seriesOf(entry)) : 'refused'}
+    >
       <Icon name={iconOf(entry)} size={16} />
     </span>
   )

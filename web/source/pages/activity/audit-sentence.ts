@@ -2,7 +2,7 @@ import type { ActivityEntry } from '@millwright/api/activity.ts'
 import { linkTitle } from '../discovery/built-in-links.ts'
 import { nounOf, verbOf } from './audit-words.ts'
 import { authorPart } from './author-name.ts'
-import { expiredLinks } from './entry-rows.ts'
+import { linksOf, outageOf } from './entry-rows.ts'
 import { fill, type SentenceContext, type SentencePart } from './sentence-part.ts'
 
 /** The sentences of actions that need other words than their verb and their object. */
@@ -74,7 +74,7 @@ function namedSentence(entry: ActivityEntry, { who, context }: NamedOptions): Se
     const node = { text: names[nodeId] ?? text.aNode, role: 'object', subject: `node/${nodeId}` } as const
     return fill(text.assigned, { who, count, node })
   }
-  if (action === 'discovery.expireLink') return expiredSentence(entry, context)
+  if (outageOf(entry) !== undefined) return outageSentence(entry, context)
   if (action === 'discovery.createDiscovery') return scanSentence(entry, { who, context })
   if (action === 'discovery.updateDiscovery' || action === 'discovery.runDiscovery')
     return changedScanSentence(entry, { who, context })
@@ -83,14 +83,17 @@ function namedSentence(entry: ActivityEntry, { who, context }: NamedOptions): Se
   return subject && object && fill(text.related, { who, subject, object })
 }
 
-/** Returns the sentence of the links of a gateway that no longer respond. */
-function expiredSentence(entry: ActivityEntry, { text, language }: SentenceContext): SentencePart[] | undefined {
+/** Returns the sentence of the links of a gateway that no longer respond, or that respond again. */
+function outageSentence(entry: ActivityEntry, { text, language }: SentenceContext): SentencePart[] | undefined {
   const { object } = entry
-  const links = expiredLinks(entry).map(({ link }) => linkTitle(link))
+  // A link can expire twice within a minute.
+  const links = [...new Set(linksOf(entry).map(({ link }) => linkTitle(link)))]
   if (object === undefined || links.length === 0) return undefined
   const gateway = { text: object.name ?? object.id, role: 'object', subject: `gateway/${object.id}` } as const
   const names = { text: new Intl.ListFormat(language).format(links), role: 'value' } as const
-  return fill(links.length === 1 ? text.linkExpired : text.linksExpired, { gateway, links: names })
+  const [one, several] =
+    outageOf(entry) === 'begin' ? [text.linkExpired, text.linksExpired] : [text.linkRecovered, text.linksRecovered]
+  return fill(links.length === 1 ? one : several, { gateway, links: names })
 }
 
 /** Returns the sentence of a new scan: its link and, if it is known, its gateway. A scan with a schedule starts later. */

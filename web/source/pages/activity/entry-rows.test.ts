@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ActivityEntry } from '@millwright/api/activity.ts'
-import { daysOf, expiredLinks, rowsOf } from './entry-rows.ts'
+import { daysOf, linksOf, outageOf, rowsOf } from './entry-rows.ts'
 
 function entry(id: string, change: Partial<ActivityEntry> = {}): ActivityEntry {
   return {
@@ -103,18 +103,27 @@ test('combines the change of a scan with its start within one second by the same
   assert.deepEqual(shapeOf([scan('runDiscovery', '02.000'), change('00.500')]), [1, 1])
 })
 
-test('combines the links of one gateway that no longer respond within a minute', () => {
-  const expired = (id: string, link: string, { gateway = 'g', time = '2026-11-18T12:00:00.000Z' } = {}) =>
-    entry(id, {
-      action: 'discovery.expireLink',
-      object: { kind: 'gateway', id: gateway },
-      detail: { links: [{ link, state: 'unreachable' }] },
-      time,
-    })
-  const linksOf = (entries: ActivityEntry[]) => rowsOf(entries).map(({ entry: row }) => expiredLinks(row).length)
-  assert.deepEqual(linksOf([expired('1', 'snmp'), expired('2', 'opcua')]), [2])
-  assert.deepEqual(linksOf([expired('1', 'snmp'), entry('2'), expired('3', 'opcua'), expired('4', 's7')]), [3, 0])
-  assert.deepEqual(linksOf([expired('1', 'snmp'), expired('2', 'snmp', { gateway: 'h' })]), [1, 1])
-  const earlier = expired('2', 'opcua', { time: '2026-11-18T11:58:00.000Z' })
-  assert.deepEqual(linksOf([expired('1', 'snmp'), earlier]), [1, 1])
+test('combines the links of one gateway that stop to respond or respond again within a minute', () => {
+  for (const action of ['discovery.expireLink', 'discovery.recoverLink']) {
+    const outage = (id: string, link: string, { gateway = 'g', time = '2026-11-18T12:00:00.000Z' } = {}) =>
+      entry(id, { action, object: { kind: 'gateway', id: gateway }, detail: { links: [{ link }] }, time })
+    const countsOf = (entries: ActivityEntry[]) => rowsOf(entries).map(({ entry: row }) => linksOf(row).length)
+    assert.deepEqual(countsOf([outage('1', 'snmp'), outage('2', 'opcua')]), [2])
+    assert.deepEqual(countsOf([outage('1', 'snmp'), entry('2'), outage('3', 'opcua'), outage('4', 's7')]), [3, 0])
+    assert.deepEqual(countsOf([outage('1', 'snmp'), outage('2', 'snmp', { gateway: 'h' })]), [1, 1])
+    const earlier = outage('2', 'opcua', { time: '2026-11-18T11:58:00.000Z' })
+    assert.deepEqual(countsOf([outage('1', 'snmp'), earlier]), [1, 1])
+    const other = { ...outage('2', 'opcua'), action: 'discovery.recordLinks' }
+    assert.deepEqual(countsOf([outage('1', 'snmp'), other]), [1, 1])
+  }
+})
+
+test('the begin and the end of an outage are separate entries', () => {
+  const gateway = { kind: 'gateway', id: 'g' }
+  const end = entry('2', { action: 'discovery.recoverLink', object: gateway, detail: { links: [{ link: 'snmp' }] } })
+  const begin = entry('1', { action: 'discovery.expireLink', object: gateway, detail: { links: [{ link: 'snmp' }] } })
+  assert.deepEqual(
+    rowsOf([end, begin, entry('0')]).map((row) => outageOf(row.entry)),
+    ['end', 'begin', undefined],
+  )
 })

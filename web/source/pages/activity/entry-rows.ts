@@ -17,7 +17,7 @@ const fewest = 3
  */
 export function rowsOf(entries: readonly ActivityEntry[], { hasMore = false } = {}): EntryRow[] {
   const runs: ActivityEntry[][] = []
-  for (const entry of withExpiredLinks(withStartedScans(withoutStarts(entries)))) {
+  for (const entry of withLinksOfGateway(withStartedScans(withoutStarts(entries)))) {
     const run = runs.at(-1)
     if (run?.[0] !== undefined && isSimilar(run[0], entry)) run.push(entry)
     else runs.push([entry])
@@ -71,32 +71,40 @@ function isStartedBy(change: ActivityEntry, start: ActivityEntry): boolean {
   )
 }
 
-/** The longest time between two links of a gateway that are one entry. They expire together when the gateway does not report. */
-const expiredWithinMs = 60_000
+/** The longest time between two links of a gateway that are one entry. All links of a gateway expire and recover together. */
+const togetherWithinMs = 60_000
 
-/** Combines the links of one gateway that no longer respond at the same time. */
-function withExpiredLinks(entries: readonly ActivityEntry[]): ActivityEntry[] {
+/** Combines the links of one gateway that stop to respond, or that respond again, at the same time. */
+function withLinksOfGateway(entries: readonly ActivityEntry[]): ActivityEntry[] {
   const combined: ActivityEntry[] = []
   for (const entry of entries) {
-    const index = combined.findLastIndex((newer) => expiredTogether(newer, entry))
+    const index = combined.findLastIndex((newer) => areTogether(newer, entry))
     const newer = combined[index]
     if (newer === undefined) combined.push(entry)
-    else combined[index] = { ...newer, detail: { links: [...expiredLinks(newer), ...expiredLinks(entry)] } }
+    else combined[index] = { ...newer, detail: { links: [...linksOf(newer), ...linksOf(entry)] } }
   }
   return combined
 }
 
-function expiredTogether(newer: ActivityEntry, older: ActivityEntry): boolean {
+function areTogether(newer: ActivityEntry, older: ActivityEntry): boolean {
   return (
-    newer.action === 'discovery.expireLink' &&
+    outageOf(newer) !== undefined &&
     older.action === newer.action &&
     older.object?.id === newer.object?.id &&
-    Date.parse(newer.time) - Date.parse(older.time) <= expiredWithinMs
+    Date.parse(newer.time) - Date.parse(older.time) <= togetherWithinMs
   )
 }
 
-/** Returns the links of a gateway that no longer respond, as an entry names them. */
-export function expiredLinks({ detail }: Pick<ActivityEntry, 'detail'>): { link: string }[] {
+/** Returns whether an entry is the begin or the end of an outage of the links of a gateway. */
+export function outageOf({ action }: Pick<ActivityEntry, 'action'>): 'begin' | 'end' | undefined {
+  if (action === 'discovery.expireLink') return 'begin'
+  return action === 'discovery.recoverLink' ? 'end' : undefined
+}
+
+type GatewayLink = { link: string; silentSince?: string }
+
+/** Returns the links of a gateway that are named by the begin or the end of an outage. */
+export function linksOf({ detail }: Pick<ActivityEntry, 'detail'>): GatewayLink[] {
   const links: unknown = detail?.links
   return Array.isArray(links) ? links.filter((one) => typeof one?.link === 'string') : []
 }

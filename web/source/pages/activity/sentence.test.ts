@@ -62,6 +62,15 @@ const cases: [Partial<ActivityEntry>, en: string, de: string][] = [
   ],
   [
     {
+      action: 'discovery.recoverLink',
+      object: { kind: 'gateway', id: 'g', name: 'Hall 3' },
+      detail: { links: [{ link: 'millwright.links.snmp' }, { link: 'millwright.links.plant' }] },
+    },
+    'The links SNMP and Simulated plant of the gateway Hall 3 respond again',
+    'Die Links SNMP und Simulated plant des Gateways Hall 3 antworten wieder',
+  ],
+  [
+    {
       action: 'discovery.createDiscovery',
       object: { kind: 'discovery', id: '7' },
       detail: { gatewayId: 'g', assetLinkId: 'millwright.links.plant' },

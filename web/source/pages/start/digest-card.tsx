@@ -11,15 +11,16 @@ import { KeyFigures } from '../../components/values/key-figures.tsx'
 import { Time } from '../../components/values/time.tsx'
 import { TimeBars } from '../../components/values/time-bars.tsx'
 import { useHistogram, useLastVisit, useLiveActivity } from '../activity/activity-data.ts'
-import { Sentence, useSentenceContext } from '../activity/activity-list.tsx'
-import { isAssignment, rowsOf } from '../activity/entry-rows.ts'
+import { OutageChip, Sentence, useSentenceContext } from '../activity/activity-list.tsx'
+import { isAssignment, outageOf, rowsOf } from '../activity/entry-rows.ts'
 import { combinedSentence, sentenceOf } from '../activity/sentence.ts'
 import { denseBuckets, rangeOf } from '../activity/time-range.ts'
 import '../activity/activity.css'
+import { digestRows } from './digest-rows.ts'
 import { startMessages } from './messages.ts'
 
-/** The number of loaded entries and of shown rows. Similar entries are one row. */
-const limits = { loaded: 100, shown: 6 } as const
+/** The number of loaded entries. Similar entries are one row. */
+const loadedEntries = 100
 
 /** The minimum time between two refreshes. The digest is an overview, and a plant has events all the time. */
 const refreshIntervalMs = 60_000
@@ -51,7 +52,7 @@ export function DigestCard() {
   useLiveActivity({ intervalMs: refreshIntervalMs })
   const histogram = useHistogram({}, range, now).data ?? []
   const entries = useQuery(
-    query(['activity', 'listEntries'], { query: { from: range.from.toISOString(), limit: limits.loaded } }),
+    query(['activity', 'listEntries'], { query: { from: range.from.toISOString(), limit: loadedEntries } }),
   )
   const sum = (kind: 'created' | 'updated' | 'deleted') =>
     formats.number(histogram.reduce((total, bucket) => total + bucket[kind], 0))
@@ -97,10 +98,9 @@ export function DigestCard() {
             <p className="quiet">{text.nothingChanged}</p>
           ) : (
             <ul className="start-list start-sentences">
-              {rowsOf(notable, { hasMore: meta.nextCursor !== undefined })
-                .slice(0, limits.shown)
-                .map(({ entry, others, isOpen }) => (
-                  <li key={entry.id}>
+              {digestRows(rowsOf(notable, { hasMore: meta.nextCursor !== undefined })).map(
+                ({ entry, others, isOpen }) => (
+                  <li key={entry.id} data-outage={outageOf(entry)}>
                     <p>
                       <Sentence
                         parts={
@@ -110,12 +110,14 @@ export function DigestCard() {
                       {others.length > 0 && entry.group === undefined && !isAssignment(entry) && !isOpen && (
                         <span className="quiet"> · {text.times(formats.number(others.length + 1))}</span>
                       )}
+                      <OutageChip entry={entry} />
                     </p>
                     <span className="quiet">
                       <EntryAge time={entry.time} />
                     </span>
                   </li>
-                ))}
+                ),
+              )}
             </ul>
           )
         }}
