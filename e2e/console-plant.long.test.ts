@@ -87,7 +87,7 @@ describe('start page, inbox and assets in the console', () => {
     await isAll.or(others).first().waitFor()
     if (await others.isVisible()) await others.click()
     await isAll.waitFor()
-    await page.getByRole('toolbar').getByRole('button', { name: 'Onboard without place' }).click()
+    await page.getByRole('toolbar').getByRole('button', { name: 'Onboard without node' }).click()
     await page.getByText('Inbox empty').waitFor({ timeout: scanMs })
     // The inbox removes the rows before the server has onboarded the assets.
     await until('the assets are onboarded', async () => {
@@ -276,7 +276,7 @@ describe('start page, inbox and assets in the console', () => {
   test('stores the columns and views of a user on the server for every browser', async () => {
     await follow(page, '/assets?q=plc')
     await page.getByRole('button', { name: 'Columns' }).click()
-    await page.getByRole('button', { name: 'Hide Place' }).click()
+    await page.getByRole('button', { name: 'Hide Hierarchy node' }).click()
     const kept = page.waitForResponse((response) => response.url().endsWith('/preferences/assets.columns'))
     await page.getByRole('button', { name: 'Show Description' }).click()
     assert.equal((await kept).status(), 204)
@@ -303,7 +303,7 @@ describe('start page, inbox and assets in the console', () => {
     await consoleBrowser.signIn(elsewhere.page, { path: '/assets' })
     const headers = elsewhere.page.getByRole('columnheader')
     await headers.filter({ hasText: 'Description' }).waitFor()
-    assert.equal(await headers.filter({ hasText: 'Place' }).count(), 0)
+    assert.equal(await headers.filter({ hasText: 'Hierarchy node' }).count(), 0)
     assert.deepEqual((await headers.allInnerTexts()).slice(1, 5), ['Name', 'Firmware', 'Condition', 'IP address'])
     assert.equal(await widthOf(elsewhere.page), width)
     await clickAsPerson(navigationTo(elsewhere.page, 'Controllers'))

@@ -3,6 +3,8 @@ import { type Language, localeOf } from './language.ts'
 /** `Formats` formats numbers and times for a language. */
 export type Formats = {
   number(value: number): string
+  /** Formats the difference of two numbers with its sign: `+308`. */
+  change(value: number): string
   percent(share: number): string
   /** Formats a share with two decimal places, rounded down, so that only a full share is 100 %. */
   preciseShare(share: number): string
@@ -58,6 +60,7 @@ export function formatsOf(language: Language): Formats {
 
 function createFormats(locale: string): Formats {
   const number = new Intl.NumberFormat(locale)
+  const change = new Intl.NumberFormat(locale, { signDisplay: 'exceptZero' })
   const percent = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 0 })
   const precise = new Intl.NumberFormat(locale, {
     style: 'percent',
@@ -90,6 +93,7 @@ function createFormats(locale: string): Formats {
   const bytes = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 })
   return {
     number: (value) => number.format(value),
+    change: (value) => change.format(value),
     // A small share that is not zero is not shown as 0 %.
     percent: (share) => (share > 0 && share < 0.005 ? `< ${percent.format(0.01)}` : percent.format(share)),
     preciseShare: (share) => precise.format(share),

@@ -10,17 +10,6 @@ const shapes: Readonly<Record<Tone, string>> = {
   neutral: 'M8 1a7 7 0 1 1 0 14A7 7 0 0 1 8 1Zm0 1.5a5.5 5.5 0 1 0 0 11 5.5 5.5 0 0 0 0-11ZM5 7.2h6v1.6H5Z',
 }
 
-/** `StatusIcon` shows a state as an icon with a name. */
-export const StatusIcon = memo(function StatusIcon({ tone, label }: { tone: Tone; label: string }) {
-  return (
-    <span className="status-text" data-tone={tone} role="img" aria-label={label}>
-      <svg viewBox="0 0 16 16" fillRule="evenodd" aria-hidden="true">
-        <path d={shapes[tone]} />
-      </svg>
-    </span>
-  )
-})
-
 type StatusTextProps = { tone: Tone; title?: string; children: ReactNode }
 
 /**

@@ -146,7 +146,7 @@ function Row({ row: { entry, others, isOpen }, ...list }: RowProps) {
   )
 }
 
-/** `OutageChip` marks the begin and the end of an outage of the links of a gateway. */
+/** `OutageChip` marks the begin and the end of an outage of a gateway or of its links. */
 export function OutageChip({ entry }: { entry: ActivityEntry }) {
   const text = useText(activityMessages)
   const outage = outageOf(entry)

@@ -118,6 +118,21 @@ test('combines the links of one gateway that stop to respond or respond again wi
   }
 })
 
+test('a change of the reachability of a gateway is the begin or the end of an outage', () => {
+  const changed = (type: string, before: string, after: string) =>
+    outageOf(
+      entry('1', {
+        action: 'updated',
+        object: { kind: 'asset', id: 'g', type },
+        changes: [{ field: 'reachability_state', before, after }],
+      }),
+    )
+  assert.equal(changed('Gateway', 'reached', 'failed'), 'begin')
+  assert.equal(changed('Gateway', 'failed', 'reached'), 'end')
+  assert.equal(changed('Gateway', 'unknown', 'reached'), undefined)
+  assert.equal(changed('Device', 'reached', 'failed'), undefined)
+})
+
 test('the begin and the end of an outage are separate entries', () => {
   const gateway = { kind: 'gateway', id: 'g' }
   const end = entry('2', { action: 'discovery.recoverLink', object: gateway, detail: { links: [{ link: 'snmp' }] } })

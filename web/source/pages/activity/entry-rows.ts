@@ -88,17 +88,25 @@ function withLinksOfGateway(entries: readonly ActivityEntry[]): ActivityEntry[] 
 
 function areTogether(newer: ActivityEntry, older: ActivityEntry): boolean {
   return (
-    outageOf(newer) !== undefined &&
+    isLinkOutage(newer.action) &&
     older.action === newer.action &&
     older.object?.id === newer.object?.id &&
     Date.parse(newer.time) - Date.parse(older.time) <= togetherWithinMs
   )
 }
 
-/** Returns whether an entry is the begin or the end of an outage of the links of a gateway. */
-export function outageOf({ action }: Pick<ActivityEntry, 'action'>): 'begin' | 'end' | undefined {
-  if (action === 'discovery.expireLink') return 'begin'
-  return action === 'discovery.recoverLink' ? 'end' : undefined
+/** Returns whether an entry is the begin or the end of an outage of a gateway or of its links. */
+export function outageOf({ action, object, changes, group }: ActivityEntry): 'begin' | 'end' | undefined {
+  if (isLinkOutage(action)) return action === 'discovery.expireLink' ? 'begin' : 'end'
+  if (object?.type !== 'Gateway' || group !== undefined) return undefined
+  const state = changes.find(({ field }) => field === 'reachability_state')
+  if (state?.after === 'failed') return 'begin'
+  return state?.before === 'failed' && state.after === 'reached' ? 'end' : undefined
+}
+
+/** Returns whether an action is the begin or the end of an outage of the links of a gateway. */
+export function isLinkOutage(action: string): boolean {
+  return action === 'discovery.expireLink' || action === 'discovery.recoverLink'
 }
 
 type GatewayLink = { link: string; silentSince?: string }

@@ -214,10 +214,14 @@ function classOf(asset: Asset) {
   })
 }
 
-/** Returns the states that the header shows. The current reachability is part of the status below the header. */
+/**
+ * Returns the states that the header shows. The current reachability is part of the status below the header. The overview shows that
+ * an asset is onboarded, so the header shows only the other management states.
+ */
 function statesOf(asset: Asset, at: string | undefined): { path: string; value: string }[] {
   return ['management_state/state_value', ...(at === undefined ? [] : ['reachability_state/state_value'])]
     .map((path) => ({ path, value: textAt(asset, path) }))
+    .filter(({ value }) => at !== undefined || value !== 'regarded')
     .filter(({ path, value }) => value !== '' && !(value === 'unknown' && path.startsWith('reachability')))
 }
 

@@ -17,6 +17,10 @@ test('shows the newest rows', () => {
 
 test('shows the two newest outages even if many entries are newer, in the order of time', () => {
   const newer = ['9', '8', '7', '6', '5'].map((id) => row(id))
-  const outages = [row('3', 'discovery.recoverLink'), row('2', 'discovery.expireLink'), row('1', 'discovery.expireLink')]
+  const outages = [
+    row('3', 'discovery.recoverLink'),
+    row('2', 'discovery.expireLink'),
+    row('1', 'discovery.expireLink'),
+  ]
   assert.deepEqual(idsOf([...newer, row('4'), ...outages]), ['9', '8', '7', '6', '3', '2'])
 })

@@ -28,6 +28,7 @@ import { eventsBehind, isInterrupted, kindOf, pathOf, shownState } from '../webh
 import { useSubscriptions } from '../webhooks/subscription-data.ts'
 import { startMessages } from './messages.ts'
 import { stoppedFilter, unreachableFilter, useDrift, useMonitoringCount, useTotalQuery } from './plant-queries.ts'
+import { noneStopped, useStoppedControllers } from './stopped-controllers.ts'
 
 const dayMs = 86_400_000
 
@@ -74,8 +75,8 @@ export function NextCard() {
 function useNextSteps(): Step[] {
   const text = useText(startMessages)
   const rights = useRights()
-  const { unreachable, stopped, newAssets, duplicates, failed, offline, outdated, unmonitored, isMonitored } =
-    useCounts()
+  const { unreachable, newAssets, duplicates, failed, offline, outdated, unmonitored, isMonitored } = useCounts()
+  const stopped = useStoppedControllers() ?? noneStopped
   const formats = useFormats()
   const shown = (count: number) => formats.number(count)
   const canWrite = rights.has('inventory_write_asset_data')
@@ -92,12 +93,17 @@ function useNextSteps(): Step[] {
       to: '/assets',
       search: { filter: unreachableFilter },
     },
-    stopped > 0 && {
+    stopped.count > 0 && {
       id: 'stopped',
       icon: iconWarning,
       tone: 'warning',
-      title: text.stoppedControllers(stopped, shown(stopped)),
-      detail: text.stoppedText,
+      title: text.stoppedControllers(stopped.count, shown(stopped.count)),
+      detail:
+        stopped.known === 0
+          ? text.stoppedText
+          : stopped.recent === 0
+            ? text.stoppedOld(formats.relative(stopped.oldest))
+            : text.stoppedMixed(shown(stopped.recent), shown(stopped.known), formats.relative(stopped.oldest)),
       to: '/assets',
       search: { filter: stoppedFilter },
     },
@@ -248,7 +254,6 @@ function useCounts() {
   const canReadJobs = rights.has('glb_jobs_read')
   const [since] = useState(() => new Date(Date.now() - dayMs).toISOString())
   const unreachable = useQuery(useTotalQuery(unreachableFilter))
-  const stopped = useQuery(useTotalQuery(stoppedFilter))
   const newAssets = useQuery(useTotalQuery(inboxFilter({})))
   const duplicates = useQuery(query(['inventory', 'listDuplicates'], { query: { limit: 1 } }, { live: ['inventory'] }))
   const failed = useQuery({
@@ -261,7 +266,6 @@ function useCounts() {
   const drift = useDrift({ isEnabled: canReadJobs && rights.has('inventory_read_asset_data') })
   return {
     unreachable: unreachable.data?.meta.totalElements ?? 0,
-    stopped: stopped.data?.meta.totalElements ?? 0,
     newAssets: newAssets.data?.meta.totalElements ?? 0,
     duplicates: duplicates.data?.meta.totalElements ?? 0,
     failed: failed.data?.meta.totalElements ?? 0,

@@ -16,6 +16,7 @@ import {
   useMonitoringCount,
   useTotalQuery,
 } from './plant-queries.ts'
+import { useStoppedControllers } from './stopped-controllers.ts'
 import { totalsByDay, trendDays, trendOf, trendStart } from './trends.ts'
 
 /** `PlantFigures` shows the main figures of the plant. Each figure links to the page with the details. */
@@ -27,7 +28,7 @@ export function PlantFigures() {
   const all = useQuery(useTotalQuery()).data?.meta.totalElements
   const newAssets = useQuery(useTotalQuery(inboxFilter({}))).data?.meta.totalElements
   const failed = useQuery(useTotalQuery(unreachableFilter)).data?.meta.totalElements
-  const stoppedCount = useQuery(useTotalQuery(stoppedFilter)).data?.meta.totalElements ?? 0
+  const stopped = useStoppedControllers()
   const isMonitored = useMonitoringCount(canReadJobs && canOpenInbox) !== 0
   // Without monitoring, the number of unreachable devices is not known.
   const isUnknown = failed === 0 && !isMonitored
@@ -47,14 +48,19 @@ export function PlantFigures() {
           hint={isUnknown ? text.notMonitored : <MonitoredShare failed={failed} />}
         />
       )}
-      {stoppedCount > 0 && (
+      {stopped !== undefined && stopped.count > 0 && (
         <FigureTile
           to="/assets"
           search={{ filter: stoppedFilter }}
           name={text.stopped}
-          value={stoppedCount}
+          value={stopped.count}
           tone="warning"
-          hint={text.notInRun}
+          hint={
+            <>
+              {stopped.recent > 0 && <span>{text.stoppedRecent(formats.number(stopped.recent))}</span>}
+              {stopped.known > 0 && <span>{text.stoppedKnown(formats.number(stopped.known))}</span>}
+            </>
+          }
         />
       )}
       {canOpenInbox && (
@@ -70,7 +76,7 @@ export function PlantFigures() {
   )
 }
 
-/** `MonitoredShare` shows how many devices are not monitored, because their state is not known. */
+/** `MonitoredShare` shows how many devices are monitored. The state of the others is not known. */
 function MonitoredShare({ failed }: { failed: number | undefined }) {
   const text = useText(startMessages)
   const formats = useFormats()
@@ -78,14 +84,9 @@ function MonitoredShare({ failed }: { failed: number | undefined }) {
   if (coverage === undefined || coverage.monitored === 0) return failed === 0 && text.noneUnreachable
   const { devices, monitored, unmonitored } = coverage
   return (
-    <>
-      <span>{text.ofMonitored(formats.number(monitored))}</span>
-      {unmonitored > 0 && (
-        <span>
-          {text.notMonitoredShare(formats.number(unmonitored), formats.percent(unmonitored / Math.max(1, devices)))}
-        </span>
-      )}
-    </>
+    <span title={unmonitored > 0 ? text.unmonitored(unmonitored, formats.number(unmonitored)) : undefined}>
+      {text.ofMonitored(formats.number(monitored), formats.number(devices))}
+    </span>
   )
 }
 
@@ -108,9 +109,7 @@ function AssetTrend({ current }: { current: number | undefined }) {
   const day = new Date(start.getFullYear(), start.getMonth(), start.getDate() + trend.firstDay)
   return (
     <>
-      <span>
-        {text.trend(formats.number(trend.values[0] ?? 0), formats.dayMonth(day.toISOString()), formats.number(current))}
-      </span>
+      <span>{text.trend(formats.change(current - (trend.values[0] ?? 0)), formats.dayMonth(day.toISOString()))}</span>
       <Sparkline values={trend.values} />
     </>
   )

@@ -42,19 +42,24 @@ export function StartPage() {
         title={text.title}
         subtitle={user.tenant_name === defaultTenant ? text.subtitle : text.tenant(user.tenant_name)}
       />
-      <SignInNotice />
       <SubscriptionNotice />
       {canReadAssets ? (
         <Plant canReadJobs={canReadJobs} />
       ) : canReadJobs ? (
-        <div className="start-cards">
-          <JobsCard />
-          <GatewaysCard />
-        </div>
+        <>
+          <div className="start-cards">
+            <JobsCard />
+            <GatewaysCard />
+          </div>
+          <SignInNotice />
+        </>
       ) : (
-        <EmptyState icon={iconLock} title={text.noAccess}>
-          <p>{text.noAccessHint}</p>
-        </EmptyState>
+        <>
+          <SignInNotice />
+          <EmptyState icon={iconLock} title={text.noAccess}>
+            <p>{text.noAccessHint}</p>
+          </EmptyState>
+        </>
       )}
     </>
   )
@@ -78,22 +83,30 @@ function Plant({ canReadJobs }: { canReadJobs: boolean }) {
     <QueryState query={deviceTotal}>
       {() =>
         wasEmpty && canDiscover && canReadJobs ? (
-          <FirstSteps />
+          <>
+            <SignInNotice />
+            <FirstSteps />
+          </>
         ) : isEmpty && canReadDevices ? (
-          <EmptyState icon={iconSearch} title={text.noDevices}>
-            <p>{text.noDevicesHint}</p>
-            {canImport && (
-              <Link to="/files/import" className="button-link">
-                {text.importFile}
-              </Link>
-            )}
-          </EmptyState>
+          <>
+            <SignInNotice />
+            <EmptyState icon={iconSearch} title={text.noDevices}>
+              <p>{text.noDevicesHint}</p>
+              {canImport && (
+                <Link to="/files/import" className="button-link">
+                  {text.importFile}
+                </Link>
+              )}
+            </EmptyState>
+          </>
         ) : (
           <>
             <PlantFigures />
             <div className="start-main">
               <div>
                 <NextCard />
+                {/* The problems of the plant come first. */}
+                <SignInNotice />
                 {canReadJobs && <JobsCard />}
                 {canReadJobs && <GatewaysCard />}
               </div>

@@ -283,7 +283,7 @@ function Dependents({ assetId }: { assetId: string }) {
     )
   const shown = text.dependentCount(count, formats.number(count))
   return (
-    <Tile title={text.dependents} value={impact.truncated ? text.atLeast(shown) : shown} tone="info">
+    <Tile title={text.dependents} value={impact.truncated ? text.atLeast(shown) : shown}>
       <TabLink tab="impact">{text.showImpact}</TabLink>
     </Tile>
   )

@@ -110,7 +110,7 @@ export const assetProperties: readonly AssetProperty[] = [
   property('description', ['Description', 'Beschreibung'], { width: 260 }),
   property('created_timestamp', ['Created', 'Angelegt'], { kind: 'time', width: 170 }),
   property('last_modified_timestamp', ['Changed', 'Geändert'], { kind: 'time', width: 170 }),
-  property(placePath, ['Place', 'Ort'], { ...onlyShown, field: 'id', width: 155, minWidth: 140 }),
+  property(placePath, ['Hierarchy node', 'Hierarchieknoten'], { ...onlyShown, field: 'id', width: 155, minWidth: 140 }),
   property('last_change/what', ['Last change', 'Letzte Änderung'], { ...onlyShown, width: 280 }),
   property('last_change/by', ['Changed by', 'Geändert von'], { ...onlyShown, width: 160 }),
 ]

@@ -6,7 +6,7 @@ import { assetClassOfOne } from '../../../components/values/asset-classes.ts'
 import { ClassIcon } from '../../../components/values/class-icon.tsx'
 import { CutText } from '../../../components/values/cut-text.tsx'
 import { StatusChip, type Tone } from '../../../components/values/status-chip.tsx'
-import { StatusIcon, StatusText } from '../../../components/values/status-text.tsx'
+import { StatusText } from '../../../components/values/status-text.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { assetsMessages } from '../messages.ts'
 import { type Asset, classOf, customValue, firmwareOf, nameOf, textAt, textsIn, valueAt } from '../model/asset.ts'
@@ -54,20 +54,16 @@ type ConditionCellProps = {
 }
 
 /**
- * `ConditionCell` shows the worst condition of an asset, the number of its other faults, and the icon of its reachability. The
+ * `ConditionCell` shows the worst condition of an asset, whether the asset is reachable, and the number of its other faults. The
  * tooltip contains all conditions, and the time of the last report of monitoring, a scan or an import.
  */
 function ConditionCell({ asset, all, newestVersion, language }: ConditionCellProps) {
   const text = assetsMessages[language]
   const [worst] = all
-  if (worst === undefined)
-    return (
-      <span className="quiet" title={text.noCondition}>
-        –
-      </span>
-    )
+  // Software and gateways have no condition, because monitoring checks only devices.
+  if (worst === undefined) return null
   const others = faultsAmong(all).length - 1
-  const reachability = all.slice(1).find((condition) => !faultsAmong(all).includes(condition))
+  const isReached = worst !== 'reached' && all.includes('reached')
   const seenAt = textAt(asset, 'reachability_state/state_timestamp')
   const details = [
     ...all.map((condition) => text[condition]),
@@ -80,9 +76,9 @@ function ConditionCell({ asset, all, newestVersion, language }: ConditionCellPro
     <span className="conditions" title={details.filter(Boolean).join('\n')}>
       <StatusText tone={conditionTones[worst]}>
         {text[worst]}
+        {isReached && text.andReached}
         {others > 0 && <span className="quiet"> {text.moreFaults(others)}</span>}
       </StatusText>
-      {reachability !== undefined && <StatusIcon tone={conditionTones[reachability]} label={text[reachability]} />}
     </span>
   )
 }

@@ -2,7 +2,7 @@ import { useFormats, useText } from '../../../app/language/language-context.tsx'
 import { exceptionalPercentage, isExceptionalShare } from '../../../components/values/outdated-share.ts'
 import { hierarchyMessages } from '../messages.ts'
 
-const kinds = ['outdated', 'exceptional', 'others'] as const
+const kinds = ['outdated', 'exceptional'] as const
 
 type OutdatedBarProps = {
   outdated: number
@@ -44,16 +44,14 @@ export function TreeLegend({ average }: { average: number | undefined }) {
   const text = useText(hierarchyMessages)
   const formats = useFormats()
   const names = {
-    outdated: text.outdated,
+    outdated: text.outdatedShort,
     exceptional:
       average === undefined
         ? text.exceptional
-        : text.exceptionalOver(formats.percent(exceptionalPercentage(average) / 100), formats.percent(average)),
-    others: text.others,
+        : text.exceptionalOver(formats.percent(exceptionalPercentage(average) / 100)),
   }
   return (
     <div className="tree-legend">
-      <p>{text.countHint}</p>
       <ul>
         {kinds.map((kind) => (
           <li key={kind}>
@@ -63,8 +61,12 @@ export function TreeLegend({ average }: { average: number | undefined }) {
             {names[kind]}
           </li>
         ))}
-        <li className="tree-alarm">{text.offlineBelow}</li>
+        <li className="tree-alarm">{text.unreachableShort}</li>
       </ul>
+      <p>
+        {text.countHint}
+        {average !== undefined && <> {text.averageHint(formats.percent(average))}</>}
+      </p>
     </div>
   )
 }

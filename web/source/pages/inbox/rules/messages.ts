@@ -54,8 +54,8 @@ export const ruleMessages = messages({
     onboards: (conditions: string) => `After each scan, onboards new devices ${conditions}:`,
     accessGroup: 'Access group',
     keepsGroup: 'Not set. The devices keep their access group.',
-    place: 'Place',
-    withoutNode: 'Not set. The devices get no place in a hierarchy.',
+    place: 'Hierarchy node',
+    withoutNode: 'Not set. The devices get no hierarchy node.',
     onboarded: (count: number, shown: string, time: string) =>
       `Onboarded ${count === 1 ? '1 asset' : `${shown} assets`} in the last 90 days. Last time: ${time}.`,
     onboardedNone: 'Onboarded no asset in the last 90 days.',
@@ -149,8 +149,8 @@ export const ruleMessages = messages({
     onboards: (conditions: string) => `Nimmt nach jedem Suchlauf neue Geräte ${conditions} auf:`,
     accessGroup: 'Zugriffsgruppe',
     keepsGroup: 'Nicht gesetzt. Die Geräte behalten ihre Zugriffsgruppe.',
-    place: 'Ort',
-    withoutNode: 'Nicht gesetzt. Die Geräte erhalten keinen Ort in einer Hierarchie.',
+    place: 'Hierarchieknoten',
+    withoutNode: 'Nicht gesetzt. Die Geräte erhalten keinen Hierarchieknoten.',
     onboarded: (count: number, shown: string, time: string) =>
       `Hat in den letzten 90 Tagen ${count === 1 ? '1 Asset' : `${shown} Assets`} aufgenommen. Zuletzt: ${time}.`,
     onboardedNone: 'Hat in den letzten 90 Tagen kein Asset aufgenommen.',

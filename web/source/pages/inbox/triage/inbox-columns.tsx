@@ -84,13 +84,8 @@ export function inboxColumns({
           width: 150,
           cell: (asset) => {
             const proposal = proposals.get(asset.id)
-            if (proposal === undefined) return <span className="quiet">–</span>
-            const { nodePath, accessGroup } = proposal
-            return (
-              <span title={targetText(proposal, text)}>
-                {nodePath?.slice(-shownNodes).join(' › ') ?? accessGroup ?? text.sameGroup}
-              </span>
-            )
+            if (proposal === undefined) return <span className="quiet">{text.noProposal}</span>
+            return <span title={targetText(proposal, text)}>{shortTarget(proposal, text)}</span>
           },
         }
       : {
@@ -111,6 +106,14 @@ export function productOf(asset: Asset): string {
   const manufacturer = textAt(asset, `${product}/manufacturer/name`)
   const name = textAt(asset, `${product}/product_name`)
   return name.startsWith(manufacturer) ? name : [manufacturer, name].filter((part) => part !== '').join(' ')
+}
+
+/** Returns the target of a proposal as a short text: the last nodes of its path, otherwise the access group. */
+export function shortTarget(
+  { nodePath, accessGroup }: Pick<Proposal, 'nodePath' | 'accessGroup'>,
+  text: InboxColumnOptions['text'],
+): string {
+  return nodePath?.slice(-shownNodes).join(' › ') ?? accessGroup ?? text.currentGroup
 }
 
 /** Returns the target of a proposal as one text: the node, and the access group. */

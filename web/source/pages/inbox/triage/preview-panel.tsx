@@ -1,4 +1,4 @@
-import type { InboxAsset } from '@millwright/api/inbox.ts'
+import type { InboxAsset, Proposal } from '@millwright/api/inbox.ts'
 import { IxButton } from '@siemens/ix-react'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
@@ -24,14 +24,16 @@ import {
   reasonMessages,
 } from '../messages.ts'
 import { startOf } from './facet-panel.tsx'
-import { productOf, targetText } from './inbox-columns.tsx'
+import { productOf, shortTarget, targetText } from './inbox-columns.tsx'
 
 type PreviewPanelProps = {
   asset: Asset
   state: 'unknown' | 'ignored'
   canWrite: boolean
-  /** Whether an onboarding rule proposes a target for the asset. */
-  hasProposal: boolean
+  /** The target that an onboarding rule proposes for the asset. */
+  proposal: Proposal | undefined
+  /** Whether the letter O onboards the asset. */
+  hasKeys: boolean
   onOnboard: () => void
   onOnboardInto: () => void
   onIgnore: () => void
@@ -40,7 +42,7 @@ type PreviewPanelProps = {
 
 /** `PreviewPanel` shows the current asset of the inbox: why it is new, its possible duplicate, and its main data. */
 export function PreviewPanel(props: PreviewPanelProps) {
-  const { asset, state, canWrite, hasProposal, onOnboard, onOnboardInto, onIgnore, onMerged } = props
+  const { asset, state, canWrite, proposal, hasKeys, onOnboard, onOnboardInto, onIgnore, onMerged } = props
   const text = useText(inboxMessages)
   const query = useOperationQuery()
   const details = useQuery(
@@ -57,9 +59,23 @@ export function PreviewPanel(props: PreviewPanelProps) {
       </div>
       {canWrite && (
         <div className="preview-actions">
-          <IxButton title={hasProposal ? text.onboardProposedHint : text.onboardHint} onClick={onOnboard}>
-            {hasProposal ? text.onboardProposed : text.onboardWithoutPlace}
+          <IxButton
+            className="preview-onboard"
+            title={proposal === undefined ? text.onboardHint : targetText(proposal, text)}
+            onClick={onOnboard}
+          >
+            {proposal === undefined ? text.onboardWithoutNode : text.onboardTo(shortTarget(proposal, text))}
           </IxButton>
+          <p className="preview-target">
+            {hasKeys && (
+              <>
+                <kbd>O</kbd>{' '}
+              </>
+            )}
+            {proposal === undefined
+              ? text.withoutProposal(textAt(asset, 'access_group'))
+              : text.proposedTarget(targetText(proposal, text))}
+          </p>
           <IxButton variant="secondary" title={text.onboardIntoHint} onClick={onOnboardInto}>
             {text.onboardInto}
           </IxButton>

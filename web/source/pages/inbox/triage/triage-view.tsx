@@ -214,7 +214,8 @@ export function TriageView({ state }: TriageViewProps) {
           asset={asset}
           state={state}
           canWrite={canWrite}
-          hasProposal={proposals.byAsset.has(asset.id)}
+          proposal={proposals.byAsset.get(asset.id)}
+          hasKeys={hasKeys}
           onOnboard={() => onboard([asset.id])}
           onOnboardInto={() => setDialog({ kind: 'onboard', ids: [asset.id] })}
           onIgnore={() => ignore([asset.id])}
@@ -424,7 +425,7 @@ function SelectionBar(props: SelectionBarProps) {
         {canWrite && (
           <>
             <IxButton title={proposed === 'none' ? text.onboardHint : text.onboardProposedHint} onClick={onOnboard}>
-              {{ none: text.onboardWithoutPlace, some: text.onboard, all: text.onboardProposed }[proposed]}
+              {{ none: text.onboardWithoutNode, some: text.onboard, all: text.onboardProposed }[proposed]}
             </IxButton>
             <IxButton variant="secondary" title={text.onboardIntoHint} onClick={() => onDialog('onboard')}>
               {text.onboardInto}
