@@ -179,7 +179,7 @@ describe('asset pages and topology in the console', () => {
     })
     await page.reload()
     await step.getByText(/^All were read in the last 24 hours/).waitFor()
-    await page.getByRole('link', { name: /^Controllers in stop 1 1 read in the last 24 h/ }).waitFor()
+    await page.getByRole('link', { name: /^Controllers in stop 1 1 read in 24 h/ }).waitFor()
   })
 
   test('merges possible duplicates and undoes the merge', async () => {

@@ -187,7 +187,7 @@ describe('the inbox in the console', () => {
     await countOf(page, /^3 matching assets/)
     await row(page, 'Drive 12').waitFor()
     await preview(page).getByRole('button', { name: 'Onboard to Assembly' }).waitFor()
-    await preview(page).getByText('Takes the proposal: access group Assembly').waitFor()
+    await preview(page).getByText('Key O: the proposal access group Assembly').waitFor()
     await clickAsPerson(button(page, 'Show all new assets'))
     await countOf(page, /^10 to review/)
     await clickAsPerson(button(page, 'Accept all 3'))

@@ -102,11 +102,14 @@ export function useChildren(hierarchyId: string, parentId: string | undefined) {
   })
 }
 
+/** The number of assets in stop, and with outdated firmware. The latter is undefined if it is not known. */
+export type NodeProblems = { stopped: number; outdated: number | undefined }
+
 /**
- * Returns the number of assets with outdated firmware: of a node, of each of its children by id, and at the top of the assets without
- * a node.
+ * Returns the problems of assets: in total, of each child of a node by id, and at the top of the assets without a node. `share` is the
+ * share of outdated assets.
  */
-export function useOutdated(hierarchyId: string, parentId: string | undefined, { isEnabled = true } = {}) {
+export function useProblems(hierarchyId: string, parentId: string | undefined, { isEnabled = true } = {}) {
   const query = useOperationQuery()
   const canRead = usePermission('inventory_read_asset_data')
   const input = {
@@ -115,21 +118,25 @@ export function useOutdated(hierarchyId: string, parentId: string | undefined, {
   return useQuery({
     ...query(['inventory', 'readTopologyGroups'], input, { live: ['hierarchy'] }),
     enabled: isEnabled && canRead,
-    // Without the updates service, the numbers are 0 and mean nothing.
-    select: ({ data: { total, groups, unavailable } }) =>
-      unavailable.includes('outdated')
-        ? {}
-        : {
-            total: total.outdated,
-            share: total.assets === 0 ? undefined : total.outdated / total.assets,
-            byNode: new Map(groups.map(({ key, outdated }) => [key, outdated])),
-          },
+    select: ({ data: { total, groups, unavailable } }) => {
+      // Without the updates service, the numbers of outdated assets are 0 and mean nothing.
+      const isKnown = !unavailable.includes('outdated')
+      const problemsOf = ({ stopped, outdated }: { stopped: number; outdated: number }): NodeProblems => ({
+        stopped,
+        outdated: isKnown ? outdated : undefined,
+      })
+      return {
+        total: problemsOf(total),
+        share: isKnown && total.assets > 0 ? total.outdated / total.assets : undefined,
+        byNode: new Map(groups.map((group) => [group.key, problemsOf(group)])),
+      }
+    },
   })
 }
 
 /** Returns the share of all assets that have outdated firmware. The bars of nodes are compared with it. */
 export function useAverageOutdated(hierarchyId: string, options: { isEnabled?: boolean } = {}): number | undefined {
-  return useOutdated(hierarchyId, undefined, options).data?.share
+  return useProblems(hierarchyId, undefined, options).data?.share
 }
 
 /** Returns the number of unreachable devices without a node of the hierarchy. */

@@ -24,13 +24,14 @@ import { FailureList } from './assignment/failure-list.tsx'
 import type { AssignmentOutcome } from './assignment/outcome.ts'
 import { HierarchyActions } from './hierarchy-actions.tsx'
 import {
+  type NodeProblems,
   useCountRefresh,
   useHierarchies,
   useLastHierarchy,
   useNode,
-  useOutdated,
   usePath,
   usePlaceCounts,
+  useProblems,
   useUnassignedUnreachable,
 } from './hierarchy-data.ts'
 import { HierarchyFormDialog, templateTitles, useTemplates } from './hierarchy-form-dialog.tsx'
@@ -137,7 +138,7 @@ function HierarchyView({ hierarchy, list, onCreate }: HierarchyViewProps) {
   const place = placeOf(search.node)
   const chosen = useNode(place.kind === 'node' ? place.id : undefined).data
   const counts = usePlaceCounts(hierarchy.id)
-  const outdated = useOutdated(hierarchy.id, undefined).data
+  const problems = useProblems(hierarchy.id, undefined).data
   const unreachable = useUnassignedUnreachable(hierarchy.id)
   const show = (next: Place) => {
     change({ hierarchy: hierarchy.id, node: searchOfPlace(next), q: undefined, filter: undefined })
@@ -177,8 +178,8 @@ function HierarchyView({ hierarchy, list, onCreate }: HierarchyViewProps) {
             <PlaceItem
               label={text.allAssets}
               count={counts.all}
-              outdated={outdated?.total}
-              average={outdated?.share}
+              problems={problems?.total}
+              average={problems?.share}
               isChosen={place.kind === 'all'}
               onChoose={() => show({ kind: 'all' })}
             />
@@ -186,8 +187,8 @@ function HierarchyView({ hierarchy, list, onCreate }: HierarchyViewProps) {
               label={text.unassigned}
               count={counts.unassigned}
               // Without assets, there is no such group.
-              outdated={outdated?.byNode?.get(restKey)}
-              average={outdated?.share}
+              problems={problems?.byNode.get(restKey)}
+              average={problems?.share}
               unreachable={unreachable}
               isChosen={place.kind === 'unassigned'}
               onChoose={() => show({ kind: 'unassigned' })}
@@ -205,7 +206,7 @@ function HierarchyView({ hierarchy, list, onCreate }: HierarchyViewProps) {
             drag={canWrite || canAssign ? { dragged, canMoveNodes: canWrite, onDrop: actions.drop } : undefined}
             empty={<p className="tree-note">{canWrite ? text.noNodesYet : text.noNodes}</p>}
           />
-          <TreeLegend average={outdated?.share} />
+          <TreeLegend average={problems?.share} />
         </section>
         <div className="hierarchy-main" ref={main} tabIndex={-1}>
           <PlaceView key={searchOfPlace(place) ?? 'all'} {...{ hierarchy, place, dragged, onSelect: select }} />
@@ -244,7 +245,7 @@ function HierarchyView({ hierarchy, list, onCreate }: HierarchyViewProps) {
 type PlaceItemProps = {
   label: string
   count: number | undefined
-  outdated: number | undefined
+  problems: NodeProblems | undefined
   /** The share of all assets that are outdated. */
   average: number | undefined
   unreachable?: number
@@ -253,9 +254,10 @@ type PlaceItemProps = {
 }
 
 /** `PlaceItem` has the same columns as a node of the tree. */
-function PlaceItem({ label, count, outdated, average, unreachable = 0, isChosen, onChoose }: PlaceItemProps) {
+function PlaceItem({ label, count, problems, average, unreachable = 0, isChosen, onChoose }: PlaceItemProps) {
   const text = useText(hierarchyMessages)
   const formats = useFormats()
+  const { outdated, stopped = 0 } = problems ?? {}
   return (
     <li>
       <button
@@ -265,11 +267,17 @@ function PlaceItem({ label, count, outdated, average, unreachable = 0, isChosen,
         onClick={onChoose}
       >
         <span className="tree-name">
-          {label}
+          <span className="tree-label">{label}</span>
           {unreachable > 0 && (
             <span className="tree-alarm" title={text.offlineCount(formats.number(unreachable))}>
               {formats.number(unreachable)}
               <span className="unseen"> {text.offlineBelow}</span>
+            </span>
+          )}
+          {stopped > 0 && (
+            <span className="tree-stop" title={text.stoppedCount(formats.number(stopped))}>
+              {formats.number(stopped)}
+              <span className="unseen"> {text.stoppedShort}</span>
             </span>
           )}
         </span>

@@ -1,13 +1,21 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { ActivityEntry } from '@millwright/api/activity.ts'
 import type { EntryRow } from '../activity/entry-rows.ts'
 import { digestRows } from './digest-rows.ts'
 
-function row(id: string, action = 'created'): EntryRow {
+function row(id: string, change: Partial<ActivityEntry> = {}): EntryRow {
   const time = '2026-11-18T12:00:00.000Z'
-  const entry = { id, time, principal: null, principalName: 'jane', action, outcome: 'done', changes: [] } as const
-  return { entry: { ...entry, changes: [] }, others: [], isOpen: false }
+  const plain = { id, time, principal: null, principalName: 'jane', action: 'created', changes: [] }
+  return { entry: { ...plain, outcome: 'done', ...change }, others: [], isOpen: false }
 }
+
+const gateway = { kind: 'gateway', id: 'g' }
+const detailOf = (links: string[]) => ({ links: links.map((link) => ({ link })) })
+const begin = (id: string, ...links: string[]) =>
+  row(id, { action: 'discovery.expireLink', object: gateway, detail: detailOf(links) })
+const end = (id: string, ...links: string[]) =>
+  row(id, { action: 'discovery.recoverLink', object: gateway, detail: detailOf(links) })
 
 const idsOf = (rows: EntryRow[]) => digestRows(rows).map(({ entry }) => entry.id)
 
@@ -17,10 +25,20 @@ test('shows the newest rows', () => {
 
 test('shows the two newest outages even if many entries are newer, in the order of time', () => {
   const newer = ['9', '8', '7', '6', '5'].map((id) => row(id))
-  const outages = [
-    row('3', 'discovery.recoverLink'),
-    row('2', 'discovery.expireLink'),
-    row('1', 'discovery.expireLink'),
-  ]
+  const outages = [begin('3', 'snmp'), begin('2', 's7'), begin('1', 'opcua')]
   assert.deepEqual(idsOf([...newer, row('4'), ...outages]), ['9', '8', '7', '6', '3', '2'])
+})
+
+test('shows only the end of an outage that has ended for all its links', () => {
+  assert.deepEqual(idsOf([end('2', 'snmp', 's7'), begin('1', 'snmp', 's7')]), ['2'])
+  assert.deepEqual(idsOf([end('2', 'snmp'), begin('1', 'snmp', 's7')]), ['2', '1'])
+  assert.deepEqual(idsOf([begin('3', 'snmp'), end('2', 'snmp'), begin('1', 'snmp')]), ['3', '2'])
+})
+
+test('shows only the end of an outage of a gateway that is reachable again', () => {
+  const object = { ...gateway, kind: 'asset', type: 'Gateway' }
+  const changed = (id: string, before: string, after: string) =>
+    row(id, { action: 'updated', object, changes: [{ field: 'reachability_state', before, after }] })
+  assert.deepEqual(idsOf([changed('2', 'failed', 'reached'), changed('1', 'reached', 'failed')]), ['2'])
+  assert.deepEqual(idsOf([changed('1', 'reached', 'failed')]), ['1'])
 })

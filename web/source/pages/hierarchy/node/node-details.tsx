@@ -10,7 +10,7 @@ import { KeyFigures } from '../../../components/values/key-figures.tsx'
 import { KeyValueList } from '../../../components/values/key-value-list.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { NodeWindowCard } from '../../updates/windows/node-window-card.tsx'
-import { useAverageOutdated, useOutdated, usePath } from '../hierarchy-data.ts'
+import { useAverageOutdated, usePath, useProblems } from '../hierarchy-data.ts'
 import { hierarchyMessages } from '../messages.ts'
 import { nodeTypeName } from '../node-type-names.ts'
 import { OutdatedBar } from '../tree/outdated-bar.tsx'
@@ -22,7 +22,7 @@ export function NodeDetails({ node }: { node: HierarchyNode }) {
   const formats = useFormats()
   const canReadWindow = usePermission('glb_jobs_read')
   const { health } = node
-  const outdated = useOutdated(node.hierarchyId, node.id).data?.total
+  const outdated = useProblems(node.hierarchyId, node.id).data?.total.outdated
   const average = useAverageOutdated(node.hierarchyId)
   const figures = [
     [text.assetsBelow, node.totalAssetCount],

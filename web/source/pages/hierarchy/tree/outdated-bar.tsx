@@ -62,6 +62,7 @@ export function TreeLegend({ average }: { average: number | undefined }) {
           </li>
         ))}
         <li className="tree-alarm">{text.unreachableShort}</li>
+        <li className="tree-stop">{text.stoppedShort}</li>
       </ul>
       <p>
         {text.countHint}

@@ -14,7 +14,7 @@ import { useFormats, useLanguage, useText } from '../../../app/language/language
 import { Loading } from '../../../components/feedback/loading.tsx'
 import { ProblemMessage } from '../../../components/feedback/problem-message.tsx'
 import { Icon } from '../../../components/values/icon.tsx'
-import { useAverageOutdated, useChildren, useOutdated } from '../hierarchy-data.ts'
+import { type NodeProblems, useAverageOutdated, useChildren, useProblems } from '../hierarchy-data.ts'
 import { hierarchyMessages } from '../messages.ts'
 import { nodeTypeName } from '../node-type-names.ts'
 import { OutdatedBar } from './outdated-bar.tsx'
@@ -116,7 +116,7 @@ function Branch({ state, parent }: { state: TreeState; parent: HierarchyNode | u
   const { hierarchyId, expanded, current, setCurrent, onKey } = state
   const children = useChildren(hierarchyId, parent?.id)
   const { hasBars = false } = state
-  const outdated = useOutdated(hierarchyId, parent?.id, { isEnabled: hasBars }).data?.byNode
+  const problems = useProblems(hierarchyId, parent?.id, { isEnabled: hasBars }).data?.byNode
   const level = parent === undefined ? 0 : parent.level + 1
   const nodes = children.data
   if (nodes === undefined) {
@@ -138,7 +138,7 @@ function Branch({ state, parent }: { state: TreeState; parent: HierarchyNode | u
           <TreeItem
             state={state}
             node={node}
-            outdated={outdated?.get(node.id)}
+            problems={problems?.get(node.id)}
             place={index + 1}
             count={children.hasNextPage ? -1 : nodes.length}
           />
@@ -168,13 +168,13 @@ function Branch({ state, parent }: { state: TreeState; parent: HierarchyNode | u
 type TreeItemProps = {
   state: TreeState
   node: HierarchyNode
-  /** The number of assets with outdated firmware. It is undefined until it is loaded. */
-  outdated: number | undefined
+  /** The problems of the assets. They are undefined until they are loaded. */
+  problems: NodeProblems | undefined
   place: number
   count: number
 }
 
-function TreeItem({ state, node, outdated, place, count }: TreeItemProps) {
+function TreeItem({ state, node, problems, place, count }: TreeItemProps) {
   const text = useText(hierarchyMessages)
   const language = useLanguage()
   const formats = useFormats()
@@ -183,9 +183,11 @@ function TreeItem({ state, node, outdated, place, count }: TreeItemProps) {
   const isExpanded = isExpandable && expanded.has(node.id)
   const type = node.type === undefined ? '' : nodeTypeName(node.type, language)
   const { offline } = node.health
+  const { outdated, stopped = 0 } = problems ?? {}
   const health = [
     outdated !== undefined && text.outdatedCount(formats.number(outdated)),
     offline > 0 && text.offlineCount(formats.number(offline)),
+    stopped > 0 && text.stoppedCount(formats.number(stopped)),
   ].filter((part) => part !== false)
   const assets = text.assetCount(node.totalAssetCount, formats.number(node.totalAssetCount))
   return (
@@ -216,10 +218,15 @@ function TreeItem({ state, node, outdated, place, count }: TreeItemProps) {
         {isExpandable && <Icon name={isExpanded ? iconChevronDownSmall : iconChevronRightSmall} size={16} />}
       </span>
       <span className="tree-name">
-        {node.name}
+        <span className="tree-label">{node.name}</span>
         {offline > 0 && (
           <span className="tree-alarm" aria-hidden="true">
             {formats.number(offline)}
+          </span>
+        )}
+        {stopped > 0 && (
+          <span className="tree-stop" aria-hidden="true">
+            {formats.number(stopped)}
           </span>
         )}
       </span>

@@ -67,10 +67,12 @@ export function PreviewPanel(props: PreviewPanelProps) {
             {proposal === undefined ? text.onboardWithoutNode : text.onboardTo(shortTarget(proposal, text))}
           </IxButton>
           <p className="preview-target">
-            {hasKeys && (
+            {hasKeys ? (
               <>
-                <kbd>O</kbd>{' '}
+                {text.key} <kbd>O</kbd>:{' '}
               </>
+            ) : (
+              <>{text.target}: </>
             )}
             {proposal === undefined
               ? text.withoutProposal(textAt(asset, 'access_group'))

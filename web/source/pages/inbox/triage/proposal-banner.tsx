@@ -36,7 +36,7 @@ export function ProposalBanner({ counted, shownRule, onShow, onAccept }: Proposa
               {text.ruleProposes(rule.ruleName, rule.assets, formats.number(rule.assets))}{' '}
               <strong>{targetText(rule, text)}</strong>
             </span>
-            <IxButton variant="tertiary" onClick={() => onShow(rule.ruleId === shownRule ? undefined : rule.ruleId)}>
+            <IxButton variant="secondary" onClick={() => onShow(rule.ruleId === shownRule ? undefined : rule.ruleId)}>
               {rule.ruleId === shownRule ? text.showAllNew : text.showProposed(formats.number(rule.assets))}
             </IxButton>
             {canWrite && (
