@@ -29,6 +29,7 @@ describe('hierarchies in the console', () => {
       functional_object_schema_url: baseSchemaUrl,
       name,
       asset_identifiers: [{ asset_identifier_type: 'CustomIdentifier', name: 'tag', value: name.replace(' ', '-') }],
+      ...(name.startsWith('PLC') && { operating_mode: { mode_name: 'stop' } }),
     }))
     const { data } = await caller.inventory.createAssets({
       headers: { prefer: 'wait=30' },
@@ -212,6 +213,7 @@ describe('hierarchies in the console', () => {
   })
 
   test('assigns two unassigned assets to a node, and undoes the assignment', async () => {
+    await button(/^Not assigned\s*1 In stop\s*4/).waitFor()
     await clickAsPerson(button(/^Not assigned/))
     await count(/^4 assets$/)
     await row('Press 1').getByRole('checkbox').check()
