@@ -351,7 +351,7 @@ describe('webhooks in the console', () => {
       .getByText(/^\d+ events$/)
       .waitFor()
     await dialog().getByText('From a time').click()
-    await dialog().getByLabel('Time of the first event').fill('2020-01-01T00:00:00')
+    await dialog().getByLabel('Time of the first event', { exact: true }).fill('2020-01-01T00:00:00')
     await dialog()
       .getByText(/^\d+ events$/)
       .waitFor()

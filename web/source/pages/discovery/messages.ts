@@ -70,6 +70,7 @@ export const discoveryMessages = messages({
     missing: 'Missing',
     notChecked: 'Not checked',
     missingNotChecked: 'Missing: not checked',
+    firstRun: 'First run',
     missingAtEnd: 'The scan is still running. Missing devices are known when it has finished.',
     missingNotFinished: 'The run did not finish, so its missing devices are not known. Run the scan again.',
     missingFirst:
@@ -231,6 +232,7 @@ export const discoveryMessages = messages({
     missing: 'Vermisst',
     notChecked: 'Nicht geprüft',
     missingNotChecked: 'Vermisst: nicht geprüft',
+    firstRun: 'Erster Lauf',
     missingAtEnd: 'Der Suchlauf läuft noch. Vermisste Geräte sind nach seinem Ende bekannt.',
     missingNotFinished:
       'Der Lauf wurde nicht abgeschlossen. Deshalb ist nicht bekannt, welche Geräte fehlen. Starten Sie den Suchlauf erneut.',

@@ -111,7 +111,7 @@ function columnsOf(text: Text, { linkName, gateways, number }: ColumnContext): C
         if (reason !== undefined) {
           return (
             <span className="quiet" title={reason}>
-              –
+              {row.state === 'finished' ? text.firstRun : '–'}
             </span>
           )
         }

@@ -1,7 +1,7 @@
 import type { Discovery } from '@millwright/api/discovery.ts'
 
 /** The progress from which the time that is left can be estimated, in percent. */
-const estimatedFrom = 5
+const estimatedFrom = 2
 const minuteMs = 60_000
 
 /**

@@ -90,7 +90,11 @@ export function DeviceTable({ campaign }: { campaign: Campaign }) {
       <PagedTable
         label={text.devices}
         pagedList={pagedList}
-        columns={columnsOf(text)}
+        columns={columnsOf(text).filter(
+          ({ id }) =>
+            (id !== 'reason' || pagedList.rows.some(({ reason }) => reason !== undefined)) &&
+            (id !== 'attempt' || pagedList.rows.some(({ attempt }) => attempt > 1)),
+        )}
         idOf={({ assetId }) => assetId}
         {...(canRetry && { selection: { selected, onChange: setSelected } })}
         empty={
