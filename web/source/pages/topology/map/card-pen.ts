@@ -11,7 +11,16 @@ const largestText = 16
 const lineHeight = 1.3
 /** The smallest height of a line, and the space above and below the lines. */
 const lowestLine = 12.5
+/** The smallest height of a line with more than two lines, so that no text is at the edge of its card. */
+const lowestOfSeveral = 14
 const around = 3
+
+/** Returns the number of lines in a height. */
+function linesIn(height: number): number {
+  const several = Math.floor(height / lowestOfSeveral)
+  return several > 2 ? several : Math.min(2, Math.floor(height / lowestLine))
+}
+
 /** The largest number of lines for the problems of a card of a height. */
 const maxProblemLines = (height: number) => (height >= 5 * lowestLine ? 2 : 1)
 /** The space between two texts in one line. */
@@ -70,7 +79,8 @@ export class CardPen extends MapPen {
     const used = this.text(name, { x, y, width: room * 0.7, colour: palette.text })
     this.font(small, 400)
     const shortest = Math.min(...counts.map((text) => this.context.measureText(text).width))
-    const reserved = counts.length === 0 ? 0 : shortest + gap
+    // In a small title, the problem is more important than the number of assets.
+    const reserved = counts.length === 0 || small === size ? 0 : shortest + gap
     const choices = this.wordsOf(item.key, group)
     const at = { x: x + room, y: y + 0.5, size: small, isRight: true }
     const words =
@@ -119,7 +129,7 @@ export class CardPen extends MapPen {
       : (detail === undefined ? 2 : 3) + problemLines.length
     const size = Math.max(sizes.text, Math.min(largestText, height / (wanted + 0.6) / lineHeight, box.width * 0.09))
     const line = size * lineHeight
-    const lines = Math.max(1, Math.min(wanted, Math.floor(height / lowestLine)))
+    const lines = Math.max(1, Math.min(wanted, linesIn(height)))
     const step = Math.min(line, height / lines)
     const isTall = box.height - lines * step > 26
     let y = isTall ? box.y + pad * 0.6 + step / 2 : box.y + (box.height - lines * step) / 2 + step / 2
