@@ -26,6 +26,22 @@ export function shortened(context: CanvasRenderingContext2D, text: string, { wid
   return shown
 }
 
+/**
+ * Returns the texts for each line, from the longest to the shortest. If all words do not fit into one line, they are divided into two lines,
+ * as long as there are two.
+ */
+export function dividedWords<Word>(
+  choices: readonly (readonly Word[])[],
+  { fits, lines }: { fits: (words: readonly Word[]) => boolean; lines: number },
+): (readonly (readonly Word[])[])[] {
+  const [longest = []] = choices
+  const complete = choices.findLast((words) => words.length === longest.length) ?? longest
+  if (lines < 2 || complete.length < 2 || fits(complete)) return [choices]
+  const fitting = complete.findLastIndex((_, index) => fits(complete.slice(0, index + 1)))
+  const count = Math.max(1, fitting + 1)
+  return [[complete.slice(0, count)], [complete.slice(count), complete.slice(count, count + 1)]]
+}
+
 /** Returns a name in one line, or in two lines that end at a space or separator if one line is too narrow. */
 export function nameLines(context: CanvasRenderingContext2D, name: string, width: number): string[] {
   if (context.measureText(name).width <= width) return [name]

@@ -1,6 +1,6 @@
 import type { TopologyGroup } from '@millwright/api/inventory/topology-groups.ts'
 import { onScreen } from './camera.ts'
-import { nameLines } from './canvas-text.ts'
+import { dividedWords, nameLines } from './canvas-text.ts'
 import type { Box } from './geometry.ts'
 import { commonOf, MapPen, sizes, type Word } from './map-pen.ts'
 import { distinctName } from './names.ts'
@@ -120,7 +120,10 @@ export class CardPen extends MapPen {
     const detail = texts.detail(item)
     const height = box.height - around
     const problems = this.wordsOf(item.key, group)
-    const problemLines = this.wrapped(problems, { width: room, size: sizes.text, lines: maxProblemLines(height) })
+    const problemLines = dividedWords(problems, {
+      fits: (words) => this.widthOf(words, sizes.text) <= room,
+      lines: maxProblemLines(height),
+    })
     // The boxes of subnets have the same form: the number of assets is next to the name, and the connections are below.
     const isSubnet = item.parent.items.some(({ group: other }) => other?.kind === 'subnet')
     const links = isSubnet && !view.showsChanges && view.marks === undefined ? texts.connected(item) : []

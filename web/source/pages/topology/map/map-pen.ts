@@ -328,22 +328,6 @@ export class MapPen {
     return words.reduce((sum, word) => sum + this.#wordWidth(word, size) + separatorWidth, -separatorWidth)
   }
 
-  /**
-   * Returns the texts for each line. If only a shorter text fits into one line, the words are divided into several lines, as long as
-   * there are lines.
-   */
-  protected wrapped(
-    choices: readonly (readonly Word[])[],
-    { width, size, lines }: { width: number; size: number; lines: number },
-  ): (readonly (readonly Word[])[])[] {
-    const [longest = []] = choices
-    const complete = choices.findLast((words) => words.length === longest.length) ?? longest
-    if (lines < 2 || complete.length < 2 || this.widthOf(complete, size) <= width) return [choices]
-    const fitting = complete.findLastIndex((_, index) => this.widthOf(complete.slice(0, index + 1), size) <= width)
-    const count = Math.max(1, fitting + 1)
-    return [[complete.slice(0, count)], [complete.slice(count), complete.slice(count, count + 1)]]
-  }
-
   #wordWidth({ text, weight }: Word, size: number): number {
     this.font(size, weight)
     return this.context.measureText(text).width

@@ -16,6 +16,7 @@ import {
 import { arrange, layouts } from './arrangement.ts'
 import { orderedAssets } from './asset-order.ts'
 import { between, cameraFor, onScreen, zoomed } from './camera.ts'
+import { dividedWords } from './canvas-text.ts'
 import { clustersOf } from './clusters.ts'
 import type { Box } from './geometry.ts'
 import { marksOf } from './impact-marks.ts'
@@ -296,6 +297,15 @@ describe('networks of switches', () => {
     assert.equal(of('P-A-L1-C2-SW1', 'P-A-L2-C1-SW1').type, 'switch-range')
   })
 
+  test('have the name of a place only if it is not the place of the whole network', () => {
+    const placed = (name: string, key: string) => ({ ...device(name, name), place: [{ key, name: key }] })
+    const members = [placed('P-A-L1-C1-SW1', 'Hall'), placed('P-A-L2-C1-SW1', 'Hall')]
+    const of = (others: TopologyGroup[][]) =>
+      summaryGroup(members, { key: 'k', common: { start: 'P-A-'.length, end: '-SW1'.length }, others }).name
+    assert.equal(of([[placed('P-A-L3-C1-SW1', 'Line')]]), 'Hall')
+    assert.equal(of([]), 'L1-C1 – L2-C1')
+  })
+
   test('do not change without the parents of switches', () => {
     const loaded = new Map([[rootKey, { ...top, groups: groups.slice(0, 1) }]])
     assert.equal(withNetworks(loaded), loaded)
@@ -431,6 +441,18 @@ describe('lines between boxes', () => {
     height: 20,
   }))
 
+  test('are straight between a box and a wider box below it', () => {
+    const route = routeOf(
+      { x: 10, y: 0, width: 60, height: 20 },
+      { x: 0, y: 30, width: 90, height: 20 },
+      { gap, lane: 0.5 },
+    )
+    assert.deepEqual(route, [
+      { x: 40, y: 20 },
+      { x: 40, y: 30 },
+    ])
+  })
+
   test('lead through the free space of the grid and cross no box', () => {
     for (const [one, from] of boxes.entries())
       for (const [other, to] of boxes.entries()) {
@@ -454,6 +476,20 @@ describe('lines between boxes', () => {
         }
       }
   })
+})
+
+test('the problems of a card are divided into two lines if they do not fit into one, and only with space for two', () => {
+  const choices = [
+    ['2 failed', '3 stopped', '40 of 90 outdated'],
+    ['2 failed', '3 stopped', '40 outdated'],
+    ['2 failed'],
+  ]
+  const linesOf = (width: number, lines: number) =>
+    dividedWords(choices, { fits: (words) => words.join(' ').length <= width, lines })
+  assert.deepEqual(linesOf(40, 2), [choices])
+  assert.deepEqual(linesOf(21, 2), [[['2 failed', '3 stopped']], [['40 outdated'], ['40 outdated']]])
+  assert.deepEqual(linesOf(10, 2), [[['2 failed']], [['3 stopped', '40 outdated'], ['3 stopped']]])
+  assert.deepEqual(linesOf(21, 1), [choices])
 })
 
 describe('names on the map', () => {
