@@ -352,6 +352,7 @@ describe('webhooks in the console', () => {
       .waitFor()
     await dialog().getByText('From a time').click()
     await dialog().getByLabel('Time of the first event', { exact: true }).fill('2020-01-01T00:00:00')
+    await page.keyboard.press('Tab')
     await dialog()
       .getByText(/^\d+ events$/)
       .waitFor()
