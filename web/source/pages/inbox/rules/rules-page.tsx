@@ -246,7 +246,7 @@ function unusedText({ isNew, mode }: Unused, text: (typeof ruleMessages)['en']):
   return isNew ? text.notUsedYet : text.onboardedNone
 }
 
-/** `RuleTarget` shows the access group and the place that devices get from a rule. */
+/** `RuleTarget` shows the access group and the hierarchy node that devices get from a rule. */
 function RuleTarget({ rule: { accessGroup, accessGroupId, nodePath, nodeId } }: { rule: OnboardingRule }) {
   const text = useText(ruleMessages)
   return (
