@@ -18,7 +18,7 @@ type FigureTileProps = {
   name: string
   /** The figure. It is undefined until it is loaded. */
   value: number | string | undefined
-  tone?: 'bad' | 'warning' | 'good' | undefined
+  tone?: 'bad' | 'critical' | 'warning' | 'good' | undefined
   /** The share or the trend of the figure. */
   hint?: ReactNode
 }

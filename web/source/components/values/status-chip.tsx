@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 
-export type Tone = 'neutral' | 'good' | 'warning' | 'bad' | 'info'
+export type Tone = 'neutral' | 'good' | 'warning' | 'critical' | 'bad' | 'info'
 
 /** `StatusChip` shows a state as text. The colour only supplements the text. */
 export function StatusChip({ tone = 'neutral', children }: { tone?: Tone; children: ReactNode }) {

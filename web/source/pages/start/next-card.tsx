@@ -36,7 +36,7 @@ type Step = {
   id: string
   icon: string
   /** The urgency of the step. Steps without it are suggestions. */
-  tone?: 'bad' | 'warning'
+  tone?: 'bad' | 'critical' | 'warning'
   title: string
   detail: string
   to: string
@@ -45,7 +45,7 @@ type Step = {
 
 /** Returns the rank of a step. Urgent steps come first. */
 function rankOf({ tone }: Step): number {
-  return tone === 'bad' ? 0 : tone === 'warning' ? 1 : 2
+  return tone === 'bad' ? 0 : tone === undefined ? 2 : 1
 }
 
 /** `NextCard` lists recommended next steps. It contains only the steps that the user has permission for. */
@@ -96,7 +96,7 @@ function useNextSteps(): Step[] {
     stopped.count > 0 && {
       id: 'stopped',
       icon: iconWarning,
-      tone: 'warning',
+      tone: 'critical',
       title: text.stoppedControllers(stopped.count, shown(stopped.count)),
       detail:
         stopped.known === 0

@@ -54,7 +54,7 @@ export function PlantFigures() {
           search={{ filter: stoppedFilter }}
           name={text.stopped}
           value={stopped.count}
-          tone="warning"
+          tone="critical"
           hint={
             <>
               {stopped.recent > 0 && <span>{text.stoppedRecent(formats.number(stopped.recent))}</span>}

@@ -51,7 +51,7 @@ export function PlaceFigures({ query, place, data, changes }: PlaceFiguresProps)
           <FigureTile
             name={text.controllersInStop}
             value={stopped}
-            tone="warning"
+            tone="critical"
             hint={<TileHint facts={text.reportedByThem} action={inStop && text.showControllers} />}
             {...linked(inStop)}
           />

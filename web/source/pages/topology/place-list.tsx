@@ -391,6 +391,6 @@ function RowState({ asset, showsChanges }: { asset: TopologyAsset | undefined; s
     )
   }
   if (asset.monitoring === 'unreachable') return <StatusChip tone="bad">{text.unreachable}</StatusChip>
-  if (asset.stopped) return <StatusChip tone="warning">{text.inStop}</StatusChip>
+  if (asset.stopped) return <StatusChip tone="critical">{text.inStop}</StatusChip>
   return asset.outdated ? <StatusChip tone="warning">{text.outdated}</StatusChip> : null
 }

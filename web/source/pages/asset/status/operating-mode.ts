@@ -10,5 +10,6 @@ export function modeName(mode: string): string {
 
 export function modeTone(mode: string): Tone {
   if (failures.has(mode)) return 'bad'
+  if (mode === 'stop') return 'critical'
   return normal.has(mode) ? 'good' : 'warning'
 }

@@ -8,7 +8,7 @@ export type Condition = (typeof conditions)[number]
 
 export const conditionTones: Readonly<Record<Condition, Tone>> = {
   failed: 'bad',
-  stopped: 'warning',
+  stopped: 'critical',
   outdated: 'warning',
   unknown: 'info',
   unmonitored: 'neutral',
