@@ -139,8 +139,8 @@ export function useAverageOutdated(hierarchyId: string, options: { isEnabled?: b
   return useProblems(hierarchyId, undefined, options).data?.share
 }
 
-/** Returns the number of unreachable devices without a node of the hierarchy. */
-export function useUnassignedUnreachable(hierarchyId: string): number {
+/** Returns the number of unreachable devices: of all, and of the devices without a node of the hierarchy. */
+export function useUnreachable(hierarchyId: string): { all: number; unassigned: number } {
   const query = useOperationQuery()
   const canRead = usePermission('inventory_read_asset_data')
   const { data } = useQuery({
@@ -151,7 +151,11 @@ export function useUnassignedUnreachable(hierarchyId: string): number {
     ),
     enabled: canRead,
   })
-  return data?.data.groups.find(({ key }) => key === restKey)?.monitoring.unreachable ?? 0
+  const unassigned = data?.data.groups.find(({ key }) => key === restKey)
+  return {
+    all: data?.data.total.monitoring.unreachable ?? 0,
+    unassigned: unassigned?.monitoring.unreachable ?? 0,
+  }
 }
 
 /** Returns a function that reloads all loaded data of hierarchies. */

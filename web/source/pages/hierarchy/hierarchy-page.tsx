@@ -32,7 +32,7 @@ import {
   usePath,
   usePlaceCounts,
   useProblems,
-  useUnassignedUnreachable,
+  useUnreachable,
 } from './hierarchy-data.ts'
 import { HierarchyFormDialog, templateTitles, useTemplates } from './hierarchy-form-dialog.tsx'
 import { hierarchyMessages } from './messages.ts'
@@ -139,7 +139,7 @@ function HierarchyView({ hierarchy, list, onCreate }: HierarchyViewProps) {
   const chosen = useNode(place.kind === 'node' ? place.id : undefined).data
   const counts = usePlaceCounts(hierarchy.id)
   const problems = useProblems(hierarchy.id, undefined).data
-  const unreachable = useUnassignedUnreachable(hierarchy.id)
+  const unreachable = useUnreachable(hierarchy.id)
   const show = (next: Place) => {
     change({ hierarchy: hierarchy.id, node: searchOfPlace(next), q: undefined, filter: undefined })
     // On a narrow page, the assets are below the tree.
@@ -180,6 +180,7 @@ function HierarchyView({ hierarchy, list, onCreate }: HierarchyViewProps) {
               count={counts.all}
               problems={problems?.total}
               average={problems?.share}
+              unreachable={unreachable.all}
               isChosen={place.kind === 'all'}
               onChoose={() => show({ kind: 'all' })}
             />
@@ -189,7 +190,7 @@ function HierarchyView({ hierarchy, list, onCreate }: HierarchyViewProps) {
               // Without assets, there is no such group.
               problems={problems?.byNode.get(restKey)}
               average={problems?.share}
-              unreachable={unreachable}
+              unreachable={unreachable.unassigned}
               isChosen={place.kind === 'unassigned'}
               onChoose={() => show({ kind: 'unassigned' })}
             />
