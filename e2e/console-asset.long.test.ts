@@ -168,7 +168,8 @@ describe('asset pages and topology in the console', () => {
     await page.getByRole('link', { name: 'Find it with a scan' }).waitFor()
 
     // The start page counts the same mode as a last known value, until a check reaches the device.
-    await follow(page, '/')
+    // The page is loaded again, because it shows the first steps if it was open before the plant had devices.
+    await page.goto('/console/')
     const step = page.getByRole('link', { name: /^1 controller in stop/ })
     await step.getByText(/^Last known values, the oldest /).waitFor()
     await page.getByRole('link', { name: /^Controllers in stop 1 1 last known only/ }).waitFor()
