@@ -72,7 +72,7 @@ async function panAndZoom(page: Page): Promise<number> {
 
 async function openGroups(page: Page): Promise<number> {
   for (let round = 0; round < openedGroups; round++) {
-    await page.locator('.graph-side [role=row][data-index]').nth(round).click()
+    await page.locator('.map-list [role=row][data-index]').nth(round).click()
     await page.locator('.map-places').getByRole('button').first().click()
   }
   return openedGroups
