@@ -15,6 +15,7 @@ import {
   deviceAt,
   deviceOf,
   devicesEver,
+  indexesIn,
   isGone,
   type Plant,
   reachedThrough,
@@ -58,8 +59,9 @@ function* scanPlant(
   const isRange = !targets.some(namesDevice)
   const total = devicesEver(plant)
   const ever = Math.max(total, devicesEver(plantOfSeed(plant.seed, home)))
-  for (const { index, credentials } of wantedOf(plant, { targets, ever })) {
-    if (isRange) progress((index / total) * 100)
+  const { first, end } = indexesIn(ranges, total)
+  for (const { index, credentials } of wantedOf(plant, { targets, ever, first, end })) {
+    if (isRange) progress(((index - first) / (end - first)) * 100)
     const through = addressNumber(reachedThrough(index))
     if (!isIn(ranges, through) || isGone(plant, index)) continue
     const address = { ip_address: addressText(through), device: index, seed: plant.seed }
@@ -73,14 +75,13 @@ export type NamedTarget = Pick<Target, 'address' | 'identifiers'>
 
 type ScanTarget = { index: number; credentials: readonly Credential[] }
 
+type WantedTargets = { targets: readonly Target[]; ever: number; first: number; end: number }
+
 /**
  * Yields the devices that the targets name, with the credentials of each target. If no target names a device, yields
- * all devices with the credentials of all targets.
+ * the devices from `first` to `end` with the credentials of all targets.
  */
-function* wantedOf(
-  plant: Plant,
-  { targets, ever }: { targets: readonly Target[]; ever: number },
-): Generator<ScanTarget> {
+function* wantedOf(plant: Plant, { targets, ever, first, end }: WantedTargets): Generator<ScanTarget> {
   if (targets.some(namesDevice)) {
     for (const target of targets.filter(namesDevice)) {
       const index = indexOf(target, plant)
@@ -89,7 +90,7 @@ function* wantedOf(
     return
   }
   const credentials = targets.flatMap((target) => target.credentials)
-  for (let index = 0; index < devicesEver(plant); index += 1) yield { index, credentials }
+  for (let index = first; index < end; index += 1) yield { index, credentials }
 }
 
 /** Returns true when the target names a device. A target that has only credentials applies to all devices. */

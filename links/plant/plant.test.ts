@@ -83,15 +83,32 @@ test('the link of the simulated plant conforms to the protocol', async () => {
 })
 
 describe('a plant', () => {
-  test('reports the progress of a scan, even in a range without devices', async () => {
-    const reported: number[] = []
-    const progress = (percent: number) => reported.push(percent)
-    assert.deepEqual(await resultsOf({ options: { size: 50, protected_percent: 0 }, range: '192.0.2.1', progress }), [])
-    assert.deepEqual([reported[0], reported.at(-1)], [0, 98])
-    assert.deepEqual(
-      reported,
-      reported.toSorted((one, other) => one - other),
-    )
+  test('reports the progress of a scan relative to the devices in its range', async () => {
+    for (const [range, devices] of [
+      ['10.0.0.0/16', 600],
+      ['10.0.1.0/25', 127],
+      ['192.0.2.1', 0],
+    ] as const) {
+      const reported: number[] = []
+      const progress = (percent: number) => reported.push(percent)
+      const options = { size: 600, protected_percent: 0, changes_percent: 0 }
+      const found = await resultsOf({ options, range, progress })
+      assert.ok(Math.abs(found.length - devices) < 8, `${found.length} devices in ${range}`)
+      assert.deepEqual(
+        reported,
+        reported.toSorted((one, other) => one - other),
+      )
+      if (devices > 0) assert.deepEqual([reported[0], Math.round((reported.at(-1) ?? 0) / 10)], [0, 10])
+    }
+  })
+
+  test('finds the same devices in a range as a scan of the whole plant', async () => {
+    const options = { size: 900, protected_percent: 0 }
+    const all = assets(await resultsOf({ options }))
+    const parts = ['10.0.0.0-10.0.0.9', '10.0.0.10-10.0.1.0', '10.0.1.1-10.0.2.255', '10.0.3.0-10.255.255.255']
+    const inParts = await Promise.all(parts.map(async (range) => assets(await resultsOf({ options, range }))))
+    const keyOf = (asset: unknown) => JSON.stringify(asset)
+    assert.deepEqual(inParts.flat().map(keyOf).toSorted(), all.map(keyOf).toSorted())
   })
 
   test('generates the requested number of devices, and the same devices for the same seed', async () => {

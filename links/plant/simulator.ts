@@ -1,3 +1,4 @@
+import type { IpRange } from '@millwright/api/ip-range.ts'
 import { areas, catalogue, type Kind, type Product, tags } from './catalogue.ts'
 import type { Device } from './device.ts'
 import { draw, pick } from './draw.ts'
@@ -56,6 +57,24 @@ export function isGone(plant: Plant, index: number): boolean {
 export function addressNumber(index: number): number {
   const network = Math.floor(index / 254)
   return 0x0a00_0000 + network * 256 + (index % 254) + 1
+}
+
+/**
+ * Returns the indexes of the devices that can have an address in the ranges, from `first` up to, but not including, `end`. Modules
+ * follow their controller and are reached through its address.
+ */
+export function indexesIn(ranges: readonly IpRange[], count: number): { first: number; end: number } {
+  if (ranges.length === 0) return { first: 0, end: count }
+  const first = devicesBelow(Math.min(...ranges.map(({ from }) => from)))
+  const end = devicesBelow(Math.max(...ranges.map(({ to }) => to)) + 1) + perStation - 1
+  return { first: Math.min(first, count), end: Math.min(end, count) }
+}
+
+/** Returns the number of devices whose addresses are lower than an address. */
+function devicesBelow(address: number): number {
+  const offset = Math.max(0, address - 0x0a00_0000)
+  const inNetwork = Math.min(Math.max((offset % 256) - 1, 0), 254)
+  return Math.floor(offset / 256) * 254 + inNetwork
 }
 
 export function addressText(address: number): string {
