@@ -9,14 +9,14 @@ import { useOutcomeText } from './outcome-text.ts'
 
 /**
  * `JobAdvice` shows why a job failed or which errors it finished with, what the user can do, and a link to the page on which
- * to do it. It shows nothing for other jobs.
+ * to do it. It shows nothing for other jobs, and for a finished scan, because the page of its job lists the errors with their remedies.
  */
 export function JobAdvice({ job }: { job: AnyJob }) {
   const outcome = useOutcomeText()
   const formats = useFormats()
   const { text } = outcome
   const errors = errorsOf(job)
-  if (job.phase !== 'failed' && errors === undefined) return null
+  if (job.phase !== 'failed' && (errors === undefined || job.scan !== undefined)) return null
   const advice = adviceOf(job, outcome)
   const title = titleOf()
   const { to, search } = errors ?? advice
@@ -39,21 +39,17 @@ export function JobAdvice({ job }: { job: AnyJob }) {
         <p>
           <strong>{text.whatToDo}:</strong> {errors === undefined ? advice.text : outcome.errorAdvices[kindOf(job)]}
         </p>
-        {/* The page shows the errors of a scan below. */}
-        {job.scan === undefined || errors === undefined ? (
-          <div className="notice-actions">
-            <Link to={to} {...(search && { search: search as never })}>
-              {errors === undefined ? advice.label : errors.kind === 'unchecked' ? text.toMonitoring : text.showErrors}
-            </Link>
-          </div>
-        ) : null}
+        <div className="notice-actions">
+          <Link to={to} {...(search && { search: search as never })}>
+            {errors === undefined ? advice.label : errors.kind === 'unchecked' ? text.toMonitoring : text.showErrors}
+          </Link>
+        </div>
       </div>
     </section>
   )
 }
 
-function kindOf({ type, scan }: AnyJob): 'scan' | 'rows' | 'checks' | 'devices' {
-  if (scan !== undefined) return 'scan'
+function kindOf({ type }: AnyJob): 'rows' | 'checks' | 'devices' {
   if (type === 'monitoring') return 'checks'
   return type === 'file-import' ? 'rows' : 'devices'
 }

@@ -152,9 +152,12 @@ function JobCards({ job }: { job: AnyJobInFull }) {
     <>
       <JobAdvice job={job} />
       <div className="cards cards-two">
+        <section className="card run-facts" data-size="wide" aria-label={text.status}>
+          <JobFacts job={job} />
+        </section>
         {/* What needs an action comes first. */}
         {(job.scan?.errors ?? 0) > 0 && <ScanErrors job={job} />}
-        <Card title={text.status}>
+        <Card title={text.details}>
           <JobDetails job={job} />
         </Card>
         <Card title={text.history}>
@@ -247,31 +250,77 @@ function startOf({ gatewayId, definition: { addresses, assetLinkId } }: AnyJobIn
   }
 }
 
-function JobDetails({ job }: { job: AnyJobInFull }) {
+/** `JobFacts` shows in one row when, where and for whom a job ran, and its result. */
+function JobFacts({ job }: { job: AnyJobInFull }) {
   const text = useText(jobMessages)
   const formats = useFormats()
   const gateways = useGatewayNames()
   const outcome = useOutcomeText()
+  const { started, created } = timesOf(job)
+  const workMs = workMsOf(job)
+  return (
+    <>
+      {job.phase === 'running' && <Progress value={job.progress} label={text.progress} />}
+      <KeyValueList
+        items={[
+          { name: text.phase, value: <JobPhaseChip phase={job.phase} errors={errorsOf(job)} /> },
+          {
+            name: text.gateway,
+            value: gateways.has(job.gatewayId) ? (
+              <Link to={`/discovery/gateways/${job.gatewayId}`}>{gateways.get(job.gatewayId)}</Link>
+            ) : job.gatewayId === platformClient ? (
+              text.platform
+            ) : (
+              job.gatewayId
+            ),
+          },
+          started === undefined
+            ? { name: text.created, value: <Time at={created} /> }
+            : { name: text.startedAt, value: <Time at={started} /> },
+          workMs !== undefined && { name: text.duration, value: formats.duration(workMs) },
+          job.phase === 'running' &&
+            started !== undefined && {
+              name: text.duration,
+              value: (
+                <>
+                  <Elapsed since={started} /> {text.soFar}
+                </>
+              ),
+            },
+          {
+            name: text.startedBy,
+            value:
+              job.trigger === 'schedule' && job.startedBy !== undefined
+                ? text.scheduleOf(job.startedBy)
+                : starterOf(job, text),
+          },
+          {
+            name: text.outcome,
+            value:
+              job.phase === 'finished' && scanReference(job) !== undefined ? (
+                <ScanResult job={job} hasInbox />
+              ) : // The notice above the facts shows why a job failed.
+              job.phase === 'failed' ? undefined : job.phase === 'running' && job.scan !== undefined ? (
+                text.foundSoFar(formats.number(job.scan.found))
+              ) : (
+                resultOf(job, outcome)
+              ),
+          },
+        ]}
+      />
+    </>
+  )
+}
+
+function JobDetails({ job }: { job: AnyJobInFull }) {
+  const text = useText(jobMessages)
+  const formats = useFormats()
   const { sessionId, campaignId } = job.definition
   const times = timesOf(job)
-  const [waitMs, workMs] = [waitMsOf(job), workMsOf(job)]
+  const waitMs = waitMsOf(job)
   return (
     <KeyValueList
       items={[
-        { name: text.phase, value: <JobPhaseChip phase={job.phase} errors={errorsOf(job)} /> },
-        job.phase === 'running' && {
-          name: text.progress,
-          value: <Progress value={job.progress} label={text.progress} />,
-        },
-        {
-          name: text.outcome,
-          value:
-            job.phase === 'finished' && scanReference(job) !== undefined ? (
-              <ScanResult job={job} hasInbox />
-            ) : (
-              resultOf(job, outcome)
-            ),
-        },
         job.parts !== undefined && {
           name: text.deviceJobs,
           value: (
@@ -294,37 +343,10 @@ function JobDetails({ job }: { job: AnyJobInFull }) {
             name: text.campaign,
             value: <Link to={`/updates/campaigns/${campaignId}`}>{text.toCampaign}</Link>,
           },
-        {
-          name: text.gateway,
-          value: gateways.has(job.gatewayId) ? (
-            <Link to={`/discovery/gateways/${job.gatewayId}`}>{gateways.get(job.gatewayId)}</Link>
-          ) : job.gatewayId === platformClient ? (
-            text.platform
-          ) : (
-            job.gatewayId
-          ),
-        },
-        {
-          name: text.startedBy,
-          value:
-            job.trigger === 'schedule' && job.startedBy !== undefined
-              ? text.scheduleOf(job.startedBy)
-              : starterOf(job, text),
-        },
         { name: text.created, value: <Time at={times.created} isExact /> },
         waitMs !== undefined && { name: text.waited, value: formats.duration(waitMs) },
         times.started !== undefined && { name: text.startedAt, value: <Time at={times.started} isExact /> },
         times.ended !== undefined && { name: text.ended, value: <Time at={times.ended} isExact /> },
-        workMs !== undefined && { name: text.duration, value: formats.duration(workMs) },
-        job.phase === 'running' &&
-          times.started !== undefined && {
-            name: text.duration,
-            value: (
-              <>
-                <Elapsed since={times.started} /> {text.soFar}
-              </>
-            ),
-          },
         times.ended === undefined && {
           name: text.changed,
           value: <Time at={job.lastModifiedTimestamp} isRelative />,

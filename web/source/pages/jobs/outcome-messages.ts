@@ -63,16 +63,14 @@ export const jobAdvices: Messages<Record<BuiltInWorkflowName, string>> = message
 })
 
 /** What a user can do after a job finished with errors. */
-export const jobErrorAdvices: Messages<Record<'scan' | 'rows' | 'checks' | 'devices', string>> = messages({
+export const jobErrorAdvices: Messages<Record<'rows' | 'checks' | 'devices', string>> = messages({
   en: {
-    scan: 'The errors below name the devices and what to do, for example to add credentials. Then run the scan again.',
     rows: 'Open the import. It lists the rows with errors. Correct these rows in the file, then import it again.',
     checks:
       'Open the monitoring task. It names the devices and the reasons, for example that the asset link was not running. The next run checks them again.',
     devices: 'Open the campaign. It names the devices whose update failed, with the reasons. You can retry them there.',
   },
   de: {
-    scan: 'Die Fehler unten nennen die Geräte und die Abhilfe, zum Beispiel fehlende Zugangsdaten. Starten Sie danach den Suchlauf erneut.',
     rows: 'Öffnen Sie den Import. Er zeigt die Zeilen mit Fehlern. Korrigieren Sie diese Zeilen und importieren Sie die Datei erneut.',
     checks:
       'Öffnen Sie die Überwachung. Sie nennt die Geräte und die Gründe, zum Beispiel dass der Asset-Link nicht lief. Der nächste Lauf prüft sie erneut.',

@@ -38,7 +38,7 @@ function UsageLists({ usage }: { usage: CredentialUsage }) {
     return lastWorkedTimestamp >= lastFailedTimestamp
   })
   const names = useAssetNames([...refusals, ...accepted].flatMap(({ assetId }) => assetId ?? []))
-  const assets = useAssetsOfAddresses(
+  const { assets } = useAssetsOfAddresses(
     refusals.flatMap(({ address, assetId }) => (assetId === undefined && isIpv4(address) ? [address] : [])),
   )
   if ([associations, refusals, deliveries, copies, templates].every(({ length }) => length === 0)) {

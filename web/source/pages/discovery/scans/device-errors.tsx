@@ -39,13 +39,13 @@ export function DeviceErrors({ scan, errors, total, onMore }: DeviceErrorsProps)
   const causes = useText(errorMessages)
   const formats = useFormats()
   const canAdd = usePermission('glb_credential_write')
-  const assets = useAssetsAt(errors)
+  const { assets, absent } = useAssetsAt(errors)
   const rejected = useRejectedCredentials(scan, errors)
   const named = useAssetsNamed(errors.flatMap(({ description }) => namedDevice(description) ?? []))
   const [open, setOpen] = useState<IndexedError>()
   const [adding, setAdding] = useState<readonly DeviceError[]>()
   const isComplete = errors.length >= total
-  const context = { assets, named, rejected }
+  const context = { assets, absent, named, rejected }
   if (errors.length === 0) return <p className="quiet">{text.noErrors}</p>
   return (
     <>
@@ -121,6 +121,8 @@ export function DeviceErrors({ scan, errors, total, onMore }: DeviceErrorsProps)
 type ColumnContext = {
   /** The assets by the address of the device. */
   assets: ReadonlyMap<string, Asset>
+  /** The addresses that no asset has. */
+  absent: ReadonlySet<string>
   /** The assets by the name that a problem contains. */
   named: ReadonlyMap<string, Asset>
   /** The credentials that a device rejected, by address. */
@@ -131,7 +133,7 @@ type Text = (typeof discoveryMessages)['en']
 
 /** Returns the columns of a group. Columns without content are left out, so that the table fits the page. */
 function columnsOf(text: Text, { errors, hasProblems }: ErrorGroup, context: ColumnContext): Column<IndexedError>[] {
-  const { assets, named, rejected } = context
+  const { assets, absent, named, rejected } = context
   const device: Column<IndexedError> = {
     id: 'device',
     header: text.device,
@@ -141,7 +143,13 @@ function columnsOf(text: Text, { errors, hasProblems }: ErrorGroup, context: Col
       const address = addressOfDevice(error.device) ?? ''
       const asset = assets.get(address)
       const name = namedDevice(error.description)
-      return <DeviceOfError asset={asset} part={named.get(name ?? '')} name={name} address={deviceName(error.device)} />
+      const part = named.get(name ?? '')
+      return (
+        <>
+          <DeviceOfError asset={asset} part={part} name={name} address={deviceName(error.device)} />
+          {part === undefined && absent.has(address) && <span className="quiet"> {text.notInInventory}</span>}
+        </>
+      )
     },
   }
   const address: Column<IndexedError> = {

@@ -17,3 +17,9 @@ export function addressesOf(errors: readonly DeviceError[]): string[] {
   const addresses = errors.flatMap(({ device }) => addressOfDevice(device) ?? [])
   return [...new Set(addresses)].filter((address) => numberOfAddress(address) !== undefined)
 }
+
+/** Returns the addresses that no asset has. */
+export function addressesWithoutAsset(addresses: readonly string[], assets: readonly Asset[]): ReadonlySet<string> {
+  const used = new Set(assets.flatMap((asset) => textsIn(asset, 'connection_points', 'ipv4_address')))
+  return new Set(addresses.filter((address) => !used.has(address)))
+}

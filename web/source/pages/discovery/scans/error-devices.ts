@@ -5,31 +5,42 @@ import type { Output } from '../../../app/api/client.ts'
 import { useOperationQuery } from '../../../app/api/queries.ts'
 import { usePermission } from '../../../app/session/app-context.tsx'
 import { type Asset, nameOf } from '../../assets/model/asset.ts'
-import { addressesOf, assetsByAddress } from './error-addresses.ts'
+import { addressesOf, addressesWithoutAsset, assetsByAddress } from './error-addresses.ts'
 import { unauthenticated } from './error-cause.ts'
 
 /** The number of addresses or names per request. More do not fit into a filter. */
 const addressesPerRequest = 50
 
+/** The assets at the addresses of devices, by address. `absent` contains the addresses that no asset has. */
+type AssetsAt = { assets: ReadonlyMap<string, Asset>; absent: ReadonlySet<string> }
+
 /**
  * Loads the assets that have the addresses of devices with errors, by address. An address that several assets have, or that only
  * assets have which the user cannot read, is left out.
  */
-export function useAssetsAt(errors: readonly DeviceError[]): ReadonlyMap<string, Asset> {
+export function useAssetsAt(errors: readonly DeviceError[]): AssetsAt {
   return useAssetsOfAddresses(addressesOf(errors))
 }
 
 /** Loads the assets that have these IPv4 addresses, as `useAssetsAt` does. */
-export function useAssetsOfAddresses(addresses: readonly string[]): ReadonlyMap<string, Asset> {
+export function useAssetsOfAddresses(addresses: readonly string[]): AssetsAt {
   const query = useOperationQuery()
   const canRead = usePermission('inventory_read_asset_data')
+  const chunks = chunksOf(addresses)
   return useQueries({
-    queries: chunksOf(addresses).map((chunk) => {
+    queries: chunks.map((chunk) => {
       const filter = `connection_points/any(c: c/ipv4_address in (${chunk.map((each) => `'${each}'`).join(', ')}))`
       const input = { query: { filter, fields: 'id,name,connection_points', limit: 2 * addressesPerRequest } }
       return { ...query(['inventory', 'listAssets'], input), enabled: canRead }
     }),
-    combine: (results) => assetsByAddress(results.flatMap(({ data }) => (data?.data ?? []) as Asset[])),
+    combine: (results) => {
+      const assets = results.flatMap(({ data }) => (data?.data ?? []) as Asset[])
+      const loaded = chunks.filter((_, index) => {
+        const page = results[index]?.data
+        return page !== undefined && page.data.length >= (page.meta.totalElements ?? 0)
+      })
+      return { assets: assetsByAddress(assets), absent: addressesWithoutAsset(loaded.flat(), assets) }
+    },
   })
 }
 
