@@ -171,6 +171,11 @@ export type Association = Static<typeof Association>
 const LoginResults = closed({
   accepted: Type.Integer({ minimum: 0, description: 'The number of addresses at which the latest login succeeded' }),
   refused: Type.Integer({ minimum: 0, description: 'The number of addresses at which the latest login failed' }),
+  refusedWithOther: Type.Integer({
+    minimum: 0,
+    description:
+      'The number of the refusing addresses that accepted the latest login with another instance of the same asset link',
+  }),
   lastWorkedTimestamp: Type.Optional(Timestamp),
   lastFailedTimestamp: Type.Optional(Timestamp),
 })

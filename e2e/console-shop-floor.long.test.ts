@@ -198,6 +198,9 @@ describe('gateways, scans and credentials in the console', () => {
 
   test('tests stored credentials from their page, and never displays their secret', async () => {
     await go('/credentials', 'Credentials')
+    const row = page.getByRole('row', { name: 'Reading' })
+    await row.getByText(/^Accepted by \d+ devices? · /).waitFor()
+    await row.getByText('After the change', { exact: true }).waitFor()
     await page.getByRole('gridcell', { name: 'Reading' }).click()
     await page.getByRole('heading', { level: 1, name: 'Reading' }).waitFor()
     await page.getByRole('heading', { name: 'Accepted by these devices' }).waitFor()
@@ -237,6 +240,9 @@ describe('gateways, scans and credentials in the console', () => {
     await page.getByRole('dialog').locator('[aria-current=step]', { hasText: 'Values' }).waitFor()
     await page.keyboard.press('Escape')
     await applyTo('0.0.0.0/0')
+    await go('/credentials', 'Credentials')
+    const row = page.getByRole('row', { name: 'Reading' })
+    await row.getByText('Before the change, not used since', { exact: true }).waitFor()
   })
 
   test('shows the status of an asset, its live values with a trend, and the action that fits its state', async () => {

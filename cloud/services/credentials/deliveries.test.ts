@@ -162,16 +162,40 @@ describe('delivery of credentials to a gateway', () => {
     await report({ address: '10.0.0.8', instanceId: made.b, worked: false })
     const listed = async (caller: TestCaller) => {
       const { data } = await caller.credentials.listInstances({ query: { schemaId } })
-      return data.map(({ name, schemaTitle, logins: { accepted, refused, ...times } }) => [
-        ...[name, schemaTitle, accepted, refused],
+      return data.map(({ name, schemaTitle, logins: { accepted, refused, refusedWithOther, ...times } }) => [
+        ...[name, schemaTitle, accepted, refused, refusedWithOther],
         Object.keys(times),
       ])
     }
     assert.deepEqual(await listed(admin), [
-      ['c', 'User of a device', 0, 0, []],
-      ['b', 'User of a device', 0, 1, ['lastWorkedTimestamp', 'lastFailedTimestamp']],
-      ['a', 'User of a device', 3, 0, ['lastWorkedTimestamp']],
+      ['c', 'User of a device', 0, 0, 0, []],
+      ['b', 'User of a device', 0, 1, 1, ['lastWorkedTimestamp', 'lastFailedTimestamp']],
+      ['a', 'User of a device', 3, 0, 0, ['lastWorkedTimestamp']],
     ])
+  })
+
+  test('counts the refusing addresses that accept another credential of the same link', async () => {
+    const made = await given('a', 'b')
+    const other = { identifier: `link.${newId()}`, version: '1.0.0' }
+    const otherSchema = await uploadTestSchema(admin, other)
+    const { id: ofOtherLink } = await createTestInstance(admin, otherSchema, { name: 'other' })
+    const hidden = await createTestAsset(admin, `a-${newId()}`)
+    const [both, none, foreign] = ['10.0.0.8', '10.0.0.9', '10.0.0.10']
+    await selectAll([both, none, foreign])
+    await selectAll([foreign], { product: other })
+    await report(
+      ...[both, none, foreign].map((address) => ({ address, instanceId: made.a, worked: false })),
+      { address: both, assetId: hidden, instanceId: made.b, worked: true },
+      { address: none, instanceId: made.b, worked: true },
+      { address: foreign, instanceId: ofOtherLink, worked: true },
+    )
+    await report({ address: none, instanceId: made.b, worked: false })
+    const counts = async (caller: TestCaller) => {
+      const { data } = await caller.credentials.listInstances({ query: { schemaId, q: 'a' } })
+      return data.flatMap(({ name, logins }) => (name === 'a' ? [logins.refused, logins.refusedWithOther] : []))
+    }
+    assert.deepEqual(await counts(admin), [3, 1])
+    assert.deepEqual(await counts(await hub.as('credential_manager')), [3, 0])
   })
 
   test('lists the devices that refused a credential, and the credentials that a device refused', async () => {

@@ -37,13 +37,14 @@ type ListedFacts = {
 
 /** Returns an instance as lists show it. An instance that no gateway has received has no results. */
 export function showListedInstance(row: InstanceRow, { logins, order, before }: ListedFacts): ListedCredentialInstance {
-  const { accepted = 0, refused = 0, workedAt = null, failedAt = null } = logins ?? {}
+  const { accepted = 0, refused = 0, refusedWithOther = 0, workedAt = null, failedAt = null } = logins ?? {}
   return {
     ...showInstance(row),
     ...(row.schemaTitle === null ? {} : { schemaTitle: row.schemaTitle }),
     logins: {
       accepted,
       refused,
+      refusedWithOther,
       ...(workedAt === null ? {} : { lastWorkedTimestamp: workedAt }),
       ...(failedAt === null ? {} : { lastFailedTimestamp: failedAt }),
     },

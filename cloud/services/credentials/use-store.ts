@@ -244,17 +244,37 @@ export function usesOfAsset(handle: Handle, assetId: string, limit: number): Pro
 export type UseScope = { gateways: readonly string[]; assets: readonly string[] } | undefined
 
 /** The numbers of addresses by the result of the latest login with an instance, and the times of the latest results. */
-export type LoginRow = Record & { accepted: number; refused: number }
+export type LoginRow = Record & { accepted: number; refused: number; refusedWithOther: number }
 
 const loginColumns = `instance_id as "instanceId", ${lastTimes},
   count(distinct address) filter (where worked_at is not null and (failed_at is null or worked_at >= failed_at)) as accepted,
-  count(distinct address) filter (where failed_at is not null and (worked_at is null or failed_at > worked_at)) as refused`
+  count(distinct address) filter (where ${isRefused}) as refused`
 const ofAllUses = `from credential_uses where tenant_id = $1 and instance_id = any($2::uuid[])`
-const loginsStatement = statement<LoginRow>(`select ${loginColumns} ${ofAllUses} group by instance_id`)
+const loginsStatement = statement<LoginRow>(loginsText({ own: '', other: '' }))
 const readableLoginsStatement = statement<LoginRow>(
-  `select ${loginColumns} ${ofAllUses} and gateway_id = any($3::uuid[]) and (asset_id is null or asset_id = any($4::uuid[]))
-   group by instance_id`,
+  loginsText({
+    own: `and gateway_id = any($3::uuid[]) and (asset_id is null or asset_id = any($4::uuid[]))`,
+    other: `and (o.asset_id is null or o.asset_id = any($4::uuid[]))`,
+  }),
 )
+
+/** Returns the query of the results of logins. `own` and `other` limit the uses of the instances and of the other instances. */
+function loginsText({ own, other }: { own: string; other: string }): string {
+  return `select l.*, coalesce(w.addresses, 0)::integer as "refusedWithOther"
+   from (select ${loginColumns} ${ofAllUses} ${own} group by instance_id) l
+   left join (
+     select u.instance_id, count(distinct u.address) as addresses
+     from (select instance_id, gateway_id, address ${ofAllUses} ${own} and ${isRefused}) u
+     join credential_instances i on i.tenant_id = $1 and i.id = u.instance_id
+     join credential_schemas s on s.tenant_id = $1 and s.id = i.schema_id
+     join credential_uses o on o.tenant_id = $1 and o.gateway_id = u.gateway_id and o.address = u.address
+       and o.instance_id <> u.instance_id and o.worked_at is not null
+       and (o.failed_at is null or o.worked_at >= o.failed_at) ${other}
+     join credential_instances p on p.tenant_id = $1 and p.id = o.instance_id
+     join credential_schemas t on t.tenant_id = $1 and t.id = p.schema_id and t.resource_identifier = s.resource_identifier
+     group by u.instance_id
+   ) w on w.instance_id = l."instanceId"`
+}
 
 /** Returns the results of the logins with instances. Instances that no gateway has received are left out. */
 export function summarizeLogins(handle: Handle, instanceIds: readonly string[], scope: UseScope): Promise<LoginRow[]> {

@@ -27,11 +27,12 @@ export const credentialMessages = messages({
     typeCount: (count: number, shown: string) => (count === 1 ? '1 credential type' : `${shown} credential types`),
     setCount: (count: number, shown: string) => (count === 1 ? '1 monitoring set' : `${shown} monitoring sets`),
     overlap:
-      'A scan tries up to 3 credentials per address, last changed first, until one works. Search for an IP address to see the order there.',
+      'Where credentials worked before, a scan uses only these. Elsewhere, it tries up to 3, last changed first. Search for an IP address to see the order.',
     order: 'Order of use',
-    orderHint: 'The order in which a scan tries the credentials where their IP addresses overlap',
-    first: 'First',
-    after: (name: string, others: number) => (others === 0 ? `After "${name}"` : `After "${name}" and ${others} more`),
+    orderHint: 'The order in which a scan tries the credentials of an asset link where their IP addresses overlap',
+    place: (place: number) =>
+      place === 1 ? '1st' : `${place === 2 ? '2nd' : place === 3 ? '3rd' : `${place}th`}, after`,
+    after: (name: string, others: number) => (others === 0 ? name : `${name} and ${others} more`),
     notInScans: 'Only for monitoring',
     onlyAsset: 'Only for one asset',
     orderFor: (address: string) => `Order in which a scan tries the credentials at ${address}:`,
@@ -48,7 +49,13 @@ export const credentialMessages = messages({
       if (accepted === 0) return `Refused by ${devices(refused)}`
       return `Accepted by ${devices(accepted)}, refused by ${number(refused)}`
     },
-    showRefusing: (count: number, shown: string) => (count === 1 ? 'Show the device' : `Show ${shown} devices`),
+    usedAfterChange: 'After the change',
+    notUsedSinceChange: 'Before the change, not used since',
+    refusedWithOther: (count: number, refused: number, number: (value: number) => string) => {
+      if (refused === 1) return 'The device accepts other credentials'
+      if (count === refused) return `All ${number(count)} accept other credentials`
+      return count === 1 ? '1 accepts other credentials' : `${number(count)} accept other credentials`
+    },
     changePassword: 'Change password',
     changeValues: 'Change values',
     typeMeaning:
@@ -148,12 +155,12 @@ export const credentialMessages = messages({
     typeCount: (count: number, shown: string) => (count === 1 ? '1 Zugangsdaten-Typ' : `${shown} Zugangsdaten-Typen`),
     setCount: (count: number, shown: string) => (count === 1 ? '1 Monitoring-Set' : `${shown} Monitoring-Sets`),
     overlap:
-      'Ein Suchlauf probiert je Adresse bis zu 3 Zugänge, zuletzt geänderte zuerst, bis einer funktioniert. Suchen Sie nach einer IP-Adresse, um die Reihenfolge dort zu sehen.',
+      'Wo ein Zugang schon funktioniert hat, verwendet ein Suchlauf nur diesen. Sonst probiert er bis zu 3, zuletzt geänderte zuerst. Suchen Sie nach einer IP-Adresse, um die Reihenfolge zu sehen.',
     order: 'Reihenfolge',
-    orderHint: 'Die Reihenfolge, in der ein Suchlauf die Zugänge probiert, deren IP-Adressen sich überschneiden',
-    first: 'Zuerst',
-    after: (name: string, others: number) =>
-      others === 0 ? `Nach „${name}“` : `Nach „${name}“ und ${others} weiteren`,
+    orderHint:
+      'Die Reihenfolge, in der ein Suchlauf die Zugänge eines Asset-Links probiert, deren IP-Adressen sich überschneiden',
+    place: (place: number) => (place === 1 ? '1.' : `${place}., nach`),
+    after: (name: string, others: number) => (others === 0 ? name : `${name} und ${others} weiteren`),
     notInScans: 'Nur für Überwachung',
     onlyAsset: 'Nur für ein Asset',
     orderFor: (address: string) => `Reihenfolge, in der ein Suchlauf die Zugänge an ${address} probiert:`,
@@ -170,7 +177,15 @@ export const credentialMessages = messages({
       if (accepted === 0) return `Von ${devices(refused)} abgelehnt`
       return `Von ${devices(accepted)} akzeptiert, von ${number(refused)} abgelehnt`
     },
-    showRefusing: (count: number, shown: string) => (count === 1 ? 'Gerät anzeigen' : `${shown} Geräte anzeigen`),
+    usedAfterChange: 'Nach der Änderung',
+    notUsedSinceChange: 'Vor der Änderung, seitdem nicht verwendet',
+    refusedWithOther: (count: number, refused: number, number: (value: number) => string) => {
+      if (refused === 1) return 'Das Gerät akzeptiert einen anderen Zugang'
+      if (count === refused) return `Alle ${number(count)} akzeptieren einen anderen Zugang`
+      return count === 1
+        ? '1 davon akzeptiert einen anderen Zugang'
+        : `${number(count)} davon akzeptieren einen anderen Zugang`
+    },
     changePassword: 'Passwort ändern',
     changeValues: 'Werte ändern',
     typeMeaning:

@@ -137,6 +137,8 @@ export const discoveryMessages = messages({
     remedy: 'Remedy',
     rejectedCredentials: 'Rejected credentials',
     noneTried: 'None tried',
+    rejectedEarlier: (day: string) => `(${day}, not in this run)`,
+    rejectedLater: (day: string) => `(last on ${day}, after this run)`,
     errorGroup: (cause: string, count: number, shown: string) =>
       `${cause}: ${count === 1 ? '1 device' : `${shown} devices`}`,
     moreErrors: (shown: string, total: string) => `Show more errors (${shown} of ${total})`,
@@ -303,6 +305,8 @@ export const discoveryMessages = messages({
     remedy: 'Abhilfe',
     rejectedCredentials: 'Abgelehnte Zugangsdaten',
     noneTried: 'Keine probiert',
+    rejectedEarlier: (day: string) => `(${day}, nicht in diesem Lauf)`,
+    rejectedLater: (day: string) => `(zuletzt am ${day}, nach diesem Lauf)`,
     errorGroup: (cause: string, count: number, shown: string) =>
       `${cause}: ${count === 1 ? '1 Gerät' : `${shown} Geräte`}`,
     moreErrors: (shown: string, total: string) => `Weitere Fehler anzeigen (${shown} von ${total})`,

@@ -36,7 +36,7 @@ export function ScanErrors({ job }: { job: AnyJob }) {
       }
     >
       <QueryState query={report}>
-        {({ data }) => <DeviceErrors scan={scan} errors={data.errors} total={data.totalErrors} />}
+        {({ data }) => <DeviceErrors scan={scan} run={data.run} errors={data.errors} total={data.totalErrors} />}
       </QueryState>
     </Card>
   )

@@ -2,7 +2,7 @@ import type { ListedCredentialInstance } from '@millwright/api/credentials-shape
 import { iconKey } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
 import { Link, useNavigate } from '@tanstack/react-router'
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { usePagedList } from '../../../app/api/paged-list.ts'
 import type { Formats } from '../../../app/language/formats.ts'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
@@ -160,46 +160,36 @@ function columnsOf(text: Text, formats: Formats): Column<ListedCredentialInstanc
     {
       id: 'name',
       header: text.name,
-      width: 200,
-      cell: ({ id, name }) => (
-        <Link to={`/credentials/${id}`} title={name}>
-          {name}
-        </Link>
+      width: 205,
+      cell: ({ id, name, values }) => (
+        <TwoLines second={userOf(values)}>
+          <Link to={`/credentials/${id}`} title={name}>
+            {name}
+          </Link>
+        </TwoLines>
       ),
     },
     {
       id: 'kind',
       header: text.kind,
-      width: 125,
-      minWidth: 104,
+      width: 155,
+      minWidth: 130,
       cell: ({ values, schemaTitle, resourceIdentifier }) => {
         const kind = kindOf(values)
-        const user = userOf(values)
-        const name = kind === 'other' ? (schemaTitle ?? linkTitle(resourceIdentifier)) : kindNames[kind]
+        const link = linkTitle(resourceIdentifier)
+        const name = kind === 'other' ? (schemaTitle ?? link) : kindNames[kind]
         return (
-          <span className="grid-lines" title={user === undefined ? schemaTitle : `${name}: ${user}`}>
+          <TwoLines second={link} title={`${name}, ${text.product}: ${link}`}>
             {name}
-            {user !== undefined && (
-              <>
-                <br />
-                <span className="quiet">{user}</span>
-              </>
-            )}
-          </span>
+          </TwoLines>
         )
       },
     },
     {
-      id: 'product',
-      header: text.product,
-      width: 140,
-      cell: ({ resourceIdentifier }) => linkTitle(resourceIdentifier),
-    },
-    {
       id: 'ranges',
       header: text.range,
-      width: 130,
-      minWidth: 112,
+      width: 115,
+      minWidth: 108,
       cell: ({ metadata: { ipRanges, purpose } }) => (
         <span title={`${ipRanges.join(', ')}: ${text[purpose ?? 'both']}`}>{ipRanges.join(', ')}</span>
       ),
@@ -208,15 +198,15 @@ function columnsOf(text: Text, formats: Formats): Column<ListedCredentialInstanc
       id: 'order',
       header: text.order,
       hint: text.orderHint,
-      width: 185,
+      width: 190,
       minWidth: 165,
       cell: (row) => <UsePlace credentials={row} />,
     },
     {
       id: 'result',
       header: text.lastResult,
-      width: 295,
-      minWidth: 290,
+      width: 345,
+      minWidth: 330,
       cell: (row) => <LastResult credentials={row} formats={formats} />,
     },
     {
@@ -228,62 +218,78 @@ function columnsOf(text: Text, formats: Formats): Column<ListedCredentialInstanc
   ]
 }
 
-/** `UsePlace` names the credentials that a scan tries before these ones where the ranges overlap. */
+type TwoLinesProps = { children: ReactNode; second?: ReactNode; title?: string }
+
+/** `TwoLines` shows a value in a cell, with smaller details below it. */
+function TwoLines({ children, second, title }: TwoLinesProps) {
+  return (
+    <span className="credential-cell" title={title}>
+      <span>{children}</span>
+      {second !== undefined && <span className="quiet">{second}</span>}
+    </span>
+  )
+}
+
+/** `UsePlace` shows the place of credentials among those that a scan tries where the ranges overlap. */
 function UsePlace({ credentials: { assetId, metadata, triedBefore } }: { credentials: ListedCredentialInstance }) {
   const text = useText(credentialMessages)
   const [first, ...others] = triedBefore.toReversed()
   if (assetId !== undefined || metadata.purpose === 'monitoring')
     return <span className="quiet">{assetId === undefined ? text.notInScans : text.onlyAsset}</span>
-  if (first === undefined) return text.first
-  const names = triedBefore.map(({ name }) => name).join('\n')
   return (
-    <span className="grid-lines" title={names}>
-      {text.after(first.name, others.length)}
-    </span>
+    <TwoLines
+      {...(first !== undefined && {
+        second: text.after(first.name, others.length),
+        title: triedBefore.map(({ name }) => name).join('\n'),
+      })}
+    >
+      {text.place(triedBefore.length + 1)}
+    </TwoLines>
   )
 }
 
 type LastResultProps = { credentials: ListedCredentialInstance; formats: Formats }
 
 /**
- * `LastResult` shows how many devices accepted and refused the latest login with the credentials, and when. For refusals, it
- * leads to the devices, and to the change of credentials that no device accepts.
+ * `LastResult` shows how many devices accepted and refused the latest login with the credentials, when, and whether that was after
+ * the last change. For refusals, it leads to the devices. It offers to change credentials that no device accepts, unless the
+ * devices accept other ones or the credentials have changed since.
  */
-function LastResult({ credentials: { id, logins, values }, formats }: LastResultProps) {
+function LastResult({ credentials: { id, logins, values, lastModifiedTimestamp }, formats }: LastResultProps) {
   const text = useText(credentialMessages)
   const canWrite = usePermission('glb_credential_write')
-  const { accepted, refused, lastWorkedTimestamp, lastFailedTimestamp } = logins
+  const { accepted, refused, refusedWithOther, lastWorkedTimestamp, lastFailedTimestamp } = logins
   if (accepted + refused === 0) return <span className="quiet">{text.notUsed}</span>
   const result = text.result(accepted, refused, formats.number)
-  const tone = refused === 0 ? 'good' : accepted === 0 ? 'bad' : 'warning'
   const latest = [lastWorkedTimestamp, lastFailedTimestamp]
     .flatMap((time) => time ?? [])
     .toSorted()
     .at(-1)
-  const time = (
-    <span className="quiet">
-      <Time at={latest} isRelative isShort />
-    </span>
-  )
+  const isCurrent = (latest ?? '') > lastModifiedTimestamp
+  const isReplaced = refused > 0 && refusedWithOther === refused
+  const tone = refused === 0 ? 'good' : accepted > 0 || isReplaced || !isCurrent ? 'warning' : 'bad'
+  const canChange = canWrite && accepted === 0 && refusedWithOther === 0 && isCurrent
   return (
-    <span className="login-result">
-      <span title={result}>
-        <StatusText tone={tone}>{result}</StatusText>
-        {accepted === 0 && <> · {time}</>}
-      </span>
-      <span>
-        {accepted > 0 && time}
-        {accepted > 0 && refused > 0 && ' · '}
-        {refused > 0 && <Link to={`/credentials/${id}`}>{text.showRefusing(refused, formats.number(refused))}</Link>}
-        {accepted === 0 && canWrite && (
-          <>
-            {' · '}
-            <Link to={`/credentials/${id}`} search={{ edit: 'yes' } as never}>
-              {kindOf(values) === 'user' ? text.changePassword : text.changeValues}
-            </Link>
-          </>
-        )}
-      </span>
-    </span>
+    <TwoLines
+      second={
+        <>
+          {isCurrent ? text.usedAfterChange : text.notUsedSinceChange}
+          {refusedWithOther > 0 && ` · ${text.refusedWithOther(refusedWithOther, refused, formats.number)}`}
+          {canChange && (
+            <>
+              {' · '}
+              <Link to={`/credentials/${id}`} search={{ edit: 'yes' } as never}>
+                {kindOf(values) === 'user' ? text.changePassword : text.changeValues}
+              </Link>
+            </>
+          )}
+        </>
+      }
+    >
+      <StatusText tone={tone}>
+        {refused === 0 ? result : <Link to={`/credentials/${id}`}>{result}</Link>} ·{' '}
+        <Time at={latest} isRelative isShort />
+      </StatusText>
+    </TwoLines>
   )
 }

@@ -1,5 +1,5 @@
 import { credentialLimits } from '@millwright/api/credentials-shapes.ts'
-import type { Discovery } from '@millwright/api/discovery.ts'
+import type { Discovery, DiscoveryRun } from '@millwright/api/discovery.ts'
 import type { DeviceError } from '@millwright/api/gatekeeper.ts'
 import { IxButton } from '@siemens/ix-react'
 import { Link } from '@tanstack/react-router'
@@ -19,9 +19,12 @@ import { causeOf, unauthenticated } from './error-cause.ts'
 import { type RejectedCredentials, useAssetsAt, useAssetsNamed, useRejectedCredentials } from './error-devices.ts'
 import { type ErrorGroup, errorGroupsOf, type IndexedError, namedDevice } from './error-groups.ts'
 import { errorMessages } from './error-messages.ts'
+import { timeInRun } from './run-time.ts'
 
 type DeviceErrorsProps = {
   scan: Discovery
+  /** The run that reported the errors. */
+  run: DiscoveryRun
   errors: readonly DeviceError[]
   /** The number of all errors, of which some can be loaded later. */
   total: number
@@ -34,7 +37,7 @@ type DeviceErrorsProps = {
  * links to the asset of the device, and to the credentials that it rejected. For devices that require credentials, the group offers
  * to add them once for all.
  */
-export function DeviceErrors({ scan, errors, total, onMore }: DeviceErrorsProps) {
+export function DeviceErrors({ scan, run, errors, total, onMore }: DeviceErrorsProps) {
   const text = useText(discoveryMessages)
   const causes = useText(errorMessages)
   const formats = useFormats()
@@ -45,7 +48,7 @@ export function DeviceErrors({ scan, errors, total, onMore }: DeviceErrorsProps)
   const [open, setOpen] = useState<IndexedError>()
   const [adding, setAdding] = useState<readonly DeviceError[]>()
   const isComplete = errors.length >= total
-  const context = { assets, absent, named, rejected }
+  const context = { assets, absent, named, rejected, run }
   if (errors.length === 0) return <p className="quiet">{text.noErrors}</p>
   return (
     <>
@@ -127,13 +130,14 @@ type ColumnContext = {
   named: ReadonlyMap<string, Asset>
   /** The credentials that a device rejected, by address. */
   rejected: ReadonlyMap<string, RejectedCredentials>
+  run: DiscoveryRun
 }
 
 type Text = (typeof discoveryMessages)['en']
 
 /** Returns the columns of a group. Columns without content are left out, so that the table fits the page. */
 function columnsOf(text: Text, { errors, hasProblems }: ErrorGroup, context: ColumnContext): Column<IndexedError>[] {
-  const { assets, absent, named, rejected } = context
+  const { assets, absent, named, rejected, run } = context
   const device: Column<IndexedError> = {
     id: 'device',
     header: text.device,
@@ -169,9 +173,10 @@ function columnsOf(text: Text, { errors, hasProblems }: ErrorGroup, context: Col
   const credentials: Column<IndexedError> = {
     id: 'credentials',
     header: text.rejectedCredentials,
-    width: 420,
-    minWidth: 250,
-    cell: (error) => <Rejected credentials={rejected.get(addressOfDevice(error.device) ?? '') ?? []} />,
+    width: 600,
+    minWidth: 300,
+    isGrowing: true,
+    cell: (error) => <Rejected credentials={rejected.get(addressOfDevice(error.device) ?? '') ?? []} run={run} />,
   }
   const fields: Column<IndexedError> = {
     id: 'fields',
@@ -218,18 +223,31 @@ function AssetLink({ asset }: { asset: Asset }) {
   return <Link to={`/assets/${asset.id}`}>{nameOf(asset)}</Link>
 }
 
-/** `Rejected` links to the credentials that a device rejected. */
-function Rejected({ credentials }: { credentials: RejectedCredentials }) {
+type RejectedProps = { credentials: RejectedCredentials; run: DiscoveryRun }
+
+/** `Rejected` links to the credentials that a device rejected, with the day if it did not reject them in this run. */
+function Rejected({ credentials, run }: RejectedProps) {
   const text = useText(discoveryMessages)
+  const formats = useFormats()
   if (credentials.length === 0) return <span className="quiet">{text.noneTried}</span>
   return (
     <span title={credentials.map(({ name }) => name).join(', ')}>
-      {credentials.map(({ instanceId, name }, index) => (
-        <Fragment key={instanceId}>
-          {index > 0 && ' · '}
-          <Link to={`/credentials/${instanceId}`}>{name}</Link>
-        </Fragment>
-      ))}
+      {credentials.map(({ instanceId, name, lastFailedTimestamp }, index) => {
+        const when = timeInRun(lastFailedTimestamp, run)
+        const day = formats.dayMonth(lastFailedTimestamp)
+        return (
+          <Fragment key={instanceId}>
+            {index > 0 && ' · '}
+            <Link to={`/credentials/${instanceId}`}>{name}</Link>
+            {when !== 'during' && (
+              <span className="quiet" title={formats.exact(lastFailedTimestamp)}>
+                {' '}
+                {when === 'before' ? text.rejectedEarlier(day) : text.rejectedLater(day)}
+              </span>
+            )}
+          </Fragment>
+        )
+      })}
     </span>
   )
 }

@@ -91,7 +91,7 @@ export function ScanReport({ scan, chosenRun: run, runs, onChooseRun }: ScanRepo
                   {shown.gone > 0 && shown.comparedRun !== undefined && (
                     <p className="quiet section-note">{text.errorsMissing(formats.number(shown.comparedRun))}</p>
                   )}
-                  <DeviceErrors scan={scan} errors={errors} total={shown.errors} onMore={onEnd} />
+                  <DeviceErrors scan={scan} run={shown} errors={errors} total={shown.errors} onMore={onEnd} />
                 </>
               ) : view === 'gone' && notCompared !== undefined ? (
                 <p className="quiet">{notCompared}</p>
