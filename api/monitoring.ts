@@ -233,6 +233,12 @@ const Coverage = closed({
   }),
   reached: count,
   failed: count,
+  failedSinceTimestamp: Type.Optional(
+    Type.Unsafe<string>({
+      ...Timestamp,
+      description: 'The time since which the device that is `failed` for the longest time is `failed`',
+    }),
+  ),
   unknown: Type.Integer({
     minimum: 0,
     description: 'Monitored devices without a result, or that could not be checked',

@@ -82,6 +82,9 @@ export function resultHandlers(context: Context): Pick<Handlers<typeof monitorin
       const matching = await matchingAssets(context, caller, { filter: devices, ids })
       const monitored = checked.filter(({ assetId }) => matching.has(assetId))
       const countOf = (state: MonitoredState) => monitored.filter((one) => one.state === state).length
+      const [failedSince] = monitored
+        .flatMap(({ state, sinceAt }) => (state === 'failed' && sinceAt !== null ? [sinceAt] : []))
+        .toSorted()
       // A device that was created between the two reads must not make the sum wrong.
       const total = Math.max(meta.totalElements ?? 0, monitored.length)
       return {
@@ -90,6 +93,7 @@ export function resultHandlers(context: Context): Pick<Handlers<typeof monitorin
           monitored: monitored.length,
           reached: countOf('reached'),
           failed: countOf('failed'),
+          ...(failedSince === undefined ? {} : { failedSinceTimestamp: failedSince }),
           unknown: countOf('unknown'),
           unmonitored: total - monitored.length,
         },

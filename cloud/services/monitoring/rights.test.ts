@@ -127,7 +127,8 @@ describe('rights for monitorings', () => {
     await runOnce(plant, second, () => ({ state: 'reached', assetLinkId: plant.linkId }))
     await manager.inventory.deleteAssets({ body: { data: { ids: [four] } } })
     await own.settle()
-    const counted = { monitored: 2, reached: 1, failed: 1, unknown: 0 }
+    const { data: failing } = await manager.monitoring.readAvailability({ params: { id: two }, query: {} })
+    const counted = { monitored: 2, reached: 1, failed: 1, unknown: 0, failedSinceTimestamp: failing.sinceTimestamp }
     assert.deepEqual(await coverage(manager), { devices: 3, ...counted, unmonitored: 1 })
     assert.deepEqual(await coverage(reader), { devices: 2, ...none, monitored: 1, reached: 1, unmonitored: 1 })
 

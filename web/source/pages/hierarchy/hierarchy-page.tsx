@@ -16,6 +16,7 @@ import { EmptyState } from '../../components/page/empty-state.tsx'
 import { PageHeader } from '../../components/page/page-header.tsx'
 import { usePageTitle } from '../../components/page/page-title.ts'
 import { Tabs } from '../../components/page/tabs.tsx'
+import { assignedShare } from './assigned-share.ts'
 import { AssetPanel } from './assignment/asset-panel.tsx'
 import { useAssign } from './assignment/assign.ts'
 import { AssignmentProgress } from './assignment/assignments.tsx'
@@ -303,11 +304,9 @@ function AssignedShare({ all, unassigned }: ReturnType<typeof usePlaceCounts>) {
   const formats = useFormats()
   if (all === undefined || unassigned === undefined || all === 0) return null
   const assigned = Math.max(0, all - unassigned)
-  // A share that is not complete is not rounded up to 100 percent.
-  const percent = Math.floor((100 * assigned) / all)
   return (
     <p className="hierarchy-share quiet">
-      {text.assignedOf(formats.number(assigned), formats.number(all), formats.percent(percent / 100))}
+      {text.assignedOf(formats.number(assigned), formats.number(all), formats.percent(assignedShare(assigned, all)))}
     </p>
   )
 }

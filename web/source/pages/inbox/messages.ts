@@ -72,6 +72,8 @@ export const inboxMessages = messages({
     onboardHint: 'Keeps the access group and assigns no hierarchy node',
     onboardProposedHint: 'Uses the target that a rule proposes. Assets without a proposal get no hierarchy node',
     onboardIntoHint: 'Choose the access group and the hierarchy node',
+    noAddressHint: 'Assets without an IPv4 address, for example modules of a device and software',
+    noAddressDetail: 'Such as modules',
     ignore: 'Ignore',
     undo: 'Undo',
     undoWithKey: 'Undo (U)',
@@ -211,6 +213,8 @@ export const inboxMessages = messages({
     onboardProposedHint:
       'Übernimmt das Ziel, das eine Regel vorschlägt. Assets ohne Vorschlag erhalten keinen Hierarchieknoten',
     onboardIntoHint: 'Zugriffsgruppe und Hierarchieknoten wählen',
+    noAddressHint: 'Assets ohne IPv4-Adresse, zum Beispiel Module eines Geräts und Software',
+    noAddressDetail: 'Etwa Module',
     ignore: 'Ignorieren',
     undo: 'Rückgängig',
     undoWithKey: 'Rückgängig (U)',
@@ -316,7 +320,7 @@ export const noValueMessages = messages({
   },
   de: {
     scan: 'Nicht durch einen Suchlauf gefunden',
-    subnet: 'Ohne IPv4',
+    subnet: 'Ohne IPv4-Adresse',
     manufacturer: 'Hersteller unbekannt',
     family: 'Produktfamilie unbekannt',
     type: 'Typ unbekannt',

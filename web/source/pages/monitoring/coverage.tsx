@@ -20,8 +20,11 @@ export function CoverageFigures({ onMonitor }: { onMonitor: (preset: MonitoringF
   const formats = useFormats()
   const coverage = useCoverage()
   if (coverage === undefined) return null
-  const { devices, monitored, reached, failed, unknown, unmonitored } = coverage
+  const { devices, monitored, reached, failed, failedSinceTimestamp, unknown, unmonitored } = coverage
   const share = (count: number, all: number) => formats.percent(count / Math.max(1, all))
+  // There is no room for the day and the time. The tooltip contains both.
+  const shortTime = (at: string) =>
+    formats.date(at) === formats.date(new Date().toISOString()) ? formats.shortTime(at) : formats.dayMonth(at)
   const ofMonitored = (count: number) => text.shareOfMonitored(share(count, monitored))
   return (
     <>
@@ -39,7 +42,20 @@ export function CoverageFigures({ onMonitor }: { onMonitor: (preset: MonitoringF
           search={{ filter: unreachableFilter }}
           name={text.unreachable}
           value={failed}
-          hint={failed > 0 ? <span className="tile-link">{text.showUnreachable}</span> : ofMonitored(failed)}
+          hint={
+            failed === 0 ? (
+              ofMonitored(failed)
+            ) : (
+              <>
+                {failedSinceTimestamp !== undefined && (
+                  <span title={formats.exact(failedSinceTimestamp)}>
+                    {text.longestSince(failed, shortTime(failedSinceTimestamp))}
+                  </span>
+                )}
+                <span className="tile-link">{text.showUnreachable}</span>
+              </>
+            )
+          }
           {...(failed > 0 && { tone: 'bad' })}
         />
         {unknown > 0 && <FigureTile name={text.unknown} value={unknown} hint={text.unknownHint} tone="warning" />}

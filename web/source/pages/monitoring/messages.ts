@@ -29,6 +29,7 @@ export const monitoringMessages = messages({
     shareOfDevices: (percent: string) => `${percent} of all devices`,
     shareOfMonitored: (percent: string) => `${percent} of the monitored`,
     showUnreachable: 'Show these devices',
+    longestSince: (count: number, time: string) => (count === 1 ? `Since ${time}` : `Longest since ${time}`),
     unknownHint: 'Gateway or asset link offline',
     unmonitoredTitle: (count: number, shown: string) =>
       count === 1 ? '1 device is not monitored' : `${shown} devices are not monitored`,
@@ -102,6 +103,7 @@ export const monitoringMessages = messages({
     shareOfDevices: (percent: string) => `${percent} aller Geräte`,
     shareOfMonitored: (percent: string) => `${percent} der überwachten`,
     showUnreachable: 'Diese Geräte anzeigen',
+    longestSince: (count: number, time: string) => (count === 1 ? `Seit ${time}` : `Längstes seit ${time}`),
     unknownHint: 'Gateway oder Asset-Link offline',
     unmonitoredTitle: (count: number, shown: string) =>
       count === 1 ? '1 Gerät wird nicht überwacht' : `${shown} Geräte werden nicht überwacht`,

@@ -49,7 +49,7 @@ export const remoteMessages = messages({
     stepApproval: 'If its access group requires approval, another person approves the session. Then the session opens.',
     toAssets: 'Choose a device…',
     chooseAmong: (count: number, shown: string) =>
-      count === 1 ? 'Show the device…' : `Choose one of ${shown} devices…`,
+      count === 1 ? 'Show the device…' : `Choose one of ${shown} devices with a gateway…`,
     noMatches: 'No matching sessions',
     noMatchesHint: 'Choose another state or gateway.',
     openTerminal: 'Open terminal',
@@ -151,7 +151,7 @@ export const remoteMessages = messages({
       'Verlangt seine Zugriffsgruppe eine Freigabe, gibt eine andere Person die Sitzung frei. Dann öffnet sich die Sitzung.',
     toAssets: 'Gerät wählen…',
     chooseAmong: (count: number, shown: string) =>
-      count === 1 ? 'Gerät anzeigen…' : `Eines von ${shown} Geräten wählen…`,
+      count === 1 ? 'Gerät anzeigen…' : `Eines von ${shown} Geräten mit Gateway wählen…`,
     noMatches: 'Keine passenden Sitzungen',
     noMatchesHint: 'Wählen Sie einen anderen Zustand oder ein anderes Gateway.',
     openTerminal: 'Terminal öffnen',

@@ -99,7 +99,7 @@ export function DigestCard() {
           ) : (
             <ul className="start-list start-sentences">
               {digestRows(rowsOf(notable, { hasMore: meta.nextCursor !== undefined })).map(
-                ({ entry, others, isOpen }) => (
+                ({ entry, others, isOpen, since }) => (
                   <li key={entry.id} data-outage={outageOf(entry)}>
                     <p>
                       <Sentence
@@ -109,6 +109,12 @@ export function DigestCard() {
                       />
                       {others.length > 0 && entry.group === undefined && !isAssignment(entry) && !isOpen && (
                         <span className="quiet"> · {text.times(formats.number(others.length + 1))}</span>
+                      )}
+                      {since !== undefined && (
+                        <span className="quiet" title={formats.exact(since)}>
+                          {' '}
+                          {text.outageLasted(formats.duration(Date.parse(entry.time) - Date.parse(since)))}
+                        </span>
                       )}
                       <OutageChip entry={entry} />
                     </p>

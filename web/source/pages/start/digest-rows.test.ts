@@ -35,10 +35,20 @@ test('shows only the end of an outage that has ended for all its links', () => {
   assert.deepEqual(idsOf([begin('3', 'snmp'), end('2', 'snmp'), begin('1', 'snmp')]), ['3', '2'])
 })
 
+test('knows since when the links of an outage that has ended did not respond', () => {
+  const links = [{ link: 'snmp', silentSince: '2026-11-18T11:50:00.000Z' }, { link: 's7' }]
+  const [shown] = digestRows([row('1', { action: 'discovery.recoverLink', object: gateway, detail: { links } })])
+  assert.equal(shown?.since, '2026-11-18T11:50:00.000Z')
+})
+
 test('shows only the end of an outage of a gateway that is reachable again', () => {
   const object = { ...gateway, kind: 'asset', type: 'Gateway' }
-  const changed = (id: string, before: string, after: string) =>
-    row(id, { action: 'updated', object, changes: [{ field: 'reachability_state', before, after }] })
+  const changed = (id: string, before: string, after: string, time = '2026-11-18T12:00:00.000Z') =>
+    row(id, { action: 'updated', object, time, changes: [{ field: 'reachability_state', before, after }] })
   assert.deepEqual(idsOf([changed('2', 'failed', 'reached'), changed('1', 'reached', 'failed')]), ['2'])
+  const began = '2026-11-18T11:58:00.000Z'
+  const [shown] = digestRows([changed('2', 'failed', 'reached'), changed('1', 'reached', 'failed', began)])
+  assert.equal(shown?.since, began, 'the begin of the outage is known')
+  assert.equal(digestRows([changed('2', 'failed', 'reached')])[0]?.since, undefined)
   assert.deepEqual(idsOf([changed('1', 'reached', 'failed')]), ['1'])
 })

@@ -4,11 +4,14 @@ import { type EntryRow, isLinkOutage, linksOf, outageOf } from '../activity/entr
 /** The number of rows in the digest, and of outages among them. */
 const limits = { rows: 6, outages: 2 } as const
 
+/** A row of the digest. The end of an outage has the time at which the outage began, if it is known. */
+export type DigestRow = EntryRow & { since?: string }
+
 /**
  * Returns the newest rows. The newest outages of gateways are among them, even if many entries are newer. An outage that has ended is
  * one row, which is its end.
  */
-export function digestRows(rows: readonly EntryRow[]): EntryRow[] {
+export function digestRows(rows: readonly EntryRow[]): DigestRow[] {
   const ends = rows.filter(({ entry }) => outageOf(entry) === 'end')
   const current = rows.filter(({ entry }, index) => {
     const newer = ends.filter((end) => rows.indexOf(end) < index)
@@ -22,7 +25,26 @@ export function digestRows(rows: readonly EntryRow[]): EntryRow[] {
   })
   const outages = current.filter(({ entry }) => outageOf(entry) !== undefined).slice(0, limits.outages)
   const others = current.filter((row) => !outages.includes(row)).slice(0, limits.rows - outages.length)
-  return current.filter((row) => outages.includes(row) || others.includes(row))
+  return current
+    .filter((row) => outages.includes(row) || others.includes(row))
+    .map((row) => {
+      const since = outageOf(row.entry) === 'end' ? beginOf(row, rows) : undefined
+      return since === undefined ? row : { ...row, since }
+    })
+}
+
+/** Returns when an outage that has ended began: the time of the last contact with the links, or of the begin of the outage. */
+function beginOf(end: EntryRow, rows: readonly EntryRow[]): string | undefined {
+  const { entry } = end
+  if (isLinkOutage(entry.action))
+    return linksOf(entry)
+      .flatMap(({ silentSince }) => silentSince ?? [])
+      .toSorted()[0]
+  const older = rows.slice(rows.indexOf(end) + 1)
+  return older.find(
+    ({ entry: { action, object }, entry: other }) =>
+      !isLinkOutage(action) && outageOf(other) === 'begin' && object?.id === entry.object?.id,
+  )?.entry.time
 }
 
 /** Returns whether newer entries are the end of an outage: of the gateway, or of all its links that did not respond. */

@@ -53,7 +53,7 @@ export const startMessages = messages({
     openActivity: 'All activity',
     nothingChanged: 'No changes',
     added: 'Assets added',
-    updated: 'Changes to existing assets',
+    updated: 'Asset changes',
     removed: 'Assets removed',
     changesPerHour: 'Assets added, changed or removed per hour',
     changesPerDay: 'Assets added, changed or removed per day',
@@ -89,6 +89,11 @@ export const startMessages = messages({
     unreachableDevices: (count: number, shown: string) =>
       count === 1 ? '1 device is unreachable' : `${shown} devices are unreachable`,
     unreachableText: 'Monitoring gets no response. Check power and network.',
+    unreachableSince: (count: number, time: string) =>
+      count === 1
+        ? `Monitoring gets no response since ${time}. Check power and network.`
+        : `Monitoring gets no response, the longest since ${time}. Check power and network.`,
+    outageLasted: (duration: string) => `after ${duration}`,
     stoppedControllers: (count: number, shown: string) =>
       count === 1 ? '1 controller in stop' : `${shown} controllers in stop`,
     stoppedText: 'All were read in the last 24 hours. Check whether it is planned.',
@@ -115,8 +120,10 @@ export const startMessages = messages({
     scanErrorsText: 'Reported by scans of the last 24 hours. Read the causes.',
     missing: (count: number, shown: string) => (count === 1 ? '1 device is missing' : `${shown} devices are missing`),
     missingText: 'Found by an earlier scan, not found again by the last scan.',
-    interrupted: (name: string, state: string) => `Webhook ${name}: ${state}`,
-    interruptedPublisher: (name: string, state: string) => `MQTT publisher ${name}: ${state}`,
+    interrupted: (name: string) => `The webhook "${name}" does not deliver events`,
+    neverWorked: (name: string) => `The webhook "${name}" has never worked`,
+    interruptedPublisher: (name: string) => `The MQTT publisher "${name}" does not deliver events`,
+    neverWorkedPublisher: (name: string) => `The MQTT publisher "${name}" has never worked`,
     interruptedMany: (shown: string) => `${shown} webhooks or publishers do not deliver events`,
     interruptedText: (count: number, shown: string) =>
       count === 1
@@ -216,7 +223,7 @@ export const startMessages = messages({
     openActivity: 'Alle Aktivitäten',
     nothingChanged: 'Keine Änderungen',
     added: 'Hinzugefügte Assets',
-    updated: 'Änderungen an vorhandenen Assets',
+    updated: 'Asset-Änderungen',
     removed: 'Entfernte Assets',
     changesPerHour: 'Hinzugefügte, geänderte und entfernte Assets pro Stunde',
     changesPerDay: 'Hinzugefügte, geänderte und entfernte Assets pro Tag',
@@ -254,6 +261,11 @@ export const startMessages = messages({
     unreachableDevices: (count: number, shown: string) =>
       count === 1 ? '1 Gerät ist nicht erreichbar' : `${shown} Geräte sind nicht erreichbar`,
     unreachableText: 'Die Überwachung erhält keine Antwort. Prüfen Sie Stromversorgung und Netzwerk.',
+    unreachableSince: (count: number, time: string) =>
+      count === 1
+        ? `Die Überwachung erhält seit ${time} keine Antwort. Prüfen Sie Stromversorgung und Netzwerk.`
+        : `Die Überwachung erhält keine Antwort, am längsten seit ${time}. Prüfen Sie Stromversorgung und Netzwerk.`,
+    outageLasted: (duration: string) => `nach ${duration}`,
     stoppedControllers: (count: number, shown: string) =>
       count === 1 ? '1 Steuerung in Stopp' : `${shown} Steuerungen in Stopp`,
     stoppedText: 'Alle in den letzten 24 Stunden gelesen. Prüfen Sie, ob das geplant ist.',
@@ -281,8 +293,10 @@ export const startMessages = messages({
     scanErrorsText: 'Von Suchläufen der letzten 24 Stunden gemeldet. Lesen Sie die Ursachen.',
     missing: (count: number, shown: string) => (count === 1 ? '1 Gerät fehlt' : `${shown} Geräte fehlen`),
     missingText: 'Früher gefunden, vom letzten Suchlauf nicht wieder gefunden.',
-    interrupted: (name: string, state: string) => `Webhook ${name}: ${state}`,
-    interruptedPublisher: (name: string, state: string) => `MQTT-Publisher ${name}: ${state}`,
+    interrupted: (name: string) => `Der Webhook „${name}“ stellt keine Ereignisse zu`,
+    neverWorked: (name: string) => `Der Webhook „${name}“ hat nie funktioniert`,
+    interruptedPublisher: (name: string) => `Der MQTT-Publisher „${name}“ stellt keine Ereignisse zu`,
+    neverWorkedPublisher: (name: string) => `Der MQTT-Publisher „${name}“ hat nie funktioniert`,
     interruptedMany: (shown: string) => `${shown} Webhooks oder Publisher stellen keine Ereignisse zu`,
     interruptedText: (count: number, shown: string) =>
       count === 1

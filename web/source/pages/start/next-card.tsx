@@ -23,7 +23,6 @@ import { Card } from '../../components/page/card.tsx'
 import { Icon } from '../../components/values/icon.tsx'
 import { useCoverage } from '../monitoring/monitoring-data.ts'
 import { useApprovalCount } from '../remote-access/remote-session.ts'
-import { webhookMessages } from '../webhooks/messages.ts'
 import { eventsBehind, isInterrupted, kindOf, pathOf, shownState } from '../webhooks/subscription.ts'
 import { useSubscriptions } from '../webhooks/subscription-data.ts'
 import { startMessages } from './messages.ts'
@@ -75,7 +74,8 @@ export function NextCard() {
 function useNextSteps(): Step[] {
   const text = useText(startMessages)
   const rights = useRights()
-  const { unreachable, newAssets, duplicates, failed, offline, outdated, unmonitored, isMonitored } = useCounts()
+  const counts = useCounts()
+  const { unreachable, unreachableSince, newAssets, duplicates, failed, offline, outdated, unmonitored } = counts
   const stopped = useStoppedControllers() ?? noneStopped
   const formats = useFormats()
   const shown = (count: number) => formats.number(count)
@@ -89,7 +89,10 @@ function useNextSteps(): Step[] {
       icon: iconError,
       tone: 'bad',
       title: text.unreachableDevices(unreachable, shown(unreachable)),
-      detail: text.unreachableText,
+      detail:
+        unreachableSince === undefined
+          ? text.unreachableText
+          : text.unreachableSince(unreachable, formats.compact(unreachableSince)),
       to: '/assets',
       search: { filter: unreachableFilter },
     },
@@ -162,8 +165,8 @@ function useNextSteps(): Step[] {
     unmonitored > 0 && {
       id: 'monitor',
       icon: iconMonitoring,
-      title: isMonitored ? text.unmonitored(unmonitored, shown(unmonitored)) : text.monitor,
-      detail: isMonitored ? text.unmonitoredText : text.monitorText(shown(unmonitored)),
+      title: counts.isMonitored ? text.unmonitored(unmonitored, shown(unmonitored)) : text.monitor,
+      detail: counts.isMonitored ? text.unmonitoredText : text.monitorText(shown(unmonitored)),
       to: '/monitoring',
     },
     rights.has('glb_discovery_run') && {
@@ -225,7 +228,6 @@ function useScanSteps(): Step[] {
 /** Returns a step for the webhooks and MQTT publishers that do not deliver their events, or false. */
 function useInterruptedStep(): Step | false {
   const text = useText(startMessages)
-  const webhookText = useText(webhookMessages)
   const formats = useFormats()
   const interrupted = useSubscriptions().filter(isInterrupted)
   const [first, second] = interrupted
@@ -238,9 +240,12 @@ function useInterruptedStep(): Step | false {
     detail: text.interruptedText(count, formats.number(count)),
   }
   const kind = kindOf(first)
-  const titleOf = kind === 'webhook' ? text.interrupted : text.interruptedPublisher
-  if (second === undefined)
-    return { ...step, title: titleOf(first.name, webhookText[shownState(first)]), to: `${pathOf[kind]}/${first.id}` }
+  const titles =
+    kind === 'webhook'
+      ? { interrupted: text.interrupted, neverWorked: text.neverWorked }
+      : { interrupted: text.interruptedPublisher, neverWorked: text.neverWorkedPublisher }
+  const titleOf = shownState(first) === 'neverWorked' ? titles.neverWorked : titles.interrupted
+  if (second === undefined) return { ...step, title: titleOf(first.name), to: `${pathOf[kind]}/${first.id}` }
   return { ...step, title: text.interruptedMany(formats.number(interrupted.length)), to: '/webhooks' }
 }
 
@@ -266,6 +271,7 @@ function useCounts() {
   const drift = useDrift({ isEnabled: canReadJobs && rights.has('inventory_read_asset_data') })
   return {
     unreachable: unreachable.data?.meta.totalElements ?? 0,
+    unreachableSince: coverage?.failedSinceTimestamp,
     newAssets: newAssets.data?.meta.totalElements ?? 0,
     duplicates: duplicates.data?.meta.totalElements ?? 0,
     failed: failed.data?.meta.totalElements ?? 0,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { causeOf } from './plain-error.ts'
+import { causeOf, checkFor } from './plain-error.ts'
 
 test('an HTTP status has a cause in words, with the status', () => {
   const cause = (error: string) => causeOf(`The receiver answered ${error}`)
@@ -15,4 +15,21 @@ test('an invalid filter is a cause, and other errors and redirects keep the word
   assert.deepEqual(causeOf('The filter is not valid: unknown group'), { cause: 'filterInvalid' })
   assert.equal(causeOf('The receiver refused the connection. Check the host and the port'), undefined)
   assert.equal(causeOf('The receiver answered 301 Moved. Redirects are not followed'), undefined)
+})
+
+test('what to check after an error fits its HTTP status', () => {
+  const check = (error: string) => checkFor(`The receiver answered ${error}`, true)
+  assert.deepEqual(['401', '403', '404', '429', '500', '503', '422'].map(check), [
+    'checkSignIn',
+    'checkSignIn',
+    'checkPath',
+    'checkLimit',
+    'checkLog',
+    'checkService',
+    'checkEvents',
+  ])
+  const refused = 'The receiver refused the connection. Check the host and the port'
+  assert.equal(check('301 Moved. Redirects are not followed'), 'checkPath')
+  assert.equal(checkFor(refused, true), 'checkAgain')
+  assert.equal(checkFor(refused, false), 'checkAddress')
 })

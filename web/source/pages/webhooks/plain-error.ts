@@ -19,6 +19,34 @@ export function causeOf(lastError: string): { cause: ErrorCause; status?: number
   return cause === undefined ? undefined : { cause, status }
 }
 
+/** What a user checks after a failed delivery. */
+export type ReceiverCheck =
+  | 'checkSignIn'
+  | 'checkPath'
+  | 'checkLimit'
+  | 'checkService'
+  | 'checkLog'
+  | 'checkEvents'
+  | 'checkAgain'
+  | 'checkAddress'
+
+const checks: Readonly<Record<Exclude<ErrorCause, 'filterInvalid'>, ReceiverCheck>> = {
+  signInRefused: 'checkSignIn',
+  addressNotFound: 'checkPath',
+  tooManyRequests: 'checkLimit',
+  temporarilyUnavailable: 'checkService',
+  receiverError: 'checkLog',
+  eventRefused: 'checkEvents',
+}
+
+/** Returns what to check after an error. An error of the connection is over if the host works for others. */
+export function checkFor(lastError: string | null, isHostWorking: boolean): ReceiverCheck {
+  const cause = lastError === null ? undefined : causeOf(lastError)?.cause
+  if (cause !== undefined && cause !== 'filterInvalid') return checks[cause]
+  if (lastError?.startsWith(statusErrorStart)) return 'checkPath'
+  return isHostWorking ? 'checkAgain' : 'checkAddress'
+}
+
 function causeOfStatus(status: number): ErrorCause | undefined {
   if (status === 401 || status === 403) return 'signInRefused'
   if (status === 404) return 'addressNotFound'

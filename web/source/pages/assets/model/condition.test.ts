@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Asset } from './asset.ts'
-import { conditionsOf } from './condition.ts'
+import { conditionsOf, hiddenConditions, lastKnownStop } from './condition.ts'
 
 const firmware = (version: string) => ({
   software_components: [{ artifact: { is_firmware: true, asset_identifiers: [{ version }] } }],
@@ -32,4 +32,25 @@ test('an asset that is not a device has no reachability, and the newest firmware
   assert.deepEqual(conditionsOf({ id: '1', functional_object_type: 'SoftwareArtifact' }, without), [])
   const newest = { ...without, newestVersion: '1.0' }
   assert.deepEqual(conditionsOf({ ...device, ...firmware('1.0') }, newest), ['unmonitored'])
+})
+
+test('the conditions that a table does not show are counted without the reachability', () => {
+  assert.equal(hiddenConditions(['outdated', 'unmonitored']), 1)
+  assert.equal(hiddenConditions(['stopped', 'outdated', 'reached']), 1)
+  assert.equal(hiddenConditions(['failed', 'stopped', 'outdated']), 2)
+  assert.equal(hiddenConditions(['reached']), 0)
+})
+
+test('a stop is only the last known mode if no check reached the controller in the last 24 hours', () => {
+  const now = Date.parse('2026-11-19T12:00:00.000Z')
+  const stopped = (state_value: string, state_timestamp: string, mode_name = 'stop') =>
+    lastKnownStop(
+      { ...device, operating_mode: { mode_name }, reachability_state: { state_value, state_timestamp } },
+      now,
+    )
+  const [recent, old] = ['2026-11-18T12:00:00.000Z', '2026-11-18T11:59:59.000Z']
+  assert.equal(stopped('reached', recent), undefined)
+  assert.equal(stopped('reached', old), old)
+  assert.equal(stopped('unknown', recent), recent)
+  assert.equal(stopped('unknown', recent, 'run'), undefined)
 })

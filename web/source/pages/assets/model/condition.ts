@@ -1,6 +1,7 @@
 import type { MonitoredState } from '@millwright/api/monitoring.ts'
 import type { Tone } from '../../../components/values/status-chip.tsx'
 import { type Asset, firmwareOf, textAt } from './asset.ts'
+import { hasRecentEvidence } from './reachability.ts'
 
 /** The conditions of an asset, the worst first. `unmonitored` is a device that no monitoring checks. */
 export const conditions = ['failed', 'stopped', 'outdated', 'unknown', 'unmonitored', 'reached'] as const
@@ -39,7 +40,18 @@ export function isOutdated(asset: Asset, newestVersion: string | undefined): boo
   return version !== '' && newestVersion !== undefined && newestVersion !== version
 }
 
-/** Returns the conditions that are faults. */
-export function faultsAmong(all: readonly Condition[]): Condition[] {
-  return all.filter((condition) => condition === 'failed' || condition === 'stopped' || condition === 'outdated')
+/** Returns the number of conditions that a table does not show, because it shows the worst one and whether an asset is reachable. */
+export function hiddenConditions(all: readonly Condition[]): number {
+  return all.slice(1).filter((condition) => condition !== 'reached').length
+}
+
+/**
+ * Returns the time of the last known operating mode of a controller in stop, if no check reached the controller recently. The mode
+ * can have changed since. Returns undefined if the mode is current.
+ */
+export function lastKnownStop(asset: Asset, now = Date.now()): string | undefined {
+  const at = textAt(asset, 'reachability_state/state_timestamp')
+  if (textAt(asset, 'operating_mode/mode_name') !== 'stop' || at === '') return undefined
+  const isCurrent = textAt(asset, 'reachability_state/state_value') === 'reached' && hasRecentEvidence(asset, now)
+  return isCurrent ? undefined : at
 }

@@ -11,7 +11,14 @@ import { Time } from '../../../components/values/time.tsx'
 import { assetsMessages } from '../messages.ts'
 import { type Asset, classOf, customValue, firmwareOf, nameOf, textAt, textsIn, valueAt } from '../model/asset.ts'
 import { type AssetProperty, conditionPath, placePath } from '../model/asset-property.ts'
-import { type Condition, conditionsOf, conditionTones, faultsAmong, isOutdated } from '../model/condition.ts'
+import {
+  type Condition,
+  conditionsOf,
+  conditionTones,
+  hiddenConditions,
+  isOutdated,
+  lastKnownStop,
+} from '../model/condition.ts'
 import { stateName, valueName } from '../model/value-names.ts'
 import type { PlaceOf } from './asset-places.ts'
 import type { StateOf } from './asset-states.ts'
@@ -54,19 +61,21 @@ type ConditionCellProps = {
 }
 
 /**
- * `ConditionCell` shows the worst condition of an asset, whether the asset is reachable, and the number of its other faults. The
- * tooltip contains all conditions, and the time of the last report of monitoring, a scan or an import.
+ * `ConditionCell` shows the worst condition of an asset, whether the asset is reachable, and the number of its other conditions. A
+ * stop that is only the last known mode has its age. The tooltip contains all conditions, and the time of the last report of monitoring, a scan or an import.
  */
 function ConditionCell({ asset, all, newestVersion, language }: ConditionCellProps) {
   const text = assetsMessages[language]
   const [worst] = all
   // Software and gateways have no condition, because monitoring checks only devices.
   if (worst === undefined) return null
-  const others = faultsAmong(all).length - 1
+  const others = hiddenConditions(all)
+  const stoppedAt = worst === 'stopped' ? lastKnownStop(asset) : undefined
   const isReached = worst !== 'reached' && all.includes('reached')
   const seenAt = textAt(asset, 'reachability_state/state_timestamp')
   const details = [
     ...all.map((condition) => text[condition]),
+    stoppedAt !== undefined && text.lastKnownMode(formatsOf(language).dateTime(stoppedAt)),
     newestVersion !== undefined &&
       all.includes('outdated') &&
       `${firmwareOf(asset)}, ${text.newestSeen(newestVersion)}`,
@@ -76,8 +85,11 @@ function ConditionCell({ asset, all, newestVersion, language }: ConditionCellPro
     <span className="conditions" title={details.filter(Boolean).join('\n')}>
       <StatusText tone={conditionTones[worst]}>
         {text[worst]}
+        {stoppedAt !== undefined && (
+          <span className="condition-detail"> {text.ago(formatsOf(language).age(stoppedAt))}</span>
+        )}
         {isReached && text.andReached}
-        {others > 0 && <span className="quiet"> {text.moreFaults(others)}</span>}
+        {others > 0 && <span className="condition-detail"> {text.moreConditions(others)}</span>}
       </StatusText>
     </span>
   )

@@ -51,7 +51,12 @@ export function TreeLegend({ average }: { average: number | undefined }) {
         : text.exceptionalOver(formats.percent(exceptionalPercentage(average) / 100)),
   }
   return (
-    <div className="tree-legend">
+    <div
+      className="tree-legend"
+      title={[text.countHint, average !== undefined && text.averageHint(formats.percent(average))]
+        .filter(Boolean)
+        .join(' ')}
+    >
       <ul>
         {kinds.map((kind) => (
           <li key={kind}>
@@ -64,10 +69,6 @@ export function TreeLegend({ average }: { average: number | undefined }) {
         <li className="tree-alarm">{text.unreachableShort}</li>
         <li className="tree-stop">{text.stoppedShort}</li>
       </ul>
-      <p>
-        {text.countHint}
-        {average !== undefined && <> {text.averageHint(formats.percent(average))}</>}
-      </p>
     </div>
   )
 }

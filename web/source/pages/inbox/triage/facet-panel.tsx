@@ -78,17 +78,21 @@ function FacetGroup({ facet, values, chosen, onChoose }: FacetGroupProps) {
         {listed.map((value) => {
           const key = value.value ?? ''
           const isChosen = key === chosen
+          const isWithoutAddress = facet === 'subnet' && key === ''
           return (
             <li key={key}>
               <button
                 type="button"
                 className="facet-value"
                 aria-pressed={isChosen}
-                title={label(facet, value)}
+                title={isWithoutAddress ? text.noAddressHint : label(facet, value)}
                 onClick={() => onChoose(isChosen ? undefined : key)}
               >
                 {value.scan === undefined ? (
-                  <span className="facet-name">{label(facet, value)}</span>
+                  <span className="facet-name">
+                    {label(facet, value)}
+                    {isWithoutAddress && <span className="facet-detail">{text.noAddressDetail}</span>}
+                  </span>
                 ) : (
                   <span className="facet-name facet-scan">
                     {scanNameOf(value.scan, text)}

@@ -59,13 +59,21 @@ export function PreviewPanel(props: PreviewPanelProps) {
       </div>
       {canWrite && (
         <div className="preview-actions">
-          <IxButton
-            className="preview-onboard"
-            title={proposal === undefined ? text.onboardHint : targetText(proposal, text)}
-            onClick={onOnboard}
-          >
-            {proposal === undefined ? text.onboardWithoutNode : text.onboardTo(shortTarget(proposal, text))}
-          </IxButton>
+          {/* Without a proposal, the first choice is to choose a node, so that the asset gets a place. */}
+          {proposal === undefined ? (
+            <IxButton className="preview-onboard" title={text.onboardIntoHint} onClick={onOnboardInto}>
+              {text.onboardInto}
+            </IxButton>
+          ) : (
+            <IxButton className="preview-onboard" title={targetText(proposal, text)} onClick={onOnboard}>
+              {text.onboardTo(shortTarget(proposal, text))}
+            </IxButton>
+          )}
+          {proposal === undefined && (
+            <IxButton variant="secondary" className="preview-onboard" title={text.onboardHint} onClick={onOnboard}>
+              {text.onboardWithoutNode}
+            </IxButton>
+          )}
           <p className="preview-target">
             {hasKeys ? (
               <>
@@ -78,9 +86,11 @@ export function PreviewPanel(props: PreviewPanelProps) {
               ? text.withoutProposal(textAt(asset, 'access_group'))
               : text.proposedTarget(targetText(proposal, text))}
           </p>
-          <IxButton variant="secondary" title={text.onboardIntoHint} onClick={onOnboardInto}>
-            {text.onboardInto}
-          </IxButton>
+          {proposal !== undefined && (
+            <IxButton variant="secondary" title={text.onboardIntoHint} onClick={onOnboardInto}>
+              {text.onboardInto}
+            </IxButton>
+          )}
           <IxButton variant="secondary" onClick={onIgnore}>
             {state === 'ignored' ? text.restore : text.ignore}
           </IxButton>

@@ -424,12 +424,24 @@ function SelectionBar(props: SelectionBarProps) {
         </IxButton>
         {canWrite && (
           <>
-            <IxButton title={proposed === 'none' ? text.onboardHint : text.onboardProposedHint} onClick={onOnboard}>
-              {{ none: text.onboardWithoutNode, some: text.onboard, all: text.onboardProposed }[proposed]}
-            </IxButton>
-            <IxButton variant="secondary" title={text.onboardIntoHint} onClick={() => onDialog('onboard')}>
+            {/* Without a proposal, the first choice is to choose a node, so that the assets get a place. */}
+            {proposed !== 'none' && (
+              <IxButton title={text.onboardProposedHint} onClick={onOnboard}>
+                {proposed === 'all' ? text.onboardProposed : text.onboard}
+              </IxButton>
+            )}
+            <IxButton
+              variant={proposed === 'none' ? 'primary' : 'secondary'}
+              title={text.onboardIntoHint}
+              onClick={() => onDialog('onboard')}
+            >
               {text.onboardInto}
             </IxButton>
+            {proposed === 'none' && (
+              <IxButton variant="secondary" title={text.onboardHint} onClick={onOnboard}>
+                {text.onboardWithoutNode}
+              </IxButton>
+            )}
             <IxButton variant="secondary" onClick={onIgnore}>
               {state === 'ignored' ? text.restore : text.ignore}
             </IxButton>

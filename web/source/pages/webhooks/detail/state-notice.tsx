@@ -11,6 +11,7 @@ import { Icon } from '../../../components/values/icon.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { ErrorText } from '../error-text.tsx'
 import { webhookMessages } from '../messages.ts'
+import { checkFor } from '../plain-error.ts'
 import { eventsBehind, isInterrupted, kindOf, pathOf, type Subscription, undeliveredCount } from '../subscription.ts'
 import { operationsOf, useRefreshSubscriptions } from '../subscription-data.ts'
 import { detailMessages } from './messages.ts'
@@ -87,6 +88,9 @@ export function StateNotice({ subscription, isNamed = false, sameHost, onReplay 
   }
   if (isInterrupted(subscription)) {
     const undelivered = undeliveredCount(subscription)
+    const check = checkFor(lastError, sameHost !== undefined)
+    // An address that worked before is only named if the error is about it.
+    const isChecked = check !== 'checkAddress' || lastSuccessTimestamp === null
     return (
       <Notice
         title={titleOf(failureTitle())}
@@ -126,17 +130,18 @@ export function StateNotice({ subscription, isNamed = false, sameHost, onReplay 
           )}
         </p>
         <p>
-          {lastSuccessTimestamp === null ? (
-            sameHost === undefined && text.neverWorked
-          ) : (
+          {lastSuccessTimestamp !== null && (
             <>
-              {text.workedUntil} <Time at={lastSuccessTimestamp} isCompact />. {text.workedUntilEnd}
+              {text.workedUntil} <Time at={lastSuccessTimestamp} isCompact />. {text.workedUntilEnd}{' '}
             </>
-          )}{' '}
+          )}
           {sameHost !== undefined && (isWebhook ? text.sameHost(sameHost.name) : text.sameHostMqtt(sameHost.name))}{' '}
+          {isChecked && (check === 'checkAgain' && !isWebhook ? text.checkTopicAndSignIn : text[check])}
+        </p>
+        <p>
+          {circuit !== 'open' ? text.failingText : isWebhook ? text.circuitOpenText : text.circuitOpenTextMqtt}{' '}
           {text.checkHint}
         </p>
-        <p>{circuit !== 'open' ? text.failingText : isWebhook ? text.circuitOpenText : text.circuitOpenTextMqtt}</p>
       </Notice>
     )
   }
