@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox'
 import { contract, empty } from './contract.ts'
 import { credentialTestOperations } from './credential-test.ts'
 import { describedRunOperations } from './described-runs.ts'
+import { comparisonFields, Finding } from './discovery-findings.ts'
 import { closed, data, describedPattern, page, pageQuery, Timestamp, Uuid } from './envelope.ts'
 import {
   CredentialUse,
@@ -85,14 +86,7 @@ const runFields = {
   created: count,
   updated: count,
   unchanged: count,
-  gone: count,
-  comparedRun: Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      description:
-        'The number of the earlier run with which the run was compared to find devices that are gone: the last finished run with the same filters and options. If it is absent, the run was not compared, because it has not finished or there is no such run',
-    }),
-  ),
+  ...comparisonFields,
   errors: count,
   startedTimestamp: Type.Optional(Timestamp),
   endedTimestamp: Type.Optional(Timestamp),
@@ -181,12 +175,6 @@ export const AssetLink = closed({
   events: Type.Array(LinkEvent, { description: 'The latest alarms and driver events, in order of time' }),
 })
 export type AssetLink = Static<typeof AssetLink>
-
-const Finding = closed({
-  assetId: Uuid,
-  name: Type.Optional(Type.String()),
-  outcome: Type.Union([Type.Literal('new'), Type.Literal('changed'), Type.Literal('unchanged'), Type.Literal('gone')]),
-})
 
 const jobId = closed({ jobId: Uuid })
 const gatewayId = closed({ gatewayId: Uuid })

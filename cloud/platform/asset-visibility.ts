@@ -82,6 +82,21 @@ export async function matchingAssets(
   return matching
 }
 
+/** Returns those of the ids whose assets were deleted. */
+export async function deletedAssets(
+  { peers }: VisibilityContext,
+  { tenantId, tenantName }: Pick<Caller, 'tenantId' | 'tenantName'>,
+  ids: readonly string[],
+): Promise<Set<string>> {
+  const client = peers(inventory, systemCaller({ tenantId, tenantName }))
+  const deleted = new Set<string>()
+  for (const part of parts(ids)) {
+    const { data } = await client.describeAssets({ body: { data: { ids: part } } })
+    for (const { id, isDeleted } of data) if (isDeleted) deleted.add(id)
+  }
+  return deleted
+}
+
 /** Returns those of the ids whose assets are in an access group now. A deleted asset is in its last group. */
 export async function assetsInGroup(
   { peers }: VisibilityContext,

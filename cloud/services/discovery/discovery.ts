@@ -52,11 +52,20 @@ export function showRun(row: RunRow): DiscoveryRun {
   }
 }
 
-const notRun = { progress: 0, found: 0, created: 0, updated: 0, unchanged: 0, gone: 0, errors: 0 } as const
+const notRun = {
+  progress: 0,
+  found: 0,
+  created: 0,
+  updated: 0,
+  unchanged: 0,
+  gone: 0,
+  newlyGone: 0,
+  errors: 0,
+} as const
 
 function progressOf(run: RunRow | undefined) {
   if (run === undefined) return { state: 'created' as const, ...notRun }
-  const { state, progress, message, found, created, updated, unchanged, gone, comparedRun, errors } = run
+  const { state, progress, message, found, created, updated, unchanged, gone, newlyGone, comparedRun, errors } = run
   const { startedAt, endedAt } = run
   return {
     state,
@@ -67,6 +76,7 @@ function progressOf(run: RunRow | undefined) {
     updated,
     unchanged,
     gone,
+    newlyGone,
     ...(comparedRun === null ? {} : { comparedRun }),
     errors,
     ...(startedAt === null ? {} : { startedTimestamp: startedAt }),

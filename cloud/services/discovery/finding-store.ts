@@ -9,6 +9,8 @@ import type { Comparison } from './store.ts'
 
 export type Outcome = 'new' | 'changed' | 'unchanged' | 'gone'
 export type Finding = { assetId: string; name: string | null; outcome: Outcome }
+/** A finding of a report. `lastRun` and `lastFoundAt` are set for a device that is gone: the run that last found it. */
+export type ReportedFinding = Finding & { lastRun: number | null; lastFoundAt: string | null }
 
 export type Upload = {
   assets: Record<string, unknown>[]
@@ -114,52 +116,88 @@ export async function insertErrors(tx: Transaction, runId: string, errors: reado
   await tx.run(insertErrorsStatement, runId, jsonText(rows))
 }
 
-const goneStatement = statement<{ assetId: string }>(
-  `insert into discovery_findings (tenant_id, run_id, asset_id, name, outcome)
-   select $1, $2, b.asset_id, b.name, 'gone' from discovery_findings b
-   where b.tenant_id = $1 and b.run_id = $3 and b.outcome <> 'gone'
+/**
+ * The candidates: the devices that the run $3 found or reported as gone, and that the run $2 did not find. A device that is gone keeps
+ * the number of the run that last found it. A finding of an older version has no such number, so its own comparison states it.
+ * Another scan can find a device after its last run here, for example because the device moved to another subnet. Such a device is not
+ * gone. The ids of runs are in the order of their creation.
+ */
+const candidatesStatement = statement<Candidate>(
+  `select b.asset_id as "assetId", b.name,
+     case when b.outcome = 'gone' then coalesce(b.last_run, p.compared_run, p.number) else p.number end as "lastRun"
+   from discovery_findings b join discovery_runs p on p.tenant_id = $1 and p.id = b.run_id
+   where b.tenant_id = $1 and b.run_id = $3
      and not exists (select from discovery_findings n
        where n.tenant_id = $1 and n.run_id = $2 and n.asset_id = b.asset_id)
      and b.asset_id <> all ($4::uuid[])
+     and not exists (select from discovery_runs o
+       join discovery_findings f on f.tenant_id = $1 and f.run_id = o.id and f.asset_id = b.asset_id and f.outcome <> 'gone'
+       where o.tenant_id = $1 and o.discovery_id <> p.discovery_id
+         and o.id > case when b.outcome = 'gone' then b.run_id else $2 end)`,
+)
+type Candidate = { assetId: string; name: string | null; lastRun: number }
+
+const gone = rowset<Candidate & { runId: string }>({ runId: 'uuid', assetId: 'uuid', name: 'text', lastRun: 'integer' })
+const putGoneStatement = statement<{ lastRun: number }>(
+  `insert into discovery_findings (tenant_id, run_id, asset_id, name, outcome, last_run)
+   select $1, "runId", "assetId", name, 'gone', "lastRun" from ${gone.rows}
    on conflict (tenant_id, run_id, asset_id) do nothing
-   returning asset_id as "assetId"`,
+   returning last_run as "lastRun"`,
 )
 export const previousRunStatement = statement<{ id: string; number: number }>(
   `select p.id, p.number from discovery_runs p where p.tenant_id = $1 and p.discovery_id = $2 and p.number < $3
-     and p.state = 'finished' and p.scope::text is not distinct from
-       (select r.scope::text from discovery_runs r where r.tenant_id = $1 and r.id = $4)
+     and p.state = 'finished' and (p.scope -> 'filters')::text is not distinct from
+       (select (r.scope -> 'filters')::text from discovery_runs r where r.tenant_id = $1 and r.id = $4)
    order by p.number desc limit 1`,
 )
 
 type EndedRun = { runId: string; discoveryId: string; number: number }
+/** The assets that a run did not find, and the number of the run with which it was compared, or null if there is none. */
+export type GoneAssets = { comparedRun: number | null; assets: readonly Candidate[] }
 
 /**
- * Records as gone the assets that the last finished run with the same filters and options found and this run did not find.
- * Does not record the assets in `answered`: their devices responded, but the inventory refused them.
+ * Returns the assets that an earlier run found and this run did not find. Runs with other filters search another part of the network,
+ * so they do not count. Leaves out the assets in `answered`: their devices responded, but the inventory refused them.
  */
-export async function putGoneAssets(
-  tx: Transaction,
+export async function listGoneAssets(
+  handle: Handle,
   { runId, discoveryId, number }: EndedRun,
   answered: readonly string[],
-): Promise<Comparison> {
-  const before = await tx.row(previousRunStatement, discoveryId, number, runId)
-  if (before === undefined) return { gone: 0, comparedRun: null }
-  const gone = await tx.rows(goneStatement, runId, before.id, answered)
-  return { gone: gone.length, comparedRun: before.number }
+): Promise<GoneAssets> {
+  const before = await handle.row(previousRunStatement, discoveryId, number, runId)
+  if (before === undefined) return { comparedRun: null, assets: [] }
+  return { comparedRun: before.number, assets: await handle.rows(candidatesStatement, runId, before.id, answered) }
 }
 
-export const listFindingsStatement = statement<Finding>(
-  `select asset_id as "assetId", name, outcome from discovery_findings
-   where tenant_id = $1 and run_id = $2 order by asset_id limit $3 offset $4`,
+/** Records assets as gone. An asset that the run has found in the meantime is left out. */
+export async function putGoneAssets(
+  tx: Transaction,
+  runId: string,
+  { comparedRun, assets }: GoneAssets,
+): Promise<Comparison> {
+  const rows = assets.map((asset) => ({ ...asset, runId }))
+  const stored = rows.length === 0 ? [] : await tx.rows(putGoneStatement, ...gone.values(rows))
+  return { gone: stored.length, newlyGone: stored.filter(({ lastRun }) => lastRun === comparedRun).length, comparedRun }
+}
+
+const reportedColumns = `f.asset_id as "assetId", f.name, f.outcome, p.number as "lastRun", p.ended_at as "lastFoundAt"`
+const reportedRows = `discovery_findings f
+   join discovery_runs r on r.tenant_id = $1 and r.id = f.run_id
+   left join discovery_runs p on p.tenant_id = $1 and p.discovery_id = r.discovery_id and f.outcome = 'gone'
+     and p.number = coalesce(f.last_run, r.compared_run)`
+
+export const listFindingsStatement = statement<ReportedFinding>(
+  `select ${reportedColumns} from ${reportedRows}
+   where f.tenant_id = $1 and f.run_id = $2 order by f.asset_id limit $3 offset $4`,
 )
-export const listFindingsByOutcomeStatement = statement<Finding>(
-  `select asset_id as "assetId", name, outcome from discovery_findings
-   where tenant_id = $1 and run_id = $2 and outcome = $3 order by asset_id limit $4 offset $5`,
+export const listFindingsByOutcomeStatement = statement<ReportedFinding>(
+  `select ${reportedColumns} from ${reportedRows}
+   where f.tenant_id = $1 and f.run_id = $2 and f.outcome = $3 order by f.asset_id limit $4 offset $5`,
 )
-const listFindingsAmongStatement = statement<Finding>(
-  `select asset_id as "assetId", name, outcome from discovery_findings
-   where tenant_id = $1 and run_id = $2 and outcome = coalesce($3, outcome) and asset_id = any($4::uuid[])
-   order by asset_id limit $5 offset $6`,
+const listFindingsAmongStatement = statement<ReportedFinding>(
+  `select ${reportedColumns} from ${reportedRows}
+   where f.tenant_id = $1 and f.run_id = $2 and f.outcome = coalesce($3, f.outcome) and f.asset_id = any($4::uuid[])
+   order by f.asset_id limit $5 offset $6`,
 )
 
 type Paging = { limit: number; offset: number }
@@ -174,7 +212,7 @@ export function listFindings(
   handle: Handle,
   { runId, outcome, among }: FindingSelection,
   { limit, offset }: Paging,
-): Promise<Finding[]> {
+): Promise<ReportedFinding[]> {
   if (among !== undefined) return handle.rows(listFindingsAmongStatement, runId, outcome ?? null, among, limit, offset)
   return outcome === undefined
     ? handle.rows(listFindingsStatement, runId, limit, offset)
@@ -190,12 +228,13 @@ export async function listFoundAssets(handle: Handle, runIds: readonly string[])
   return (await handle.rows(foundAssetsStatement, runIds)).map(({ assetId }) => assetId)
 }
 
-const countFindingsStatement = statement<{ runId: string; outcome: Outcome; count: number }>(
-  `select run_id as "runId", outcome, count(*) from discovery_findings
-   where tenant_id = $1 and run_id = any($2::uuid[]) and asset_id = any($3::uuid[]) group by run_id, outcome`,
+type FindingCount = { runId: string; outcome: Outcome; lastRun: number | null; count: number }
+const countFindingsStatement = statement<FindingCount>(
+  `select run_id as "runId", outcome, last_run as "lastRun", count(*) from discovery_findings
+   where tenant_id = $1 and run_id = any($2::uuid[]) and asset_id = any($3::uuid[]) group by run_id, outcome, last_run`,
 )
 
-/** Counts, for each run and outcome, the findings that refer to one of these assets. */
+/** Counts, for each run, outcome and last run, the findings that refer to one of these assets. */
 export function countFindings(handle: Handle, runIds: readonly string[], assetIds: readonly string[]) {
   return handle.rows(countFindingsStatement, runIds, assetIds)
 }

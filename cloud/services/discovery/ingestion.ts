@@ -4,6 +4,7 @@ import { inventory } from '@millwright/api/inventory/inventory.ts'
 import { onboarding } from '@millwright/api/onboarding.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
+import { deletedAssets } from '../../platform/asset-visibility.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { jsonText } from '../../platform/database/json.ts'
 import type { Context } from '../../platform/service.ts'
@@ -13,8 +14,10 @@ import { foundAddresses, putDeviceAddresses } from './device-address-store.ts'
 import {
   type Finding,
   findUpload,
+  type GoneAssets,
   insertErrors,
   insertUpload,
+  listGoneAssets,
   markIngested,
   nextUpload,
   putFindings,
@@ -296,16 +299,14 @@ async function finish(
   caller: Caller,
   { runId, task, gatewayId }: { runId: string; task: Task; gatewayId: string },
 ): Promise<void> {
-  const ending = (await context.database.read(caller, (handle) => findRun(handle, runId)))?.ending
-  const answered = ending === 'finished' ? await conflictingAssets(context, caller, { runId, gatewayId }) : []
-  await context.database.transaction(caller, async (tx) => {
+  const comparison = await compare(context, caller, { runId, gatewayId })
+  const isDone = await context.database.transaction(caller, async (tx) => {
     const run = await lockRun(tx, runId)
     const waits = (await nextUpload(tx, runId)) !== undefined
     if (run !== undefined && run.ending !== null && !waits) {
-      const endedRun = { runId, discoveryId: run.discoveryId, number: run.number }
-      const comparison =
-        run.ending === 'finished' ? await putGoneAssets(tx, endedRun, answered) : { gone: 0, comparedRun: null }
-      const ended = await finishRun(tx, runId, comparison)
+      // The ending was stored after the comparison.
+      if (comparison === undefined) return false
+      const ended = await finishRun(tx, runId, await putGoneAssets(tx, runId, comparison))
       if (ended !== undefined) await emitRunEvent(tx, ended.state, ended)
       if (ended !== undefined && ended.created > 0)
         await context.tasks.enqueue(tx, {
@@ -315,7 +316,34 @@ async function finish(
         })
     }
     await task.complete(tx)
+    return true
   })
+  if (!isDone) await finish(context, caller, { runId, task, gatewayId })
+}
+
+/**
+ * Compares a finished run with the earlier runs of its discovery. Returns the assets that are gone and that the inventory contains,
+ * and undefined for a run without an ending.
+ */
+async function compare(
+  context: Context,
+  caller: Caller,
+  { runId, gatewayId }: { runId: string; gatewayId: string },
+): Promise<GoneAssets | undefined> {
+  const run = await context.database.read(caller, (handle) => findRun(handle, runId))
+  if (run === undefined || run.ending === null) return undefined
+  if (run.ending !== 'finished') return { comparedRun: null, assets: [] }
+  const answered = await conflictingAssets(context, caller, { runId, gatewayId })
+  const endedRun = { runId, discoveryId: run.discoveryId, number: run.number }
+  const { comparedRun, assets } = await context.database.read(caller, (handle) =>
+    listGoneAssets(handle, endedRun, answered),
+  )
+  const deleted = await deletedAssets(
+    context,
+    caller,
+    assets.map(({ assetId }) => assetId),
+  )
+  return { comparedRun, assets: assets.filter(({ assetId }) => !deleted.has(assetId)) }
 }
 
 /** Returns the assets whose devices responded in this run, but were refused as `identity_taken`. */

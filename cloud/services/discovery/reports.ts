@@ -37,7 +37,12 @@ export function reportHandlers(context: Context): Pick<Handlers<typeof discovery
       return {
         data: {
           run: showRun(shown),
-          findings: findings.map(({ name, ...finding }) => ({ ...finding, ...(name === null ? {} : { name }) })),
+          findings: findings.map(({ name, lastRun, lastFoundAt, ...finding }) => ({
+            ...finding,
+            ...(name === null ? {} : { name }),
+            ...(lastRun === null ? {} : { lastRun }),
+            ...(lastFoundAt === null ? {} : { lastFoundTimestamp: lastFoundAt }),
+          })),
           errors,
           totalFindings: totalOf(shown, outcome),
           totalErrors: run.errors,

@@ -22,6 +22,8 @@ export type RunRow = {
   updated: number
   unchanged: number
   gone: number
+  /** The devices that are gone and that the compared run found. */
+  newlyGone: number
   errors: number
   createdAt: string
   startedAt: string | null
@@ -60,7 +62,8 @@ const columns = `d.id, d.gateway_id as "gatewayId", d.asset_link_id as "assetLin
   d.modified_at as "modifiedAt"`
 
 const runColumns = `r.id, r.discovery_id as "discoveryId", r.number, r.cause, r.workflow_job_id as "workflowJobId",
-  r.state, r.ending, r.progress, r.message, r.found, r.created, r.updated, r.unchanged, r.gone, r.errors,
+  r.state, r.ending, r.progress, r.message, r.found, r.created, r.updated, r.unchanged, r.gone,
+  coalesce(r.newly_gone, r.gone) as "newlyGone", r.errors,
   r.created_at as "createdAt", r.started_at as "startedAt", r.ended_at as "endedAt", r.compared_run as "comparedRun", r.scope`
 
 const insertStatement = statement<DiscoveryRow>(
@@ -381,15 +384,19 @@ export function addToRun(tx: Transaction, id: string, counts: Counts): Promise<R
 }
 
 const finishStatement = statement<RunRow>(
-  `update discovery_runs r set state = r.ending, ended_at = now(), gone = $3, compared_run = $4,
+  `update discovery_runs r set state = r.ending, ended_at = now(), gone = $3, newly_gone = $4, compared_run = $5,
      progress = case when r.ending = 'finished' then 100 else r.progress end
    where r.tenant_id = $1 and r.id = $2 and r.ending is not null and r.state in ('created', 'running')
    returning ${runColumns}`,
 )
 
-/** The comparison of a run with the last finished run that has the same scope. */
-export type Comparison = { gone: number; comparedRun: number | null }
+/** The comparison of a run with the earlier finished runs that have the same filters. */
+export type Comparison = { gone: number; newlyGone: number; comparedRun: number | null }
 
-export function finishRun(tx: Transaction, id: string, { gone, comparedRun }: Comparison): Promise<RunRow | undefined> {
-  return tx.row(finishStatement, id, gone, comparedRun)
+export function finishRun(
+  tx: Transaction,
+  id: string,
+  { gone, newlyGone, comparedRun }: Comparison,
+): Promise<RunRow | undefined> {
+  return tx.row(finishStatement, id, gone, newlyGone, comparedRun)
 }

@@ -9,8 +9,11 @@ import { type TestCaller, type TestHub, testHub } from '../../platform/testing/h
 
 const { appInstanceId: assetLinkId } = linkReport()
 
-type RunCounts = { found: number; created: number; updated: number; unchanged: number; gone: number }
-const countsOf = ({ found, created, updated, unchanged, gone }: RunCounts) => [found, created, updated, unchanged, gone]
+type RunCounts = { found: number; created: number; updated: number; unchanged: number; gone: number; newlyGone: number }
+const countsOf = ({ found, created, updated, unchanged, gone, newlyGone }: RunCounts) => [
+  ...[found, created, updated],
+  ...[unchanged, gone, newlyGone],
+]
 
 describe('discoveries for a caller who can read the gateway but not all devices', () => {
   let hub: TestHub
@@ -85,9 +88,9 @@ describe('discoveries for a caller who can read the gateway but not all devices'
 
   test('counts only the devices of a discovery that the caller can read', async () => {
     const all = await shownTo(admin)
-    assert.deepEqual(all, { latest: Array(5).fill([2, 0, 0, 2, 2]), before: [4, 4, 0, 0, 0] })
+    assert.deepEqual(all, { latest: Array(5).fill([2, 0, 0, 2, 2, 2]), before: [4, 4, 0, 0, 0, 0] })
     const some = await shownTo(reader)
-    assert.deepEqual(some, { latest: Array(5).fill([1, 0, 0, 1, 1]), before: [2, 2, 0, 0, 0] })
+    assert.deepEqual(some, { latest: Array(5).fill([1, 0, 0, 1, 1, 1]), before: [2, 2, 0, 0, 0, 0] })
   })
 
   test('the jobs of scans count only the devices that the caller can read', async () => {
@@ -114,13 +117,13 @@ describe('discoveries for a caller who can read the gateway but not all devices'
     assert.deepEqual(streamed, listed)
     for (const { type, data } of listed)
       assert.deepEqual(
-        ['found', 'created', 'updated', 'unchanged', 'gone'].filter((key) => key in (data.run as object)),
+        ['found', 'created', 'updated', 'unchanged', 'gone', 'newlyGone'].filter((key) => key in (data.run as object)),
         [],
         type,
       )
     const { data: whole } = await admin.events.listEvents({ query: { limit: 100 } })
     const finished = whole.findLast(({ type }) => type.endsWith('.discovery.run.finished'))
-    assert.deepEqual(countsOf(finished?.data.run as RunCounts), [2, 0, 0, 2, 2])
+    assert.deepEqual(countsOf(finished?.data.run as RunCounts), [2, 0, 0, 2, 2, 2])
   })
 
   test('streams the jobs of a link only to callers who can read the link', async () => {

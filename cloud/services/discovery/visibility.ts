@@ -57,9 +57,12 @@ export async function readableRuns(
   const among = [...(await readableAssets(context, caller, foundAssets))]
   const counted = await context.database.read(caller, (handle) => countFindings(handle, ids, among))
   const shown = runs.map((run) => {
-    const of = (outcome: Outcome) => counted.find((one) => one.runId === run.id && one.outcome === outcome)?.count ?? 0
+    const sumOf = (rows: typeof counted) => rows.reduce((sum, { count }) => sum + count, 0)
+    const rowsOf = (outcome: Outcome) => counted.filter((one) => one.runId === run.id && one.outcome === outcome)
+    const of = (outcome: Outcome) => sumOf(rowsOf(outcome))
     const [created, updated, unchanged, gone] = [of('new'), of('changed'), of('unchanged'), of('gone')]
-    return { ...run, found: created + updated + unchanged, created, updated, unchanged, gone }
+    const newlyGone = sumOf(rowsOf('gone').filter(({ lastRun }) => (lastRun ?? run.comparedRun) === run.comparedRun))
+    return { ...run, found: created + updated + unchanged, created, updated, unchanged, gone, newlyGone }
   })
   return { runs: shown, among }
 }

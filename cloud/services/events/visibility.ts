@@ -120,7 +120,7 @@ function withoutCounts<E extends Event>(event: E): E {
     return { ...event, data: assignment }
   }
   if (!event.type.startsWith('discovery.run.')) return event
-  const { found, created, updated, unchanged, gone, ...run } = event.data.run as DiscoveryRun
+  const { found, created, updated, unchanged, gone, newlyGone, ...run } = event.data.run as DiscoveryRun
   return { ...event, data: { ...event.data, run } }
 }
 

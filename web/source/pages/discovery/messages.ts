@@ -13,7 +13,8 @@ export const discoveryMessages = messages({
     sourcesScans: (shown: string) => `${shown} created by scans`,
     sourcesOthers: (shown: string) => `${shown} from imports, users, the API and the gateways themselves`,
     resultHint: 'Devices that the latest run found. New and changed devices are part of the found devices.',
-    missingHint: 'Found by the previous finished run of the same scan, but not by this run.',
+    missingHint: 'Found by an earlier run of the scan, but not by its latest run.',
+    missingNew: (newly: string, run: string) => `, ${newly} since run ${run}`,
     scanName: (link: string, scope: string) => `${link}: ${scope}`,
     foundCount: (count: string) => `${count} found`,
     foundSoFar: (count: string) => `${count} found so far`,
@@ -74,11 +75,16 @@ export const discoveryMessages = messages({
     missingAtEnd: 'The scan is still running. Missing devices are known when it has finished.',
     missingNotFinished: 'The run did not finish, so its missing devices are not known. Run the scan again.',
     missingFirst:
-      'This is the first finished run of the scan with this scope, so there is no earlier run to compare with. Run the same scan again, or add a schedule, to see which devices are missing.',
-    missingComparedWith: (run: string) =>
-      `Run ${run} found these devices, and this run did not. Reason: the error of the device in this run.`,
-    missingOtherErrors: (run: string) => `Run ${run} did not find the other devices with errors either.`,
-    errorsMissing: (run: string) => `A device that run ${run} found, and that has an error now, is also in Missing.`,
+      'This is the first finished run of the scan with this address range, so there is no earlier run to compare with. Run the same scan again, or add a schedule, to see which devices are missing.',
+    missingComparedWith: (newly: number, shown: string, run: string) =>
+      `Earlier runs found these devices, and this run did not. ${
+        newly === 0
+          ? `None of them is missing since run ${run}.`
+          : `${shown} of them ${newly === 1 ? 'is' : 'are'} missing since run ${run}.`
+      }`,
+    missingOtherErrors: 'No earlier run found the other devices with errors.',
+    errorsMissing: 'A device that an earlier run found, and that has an error now, is also in Missing.',
+    lastFound: 'Last found',
     reason: 'Reason',
     noErrorReported: 'Not found, no error',
     errors: 'Errors',
@@ -114,7 +120,8 @@ export const discoveryMessages = messages({
     removeScanTitle: 'Delete this scan?',
     removeScanDetail: 'Deletes the scan with its schedule and reports. A running scan is canceled. Assets are kept.',
     removed: 'Deleted',
-    latestResult: 'Result of the latest run',
+    latestResult: 'Latest result',
+    runAgainOf: (scan: string) => `Run again: ${scan}`,
     report: 'Result',
     run: 'Run',
     manual: 'manual',
@@ -178,7 +185,8 @@ export const discoveryMessages = messages({
     sourcesScans: (shown: string) => `${shown} durch Suchläufe angelegt`,
     sourcesOthers: (shown: string) => `${shown} aus Importen, von Benutzern, der API und den Gateways selbst`,
     resultHint: 'Geräte, die der letzte Lauf gefunden hat. Neue und geänderte Geräte sind darin enthalten.',
-    missingHint: 'Vom vorigen abgeschlossenen Lauf desselben Suchlaufs gefunden, aber nicht von diesem.',
+    missingHint: 'Von einem früheren Lauf des Suchlaufs gefunden, aber nicht vom letzten.',
+    missingNew: (newly: string, run: string) => `, ${newly} seit Lauf ${run}`,
     scanName: (link: string, scope: string) => `${link}: ${scope}`,
     foundCount: (count: string) => `${count} gefunden`,
     foundSoFar: (count: string) => `Bisher ${count} gefunden`,
@@ -241,11 +249,16 @@ export const discoveryMessages = messages({
       'Der Lauf wurde nicht abgeschlossen. Deshalb ist nicht bekannt, welche Geräte fehlen. Starten Sie den Suchlauf erneut.',
     missingFirst:
       'Dies ist der erste abgeschlossene Lauf des Suchlaufs mit diesem Suchbereich. Es gibt noch keinen früheren Lauf zum Vergleich. Starten Sie denselben Suchlauf erneut oder legen Sie einen Zeitplan an, um vermisste Geräte zu sehen.',
-    missingComparedWith: (run: string) =>
-      `Lauf ${run} hat diese Geräte gefunden, dieser Lauf nicht. Grund: der Fehler des Geräts in diesem Lauf.`,
-    missingOtherErrors: (run: string) => `Die anderen Geräte mit Fehlern hat auch Lauf ${run} nicht gefunden.`,
-    errorsMissing: (run: string) =>
-      `Ein Gerät, das Lauf ${run} gefunden hat und das jetzt einen Fehler hat, steht auch unter Vermisst.`,
+    missingComparedWith: (newly: number, shown: string, run: string) =>
+      `Frühere Läufe haben diese Geräte gefunden, dieser Lauf nicht. ${
+        newly === 0
+          ? `Keines davon fehlt seit Lauf ${run}.`
+          : `${shown} davon ${newly === 1 ? 'fehlt' : 'fehlen'} seit Lauf ${run}.`
+      }`,
+    missingOtherErrors: 'Die anderen Geräte mit Fehlern hat kein früherer Lauf gefunden.',
+    errorsMissing:
+      'Ein Gerät, das ein früherer Lauf gefunden hat und das jetzt einen Fehler hat, steht auch unter Vermisst.',
+    lastFound: 'Zuletzt gefunden',
     reason: 'Grund',
     noErrorReported: 'Nicht gefunden, kein Fehler',
     errors: 'Fehler',
@@ -282,7 +295,8 @@ export const discoveryMessages = messages({
     removeScanDetail:
       'Löscht den Suchlauf mit Zeitplan und Berichten. Ein laufender Suchlauf wird abgebrochen. Assets bleiben erhalten.',
     removed: 'Gelöscht',
-    latestResult: 'Ergebnis des letzten Laufs',
+    latestResult: 'Letztes Ergebnis',
+    runAgainOf: (scan: string) => `Erneut starten: ${scan}`,
     report: 'Ergebnis',
     run: 'Lauf',
     manual: 'manuell',

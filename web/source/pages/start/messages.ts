@@ -119,7 +119,10 @@ export const startMessages = messages({
       count === 1 ? 'The last scan had 1 error' : `The last scans had ${shown} errors`,
     scanErrorsText: 'Reported by scans of the last 24 hours. Read the causes.',
     missing: (count: number, shown: string) => (count === 1 ? '1 device is missing' : `${shown} devices are missing`),
-    missingText: 'Found by an earlier scan, not found again by the last scan.',
+    missingText: (newly: number, shown: string) =>
+      newly === 0
+        ? 'Found by earlier runs of a scan, not by the last one. None of them is newly missing.'
+        : `Found by earlier runs of a scan, not by the last one. ${shown} of them ${newly === 1 ? 'is' : 'are'} newly missing.`,
     interrupted: (name: string) => `The webhook "${name}" does not deliver events`,
     neverWorked: (name: string) => `The webhook "${name}" has never worked`,
     interruptedPublisher: (name: string) => `The MQTT publisher "${name}" does not deliver events`,
@@ -292,7 +295,10 @@ export const startMessages = messages({
       count === 1 ? 'Der letzte Suchlauf hatte 1 Fehler' : `Die letzten Suchläufe hatten ${shown} Fehler`,
     scanErrorsText: 'Von Suchläufen der letzten 24 Stunden gemeldet. Lesen Sie die Ursachen.',
     missing: (count: number, shown: string) => (count === 1 ? '1 Gerät fehlt' : `${shown} Geräte fehlen`),
-    missingText: 'Früher gefunden, vom letzten Suchlauf nicht wieder gefunden.',
+    missingText: (newly: number, shown: string) =>
+      newly === 0
+        ? 'Früher gefunden, vom letzten Lauf nicht. Keines davon fehlt erst seit diesem Lauf.'
+        : `Früher gefunden, vom letzten Lauf nicht. ${shown} davon ${newly === 1 ? 'fehlt' : 'fehlen'} erst seit diesem Lauf.`,
     interrupted: (name: string) => `Der Webhook „${name}“ stellt keine Ereignisse zu`,
     neverWorked: (name: string) => `Der Webhook „${name}“ hat nie funktioniert`,
     interruptedPublisher: (name: string) => `Der MQTT-Publisher „${name}“ stellt keine Ereignisse zu`,

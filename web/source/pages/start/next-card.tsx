@@ -219,8 +219,10 @@ function useScanSteps(): Step[] {
       },
     ]
   }
+  const newlyGone = recent.reduce((sum, scan) => sum + scan.newlyGone, 0)
+  const missingText = text.missingText(newlyGone, formats.number(newlyGone))
   return [
-    ...stepOf('gone', { id: 'missing', icon: iconQuestion, detail: text.missingText }, text.missing),
+    ...stepOf('gone', { id: 'missing', icon: iconQuestion, detail: missingText }, text.missing),
     ...stepOf('errors', { id: 'scan-errors', icon: iconWarning, detail: text.scanErrorsText }, text.scanErrors),
   ]
 }

@@ -14,6 +14,7 @@ import { SelectField } from '../../../components/forms/fields.tsx'
 import { type Tab, Tabs } from '../../../components/page/tabs.tsx'
 import { type Column, DataTable } from '../../../components/tables/data-table.tsx'
 import { ClassIcon } from '../../../components/values/class-icon.tsx'
+import { Time } from '../../../components/values/time.tsx'
 import { SearchField } from '../../assets/filter/search-field.tsx'
 import { type Asset, classOf, firmwareOf, nameOf, textAt, textsIn } from '../../assets/model/asset.ts'
 import { discoveryMessages } from '../messages.ts'
@@ -89,7 +90,7 @@ export function ScanReport({ scan, chosenRun: run, runs, onChooseRun }: ScanRepo
               {view === 'errors' ? (
                 <>
                   {shown.gone > 0 && shown.comparedRun !== undefined && (
-                    <p className="quiet section-note">{text.errorsMissing(formats.number(shown.comparedRun))}</p>
+                    <p className="quiet section-note">{text.errorsMissing}</p>
                   )}
                   <DeviceErrors scan={scan} run={shown} errors={errors} total={shown.errors} onMore={onEnd} />
                 </>
@@ -99,10 +100,14 @@ export function ScanReport({ scan, chosenRun: run, runs, onChooseRun }: ScanRepo
                 <>
                   {view === 'gone' && shown.comparedRun !== undefined && (
                     <p className="quiet section-note">
-                      {text.missingComparedWith(formats.number(shown.comparedRun))}{' '}
+                      {text.missingComparedWith(
+                        shown.newlyGone,
+                        formats.number(shown.newlyGone),
+                        formats.number(shown.comparedRun),
+                      )}{' '}
                       {shown.errors > 0 && (
                         <>
-                          {text.missingOtherErrors(formats.number(shown.comparedRun))}{' '}
+                          {text.missingOtherErrors}{' '}
                           <button type="button" className="link-button" onClick={() => setSearch({ view: 'errors' })}>
                             {text.missingErrors(shown.errors, formats.number(shown.errors))}
                           </button>
@@ -243,7 +248,13 @@ function Findings({ findings, onEnd, reported }: FindingsProps) {
       ? [fact('mac', [text.macAddress, 165], (asset) => textsIn(asset, 'connection_points', 'mac_address')[0] ?? '')]
       : []),
   ]
-  if (reported !== undefined) columns.splice(2, 0, fact('reason', [text.reason, 165], reasonOf))
+  const lastFound: Column<Finding> = {
+    id: 'lastFound',
+    header: text.lastFound,
+    width: 165,
+    cell: ({ lastFoundTimestamp }) => <Time at={lastFoundTimestamp} />,
+  }
+  if (reported !== undefined) columns.splice(2, 0, fact('reason', [text.reason, 165], reasonOf), lastFound)
   function reasonOf(asset: Asset | undefined): string {
     if (asset === undefined || reported === undefined) return ''
     const error = errorOfAsset(asset, reported.errors)

@@ -12,6 +12,7 @@ import { Progress } from '../../../components/feedback/progress.tsx'
 import { EmptyState } from '../../../components/page/empty-state.tsx'
 import { type Column, DataTable } from '../../../components/tables/data-table.tsx'
 import { Time } from '../../../components/values/time.tsx'
+import { useScanAgain } from '../../jobs/scan-again.ts'
 import { useLinkNames } from '../gateways/gateway-links.ts'
 import { discoveryMessages } from '../messages.ts'
 import { ScanState, whyNotCompared } from '../state-chips.tsx'
@@ -33,28 +34,32 @@ export function ScanTable({ gatewayId }: { gatewayId?: string }) {
     { live: ['discovery', 'workflows.job'] },
   )
   const canRun = usePermission('glb_discovery_run')
+  const { runAgain, failure } = useScanAgain()
   const linkName = useLinkNames(pagedList.rows.map((row) => row.gatewayId))
   if (pagedList.error !== null) return <ProblemMessage failure={pagedList.error} onRetry={pagedList.retry} />
   if (pagedList.isLoading) return <Loading />
   return (
-    <DataTable
-      label={text.scans}
-      columns={columnsOf(text, { linkName, gateways, number: formats.number }).filter(
-        ({ id }) =>
-          (id !== 'gateway' || (gatewayId === undefined && gateways.size > 1)) &&
-          (id !== 'action' || (canRun && pagedList.rows.some(hasInvalidSettings))) &&
-          (id !== 'next' || pagedList.rows.some(({ schedule }) => schedule !== undefined)),
-      )}
-      rows={pagedList.rows}
-      idOf={({ jobId }) => jobId}
-      onEnd={pagedList.next}
-      onOpen={({ jobId }) => navigate({ to: `/discovery/scans/${jobId}` })}
-      empty={
-        <EmptyState icon={iconNetworkDevicePlay} title={text.noScan}>
-          <p>{text.noScanHint}</p>
-        </EmptyState>
-      }
-    />
+    <>
+      {failure !== undefined && <ProblemMessage failure={failure} />}
+      <DataTable
+        label={text.scans}
+        columns={columnsOf(text, { linkName, gateways, number: formats.number, runAgain }).filter(
+          ({ id }) =>
+            (id !== 'gateway' || (gatewayId === undefined && gateways.size > 1)) &&
+            (id !== 'action' || canRun) &&
+            (id !== 'next' || pagedList.rows.some(({ schedule }) => schedule !== undefined)),
+        )}
+        rows={pagedList.rows}
+        idOf={({ jobId }) => jobId}
+        onEnd={pagedList.next}
+        onOpen={({ jobId }) => navigate({ to: `/discovery/scans/${jobId}` })}
+        empty={
+          <EmptyState icon={iconNetworkDevicePlay} title={text.noScan}>
+            <p>{text.noScanHint}</p>
+          </EmptyState>
+        }
+      />
+    </>
   )
 }
 
@@ -63,15 +68,16 @@ type ColumnContext = {
   linkName: ReturnType<typeof useLinkNames>
   gateways: ReadonlyMap<string, string>
   number: (value: number) => string
+  runAgain: (scanId: string) => void
 }
 
-function columnsOf(text: Text, { linkName, gateways, number }: ColumnContext): Column<Discovery>[] {
+function columnsOf(text: Text, { linkName, gateways, number, runAgain }: ColumnContext): Column<Discovery>[] {
   return [
     {
       id: 'scan',
       header: text.scan,
       width: 240,
-      minWidth: 200,
+      minWidth: 225,
       cell: (row) => {
         const name = text.scanName(linkName(row.gatewayId, row.assetLinkId), scopeOf(row) || text.allDevices)
         return (
@@ -96,16 +102,15 @@ function columnsOf(text: Text, { linkName, gateways, number }: ColumnContext): C
       id: 'result',
       header: text.latestResult,
       hint: text.resultHint,
-      width: 260,
-      minWidth: 185,
+      width: 210,
+      minWidth: 150,
       cell: (row) => <ScanOutcome scan={row} number={number} />,
     },
     {
       id: 'gone',
       header: text.missing,
       hint: text.missingHint,
-      width: 85,
-      isNumber: true,
+      width: 150,
       cell: (row) => {
         const reason = whyNotCompared(row, text)
         if (reason !== undefined) {
@@ -118,9 +123,12 @@ function columnsOf(text: Text, { linkName, gateways, number }: ColumnContext): C
         return row.gone === 0 ? (
           number(0)
         ) : (
-          <Link to={`/discovery/scans/${row.jobId}`} search={{ view: 'gone' } as never}>
-            {number(row.gone)}
-          </Link>
+          <>
+            <Link to={`/discovery/scans/${row.jobId}`} search={{ view: 'gone' } as never}>
+              {number(row.gone)}
+            </Link>
+            <span className="quiet">{text.missingNew(number(row.newlyGone), number(row.comparedRun ?? 0))}</span>
+          </>
         )
       },
     },
@@ -149,19 +157,29 @@ function columnsOf(text: Text, { linkName, gateways, number }: ColumnContext): C
     {
       id: 'action',
       header: text.action,
-      width: 145,
-      cell: (row) =>
-        hasInvalidSettings(row) && (
+      width: 115,
+      cell: (row) => {
+        const name = text.scanName(linkName(row.gatewayId, row.assetLinkId), scopeOf(row) || text.allDevices)
+        if (isRunning(row)) return null
+        return hasInvalidSettings(row) ? (
           <Link
             to={`/discovery/scans/${row.jobId}`}
             search={{ edit: editSettings } as never}
-            aria-label={text.editScanOf(
-              text.scanName(linkName(row.gatewayId, row.assetLinkId), scopeOf(row) || text.allDevices),
-            )}
+            aria-label={text.editScanOf(name)}
           >
             {text.editScan}
           </Link>
-        ),
+        ) : (
+          <button
+            type="button"
+            className="link-button"
+            aria-label={text.runAgainOf(name)}
+            onClick={() => runAgain(row.jobId)}
+          >
+            {text.runAgain}
+          </button>
+        )
+      },
     },
   ]
 }
@@ -196,17 +214,14 @@ function ScanOutcome({ scan, number }: { scan: Discovery; number: (value: number
   )
 }
 
-/** `ScanProgress` shows how many devices a running scan has found, and about how long it still takes. */
+/** `ScanProgress` shows how many devices a running scan has found. Its tooltip shows about how long the scan still takes. */
 function ScanProgress({ scan, number }: { scan: Discovery; number: (value: number) => string }) {
   const text = useText(discoveryMessages)
   const formats = useFormats()
   const leftMs = timeLeftOf(scan)
-  return (
-    <span className="grid-lines">
-      {text.foundSoFar(number(scan.found))}
-      {leftMs !== undefined && `, ${text.timeLeft(formats.minutes(leftMs / 60_000))}`}
-    </span>
-  )
+  const found = text.foundSoFar(number(scan.found))
+  const left = leftMs === undefined ? '' : `, ${text.timeLeft(formats.minutes(leftMs / 60_000))}`
+  return <span title={`${found}${left}`}>{found}</span>
 }
 
 /** Returns the values of the filters of a scan, such as its address range. */
