@@ -365,6 +365,13 @@ export const DriftProduct = closed({
   newestKnown: Type.Optional(Type.String({ description: 'The newest version of the artefacts and of the devices' })),
   newestArtefactId: Type.Optional(Uuid),
   outdated: Type.Integer({ minimum: 0, description: 'The number of devices with an older version than `newestKnown`' }),
+  outdatedWithGateway: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      description:
+        'The number of outdated devices that an asset link of a gateway has found. Campaigns update only these devices. It is absent without `withGateways`',
+    }),
+  ),
 })
 export type DriftProduct = Static<typeof DriftProduct>
 

@@ -452,6 +452,9 @@ export const updates = contract({
         q: Type.Optional(
           Type.String({ maxLength: updateLimits.text, description: 'Text in the manufacturer or product' }),
         ),
+        withGateways: Type.Optional(
+          Type.Boolean({ description: 'Whether to count the outdated devices that campaigns can reach' }),
+        ),
       }),
       answers: { 200: page(DriftProduct) },
     },

@@ -24,6 +24,14 @@ const InventoryDevice = closed({
 })
 export type InventoryDevice = Static<typeof InventoryDevice>
 
+const ProductVersionCount = closed({
+  manufacturer: Type.String(),
+  productId: text,
+  productName: text,
+  firmwareVersion: text,
+  devices: Type.Integer(),
+})
+
 export const deviceOperations = {
   selectDevices: {
     method: 'POST',
@@ -135,18 +143,17 @@ export const deviceOperations = {
     summary: 'The number of readable assets with each manufacturer, product and firmware version',
     access: 'on-behalf',
     answers: {
-      200: data(
-        Type.Array(
-          closed({
-            manufacturer: Type.String(),
-            productId: text,
-            productName: text,
-            firmwareVersion: text,
-            devices: Type.Integer(),
-          }),
-          { description: `At most ${inventoryLimits.productVersions}` },
-        ),
-      ),
+      200: data(Type.Array(ProductVersionCount, { description: `At most ${inventoryLimits.productVersions}` })),
+    },
+  },
+  countFoundVersions: {
+    method: 'GET',
+    path: '/devices/versions/found',
+    summary:
+      'The number of readable assets that an asset link has found, with each manufacturer, product and firmware version',
+    access: 'on-behalf',
+    answers: {
+      200: data(Type.Array(ProductVersionCount, { description: `At most ${inventoryLimits.productVersions}` })),
     },
   },
 } as const

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { InstallableArtefact } from './compatibility.ts'
-import { driftOf, outdatedVersions, type ProductVersionCount } from './drift.ts'
+import { driftOf, outdatedVersions, type ProductVersionCount, withGatewayCounts } from './drift.ts'
 
 const pump = { manufacturer: 'Example', productId: 'P1', productName: 'Pump' }
 const artefact: InstallableArtefact = {
@@ -81,4 +81,20 @@ test('returns the outdated versions with the texts of the assets', () => {
 test('marks no version as an outlier if all devices have the same one', () => {
   const [product] = driftOf([count('1.0', 1)], [])
   assert.equal(product?.versions[0]?.isOutlier, false)
+})
+
+test('counts the outdated devices that an asset link has found, without regard to letter case', () => {
+  const products = driftOf([count('1.0', 5), count('2.0', 3), count('1.0', 2, { productId: 'P2' })], [artefact])
+  const found = [count('1.0', 2), count('1.0', 1, { manufacturer: 'example' }), count('3.0', 1), count(undefined, 4)]
+  assert.deepEqual(
+    withGatewayCounts(products, found).map(({ product, outdated, outdatedWithGateway }) => [
+      product,
+      outdated,
+      outdatedWithGateway,
+    ]),
+    [
+      ['P1', 8, 3],
+      ['P2', 0, 0],
+    ],
+  )
 })

@@ -15,9 +15,11 @@ const outlierShare = 0.05
 
 export function driftHandlers(context: Context): Pick<Handlers<typeof updates>, 'listDrift' | 'listOutdatedVersions'> {
   return {
-    async listDrift({ query: { limit = 50, offset = 0, q = '' } }, caller) {
-      const { data: counted } = await context.peers(inventory, caller).countProductVersions({})
-      const products = driftOf(counted, await usableFirmware(context, caller))
+    async listDrift({ query: { limit = 50, offset = 0, q = '', withGateways = false } }, caller) {
+      const client = context.peers(inventory, caller)
+      const { data: counted } = await client.countProductVersions({})
+      const all = driftOf(counted, await usableFirmware(context, caller))
+      const products = withGateways ? withGatewayCounts(all, (await client.countFoundVersions({})).data) : all
       const text = q.trim().toLowerCase()
       const found = products.filter(({ manufacturer, product, productName = '' }) =>
         [manufacturer, product, productName].some((each) => each.toLowerCase().includes(text)),
@@ -71,6 +73,24 @@ export function outdatedVersions(
         firmwareVersion,
       },
     ]
+  })
+}
+
+/** Adds to each product the number of outdated devices that an asset link has found. `found` counts the devices with a link. */
+export function withGatewayCounts(
+  products: readonly DriftProduct[],
+  found: readonly ProductVersionCount[],
+): DriftProduct[] {
+  const groups = Map.groupBy(found, ({ manufacturer, productId, productName }) =>
+    keyOf(manufacturer, productId ?? productName ?? ''),
+  )
+  return products.map((product) => {
+    const { manufacturer, newestKnown } = product
+    const outdated = (groups.get(keyOf(manufacturer, product.product)) ?? []).filter(
+      ({ firmwareVersion }) =>
+        firmwareVersion !== undefined && newestKnown !== undefined && compareVersions(firmwareVersion, newestKnown) < 0,
+    )
+    return { ...product, outdatedWithGateway: outdated.reduce((sum, { devices }) => sum + devices, 0) }
   })
 }
 

@@ -305,6 +305,9 @@ describe('versions and connections of single assets', () => {
       [product?.manufacturer, product?.product, product?.devices, product?.newestKnown, product?.outdated],
       ['Example', 'PUMP-1', 4, '2.0.0', 4],
     )
+    assert.equal(product?.outdatedWithGateway, undefined)
+    const { data: counted } = await admin.updates.listDrift({ query: { q: 'PUMP', withGateways: true } })
+    assert.equal(counted[0]?.outdatedWithGateway, 4)
     const none = await createCaller(hub, [
       {
         permissions: ['inventory_read_asset_data'],

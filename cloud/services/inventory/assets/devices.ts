@@ -1,7 +1,7 @@
 import { type inventory, inventoryLimits } from '@millwright/api/inventory/inventory.ts'
 import type { Context, Handlers } from '../../../platform/service.ts'
 import { connectionsOf, gatewaysAmong } from '../graph/connection-store.ts'
-import { listProductVersions } from '../search/facet-store.ts'
+import { listFoundVersions, listProductVersions } from '../search/facet-store.ts'
 import { readableGroups } from '../visibility.ts'
 import { identifiersOf } from './asset-store.ts'
 import { devicesById, reportedAddresses, selectedDevices } from './device-store.ts'
@@ -12,7 +12,7 @@ export function deviceHandlers({
   database,
 }: Context): Pick<
   Handlers<typeof inventory>,
-  'selectDevices' | 'readConnections' | 'readDevicePlaces' | 'countProductVersions'
+  'selectDevices' | 'readConnections' | 'readDevicePlaces' | 'countProductVersions' | 'countFoundVersions'
 > {
   return {
     async selectDevices({ body: { data } }, caller) {
@@ -51,6 +51,15 @@ export function deviceHandlers({
       return {
         data: await database.read(caller, (handle) =>
           listProductVersions(handle, groups, inventoryLimits.productVersions),
+        ),
+      }
+    },
+
+    async countFoundVersions(_request, caller) {
+      const groups = readableGroups(caller)
+      return {
+        data: await database.read(caller, (handle) =>
+          listFoundVersions(handle, groups, inventoryLimits.productVersions),
         ),
       }
     },

@@ -137,6 +137,14 @@ export type ProductVersion = {
   devices: number
 }
 
+const foundVersionsStatement = statement<{ value: string; devices: number }>(
+  `select v.value, count(*)::bigint as devices from (
+     select distinct r.subject_id as id from relations r where r.tenant_id = $1 and r.predicate = 'found_by_asset_link'
+   ) as f join assets a on a.tenant_id = $1 and a.id = f.id, lateral (select ${productVersionSql('a')} as value) as v
+   where ($2::uuid[] is null or a.access_group_id = any($2)) and v.value is not null
+   group by v.value order by v.value limit $3`,
+)
+
 /**
  * Returns the stored number of assets with each product and firmware version. Long texts are cut off. Gateways that are readable
  * only because they are gateways are not counted.
@@ -146,7 +154,19 @@ export async function listProductVersions(
   groups: readonly string[] | null,
   limit: number,
 ): Promise<ProductVersion[]> {
-  const rows = await handle.rows(productVersionsStatement, productVersionFacet, groups, limit)
+  return productVersionsOf(await handle.rows(productVersionsStatement, productVersionFacet, groups, limit))
+}
+
+/** Returns the number of assets that an asset link has found, with each product and firmware version. */
+export async function listFoundVersions(
+  handle: Handle,
+  groups: readonly string[] | null,
+  limit: number,
+): Promise<ProductVersion[]> {
+  return productVersionsOf(await handle.rows(foundVersionsStatement, groups, limit))
+}
+
+function productVersionsOf(rows: readonly { value: string; devices: number }[]): ProductVersion[] {
   return rows.map(({ value, devices }) => {
     const [manufacturer = '', productId = '', productName = '', firmwareVersion = ''] = value.split(separator)
     return {

@@ -22,8 +22,9 @@ export function driftFilter({ manufacturer, product, productName }: DriftProduct
   })
 }
 
-/** Returns the name of a product in use, with its manufacturer. */
+/** Returns the name of a product in use, with its manufacturer unless the name starts with the same word. */
 export function productTitle({ manufacturer, productName, product }: DriftProduct): string {
   const name = productName ?? product
-  return name.startsWith(manufacturer) ? name : `${manufacturer} ${name}`
+  const firstWord = (text: string) => text.split(' ')[0]?.toLowerCase()
+  return firstWord(name) === firstWord(manufacturer) ? name : `${manufacturer} ${name}`
 }

@@ -172,7 +172,7 @@ function columnsOf(text: Text, { linkName, gateways, number, runAgain }: ColumnC
         ) : (
           <button
             type="button"
-            className="link-button"
+            className="link-button cell-action"
             aria-label={text.runAgainOf(name)}
             onClick={() => runAgain(row.jobId)}
           >

@@ -19,7 +19,18 @@ export const campaignMessages = messages({
     outdatedOf: (shown: string, all: string) => `${shown} of ${all} assets are outdated`,
     toOutdated: (count: string) => `Show all ${count} outdated products`,
     outdatedDevices: (outdated: string, all: string) => `${outdated} of ${all} outdated`,
-    newestVersion: (version: string) => `newest known: ${version}`,
+    outdatedReachable: (count: number, shown: string) =>
+      count === 0
+        ? 'None of them has a gateway. Campaigns update devices through the gateway that found them.'
+        : `${shown} of them ${count === 1 ? 'has' : 'have'} a gateway. Campaigns update devices through the gateway that found them.`,
+    haveGateway: (count: string, all: string) => `${count} of ${all} have a gateway`,
+    newestVersion: (version: string) => `newest: ${version}`,
+    artefactReady: 'artefact ready',
+    noArtefact: (version: string) => `no artefact for ${version}`,
+    uploadOne: 'upload one',
+    uploadOneFor: (product: string) => `Upload artefact: ${product}`,
+    findDevices: 'Find devices with a scan',
+    findDevicesOf: (product: string) => `Find devices with a scan: ${product}`,
     planUpdate: 'Plan update',
     planUpdateOf: (product: string) => `Plan update: ${product}`,
     moreDevices: (shown: string) => `and ${shown} more`,
@@ -174,7 +185,18 @@ export const campaignMessages = messages({
     outdatedOf: (shown: string, all: string) => `${shown} von ${all} Assets sind veraltet`,
     toOutdated: (count: string) => `Alle ${count} veralteten Produkte anzeigen`,
     outdatedDevices: (outdated: string, all: string) => `${outdated} von ${all} veraltet`,
-    newestVersion: (version: string) => `neueste bekannte: ${version}`,
+    outdatedReachable: (count: number, shown: string) =>
+      count === 0
+        ? 'Keines davon hat ein Gateway. Kampagnen aktualisieren Geräte über das Gateway, das sie gefunden hat.'
+        : `${shown} davon ${count === 1 ? 'hat' : 'haben'} ein Gateway. Kampagnen aktualisieren Geräte über das Gateway, das sie gefunden hat.`,
+    haveGateway: (count: string, all: string) => `${count} von ${all} mit Gateway`,
+    newestVersion: (version: string) => `neueste: ${version}`,
+    artefactReady: 'Artefakt vorhanden',
+    noArtefact: (version: string) => `kein Artefakt für ${version}`,
+    uploadOne: 'hochladen',
+    uploadOneFor: (product: string) => `Artefakt hochladen: ${product}`,
+    findDevices: 'Geräte mit einem Suchlauf finden',
+    findDevicesOf: (product: string) => `Geräte mit einem Suchlauf finden: ${product}`,
     planUpdate: 'Update planen',
     planUpdateOf: (product: string) => `Update planen: ${product}`,
     moreDevices: (shown: string) => `und ${shown} weitere`,
