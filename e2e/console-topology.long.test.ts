@@ -101,9 +101,10 @@ describe('topology and impact in the console', () => {
   test('shows the controllers in stop in each group, in the figures and in the legend, and lists them', async () => {
     await follow(page, '/topology')
     const rows = inside('All assets').getByRole('row')
-    await rows.filter({ hasText: 'Aarhus' }).getByText('1 in stop').waitFor()
+    await rows.filter({ hasText: 'Aarhus' }).getByText('1 controller last in stop').waitFor()
     assert.equal(await rows.filter({ hasText: 'Bilbao' }).getByText('in stop').count(), 0)
-    await page.getByRole('list', { name: 'Legend and filter' }).getByText('Controllers in stop').waitFor()
+    await page.getByRole('list', { name: 'Legend and filter' }).getByText('Last in stop').waitFor()
+    await page.getByText('1 last known only').waitFor()
     await page.getByLabel('Highlight').selectOption({ label: 'In stop (1)' })
     await page.getByRole('link', { name: 'Controllers in stop' }).click()
     await page.waitForURL(/\/assets\?.*operating_mode/)
@@ -141,7 +142,7 @@ describe('topology and impact in the console', () => {
     for (const column of ['Place', 'IP addresses', 'Most important problem', 'Connected to'])
       await inside('All assets').getByRole('columnheader', { name: column }).waitFor()
     await inside('All assets').getByText('10.0.1.0/24 (3)').waitFor()
-    await page.getByText('Connected subnet (number of connections)').waitFor()
+    await page.getByText('Connected subnet (connections)').waitFor()
     await page.getByLabel('Group by').selectOption('switch')
     await inside('All assets').getByText('SW01').waitFor()
     for (const layout of ['force', 'hierarchy', 'network']) {
@@ -211,6 +212,8 @@ describe('topology and impact in the console', () => {
     await page.getByText('No reports yet').waitFor()
     await follow(page, `/assets/${ids.PLC01}?tab=impact`)
     await page.getByText('Assets that depend on PLC01: 1').waitFor()
+    await page.getByRole('radio', { name: 'What if this fails' }).check()
+    await page.getByText('This asset was last in stop').waitFor()
   })
 
   test('shows the path between two assets', async () => {

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { assetClasses } from '../asset-class.ts'
 import { closed, data, Uuid } from '../envelope.ts'
+import { evidenceLimitHours } from '../evidence.ts'
 import {
   caseInsensitive,
   filterText,
@@ -69,6 +70,11 @@ const Stopped = Type.Integer({
   description: 'The number of assets whose operating mode (`operating_mode/mode_name`) is `stop`',
 })
 
+const StoppedRead = Type.Integer({
+  minimum: 0,
+  description: `Of the assets in \`stopped\`: the number of assets that were reached in the ${evidenceLimitHours} hours before the time of the topology. The operating modes of the others are only the last known values`,
+})
+
 const PlacedGroup = closed({ key: Type.String(), name: Type.String(), type: Type.Optional(Type.String()) })
 
 export const TopologyGroup = closed({
@@ -91,6 +97,7 @@ export const TopologyGroup = closed({
   ),
   reachability: Reachability,
   stopped: Stopped,
+  stoppedRead: StoppedRead,
   outdated: Outdated,
   classes: Type.Array(closed({ class: oneOf(assetClasses), assets: count }), { description: 'Most frequent first' }),
   monitoring: Monitoring,
@@ -116,6 +123,11 @@ export const TopologyAsset = closed({
   reachability_state: oneOf(reachabilityStates),
   monitoring: Type.Optional(oneOf(monitoringCounts)),
   stopped: Type.Optional(Type.Boolean({ description: 'Whether the operating mode is `stop`' })),
+  stoppedRead: Type.Optional(
+    Type.Boolean({
+      description: `Whether the operating mode is \`stop\`, and the asset was reached in the last ${evidenceLimitHours} hours`,
+    }),
+  ),
   outdated: Type.Optional(Type.Boolean({ description: 'Whether the firmware is outdated' })),
   change: Type.Optional(oneOf(changeKinds)),
   changed: Type.Optional(
@@ -140,6 +152,7 @@ const content = {
     assets: count,
     reachability: Reachability,
     stopped: Stopped,
+    stoppedRead: StoppedRead,
     outdated: Outdated,
     monitoring: Monitoring,
     changes: Changes,

@@ -66,10 +66,10 @@ export function changeKindParts(options: ChangeKindOptions): [name: string, quer
 
 /** The rows with the numbers of assets per group and kind (`change`), and with the kinds of each listed asset (`changed`). */
 export const changeKindRows: readonly string[] = [
-  `select 'change', k.key, k.kind, null, null, null, null, null, null, null, null, count(*)::integer, 0, 0, 0, 0, 0, 0, 0
+  `select 'change', k.key, k.kind, null, null, null, null, null, null, null, null, count(*)::integer, 0, 0, 0, 0, 0, 0, 0, 0
    from kind_of k group by k.key, k.kind`,
-  `select 'change', m.key, 'other', null, null, null, null, null, null, null, null, count(*)::integer, 0, 0, 0, 0, 0, 0, 0
+  `select 'change', m.key, 'other', null, null, null, null, null, null, null, null, count(*)::integer, 0, 0, 0, 0, 0, 0, 0, 0
    from member m where m.change = 'changed' and not exists (select from kind_of k where k.id = m.id) group by m.key`,
-  `select 'changed', l.id::text, coalesce(k.kind, 'other'), null, null, null, null, null, null, null, null, 1, 0, 0, 0, 0, 0, 0, 0
+  `select 'changed', l.id::text, coalesce(k.kind, 'other'), null, null, null, null, null, null, null, null, 1, 0, 0, 0, 0, 0, 0, 0, 0
    from listed l left join kind_of k on k.id = l.id where k.kind is not null or l.change = 'changed'`,
 ]

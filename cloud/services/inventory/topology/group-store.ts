@@ -34,8 +34,11 @@ const carrierPredicates = ['is_module_of', 'is_part_of', 'is_periphery_of', 'is_
 /** Relations of these predicates are not edges: they describe how an asset was found. */
 const hiddenPredicates = ['found_by_gateway', 'found_by_asset_link']
 
-/** The times of a query. `at` is undefined for the current topology. Changes after `since` are counted. */
-export type Times = { at: string | undefined; since: string }
+/**
+ * The times of a query. `at` is undefined for the current topology. Changes after `since` are counted. The operating mode of an asset that
+ * was not reached after `evidenceSince` is only the last known value.
+ */
+export type Times = { at: string | undefined; since: string; evidenceSince: string }
 
 /** The place of groups: the group of each node or switch. A subnet needs none, because its key is computed from addresses. */
 export type Anchors = { ids: readonly string[]; keys: readonly string[] }
@@ -87,6 +90,8 @@ export type GroupRow = {
   outdated: number
   /** The number of assets in the operating mode `stop`. */
   stopped: number
+  /** The number of these assets that were reached recently. */
+  stopped_read: number
   /** The number of assets that the last check of a monitoring reached. */
   reachable: number
   /** The number of monitored assets without a result. */
@@ -176,10 +181,11 @@ export function readAllAssets(handle: Handle, query: GroupQuery): Promise<GroupR
   const text = `with ${parts.join(', ')}
     select 'asset' as kind, l.id::text as key, l.key as other, l.name, l.type, l.family, l.product, l.tag, l.management,
       l.reachability, l.change, 1 as count, 0 as added, 0 as changed, (l.address is not null)::integer as addressed, l.outdated::integer as outdated,
-      ${isReachable('l')}::integer as reachable, ${isUnchecked('l')}::integer as unchecked, ${isStopped('l')}::integer as stopped
+      ${isReachable('l')}::integer as reachable, ${isUnchecked('l')}::integer as unchecked, ${isStopped('l')}::integer as stopped,
+      ${isStoppedRead('l')}::integer as stopped_read
     from listed l
     union all
-    (select 'edge', s.id::text, o.id::text, r.predicate, null, null, null, null, null, null, null, 1, 0, 0, 0, 0, 0, 0, 0
+    (select 'edge', s.id::text, o.id::text, r.predicate, null, null, null, null, null, null, null, 1, 0, 0, 0, 0, 0, 0, 0, 0
      from ${relations} join listed s on s.id = r.subject_id join listed o on o.id = r.object_id
      where r.subject_type = 'asset' and r.object_type = 'asset' and s.id <> o.id and r.predicate <> all(${hidden})
      limit ${inventoryLimits.topologyNodes * 4})`
@@ -196,15 +202,16 @@ function rowsOf(relations: string, parameters: Parameters): string {
       count(m.address)::integer as addressed, (count(*) filter (where m.outdated))::integer as outdated,
       (count(*) filter (where ${isReachable('m')}))::integer as reachable,
       (count(*) filter (where ${isUnchecked('m')}))::integer as unchecked,
-      (count(*) filter (where ${isStopped('m')}))::integer as stopped
+      (count(*) filter (where ${isStopped('m')}))::integer as stopped,
+      (count(*) filter (where ${isStoppedRead('m')}))::integer as stopped_read
     from member m group by m.key, m.type, m.family, m.product, m.tag, m.reachability
     union all
     select 'asset', l.id::text, null, l.name, l.type, l.family, l.product, l.tag, l.management, l.reachability, l.change, 1, 0, 0,
       (l.address is not null)::integer, l.outdated::integer, ${isReachable('l')}::integer, ${isUnchecked('l')}::integer,
-      ${isStopped('l')}::integer
+      ${isStopped('l')}::integer, ${isStoppedRead('l')}::integer
     from listed l
     union all
-    (select 'edge', s.key, o.key, r.predicate, null, null, null, null, null, null, null, count(*)::integer, 0, 0, 0, 0, 0, 0, 0
+    (select 'edge', s.key, o.key, r.predicate, null, null, null, null, null, null, null, count(*)::integer, 0, 0, 0, 0, 0, 0, 0, 0
      from ${relations} join spot s on s.id = r.subject_id join spot o on o.id = r.object_id
      where r.subject_type = 'asset' and r.object_type = 'asset' and s.key <> o.key and r.predicate <> all(${hidden})
      group by s.key, o.key, r.predicate order by count(*) desc, s.key, o.key limit ${inventoryLimits.topologyEdges + 1})`
@@ -231,11 +238,14 @@ const isUnchecked = (member: string) => `(${member}.unchecked and ${member}.reac
 /** Returns whether an asset is in the operating mode `stop`. The assets are counted like with the filter on this property. */
 const isStopped = (member: string) => `coalesce(${member}.mode = 'stop', false)`
 
+/** Returns whether an asset is in the operating mode `stop`, and was reached recently. */
+const isStoppedRead = (member: string) => `coalesce(${member}.stopped_read, false)`
+
 /** Selects the numbers of assets per group and node. */
 function placesOf({ placeNodes }: GroupQuery, relations: string, parameters: Parameters): string[] {
   if (placeNodes === undefined || placeNodes.length === 0) return []
   return [
-    `select 'place', m.key, r.object_id::text, null, null, null, null, null, null, null, null, count(*)::integer, 0, 0, 0, 0, 0, 0, 0
+    `select 'place', m.key, r.object_id::text, null, null, null, null, null, null, null, null, count(*)::integer, 0, 0, 0, 0, 0, 0, 0, 0
      from member m join ${relations} on r.subject_id = m.id
      join unnest(${parameters.add(arrayOf('uuid', placeNodes))}::uuid[]) as n (id) on n.id = r.object_id
      where m.key <> '${hereKey}' and r.subject_type = 'asset' and r.predicate = '${assignmentPredicate}' and r.object_type = 'node'
@@ -271,18 +281,36 @@ const addressesOfDocument = `(select min(case when p ->> 'ipv4_address' is null 
   from json_array_elements(case when json_typeof(h.document -> 'connection_points') = 'array'
     then h.document -> 'connection_points' else '[]'::json end) as p)`
 
-const storedColumns = (by: Grouping) => `a.id, a.name, a.type, a.product_family as family, a.product_name as product,
+const storedColumns = (
+  by: Grouping,
+  evidenceSince: string,
+) => `a.id, a.name, a.type, a.product_family as family, a.product_name as product,
   ${tagOf('a.name')} as tag, a.management_state as management, a.reachability_state as reachability,
-  a.operating_mode as mode, ${by === 'subnet' ? 'w.address' : 'null::text'} as address`
+  a.operating_mode as mode,
+  a.operating_mode = 'stop' and a.reachability_state = 'reached' and a.reachability_state_at >= ${evidenceSince} as stopped_read,
+  ${by === 'subnet' ? 'w.address' : 'null::text'} as address`
 
-const documentColumns = (id: string, by: Grouping) => `${id} as id, h.document ->> 'name' as name,
+const reachabilityOfDocument = `h.document #>> '{reachability_state,state_value}'`
+const modeOfDocument = `h.document #>> '{operating_mode,mode_name}'`
+
+const isStopReadInDocument = (evidenceSince: string) =>
+  [
+    `${modeOfDocument} = 'stop'`,
+    `${reachabilityOfDocument} = 'reached'`,
+    `(h.document #>> '{reachability_state,state_timestamp}')::timestamptz >= ${evidenceSince}`,
+  ].join(' and ')
+
+const documentColumns = (
+  id: string,
+  { by, evidenceSince }: { by: Grouping; evidenceSince: string },
+) => `${id} as id, h.document ->> 'name' as name,
   h.document ->> 'functional_object_type' as type,
   h.document #>> '{product_instance_information,manufacturer_product,product_family}' as family,
   h.document #>> '{product_instance_information,manufacturer_product,product_name}' as product,
   ${tagOf(`h.document ->> 'name'`)} as tag,
   coalesce(h.document #>> '{management_state,state_value}', 'unknown') as management,
-  coalesce(h.document #>> '{reachability_state,state_value}', 'unknown') as reachability,
-  h.document #>> '{operating_mode,mode_name}' as mode,
+  coalesce(${reachabilityOfDocument}, 'unknown') as reachability,
+  ${modeOfDocument} as mode, ${isStopReadInDocument(evidenceSince)} as stopped_read,
   ${by === 'subnet' ? addressesOfDocument : 'null::text'} as address`
 
 /** Selects the last stored state of an asset until a time. */
@@ -292,12 +320,13 @@ const stateAt = (id: string, time: string) => `cross join lateral (select e.docu
 
 function entityOf({ readable, times, by }: GroupQuery, variant: Variant, parameters: Parameters): string[] {
   const since = `${parameters.add(times.since)}::timestamptz`
+  const evidenceSince = `${parameters.add(times.evidenceSince)}::timestamptz`
   const withAddress = by === 'subnet' ? 'left join own_address w on w.id = a.id' : ''
   const fromSelected = `from ${fromFor(readable.where)} ${withAddress} where ${matching(readable)}`
   const addresses = by === 'subnet' ? [ownAddresses] : []
   const change = `case when a.created_at > ${since} then 'added' when a.modified_at > ${since} then 'changed' end as change`
   if (variant === 'current')
-    return [...addresses, part('entity', `select ${storedColumns(by)}, ${change} ${fromSelected}`)]
+    return [...addresses, part('entity', `select ${storedColumns(by, evidenceSince)}, ${change} ${fromSelected}`)]
   const groups = `${parameters.add(readable.groups)}`
   if (variant === 'removed') {
     const until = `${parameters.add(times.at ?? null)}::timestamptz`
@@ -310,7 +339,7 @@ function entityOf({ readable, times, by }: GroupQuery, variant: Variant, paramet
       ),
       part(
         'entity',
-        `select ${documentColumns('d.id', by)}, 'removed' as change
+        `select ${documentColumns('d.id', { by, evidenceSince })}, 'removed' as change
          from deleted d ${stateAt('d.id', since)}
          where h.document is not null and h.change <> 'deleted' and ${wasReadableAt('d.id', `${groups}::uuid[]`, since)}
            and not exists (select from assets b where b.tenant_id = $1 and b.id = d.id)`,
@@ -327,10 +356,10 @@ function entityOf({ readable, times, by }: GroupQuery, variant: Variant, paramet
     ),
     part(
       'entity',
-      `select ${storedColumns(by)}, ${change} ${fromSelected}
+      `select ${storedColumns(by, evidenceSince)}, ${change} ${fromSelected}
          and a.created_at <= ${at} and not exists (select from touched t where t.id = a.id)
        union all
-       select ${documentColumns('t.id', by)},
+       select ${documentColumns('t.id', { by, evidenceSince })},
          case when h.time <= ${since} then null when exists (select from asset_history c where c.tenant_id = $1
              and c.asset_id = t.id and c.change = 'created' and c.time > ${since} and c.time <= ${at}) then 'added'
            else 'changed' end as change

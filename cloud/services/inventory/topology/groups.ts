@@ -29,7 +29,10 @@ export type GroupFrame = {
   hasChangeKinds?: boolean
 }
 
-export type Counted = Pick<TopologyGroup, 'assets' | 'reachability' | 'stopped' | 'outdated' | 'changes'> & {
+export type Counted = Pick<
+  TopologyGroup,
+  'assets' | 'reachability' | 'stopped' | 'stoppedRead' | 'outdated' | 'changes'
+> & {
   addressed: number
   reachable: number
   unchecked: number
@@ -93,6 +96,7 @@ export function emptyCount(hasChangeKinds = false): Counted {
     unmonitored: 0,
     reachability: { reached: 0, failed: 0, unknown: 0 },
     stopped: 0,
+    stoppedRead: 0,
     outdated: 0,
     changes: { added: 0, changed: 0, removed: 0 },
     classes: new Map(),
@@ -145,6 +149,7 @@ function addCounts(at: Counted, row: GroupRow): void {
   at.assets += row.count
   at.addressed += row.addressed
   at.stopped += row.stopped
+  at.stoppedRead += row.stopped_read
   at.outdated += row.outdated
   at.reachable += row.reachable
   at.unchecked += row.unchecked
@@ -162,7 +167,7 @@ export function shownGroup(
   { key, name, type, children, parent }: Omit<NamedGroup, 'name'> & { name?: string },
   counted: Counted,
 ): TopologyGroup {
-  const { assets, addressed, reachability, stopped, outdated, changes, classes, kinds } = counted
+  const { assets, addressed, reachability, stopped, stoppedRead, outdated, changes, classes, kinds } = counted
   return {
     key,
     kind,
@@ -174,6 +179,7 @@ export function shownGroup(
     ...(kind === 'subnet' ? { addressed } : {}),
     reachability,
     stopped,
+    stoppedRead,
     outdated,
     classes: [...classes]
       .toSorted(([one, few], [other, many]) => many - few || (one < other ? -1 : 1))
@@ -210,6 +216,7 @@ export function totalOf(all: Iterable<Counted>): TopologyGroups['total'] {
     assets: 0,
     reachability,
     stopped: 0,
+    stoppedRead: 0,
     outdated: 0,
     reachable: 0,
     unchecked: 0,
@@ -223,6 +230,7 @@ export function totalOf(all: Iterable<Counted>): TopologyGroups['total'] {
     total.unchecked += each.unchecked
     total.unmonitored += each.unmonitored
     total.stopped += each.stopped
+    total.stoppedRead += each.stoppedRead
     total.outdated += each.outdated
     for (const state of ['reached', 'failed', 'unknown'] as const) reachability[state] += each.reachability[state]
     for (const change of ['added', 'changed', 'removed'] as const) changes[change] += each.changes[change]
@@ -230,8 +238,8 @@ export function totalOf(all: Iterable<Counted>): TopologyGroups['total'] {
     kinds ??= noKinds()
     for (const kind of changedKinds) kinds[kind] += each.kinds[kind]
   }
-  const { assets, stopped, outdated } = total
-  const shown = { assets, reachability, stopped, outdated, monitoring: monitoringOf(total), changes }
+  const { assets, stopped, stoppedRead, outdated } = total
+  const shown = { assets, reachability, stopped, stoppedRead, outdated, monitoring: monitoringOf(total), changes }
   return kinds === undefined ? shown : { ...shown, changeKinds: kinds }
 }
 
@@ -248,7 +256,7 @@ function assetsOf(rows: readonly GroupRow[]): TopologyAsset[] {
 }
 
 export function assetOf(row: GroupRow): TopologyAsset {
-  const { key, name, type, management, reachability, stopped, outdated, change } = row
+  const { key, name, type, management, reachability, stopped, stopped_read: stoppedRead, outdated, change } = row
   const monitoring = monitoringStateOf(row)
   return {
     id: key,
@@ -259,6 +267,7 @@ export function assetOf(row: GroupRow): TopologyAsset {
     reachability_state: reachability ?? 'unknown',
     ...(monitoring === undefined ? {} : { monitoring }),
     ...(stopped > 0 ? { stopped: true } : {}),
+    ...(stoppedRead > 0 ? { stoppedRead: true } : {}),
     ...(outdated > 0 ? { outdated: true } : {}),
     ...(change === null ? {} : { change }),
   }

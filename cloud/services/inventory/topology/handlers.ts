@@ -1,3 +1,4 @@
+import { evidenceLimitHours } from '@millwright/api/evidence.ts'
 import { hierarchy } from '@millwright/api/hierarchy.ts'
 import type { inventory } from '@millwright/api/inventory/inventory.ts'
 import { inventoryLimits } from '@millwright/api/inventory/shapes.ts'
@@ -32,6 +33,7 @@ import { placeFinder } from './place.ts'
 import { mapOf, type TreeGroup } from './topology-map.ts'
 
 const dayMs = 86_400_000
+const hourMs = 3_600_000
 
 /** The groups of a request, and the nodes or switches that they consist of. */
 type Frame = GroupFrame & { anchors: Anchors; switches?: string[]; subnet?: GroupQuery['subnet'] }
@@ -169,11 +171,13 @@ async function placesIn(
 
 function timesOf(query: TopologyQuery): Times {
   const at = query.at === undefined ? undefined : pointInTime(query.at)
-  const dayBefore = new Date(Date.parse(at ?? new Date().toISOString()) - dayMs).toISOString()
+  const end = at === undefined ? Date.now() : Date.parse(at)
+  const dayBefore = new Date(end - dayMs).toISOString()
+  const evidenceSince = new Date(end - evidenceLimitHours * hourMs).toISOString()
   const since = pointInTime(query.since ?? dayBefore)
   if (at !== undefined && since > at)
     throw new Problem('invalid_query', `since (${since}) is later than at (${at}). Exchange the two`)
-  return { at, since }
+  return { at, since, evidenceSince }
 }
 
 function requireHierarchy(id: string | undefined): string {

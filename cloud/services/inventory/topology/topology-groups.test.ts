@@ -6,6 +6,7 @@ import type { GroupContent, TopologyGroups } from '@millwright/api/inventory/top
 import { defaultAccessGroup } from '@millwright/api/permission.ts'
 import { v7 } from 'uuid'
 import { bytesOfId } from '../../../platform/database/id.ts'
+import { statement } from '../../../platform/database/statement.ts'
 import type { Context } from '../../../platform/service.ts'
 import { type TestCaller, type TestHub, testHub } from '../../../platform/testing/hub.ts'
 import {
@@ -550,6 +551,58 @@ test('counts the assets in operating mode stop, now and at an earlier time', asy
   assert.equal(earlier.total.stopped, 1)
 })
 
+test('counts the assets in stop that were reached in the last 24 hours, now and at an earlier time', async () => {
+  await using hub = await testHub()
+  const admin = await hub.as('administrator')
+  const { data } = await admin.inventory.createAssets({
+    headers: { prefer: 'wait=30' },
+    body: {
+      data: {
+        assets: ['PLC1', 'PLC2', 'PLC3', 'PLC4'].map((name) => ({
+          functional_object_type: 'Device',
+          functional_object_schema_url: baseSchemaUrl,
+          name,
+          asset_identifiers: [{ asset_identifier_type: 'CustomIdentifier', name: 'test', value: v7() }],
+          connection_points: [{ connection_point_type: 'Ipv4Connectivity', id: 'x1', ipv4_address: '10.0.0.1' }],
+          operating_mode: { mode_name: name === 'PLC4' ? 'run' : 'stop' },
+        })),
+      },
+    },
+  })
+  const [, reached = '', old = '', running = ''] = ((data.detail?.result ?? []) as { assetId: string }[]).map(
+    ({ assetId }) => assetId,
+  )
+  for (const id of [reached, old, running])
+    await applyWrite(admin, 'setReachabilityState', { params: { id }, body: { data: { state_value: 'reached' } } })
+  await hub.context.database.transaction(hub.tenant, (tx) =>
+    tx.run(
+      statement(
+        `update assets set reachability_state_at = now() - interval '25 hours' where tenant_id = $1 and id = $2::uuid`,
+      ),
+      old,
+    ),
+  )
+  const query = { by: 'subnet' } as const
+  const { data: top } = await admin.inventory.readTopologyGroups({ query })
+  assert.deepEqual([top.total.stopped, top.total.stoppedRead, top.groups[0]?.stoppedRead], [3, 1, 1])
+  const { data: inside } = await admin.inventory.readTopologyGroups({ query: { ...query, parent: '10.0.0.0/24' } })
+  assert.deepEqual(
+    inside.assets.map(({ name, stopped, stoppedRead }) => [name, stopped, stoppedRead]),
+    [
+      ['PLC1', true, undefined],
+      ['PLC2', true, true],
+      ['PLC3', true, undefined],
+      ['PLC4', undefined, undefined],
+    ],
+  )
+  const { data: map } = await admin.inventory.readTopologyMap({ query })
+  assert.equal(map.total.stoppedRead, 1)
+  const at = new Date().toISOString()
+  await applyWrite(admin, 'setDescription', { params: { id: reached }, body: { data: { description: 'Pump' } } })
+  const { data: earlier } = await admin.inventory.readTopologyGroups({ query: { ...query, at } })
+  assert.deepEqual([earlier.total.stopped, earlier.total.stoppedRead], [3, 1])
+})
+
 test('a map without the parent of a group shows and counts the group at the top', () => {
   const none = { name: null, type: null, family: null, product: null, tag: null, management: null }
   const counted = {
@@ -561,6 +614,7 @@ test('a map without the parent of a group shows and counts the group at the top'
     addressed: 0,
     outdated: 0,
     stopped: 0,
+    stopped_read: 0,
     reachable: 0,
     unchecked: 0,
   }

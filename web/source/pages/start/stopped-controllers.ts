@@ -1,8 +1,8 @@
+import { evidenceLimitHours } from '@millwright/api/evidence.ts'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useOperationQuery } from '../../app/api/queries.ts'
 import { type Asset, textAt } from '../assets/model/asset.ts'
-import { evidenceLimitHours } from '../assets/model/reachability.ts'
 import { stoppedFilter, useTotalQuery } from './plant-queries.ts'
 
 /**

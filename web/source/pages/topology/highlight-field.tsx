@@ -42,6 +42,9 @@ export function HighlightField({ data, emphasis, onChange, showsChanges }: Highl
               label: labelled(state === 'unmonitored' ? text.devicesWithout : text[state], total.monitoring[state]),
             })),
           ...(total.stopped > 0 ? [{ value: 'stopped', label: labelled(text.inStop, total.stopped) }] : []),
+          ...(total.stoppedRead > 0 && total.stoppedRead < total.stopped
+            ? [{ value: 'stoppedRead', label: labelled(text.inStopRead, total.stoppedRead) }]
+            : []),
           ...(total.outdated > 0 ? [{ value: 'outdated', label: labelled(text.outdated, total.outdated) }] : []),
         ]),
     ...[...classCounts(data)].map(([each, count]) => ({
@@ -62,7 +65,7 @@ export function HighlightField({ data, emphasis, onChange, showsChanges }: Highl
 
 function choiceOf(emphasis: MapEmphasis): string {
   if (emphasis === undefined) return ''
-  if (emphasis === 'stopped' || emphasis === 'outdated') return emphasis
+  if (emphasis === 'stopped' || emphasis === 'stoppedRead' || emphasis === 'outdated') return emphasis
   if ('state' in emphasis) return emphasis.state
   return 'class' in emphasis ? emphasis.class : ''
 }
@@ -72,7 +75,7 @@ function emphasisOf(value: string): MapEmphasis {
   if (state !== undefined) return { state }
   const assetClass = assetClasses.find((each) => each === value)
   if (assetClass !== undefined) return { class: assetClass }
-  return value === 'stopped' || value === 'outdated' ? value : undefined
+  return value === 'stopped' || value === 'stoppedRead' || value === 'outdated' ? value : undefined
 }
 
 /** Returns the number of assets of each class, most frequent first. */

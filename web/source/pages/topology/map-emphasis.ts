@@ -14,6 +14,7 @@ import type { SceneItem } from './map/scene.ts'
 export type MapEmphasis =
   | { state: (typeof monitoringCounts)[number] }
   | 'stopped'
+  | 'stoppedRead'
   | 'outdated'
   | { change: (typeof changeKinds)[number] }
   | { changed: ChangedKind }
@@ -29,6 +30,7 @@ export function isEmphasized(
 ): boolean {
   if (marks !== undefined) return marks.has(key)
   if (emphasis === 'stopped') return group === undefined ? asset?.stopped === true : group.stopped > 0
+  if (emphasis === 'stoppedRead') return group === undefined ? asset?.stoppedRead === true : group.stoppedRead > 0
   if (emphasis === 'outdated') return group === undefined ? asset?.outdated === true : group.outdated > 0
   if (emphasis !== undefined) {
     if ('state' in emphasis)

@@ -52,9 +52,14 @@ export function MapLegend(props: MapLegendProps) {
             {hasGroups ? text.legendFailed : text.unreachable}
           </Entry>
         )}
-        {!showsChanges && total.stopped > 0 && (
+        {!showsChanges && total.stoppedRead > 0 && (
           <Entry mark={isAll ? 'fill' : 'edge'} tone="stopped">
             {hasGroups ? text.legendStopped : text.inStop}
+          </Entry>
+        )}
+        {!showsChanges && total.stopped > total.stoppedRead && (
+          <Entry mark={isAll ? 'fill' : 'edge'} tone="stopped-known">
+            {hasGroups ? text.legendStoppedKnown : text.inStopKnown}
           </Entry>
         )}
         {!showsChanges && (hasGroups ? hasOldGroups : total.outdated > 0) && (

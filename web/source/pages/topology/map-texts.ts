@@ -7,6 +7,7 @@ import type { ChangeTexts } from './map/change-texts.ts'
 import { connectionsOfItem } from './map/lines.ts'
 import type { MapFact } from './map/map-pen.ts'
 import { distinctName } from './map/names.ts'
+import type { ProblemFact } from './map/problems.ts'
 import { isCoreSwitch, isNetwork, isSwitches, isSwitchRange, type SceneItem } from './map/scene.ts'
 import { mapMessages } from './map-messages.ts'
 
@@ -37,10 +38,12 @@ export function useMapTexts(by: Grouping) {
       if (kind === 'rest') return rest
       return isNetwork(group) && group.place === undefined ? text.network(name) : name
     }
-    const countOf = (group: Pick<TopologyGroup, 'assets' | 'kind' | 'type' | 'children' | 'addressed'>) => {
+    const countOf = (group: Pick<TopologyGroup, 'assets' | 'kind' | 'type' | 'children' | 'addressed' | 'place'>) => {
       const { assets, children, addressed } = group
       const all = text.assets(assets, formats.number(assets))
       if (isNetwork(group)) return text.switches(formats.number(children), all)
+      // The name of switches without a place contains their number.
+      if (isSwitches(group) && group.place !== undefined) return text.switchesOnly(formats.number(children))
       return addressed === undefined ? all : text.withAddress(text.addresses(addressed, formats.number(addressed)), all)
     }
     return {
@@ -53,8 +56,6 @@ export function useMapTexts(by: Grouping) {
         return shortNameOf(group)
       },
       shortNameOf,
-      briefNameOf: (group: NamedGroup) =>
-        isCoreSwitch(group) ? text.coreSwitchBrief(group.name ?? '') : shortNameOf(group),
       connected: (item: SceneItem) => {
         const { common } = item.parent
         const all = connectionsOfItem(item).map(({ group, count }) => ({
@@ -74,17 +75,20 @@ export function useMapTexts(by: Grouping) {
       assetName: ({ asset }: SceneItem) => asset?.name || text.unnamed,
       count: countOf,
       shortCount: (group: TopologyGroup) =>
-        isNetwork(group)
+        isNetwork(group) || (isSwitches(group) && group.place !== undefined)
           ? text.switchesOnly(formats.number(group.children))
           : text.assets(group.assets, formats.number(group.assets)),
       detail: ({ group, via }: Pick<SceneItem, 'group' | 'via'>) => {
         if (group === undefined) return undefined
         if (isSwitches(group)) {
-          const count = text.switchesOnly(formats.number(group.children))
-          return via === undefined
-            ? [text.switchesAtCore(count), text.atCore, count]
-            : [text.switchesVia(count, via), text.viaSwitch(via), count]
+          if (group.place !== undefined) return undefined
+          return [via === undefined ? text.atCore : text.viaSwitch(via)]
         }
+        if (isCoreSwitch(group)) {
+          const place = group.place?.at(-1)?.name
+          return [...(place === undefined ? [] : [text.coreIn(place)]), text.core]
+        }
+        if (group.kind === 'rest') return by === 'subnet' ? [text.withoutAddress, text.noAddress] : undefined
         if (group.kind === 'subnet') return group.place === undefined ? [text.noPlace] : placeTexts(group.place)
         return group.kind === 'switch' && !isNetwork(group) && group.place !== undefined
           ? placeTexts(group.place)
@@ -104,6 +108,7 @@ export function useMapTexts(by: Grouping) {
       fact: (kind: MapFact, count: number) => {
         if (kind === 'failing' || kind === 'selected') return text[kind]
         if (kind === 'stopped') return text.stoppedCount(formats.number(count))
+        if (kind === 'stoppedKnown') return text.stoppedKnownBrief(formats.number(count))
         const word = {
           affected: text.affected,
           degraded: text.degraded,
@@ -111,6 +116,11 @@ export function useMapTexts(by: Grouping) {
           outdated: text.outdated,
         }
         return `${formats.number(count)} ${word[kind].toLowerCase()}`
+      },
+      longFact: (kind: ProblemFact, count: number) => {
+        if (kind === 'stopped') return text.stoppedControllers(count, formats.number(count))
+        if (kind === 'stoppedKnown') return text.stoppedKnownControllers(count, formats.number(count))
+        return `${formats.number(count)} ${(kind === 'failed' ? text.unreachable : text.outdated).toLowerCase()}`
       },
       outdatedShare: (outdated: number, assets: number) =>
         text.outdatedShare(formats.number(outdated), formats.percent(outdated / Math.max(1, assets))),

@@ -19,7 +19,7 @@ type PlaceFiguresProps = {
 export function PlaceFigures({ query, place, data, changes }: PlaceFiguresProps) {
   const text = useText(mapMessages)
   const formats = useFormats()
-  const { assets, monitoring, stopped, outdated } = data.total
+  const { assets, monitoring, stopped, stoppedRead, outdated } = data.total
   const { unreachable, unmonitored } = monitoring
   const monitored = monitoring.reachable + unreachable + monitoring.unchecked
   const devices = monitored + unmonitored
@@ -28,6 +28,10 @@ export function PlaceFigures({ query, place, data, changes }: PlaceFiguresProps)
   const hasMonitoring = !data.unavailable.includes('monitoring')
   const failed = unreachable > 0 && !isPast ? withFilter(listOf(query, place), unreachableFilter) : undefined
   const inStop = stopped > 0 && !isPast ? withFilter(listOf(query, place), stoppedFilter) : undefined
+  const stoppedFacts = [
+    ...(stoppedRead > 0 ? [text.stoppedReadCount(formats.number(stoppedRead))] : []),
+    ...(stopped > stoppedRead ? [text.stoppedKnownCount(formats.number(stopped - stoppedRead))] : []),
+  ]
   const linked = (link: ReturnType<typeof listOf>) =>
     link === undefined ? {} : { to: link.to, search: link.search as never }
   return (
@@ -51,8 +55,8 @@ export function PlaceFigures({ query, place, data, changes }: PlaceFiguresProps)
           <FigureTile
             name={text.controllersInStop}
             value={stopped}
-            tone="critical"
-            hint={<TileHint facts={text.reportedByThem} action={inStop && text.showControllers} />}
+            tone={stoppedRead > 0 ? 'critical' : undefined}
+            hint={<TileHint facts={stoppedFacts.join(', ')} action={inStop && text.showControllers} isWide />}
             {...linked(inStop)}
           />
         )}
@@ -91,10 +95,17 @@ export function PlaceFigures({ query, place, data, changes }: PlaceFiguresProps)
   )
 }
 
+type TileHintProps = {
+  facts: string | undefined
+  action: string | undefined
+  /** Whether the facts are several numbers, and need more space. */
+  isWide?: boolean
+}
+
 /** `TileHint` relates the number of a tile to a whole, and names the page that the tile opens. */
-export function TileHint({ facts, action }: { facts: string | undefined; action: string | undefined }) {
+export function TileHint({ facts, action, isWide = false }: TileHintProps) {
   return (
-    <span className="map-tile-hint">
+    <span className="map-tile-hint" data-wide={isWide}>
       {facts !== undefined && <span>{facts}</span>}
       {action !== undefined && <span className="map-tile-action">{action}</span>}
     </span>

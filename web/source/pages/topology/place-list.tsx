@@ -6,7 +6,7 @@ import {
   type TopologyGroups,
 } from '@millwright/api/inventory/topology-groups.ts'
 import { Link } from '@tanstack/react-router'
-import { useMemo } from 'react'
+import { useCallback, useMemo } from 'react'
 import { useFormats, useLanguage, useText } from '../../app/language/language-context.tsx'
 import { type Column, DataTable } from '../../components/tables/data-table.tsx'
 import { assetClassIcons, assetClassOfOne } from '../../components/values/asset-classes.ts'
@@ -34,8 +34,6 @@ type PlaceListProps = {
   texts: MapTextFunctions
   /** Whether the numbers of changes are shown instead of the problems. */
   showsChanges: boolean
-  /** Whether the list is a narrow panel next to the map. */
-  isPanel: boolean
   onEnter: (key: string) => void
   onSelect: (id: string) => void
 }
@@ -44,33 +42,30 @@ type Row = { key: string; group?: TopologyGroup; asset?: TopologyAsset }
 
 /** `PlaceList` lists the groups and assets inside the current group. Groups with problems come first. */
 export function PlaceList(props: PlaceListProps) {
-  const { query, place, name, data, top, showsChanges, isPanel, onEnter, onSelect } = props
+  const { query, place, name, data, top, showsChanges, onEnter, onSelect } = props
   const text = useText(mapMessages)
   const formats = useFormats()
+  const isWithoutSwitch = useCallback(({ kind }: TopologyGroup) => query.by === 'switch' && kind === 'rest', [query.by])
   const rows = useMemo(
     (): Row[] => [
       ...data.groups
         .filter((group) => !showsChanges || isChangedGroup(group))
         .toSorted(showsChanges ? () => 0 : compareProblems)
+        // The assets without a switch are not a switch.
+        .toSorted((one, other) => Number(isWithoutSwitch(one)) - Number(isWithoutSwitch(other)))
         .map((group) => ({ key: group.key, group })),
       ...orderedAssets(data.assets)
         .filter(({ change, changed }) => !showsChanges || change !== undefined || changed !== undefined)
         .map((asset) => ({ key: asset.id, asset })),
     ],
-    [data, showsChanges],
+    [data, showsChanges, isWithoutSwitch],
   )
   const unchanged = showsChanges ? data.groups.filter((group) => !isChangedGroup(group)).length : 0
   const subnets = data.groups.filter(({ kind }) => kind === 'subnet')
   const addressed = subnets.reduce((sum, { addressed: own = 0 }) => sum + own, 0)
   const switches = data.groups.filter(({ kind }) => kind === 'switch').length
   const isGroups = data.groups.length > 0
-  const common = useMemo(
-    () => ({
-      assets: commonStart(namesOf(data.assets)),
-      groups: isPanel ? commonParts(namesOf(data.groups)) : { start: 0, end: 0 },
-    }),
-    [data, isPanel],
-  )
+  const common = useMemo(() => ({ assets: commonStart(namesOf(data.assets)), groups: { start: 0, end: 0 } }), [data])
   const openRow = ({ group, asset }: Row) => (group === undefined ? onSelect(asset?.id ?? '') : onEnter(group.key))
   const columns = useColumns({ ...props, isGroups, common, openRow })
   const unassigned =
@@ -92,7 +87,7 @@ export function PlaceList(props: PlaceListProps) {
     data.truncated && text.truncated,
   ].filter((note) => note !== false)
   return (
-    <section className="map-list" data-panel={isPanel}>
+    <section className="map-list">
       <div className="map-list-head">
         <h2>{title}</h2>
         {showsChanges && occurredKinds(data.total.changes).length > 0 && (
@@ -117,7 +112,6 @@ export function PlaceList(props: PlaceListProps) {
         onOpen={openRow}
         columns={columns}
         empty={<p className="quiet">{showsChanges ? text.noChanges : text.empty}</p>}
-        isTall={isPanel}
       />
     </section>
   )
@@ -130,7 +124,7 @@ type ColumnOptions = PlaceListProps & {
 }
 
 function useColumns(options: ColumnOptions): Column<Row>[] {
-  const { data, top, texts, query, showsChanges, isPanel, isGroups, common, openRow } = options
+  const { data, top, texts, query, showsChanges, isGroups, common, openRow, onEnter } = options
   const text = useText(mapMessages)
   const formats = useFormats()
   const language = useLanguage()
@@ -138,6 +132,7 @@ function useColumns(options: ColumnOptions): Column<Row>[] {
   const average = top.total.outdated / Math.max(1, top.total.assets)
   const hasPlaces = data.groups.some(({ place }) => place !== undefined)
   const isSwitches = data.groups.some(({ kind }) => kind === 'switch')
+  const hasUplinks = data.groups.some(({ parent }) => parent !== undefined)
   const isSubnets = data.groups.some(({ kind }) => kind === 'subnet')
   const numberCell = (count: number) => (count === 0 ? <span className="quiet">–</span> : formats.number(count))
   const nameColumn: Column<Row> = {
@@ -149,13 +144,13 @@ function useColumns(options: ColumnOptions): Column<Row>[] {
         : isGroups && query.by === 'hierarchy'
           ? text.place
           : text.name,
-    width: isPanel ? 132 : isGroups ? 190 : 260,
+    width: isGroups ? 190 : 260,
     cell: (row) => <RowName row={row} nameOf={texts.nameOf} common={common} onOpen={openRow} />,
   }
   const placeColumn: Column<Row> = {
     id: 'place',
     header: text.place,
-    width: isPanel ? 150 : 190,
+    width: 190,
     cell: ({ group }) =>
       group?.kind === 'rest' ? <span className="quiet">–</span> : placeOf(group?.place ?? []) || text.noPlace,
   }
@@ -186,17 +181,14 @@ function useColumns(options: ColumnOptions): Column<Row>[] {
   if (isGroups) {
     const problem: Column<Row> = {
       id: 'problem',
-      header: isPanel ? text.problemShort : text.problem,
-      width: isPanel ? 116 : 330,
+      header: text.problem,
+      width: isSwitches ? 280 : 330,
       isGrowing: true,
       cell: ({ group, asset }) =>
         group === undefined ? (
           <RowState asset={asset} showsChanges={false} />
         ) : (
-          <Problem
-            parts={problemTexts(group, { average, hasMonitoring, texts }).at(isPanel ? 1 : 0) ?? []}
-            isShort={isPanel}
-          />
+          <Problem parts={problemTexts(group, { average, hasMonitoring, hasShare: true, texts })[0] ?? []} />
         ),
     }
     const monitoredOf = ({ monitoring: { reachable, unreachable, unchecked, unmonitored } }: TopologyGroup) => {
@@ -207,6 +199,17 @@ function useColumns(options: ColumnOptions): Column<Row>[] {
     return [
       nameColumn,
       ...withPlace,
+      ...(hasUplinks
+        ? [
+            {
+              id: 'uplink',
+              header: text.uplink,
+              hint: text.behindHint,
+              width: 190,
+              cell: ({ group }: Row) => <Uplink group={group} data={data} onEnter={onEnter} />,
+            },
+          ]
+        : []),
       ...(isSwitches
         ? [
             {
@@ -242,7 +245,7 @@ function useColumns(options: ColumnOptions): Column<Row>[] {
         : []),
       problem,
       // The list of subnets has no space for the monitored devices.
-      ...(isPanel || isSubnets || !hasMonitoring
+      ...(isSubnets || !hasMonitoring
         ? []
         : [
             {
@@ -252,7 +255,7 @@ function useColumns(options: ColumnOptions): Column<Row>[] {
               cell: ({ group }: Row) => (group === undefined ? '' : monitoredOf(group)),
             },
           ]),
-      ...(isSubnets && query.by === 'subnet' && !isPanel
+      ...(isSubnets && query.by === 'subnet'
         ? [
             {
               id: 'connected',
@@ -320,10 +323,25 @@ function ConnectedTo({ connections }: { connections: readonly GroupConnection[] 
   )
 }
 
-/** `Problem` shows the problems of a group in words. In a narrow list, each problem has its own line. */
-function Problem({ parts, isShort }: { parts: ReturnType<typeof problemTexts>[number]; isShort: boolean }) {
+type UplinkProps = { group: TopologyGroup | undefined; data: TopologyGroups; onEnter: (key: string) => void }
+
+/** `Uplink` is the switch through which a switch is connected to the core of its network. */
+function Uplink({ group, data, onEnter }: UplinkProps) {
+  const text = useText(mapMessages)
+  if (group === undefined || group.kind === 'rest') return <span className="quiet">–</span>
+  const above = data.groups.find(({ key }) => key === group.parent)
+  if (above === undefined) return <span className="quiet">{text.noUplink}</span>
   return (
-    <span className={isShort ? 'map-problems map-problems-short' : 'map-problems'}>
+    <button type="button" className="link-button map-name" onClick={() => onEnter(above.key)}>
+      {above.name}
+    </button>
+  )
+}
+
+/** `Problem` shows the problems of a group in words. */
+function Problem({ parts }: { parts: ReturnType<typeof problemTexts>[number] }) {
+  return (
+    <span className="map-problems">
       {parts.map(({ problem, text, isExceptional }) => (
         <span key={problem} data-problem={problem} data-exceptional={isExceptional}>
           {text}
@@ -391,6 +409,11 @@ function RowState({ asset, showsChanges }: { asset: TopologyAsset | undefined; s
     )
   }
   if (asset.monitoring === 'unreachable') return <StatusChip tone="bad">{text.unreachable}</StatusChip>
-  if (asset.stopped) return <StatusChip tone="critical">{text.inStop}</StatusChip>
+  if (asset.stopped)
+    return (
+      <StatusChip tone={asset.stoppedRead ? 'critical' : 'neutral'}>
+        {asset.stoppedRead ? text.inStop : text.inStopKnown}
+      </StatusChip>
+    )
   return asset.outdated ? <StatusChip tone="warning">{text.outdated}</StatusChip> : null
 }

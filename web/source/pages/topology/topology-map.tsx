@@ -44,14 +44,13 @@ type TopologyMapProps = {
 }
 
 /** The width and the height of the window that the map does not use, in pixels, and the limits of the aspect of the map. */
-const around = { alone: { width: 330, height: 430 }, besideList: { width: 850, height: 360 } } as const
+const around = { width: 330, height: { hierarchy: 370, subnet: 430, switch: 370 } } as const
 const aspects = { narrow: 0.9, lowest: 1, highest: 3 } as const
 
-/** Returns the aspect of the map in the current window. The map of switches has a list next to it. */
+/** Returns the aspect of the map in the current window. */
 function aspectOf({ innerWidth, innerHeight }: Window, by: Grouping): number {
   if (innerWidth < 700) return aspects.narrow
-  const { width, height } = by === 'switch' ? around.besideList : around.alone
-  const aspect = (innerWidth - width) / Math.max(1, innerHeight - height)
+  const aspect = (innerWidth - around.width) / Math.max(1, innerHeight - around.height[by])
   return Math.min(aspects.highest, Math.max(aspects.lowest, aspect))
 }
 
@@ -65,8 +64,6 @@ export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, chan
   const [focus, setFocus] = useState({ key: place === rootKey ? rootKey : groupKey(place) })
   const [emphasis, setEmphasis] = useState<MapEmphasis>()
   const [aspect] = useState(() => aspectOf(window, by))
-  // The map of switches has about half of the width, because a list is next to it.
-  const unitsPerPixel = by === 'switch' ? 1.6 : 1
   const showsChanges = search.compare !== undefined
   const [now] = useState(() => Date.now())
   const span = isSpan(search.span)
@@ -89,8 +86,8 @@ export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, chan
   if (data.loaded.has(rootKey) && data.loaded !== loaded) setLoaded(data.loaded)
   const forceGridOf = useForceLayout()
   const scene = useMemo(
-    () => sceneOf({ loaded, layout, aspect, isAll, isWorstFirst: !showsChanges, unitsPerPixel, forceGridOf }),
-    [loaded, layout, aspect, isAll, showsChanges, unitsPerPixel, forceGridOf],
+    () => sceneOf({ loaded, layout, aspect, isAll, isWorstFirst: !showsChanges, forceGridOf }),
+    [loaded, layout, aspect, isAll, showsChanges, forceGridOf],
   )
   const texts = useMapTexts(by)
   const hasMonitoring = loaded.get(rootKey)?.unavailable.includes('monitoring') === false
@@ -154,7 +151,7 @@ export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, chan
   const networks = top.groups.filter(isNetwork).length
   const name = nameOfPlace(place, shown, { texts, text })
   const isComparison = showsChanges || search.at !== undefined || search.since !== undefined
-  const side = search.asset !== undefined ? 'asset' : by === 'switch' ? 'list' : 'none'
+  const side = search.asset !== undefined ? 'asset' : 'none'
   const list = (
     <PlaceList
       query={query}
@@ -164,7 +161,6 @@ export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, chan
       top={top}
       texts={texts}
       showsChanges={showsChanges}
-      isPanel={side === 'list'}
       onEnter={enter}
       onSelect={(asset) => change({ asset })}
     />
@@ -219,7 +215,7 @@ export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, chan
             <div className="graph-picture">
               <div className="map-head">
                 <Places place={place} data={shown} nameOf={texts.nameOf} onEnter={enter} />
-                {impact === undefined && side !== 'list' && <AssetCount query={query} place={place} data={shown} />}
+                {impact === undefined && <AssetCount query={query} place={place} data={shown} />}
                 {impact === undefined && place === rootKey && <MapNote scene={scene} networks={networks} />}
                 {impact === undefined && (
                   <HighlightField data={shown} emphasis={emphasis} onChange={setEmphasis} showsChanges={showsChanges} />
@@ -247,7 +243,6 @@ export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, chan
                 impact={impact?.impact}
               />
             </div>
-            {side === 'list' && <div className="graph-side">{list}</div>}
             {search.asset !== undefined && (
               <div className="graph-side">
                 <AssetPanel

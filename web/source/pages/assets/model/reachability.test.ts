@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { evidenceLimitHours } from '@millwright/api/evidence.ts'
 import type { Asset } from './asset.ts'
-import { evidenceLimitHours, hasRecentEvidence } from './reachability.ts'
+import { hasRecentEvidence } from './reachability.ts'
 
 const seenAt = (state_timestamp: string): Asset => ({
   id: '1',

@@ -1,10 +1,5 @@
+import { evidenceLimitHours } from '@millwright/api/evidence.ts'
 import { type Asset, textAt } from './asset.ts'
-
-/**
- * The age up to which a check by monitoring or by a scan proves that a device is reachable. After this time, the console only shows
- * when the device was last seen.
- */
-export const evidenceLimitHours = 24
 
 const hourMs = 3_600_000
 

@@ -5,13 +5,15 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { type ReactNode, useMemo, useState } from 'react'
 import { keyOf, useOperationQuery } from '../../../app/api/queries.ts'
-import { useText } from '../../../app/language/language-context.tsx'
+import { useFormats, useText } from '../../../app/language/language-context.tsx'
 import { useApi, usePermission } from '../../../app/session/app-context.tsx'
 import { download } from '../../../components/actions/download.ts'
 import { Loading } from '../../../components/feedback/loading.tsx'
 import { ProblemMessage } from '../../../components/feedback/problem-message.tsx'
 import { showSuccess } from '../../../components/feedback/toast.ts'
 import { ViewSwitch } from '../../../components/forms/view-switch.tsx'
+import { type Asset, textAt } from '../../assets/model/asset.ts'
+import { hasRecentEvidence } from '../../assets/model/reachability.ts'
 import { ImpactView } from './impact-view.tsx'
 import { impactMessages } from './messages.ts'
 
@@ -77,6 +79,7 @@ export function ImpactPanel({ asset, mode, onMode, isCompact, onSelect, actions 
         {!isCompact && <p className="quiet impact-hint">{mode === 'fails' ? text.failsHint : text.dependsHint}</p>}
         {isCompact && buttons}
       </div>
+      {mode === 'fails' && <PresentStop id={asset.id} />}
       {impact.error !== null ? (
         <ProblemMessage failure={impact.error} onRetry={() => impact.refetch()} />
       ) : impact.data === undefined ? (
@@ -93,6 +96,21 @@ export function ImpactPanel({ asset, mode, onMode, isCompact, onSelect, actions 
       <p className="quiet impact-limits">{text.limits}</p>
     </div>
   )
+}
+
+/** `PresentStop` is shown if the asset of a simulated failure is in stop already, or was in stop when its mode was read last. */
+function PresentStop({ id }: { id: string }) {
+  const text = useText(impactMessages)
+  const formats = useFormats()
+  const query = useOperationQuery()
+  const fields = 'id,operating_mode,reachability_state'
+  const asset = useQuery(query(['inventory', 'readAsset'], { params: { id }, query: { fields } })).data?.data as
+    | Asset
+    | undefined
+  if (asset === undefined || textAt(asset, 'operating_mode/mode_name') !== 'stop') return null
+  const isRead = textAt(asset, 'reachability_state/state_value') === 'reached' && hasRecentEvidence(asset)
+  const time = textAt(asset, 'reachability_state/state_timestamp')
+  return <p className="impact-stop">{isRead ? text.inStop : text.lastInStop(formats.relative(time))}</p>
 }
 
 function ImpactActions({ impact, name }: { impact: Impact; name: string }) {

@@ -41,7 +41,7 @@ export function ImpactView({ impact, name, predicates, isCompact = false, onSele
   return (
     <div className={isCompact ? 'impact impact-compact' : 'impact'}>
       <Heading className="impact-headline">
-        {headline(name, formats.number(mode === 'fails' ? total.affected : count))}
+        <WithName text={headline(name, formats.number(mode === 'fails' ? total.affected : count))} name={name} />
       </Heading>
       {mode === 'fails' && total.degraded > 0 && (
         <p className="quiet">
@@ -101,6 +101,18 @@ export function ImpactView({ impact, name, predicates, isCompact = false, onSele
         </div>
       )}
     </div>
+  )
+}
+
+/** `WithName` shows a text with the name of an asset that has no line break. */
+function WithName({ text, name }: { text: string; name: string }) {
+  const at = text.indexOf(name)
+  return (
+    <>
+      {text.slice(0, at)}
+      <span>{name}</span>
+      {text.slice(at + name.length)}
+    </>
   )
 }
 

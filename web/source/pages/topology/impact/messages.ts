@@ -7,7 +7,9 @@ export const impactMessages = messages({
     depends: 'What depends on this',
     fails: 'What if this fails',
     dependsHint: 'Assets that need this asset, directly or through other assets.',
-    failsHint: 'Assets that stop working, or that lose their last network path to a gateway.',
+    failsHint: 'Simulation of a failure: assets that stop working, or that lose their last network path to a gateway.',
+    inStop: 'This asset is in stop already.',
+    lastInStop: (time: string) => `This asset was last in stop: the last known mode is from ${time}.`,
     limits:
       'Counts modules, connections and network paths that are recorded as relations. Control dependencies count only if a relation records them, for example “controlled by”.',
     analysis: 'Impact analysis',
@@ -65,7 +67,10 @@ export const impactMessages = messages({
     depends: 'Was hängt davon ab?',
     fails: 'Was passiert bei einem Ausfall?',
     dependsHint: 'Assets, die dieses Asset brauchen, direkt oder über andere Assets.',
-    failsHint: 'Assets, die ausfallen oder ihren letzten Netzwerkpfad zu einem Gateway verlieren.',
+    failsHint:
+      'Simulation eines Ausfalls: Assets, die ausfallen oder ihren letzten Netzwerkpfad zu einem Gateway verlieren.',
+    inStop: 'Dieses Asset ist bereits in STOP.',
+    lastInStop: (time: string) => `Dieses Asset war zuletzt in STOP: Die letzte bekannte Betriebsart ist von ${time}.`,
     limits:
       'Berücksichtigt Module, Verbindungen und Netzwerkpfade, die als Beziehungen erfasst sind. Steuerungsabhängigkeiten zählen nur, wenn eine Beziehung sie erfasst, zum Beispiel „gesteuert von“.',
     analysis: 'Auswirkungsanalyse',

@@ -4,7 +4,7 @@ import { dividedWords, nameLines } from './canvas-text.ts'
 import type { Box } from './geometry.ts'
 import { commonOf, MapPen, sizes, type Word } from './map-pen.ts'
 import { distinctName } from './names.ts'
-import { areaOf, type SceneItem } from './scene.ts'
+import { areaOf, isCoreSwitch, isSwitches, type SceneItem } from './scene.ts'
 
 /** The largest size of the texts of a card, and the height of a line in relation to it. */
 const largestText = 16
@@ -21,10 +21,10 @@ function linesIn(height: number): number {
   return several > 2 ? several : Math.min(2, Math.floor(height / lowestLine))
 }
 
-/** The largest number of lines for the problems of a card of a height. */
-const maxProblemLines = (height: number) => (height >= 5 * lowestLine ? 2 : 1)
 /** The space between two texts in one line. */
-const gap = 10
+const gap = 6
+/** The width of a card, divided by its height, from which the number of assets is next to the name. */
+const wideCard = 8
 
 type TitleOptions = {
   counts: readonly string[]
@@ -100,13 +100,16 @@ export class CardPen extends MapPen {
     const isQuiet = colour === palette.unknown || colour === palette.line
     this.box(box, {
       radius,
-      fill: isSmall && !isQuiet ? colour : palette.card,
+      fill: isSmall && !isQuiet && !this.isLastKnown(item) ? colour : palette.card,
       stroke: this.borderOf(item),
       width: this.isMarked(item) ? 3 : 1,
     })
-    if (isSmall) return
+    if (isSmall) {
+      if (this.isLastKnown(item)) this.edge(box, { colour, isBroken: true })
+      return
+    }
     this.tint(box, group.changes, radius)
-    if (!isQuiet) this.edge(box, colour)
+    if (!isQuiet) this.edge(box, { colour, isBroken: this.isLastKnown(item) })
     this.#texts(item, group, box)
   }
 
@@ -114,22 +117,27 @@ export class CardPen extends MapPen {
   #texts(item: SceneItem, group: TopologyGroup, box: Box): void {
     const { palette, texts, view } = this.options
     const isNarrow = box.width < sizes.narrowCard
-    const pad = isNarrow ? 7 : Math.max(8, Math.min(14, box.width * 0.06))
+    const pad = isNarrow ? 7 : Math.max(8, Math.min(14, box.width * 0.045))
     const x = box.x + pad
-    const room = box.width - pad - (isNarrow ? 2 : 6)
+    const room = box.width - pad - (isNarrow ? 2 : 5)
     const detail = texts.detail(item)
     const height = box.height - around
     const problems = this.wordsOf(item.key, group)
-    const problemLines = dividedWords(problems, {
-      fits: (words) => this.widthOf(words, sizes.text) <= room,
-      lines: maxProblemLines(height),
-    })
     // The boxes of subnets have the same form: the number of assets is next to the name, and the connections are below.
     const isSubnet = item.parent.items.some(({ group: other }) => other?.kind === 'subnet')
+    const isNamedByPlace = isSwitches(group) && group.place !== undefined
+    const isBeside = isSubnet || isNamedByPlace || isCoreSwitch(group) || box.width > box.height * wideCard
+    const others = (isBeside ? 1 : 2) + Number(detail !== undefined)
+    const problemLines = isCoreSwitch(group)
+      ? this.#fullWords(problems, room)
+      : dividedWords(problems, {
+          fits: (words) => this.widthOf(words, sizes.text) <= room,
+          lines: linesIn(height) - others >= 2 ? 2 : 1,
+        })
     const links = isSubnet && !view.showsChanges && view.marks === undefined ? texts.connected(item) : []
     const wanted = isSubnet
       ? Math.max(4, 1 + Number(detail !== undefined) + problemLines.length + Math.min(1, links.length))
-      : (detail === undefined ? 2 : 3) + problemLines.length
+      : others + problemLines.length
     const size = Math.max(sizes.text, Math.min(largestText, height / (wanted + 0.6) / lineHeight, box.width * 0.09))
     const line = size * lineHeight
     const lines = Math.max(1, Math.min(wanted, linesIn(height)))
@@ -138,8 +146,8 @@ export class CardPen extends MapPen {
     let y = isTall ? box.y + pad * 0.6 + step / 2 : box.y + (box.height - lines * step) / 2 + step / 2
     const at = (width: number) => ({ x, y, width, size: Math.max(sizes.text, size * 0.9) })
     // A comparison shows the numbers of changes, and no other numbers.
-    const counts = view.showsChanges ? [] : [texts.count(group), texts.assets(group.assets)]
-    const isCountBeside = isSubnet || lines < wanted
+    const counts = view.showsChanges || isCoreSwitch(group) ? [] : [texts.count(group), texts.shortCount(group)]
+    const isCountBeside = isBeside || lines < wanted
     const nameRoom = isCountBeside
       ? this.#roomBeside({ room, lines, size: size * 0.9 }, { words: problems, counts })
       : room
@@ -171,13 +179,22 @@ export class CardPen extends MapPen {
       this.words(choices, at(room))
     }
     if (isSubnet) {
-      if (lines > 3) this.#longest(links, { ...at(room), y: y + step })
+      // With two lines for the problems, a box can lack the space for the connections.
+      if (lines > others + problemLines.length) this.#longest(links, { ...at(room), y: y + step })
       return
     }
     const bottom = box.y + box.height - 6
     y += step * 0.8
     if (!view.showsChanges && view.marks === undefined && box.width >= sizes.classes && bottom - y >= 17)
       this.classes(group, { x, y, width: room, height: bottom - y }, { size: Math.min(18, size * 1.1), isNamed: true })
+  }
+
+  /** Returns the most important problem in full words, in two lines if one line is too narrow. */
+  #fullWords(problems: readonly (readonly Word[])[], room: number): Word[][][] {
+    const [word] = problems.find(({ length }) => length === 1) ?? []
+    if (word === undefined) return []
+    this.font(sizes.text, word.weight)
+    return nameLines(this.context, word.text, room).map((text) => [[{ ...word, text }]])
   }
 
   /** Returns the width for a name with a number or a problem next to it. */
@@ -199,7 +216,9 @@ export class CardPen extends MapPen {
     const { texts } = this.options
     const common = commonOf(item)
     const full = texts.nameOf(group)
-    const names = [distinctName(full, common), texts.briefNameOf(group), distinctName(texts.shortNameOf(group), common)]
+    const short = distinctName(texts.shortNameOf(group), common)
+    // The detail of a core switch contains its role.
+    const names = isCoreSwitch(group) ? [short] : [distinctName(full, common), short]
     const fits = (width: number) => names.find((name) => this.context.measureText(name).width <= width)
     return fits(nameRoom) ?? fits(room) ?? names.at(-1) ?? full
   }

@@ -17,6 +17,8 @@ export type MapPalette = {
   alarm: string
   unknown: string
   stopped: string
+  /** The colour of controllers whose last known mode is stop. It is drawn as a broken line. */
+  stoppedKnown: string
   outdated: string
   added: string
   changed: string
@@ -39,6 +41,7 @@ const tokens = {
   alarm: '--theme-color-alarm-text',
   unknown: '--theme-color-weak-bdr',
   stopped: '--theme-color-critical',
+  stoppedKnown: '--theme-color-critical',
   outdated: '--theme-color-warning',
   added: '--theme-color-info',
   changed: '--theme-color-warning',

@@ -8,7 +8,7 @@ import type { Box, Point } from './geometry.ts'
 import { linesOf } from './lines.ts'
 import type { MapPalette } from './map-palette.ts'
 import { type CommonParts, distinctName } from './names.ts'
-import { type ProblemTexts, problemTexts, worstProblem } from './problems.ts'
+import { type Problem, type ProblemFact, type ProblemTexts, problemTexts, worstProblem } from './problems.ts'
 import type { Scene, SceneItem } from './scene.ts'
 
 /**
@@ -17,17 +17,15 @@ import type { Scene, SceneItem } from './scene.ts'
  */
 
 /** The facts on the card of a group. */
-export type MapFact = 'failed' | 'stopped' | 'outdated' | 'failing' | 'selected' | 'affected' | 'degraded'
+export type MapFact = ProblemFact | 'failing' | 'selected' | 'affected' | 'degraded'
 
 export type MapTexts = ProblemTexts &
   ChangeTexts & {
     nameOf: (group: TopologyGroup) => string
     assetName: (item: SceneItem) => string
-    count: (group: Pick<TopologyGroup, 'assets' | 'kind' | 'type' | 'children' | 'addressed'>) => string
+    count: (group: Pick<TopologyGroup, 'assets' | 'kind' | 'type' | 'children' | 'addressed' | 'place'>) => string
     /** The name of a group for a small box. */
     shortNameOf: (group: TopologyGroup) => string
-    /** The name of a group for a small box that contains the role of a switch. */
-    briefNameOf: (group: TopologyGroup) => string
     /** The number of switches of a network, or of assets of another group. */
     shortCount: (group: TopologyGroup) => string
     assets: (assets: number) => string
@@ -72,7 +70,7 @@ export const sizes = {
   title: 40,
   counts: 76,
   classes: 90,
-  narrowCard: 105,
+  narrowCard: 155,
   icon: 15,
   label: 56,
   smallLabel: 42,
@@ -96,11 +94,15 @@ type LineStyle = { colour: string; width: number; alpha: number }
 
 /** A part of the text about a group. */
 export type Word = { text: string; colour: string; weight: number }
-type WordCounts = Pick<TopologyGroup, 'assets' | 'monitoring' | 'stopped' | 'outdated' | 'changes'> & {
+type WordCounts = Pick<TopologyGroup, 'assets' | 'monitoring' | 'stopped' | 'stoppedRead' | 'outdated' | 'changes'> & {
   changeKinds?: TopologyGroup['changeKinds'] | undefined
 }
+/** The length of a part of a broken edge with its gap in pixels, the part of it that is drawn, and the space at the ends of the edge. */
+const edgeStep = 10
+const edgePart = 0.6
+const edgeInset = 2
 /** The width of the dot between two words, with its space. */
-const separatorWidth = 13
+const separatorWidth = 10
 export const noChanges = { added: 0, changed: 0, removed: 0 }
 export const noMark = { effect: undefined, affected: 0, degraded: 0 }
 
@@ -189,12 +191,24 @@ export class MapPen {
     context.restore()
   }
 
-  /** Draws the state of a group as the left edge of its card. */
-  protected edge(box: Box, colour: string): void {
+  /** Draws the state of a group as the left edge of its card. The edge of a last known state is broken. */
+  protected edge(box: Box, { colour, isBroken }: { colour: string; isBroken: boolean }): void {
     this.context.fillStyle = colour
+    if (isBroken) {
+      this.brokenEdge(box, 4)
+      return
+    }
     this.context.beginPath()
     this.context.roundRect(box.x, box.y, 4, box.height, [3, 0, 0, 3])
     this.context.fill()
+  }
+
+  /** Draws the left edge of a box as a broken line in the current colour. */
+  protected brokenEdge({ x, y, height }: Box, width: number): void {
+    const parts = Math.max(2, Math.round(height / edgeStep))
+    const step = (height - 2 * edgeInset) / (parts - 1 + edgePart)
+    for (let part = 0; part < parts; part++)
+      this.context.fillRect(x, y + edgeInset + part * step, width, step * edgePart)
   }
 
   /**
@@ -255,7 +269,7 @@ export class MapPen {
     if (view.marks !== undefined) return this.markColour(key) ?? palette.unknown
     if (view.showsChanges) return asset.change === undefined ? palette.unknown : palette[asset.change]
     if (asset.monitoring === 'unreachable') return palette.failed
-    if (asset.stopped) return palette.stopped
+    if (asset.stopped) return asset.stoppedRead ? palette.stopped : palette.stoppedKnown
     if (asset.outdated) return palette.outdated
     return asset.monitoring === 'reachable' ? palette.reached : palette.unknown
   }
@@ -268,6 +282,14 @@ export class MapPen {
     return problem === 'none' ? palette.unknown : palette[problem]
   }
 
+  /** Returns whether the state of a group or asset is only the last known one. */
+  protected isLastKnown({ key, group, asset }: SceneItem): boolean {
+    const { view } = this.options
+    if (view.showsChanges || view.marks?.has(key) === true) return false
+    if (group !== undefined) return worstProblem(group, this.#average) === 'stoppedKnown'
+    return asset?.stopped === true && asset.stoppedRead !== true && asset.monitoring !== 'unreachable'
+  }
+
   /** Returns the texts about a group, from the longest to the shortest: an impact, its changes or its problems. */
   protected wordsOf(key: string, group: WordCounts): Word[][] {
     const { palette, view, texts } = this.options
@@ -276,13 +298,12 @@ export class MapPen {
       return changeTexts(group, texts).map((parts) =>
         parts.map((text) => ({ text, colour: palette.text, weight: 650 })),
       )
-    const options = { average: this.#average, hasMonitoring: view.hasMonitoring, texts }
+    const options = { average: this.#average, hasMonitoring: view.hasMonitoring, hasShare: false, texts }
     return problemTexts(group, options).map((parts) =>
-      parts.map(({ problem, text, isExceptional }, index) => ({
+      parts.map(({ problem, text, isExceptional }) => ({
         text,
-        colour: problem === 'failed' ? palette.alarm : isExceptional ? palette.text : palette.quiet,
-        // The outdated assets are bold only if they are the most important problem.
-        weight: isExceptional && (problem !== 'outdated' || index === 0) ? 650 : 400,
+        colour: problem === 'failed' ? palette.alarm : isQuiet(problem, isExceptional) ? palette.quiet : palette.text,
+        weight: isExceptional ? 650 : 400,
       })),
     )
   }
@@ -392,6 +413,11 @@ export function commonOf({ group, asset, parent, cluster }: SceneItem): CommonPa
   if (group?.name) return parent.common.groups
   if (asset?.name && cluster !== undefined) return cluster.common
   return asset?.name ? parent.common.assets : { start: 0, end: 0 }
+}
+
+/** Returns whether a problem has a pale text: outdated assets with a usual share, and no known problem. */
+function isQuiet(problem: Problem, isExceptional: boolean): boolean {
+  return !isExceptional && problem !== 'stoppedKnown'
 }
 
 /** Returns the most frequent change. */

@@ -72,6 +72,7 @@ describe('scene of the map', () => {
     assets: 1,
     reachability: count,
     stopped: 0,
+    stoppedRead: 0,
     outdated: 0,
     monitoring: unmonitored,
     classes: [],
@@ -83,6 +84,7 @@ describe('scene of the map', () => {
       assets: 1,
       reachability: count,
       stopped: 0,
+      stoppedRead: 0,
       outdated: 0,
       monitoring: unmonitored,
       changes: { added: 0, changed: 0, removed: 0 },
@@ -230,6 +232,7 @@ describe('networks of switches', () => {
     assets: 3,
     reachability: { reached: 3, failed: 0, unknown: 0 },
     stopped: 0,
+    stoppedRead: 0,
     outdated: 1,
     monitoring: { reachable: 1, unreachable: 1, unchecked: 0, unmonitored: 1 },
     classes: [{ class: 'sensor', assets: 3 }],
@@ -248,6 +251,7 @@ describe('networks of switches', () => {
       assets: 15,
       reachability: { reached: 15, failed: 0, unknown: 0 },
       stopped: 0,
+      stoppedRead: 0,
       outdated: 5,
       monitoring: unmonitored,
       changes: none,
@@ -325,6 +329,41 @@ describe('networks of switches', () => {
     )
     assert.deepEqual(wires.map(({ from, to }) => `${from} ${to}`).toSorted(), ['a b', 'r a', 'r c'])
     assert.deepEqual(summary.boxes.map(({ keys: members }) => members.join(' ')).toSorted(), ['a b', 'c', 'r'])
+  })
+
+  test('have a summary whose lines start at the core, end at the edge of a box, and are not behind or along a box', () => {
+    const area = { x: 0, y: 0, width: 530, height: 105 }
+    for (const count of [1, 2, 5, 6, 13, 24]) {
+      const heads = Array.from({ length: count }, (_, index) => `h${index}`)
+      const own = [
+        { key: 'r' },
+        ...heads.flatMap((key) => [
+          { key, parent: 'r' },
+          { key: `${key} below`, parent: key },
+        ]),
+      ]
+      const { boxes, wires } = switchTree(own, area).summary
+      const [core = assert.fail('no core'), ...columns] = boxes.map(({ box }) => box)
+      assert.deepEqual([columns.length, wires.length], [count, count])
+      for (const [index, route] of wires.entries()) {
+        const [start, end, box] = [route[0], route.at(-1), columns[index]]
+        assert.deepEqual(start, { x: core.x + core.width, y: core.y + core.height / 2 })
+        assert.ok(box !== undefined && end !== undefined)
+        assert.ok([box.y, box.y + box.height].includes(end.y) || end.x === box.x, `${count} ${index}`)
+        for (const [point, to] of route.entries()) {
+          const from = route[point - 1]
+          if (from === undefined) continue
+          // With 2 pixels on each side, a line along an edge would overlap the box.
+          const [width, height] = [Math.abs(from.x - to.x), Math.abs(from.y - to.y)]
+          const [side, along] = width === 0 ? [2, -0.5] : [-0.5, 2]
+          const [x, y] = [Math.min(from.x, to.x) - side, Math.min(from.y, to.y) - along]
+          const line = { x, y, width: width + 2 * side, height: height + 2 * along }
+          if (width + height > 1) assert.ok(!boxes.some(({ box: each }) => overlaps(line, each)), `${count} ${index}`)
+        }
+      }
+      const all = [core, ...columns]
+      assert.ok(!all.some((box, index) => all.slice(index + 1).some((other) => overlaps(box, other))))
+    }
   })
 })
 

@@ -27,16 +27,22 @@ export function paint(context: Canvas, options: PaintOptions): void {
   painter.labels()
 }
 
+/** The radius of the dot at the end of a line between switches, in pixels. */
+const wireEnd = 3.5
+
 class Painter extends CardPen {
   frame(frame: Frame): void {
     const { camera, size } = this.options
     if (frame.summary !== undefined && isTreeSummarized(frame, camera)) {
-      this.#wires(frame.summary.wires.map((points) => ({ from: '', to: '', points })))
+      this.#wires(
+        frame.summary.wires.map((points) => ({ from: '', to: '', points })),
+        { hasEnds: true },
+      )
       for (const item of frame.summary.items) this.#item(item, onScreen(camera, item.box))
       return
     }
     if (frame.wires === undefined) this.#lines(frame)
-    else this.#wires(frame.wires)
+    else this.#wires(frame.wires, { hasEnds: false })
     const summarized = new Set(frame.clusters.filter((cluster) => isSummarized(cluster, camera)))
     this.#clusters(frame, summarized)
     this.#highlightedLines(frame)
@@ -149,8 +155,8 @@ class Painter extends CardPen {
     context.restore()
   }
 
-  /** Draws the lines of a tree of switches. */
-  #wires(wires: NonNullable<Frame['wires']>): void {
+  /** Draws the lines of a tree of switches. With `hasEnds`, a dot is at each end of a line. */
+  #wires(wires: NonNullable<Frame['wires']>, { hasEnds }: { hasEnds: boolean }): void {
     const { camera, palette, scene, view } = this.options
     const pointOf = (point: Point): Point => {
       const { x, y } = onScreen(camera, { ...point, width: 0, height: 0 })
@@ -161,7 +167,7 @@ class Painter extends CardPen {
       const items = [from, to].flatMap((key) => scene.items.get(key) ?? [])
       return items.every(view.isEmphasized) ? 'normal' : 'faded'
     })
-    const width = Math.max(1.75, Math.min(2.25, camera.scale * 1.5))
+    const width = Math.max(2, Math.min(2.25, camera.scale * 1.5))
     const styles = {
       faded: { colour: palette.edge, width, alpha: 0.2 },
       normal: { colour: palette.edge, width, alpha: 1 },
@@ -172,6 +178,16 @@ class Painter extends CardPen {
         (kinds.get(kind) ?? []).map(({ points }) => points.map(pointOf)),
         styles[kind],
       )
+    if (!hasEnds) return
+    this.context.fillStyle = palette.edge
+    this.context.beginPath()
+    for (const end of wires.flatMap(({ points }) => [points[0], points.at(-1)])) {
+      if (end === undefined) continue
+      const { x, y } = pointOf(end)
+      this.context.moveTo(x, y)
+      this.context.arc(x, y, wireEnd, 0, Math.PI * 2)
+    }
+    this.context.fill()
   }
 
   /** Draws the lines of the hovered or selected item. */
@@ -185,16 +201,17 @@ class Painter extends CardPen {
   #linesOf(item: SceneItem): { route: Point[]; edges: readonly TopologyEdge[] }[] {
     const end = endOf(item)
     let index = 0
-    return [...linesOf(item.parent.edges)].flatMap(([line, edges]) => {
+    const lines = linesOf(item.parent.edges)
+    return [...lines].flatMap(([line, edges]) => {
       index++
       if (!line.includes(end)) return []
-      const route = this.#routeOf(item.parent, line, index - 1)
+      const route = this.#routeOf(item.parent, line, lines.size === 1 ? undefined : index - 1)
       return route === undefined ? [] : [{ route, edges }]
     })
   }
 
   /** Returns the way of a line on the screen. Between two clusters, it leads from cluster to cluster. */
-  #routeOf(frame: Frame, [one, other]: readonly [string, string], index: number): Point[] | undefined {
+  #routeOf(frame: Frame, [one, other]: readonly [string, string], index: number | undefined): Point[] | undefined {
     const [from, to] = [frame.byEnd.get(one), frame.byEnd.get(other)]
     if (from === undefined || to === undefined) return undefined
     const { camera } = this.options
@@ -205,7 +222,8 @@ class Painter extends CardPen {
     if (Math.max(a.width, b.width) < 6 || !isVisible(hull(a, b), this.options.size)) return undefined
     return routeOf(a, b, {
       gap: { x: gap.x * camera.scale, y: gap.y * camera.scale * camera.stretch },
-      lane: laneOf(index),
+      // A single line starts in the middle of its box.
+      lane: index === undefined ? 0.5 : laneOf(index),
     })
   }
 
@@ -217,7 +235,7 @@ class Painter extends CardPen {
     const counted: { route: Point[]; count: number }[] = []
     let index = 0
     for (const [line, edges] of lines) {
-      const route = this.#routeOf(frame, line, index++)
+      const route = this.#routeOf(frame, line, lines.size === 1 ? undefined : index++)
       if (route === undefined) continue
       if (![route[0], route.at(-1)].every((end) => end !== undefined && isOnScreen(end, size))) continue
       const ends = [frame.byEnd.get(line[0]), frame.byEnd.get(line[1])]
@@ -298,9 +316,13 @@ class Painter extends CardPen {
     const { asset } = item
     if (asset === undefined) return
     const colour = this.stateColour(item)
+    const isBroken = this.isLastKnown(item)
     if (box.width < sizes.icon || box.height < 9) {
-      this.context.fillStyle = colour
-      this.context.fillRect(box.x, box.y, box.width, box.height)
+      this.context.fillStyle = this.context.strokeStyle = colour
+      this.context.lineWidth = 1
+      // A hollow box is a last known state.
+      if (isBroken) this.context.strokeRect(box.x + 0.5, box.y + 0.5, box.width - 1, box.height - 1)
+      else this.context.fillRect(box.x, box.y, box.width, box.height)
       return
     }
     this.box(box, {
@@ -311,14 +333,11 @@ class Painter extends CardPen {
     })
     if (asset.change !== undefined) this.tint(box, { ...noChanges, [asset.change]: 1 }, Math.min(6, box.width * 0.08))
     const bar = Math.max(2, Math.min(6, box.width * 0.05))
+    const corner = Math.min(6, box.width * 0.08)
     this.context.fillStyle = colour
     this.context.beginPath()
-    this.context.roundRect(box.x, box.y, bar, box.height, [
-      Math.min(6, box.width * 0.08),
-      0,
-      0,
-      Math.min(6, box.width * 0.08),
-    ])
+    if (isBroken) this.brokenEdge(box, bar)
+    else this.context.roundRect(box.x, box.y, bar, box.height, [corner, 0, 0, corner])
     this.context.fill()
     const hasLabel = box.width >= sizes.label && box.height >= 10
     if (!hasLabel && box.width >= sizes.smallLabel && box.height >= 16) {

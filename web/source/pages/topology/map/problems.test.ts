@@ -4,69 +4,100 @@ import { compareProblems, type ProblemCounts, problemTexts, worstProblem } from 
 
 const texts = {
   fact: (kind: string, count: number) => `${count} ${kind}`,
+  longFact: (kind: string, count: number) => `${count} long ${kind}`,
   outdatedShare: (outdated: number, assets: number) => `${outdated} of ${assets} outdated`,
   unmonitored: 'not monitored',
   noProblem: 'no problem',
 }
 
-function group(outdated: number, monitoring: Partial<ProblemCounts['monitoring']> = {}, stopped = 0): ProblemCounts {
+function group(
+  outdated: number,
+  monitoring: Partial<ProblemCounts['monitoring']> = {},
+  stoppedRead = 0,
+  stoppedKnown = 0,
+): ProblemCounts {
   return {
     assets: 10,
     outdated,
-    stopped,
+    stopped: stoppedRead + stoppedKnown,
+    stoppedRead,
     monitoring: { reachable: 0, unreachable: 0, unchecked: 0, unmonitored: 0, ...monitoring },
   }
 }
 
 describe('problems of a group', () => {
-  const wordsOf = (counts: ProblemCounts, hasMonitoring = true) =>
-    problemTexts(counts, { average: 0.3, hasMonitoring, texts }).map((parts) =>
+  const wordsOf = (counts: ProblemCounts, { hasMonitoring = true, hasShare = true } = {}) =>
+    problemTexts(counts, { average: 0.3, hasMonitoring, hasShare, texts }).map((parts) =>
       parts.map(({ text }) => text).join(', '),
     )
 
   test('are words, from all problems to the most important one', () => {
     assert.deepEqual(wordsOf(group(4, { unreachable: 2 })), [
-      '2 failed, 4 of 10 outdated',
+      '2 long failed, 4 of 10 outdated',
+      '2 long failed, 4 outdated',
       '2 failed, 4 outdated',
+      '2 long failed',
       '2 failed',
     ])
     assert.deepEqual(wordsOf(group(4)), ['4 of 10 outdated', '4 outdated'])
-    assert.deepEqual(wordsOf(group(0, { unreachable: 1 })), ['1 failed'])
+    assert.deepEqual(wordsOf(group(0, { unreachable: 1 })), ['1 long failed', '1 failed'])
   })
 
-  test('name the controllers in stop after the unreachable devices, and before the outdated assets', () => {
-    assert.deepEqual(wordsOf(group(4, { unreachable: 2 }, 3)), [
-      '2 failed, 3 stopped, 4 of 10 outdated',
-      '2 failed, 3 stopped, 4 outdated',
-      '2 failed, 3 stopped',
+  test('leave out the share of outdated assets on the map, so that all boxes have the same texts', () => {
+    assert.deepEqual(wordsOf(group(4), { hasShare: false }), ['4 outdated'])
+    assert.deepEqual(wordsOf(group(4, {}, 1), { hasShare: false })[0], '1 long stopped, 4 outdated')
+  })
+
+  test('name the controllers in stop after the unreachable devices, then those whose last known mode is stop', () => {
+    assert.deepEqual(wordsOf(group(4, { unreachable: 2 }, 3, 5)), [
+      '2 long failed, 3 long stopped, 5 long stoppedKnown, 4 of 10 outdated',
+      '2 long failed, 3 long stopped, 5 long stoppedKnown, 4 outdated',
+      '2 failed, 3 stopped, 5 stoppedKnown, 4 outdated',
+      '2 long failed, 3 long stopped, 5 long stoppedKnown',
+      '2 failed, 3 stopped, 5 stoppedKnown',
+      '2 long failed',
       '2 failed',
     ])
-    assert.deepEqual(wordsOf(group(0, {}, 3)), ['3 stopped'])
+    assert.deepEqual(wordsOf(group(0, {}, 0, 3)), ['3 long stoppedKnown', '3 stoppedKnown'])
+  })
+
+  test('are bold if they are current: the last known mode of a controller and outdated assets after a fault are not', () => {
+    const boldOf = (counts: ProblemCounts) =>
+      problemTexts(counts, { average: 0.3, hasMonitoring: true, hasShare: true, texts })[0]
+        ?.filter(({ isExceptional }) => isExceptional)
+        .map(({ problem }) => problem)
+    assert.deepEqual(boldOf(group(9, {}, 1, 1)), ['stopped'])
+    assert.deepEqual(boldOf(group(9)), ['outdated'])
   })
 
   test('say that nothing is monitored, and only a monitored group has no problem', () => {
     assert.deepEqual(wordsOf(group(0, { unmonitored: 3 })), ['not monitored'])
     assert.deepEqual(wordsOf(group(0, { reachable: 1, unmonitored: 2 })), ['no problem'])
-    assert.deepEqual(wordsOf(group(0, { unmonitored: 3 }), false), [])
+    assert.deepEqual(wordsOf(group(0, { unmonitored: 3 }), { hasMonitoring: false }), [])
     assert.deepEqual(wordsOf(group(0)), [])
   })
 
   test('have an exceptional share of outdated assets from 5 percentage points above the average', () => {
     const isExceptional = (outdated: number) =>
-      problemTexts(group(outdated), { average: 0.3, hasMonitoring: true, texts })[0]?.[0]?.isExceptional
+      problemTexts(group(outdated), { average: 0.3, hasMonitoring: true, hasShare: true, texts })[0]?.[0]?.isExceptional
     assert.deepEqual([3, 4].map(isExceptional), [false, true])
   })
 
   test('determine the colour of a group: the most important one, and outdated assets only with an exceptional share', () => {
-    const groups = [group(9, { unreachable: 1 }, 1), group(9, {}, 1), group(9), group(1)]
+    const groups = [group(9, { unreachable: 1 }, 1), group(9, {}, 1, 1), group(9, {}, 0, 1), group(9), group(1)]
     assert.deepEqual(
       groups.map((each) => worstProblem(each, 0.3)),
-      ['failed', 'stopped', 'outdated', 'none'],
+      ['failed', 'stopped', 'stoppedKnown', 'outdated', 'none'],
     )
   })
 
-  test('order a list: unreachable devices, then assets in stop, then the share of outdated assets', () => {
-    const [failed, stopped, old, quiet] = [group(0, { unreachable: 1 }), group(0, {}, 1), group(9), group(1)]
-    assert.deepEqual([quiet, old, stopped, failed].toSorted(compareProblems), [failed, stopped, old, quiet])
+  test('order a list: unreachable devices, then controllers in stop, last known stops, the share of outdated assets, and names', () => {
+    const [failed, stopped, known] = [group(0, { unreachable: 1 }), group(0, {}, 1), group(0, {}, 0, 2)]
+    const [old, ...quiet] = [group(9), ...['L 1', 'L 2', 'L 10'].map((name) => ({ ...group(1), name }))]
+    const [first, second, third] = quiet
+    assert.deepEqual(
+      [third, old, known, second, stopped, first, failed].flatMap((each) => each ?? []).toSorted(compareProblems),
+      [failed, stopped, known, old, first, second, third],
+    )
   })
 })

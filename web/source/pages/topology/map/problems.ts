@@ -1,27 +1,34 @@
 import type { TopologyGroup } from '@millwright/api/inventory/topology-groups.ts'
 import { isExceptionalShare } from '../../../components/values/outdated-share.ts'
 
-/** The problems of a group in words, the most important one first. */
+/**
+ * The problems of a group in words, the most important one first. A controller in stop counts as `stopped` if it was read recently, and
+ * otherwise as `stoppedKnown`, because its operating mode is only the last known value.
+ */
 
-export type Problem = 'failed' | 'stopped' | 'outdated' | 'unmonitored' | 'none'
+export type Problem = 'failed' | 'stopped' | 'stoppedKnown' | 'outdated' | 'unmonitored' | 'none'
 export type ProblemPart = { problem: Problem; text: string; isExceptional: boolean }
+export type ProblemFact = 'failed' | 'stopped' | 'stoppedKnown' | 'outdated'
 
 export type ProblemTexts = {
-  /** The number of assets with a problem, in words. */
-  fact: (kind: 'failed' | 'stopped' | 'outdated', count: number) => string
+  /** The number of assets with a problem, in words. The long text names what is in stop. */
+  fact: (kind: ProblemFact, count: number) => string
+  longFact: (kind: ProblemFact, count: number) => string
   /** The number of outdated assets with their share, in words. */
   outdatedShare: (outdated: number, assets: number) => string
   unmonitored: string
   noProblem: string
 }
 
-export type ProblemCounts = Pick<TopologyGroup, 'assets' | 'monitoring' | 'stopped' | 'outdated'>
+export type ProblemCounts = Pick<TopologyGroup, 'assets' | 'monitoring' | 'stopped' | 'stoppedRead' | 'outdated'>
 
 export type ProblemOptions = {
   /** The share of outdated assets of the whole map. */
   average: number
   /** Whether the results of monitoring are known. */
   hasMonitoring: boolean
+  /** Whether the longest text contains the share of the outdated assets. */
+  hasShare: boolean
   texts: ProblemTexts
 }
 
@@ -29,23 +36,37 @@ export type ProblemOptions = {
  * Returns the texts about the problems of a group, from the longest to the shortest. A shorter one leaves out the share of the outdated
  * assets, and then all but the most important problem.
  */
-export function problemTexts(group: ProblemCounts, { average, hasMonitoring, texts }: ProblemOptions): ProblemPart[][] {
-  const { assets, monitoring, stopped, outdated } = group
+export function problemTexts(
+  group: ProblemCounts,
+  { average, hasMonitoring, hasShare, texts }: ProblemOptions,
+): ProblemPart[][] {
+  const { assets, monitoring, stopped, stoppedRead, outdated } = group
   const { reachable, unreachable, unchecked, unmonitored } = monitoring
-  const isExceptional = outdated > 0 && isExceptionalShare(outdated / Math.max(1, assets), average)
   const faults = [
     { problem: 'failed', count: unreachable },
-    { problem: 'stopped', count: stopped },
+    { problem: 'stopped', count: stoppedRead },
+    { problem: 'stoppedKnown', count: stopped - stoppedRead },
   ] as const
-  const failed = faults.flatMap(({ problem, count }): ProblemPart[] =>
-    count === 0 ? [] : [{ problem, text: texts.fact(problem, count), isExceptional: true }],
-  )
+  const faultsWith = (textOf: ProblemTexts['fact']) =>
+    faults.flatMap(({ problem, count }): ProblemPart[] =>
+      // A last known value is not bold, because the controller may run again.
+      count === 0 ? [] : [{ problem, text: textOf(problem, count), isExceptional: problem !== 'stoppedKnown' }],
+    )
+  const [long, brief] = [faultsWith(texts.longFact), faultsWith(texts.fact)]
+  const share = outdated / Math.max(1, assets)
+  // The share determines the colour only without a more important problem.
+  const isExceptional = outdated > 0 && brief.length === 0 && isExceptionalShare(share, average)
   const old = (text: string): ProblemPart => ({ problem: 'outdated', text, isExceptional })
   if (outdated > 0) {
-    const [long, brief] = [old(texts.outdatedShare(outdated, assets)), old(texts.fact('outdated', outdated))]
-    return [[...failed, long], [...failed, brief], ...(failed.length > 0 ? shorterOf(failed) : [])]
+    const withNumber = old(texts.fact('outdated', outdated))
+    return [
+      ...(hasShare ? [[...long, old(texts.outdatedShare(outdated, assets))]] : []),
+      ...(brief.length === 0 ? [] : [[...long, withNumber]]),
+      [...brief, withNumber],
+      ...(brief.length > 0 ? shorterOf(long, brief) : []),
+    ]
   }
-  if (failed.length > 0) return shorterOf(failed)
+  if (brief.length > 0) return shorterOf(long, brief)
   if (!hasMonitoring) return []
   if (reachable + unchecked > 0) return [[{ problem: 'none', text: texts.noProblem, isExceptional: false }]]
   if (unmonitored > 0) return [[{ problem: 'unmonitored', text: texts.unmonitored, isExceptional: false }]]
@@ -54,29 +75,35 @@ export function problemTexts(group: ProblemCounts, { average, hasMonitoring, tex
 
 /** Returns the problem that determines the colour of a group. Outdated assets do only if their share is exceptional. */
 export function worstProblem(
-  { assets, monitoring, stopped, outdated }: ProblemCounts,
+  { assets, monitoring, stopped, stoppedRead, outdated }: ProblemCounts,
   average: number,
 ): Exclude<Problem, 'unmonitored'> {
   if (monitoring.unreachable > 0) return 'failed'
-  if (stopped > 0) return 'stopped'
+  if (stoppedRead > 0) return 'stopped'
+  if (stopped > 0) return 'stoppedKnown'
   return outdated > 0 && isExceptionalShare(outdated / Math.max(1, assets), average) ? 'outdated' : 'none'
 }
 
 /** Returns all parts, and then only the most important one. */
-function shorterOf(parts: ProblemPart[]): ProblemPart[][] {
-  return parts.length > 1 ? [parts, parts.slice(0, 1)] : [parts]
+function shorterOf(long: ProblemPart[], brief: ProblemPart[]): ProblemPart[][] {
+  return brief.length > 1 ? [long, brief, long.slice(0, 1), brief.slice(0, 1)] : [long, brief]
 }
 
 /**
- * Compares two groups for a list that starts with the most important problem: unreachable devices, then assets in stop, then outdated
- * assets.
+ * Compares two groups for a list that starts with the most important problem: unreachable devices, then controllers in stop, then
+ * controllers whose last known mode is stop, then outdated assets. Groups with equal numbers have the order of their names.
  */
-export function compareProblems(one: ProblemCounts, other: ProblemCounts): number {
+export function compareProblems(
+  one: ProblemCounts & Pick<TopologyGroup, 'name'>,
+  other: ProblemCounts & Pick<TopologyGroup, 'name'>,
+): number {
   const shareOf = ({ outdated, assets }: ProblemCounts) => outdated / Math.max(1, assets)
   return (
     other.monitoring.unreachable - one.monitoring.unreachable ||
+    other.stoppedRead - one.stoppedRead ||
     other.stopped - one.stopped ||
     shareOf(other) - shareOf(one) ||
-    other.outdated - one.outdated
+    other.outdated - one.outdated ||
+    (one.name ?? '').localeCompare(other.name ?? '', 'en', { numeric: true })
   )
 }

@@ -41,7 +41,7 @@ export type Cluster = {
   gap: Gap
   common: CommonParts
   items: SceneItem[]
-  total: Pick<TopologyGroup, 'assets' | 'monitoring' | 'stopped' | 'outdated' | 'changes' | 'classes'>
+  total: Pick<TopologyGroup, 'assets' | 'monitoring' | 'stopped' | 'stoppedRead' | 'outdated' | 'changes' | 'classes'>
 }
 
 /** The inside of a group. The frame of the whole map has the key `''`. */
@@ -93,7 +93,7 @@ const mapWidth = 1_000
 /** The part of the height of a group that its title needs, and the margins inside it. */
 const title = 0.12
 const margin = 0.02
-const rootMargin = 0.012
+const rootMargin = 0.006
 /** The height of a title that is readable while the whole map is visible, and the largest part of a small group for it. */
 const smallTitle = { height: 25, part: 0.32 } as const
 /** The same for a group that is open while the whole map is visible, and the height of the smallest such group. */
@@ -109,8 +109,17 @@ const filled = {
   asset: 0.9,
   linkedAsset: 0.84,
   cluster: 0.93,
+  network: 0.96,
+  subnet: 0.92,
 } as const
-export const cellAspects = { group: 1.55, subnet: 2.6, asset: 1.9, cluster: 1.35, clusterAsset: 2.9 } as const
+export const cellAspects = {
+  group: 1.55,
+  subnet: 2.6,
+  network: 3.6,
+  asset: 1.9,
+  cluster: 1.35,
+  clusterAsset: 2.9,
+} as const
 /** A group needs as much space as this number of assets. */
 const assetsPerGroup = 6
 /** With at most this many groups, the group of the rest is a small box at the side. */
@@ -240,7 +249,8 @@ export function sceneOf({
     // With a mixture, groups and assets have the same cells, so that edges between them are short.
     const assetAspect = cluster === undefined ? cellAspects.asset : cellAspects.clusterAsset
     const areSubnets = hasSubnets(data)
-    const groupAspect = areSubnets ? cellAspects.subnet : cellAspects.group
+    const areNetworks = groups.some(isNetwork)
+    const groupAspect = areSubnets ? cellAspects.subnet : areNetworks ? cellAspects.network : cellAspects.group
     const cellAspect = assets.length > groups.length * assetsPerGroup ? assetAspect : groupAspect
     const keys = [...groups.map(({ key }) => key), ...assets.map(({ id }) => id)]
     const input = { keys, edges: data.edges, aspect: area.width / area.height, cellAspect }
@@ -250,14 +260,18 @@ export function sceneOf({
         : arrange(layout, input)
     // An open group fills the map, so its box has about the shape of the map.
     const widestAsset = cluster === undefined ? cellShape.widest : cellShape.widestOfCluster
-    const widestGroup = areSubnets ? cellShape.widestSubnet : cellShape.widestGroup
+    const widestGroup = areSubnets
+      ? cellShape.widestSubnet
+      : areNetworks
+        ? cellShape.widestNetwork
+        : cellShape.widestGroup
     const widest = groups.length > 1 ? widestGroup : widestAsset
     const boxes = boxesIn(area, grid, widest)
     const hasLines = data.edges.length > 0 && !frame.areLinesHidden
     const linkedGroup = frame.key === rootKey ? filled.linkedGroup : filled.innerGroup
     const parts = hasLines
       ? { group: linkedGroup, asset: filled.linkedAsset }
-      : { group: filled.group, asset: filled.asset }
+      : { group: areNetworks ? filled.network : areSubnets ? filled.subnet : filled.group, asset: filled.asset }
     const part = groups.length > 0 ? parts.group : parts.asset
     const space = gapOf(boxes[0] ?? area, part)
     if (cluster === undefined) frame.gap = { x: space, y: space }
@@ -310,7 +324,14 @@ export function areaOf({ key, box }: Pick<Frame, 'key' | 'box'>, isAll = false, 
 }
 
 /** The limits of the width of a cell divided by its height. Names need wide cells. */
-const cellShape = { narrowest: 1.1, widest: 3.2, widestGroup: 2.4, widestSubnet: 3.6, widestOfCluster: 5 } as const
+const cellShape = {
+  narrowest: 1.1,
+  widest: 3.2,
+  widestGroup: 2.4,
+  widestSubnet: 3.6,
+  widestNetwork: 5,
+  widestOfCluster: 5,
+} as const
 
 function boxesIn(area: Box, { columns, rows, cells }: Grid, widest: number): Box[] {
   const available = { width: area.width / columns, height: area.height / rows }
@@ -342,12 +363,14 @@ export function pathOf(item: SceneItem): Frame[] {
 /** Returns the sums of the assets of a cluster. */
 function totalOf(assets: readonly TopologyAsset[]): Cluster['total'] {
   let stopped = 0
+  let stoppedRead = 0
   let outdated = 0
   const monitoring = { reachable: 0, unreachable: 0, unchecked: 0, unmonitored: 0 }
   const changes = { added: 0, changed: 0, removed: 0 }
   for (const asset of assets) {
     if (asset.monitoring !== undefined) monitoring[asset.monitoring]++
     if (asset.stopped) stopped++
+    if (asset.stoppedRead) stoppedRead++
     if (asset.outdated) outdated++
     if (asset.change !== undefined) changes[asset.change]++
   }
@@ -355,7 +378,7 @@ function totalOf(assets: readonly TopologyAsset[]): Cluster['total'] {
     class: each,
     assets: members.length,
   }))
-  return { assets: assets.length, monitoring, stopped, outdated, changes, classes }
+  return { assets: assets.length, monitoring, stopped, stoppedRead, outdated, changes, classes }
 }
 
 /** Returns whether a group is a network of switches. */

@@ -56,11 +56,11 @@ export function withNetworks(loaded: LoadedGroups): LoadedGroups {
     const path = [{ key: network.key, name: network.name ?? '', type }]
     const keys = new Set(groups.map(({ key }) => key))
     const edges = top.edges.filter(({ from, to }) => keys.has(from) && keys.has(to))
-    const { assets, reachability, stopped, outdated, monitoring, changes } = network
+    const { assets, reachability, stopped, stoppedRead, outdated, monitoring, changes } = network
     found.set(network.key, {
       ...top,
       path,
-      total: { assets, reachability, stopped, outdated, monitoring, changes },
+      total: { assets, reachability, stopped, stoppedRead, outdated, monitoring, changes },
       groups,
       assets: [],
       edges,
@@ -74,11 +74,11 @@ export function withNetworks(loaded: LoadedGroups): LoadedGroups {
       continue
     }
     const network = found.get(networkPrefix + rootOf.get(key))
-    const { assets, reachability, stopped, outdated, monitoring, changes } = own
+    const { assets, reachability, stopped, stoppedRead, outdated, monitoring, changes } = own
     found.set(key, {
       ...data,
       path: [...(network?.path ?? []), { key, name: own.name ?? key }],
-      total: { assets, reachability, stopped, outdated, monitoring, changes },
+      total: { assets, reachability, stopped, stoppedRead, outdated, monitoring, changes },
       // The switches below are next to this switch, not inside it.
       groups: [],
     })
@@ -139,11 +139,15 @@ function sharedPlace(groups: readonly TopologyGroup[]): TopologyGroup['place'] {
 
 function sumOf(
   groups: readonly TopologyGroup[],
-): Pick<TopologyGroup, 'assets' | 'reachability' | 'stopped' | 'outdated' | 'monitoring' | 'classes' | 'changes'> {
+): Pick<
+  TopologyGroup,
+  'assets' | 'reachability' | 'stopped' | 'stoppedRead' | 'outdated' | 'monitoring' | 'classes' | 'changes'
+> {
   const sum = {
     assets: 0,
     reachability: { reached: 0, failed: 0, unknown: 0 },
     stopped: 0,
+    stoppedRead: 0,
     outdated: 0,
     monitoring: { reachable: 0, unreachable: 0, unchecked: 0, unmonitored: 0 },
     changes: { added: 0, changed: 0, removed: 0 },
@@ -152,6 +156,7 @@ function sumOf(
   for (const group of groups) {
     sum.assets += group.assets
     sum.stopped += group.stopped
+    sum.stoppedRead += group.stoppedRead
     sum.outdated += group.outdated
     for (const state of ['reached', 'failed', 'unknown'] as const) sum.reachability[state] += group.reachability[state]
     for (const state of monitoringCounts) sum.monitoring[state] += group.monitoring[state]

@@ -66,45 +66,76 @@ export function switchTree(groups: readonly Pick<TopologyGroup, 'key' | 'parent'
   }
 }
 
-/** The parts of the height of a summary: the root, the free space below it, and the rows. A row has a limited number of columns. */
-const summaryParts = { root: 0.17, gap: 0.08, rows: 0.75, widest: 3.6, rootWidth: 0.96, perRow: 3, fill: 0.94 } as const
-/** With more columns, they share two rows. */
-const mostRows = 2
+/**
+ * The parts of the width of a summary: the root and the space next to it. The space between two rows contains the line to their boxes. A
+ * single column of switches has a part of the height.
+ */
+const summaryParts = {
+  root: 0.262,
+  beside: 0.025,
+  between: 0.11,
+  columns: 0.012,
+  single: 0.66,
+  rootHeight: 0.68,
+} as const
+/** The width of a box of a summary divided by its height, about. */
+const summaryAspect = 2.7
 
+/**
+ * Arranges a summary: the root at the left, and the columns as boxes in pairs of rows. A line leads from the root through the space between
+ * the two rows of each pair, with a branch to each box, so that no line is behind a box.
+ */
 function summaryOf(root: string, columns: readonly Row[][], area: Box): SwitchTree['summary'] {
-  const rows = Math.min(mostRows, Math.max(1, Math.ceil(columns.length / summaryParts.perRow)))
-  const perRow = Math.max(1, Math.ceil(columns.length / rows))
-  const [top, height] = [area.y + area.height * 0.02, (area.height * summaryParts.rows) / rows]
-  const rootWidth = Math.min(area.width * summaryParts.rootWidth, height * summaryParts.widest * 2.4)
-  const middle = area.x + area.width / 2
-  const rootBox = { x: middle - rootWidth / 2, y: top, width: rootWidth, height: area.height * summaryParts.root }
-  const width = Math.min(area.width / perRow, height * summaryParts.widest)
-  const left = middle - (width * perRow) / 2
-  const y = rootBox.y + rootBox.height + area.height * summaryParts.gap
-  const boxes = columns.map((members, index) => ({
-    keys: members.map(({ key }) => key),
-    box: {
-      x: left + ((index % perRow) + (1 - summaryParts.fill) * 0.7) * width,
-      y: y + Math.floor(index / perRow) * height,
-      width: width * summaryParts.fill,
-      height: height * summaryParts.fill,
-    },
-  }))
-  const bottom = rootBox.y + rootBox.height
-  const bus = (bottom + y) / 2
-  const wires = boxes.map(({ box }, index) => {
-    const start = [
-      { x: middle, y: bottom },
-      { x: middle, y: bus },
-    ]
+  const middle = area.y + area.height / 2
+  const rootWidth = area.width * summaryParts.root
+  const rootHeight = Math.min(area.height * summaryParts.rootHeight, rootWidth)
+  const rootBox = { x: area.x, y: middle - rootHeight / 2, width: rootWidth, height: rootHeight }
+  const bus = rootBox.x + rootWidth + (area.width * summaryParts.beside) / 2
+  const left = rootBox.x + rootWidth + area.width * summaryParts.beside
+  const room = area.x + area.width - left
+  const start = { x: rootBox.x + rootWidth, y: middle }
+  const keysOf = (members: readonly Row[]) => members.map(({ key }) => key)
+  const first = { keys: [root], box: rootBox }
+  const [single, ...others] = columns
+  if (single === undefined) return { boxes: [first], wires: [] }
+  if (others.length === 0) {
+    const height = area.height * summaryParts.single
+    const box = { x: left, y: middle - height / 2, width: room, height }
+    return { boxes: [first, { keys: keysOf(single), box }], wires: [[start, { x: left, y: middle }]] }
+  }
+  const { pairs, perRow } = pairsFor(columns.length, { width: room, height: area.height })
+  const [cell, band] = [room / perRow, area.height / pairs]
+  const between = band * summaryParts.between
+  const height = (band - between) / 2 - (pairs > 1 ? between / 4 : 0)
+  const placed = columns.map((members, index) => {
+    const row = Math.floor(index / perRow)
+    const trunk = area.y + band * (Math.floor(row / 2) + 0.5)
+    const isUpper = row % 2 === 0
+    const box = {
+      x: left + (index % perRow) * cell,
+      y: isUpper ? trunk - between / 2 - height : trunk + between / 2,
+      width: cell * (1 - summaryParts.columns),
+      height,
+    }
     const x = box.x + box.width / 2
-    if (index < perRow) return [...start, { x, y: bus }, { x, y: box.y }]
-    // A line to the second row leads through the space at the left of the column.
-    const spine = box.x - (width * (1 - summaryParts.fill)) / 2
-    const half = box.y + box.height / 2
-    return [...start, { x: spine, y: bus }, { x: spine, y: half }, { x: box.x, y: half }]
+    const end = { x, y: isUpper ? box.y + box.height : box.y }
+    return {
+      keys: keysOf(members),
+      box,
+      wire: [start, { x: bus, y: middle }, { x: bus, y: trunk }, { x, y: trunk }, end],
+    }
   })
-  return { boxes: [{ keys: [root], box: rootBox }, ...boxes], wires }
+  return { boxes: [first, ...placed.map(({ keys, box }) => ({ keys, box }))], wires: placed.map(({ wire }) => wire) }
+}
+
+/** Returns the number of pairs of rows with which the boxes have about the intended aspect. */
+function pairsFor(count: number, { width, height }: Pick<Box, 'width' | 'height'>): { pairs: number; perRow: number } {
+  const choices = Array.from({ length: Math.ceil(count / 2) }, (_, index) => {
+    const pairs = index + 1
+    const perRow = Math.ceil(count / (2 * pairs))
+    return { pairs, perRow, error: Math.abs(Math.log(width / perRow / (height / (2 * pairs)) / summaryAspect)) }
+  })
+  return choices.reduce((best, choice) => (choice.error < best.error ? choice : best))
 }
 
 type Below = ReadonlyMap<string, readonly Pick<TopologyGroup, 'key'>[]>
