@@ -411,6 +411,7 @@ describe('gateways, scans and credentials in the console', () => {
 
     const jobId = await scan('snmp-1', (job) => signedReceipt(standIn, job, traffic(300)))
     await go(`/discovery/scans/${jobId}`, 'Scan of Reference link')
+    await page.getByText('Address range: all addresses that the asset link reaches').waitFor()
     const receipt = page.getByRole('region', { name: 'Receipt' })
     const openReceipt = () => receipt.getByText('Scan receipt (signed)').click()
     await openReceipt()
@@ -429,6 +430,10 @@ describe('gateways, scans and credentials in the console', () => {
     assert.deepEqual(check, { isValid: true, thumbprint: keyThumbprint })
 
     await go('/discovery', 'Discovery')
+    await page
+      .getByRole('button', { name: /^Run again: Reference link/ })
+      .first()
+      .waitFor()
     await go(`/discovery/scans/${await scan('foreign-1')}`, 'Scan of Reference link')
     await openReceipt()
     await receipt.getByText(/^Not budgeted: this asset link/).waitFor(scanTimeout)

@@ -50,7 +50,7 @@ type Staff = {
   facts: Facts
 }
 
-type Facts = { devices: ScannedDevice[]; allId: string; correctedId: string; maintenanceId: string }
+type Facts = { devices: ScannedDevice[]; allId: string; subnetId: string; maintenanceId: string }
 
 const history: readonly Chapter[] = [
   { hoursAgo: 288, work: buildPlant },
@@ -68,7 +68,7 @@ const history: readonly Chapter[] = [
 export async function fillHistory(options: ProgramOptions): Promise<void> {
   if (existsSync(join(options.home, 'first-run.json'))) return
   await startReceiver(0)
-  const facts: Facts = { devices: [], allId: '', correctedId: '', maintenanceId: '' }
+  const facts: Facts = { devices: [], allId: '', subnetId: '', maintenanceId: '' }
   for (const { hoursAgo, work } of history) {
     using past = pastClock(hoursAgo)
     await using platform = await startPlatform({ ...options, node: past.program })
@@ -266,9 +266,10 @@ async function findDevices({ service, callers, gatewayId, facts }: Staff): Promi
   facts.devices = await scannedDevices(service)
   const slow = await createScan(tomas, { gatewayId, options: { ...base, rate: '1' }, range: slowRange })
   await cancelScan(service, { caller: tomas, jobId: slow })
-  // These ranges have typing errors, so the runs fail.
-  facts.correctedId = await scan(tomas, '10.0.0.0/33')
-  await scan(mia, '10.0.1.0/33')
+  // The asset link refuses this rate, so the run fails.
+  const failedId = await createScan(mia, { gatewayId, options: { ...base, rate: '2000000' }, range: '10.0.1.0/25' })
+  await over(service, failedId, scanMs)
+  facts.subnetId = await scan(tomas, '10.0.0.0/24')
   facts.maintenanceId = await createCredentials(anna, gatewayId)
   await decide({ anna, tomas }, facts.devices)
   await Promise.all([update({ anna, mia }, facts.devices), monitor(jonas, facts.devices)])
@@ -278,7 +279,7 @@ async function findDevices({ service, callers, gatewayId, facts }: Staff): Promi
 async function findChanges({ service, callers, gatewayId, facts }: Staff): Promise<void> {
   const { jonas, mia, tomas } = callers
   await scanAgain(jonas, facts.allId, { options: later })
-  await scanAgain(tomas, facts.correctedId, { options: later, range: '10.0.0.0/24' })
+  await scanAgain(tomas, facts.subnetId, { options: later, range: '10.0.0.0/24' })
   const second = await createScan(mia, { gatewayId, options: later, range: '10.0.1.0/24' })
   await over(service, second, scanMs)
   const schedule = { cron: '30 5 * * *', timezone: 'Europe/Copenhagen' }

@@ -447,6 +447,15 @@ describe('discovery', () => {
       await refused({ discoveryFilters: [{ key: 'mac', value: 'x' }] }),
       'unsupported_parameter /data/discoveryFilters/0/key',
     )
+    const range = (value: string) => ({ discoveryFilters: [{ key: 'ip_range', value }] })
+    for (const value of ['10.0.1.0/33', '10.0.0.1, 10.0.0.300', '10.0.0.9-10.0.0.1', '10.0.0'])
+      assert.equal(await refused(range(value)), 'unsupported_parameter /data/discoveryFilters/0/value', value)
+    const { jobId } = await create(range('10.0.1.0/24, 10.0.3.1-10.0.3.9, fe80::1'))
+    await assert.rejects(
+      admin.discovery.updateDiscovery({ params: { jobId }, body: { data: range('10.0.1.0/33') } }),
+      /"10\.0\.1\.0\/33" is not a valid IP address range/,
+    )
+    await admin.discovery.cancelDiscovery({ params: { jobId } })
     assert.equal(
       await refused({ discoveryOptions: [{ key: 'size', value: 'many' }] }),
       'unsupported_parameter /data/discoveryOptions/0/value',

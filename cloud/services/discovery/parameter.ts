@@ -1,6 +1,7 @@
 import { isBase64 } from '@millwright/api/base64.ts'
 import type { NewDiscovery } from '@millwright/api/discovery.ts'
 import type { LinkParameter } from '@millwright/api/gatekeeper.ts'
+import { parseIpRange } from '@millwright/api/ip-range.ts'
 import { type FieldError, Problem } from '@millwright/api/problem.ts'
 
 type ParameterInput = NonNullable<NewDiscovery['discoveryFilters']>[number]
@@ -30,6 +31,13 @@ export function requireSupported({ kind, input, supported, pointer }: ParameterC
         code: 'wrong_type',
         detail: `The ${kind} ${one.key} must be of type ${typeName(parameter)}, but is ${JSON.stringify(one.value)}`,
       })
+    const range = kind === 'filter' && rangeKeys.includes(one.key) ? invalidRange(String(one.value)) : undefined
+    if (range !== undefined)
+      errors.push({
+        pointer: `${pointer}/${index}/value`,
+        code: 'invalid_range',
+        detail: `"${range}" is not a valid IP address range. Use 10.0.0.1-10.0.3.255 or 10.0.0.0/16.`,
+      })
     return {
       key: one.key,
       comparisonOperator: one.comparisonOperator ?? 'EQUAL',
@@ -47,6 +55,18 @@ export function requireSupported({ kind, input, supported, pointer }: ParameterC
   }
   if (errors[0] !== undefined) throw new Problem('unsupported_parameter', errors[0].detail, { errors })
   return parameters
+}
+
+/** The filters that contain IP address ranges, separated by commas. */
+const rangeKeys: readonly string[] = ['ip_range', 'exclude']
+
+/**
+ * Returns the first part of a filter that is written as an IPv4 range, but is none, such as `10.0.0.0/33`. The asset link checks other
+ * texts, because it can support other formats.
+ */
+function invalidRange(text: string): string | undefined {
+  const parts = text.split(',').map((part) => part.trim())
+  return parts.find((part) => /^[\d.]+(?:\s*[-/]\s*[\d.]*)?$/.test(part) && parseIpRange(part) === undefined)
 }
 
 function unknown({

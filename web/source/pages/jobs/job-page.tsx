@@ -28,6 +28,7 @@ import type { CredentialStart } from '../credentials/flow/credential-start.ts'
 import { editSettings } from '../discovery/scans/edit-settings.ts'
 import { WorkflowDiagram } from '../workflows/workflow-diagram.tsx'
 import { workflowName, workflowNames, workflowText } from '../workflows/workflow-names.ts'
+import { CheckResult, hasUnreachable } from './check-result.tsx'
 import { JobAdvice } from './job-advice.tsx'
 import { errorsOf } from './job-errors.ts'
 import { JobPhaseChip } from './job-phase.tsx'
@@ -299,6 +300,8 @@ function JobFacts({ job }: { job: AnyJobInFull }) {
             value:
               job.phase === 'finished' && scanReference(job) !== undefined ? (
                 <ScanResult job={job} hasInbox />
+              ) : hasUnreachable(job) ? (
+                <CheckResult job={job} />
               ) : // The notice above the facts shows why a job failed.
               job.phase === 'failed' ? undefined : job.phase === 'running' && job.scan !== undefined ? (
                 text.foundSoFar(formats.number(job.scan.found))

@@ -26,6 +26,7 @@ import { Toolbar } from '../../components/tables/toolbar.tsx'
 import { Elapsed, Time } from '../../components/values/time.tsx'
 import { editSettings } from '../discovery/scans/edit-settings.ts'
 import { workflowName, workflowNames } from '../workflows/workflow-names.ts'
+import { CheckResult, hasUnreachable } from './check-result.tsx'
 import { errorsOf } from './job-errors.ts'
 import { JobPhaseChip } from './job-phase.tsx'
 import { type OutcomeText, partsText, resultOf } from './job-result.ts'
@@ -289,10 +290,8 @@ function Duration({ job, formats }: { job: AnyJob; formats: Formats }) {
   const { started } = timesOf(job)
   if (job.phase === 'running' && started !== undefined) {
     return (
-      <span className="grid-lines">
+      <span title={text.soFar}>
         <Elapsed since={started} />
-        <br />
-        <span className="quiet">{text.soFar}</span>
       </span>
     )
   }
@@ -315,6 +314,7 @@ type OutcomeProps = {
 /** The result can be longer than its cell, so that the tooltip contains it too. */
 function Outcome({ job, outcome, number }: OutcomeProps) {
   if (job.phase === 'finished' && scanReference(job) !== undefined) return <ScanResult job={job} />
+  if (hasUnreachable(job)) return <CheckResult job={job} />
   if (job.parts !== undefined) {
     const shown = partsText(job.parts, outcome.text, number)
     const campaignId = /^update-campaign\/(.+)$/.exec(job.subject?.reference ?? '')?.[1]

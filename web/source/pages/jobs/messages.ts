@@ -94,6 +94,7 @@ export const jobMessages = messages({
     errors: 'Errors',
     reachable: (count: string) => `${count} reachable`,
     unreachable: (count: string) => `${count} unreachable`,
+    unreachableNow: 'Show the devices that are unreachable now',
     notChecked: (count: string) => `${count} not checked`,
     finishedUnchecked: (count: number, shown: string) =>
       count === 1 ? 'Finished, 1 device not checked' : `Finished, ${shown} devices not checked`,
@@ -229,6 +230,7 @@ export const jobMessages = messages({
     errors: 'Fehler',
     reachable: (count: string) => `${count} erreichbar`,
     unreachable: (count: string) => `${count} nicht erreichbar`,
+    unreachableNow: 'Geräte anzeigen, die jetzt nicht erreichbar sind',
     notChecked: (count: string) => `${count} nicht geprüft`,
     finishedUnchecked: (count: number, shown: string) =>
       count === 1 ? 'Abgeschlossen, 1 Gerät nicht geprüft' : `Abgeschlossen, ${shown} Geräte nicht geprüft`,

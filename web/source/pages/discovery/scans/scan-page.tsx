@@ -55,6 +55,7 @@ export function ScanPage() {
     <>
       <PageHeader
         title={title}
+        subtitle={scan.data === undefined ? undefined : text.range(scopeOf(scan.data.data) || text.rangeUnlimited)}
         above={<Link to="/discovery">{text.all}</Link>}
         actions={scan.data !== undefined && <Actions scan={scan.data.data} link={link} />}
       />

@@ -84,6 +84,9 @@ export function ScanReport({ scan, chosenRun: run, runs, onChooseRun }: ScanRepo
                     label: `${number}: ${formats.dateTime(createdTimestamp)}, ${trigger === 'person' ? text.manual : text.scheduled}`,
                   }))}
                 />
+                {shown.comparedRun !== undefined && (
+                  <p className="quiet">{text.comparedWith(formats.number(shown.comparedRun))}</p>
+                )}
               </div>
             )}
             <Tabs label={text.report} tabs={tabs} chosen={view} onChoose={(id) => setSearch({ view: id })}>
