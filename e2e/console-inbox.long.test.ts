@@ -123,6 +123,8 @@ describe('the inbox in the console', () => {
   test('an asset is onboarded into an access group and a node with the mouse, and the decision is undone', async () => {
     await clickAsPerson(row(page, 'PLC 6').getByRole('gridcell').nth(2))
     await preview(page).getByRole('heading', { name: 'PLC 6' }).waitFor()
+    const actions = await preview(page).locator('.preview-actions ix-button').allInnerTexts()
+    assert.deepEqual(actions, ['Onboard to…', 'Onboard without node', 'Ignore'])
     await clickAsPerson(preview(page).getByRole('button', { name: 'Onboard to…' }))
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('Access group').selectOption({ label: 'Assembly' })

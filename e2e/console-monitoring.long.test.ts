@@ -192,6 +192,7 @@ describe('monitoring in the console', () => {
     })
     await assertAxeCleanEverywhere(page, 'unreachable devices')
     await follow(page, '/monitoring')
+    await page.getByText(/^(Since|Longest since) \d/).waitFor()
     const listed = page.getByRole('row').filter({ hasText: 'Line 1' })
     await listed.getByText(String(data.length), { exact: true }).first().waitFor()
     await assertAxeCleanEverywhere(page, 'list of monitorings')

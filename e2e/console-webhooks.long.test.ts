@@ -216,6 +216,7 @@ describe('webhooks in the console', () => {
     await follow(page, '/webhooks')
     await page.getByRole('row').filter({ hasText: 'Interrupted' }).getByText('503').waitFor()
     await notice('Maintenance · Interrupted: the receiver failed several times').waitFor()
+    await page.getByText('The service at this address is down or overloaded.').waitFor()
     await page
       .getByRole('row')
       .filter({ hasText: 'Interrupted' })

@@ -39,6 +39,7 @@ test('the conditions that a table does not show are counted without the reachabi
   assert.equal(hiddenConditions(['stopped', 'outdated', 'reached']), 1)
   assert.equal(hiddenConditions(['failed', 'stopped', 'outdated']), 2)
   assert.equal(hiddenConditions(['reached']), 0)
+  assert.equal(hiddenConditions(['stopped', 'outdated', 'unmonitored'], { hasAge: true }), 1)
 })
 
 test('a stop is only the last known mode if no check reached the controller in the last 24 hours', () => {

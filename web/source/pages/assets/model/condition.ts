@@ -40,9 +40,13 @@ export function isOutdated(asset: Asset, newestVersion: string | undefined): boo
   return version !== '' && newestVersion !== undefined && newestVersion !== version
 }
 
-/** Returns the number of conditions that a table does not show, because it shows the worst one and whether an asset is reachable. */
-export function hiddenConditions(all: readonly Condition[]): number {
-  return all.slice(1).filter((condition) => condition !== 'reached').length
+/**
+ * Returns the number of conditions that a table does not show. It shows the worst one, and whether an asset is reachable. The age of
+ * the last known mode implies that no monitoring checks the asset.
+ */
+export function hiddenConditions(all: readonly Condition[], { hasAge = false } = {}): number {
+  const implied: readonly Condition[] = hasAge ? ['reached', 'unmonitored'] : ['reached']
+  return all.slice(1).filter((condition) => !implied.includes(condition)).length
 }
 
 /**

@@ -69,8 +69,8 @@ function ConditionCell({ asset, all, newestVersion, language }: ConditionCellPro
   const [worst] = all
   // Software and gateways have no condition, because monitoring checks only devices.
   if (worst === undefined) return null
-  const others = hiddenConditions(all)
   const stoppedAt = worst === 'stopped' ? lastKnownStop(asset) : undefined
+  const others = hiddenConditions(all, { hasAge: stoppedAt !== undefined })
   const isReached = worst !== 'reached' && all.includes('reached')
   const seenAt = textAt(asset, 'reachability_state/state_timestamp')
   const details = [
