@@ -115,7 +115,8 @@ export async function prepareEmptyPlant(platform: Platform): Promise<PlantIds> {
 async function idsOf(caller: Caller, gatewayId: string): Promise<PlantIds> {
   const [asset] = (await caller.inventory.listAssets({ query: { q: 'PLC01', limit: 1, sort: 'name' } })).data
   const { data: scans } = await caller.discovery.listDiscoveries({ query: { limit: 100 } })
-  const scan = scans.find(({ gone }) => gone > 0) ?? scans.find(({ state }) => state === 'finished')
+  // The scan with the most missing devices shows the most.
+  const [scan] = scans.filter(({ state }) => state === 'finished').toSorted((one, other) => other.gone - one.gone)
   const { data: jobs } = await caller.jobs.listJobs({ query: { type: 'discovery', limit: 100 } })
   const job = jobs.find(
     ({ phase, subject }) => phase === 'finished' && subject?.reference === `discovery/${scan?.jobId}`,

@@ -55,7 +55,8 @@ export function ScanPage() {
     <>
       <PageHeader
         title={title}
-        subtitle={scan.data === undefined ? undefined : text.range(scopeOf(scan.data.data) || text.rangeUnlimited)}
+        // The title contains the range of a limited scan.
+        subtitle={scan.data !== undefined && scopeOf(scan.data.data) === '' ? text.unlimited : undefined}
         above={<Link to="/discovery">{text.all}</Link>}
         actions={scan.data !== undefined && <Actions scan={scan.data.data} link={link} />}
       />

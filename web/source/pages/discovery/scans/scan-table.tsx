@@ -127,7 +127,11 @@ function columnsOf(text: Text, { linkName, gateways, number, runAgain }: ColumnC
             <Link to={`/discovery/scans/${row.jobId}`} search={{ view: 'gone' } as never}>
               {number(row.gone)}
             </Link>
-            <span className="quiet">{text.missingNew(number(row.newlyGone), number(row.comparedRun ?? 0))}</span>
+            <span className="quiet">
+              {row.newlyGone === row.gone
+                ? text.missingAllNew(number(row.comparedRun ?? 0))
+                : text.missingNew(number(row.newlyGone), number(row.comparedRun ?? 0))}
+            </span>
           </>
         )
       },
