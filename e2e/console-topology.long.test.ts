@@ -67,19 +67,20 @@ describe('topology and impact in the console', () => {
       })
     await assign('cell', ['SW01', 'PLC01', 'IO01', 'HMI01'])
     await assign('other', ['SPARE01'])
-    const relate = (from: string, predicate: string, to: string) =>
-      admin.inventory.createRelation({
-        body: {
-          data: {
-            subject: { type: 'asset', id: ids[from] ?? '' },
-            predicate,
-            object: { type: 'asset', id: ids[to] ?? '' },
-          },
-        },
-      })
     for (const device of ['PLC01', 'HMI01', 'SPARE01']) await relate(device, 'is_connected_to', 'SW01')
     await relate('IO01', 'is_module_of', 'PLC01')
   }
+
+  const relate = (from: string, predicate: string, to: string) =>
+    admin.inventory.createRelation({
+      body: {
+        data: {
+          subject: { type: 'asset', id: ids[from] ?? '' },
+          predicate,
+          object: { type: 'asset', id: ids[to] ?? '' },
+        },
+      },
+    })
 
   const inside = (name: string) => page.getByRole('grid', { name: `Inside ${name}` })
   const places = () => page.getByRole('navigation', { name: 'Place in the topology' })
@@ -237,6 +238,33 @@ describe('topology and impact in the console', () => {
     await follow(page, `/topology?asset=${ids.SW01}&show=fails&compare=yes`)
     await page.getByText('Assets affected if SW01 fails: 4').waitFor()
     await assertAxeCleanEverywhere(page, 'impact in the topology')
+  })
+
+  test('names the uplink of each switch, counts its controllers last in stop, and opens the uplink', async () => {
+    const names = ['SW02', 'SEN01', 'SEN02']
+    const { data } = await admin.inventory.createAssets({
+      headers: { prefer: 'wait=30' },
+      body: {
+        data: {
+          assets: names.map((name, index) => ({
+            functional_object_type: 'Device',
+            name,
+            asset_identifiers: [
+              { asset_identifier_type: 'MacIdentifier', mac_address: `02:00:00:00:00:1${index + 1}` },
+            ],
+          })),
+        },
+      },
+    })
+    const results = (data.detail?.result ?? []) as { assetId: string }[]
+    for (const [index, name] of names.entries()) ids[name] = results[index]?.assetId ?? ''
+    for (const device of ['SEN01', 'SEN02', 'SW01']) await relate(device, 'is_connected_to', 'SW02')
+    await follow(page, '/topology?by=switch')
+    const row = (name: string) => page.locator('.map-list [role=row][data-index]').filter({ hasText: name }).first()
+    await page.getByRole('heading', { name: 'Switches (2)' }).waitFor()
+    await row('1 controller last in stop').getByText('None').waitFor()
+    await row('SW02').getByRole('button', { name: 'SW01', exact: true }).click()
+    await inside('SW01').getByText('PLC01').waitFor()
   })
 
   test('no page violates its security policy, throws an error or calls another host', () => {

@@ -119,7 +119,7 @@ export class CardPen extends MapPen {
     const isNarrow = box.width < sizes.narrowCard
     const pad = isNarrow ? 7 : Math.max(8, Math.min(14, box.width * 0.045))
     const x = box.x + pad
-    const room = box.width - pad - (isNarrow ? 2 : 5)
+    const room = box.width - pad - 5
     const detail = texts.detail(item)
     const height = box.height - around
     const problems = this.wordsOf(item.key, group)

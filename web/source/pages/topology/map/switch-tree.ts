@@ -71,10 +71,10 @@ export function switchTree(groups: readonly Pick<TopologyGroup, 'key' | 'parent'
  * single column of switches has a part of the height.
  */
 const summaryParts = {
-  root: 0.262,
+  root: 0.235,
   beside: 0.025,
   between: 0.11,
-  columns: 0.012,
+  columns: 0.03,
   single: 0.66,
   rootHeight: 0.68,
 } as const
