@@ -1,6 +1,6 @@
 import type { TopologyGroup } from '@millwright/api/inventory/topology-groups.ts'
 import { onScreen } from './camera.ts'
-import { dividedWords, nameLines } from './canvas-text.ts'
+import { balancedLines, dividedWords, nameLines } from './canvas-text.ts'
 import type { Box } from './geometry.ts'
 import { commonOf, MapPen, sizes, type Word } from './map-pen.ts'
 import { distinctName } from './names.ts'
@@ -12,7 +12,7 @@ const lineHeight = 1.3
 /** The smallest height of a line, and the space above and below the lines. */
 const lowestLine = 12.5
 /** The smallest height of a line with more than two lines, so that no text is at the edge of its card. */
-const lowestOfSeveral = 14
+const lowestOfSeveral = 13.5
 const around = 3
 
 /** Returns the number of lines in a height. */
@@ -116,8 +116,7 @@ export class CardPen extends MapPen {
   /** Draws the texts of a card: its name, where it is, its number of assets, and its most important problem or change. */
   #texts(item: SceneItem, group: TopologyGroup, box: Box): void {
     const { palette, texts, view } = this.options
-    const isNarrow = box.width < sizes.narrowCard
-    const pad = isNarrow ? 7 : Math.max(8, Math.min(14, box.width * 0.045))
+    const pad = Math.max(7, Math.min(14, box.width * 0.04))
     const x = box.x + pad
     const room = box.width - pad - 5
     const detail = texts.detail(item)
@@ -191,10 +190,10 @@ export class CardPen extends MapPen {
 
   /** Returns the most important problem in full words, in two lines if one line is too narrow. */
   #fullWords(problems: readonly (readonly Word[])[], room: number): Word[][][] {
-    const [word] = problems.find(({ length }) => length === 1) ?? []
+    const [[word] = []] = problems
     if (word === undefined) return []
     this.font(sizes.text, word.weight)
-    return nameLines(this.context, word.text, room).map((text) => [[{ ...word, text }]])
+    return balancedLines(this.context, word.text, room).map((text) => [[{ ...word, text }]])
   }
 
   /** Returns the width for a name with a number or a problem next to it. */

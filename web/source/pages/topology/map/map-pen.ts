@@ -70,7 +70,6 @@ export const sizes = {
   title: 40,
   counts: 76,
   classes: 90,
-  narrowCard: 155,
   icon: 15,
   label: 56,
   smallLabel: 42,

@@ -16,7 +16,7 @@ import {
 import { arrange, layouts } from './arrangement.ts'
 import { orderedAssets } from './asset-order.ts'
 import { between, cameraFor, onScreen, zoomed } from './camera.ts'
-import { dividedWords } from './canvas-text.ts'
+import { balancedLines, dividedWords } from './canvas-text.ts'
 import { clustersOf } from './clusters.ts'
 import type { Box } from './geometry.ts'
 import { marksOf } from './impact-marks.ts'
@@ -529,6 +529,13 @@ test('the problems of a card are divided into two lines if they do not fit into 
   assert.deepEqual(linesOf(21, 2), [[['2 failed', '3 stopped']], [['40 outdated'], ['40 outdated']]])
   assert.deepEqual(linesOf(10, 2), [[['2 failed']], [['3 stopped', '40 outdated'], ['3 stopped']]])
   assert.deepEqual(linesOf(21, 1), [choices])
+})
+
+test('a text that is too wide is divided into two lines of about the same width', () => {
+  const context = { measureText: (text: string) => ({ width: text.length }) } as CanvasRenderingContext2D
+  assert.deepEqual(balancedLines(context, '1 controller last in stop', 25), ['1 controller last in stop'])
+  assert.deepEqual(balancedLines(context, '1 controller last in stop', 20), ['1 controller', 'last in stop'])
+  assert.deepEqual(balancedLines(context, 'controller', 5), ['controller'])
 })
 
 describe('names on the map', () => {

@@ -63,10 +63,10 @@ export function problemTexts(
       ...(hasShare ? [[...long, old(texts.outdatedShare(outdated, assets))]] : []),
       ...(brief.length === 0 ? [] : [[...long, withNumber]]),
       [...brief, withNumber],
-      ...(brief.length > 0 ? shorterOf(long, brief) : []),
+      ...(brief.length > 0 ? shorterOf(brief) : []),
     ]
   }
-  if (brief.length > 0) return shorterOf(long, brief)
+  if (brief.length > 0) return [long, ...shorterOf(brief)]
   if (!hasMonitoring) return []
   if (reachable + unchecked > 0) return [[{ problem: 'none', text: texts.noProblem, isExceptional: false }]]
   if (unmonitored > 0) return [[{ problem: 'unmonitored', text: texts.unmonitored, isExceptional: false }]]
@@ -85,8 +85,8 @@ export function worstProblem(
 }
 
 /** Returns all parts, and then only the most important one. */
-function shorterOf(long: ProblemPart[], brief: ProblemPart[]): ProblemPart[][] {
-  return brief.length > 1 ? [long, brief, long.slice(0, 1), brief.slice(0, 1)] : [long, brief]
+function shorterOf(parts: ProblemPart[]): ProblemPart[][] {
+  return parts.length > 1 ? [parts, parts.slice(0, 1)] : [parts]
 }
 
 /**

@@ -97,7 +97,7 @@ const rootMargin = 0.006
 /** The height of a title that is readable while the whole map is visible, and the largest part of a small group for it. */
 const smallTitle = { height: 25, part: 0.32 } as const
 /** The same for a group that is open while the whole map is visible, and the height of the smallest such group. */
-const readableTitle = { height: 32, part: 0.22, from: 90 } as const
+const readableTitle = { height: 26, part: 0.22, from: 90 } as const
 /**
  * The part of a cell that its item fills. Groups with lines between them need more space at the top. Inside other groups, lines
  * are visible only after zooming.
@@ -105,7 +105,7 @@ const readableTitle = { height: 32, part: 0.22, from: 90 } as const
 const filled = {
   group: 0.9,
   linkedGroup: 0.76,
-  innerGroup: 0.9,
+  innerGroup: 0.93,
   asset: 0.9,
   linkedAsset: 0.84,
   cluster: 0.93,
