@@ -235,8 +235,9 @@ describe('webhooks in the console', () => {
     await assertAxeCleanEverywhere(page, 'list of webhooks')
     await clickAsPerson(page.getByRole('gridcell', { name: 'Maintenance' }))
     await heading('Maintenance')
-    receiver.status = 200
     await clickAsPerson(logRow('503').getByText('Failed'))
+    await inDialog('Send again now').waitFor()
+    receiver.status = 200
     await clickAsPerson(inDialog('Send again now'))
     await dialog().getByText('Delivered', { exact: true }).waitFor()
     await page.keyboard.press('Escape')
