@@ -5,12 +5,6 @@ import { locationOf } from '../../app/navigation/subject-location.ts'
 import { checkCountsOf } from './check-counts.ts'
 import { jobMessages } from './messages.ts'
 
-/** Returns whether a job is a check that did not reach some of its devices, and has a page that lists them. */
-export function hasUnreachable({ type, phase, message, subject }: AnyJob): boolean {
-  if (type !== 'monitoring' || phase !== 'finished' || locationOf(subject?.reference ?? '') === undefined) return false
-  return (checkCountsOf(message)?.failed ?? 0) > 0
-}
-
 /** `CheckResult` shows the result of a check. The number of unreachable devices links to the devices that are unreachable now. */
 export function CheckResult({ job }: { job: AnyJob }) {
   const text = useText(jobMessages)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { AnyJob } from '@millwright/api/jobs.ts'
 import { firstSentence } from '../../app/language/link-message.ts'
+import { hasUnreachable } from './check-counts.ts'
 import { errorsOf } from './job-errors.ts'
 import { adviceOf, type OutcomeText, partsText, resultOf } from './job-result.ts'
 import { jobMessages } from './messages.ts'
@@ -44,6 +45,15 @@ test('shows the result of a check in the words of the device states', () => {
   assert.equal(resultOf({ ...check, message: '1 device reached' }, de), '1 erreichbar')
   assert.equal(resultOf({ ...check, message: 'done' }, en), 'Check finished')
   assert.equal(resultOf({ ...check, message: 'Line 4 stopped' }, en), 'Line 4 stopped')
+})
+
+test('links the result of a check only if it ended and did not reach a device', () => {
+  const check = { ...job, type: 'monitoring', subject: { reference: 'monitoring/m-1' } }
+  const message = '98 devices reached, 2 not reachable'
+  assert.equal(hasUnreachable({ ...check, message }), true)
+  assert.equal(hasUnreachable({ ...check, message: '100 devices reached' }), false)
+  assert.equal(hasUnreachable({ ...check, message, phase: 'running' }), false)
+  assert.equal(hasUnreachable({ ...check, message, type: 'discovery' }), false)
 })
 
 test('shortens a reason to its first sentence', () => {
