@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { causeOf, checkFor } from './plain-error.ts'
+import { causeOf, checkFor, pathErrorOf } from './plain-error.ts'
 
 test('an HTTP status has a cause in words, with the status', () => {
   const cause = (error: string) => causeOf(`The receiver answered ${error}`)
@@ -32,4 +32,18 @@ test('what to check after an error fits its HTTP status', () => {
   assert.equal(check('301 Moved. Redirects are not followed'), 'checkPath')
   assert.equal(checkFor(refused, true), 'checkAgain')
   assert.equal(checkFor(refused, false), 'checkAddress')
+})
+
+test('an HTTP status is the error of a path only if another path of the host works', () => {
+  const [alerts, orders] = ['http://cmms.example.com/alerts?a=1', 'http://cmms.example.com/orders']
+  const error = (status: string) => `The receiver answered ${status}`
+  assert.deepEqual(pathErrorOf(error('503 Service Unavailable'), alerts, orders), {
+    cause: 'temporarilyUnavailable',
+    status: 503,
+    path: '/alerts',
+  })
+  assert.equal(pathErrorOf(error('403'), alerts, orders)?.cause, 'signInRefused')
+  assert.equal(pathErrorOf(error('503'), alerts, 'http://cmms.example.com/alerts'), undefined)
+  assert.equal(pathErrorOf('The receiver refused the connection', alerts, orders), undefined)
+  assert.equal(pathErrorOf(null, alerts, orders), undefined)
 })

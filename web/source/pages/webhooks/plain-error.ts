@@ -47,6 +47,20 @@ export function checkFor(lastError: string | null, isHostWorking: boolean): Rece
   return isHostWorking ? 'checkAgain' : 'checkAddress'
 }
 
+/** An HTTP status with which one path of a host responds, while another subscription delivers events to this host. */
+export type PathError = { cause: Exclude<ErrorCause, 'filterInvalid'>; status: number; path: string }
+
+/**
+ * Returns the error of the path of a subscription. Returns undefined without an HTTP status, and if the working subscription sends
+ * to the same path, so that the path is not the cause.
+ */
+export function pathErrorOf(lastError: string | null, url: string, workingUrl: string): PathError | undefined {
+  const { cause, status } = (lastError === null ? undefined : causeOf(lastError)) ?? {}
+  const path = new URL(url).pathname
+  if (cause === undefined || cause === 'filterInvalid' || status === undefined) return undefined
+  return path === new URL(workingUrl).pathname ? undefined : { cause, status, path }
+}
+
 function causeOfStatus(status: number): ErrorCause | undefined {
   if (status === 401 || status === 403) return 'signInRefused'
   if (status === 404) return 'addressNotFound'

@@ -11,7 +11,7 @@ import { Icon } from '../../../components/values/icon.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { ErrorText } from '../error-text.tsx'
 import { webhookMessages } from '../messages.ts'
-import { checkFor } from '../plain-error.ts'
+import { checkFor, type PathError, pathErrorOf } from '../plain-error.ts'
 import { eventsBehind, isInterrupted, kindOf, pathOf, type Subscription, undeliveredCount } from '../subscription.ts'
 import { operationsOf, useRefreshSubscriptions } from '../subscription-data.ts'
 import { detailMessages } from './messages.ts'
@@ -88,6 +88,7 @@ export function StateNotice({ subscription, isNamed = false, sameHost, onReplay 
   }
   if (isInterrupted(subscription)) {
     const undelivered = undeliveredCount(subscription)
+    const pathError = sameHost && pathErrorOf(lastError, subscription.url, sameHost.url)
     const check = checkFor(lastError, sameHost !== undefined)
     // An address that worked before is only named if the error is about it.
     const isChecked = check !== 'checkAddress' || lastSuccessTimestamp === null
@@ -135,8 +136,14 @@ export function StateNotice({ subscription, isNamed = false, sameHost, onReplay 
               {text.workedUntil} <Time at={lastSuccessTimestamp} isCompact />. {text.workedUntilEnd}{' '}
             </>
           )}
-          {sameHost !== undefined && (isWebhook ? text.sameHost(sameHost.name) : text.sameHostMqtt(sameHost.name))}{' '}
-          {isChecked && (check === 'checkAgain' && !isWebhook ? text.checkTopicAndSignIn : text[check])}
+          {sameHost !== undefined && pathError !== undefined ? (
+            <PathErrorText error={pathError} working={sameHost.name} />
+          ) : (
+            <>
+              {sameHost !== undefined && (isWebhook ? text.sameHost(sameHost.name) : text.sameHostMqtt(sameHost.name))}{' '}
+              {isChecked && (check === 'checkAgain' && !isWebhook ? text.checkTopicAndSignIn : text[check])}
+            </>
+          )}
         </p>
         <p>
           {circuit !== 'open' ? text.failingText : isWebhook ? text.circuitOpenText : text.circuitOpenTextMqtt}{' '}
@@ -146,6 +153,12 @@ export function StateNotice({ subscription, isNamed = false, sameHost, onReplay 
     )
   }
   return null
+}
+
+/** `PathErrorText` explains that a host responds to another webhook, and what to check behind the path that fails. */
+function PathErrorText({ error: { cause, status, path }, working }: { error: PathError; working: string }) {
+  const text = useText(detailMessages)
+  return `${text.hostResponds(working)} ${text[`${cause}At`](path, status)}`
 }
 
 type NoticeProps = { title: string; tone?: 'warning' | 'info'; children: ReactNode; actions?: ReactNode }
