@@ -144,6 +144,7 @@ describe('topology and impact in the console', () => {
       await inside('All assets').getByRole('columnheader', { name: column }).waitFor()
     await inside('All assets').getByText('10.0.1.0/24 (3)').waitFor()
     await page.getByText('Connected subnet (connections)').waitFor()
+    await page.getByText('Modules and software count in the subnet of their device.').waitFor()
     await page.getByLabel('Group by').selectOption('switch')
     await inside('All assets').getByText('SW01').waitFor()
     for (const layout of ['force', 'hierarchy', 'network']) {

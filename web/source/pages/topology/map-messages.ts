@@ -6,7 +6,7 @@ export const mapMessages = messages({
     subtitleHierarchy:
       'Each place with its most important problem, and the connections between places. Click a box to open it.',
     subtitleSubnet:
-      'Each subnet with its place, its most important problem and its connections. Click a box to open it.',
+      'Each subnet with its place and problem. Modules and software count in the subnet of their device. Click a box to open it.',
     subtitleSwitch: 'Which switch is connected to which, and the assets at each switch. Click a box to open it.',
     subtitleChanges: 'What changed between two moments, and where. Click a box to open it.',
     reports: 'Impact reports',
@@ -185,7 +185,7 @@ export const mapMessages = messages({
     subtitleHierarchy:
       'Jeder Ort mit seinem wichtigsten Problem, und die Verbindungen zwischen Orten. Klicken Sie auf ein Feld, um es zu öffnen.',
     subtitleSubnet:
-      'Jedes Subnetz mit seinem Ort, seinem wichtigsten Problem und seinen Verbindungen. Klicken Sie auf ein Feld, um es zu öffnen.',
+      'Subnetze mit Ort und Problem. Module und Software zählen zum Subnetz ihres Geräts. Klicken Sie auf ein Feld, um es zu öffnen.',
     subtitleSwitch:
       'Welcher Switch mit welchem verbunden ist, und die Assets an jedem Switch. Klicken Sie auf ein Feld, um es zu öffnen.',
     subtitleChanges:

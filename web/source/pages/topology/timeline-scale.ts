@@ -82,8 +82,11 @@ export function comparedSince(
   return new Date(from < shown ? from : shown - dayMs).toISOString()
 }
 
-/** A label of the scale, at a place from 0 to 1. `isDay` labels name a day, others a time of day. */
-export type Tick = { time: number; place: number; isDay: boolean }
+/**
+ * A tick of the scale, at a place from 0 to 1. Ticks with `isDay` have the name of a day, others a time of day. A tick near the end has
+ * no space for its name.
+ */
+export type Tick = { time: number; place: number; isDay: boolean; isNamed: boolean }
 
 const ticksPerSpan: Readonly<Record<Span, number>> = {
   hour: 10 * minuteMs,
@@ -91,10 +94,10 @@ const ticksPerSpan: Readonly<Record<Span, number>> = {
   week: dayMs,
   month: 5 * dayMs,
 }
-/** Labels nearer to the end than this would cover the label of the end. */
-const lastTick = 0.89
+/** The name of a tick after this place would not fit. */
+const lastName = 0.925
 
-/** Returns the labels of the scale: the local midnights, and between them the hours of a day. */
+/** Returns the ticks of the scale: the local midnights, and between them the hours of a day. */
 export function ticksOf(span: Span, { from, to, start: firstBucket, bucket }: TimelineScale): Tick[] {
   const step = ticksPerSpan[span]
   const start = new Date(from)
@@ -105,7 +108,7 @@ export function ticksOf(span: Span, { from, to, start: firstBucket, bucket }: Ti
     const place = (time - from) / (to - from)
     const at = new Date(time)
     const isDay = bucket === 'day' || (at.getHours() === 0 && at.getMinutes() === 0)
-    if (time >= from && place < lastTick) ticks.push({ time, place, isDay })
+    if (time >= from) ticks.push({ time, place, isDay, isNamed: place < lastName })
   }
   return ticks
 }

@@ -27,10 +27,16 @@ type TimelineProps = {
 export function Timeline({ span, line, bars, since, at, sinceValue, atValue, onDrag, onCommit }: TimelineProps) {
   const text = useText(timelineMessages)
   const formats = useFormats()
+  const end = new Date(line.to).toISOString()
   return (
     <div className="timeline">
       <p className="quiet timeline-unit">
-        {text[`per${line.bucket}`]} {text.hint}
+        <span>
+          {text[`per${line.bucket}`]} {text.hint}
+        </span>
+        <span>
+          {text.now}: {formats.shortDay(end)}, {formats.shortTime(end)}
+        </span>
       </p>
       <Track
         line={line}
@@ -44,14 +50,11 @@ export function Timeline({ span, line, bars, since, at, sinceValue, atValue, onD
         onCommit={onCommit}
       />
       <div className="timeline-scale quiet" aria-hidden="true">
-        {ticksOf(span, line).map(({ time, place, isDay }) => (
+        {ticksOf(span, line).map(({ time, place, isDay, isNamed }) => (
           <span key={time} style={{ left: `${place * 100}%` }} data-day={isDay}>
-            {isDay ? formats.shortDay(new Date(time).toISOString()) : formats.shortTime(new Date(time).toISOString())}
+            {isNamed && (isDay ? formats.shortDay : formats.shortTime)(new Date(time).toISOString())}
           </span>
         ))}
-        <span className="timeline-now">
-          {text.now}, {formats.shortTime(new Date(line.to).toISOString())}
-        </span>
       </div>
     </div>
   )

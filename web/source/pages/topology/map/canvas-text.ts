@@ -49,12 +49,3 @@ export function nameLines(context: CanvasRenderingContext2D, name: string, width
   const at = breaks.findLast((each) => context.measureText(name.slice(0, each).trimEnd()).width <= width)
   return at === undefined || at >= name.length ? [name] : [name.slice(0, at).trimEnd(), name.slice(at)]
 }
-
-/** Returns a text in one line, or in two lines of about the same width if one line is too narrow. */
-export function balancedLines(context: CanvasRenderingContext2D, text: string, width: number): string[] {
-  const widthOf = (part: string) => context.measureText(part).width
-  if (widthOf(text) <= width) return [text]
-  const choices = [...text.matchAll(/ /g)].map(({ index }) => [text.slice(0, index), text.slice(index + 1)])
-  const longest = (lines: readonly string[]) => Math.max(...lines.map(widthOf))
-  return choices.toSorted((one, other) => longest(one) - longest(other))[0] ?? [text]
-}

@@ -1,10 +1,11 @@
 import type { TopologyGroup } from '@millwright/api/inventory/topology-groups.ts'
 import { onScreen } from './camera.ts'
-import { balancedLines, dividedWords, nameLines } from './canvas-text.ts'
+import { dividedWords, nameLines } from './canvas-text.ts'
 import type { Box } from './geometry.ts'
 import { commonOf, MapPen, sizes, type Word } from './map-pen.ts'
 import { distinctName } from './names.ts'
-import { areaOf, isCoreSwitch, isSwitches, type SceneItem } from './scene.ts'
+import { areaOf, isCoreSwitch, isNetwork, isSwitches, type SceneItem } from './scene.ts'
+import { inForm, sharedForm, type TitleForm, type TitleWidths } from './title-form.ts'
 
 /** The largest size of the texts of a card, and the height of a line in relation to it. */
 const largestText = 16
@@ -19,6 +20,17 @@ const around = 3
 function linesIn(height: number): number {
   const several = Math.floor(height / lowestOfSeveral)
   return several > 2 ? several : Math.min(2, Math.floor(height / lowestLine))
+}
+
+/** The space between the edge of a card and its first and last text, and by how much capital letters are above the middle of a line. */
+const inset = 5
+const lowered = 1
+
+/** Returns the distance between the lines of a card. With more lines, they are closer together, and not closer to the edge. */
+export function stepOf(height: number, { lines, size }: { lines: number; size: number }): number {
+  const largest = Math.min(size * lineHeight, (height - around) / lines)
+  if (lines < 2) return largest
+  return Math.min(largest, Math.max(lowestLine, (height - 2 * inset - size) / (lines - 1)))
 }
 
 /** The space between two texts in one line. */
@@ -81,13 +93,37 @@ export class CardPen extends MapPen {
     const shortest = Math.min(...counts.map((text) => this.context.measureText(text).width))
     // In a small title, the problem is more important than the number of assets.
     const reserved = counts.length === 0 || small === size ? 0 : shortest + gap
-    const choices = this.wordsOf(item.key, group)
     const at = { x: x + room, y: y + 0.5, size: small, isRight: true }
+    const choices = this.wordsOf(item.key, group)
+    const form = isNetwork(group) && counts.length > 0 ? this.#networkForm(item, { room, size, small }) : undefined
+    if (form !== undefined) {
+      this.words([inForm(choices, form.problems) ?? []], { ...at, width: room })
+      this.#longest([inForm(counts, form.count) ?? ''], { x: x + used + gap, y: y + 0.5, width: room, size: small })
+      return
+    }
     const words =
       this.words(choices, { ...at, width: room - used - gap - reserved }) ||
       this.words(choices, { ...at, width: room - used - gap })
     const left = room - used - gap - (words === 0 ? 0 : words + gap)
     this.#longest(counts, { x: x + used + gap, y: y + 0.5, width: left, size: small })
+  }
+
+  /** Returns the form of the titles of all networks of the map. */
+  #networkForm(
+    { parent }: SceneItem,
+    { room, size, small }: { room: number; size: number; small: number },
+  ): TitleForm | undefined {
+    const { texts } = this.options
+    const titles = parent.items.flatMap((item): TitleWidths[] => {
+      const { key, group } = item
+      if (group === undefined || !isNetwork(group)) return []
+      this.font(size, 650)
+      const name = this.context.measureText(distinctName(texts.nameOf(group), commonOf(item))).width
+      this.font(small, 400)
+      const counts = [texts.count(group), texts.shortCount(group)].map((text) => this.context.measureText(text).width)
+      return [{ name, counts, problems: this.wordsOf(key, group).map((words) => this.widthOf(words, small)) }]
+    })
+    return sharedForm(titles, { room, gap: gap * 2 })
   }
 
   /** Draws a closed group as a card. */
@@ -127,22 +163,20 @@ export class CardPen extends MapPen {
     const isNamedByPlace = isSwitches(group) && group.place !== undefined
     const isBeside = isSubnet || isNamedByPlace || isCoreSwitch(group) || box.width > box.height * wideCard
     const others = (isBeside ? 1 : 2) + Number(detail !== undefined)
-    const problemLines = isCoreSwitch(group)
-      ? this.#fullWords(problems, room)
-      : dividedWords(problems, {
-          fits: (words) => this.widthOf(words, sizes.text) <= room,
-          lines: linesIn(height) - others >= 2 ? 2 : 1,
-        })
+    const problemLines = dividedWords(problems, {
+      fits: (words) => this.widthOf(words, sizes.text) <= room,
+      lines: linesIn(height) - others >= 2 ? 2 : 1,
+    })
     const links = isSubnet && !view.showsChanges && view.marks === undefined ? texts.connected(item) : []
     const wanted = isSubnet
       ? Math.max(4, 1 + Number(detail !== undefined) + problemLines.length + Math.min(1, links.length))
       : others + problemLines.length
     const size = Math.max(sizes.text, Math.min(largestText, height / (wanted + 0.6) / lineHeight, box.width * 0.09))
-    const line = size * lineHeight
     const lines = Math.max(1, Math.min(wanted, linesIn(height)))
-    const step = Math.min(line, height / lines)
-    const isTall = box.height - lines * step > 26
-    let y = isTall ? box.y + pad * 0.6 + step / 2 : box.y + (box.height - lines * step) / 2 + step / 2
+    const step = stepOf(box.height, { lines, size })
+    // The texts of a core switch are in the middle, like the texts of the boxes next to it.
+    const isTall = box.height - lines * step > 26 && !isCoreSwitch(group)
+    let y = isTall ? box.y + pad * 0.6 + step / 2 : box.y + (box.height - (lines - 1) * step) / 2 + lowered
     const at = (width: number) => ({ x, y, width, size: Math.max(sizes.text, size * 0.9) })
     // A comparison shows the numbers of changes, and no other numbers.
     const counts = view.showsChanges || isCoreSwitch(group) ? [] : [texts.count(group), texts.shortCount(group)]
@@ -186,14 +220,6 @@ export class CardPen extends MapPen {
     y += step * 0.8
     if (!view.showsChanges && view.marks === undefined && box.width >= sizes.classes && bottom - y >= 17)
       this.classes(group, { x, y, width: room, height: bottom - y }, { size: Math.min(18, size * 1.1), isNamed: true })
-  }
-
-  /** Returns the most important problem in full words, in two lines if one line is too narrow. */
-  #fullWords(problems: readonly (readonly Word[])[], room: number): Word[][][] {
-    const [[word] = []] = problems
-    if (word === undefined) return []
-    this.font(sizes.text, word.weight)
-    return balancedLines(this.context, word.text, room).map((text) => [[{ ...word, text }]])
   }
 
   /** Returns the width for a name with a number or a problem next to it. */

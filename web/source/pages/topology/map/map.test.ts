@@ -16,7 +16,8 @@ import {
 import { arrange, layouts } from './arrangement.ts'
 import { orderedAssets } from './asset-order.ts'
 import { between, cameraFor, onScreen, zoomed } from './camera.ts'
-import { balancedLines, dividedWords } from './canvas-text.ts'
+import { dividedWords } from './canvas-text.ts'
+import { stepOf } from './card-pen.ts'
 import { clustersOf } from './clusters.ts'
 import type { Box } from './geometry.ts'
 import { marksOf } from './impact-marks.ts'
@@ -26,6 +27,7 @@ import { pathOf, sceneOf } from './scene.ts'
 import { groupKey, rootKey } from './scene-keys.ts'
 import { summaryGroup, withNetworks } from './switch-networks.ts'
 import { switchTree } from './switch-tree.ts'
+import { inForm, sharedForm } from './title-form.ts'
 
 const keys = Array.from({ length: 60 }, (_, index) => `${index}`)
 /** A star with 20 leaves, and items without connections. */
@@ -449,6 +451,20 @@ describe('labels and default of the timeline', () => {
     assert.ok(ticksOf('week', timelineOf('week', now)).every(({ isDay }) => isDay))
   })
 
+  test('mark the last day too, and leave out its name if it does not fit', () => {
+    const lastOf = (hour: number) => {
+      const last = ticksOf('week', timelineOf('week', new Date(2026, 0, 31, hour, 20).getTime())).at(-1)
+      return [new Date(last?.time ?? 0).getDate(), last?.isNamed]
+    }
+    assert.deepEqual(
+      [lastOf(14), lastOf(2)],
+      [
+        [31, true],
+        [31, false],
+      ],
+    )
+  })
+
   test('compare with the start of the time range, and always with a time before the displayed time', () => {
     const { from } = timelineOf('week', now)
     assert.equal(comparedSince('week', { since: undefined, at: undefined, now }), new Date(from).toISOString())
@@ -531,11 +547,34 @@ test('the problems of a card are divided into two lines if they do not fit into 
   assert.deepEqual(linesOf(21, 1), [choices])
 })
 
-test('a text that is too wide is divided into two lines of about the same width', () => {
-  const context = { measureText: (text: string) => ({ width: text.length }) } as CanvasRenderingContext2D
-  assert.deepEqual(balancedLines(context, '1 controller last in stop', 25), ['1 controller last in stop'])
-  assert.deepEqual(balancedLines(context, '1 controller last in stop', 20), ['1 controller', 'last in stop'])
-  assert.deepEqual(balancedLines(context, 'controller', 5), ['controller'])
+describe('titles of the networks', () => {
+  const titles = [
+    { name: 60, counts: [150, 70], problems: [220, 140, 60] },
+    { name: 80, counts: [150, 70], problems: [60] },
+  ]
+
+  test('have the longest form that fits in all of them', () => {
+    const formIn = (room: number) => sharedForm(titles, { room, gap: 10 })
+    assert.deepEqual(formIn(450), { count: 0, problems: 0 })
+    assert.deepEqual(formIn(449), { count: 0, problems: 1 })
+    assert.deepEqual(formIn(310), { count: 0, problems: 2 })
+    assert.deepEqual(formIn(309), { count: 1, problems: 1 })
+    assert.equal(formIn(200), undefined)
+  })
+
+  test('use the shortest text of a title with fewer texts', () => {
+    assert.deepEqual(
+      [inForm(['long', 'short'], 0), inForm(['long', 'short'], 2), inForm([], 0)],
+      ['long', 'short', undefined],
+    )
+  })
+})
+
+test('three lines of a card are closer together than two, so that they are not at its edge', () => {
+  const edgeOf = (lines: number) => (50 - 12 - (lines - 1) * stepOf(50, { lines, size: 12 })) / 2
+  assert.ok(edgeOf(3) >= 5)
+  assert.ok(edgeOf(2) > edgeOf(3))
+  assert.equal(stepOf(80, { lines: 3, size: 12 }), stepOf(50, { lines: 2, size: 12 }))
 })
 
 describe('names on the map', () => {

@@ -1,0 +1,33 @@
+/** The widths of the texts of a title. The counts and the problems are ordered from the longest to the shortest text. */
+export type TitleWidths = { name: number; counts: readonly number[]; problems: readonly number[] }
+
+/** The positions of the count and of the problems in their lists. */
+export type TitleForm = { count: number; problems: number }
+
+/**
+ * Returns the longest form that fits in all titles of a map, so that they have the same form. A shorter form of the problems comes
+ * before a shorter count. A title with fewer texts uses its shortest text. Returns undefined if no form fits.
+ */
+export function sharedForm(
+  titles: readonly TitleWidths[],
+  { room, gap }: { room: number; gap: number },
+): TitleForm | undefined {
+  const longest = (lengths: readonly number[]) => Math.max(1, ...lengths)
+  const counts = longest(titles.map((title) => title.counts.length))
+  const problems = longest(titles.map((title) => title.problems.length))
+  const forms = Array.from({ length: counts * problems }, (_, index) => ({
+    count: Math.floor(index / problems),
+    problems: index % problems,
+  }))
+  return forms.find((form) =>
+    titles.every((title) => {
+      const widths = [inForm(title.counts, form.count), inForm(title.problems, form.problems)]
+      return widths.reduce<number>((sum, width) => sum + (width === undefined ? 0 : gap + width), title.name) <= room
+    }),
+  )
+}
+
+/** Returns the text at a position, or the shortest one. */
+export function inForm<Text>(texts: readonly Text[], position: number): Text | undefined {
+  return texts[Math.min(position, texts.length - 1)]
+}
