@@ -165,6 +165,7 @@ describe('topology and impact in the console', () => {
     await changed.click()
     await page.getByRole('button', { name: '5 Added' }).waitFor()
     await page.getByText('5 assets differ').waitFor()
+    assert.equal(await page.getByRole('button', { name: '0 Firmware' }).count(), 0)
     const handle = page.getByRole('slider', { name: 'Displayed time' })
     await handle.focus()
     await page.keyboard.press('ArrowLeft')

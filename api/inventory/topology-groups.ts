@@ -28,17 +28,25 @@ const Reachability = closed({ reached: count, failed: count, unknown: count })
 const Changes = closed({ added: count, changed: count, removed: count })
 
 /** The kinds of changes of an asset that existed before. The last one is for changes of no other kind. */
-export const changedKinds = ['firmware', 'name', 'connection', 'other'] as const
+export const changedKinds = ['firmware', 'software', 'name', 'connection', 'state', 'other'] as const
 export type ChangedKind = (typeof changedKinds)[number]
 const ChangeKinds = Type.Optional(
   closed(
     {
       firmware: Type.Integer({ minimum: 0, description: 'Assets whose firmware changed' }),
+      software: Type.Integer({
+        minimum: 0,
+        description: 'Assets whose software components changed, without a change of the firmware version',
+      }),
       name: Type.Integer({ minimum: 0, description: 'Assets with another name' }),
       connection: Type.Integer({
         minimum: 0,
         description:
           'Assets with another IP address, or with a connection (`is_connected_to`) that was added or removed',
+      }),
+      state: Type.Integer({
+        minimum: 0,
+        description: 'Assets whose management state, reachability, trust state or operating mode changed',
       }),
       other: Type.Integer({ minimum: 0, description: 'Changed assets without a change of these kinds' }),
     },

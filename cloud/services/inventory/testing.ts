@@ -13,7 +13,7 @@ import { facetPairs, recountFacets } from './search/facet-store.ts'
 import { putTokens } from './search/search-index-store.ts'
 
 /** An asset to create. `at` is the time of its creation. */
-export type TestAsset = { name?: string; accessGroupId?: string; at?: string }
+export type TestAsset = { name?: string; accessGroupId?: string; at?: string; document?: object }
 
 /** Inserts assets with the first entry of their history directly into the database. Returns their ids. */
 export async function createAssets(hub: TestHub, assets: readonly TestAsset[]): Promise<string[]> {
@@ -149,7 +149,10 @@ function historyOf({ id, access_group_id, version }: Pick<AssetRow, 'id' | 'acce
   return { assetId: id, version, accessGroupId: access_group_id, ...author }
 }
 
-function rowOf({ name, accessGroupId, at = new Date().toISOString() }: TestAsset, fallback: string): AssetRow {
+function rowOf(
+  { name, accessGroupId, at = new Date().toISOString(), document: fields }: TestAsset,
+  fallback: string,
+): AssetRow {
   const document = {
     functional_object_type: 'Device',
     functional_object_schema_url: baseSchemaUrl,
@@ -160,6 +163,7 @@ function rowOf({ name, accessGroupId, at = new Date().toISOString() }: TestAsset
     responsible: 'a test',
     created_timestamp: at,
     last_modified_timestamp: at,
+    ...fields,
   }
   return {
     id: v7(),

@@ -9,9 +9,14 @@ import { isReadableVersion } from '../visibility.ts'
 /** The kind of the change of a field. Changes of the other fields have the kind `other`. */
 const kindOfField: Readonly<Record<string, ChangedKind>> = {
   firmware: 'firmware',
+  software_components: 'software',
   name: 'name',
   addresses: 'connection',
   connection_points: 'connection',
+  management_state: 'state',
+  reachability_state: 'state',
+  trust_state: 'state',
+  operating_mode: 'state',
 }
 
 type ChangeKindOptions = {

@@ -105,7 +105,7 @@ export function emptyCount(hasChangeKinds = false): Counted {
 }
 
 function noKinds(): Record<ChangedKind, number> {
-  return { firmware: 0, name: 0, connection: 0, other: 0 }
+  return { firmware: 0, software: 0, name: 0, connection: 0, state: 0, other: 0 }
 }
 
 function isEmpty({ assets, changes }: Counted): boolean {

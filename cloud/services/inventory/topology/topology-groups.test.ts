@@ -362,8 +362,13 @@ test('counts what changed since a time by kind of change, in each group and for 
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   const at = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString()
-  const assetNames = ['A', 'B', 'C', 'D', 'E', 'F']
-  const created = assetNames.map((name) => ({ name, at: at(name === 'F' ? 1 : 60) }))
+  const assetNames = ['A', 'B', 'C', 'D', 'E', 'F', 'G', 'H']
+  const firmware = {
+    is_firmware: true,
+    product_instance_information: { manufacturer_product: { product_version: '1.0' } },
+  }
+  const withFirmware = { document: { software_components: [{ artifact: firmware }] } }
+  const created = assetNames.map((name) => ({ name, at: at(name === 'F' ? 1 : 60), ...(name === 'H' && withFirmware) }))
   const assetIds = await createAssets(hub, created)
   const idOf = (name: string) => assetIds[assetNames.indexOf(name)] ?? ''
   const write = (operation: string, name: string, body: object) =>
@@ -376,12 +381,14 @@ test('counts what changed since a time by kind of change, in each group and for 
   await write('setFirmwareVersion', 'B', { version: '1.1' })
   await write('setDescription', 'B', { description: 'Pump' })
   await write('setDescription', 'C', { description: 'Pump' })
+  await write('setManagementState', 'G', { state_value: 'regarded' })
+  await write('setFirmwareVersion', 'H', { version: '1.0' })
   await connect('D', 'F', at(1))
   await endRelationsAt(hub, early, at(1))
   const query = { by: 'subnet', since: at(30), changeKinds: true } as const
   const { data: top } = await admin.inventory.readTopologyGroups({ query })
-  const kinds = { firmware: 2, name: 1, connection: 3, other: 1 }
-  assert.deepEqual([top.total.changes, top.total.changeKinds], [{ added: 1, changed: 3, removed: 0 }, kinds])
+  const kinds = { firmware: 2, software: 1, name: 1, connection: 3, state: 1, other: 1 }
+  assert.deepEqual([top.total.changes, top.total.changeKinds], [{ added: 1, changed: 5, removed: 0 }, kinds])
   assert.deepEqual(top.groups[0]?.changeKinds, kinds)
   const { data: inside } = await admin.inventory.readTopologyGroups({ query: { ...query, parent: 'rest' } })
   assert.deepEqual(
@@ -393,11 +400,13 @@ test('counts what changed since a time by kind of change, in each group and for 
       'D - connection',
       'E - connection',
       'F added',
+      'G changed state',
+      'H changed software',
     ],
   )
   const past = { by: 'subnet', since: at(30), at: at(20), changeKinds: true } as const
   const { data: before } = await admin.inventory.readTopologyGroups({ query: past })
-  assert.deepEqual(before.total.changeKinds, { firmware: 0, name: 0, connection: 0, other: 0 })
+  assert.deepEqual(before.total.changeKinds, { firmware: 0, software: 0, name: 0, connection: 0, state: 0, other: 0 })
   const { data: plain } = await admin.inventory.readTopologyGroups({ query: { by: 'subnet', since: at(30) } })
   assert.equal(plain.total.changeKinds, undefined)
 })

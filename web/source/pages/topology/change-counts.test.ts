@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { changeCount, occurredKinds } from './change-counts.ts'
+import { changeCount, occurredChangedKinds, occurredKinds } from './change-counts.ts'
 import { changeTexts } from './map/change-texts.ts'
 import { labelledBars } from './timeline-labels.ts'
 
@@ -18,7 +18,8 @@ test('changes are counted, and only the kinds that occurred are listed', () => {
 
 test('the changes of a group are words in the same form for all groups: added, changed and removed assets, or their sum', () => {
   const changes = { added: 2, changed: 7, removed: 1 }
-  const kinds = { firmware: 4, name: 0, connection: 1, other: 3 }
+  const kinds = { firmware: 4, software: 0, name: 0, connection: 1, state: 0, other: 3 }
+  assert.deepEqual(occurredChangedKinds(kinds), ['firmware', 'connection', 'other'])
   assert.deepEqual(changeTexts({ changes, changeKinds: kinds }, texts), [
     ['2 added', '7 changed', '1 removed'],
     ['10 changes'],

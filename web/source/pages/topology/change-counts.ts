@@ -1,4 +1,9 @@
-import { changeKinds, type TopologyGroup } from '@millwright/api/inventory/topology-groups.ts'
+import {
+  type ChangedKind,
+  changedKinds,
+  changeKinds,
+  type TopologyGroup,
+} from '@millwright/api/inventory/topology-groups.ts'
 
 type Changes = TopologyGroup['changes']
 
@@ -10,4 +15,9 @@ export function changeCount({ added, changed, removed }: Changes): number {
 /** Returns the kinds of changes that occurred. */
 export function occurredKinds(changes: Changes): (typeof changeKinds)[number][] {
   return changeKinds.filter((kind) => changes[kind] > 0)
+}
+
+/** Returns what changed in at least one asset that existed before. */
+export function occurredChangedKinds(kinds: TopologyGroup['changeKinds']): ChangedKind[] {
+  return changedKinds.filter((kind) => (kinds?.[kind] ?? 0) > 0)
 }

@@ -7,7 +7,7 @@ import { useFormats, useText } from '../../app/language/language-context.tsx'
 import { SelectField } from '../../components/forms/fields.tsx'
 import { TimestampField } from '../../components/forms/timestamp-field.tsx'
 import { FigureTile } from '../../components/values/figure-tiles.tsx'
-import { changeCount } from './change-counts.ts'
+import { changeCount, occurredChangedKinds } from './change-counts.ts'
 import type { MapEmphasis } from './map-emphasis.ts'
 import { mapMessages } from './map-messages.ts'
 import { TileHint } from './place-figures.tsx'
@@ -139,12 +139,15 @@ function ChangeFilters({ total: { changes, changeKinds: kinds }, emphasis, onEmp
   const text = useText(mapMessages)
   const timelineText = useText(timelineMessages)
   const formats = useFormats()
-  const parts = changedKinds.map((kind) => ({
+  const chosenKind = typeof emphasis === 'object' && 'changed' in emphasis ? emphasis.changed : undefined
+  const occurred = occurredChangedKinds(kinds)
+  const shownKinds = changedKinds.filter((kind) => occurred.includes(kind) || kind === chosenKind)
+  const parts = shownKinds.map((kind) => ({
     key: kind,
     name: kindNames(text)[kind],
     count: kinds?.[kind] ?? 0,
     emphasis: { changed: kind } as const,
-    isPressed: typeof emphasis === 'object' && 'changed' in emphasis && emphasis.changed === kind,
+    isPressed: kind === chosenKind,
   }))
   const entries = changeKinds.map((kind) => ({
     key: kind,
@@ -177,7 +180,7 @@ function ChangeFilters({ total: { changes, changeKinds: kinds }, emphasis, onEmp
     <div className="change-filters">
       <span title={timelineText.countsHint}>{timelineText.changedAssets(formats.number(changeCount(changes)))}</span>
       {ordered.map(button)}
-      {kinds !== undefined && (
+      {parts.length > 0 && (
         <>
           <span className="quiet">{timelineText.ofThese}</span>
           {parts.map(button)}

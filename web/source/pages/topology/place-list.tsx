@@ -1,5 +1,5 @@
 import {
-  changedKinds,
+  type ChangedKind,
   restKey,
   type TopologyAsset,
   type TopologyGroup,
@@ -12,7 +12,7 @@ import { type Column, DataTable } from '../../components/tables/data-table.tsx'
 import { assetClassIcons, assetClassOfOne } from '../../components/values/asset-classes.ts'
 import { Icon } from '../../components/values/icon.tsx'
 import { StatusChip } from '../../components/values/status-chip.tsx'
-import { occurredKinds } from './change-counts.ts'
+import { occurredChangedKinds, occurredKinds } from './change-counts.ts'
 import { orderedAssets } from './map/asset-order.ts'
 import { connectionsTo, type GroupConnection } from './map/lines.ts'
 import { type CommonParts, commonParts, distinctName, namesOf } from './map/names.ts'
@@ -160,7 +160,7 @@ function useColumns(options: ColumnOptions): Column<Row>[] {
       ['added', text.added, ({ changes }) => changes.added],
       ['removed', text.removed, ({ changes }) => changes.removed],
       ['changed', text.changedAssets, ({ changes }) => changes.changed],
-      ...changedKinds.map((kind): (typeof counts)[number] => [
+      ...occurredChangedKinds(data.total.changeKinds).map((kind): (typeof counts)[number] => [
         kind,
         kindNames(text)[kind],
         ({ changeKinds }) => changeKinds?.[kind] ?? 0,
@@ -294,11 +294,13 @@ function useColumns(options: ColumnOptions): Column<Row>[] {
 }
 
 /** Returns the names of the kinds of changes. */
-export function kindNames(text: (typeof mapMessages)['en']): Record<(typeof changedKinds)[number], string> {
+export function kindNames(text: (typeof mapMessages)['en']): Record<ChangedKind, string> {
   return {
     firmware: text.kindFirmware,
+    software: text.kindSoftware,
     name: text.kindName,
     connection: text.kindConnection,
+    state: text.kindState,
     other: text.kindOther,
   }
 }
