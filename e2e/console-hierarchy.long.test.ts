@@ -251,6 +251,26 @@ describe('hierarchies in the console', () => {
     await count(/^2 assets$/)
   })
 
+  test('marks nodes whose problems are not loaded yet, and offers a retry if they could not be loaded', async () => {
+    const { promise: isReleased, resolve: release } = Promise.withResolvers<void>()
+    const ofChildren = (url: URL) => url.pathname.endsWith('/topology/groups') && url.searchParams.has('parent')
+    await page.route(ofChildren, async (route) => {
+      await isReleased
+      await route.fulfill({ status: 500, contentType: 'application/problem+json', json: { code: 'internal' } })
+    })
+    await page.reload()
+    await page.locator('[role=treeitem][data-name="Hall 1"][aria-busy=true]').waitFor()
+    await node('Augsburg').filter({ hasText: 'outdated' }).waitFor()
+    release()
+    const retry = page.getByRole('tree').getByRole('button', { name: 'Try again' }).first()
+    await retry.waitFor()
+    assert.doesNotMatch((await node('Hall 1').textContent()) ?? '', /outdated/)
+    await page.unroute(ofChildren)
+    await retry.click()
+    await node('Hall 1').filter({ hasText: 'outdated' }).waitFor()
+    assert.equal(await node('Hall 1').getAttribute('aria-busy'), null)
+  })
+
   test('shows the path of an asset on its page and in its relations, and links to the node', async () => {
     await row('Press 1').getByRole('link').click()
     await page.getByRole('heading', { level: 1, name: 'Press 1' }).waitFor()

@@ -32,7 +32,7 @@ export function linkExpiryTasks(context: Context): TaskKinds {
             await record(tx, system, {
               action: 'discovery.expireLink',
               target: `gateway/${gatewayId}`,
-              detail: { links: [{ link: appInstanceId, state }] },
+              detail: { links: [{ link: appInstanceId, state, silentSince: link.lastSeenAt }] },
             })
             await emitAll(tx, [
               {

@@ -147,6 +147,10 @@ describe('relations between links and their gateway', () => {
     await report({ registration: registeredAt(2, 0) })
     const { lastSeenTimestamp: silentSince, assetLinkId: link } = await shown()
     await stops()
+    const { data: audit } = await admin.audit.listEntries({ query: { target: `gateway/${gateway.id}`, limit: 100 } })
+    assert.deepEqual(audit.find(({ action }) => action === 'discovery.expireLink')?.detail, {
+      links: [{ link, state: 'unreachable', silentSince }],
+    })
     await report({ registration: registeredAt(3), state: 'unreachable', problem: 'Not inspected yet' })
     assert.equal((await recoveries()).length, 0, 'the link does not respond yet')
     await report({ registration: registeredAt(3) })
@@ -155,6 +159,35 @@ describe('relations between links and their gateway', () => {
     assert.deepEqual(
       (await recoveries()).map(({ detail }) => detail),
       [{ links: [{ link, state: 'running', silentSince }] }],
+    )
+  })
+
+  test('records that a link runs again if it expires while its report is processed', async () => {
+    await report({ registration: registeredAt(1) })
+    const { lastSeenTimestamp: silentSince } = await shown()
+    const reported = await hub.asOwner(async (owner) => {
+      const own = [hub.tenant.tenantId, gateway.id]
+      await owner.query('begin')
+      await owner.query(
+        `update asset_links
+         set state = 'unreachable', report = jsonb_set(report::jsonb, '{silentSince}', to_jsonb($3::text))::json
+         where tenant_id = $1 and gateway_id = $2`,
+        [...own, silentSince],
+      )
+      const finished = report({ registration: registeredAt(1) })
+      const isBlocked = async () => (await owner.query('select 1 from pg_locks where not granted')).rows.length > 0
+      const deadline = performance.now() + 60_000
+      while (!(await isBlocked())) assert.ok(performance.now() < deadline, 'the report waits for the link')
+      await owner.query('commit')
+      return { finished }
+    })
+    await reported.finished
+    assert.equal((await shown()).state, 'running')
+    const { data } = await admin.audit.listEntries({ query: { target: `gateway/${gateway.id}`, limit: 100 } })
+    const recovered = data.find(({ action }) => action === 'discovery.recoverLink')
+    assert.deepEqual(
+      (recovered?.detail?.links as { silentSince: string }[] | undefined)?.map((link) => link.silentSince),
+      [silentSince],
     )
   })
 

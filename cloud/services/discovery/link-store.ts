@@ -46,6 +46,15 @@ export function listLinks(handle: Handle, gatewayId: string): Promise<LinkRow[]>
   return handle.rows(listLinksStatement, gatewayId)
 }
 
+const lockLinksStatement = statement<LinkRow>(
+  `select ${columns} from asset_links where tenant_id = $1 and gateway_id = $2 order by app_instance_id for update`,
+)
+
+/** Returns the links of a gateway and locks their rows until the end of the transaction. */
+export function lockLinks(tx: Transaction, gatewayId: string): Promise<LinkRow[]> {
+  return tx.rows(lockLinksStatement, gatewayId)
+}
+
 export function findLink(handle: Handle, gatewayId: string, appInstanceId: string): Promise<LinkRow | undefined> {
   return handle.row(findLinkStatement, gatewayId, appInstanceId)
 }

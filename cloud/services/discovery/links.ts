@@ -21,6 +21,7 @@ import {
   findLinksByAsset,
   type LinkRow,
   listLinks,
+  lockLinks,
   type PutLink,
   putLinks,
   type StoredReport,
@@ -113,7 +114,8 @@ export function linkHandlers(context: Context): Pick<Handlers<typeof discovery>,
       )
       const links = await withAssets(context, actor, { gateway, reported, stored })
       await updateRelations(context, actor, { gateway, links })
-      await storeLinks(context, actor, { gateway, links })
+      const expired = await storeLinks(context, actor, { gateway, links })
+      if (expired.length > 0) await updateRelations(context, actor, { gateway, links: expired })
       if (data.managedLinks !== undefined) await storeManagedLinks(context, actor, gateway.id, data.managedLinks)
       return { data: links.map(({ assetId, report }) => ({ appInstanceId: report.appInstanceId, assetId })) }
     },
@@ -185,9 +187,7 @@ async function withAssets(
   )
   return links.flatMap(({ report, before, digest }) => {
     const assetId = ids.get(report.appInstanceId) ?? before?.assetId
-    return assetId === undefined
-      ? []
-      : [{ assetId, report: withSilence(report, before), digest, before, ...timesOf(report, before) }]
+    return assetId === undefined ? [] : [{ assetId, report, digest, before, ...timesOf(report, before) }]
   })
 }
 
@@ -269,16 +269,28 @@ async function relationsOf(
   return relationKeys
 }
 
+/**
+ * Stores the links of a report. The registration of a link can expire between the first read of the links and this transaction, so
+ * the links are compared with the locked rows. Returns the links that expired in that time.
+ */
 async function storeLinks(
   { database }: Context,
   actor: Caller,
-  { gateway, links }: { gateway: Gateway; links: readonly ReportedLink[] },
-): Promise<void> {
-  const changed = links.filter(({ before, report }) => before?.state !== report.state)
-  await database.transaction(actor, async (tx) => {
+  { gateway, links: read }: { gateway: Gateway; links: readonly ReportedLink[] },
+): Promise<ReportedLink[]> {
+  return database.transaction(actor, async (tx) => {
+    const stored = new Map((await lockLinks(tx, gateway.id)).map((row) => [row.appInstanceId, row]))
+    const links = read.map((link) => {
+      const before = stored.get(link.report.appInstanceId)
+      return { ...link, before, report: withSilence(link.report, before) }
+    })
+    const changed = links.filter(({ before, report }) => before?.state !== report.state)
+    const expired = links.filter(
+      ({ before, report }, index) => report.state === 'running' && before?.state !== read[index]?.before?.state,
+    )
     await putLinks(tx, gateway.id, links.map(withStoredEvents))
     await publishLinkEvents(tx, gateway.id, links)
-    if (changed.length === 0) return
+    if (changed.length === 0) return expired
     await record(tx, actor, {
       action: 'discovery.recordLinks',
       target: `gateway/${gateway.id}`,
@@ -293,6 +305,7 @@ async function storeLinks(
         data: { gatewayId: gateway.id, assetLinkId: report.appInstanceId, state: report.state },
       })),
     )
+    return expired
   })
 }
 

@@ -159,7 +159,7 @@ export function OutageChip({ entry }: { entry: ActivityEntry }) {
   )
 }
 
-/** `Silence` shows how long the links of a gateway did not respond, after the end of an outage. */
+/** `Silence` shows since when the links of a gateway do not respond, and after the end of the outage, how long it was. */
 function Silence({ entry }: { entry: ActivityEntry }) {
   const text = useText(activityMessages)
   const formats = useFormats()
@@ -167,6 +167,7 @@ function Silence({ entry }: { entry: ActivityEntry }) {
     .flatMap(({ silentSince }) => silentSince ?? [])
     .toSorted()
   if (first === undefined) return null
+  if (outageOf(entry) === 'begin') return <p className="activity-detail">{text.outageSince(formats.compact(first))}</p>
   const duration = formats.duration(Date.parse(entry.time) - Date.parse(first))
   return <p className="activity-detail">{text.silentSince(formats.compact(first), duration)}</p>
 }

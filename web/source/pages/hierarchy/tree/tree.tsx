@@ -116,7 +116,7 @@ function Branch({ state, parent }: { state: TreeState; parent: HierarchyNode | u
   const { hierarchyId, expanded, current, setCurrent, onKey } = state
   const children = useChildren(hierarchyId, parent?.id)
   const { hasBars = false } = state
-  const problems = useProblems(hierarchyId, parent?.id, { isEnabled: hasBars }).data?.byNode
+  const problems = useProblems(hierarchyId, parent?.id, { isEnabled: hasBars })
   const level = parent === undefined ? 0 : parent.level + 1
   const nodes = children.data
   if (nodes === undefined) {
@@ -133,12 +133,18 @@ function Branch({ state, parent }: { state: TreeState; parent: HierarchyNode | u
   const moreId = `more-${parent?.id ?? 'top'}`
   return (
     <>
+      {problems.isLoadingError && (
+        <div role="none">
+          <ProblemMessage failure={problems.error} onRetry={() => problems.refetch()} />
+        </div>
+      )}
       {nodes.map((node, index) => (
         <div role="none" key={node.id}>
           <TreeItem
             state={state}
             node={node}
-            problems={problems?.get(node.id)}
+            problems={problems.data?.byNode.get(node.id)}
+            isLoadingProblems={problems.isLoading}
             place={index + 1}
             count={children.hasNextPage ? -1 : nodes.length}
           />
@@ -170,11 +176,12 @@ type TreeItemProps = {
   node: HierarchyNode
   /** The problems of the assets. They are undefined until they are loaded. */
   problems: NodeProblems | undefined
+  isLoadingProblems: boolean
   place: number
   count: number
 }
 
-function TreeItem({ state, node, problems, place, count }: TreeItemProps) {
+function TreeItem({ state, node, problems, isLoadingProblems, place, count }: TreeItemProps) {
   const text = useText(hierarchyMessages)
   const language = useLanguage()
   const formats = useFormats()
@@ -199,6 +206,7 @@ function TreeItem({ state, node, problems, place, count }: TreeItemProps) {
       aria-setsize={count}
       aria-selected={node.id === selected}
       aria-expanded={isExpandable ? isExpanded : undefined}
+      aria-busy={isLoadingProblems || undefined}
       aria-keyshortcuts={state.onReorder === undefined ? undefined : 'Alt+ArrowUp Alt+ArrowDown F2'}
       data-node={node.id}
       data-name={node.name}
@@ -242,6 +250,11 @@ function TreeItem({ state, node, problems, place, count }: TreeItemProps) {
             {formats.percent(outdated / node.totalAssetCount)}
           </span>
         </>
+      )}
+      {isLoadingProblems && node.totalAssetCount > 0 && (
+        <span className="tree-share" aria-hidden="true">
+          …
+        </span>
       )}
     </div>
   )
