@@ -21,6 +21,12 @@ export const FieldChange = closed({
   field: Type.String({ description: 'A field such as `firmware`, or `custom_properties/<name>`' }),
   before: Type.Optional(Type.String()),
   after: Type.Optional(Type.String()),
+  since: Type.Optional(
+    Type.String({
+      description:
+        'For the begin and the end of an outage, which are changes of `reachability_state`: the time since which the asset did not respond',
+    }),
+  ),
 })
 export type FieldChange = Static<typeof FieldChange>
 

@@ -301,7 +301,15 @@ export const inventory = contract({
       path: '/assets/{id}/reachability-state',
       summary: 'Set the reachability of an asset',
       params: byId,
-      body: data(stateOf(reachabilityStates)),
+      body: data(
+        closed({
+          ...stateOf(reachabilityStates).properties,
+          state_timestamp: Type.Optional({
+            ...Timestamp,
+            description: 'The time since which the asset has the state. Without it, or if it is in the future: now',
+          } as typeof Timestamp),
+        }),
+      ),
     }),
     setTrustState: accepted({
       method: 'PATCH',

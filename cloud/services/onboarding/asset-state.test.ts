@@ -132,6 +132,13 @@ describe('asset of a gateway', () => {
     await heard()
     await until('the gateway is reached again', async () => (await reachability()) === 'reached')
     assert.equal(await versions(), before + 2)
+    const { data: entries } = await admin.activity.listEntries({ query: { limit: 100 } })
+    const outage = entries.flatMap(({ time, object, changes }) =>
+      object?.id !== gateway.id ? [] : changes.flatMap(({ since }) => (since === undefined ? [] : [{ time, since }])),
+    )
+    assert.equal(outage.length, 2, 'the begin and the end')
+    for (const { time, since } of outage)
+      assert.ok(Date.parse(time) - Date.parse(since) >= 600_000, 'an outage lasts since the last contact')
 
     await admin.onboarding.revokeGateway({ params: { id: gateway.id } })
     await until('a revoked gateway is not reached', async () => (await reachability()) === 'failed')

@@ -27,7 +27,7 @@ export function reachabilityTasks(context: Context): TaskKinds {
         for (const row of changed) {
           if (signal.aborted) return
           const value = stateOf(row, new Date()) === 'online' ? 'reached' : 'failed'
-          await writeReachability(context, system, { id: row.id, value })
+          await writeReachability(context, system, { id: row.id, value, since: sinceOf(row, value) })
           await database.transaction(system, (tx) => store.setReachability(tx, row.id, value))
         }
       },
@@ -35,16 +35,28 @@ export function reachabilityTasks(context: Context): TaskKinds {
   }
 }
 
-type Reachability = { id: string; value: 'reached' | 'failed' }
+type Reachability = { id: string; value: 'reached' | 'failed'; since: string | undefined }
+
+/**
+ * Returns the time since which a gateway is not reachable: of its last contact, not of this check. The platform can have been down
+ * in between.
+ */
+function sinceOf({ lastSeenAt, enrolledAt, revokedAt }: store.GatewayRow, value: Reachability['value']) {
+  if (value === 'reached' || revokedAt !== null) return undefined
+  return lastSeenAt ?? enrolledAt ?? undefined
+}
 
 /**
  * Writes the reachability state to the gateway's asset. It ignores a missing asset, because the inventory reports deleted
  * assets and the gateway is then revoked.
  */
-async function writeReachability(context: Context, system: Caller, { id, value }: Reachability): Promise<void> {
+async function writeReachability(context: Context, system: Caller, { id, value, since }: Reachability): Promise<void> {
   await context
     .peers(inventory, system)
-    .setReachabilityState({ params: { id }, body: { data: { state_value: value } } })
+    .setReachabilityState({
+      params: { id },
+      body: { data: { state_value: value, ...(since !== undefined && { state_timestamp: since }) } },
+    })
     .catch((error: unknown) => {
       if (!(error instanceof Problem) || error.code !== 'not_found') throw error
     })

@@ -29,10 +29,22 @@ test('lists the changed fields with their old and new values', () => {
     ['a cleared text', { description: 'x' }, {}, [{ field: 'description', before: 'x' }]],
     ['firmware', firmware('1'), firmware('2'), [{ field: 'firmware', before: '1', after: '2' }]],
     [
-      'a state without its time',
+      'an outage with the time since which it lasts',
       { reachability_state: { state_value: 'reached', state_timestamp: '1' } },
       { reachability_state: { state_value: 'failed', state_timestamp: '2' } },
-      [{ field: 'reachability_state', before: 'reached', after: 'failed' }],
+      [{ field: 'reachability_state', before: 'reached', after: 'failed', since: '2' }],
+    ],
+    [
+      'the end of an outage with the time since which it lasted',
+      { reachability_state: { state_value: 'failed', state_timestamp: '2' } },
+      { reachability_state: { state_value: 'reached', state_timestamp: '3' } },
+      [{ field: 'reachability_state', before: 'failed', after: 'reached', since: '2' }],
+    ],
+    [
+      'a state without its time',
+      { trust_state: { state_value: 'a', state_timestamp: '1' } },
+      { trust_state: { state_value: 'b', state_timestamp: '2' } },
+      [{ field: 'trust_state', before: 'a', after: 'b' }],
     ],
     ['times only', { last_modified_timestamp: '1' }, { last_modified_timestamp: '2' }, []],
     [

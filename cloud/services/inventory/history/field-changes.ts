@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { firmwareVersionOf } from '@millwright/api/asset-firmware.ts'
 import type { FieldChange } from '@millwright/api/inventory/changes.ts'
 import { addressesOf } from '../assets/address.ts'
-import { stateValueOf } from '../assets/asset.ts'
+import { stateOf, stateValueOf } from '../assets/asset.ts'
 import { isObject, objectsOf, type PlainObject, textOf } from '../assets/document.ts'
 
 /**
@@ -73,6 +73,9 @@ export function fieldChanges(before: AssetState, after: AssetState): FieldChange
   add('access_group', before.accessGroupId, after.accessGroupId)
   const [old, current] = [before.document, after.document]
   for (const [field, read] of Object.entries(shownFields)) add(field, read(old), read(current))
+  const outage = changes.find(({ field }) => field === 'reachability_state')
+  const since = outageSince(old, current)
+  if (outage !== undefined && since !== undefined) outage.since = since
   for (const { key, from, to } of propertyChanges(old, current)) add(`custom_properties/${key}`, from, to)
   const shown = new Set(changes.map(({ field }) => field))
   for (const name of new Set([...Object.keys(old), ...Object.keys(current)])) {
@@ -80,6 +83,13 @@ export function fieldChanges(before: AssetState, after: AssetState): FieldChange
     if (!isDeepStrictEqual(old[name], current[name])) changes.push({ field: name })
   }
   return changes.slice(0, limits.fields)
+}
+
+/** Returns the time since which an asset does not respond, or did not respond before a change. */
+function outageSince(...documents: readonly PlainObject[]): string | undefined {
+  return documents
+    .map((document) => stateOf(document, 'reachability_state'))
+    .find((state) => state?.state_value === 'failed')?.state_timestamp
 }
 
 /** Returns the short form of a deletion: the name and the type that the asset had. */

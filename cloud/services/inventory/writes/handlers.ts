@@ -143,7 +143,7 @@ export function writeHandlers(own: InventoryContext): Writes {
         action: 'setReachabilityState',
         params,
         headers,
-        change: { change: 'reachability_state', value: data.state_value },
+        change: { change: 'reachability_state', value: data.state_value, ...timeOf(data.state_timestamp) },
       }),
     setTrustState: ({ params, body: { data }, headers }, caller) =>
       patchOne(caller, {
@@ -483,4 +483,10 @@ export function invalid(faults: readonly FieldError[], below: string): Problem {
   const unknownSchema = faults.find(({ code }) => code === 'schema_not_found')
   const details = errors.slice(0, 3).map(({ pointer, detail }) => `${pointer} ${detail}`)
   return new Problem(unknownSchema === undefined ? 'invalid_asset' : 'schema_not_found', details.join('; '), { errors })
+}
+
+/** Returns the time of a state in the past. A time in the future is not used, because the clocks of two machines can differ. */
+function timeOf(time: string | undefined): { time?: string } {
+  if (time === undefined || Date.parse(time) > Date.now()) return {}
+  return { time: new Date(time).toISOString() }
 }

@@ -28,7 +28,7 @@ import { ProblemMessage } from '../../components/feedback/problem-message.tsx'
 import { Icon } from '../../components/values/icon.tsx'
 import { StatusChip } from '../../components/values/status-chip.tsx'
 import { type ActivityFilters, useGroupEntries } from './activity-data.ts'
-import { dayOf, daysOf, type EntryRow, isAssignment, linksOf, outageOf, rowsOf } from './entry-rows.ts'
+import { dayOf, daysOf, type EntryRow, isAssignment, outageOf, outageSince, rowsOf } from './entry-rows.ts'
 import { activityMessages } from './messages.ts'
 import { combinedDetail, combinedSentence, groupDetail, sentenceOf } from './sentence.ts'
 import { type SentenceContext, type SentencePart, sentenceText } from './sentence-part.ts'
@@ -159,13 +159,11 @@ export function OutageChip({ entry }: { entry: ActivityEntry }) {
   )
 }
 
-/** `Silence` shows since when the links of a gateway do not respond, and after the end of the outage, how long it was. */
+/** `Silence` shows since when a gateway or its links do not respond, and after the end of the outage, how long it was. */
 function Silence({ entry }: { entry: ActivityEntry }) {
   const text = useText(activityMessages)
   const formats = useFormats()
-  const [first] = linksOf(entry)
-    .flatMap(({ silentSince }) => silentSince ?? [])
-    .toSorted()
+  const first = outageSince(entry)
   if (first === undefined) return null
   if (outageOf(entry) === 'begin') return <p className="activity-detail">{text.outageSince(formats.compact(first))}</p>
   const duration = formats.duration(Date.parse(entry.time) - Date.parse(first))

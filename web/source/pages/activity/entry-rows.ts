@@ -109,6 +109,15 @@ export function isLinkOutage(action: string): boolean {
   return action === 'discovery.expireLink' || action === 'discovery.recoverLink'
 }
 
+/** Returns the time since which a gateway or its links do not respond, or did not respond before the end of the outage. */
+export function outageSince(entry: ActivityEntry): string | undefined {
+  if (outageOf(entry) === undefined) return undefined
+  if (!isLinkOutage(entry.action)) return entry.changes.flatMap(({ since }) => since ?? [])[0]
+  return linksOf(entry)
+    .flatMap(({ silentSince }) => silentSince ?? [])
+    .toSorted()[0]
+}
+
 type GatewayLink = { link: string; silentSince?: string }
 
 /** Returns the links of a gateway that are named by the begin or the end of an outage. */

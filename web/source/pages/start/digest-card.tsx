@@ -113,7 +113,9 @@ export function DigestCard() {
                       {since !== undefined && (
                         <span className="quiet" title={formats.exact(since)}>
                           {' '}
-                          {text.outageLasted(formats.duration(Date.parse(entry.time) - Date.parse(since)))}
+                          {outageOf(entry) === 'begin'
+                            ? text.outageSince(formats.compact(since))
+                            : text.outageLasted(formats.duration(Date.parse(entry.time) - Date.parse(since)))}
                         </span>
                       )}
                       <OutageChip entry={entry} />

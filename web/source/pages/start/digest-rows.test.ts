@@ -41,6 +41,18 @@ test('knows since when the links of an outage that has ended did not respond', (
   assert.equal(shown?.since, '2026-11-18T11:50:00.000Z')
 })
 
+test('knows since when a gateway did not respond, which is earlier than the platform noticed it', () => {
+  const object = { ...gateway, kind: 'asset', type: 'Gateway' }
+  const since = '2026-11-18T03:00:00.000Z'
+  const began = row('1', { object, changes: [{ field: 'reachability_state', after: 'failed', since }] })
+  const changes = [{ field: 'reachability_state', before: 'failed', after: 'reached', since }]
+  assert.deepEqual(
+    digestRows([row('2', { object, changes }), began]).map((shown) => [shown.entry.id, shown.since]),
+    [['2', since]],
+  )
+  assert.equal(digestRows([began])[0]?.since, since)
+})
+
 test('shows only the end of an outage of a gateway that is reachable again', () => {
   const object = { ...gateway, kind: 'asset', type: 'Gateway' }
   const changed = (id: string, before: string, after: string, time = '2026-11-18T12:00:00.000Z') =>

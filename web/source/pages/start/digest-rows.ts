@@ -1,10 +1,10 @@
 import type { ActivityEntry } from '@millwright/api/activity.ts'
-import { type EntryRow, isLinkOutage, linksOf, outageOf } from '../activity/entry-rows.ts'
+import { type EntryRow, isLinkOutage, linksOf, outageOf, outageSince } from '../activity/entry-rows.ts'
 
 /** The number of rows in the digest, and of outages among them. */
 const limits = { rows: 6, outages: 2 } as const
 
-/** A row of the digest. The end of an outage has the time at which the outage began, if it is known. */
+/** A row of the digest. An outage and its end have the time at which the outage began, if it is known. */
 export type DigestRow = EntryRow & { since?: string }
 
 /**
@@ -28,18 +28,16 @@ export function digestRows(rows: readonly EntryRow[]): DigestRow[] {
   return current
     .filter((row) => outages.includes(row) || others.includes(row))
     .map((row) => {
-      const since = outageOf(row.entry) === 'end' ? beginOf(row, rows) : undefined
+      const since = outageOf(row.entry) === 'end' ? beginOf(row, rows) : outageSince(row.entry)
       return since === undefined ? row : { ...row, since }
     })
 }
 
-/** Returns when an outage that has ended began: the time of the last contact with the links, or of the begin of the outage. */
+/** Returns when an outage that has ended began: the time of the last contact, or of the begin of the outage. */
 function beginOf(end: EntryRow, rows: readonly EntryRow[]): string | undefined {
   const { entry } = end
-  if (isLinkOutage(entry.action))
-    return linksOf(entry)
-      .flatMap(({ silentSince }) => silentSince ?? [])
-      .toSorted()[0]
+  const since = outageSince(entry)
+  if (since !== undefined || isLinkOutage(entry.action)) return since
   const older = rows.slice(rows.indexOf(end) + 1)
   return older.find(
     ({ entry: { action, object }, entry: other }) =>

@@ -93,6 +93,7 @@ export const startMessages = messages({
       count === 1
         ? `Monitoring gets no response since ${time}. Check power and network.`
         : `Monitoring gets no response, the longest since ${time}. Check power and network.`,
+    outageSince: (time: string) => `since ${time}`,
     outageLasted: (duration: string) => `after ${duration}`,
     stoppedControllers: (count: number, shown: string) =>
       count === 1 ? '1 controller in stop' : `${shown} controllers in stop`,
@@ -268,6 +269,7 @@ export const startMessages = messages({
       count === 1
         ? `Die Überwachung erhält seit ${time} keine Antwort. Prüfen Sie Stromversorgung und Netzwerk.`
         : `Die Überwachung erhält keine Antwort, am längsten seit ${time}. Prüfen Sie Stromversorgung und Netzwerk.`,
+    outageSince: (time: string) => `seit ${time}`,
     outageLasted: (duration: string) => `nach ${duration}`,
     stoppedControllers: (count: number, shown: string) =>
       count === 1 ? '1 Steuerung in Stopp' : `${shown} Steuerungen in Stopp`,
