@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { builtInLinks, manifestOf } from '@millwright/links/catalogue.ts'
-import { builtInDescription, builtInName, linkTitle, parameterTexts } from './built-in-links.ts'
+import { builtInDescription, builtInName, linkTitle, parameterTexts, withParameterLabels } from './built-in-links.ts'
 
 test('every built-in link and each of its parameters has a label in both languages', async () => {
   for (const link of builtInLinks) {
@@ -24,4 +24,16 @@ test('shows links of other vendors with the texts that they report', () => {
   assert.deepEqual(parameterTexts('acme.scanner', parameter, 'de'), { label: 'ip_range', hint: 'Network' })
   assert.equal(linkTitle('acme.scanner'), 'acme.scanner')
   assert.equal(builtInDescription(builtInName('millwright.links.unknown'), 'en'), undefined)
+})
+
+test('names the parameters of a scan in a message by their labels', () => {
+  const scan = {
+    assetLinkId: 'millwright.links.plant',
+    discoveryFilters: [{ key: 'ip_range' }],
+    discoveryOptions: [{ key: 'rate' }],
+  }
+  const message = '"rate" must be a whole number, but is "seed".'
+  assert.equal(withParameterLabels(message, scan, 'en'), '"Devices per second" must be a whole number, but is "seed".')
+  assert.equal(withParameterLabels(message, scan, 'de'), '"Geräte pro Sekunde" must be a whole number, but is "seed".')
+  assert.equal(withParameterLabels(message, { ...scan, assetLinkId: 'acme.scanner' }, 'en'), message)
 })

@@ -427,6 +427,27 @@ export function withLinkTitles(message: string): string {
   return message.replace(/\bmillwright\.links\.[a-z][a-z0-9-]*/g, linkTitle)
 }
 
+/**
+ * Returns a message of an asset link with the labels of the parameters that it names. Messages name a parameter by its key, in
+ * quotation marks.
+ */
+export function withParameterLabels(
+  message: string,
+  { assetLinkId, discoveryFilters, discoveryOptions }: ScanParameters,
+  language: Language,
+): string {
+  const keys = new Set([...discoveryFilters, ...discoveryOptions].map(({ key }) => key))
+  return message.replace(/"([a-z][a-z0-9_]*)"/g, (quoted, key: string) =>
+    keys.has(key) ? `"${parameterTexts(assetLinkId, { key }, language).label}"` : quoted,
+  )
+}
+
+type ScanParameters = {
+  assetLinkId: string
+  discoveryFilters: readonly { key: string }[]
+  discoveryOptions: readonly { key: string }[]
+}
+
 /** Returns the title of a built-in link by its short name. */
 export function builtInTitle(name: string): string {
   return links[name]?.title ?? name

@@ -6,7 +6,7 @@ import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import { Fragment, useState } from 'react'
 import { useGatewayNames } from '../../../app/api/gateways.ts'
 import { keyOf, useOperationQuery } from '../../../app/api/queries.ts'
-import { useFormats, useText } from '../../../app/language/language-context.tsx'
+import { useFormats, useLanguage, useText } from '../../../app/language/language-context.tsx'
 import { isInvalidSettings, reasonOf } from '../../../app/language/link-message.ts'
 import { useSearchState } from '../../../app/navigation/search-state.ts'
 import { useApi, usePermission } from '../../../app/session/app-context.tsx'
@@ -21,6 +21,7 @@ import { usePageTitle } from '../../../components/page/page-title.ts'
 import { Icon } from '../../../components/values/icon.tsx'
 import { KeyValueList } from '../../../components/values/key-value-list.tsx'
 import { Elapsed, Time } from '../../../components/values/time.tsx'
+import { withParameterLabels } from '../built-in-links.ts'
 import { nameOf, useLinksOf } from '../gateways/gateway-links.ts'
 import { discoveryMessages } from '../messages.ts'
 import { ScanState } from '../state-chips.tsx'
@@ -91,11 +92,14 @@ function ScanCards({ scan, link }: { scan: Discovery; link: AssetLink | undefine
 /** `FailedScan` shows why the latest run of a scan failed, and what the user can do. */
 function FailedScan({ scan }: { scan: Discovery }) {
   const text = useText(discoveryMessages)
+  const language = useLanguage()
   return (
     <section className="notice" data-tone="bad" data-size="wide" aria-label={text.failedTitle}>
       <Icon name={iconError} />
       <div>
-        <p className="notice-title">{scan.message === undefined ? text.failedTitle : reasonOf(scan.message)}</p>
+        <p className="notice-title">
+          {scan.message === undefined ? text.failedTitle : withParameterLabels(reasonOf(scan.message), scan, language)}
+        </p>
         <p>
           <strong>{text.whatToDo}:</strong> {isInvalidSettings(scan.message) ? text.invalidAdvice : text.failedAdvice}
         </p>

@@ -3,7 +3,7 @@ import { iconNetworkDevicePlay } from '@siemens/ix-icons/icons'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useGatewayNames } from '../../../app/api/gateways.ts'
 import { usePagedList } from '../../../app/api/paged-list.ts'
-import { useFormats, useText } from '../../../app/language/language-context.tsx'
+import { useFormats, useLanguage, useText } from '../../../app/language/language-context.tsx'
 import { firstSentence, isInvalidSettings, reasonOf } from '../../../app/language/link-message.ts'
 import { usePermission } from '../../../app/session/app-context.tsx'
 import { Loading } from '../../../components/feedback/loading.tsx'
@@ -13,6 +13,7 @@ import { EmptyState } from '../../../components/page/empty-state.tsx'
 import { type Column, DataTable } from '../../../components/tables/data-table.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { useScanAgain } from '../../jobs/scan-again.ts'
+import { withParameterLabels } from '../built-in-links.ts'
 import { useLinkNames } from '../gateways/gateway-links.ts'
 import { discoveryMessages } from '../messages.ts'
 import { ScanState, whyNotCompared } from '../state-chips.tsx'
@@ -50,6 +51,7 @@ export function ScanTable({ gatewayId }: { gatewayId?: string }) {
             (id !== 'next' || pagedList.rows.some(({ schedule }) => schedule !== undefined)),
         )}
         rows={pagedList.rows}
+        isRoomy={pagedList.rows.some(({ state }) => state === 'failed')}
         idOf={({ jobId }) => jobId}
         onEnd={pagedList.next}
         onOpen={({ jobId }) => navigate({ to: `/discovery/scans/${jobId}` })}
@@ -191,12 +193,13 @@ function columnsOf(text: Text, { linkName, gateways, number, runAgain }: ColumnC
 /** `ScanOutcome` shows what the latest run found, or why it has no result. Numbers of a run that did not finish are partial. */
 function ScanOutcome({ scan, number }: { scan: Discovery; number: (value: number) => string }) {
   const text = useText(discoveryMessages)
+  const language = useLanguage()
   const { state, message, runId, found, created, updated } = scan
   if (runId === undefined) return <span className="quiet">–</span>
   if (state === 'failed') {
-    const reason = message === undefined ? text.noReason : reasonOf(message)
+    const reason = message === undefined ? text.noReason : withParameterLabels(reasonOf(message), scan, language)
     return (
-      <span title={reason} className="grid-lines">
+      <span title={reason} className="grid-lines grid-lines-three">
         {firstSentence(reason)}
       </span>
     )
