@@ -46,17 +46,17 @@ export const detailMessages = messages({
     sameHostMqtt: (name: string) => `The MQTT publisher "${name}" works with the same host and port.`,
     hostResponds: (name: string) => `The host responds: the webhook "${name}" works with it.`,
     signInRefusedAt: (path: string, status: number) =>
-      `But the path ${path} answers ${status} (sign-in refused). Check the sign-in of this webhook.`,
+      `But the path ${path} answers ${status}. Check the sign-in of this webhook.`,
     addressNotFoundAt: (path: string, status: number) =>
-      `But the path ${path} answers ${status} (not found). Check the path of this webhook.`,
+      `But the path ${path} answers ${status}. Check the path of this webhook.`,
     tooManyRequestsAt: (path: string, status: number) =>
-      `But the path ${path} answers ${status} (too many requests). Check the limit of this path.`,
+      `But the path ${path} answers ${status}. Check the limit of this path.`,
     temporarilyUnavailableAt: (path: string, status: number) =>
-      `But the path ${path} answers ${status} (service not available). Check the service behind this path.`,
+      `But the path ${path} answers ${status}. Check the service behind this path.`,
     receiverErrorAt: (path: string, status: number) =>
-      `But the path ${path} answers ${status} (error of the service). Check the log of the service behind this path.`,
+      `But the path ${path} answers ${status}. Check the log of the service behind this path.`,
     eventRefusedAt: (path: string, status: number) =>
-      `But the path ${path} answers ${status} (event refused). Check which events this path accepts.`,
+      `But the path ${path} answers ${status}. Check which events this path accepts.`,
     checkAddress: 'Check the address, and that the other system runs.',
     checkSignIn: 'The receiver refuses the sign-in. Check the sign-in of the webhook.',
     checkPath: 'The receiver does not know the path. Check the path of the webhook.',
@@ -179,17 +179,17 @@ export const detailMessages = messages({
     sameHostMqtt: (name: string) => `Der MQTT-Publisher „${name}“ funktioniert mit demselben Host und Port.`,
     hostResponds: (name: string) => `Der Host antwortet: Der Webhook „${name}“ funktioniert mit ihm.`,
     signInRefusedAt: (path: string, status: number) =>
-      `Aber der Pfad ${path} antwortet mit ${status} (Anmeldung abgelehnt). Prüfen Sie die Anmeldung dieses Webhooks.`,
+      `Aber der Pfad ${path} antwortet mit ${status}. Prüfen Sie die Anmeldung dieses Webhooks.`,
     addressNotFoundAt: (path: string, status: number) =>
-      `Aber der Pfad ${path} antwortet mit ${status} (nicht gefunden). Prüfen Sie den Pfad dieses Webhooks.`,
+      `Aber der Pfad ${path} antwortet mit ${status}. Prüfen Sie den Pfad dieses Webhooks.`,
     tooManyRequestsAt: (path: string, status: number) =>
-      `Aber der Pfad ${path} antwortet mit ${status} (zu viele Anfragen). Prüfen Sie die Grenze dieses Pfads.`,
+      `Aber der Pfad ${path} antwortet mit ${status}. Prüfen Sie die Grenze dieses Pfads.`,
     temporarilyUnavailableAt: (path: string, status: number) =>
-      `Aber der Pfad ${path} antwortet mit ${status} (Dienst nicht verfügbar). Prüfen Sie den Dienst hinter diesem Pfad.`,
+      `Aber der Pfad ${path} antwortet mit ${status}. Prüfen Sie den Dienst hinter diesem Pfad.`,
     receiverErrorAt: (path: string, status: number) =>
-      `Aber der Pfad ${path} antwortet mit ${status} (Fehler des Dienstes). Prüfen Sie das Protokoll des Dienstes hinter diesem Pfad.`,
+      `Aber der Pfad ${path} antwortet mit ${status}. Prüfen Sie das Protokoll des Dienstes hinter diesem Pfad.`,
     eventRefusedAt: (path: string, status: number) =>
-      `Aber der Pfad ${path} antwortet mit ${status} (Ereignis abgelehnt). Prüfen Sie, welche Ereignisse dieser Pfad annimmt.`,
+      `Aber der Pfad ${path} antwortet mit ${status}. Prüfen Sie, welche Ereignisse dieser Pfad annimmt.`,
     checkAddress: 'Prüfen Sie die Adresse und ob das andere System läuft.',
     checkSignIn: 'Der Empfänger lehnt die Anmeldung ab. Prüfen Sie die Anmeldung des Webhooks.',
     checkPath: 'Der Empfänger kennt den Pfad nicht. Prüfen Sie den Pfad des Webhooks.',
