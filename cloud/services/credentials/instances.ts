@@ -20,7 +20,7 @@ import { type Address, blockKeysContaining, parseAddress, parseRanges, showAddre
 import type { SchemaChecks } from './schema-checks.ts'
 import { findSchema, holdSchema } from './schema-store.ts'
 import { openValues, sealValues } from './sealed-values.ts'
-import { triedBefore, triedOrder } from './selection.ts'
+import { placesOf, triedOrder } from './selection.ts'
 import { templatesOf } from './template-store.ts'
 import {
   lastDeliveries,
@@ -90,16 +90,16 @@ export function instanceHandlers(
       const scope = await readableScope(context, caller, () =>
         database.read(caller, (handle) => placesOfUses(handle, ids)),
       )
-      const { logins, before } = await database.read(caller, async (handle) => ({
+      const { logins, places } = await database.read(caller, async (handle) => ({
         logins: await summarizeLogins(handle, ids, scope),
-        before: await rivalsOf(handle, rows),
+        places: await usePlacesOf(handle, rows),
       }))
       const loginsById = new Map(logins.map((row) => [row.instanceId, row]))
       const data = (await withoutHiddenAssets(context, caller, rows)).map((row) =>
         showListedInstance(row, {
           logins: loginsById.get(row.id),
           order: order?.get(row.id),
-          before: before.get(row.id) ?? [],
+          places: places.get(row.id) ?? [],
         }),
       )
       return { data, meta: { totalElements: total, elements: rows.length, offset } }
@@ -272,12 +272,12 @@ async function get(handle: Handle, id: string): Promise<store.InstanceRow> {
   return row
 }
 
-/** Returns the instances that a scan tries before each of these, by id. They are among the ones that changed last. */
-async function rivalsOf(handle: Handle, listed: readonly store.InstanceRow[]) {
+/** Returns the places of these instances in scans, by id. Only the instances that changed last are compared. */
+async function usePlacesOf(handle: Handle, listed: readonly store.InstanceRow[]) {
   const identifiers = [...new Set(listed.map(({ resourceIdentifier }) => resourceIdentifier))]
   const rows = await store.listScanned(handle, identifiers, credentialLimits.ordered)
   const ids = listed.map(({ id }) => id)
-  return triedBefore(rows.map(candidateOf), { ids, limit: credentialLimits.triedBefore })
+  return placesOf(rows.map(candidateOf), ids)
 }
 
 export async function lock(tx: Transaction, id: string): Promise<store.SealedRow> {

@@ -30,9 +30,11 @@ export const credentialMessages = messages({
       'Where credentials worked before, a scan uses only these. Elsewhere, it tries up to 3, last changed first. Search for an IP address to see the order.',
     order: 'Order of use',
     orderHint: 'The order in which a scan tries the credentials of an asset link where their IP addresses overlap',
-    place: (place: number) =>
-      place === 1 ? '1st' : `${place === 2 ? '2nd' : place === 3 ? '3rd' : `${place}th`}, after`,
-    after: (name: string, others: number) => (others === 0 ? name : `${name} and ${others} more`),
+    place: (place: number | undefined) => placeName(place),
+    placeAfter: (place: number | undefined) => `${placeName(place)}, after`,
+    placeIn: (place: number | undefined, ranges: string) => `${placeName(place)} in ${ranges}`,
+    placeInAfter: (place: number | undefined, ranges: string, names: string) =>
+      `${placeName(place)} in ${ranges}, after ${names}`,
     notInScans: 'Only for monitoring',
     onlyAsset: 'Only for one asset',
     orderFor: (address: string) => `Order in which a scan tries the credentials at ${address}:`,
@@ -159,8 +161,11 @@ export const credentialMessages = messages({
     order: 'Reihenfolge',
     orderHint:
       'Die Reihenfolge, in der ein Suchlauf die Zugänge eines Asset-Links probiert, deren IP-Adressen sich überschneiden',
-    place: (place: number) => (place === 1 ? '1.' : `${place}., nach`),
-    after: (name: string, others: number) => (others === 0 ? name : `${name} und ${others} weiteren`),
+    place: (place: number | undefined) => germanPlaceName(place),
+    placeAfter: (place: number | undefined) => `${germanPlaceName(place)}, nach`,
+    placeIn: (place: number | undefined, ranges: string) => `${germanPlaceName(place)} in ${ranges}`,
+    placeInAfter: (place: number | undefined, ranges: string, names: string) =>
+      `${germanPlaceName(place)} in ${ranges}, nach ${names}`,
     notInScans: 'Nur für Überwachung',
     onlyAsset: 'Nur für ein Asset',
     orderFor: (address: string) => `Reihenfolge, in der ein Suchlauf die Zugänge an ${address} probiert:`,
@@ -259,3 +264,13 @@ export const credentialMessages = messages({
     unmap: 'Entfernen',
   },
 })
+
+/** Returns the place of credentials in a scan as a word. Without a place, the scan does not try them. */
+function placeName(place: number | undefined): string {
+  if (place === undefined) return 'Not tried'
+  return place === 1 ? '1st' : place === 2 ? '2nd' : place === 3 ? '3rd' : `${place}th`
+}
+
+function germanPlaceName(place: number | undefined): string {
+  return place === undefined ? 'Nicht probiert' : `${place}.`
+}

@@ -230,20 +230,29 @@ function TwoLines({ children, second, title }: TwoLinesProps) {
   )
 }
 
-/** `UsePlace` shows the place of credentials among those that a scan tries where the ranges overlap. */
-function UsePlace({ credentials: { assetId, metadata, triedBefore } }: { credentials: ListedCredentialInstance }) {
+/**
+ * `UsePlace` shows the place of credentials among those that a scan tries, and the addresses where it is another one. The tooltip
+ * names the credentials that the scan tries before.
+ */
+function UsePlace({ credentials: { assetId, metadata, places } }: { credentials: ListedCredentialInstance }) {
   const text = useText(credentialMessages)
-  const [first, ...others] = triedBefore.toReversed()
   if (assetId !== undefined || metadata.purpose === 'monitoring')
     return <span className="quiet">{assetId === undefined ? text.notInScans : text.onlyAsset}</span>
+  const [first, ...others] = places
+  const after = first?.after.map(({ name }) => name).join(', ') ?? ''
+  const main = after === '' || others.length > 0 ? text.place(first?.place) : text.placeAfter(first?.place)
+  const second =
+    others.length > 0
+      ? others.map(({ place, ipRanges }) => text.placeIn(place, ipRanges.join(', '))).join('; ')
+      : after || undefined
+  const details = others.map((other) =>
+    text.placeInAfter(other.place, other.ipRanges.join(', '), other.after.map(({ name }) => name).join(', ')),
+  )
   return (
     <TwoLines
-      {...(first !== undefined && {
-        second: text.after(first.name, others.length),
-        title: triedBefore.map(({ name }) => name).join('\n'),
-      })}
+      {...(second !== undefined && { second, title: [main, ...(details.length > 0 ? details : [second])].join('\n') })}
     >
-      {text.place(triedBefore.length + 1)}
+      {main}
     </TwoLines>
   )
 }
