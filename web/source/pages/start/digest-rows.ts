@@ -28,21 +28,9 @@ export function digestRows(rows: readonly EntryRow[]): DigestRow[] {
   return current
     .filter((row) => outages.includes(row) || others.includes(row))
     .map((row) => {
-      const since = outageOf(row.entry) === 'end' ? beginOf(row, rows) : outageSince(row.entry)
+      const since = outageSince(row.entry)
       return since === undefined ? row : { ...row, since }
     })
-}
-
-/** Returns when an outage that has ended began: the time of the last contact, or of the begin of the outage. */
-function beginOf(end: EntryRow, rows: readonly EntryRow[]): string | undefined {
-  const { entry } = end
-  const since = outageSince(entry)
-  if (since !== undefined || isLinkOutage(entry.action)) return since
-  const older = rows.slice(rows.indexOf(end) + 1)
-  return older.find(
-    ({ entry: { action, object }, entry: other }) =>
-      !isLinkOutage(action) && outageOf(other) === 'begin' && object?.id === entry.object?.id,
-  )?.entry.time
 }
 
 /** Returns whether newer entries are the end of an outage: of the gateway, or of all its links that did not respond. */
