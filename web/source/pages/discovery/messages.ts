@@ -148,6 +148,8 @@ export const discoveryMessages = messages({
     rejectedCredentials: 'Rejected credentials',
     noneTried: 'None tried',
     rejectedEarlier: (day: string) => `(${day}, not in this run)`,
+    onlyWorking:
+      'Where credentials worked before, a run tries only these. If the device rejects them, the next run also tries others.',
     rejectedLater: (day: string) => `(last on ${day}, after this run)`,
     errorGroup: (cause: string, count: number, shown: string) =>
       `${cause}: ${count === 1 ? '1 device' : `${shown} devices`}`,
@@ -326,6 +328,8 @@ export const discoveryMessages = messages({
     rejectedCredentials: 'Abgelehnte Zugangsdaten',
     noneTried: 'Keine probiert',
     rejectedEarlier: (day: string) => `(${day}, nicht in diesem Lauf)`,
+    onlyWorking:
+      'Wo Zugangsdaten schon funktioniert haben, probiert ein Lauf nur diese. Lehnt das Gerät sie ab, probiert der nächste Lauf auch andere.',
     rejectedLater: (day: string) => `(zuletzt am ${day}, nach diesem Lauf)`,
     errorGroup: (cause: string, count: number, shown: string) =>
       `${cause}: ${count === 1 ? '1 Gerät' : `${shown} Geräte`}`,

@@ -19,7 +19,7 @@ import { causeOf, unauthenticated } from './error-cause.ts'
 import { type RejectedCredentials, useAssetsAt, useAssetsNamed, useRejectedCredentials } from './error-devices.ts'
 import { type ErrorGroup, errorGroupsOf, type IndexedError, namedDevice } from './error-groups.ts'
 import { errorMessages } from './error-messages.ts'
-import { timeInRun } from './run-time.ts'
+import { hasUntried, timeInRun } from './run-time.ts'
 
 type DeviceErrorsProps = {
   scan: Discovery
@@ -62,6 +62,9 @@ export function DeviceErrors({ scan, run, errors, total, onMore }: DeviceErrorsP
                   : group.name}
               </strong>{' '}
               {group.advice}
+              {group.errors.some(({ device }) =>
+                hasUntried(rejected.get(addressOfDevice(device) ?? '') ?? [], run),
+              ) && <span className="quiet error-note">{text.onlyWorking}</span>}
             </p>
             {canAdd && group.errors[0]?.code === unauthenticated && (
               <IxButton onClick={() => setAdding(group.errors)}>{text.addCredentials}</IxButton>
