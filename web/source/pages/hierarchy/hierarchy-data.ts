@@ -102,8 +102,11 @@ export function useChildren(hierarchyId: string, parentId: string | undefined) {
   })
 }
 
-/** The number of assets in stop, and with outdated firmware. The latter is undefined if it is not known. */
-export type NodeProblems = { stopped: number; outdated: number | undefined }
+/**
+ * The number of assets in stop whose mode was read recently, of assets whose last known mode is stop, and of assets with outdated
+ * firmware. The latter is undefined if it is not known.
+ */
+export type NodeProblems = { stopped: number; lastStopped: number; outdated: number | undefined }
 
 /**
  * Returns the problems of assets: in total, of each child of a node by id, and at the top of the assets without a node. `share` is the
@@ -121,8 +124,10 @@ export function useProblems(hierarchyId: string, parentId: string | undefined, {
     select: ({ data: { total, groups, unavailable } }) => {
       // Without the updates service, the numbers of outdated assets are 0 and mean nothing.
       const isKnown = !unavailable.includes('outdated')
-      const problemsOf = ({ stopped, outdated }: { stopped: number; outdated: number }): NodeProblems => ({
-        stopped,
+      type Counts = { stopped: number; stoppedRead: number; outdated: number }
+      const problemsOf = ({ stopped, stoppedRead, outdated }: Counts): NodeProblems => ({
+        stopped: stoppedRead,
+        lastStopped: stopped - stoppedRead,
         outdated: isKnown ? outdated : undefined,
       })
       return {

@@ -259,7 +259,7 @@ type PlaceItemProps = {
 function PlaceItem({ label, count, problems, average, unreachable = 0, isChosen, onChoose }: PlaceItemProps) {
   const text = useText(hierarchyMessages)
   const formats = useFormats()
-  const { outdated, stopped = 0 } = problems ?? {}
+  const { outdated, stopped = 0, lastStopped = 0 } = problems ?? {}
   return (
     <li>
       <button
@@ -280,6 +280,12 @@ function PlaceItem({ label, count, problems, average, unreachable = 0, isChosen,
             <span className="tree-stop" title={text.stoppedCount(formats.number(stopped))}>
               {formats.number(stopped)}
               <span className="unseen"> {text.stoppedShort}</span>
+            </span>
+          )}
+          {lastStopped > 0 && (
+            <span className="tree-stop tree-stop-known" title={text.lastStoppedCount(formats.number(lastStopped))}>
+              {formats.number(lastStopped)}
+              <span className="unseen"> {text.lastStoppedShort}</span>
             </span>
           )}
         </span>

@@ -28,7 +28,7 @@ export function timesOf(job: TimedJob): JobTimes {
 /** Returns the duration of the work on a job in milliseconds, or undefined if it has not started or not ended. */
 export function workMsOf(job: TimedJob): number | undefined {
   const { started, ended } = timesOf(job)
-  return started === undefined || ended === undefined ? undefined : difference(started, ended)
+  return started === undefined || ended === undefined ? undefined : shownDifference(started, ended)
 }
 
 /** A shorter time between the creation of a job and its start is not shown: the gateway asks for work. */
@@ -38,12 +38,12 @@ const shownWaitMs = 60_000
 export function waitMsOf(job: TimedJob): number | undefined {
   const { created, started, ended } = timesOf(job)
   const until = started ?? ended
-  const ms = until === undefined ? 0 : difference(created, until)
+  const ms = until === undefined ? 0 : shownDifference(created, until)
   return ms < shownWaitMs ? undefined : ms
 }
 
-/** Returns the time between two times, which are shown in seconds. */
-function difference(from: string, to: string): number {
+/** Returns the time between two times in milliseconds. It is the difference of the seconds that are shown. */
+export function shownDifference(from: string, to: string): number {
   const secondOf = (time: string) => Math.floor(Date.parse(time) / 1_000)
   const seconds = secondOf(to) - secondOf(from)
   return Math.max(0, seconds === 0 ? Date.parse(to) - Date.parse(from) : seconds * 1_000)

@@ -21,6 +21,7 @@ import { usePageTitle } from '../../../components/page/page-title.ts'
 import { Icon } from '../../../components/values/icon.tsx'
 import { KeyValueList } from '../../../components/values/key-value-list.tsx'
 import { Elapsed, Time } from '../../../components/values/time.tsx'
+import { shownDifference } from '../../jobs/job-times.ts'
 import { withParameterLabels } from '../built-in-links.ts'
 import { nameOf, useLinksOf } from '../gateways/gateway-links.ts'
 import { discoveryMessages } from '../messages.ts'
@@ -133,7 +134,7 @@ function RunDetails({ scan, run }: { scan: Discovery; run: DiscoveryRun | undefi
           started !== undefined &&
             ended !== undefined && {
               name: text.duration,
-              value: formats.duration(Date.parse(ended) - Date.parse(started)),
+              value: formats.duration(shownDifference(started, ended)),
             },
           started !== undefined &&
             scan.state === 'running' && {

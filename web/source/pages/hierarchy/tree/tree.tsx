@@ -190,11 +190,12 @@ function TreeItem({ state, node, problems, isLoadingProblems, place, count }: Tr
   const isExpanded = isExpandable && expanded.has(node.id)
   const type = node.type === undefined ? '' : nodeTypeName(node.type, language)
   const { offline } = node.health
-  const { outdated, stopped = 0 } = problems ?? {}
+  const { outdated, stopped = 0, lastStopped = 0 } = problems ?? {}
   const health = [
     outdated !== undefined && text.outdatedCount(formats.number(outdated)),
     offline > 0 && text.offlineCount(formats.number(offline)),
     stopped > 0 && text.stoppedCount(formats.number(stopped)),
+    lastStopped > 0 && text.lastStoppedCount(formats.number(lastStopped)),
   ].filter((part) => part !== false)
   const assets = text.assetCount(node.totalAssetCount, formats.number(node.totalAssetCount))
   return (
@@ -235,6 +236,11 @@ function TreeItem({ state, node, problems, isLoadingProblems, place, count }: Tr
         {stopped > 0 && (
           <span className="tree-stop" aria-hidden="true">
             {formats.number(stopped)}
+          </span>
+        )}
+        {lastStopped > 0 && (
+          <span className="tree-stop tree-stop-known" aria-hidden="true">
+            {formats.number(lastStopped)}
           </span>
         )}
       </span>

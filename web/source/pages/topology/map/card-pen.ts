@@ -16,6 +16,9 @@ const lowestLine = 12.5
 const lowestOfSeveral = 13.5
 const around = 3
 
+/** The smallest distance between lines with which a card has a second line for its problems. */
+const roomyStep = 14
+
 /** Returns the number of lines in a height. */
 function linesIn(height: number): number {
   const several = Math.floor(height / lowestOfSeveral)
@@ -165,7 +168,7 @@ export class CardPen extends MapPen {
     const others = (isBeside ? 1 : 2) + Number(detail !== undefined)
     const problemLines = dividedWords(problems, {
       fits: (words) => this.widthOf(words, sizes.text) <= room,
-      lines: linesIn(height) - others >= 2 ? 2 : 1,
+      lines: stepOf(box.height, { lines: others + 2, size: sizes.text }) >= roomyStep ? 2 : 1,
     })
     const links = isSubnet && !view.showsChanges && view.marks === undefined ? texts.connected(item) : []
     const wanted = isSubnet
