@@ -253,6 +253,9 @@ const MonitoredAssetState = closed({
   sinceTimestamp: Type.Optional(Type.Unsafe<string>({ ...Timestamp, description: 'Absent before the first check' })),
 })
 
+/** The targets of a monitoring that does not exist yet. */
+const TargetSelection = closed({ targets: fields.targets, assetLinkIds: Type.Optional(fields.assetLinkIds) })
+
 const byId = closed({ id: Uuid })
 const byJob = closed({ jobId: Uuid })
 
@@ -288,7 +291,7 @@ export const monitoring = contract({
       summary: 'Count the assets that a monitoring would check now',
       access: 'glb_discovery_run',
       readOnly: true,
-      body: data(closed({ targets: fields.targets, assetLinkIds: Type.Optional(fields.assetLinkIds) })),
+      body: data(TargetSelection),
       answers: { 200: data(TargetCount) },
       errors: ['invalid_filter', 'unknown_property', 'asset_not_found', 'too_many_targets'],
     },
@@ -298,7 +301,7 @@ export const monitoring = contract({
       summary: 'List the assets that a monitoring would check now, and that no monitoring checks yet',
       access: 'glb_discovery_run',
       readOnly: true,
-      body: data(closed({ targets: fields.targets, assetLinkIds: Type.Optional(fields.assetLinkIds) })),
+      body: data(TargetSelection),
       answers: { 200: data(UnmonitoredTargets) },
       errors: ['invalid_filter', 'unknown_property', 'asset_not_found', 'too_many_targets'],
     },

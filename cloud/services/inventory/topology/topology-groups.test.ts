@@ -445,45 +445,61 @@ test('returns every switch with the switch above it, and counts the assets that 
   assert.deepEqual([below?.parent, root?.children, top.edges.length], [root?.key, 1, 1])
 })
 
-test('counts the assets with older firmware than the newest known version of their product, now only', async () => {
-  await using hub = await testHub()
-  const admin = await hub.as('administrator')
-  const versions: Record<string, string | undefined> = { D1: '1.9', D2: '1.10', D3: 'V1.10.0', D4: undefined }
+/** Returns the address of a device. Two devices are in each subnet. */
+const addressOf = (index: number) => `10.0.${Math.floor(index / 2)}.1`
+
+type NewDevice = { name: string; address: string; fields: Record<string, unknown> }
+
+/** Creates devices, and returns their ids. */
+async function createDevices(admin: TestCaller, devices: readonly NewDevice[]): Promise<string[]> {
   const { data } = await admin.inventory.createAssets({
     headers: { prefer: 'wait=30' },
     body: {
       data: {
-        assets: Object.entries(versions).map(([name, version], index) => ({
+        assets: devices.map(({ name, address, fields }) => ({
           functional_object_type: 'Device',
           functional_object_schema_url: baseSchemaUrl,
           name,
           asset_identifiers: [{ asset_identifier_type: 'CustomIdentifier', name: 'test', value: v7() }],
-          connection_points: [
-            { connection_point_type: 'Ipv4Connectivity', id: 'x1', ipv4_address: `10.0.${Math.floor(index / 2)}.1` },
-          ],
-          product_instance_information: {
-            manufacturer_product: { product_id: 'P1', manufacturer: { name: 'Example' } },
-          },
-          ...(version === undefined
-            ? {}
-            : {
-                software_components: [
-                  {
-                    software_component_type: 'SoftwareArtifactComponent',
-                    artifact: {
-                      functional_object_type: 'SoftwareArtifact',
-                      functional_object_schema_url: baseSchemaUrl,
-                      asset_identifiers: [{ asset_identifier_type: 'SoftwareIdentifier', name: 'Firmware', version }],
-                      is_firmware: true,
-                    },
-                  },
-                ],
-              }),
+          connection_points: [{ connection_point_type: 'Ipv4Connectivity', id: 'x1', ipv4_address: address }],
+          ...fields,
         })),
       },
     },
   })
   assert.equal(data.state, 'finished', JSON.stringify(data))
+  return ((data.detail?.result ?? []) as { assetId: string }[]).map(({ assetId }) => assetId)
+}
+
+test('counts the assets with older firmware than the newest known version of their product, now only', async () => {
+  await using hub = await testHub()
+  const admin = await hub.as('administrator')
+  const versions: Record<string, string | undefined> = { D1: '1.9', D2: '1.10', D3: 'V1.10.0', D4: undefined }
+  const devices = Object.entries(versions).map(([name, version], index) => ({
+    name,
+    address: addressOf(index),
+    fields: {
+      product_instance_information: {
+        manufacturer_product: { product_id: 'P1', manufacturer: { name: 'Example' } },
+      },
+      ...(version === undefined
+        ? {}
+        : {
+            software_components: [
+              {
+                software_component_type: 'SoftwareArtifactComponent',
+                artifact: {
+                  functional_object_type: 'SoftwareArtifact',
+                  functional_object_schema_url: baseSchemaUrl,
+                  asset_identifiers: [{ asset_identifier_type: 'SoftwareIdentifier', name: 'Firmware', version }],
+                  is_firmware: true,
+                },
+              },
+            ],
+          }),
+    },
+  }))
+  await createDevices(admin, devices)
   const query = { by: 'subnet' } as const
   const { data: top } = await admin.inventory.readTopologyGroups({ query })
   assert.deepEqual(
@@ -513,24 +529,14 @@ test('counts the assets in operating mode stop, now and at an earlier time', asy
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   const modes: Record<string, string | undefined> = { PLC1: 'stop', PLC2: 'run', HMI1: undefined }
-  const { data } = await admin.inventory.createAssets({
-    headers: { prefer: 'wait=30' },
-    body: {
-      data: {
-        assets: Object.entries(modes).map(([name, mode], index) => ({
-          functional_object_type: 'Device',
-          functional_object_schema_url: baseSchemaUrl,
-          name,
-          asset_identifiers: [{ asset_identifier_type: 'CustomIdentifier', name: 'test', value: v7() }],
-          connection_points: [
-            { connection_point_type: 'Ipv4Connectivity', id: 'x1', ipv4_address: `10.0.${Math.floor(index / 2)}.1` },
-          ],
-          ...(mode !== undefined && { operating_mode: { mode_name: mode } }),
-        })),
-      },
+  const devices = Object.entries(modes).map(([name, mode], index) => ({
+    name,
+    address: addressOf(index),
+    fields: {
+      ...(mode !== undefined && { operating_mode: { mode_name: mode } }),
     },
-  })
-  assert.equal(data.state, 'finished', JSON.stringify(data))
+  }))
+  await createDevices(admin, devices)
   const query = { by: 'subnet' } as const
   const { data: top } = await admin.inventory.readTopologyGroups({ query })
   assert.deepEqual(
@@ -563,24 +569,12 @@ test('counts the assets in operating mode stop, now and at an earlier time', asy
 test('counts the assets in stop that were reached in the last 24 hours, now and at an earlier time', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
-  const { data } = await admin.inventory.createAssets({
-    headers: { prefer: 'wait=30' },
-    body: {
-      data: {
-        assets: ['PLC1', 'PLC2', 'PLC3', 'PLC4'].map((name) => ({
-          functional_object_type: 'Device',
-          functional_object_schema_url: baseSchemaUrl,
-          name,
-          asset_identifiers: [{ asset_identifier_type: 'CustomIdentifier', name: 'test', value: v7() }],
-          connection_points: [{ connection_point_type: 'Ipv4Connectivity', id: 'x1', ipv4_address: '10.0.0.1' }],
-          operating_mode: { mode_name: name === 'PLC4' ? 'run' : 'stop' },
-        })),
-      },
-    },
-  })
-  const [, reached = '', old = '', running = ''] = ((data.detail?.result ?? []) as { assetId: string }[]).map(
-    ({ assetId }) => assetId,
-  )
+  const devices = ['PLC1', 'PLC2', 'PLC3', 'PLC4'].map((name) => ({
+    name,
+    address: addressOf(0),
+    fields: { operating_mode: { mode_name: name === 'PLC4' ? 'run' : 'stop' } },
+  }))
+  const [, reached = '', old = '', running = ''] = await createDevices(admin, devices)
   for (const id of [reached, old, running])
     await applyWrite(admin, 'setReachabilityState', { params: { id }, body: { data: { state_value: 'reached' } } })
   await hub.context.database.transaction(hub.tenant, (tx) =>
