@@ -82,34 +82,42 @@ export async function matchingAssets(
   return matching
 }
 
+type TenantOf = Pick<Caller, 'tenantId' | 'tenantName'>
+
 /** Returns those of the ids whose assets were deleted. */
-export async function deletedAssets(
-  { peers }: VisibilityContext,
-  { tenantId, tenantName }: Pick<Caller, 'tenantId' | 'tenantName'>,
+export function deletedAssets(
+  context: VisibilityContext,
+  tenant: TenantOf,
   ids: readonly string[],
 ): Promise<Set<string>> {
-  const client = peers(inventory, systemCaller({ tenantId, tenantName }))
-  const deleted = new Set<string>()
-  for (const part of parts(ids)) {
-    const { data } = await client.describeAssets({ body: { data: { ids: part } } })
-    for (const { id, isDeleted } of data) if (isDeleted) deleted.add(id)
-  }
-  return deleted
+  return assetsWith(context, tenant, { ids, isIncluded: ({ isDeleted }) => isDeleted })
 }
 
 /** Returns those of the ids whose assets are in an access group now. A deleted asset is in its last group. */
-export async function assetsInGroup(
-  { peers }: VisibilityContext,
-  { tenantId, tenantName }: Pick<Caller, 'tenantId' | 'tenantName'>,
+export function assetsInGroup(
+  context: VisibilityContext,
+  tenant: TenantOf,
   { accessGroupId, ids }: { accessGroupId: string; ids: readonly string[] },
 ): Promise<Set<string>> {
-  const members = new Set<string>()
+  return assetsWith(context, tenant, { ids, isIncluded: (asset) => asset.accessGroupId === accessGroupId })
+}
+
+type DescribedAsset = { isDeleted: boolean; accessGroupId: string }
+type AssetChoice = { ids: readonly string[]; isIncluded: (asset: DescribedAsset) => boolean }
+
+/** Returns those of the ids whose assets are included. The platform reads all assets here. */
+async function assetsWith(
+  { peers }: VisibilityContext,
+  { tenantId, tenantName }: TenantOf,
+  { ids, isIncluded }: AssetChoice,
+): Promise<Set<string>> {
   const client = peers(inventory, systemCaller({ tenantId, tenantName }))
+  const included = new Set<string>()
   for (const part of parts(ids)) {
     const { data } = await client.describeAssets({ body: { data: { ids: part } } })
-    for (const asset of data) if (asset.accessGroupId === accessGroupId) members.add(asset.id)
+    for (const asset of data) if (isIncluded(asset)) included.add(asset.id)
   }
-  return members
+  return included
 }
 
 /** Throws the problem of a filter of the asset list that is not valid. `pointer` is its place in the request. */
