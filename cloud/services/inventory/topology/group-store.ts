@@ -16,7 +16,6 @@ import { changeKindParts, changeKindRows, fieldKinds, kindFields } from './chang
  * - `entity`: the assets at a time, with the properties that are counted. Three variants select the current assets, the assets
  *   at an earlier time, and the assets that were removed in the compared time.
  * - `placed`: the key of the group of each asset, by hierarchy, subnet or switch.
- * - `outdated`: the assets with outdated firmware.
  * - `checked`, `unchecked`: the monitored assets with and without a result.
  * - `member`: the assets with their keys. Assets of the parent group itself have the key `here`.
  * The rows of the result are the counts per group and product, the assets of the parent group, the edges, and the numbers of assets
@@ -136,7 +135,6 @@ function readVariant(handle: Handle, query: GroupQuery, variant: Variant): Promi
   const parts = [
     ...entityOf(query, variant, parameters),
     ...placedBy(query, { relations, variant, parameters }),
-    ...outdatedOf(query, variant, parameters),
     ...checkedOf(query, variant, parameters),
     ...memberOf(query),
     part(
@@ -172,7 +170,6 @@ export function readAllAssets(handle: Handle, query: GroupQuery): Promise<GroupR
   const parts = [
     ...entityOf(query, variant, parameters),
     ...placedBy(query, { relations, variant, parameters }),
-    ...outdatedOf(query, variant, parameters),
     ...checkedOf(query, variant, parameters),
     ...memberOf(query),
     part('listed', `select m.* from member m order by m.name, m.id limit ${inventoryLimits.topologyNodes + 1}`),
@@ -281,14 +278,30 @@ const addressesOfDocument = `(select min(case when p ->> 'ipv4_address' is null 
   from json_array_elements(case when json_typeof(h.document -> 'connection_points') = 'array'
     then h.document -> 'connection_points' else '[]'::json end) as p)`
 
-const storedColumns = (
-  by: Grouping,
-  evidenceSince: string,
-) => `a.id, a.name, a.type, a.product_family as family, a.product_name as product,
+type EntityContext = { by: Grouping; evidenceSince: string; outdated: string }
+
+/** The columns of an asset that are counted, from its row and from a stored state. */
+type EntityColumns = { stored: string; ofState: (id: string) => string }
+
+/** The switches are determined by the relations alone. Reading all columns of all assets for them takes twice as long. */
+const nameColumns: EntityColumns = {
+  stored: 'a.id, a.name',
+  ofState: namesOfState,
+}
+
+function namesOfState(id: string): string {
+  return `${id} as id, h.document ->> 'name' as name`
+}
+
+const storedColumns = ({
+  by,
+  evidenceSince,
+  outdated,
+}: EntityContext) => `a.id, a.name, a.type, a.product_family as family, a.product_name as product,
   ${tagOf('a.name')} as tag, a.management_state as management, a.reachability_state as reachability,
   a.operating_mode as mode,
   a.operating_mode = 'stop' and a.reachability_state = 'reached' and a.reachability_state_at >= ${evidenceSince} as stopped_read,
-  ${by === 'subnet' ? 'w.address' : 'null::text'} as address`
+  ${by === 'subnet' ? 'w.address' : 'null::text'} as address, ${outdated} as outdated`
 
 const reachabilityOfDocument = `h.document #>> '{reachability_state,state_value}'`
 const modeOfDocument = `h.document #>> '{operating_mode,mode_name}'`
@@ -300,10 +313,7 @@ const isStopReadInDocument = (evidenceSince: string) =>
     `(h.document #>> '{reachability_state,state_timestamp}')::timestamptz >= ${evidenceSince}`,
   ].join(' and ')
 
-const documentColumns = (
-  id: string,
-  { by, evidenceSince }: { by: Grouping; evidenceSince: string },
-) => `${id} as id, h.document ->> 'name' as name,
+const documentColumns = (id: string, { by, evidenceSince }: Omit<EntityContext, 'outdated'>) => `${namesOfState(id)},
   h.document ->> 'functional_object_type' as type,
   h.document #>> '{product_instance_information,manufacturer_product,product_family}' as family,
   h.document #>> '{product_instance_information,manufacturer_product,product_name}' as product,
@@ -311,22 +321,55 @@ const documentColumns = (
   coalesce(h.document #>> '{management_state,state_value}', 'unknown') as management,
   coalesce(${reachabilityOfDocument}, 'unknown') as reachability,
   ${modeOfDocument} as mode, ${isStopReadInDocument(evidenceSince)} as stopped_read,
-  ${by === 'subnet' ? addressesOfDocument : 'null::text'} as address`
+  ${by === 'subnet' ? addressesOfDocument : 'null::text'} as address, false as outdated`
 
 /** Selects the last stored state of an asset until a time. */
 const stateAt = (id: string, time: string) => `cross join lateral (select e.document, e.time, e.change
     from asset_history e where e.tenant_id = $1 and e.asset_id = ${id} and e.time <= ${time}
     order by e.time desc, e.version desc limit 1) as h`
 
-function entityOf({ readable, times, by }: GroupQuery, variant: Variant, parameters: Parameters): string[] {
+/** Joins the versions of outdated firmware. The equal texts of manufacturers and versions are compared with a hash. */
+function outdatedJoin(versions: readonly OutdatedVersion[], parameters: Parameters): string {
+  const texts = (of: (version: OutdatedVersion) => string | undefined) => {
+    const values = versions.map((version) => of(version) ?? null)
+    return `${parameters.add(arrayOf('text', values))}::text[]`
+  }
+  const columns = [
+    texts(({ manufacturer }) => manufacturer),
+    texts(({ productId }) => productId),
+    texts(({ productName }) => productName),
+    texts(({ firmwareVersion }) => firmwareVersion),
+  ]
+  return `left join unnest(${columns.join(', ')}) as v (manufacturer, product_id, product_name, firmware_version)
+    on v.manufacturer = a.manufacturer and v.firmware_version = a.firmware_version
+      and v.product_id is not distinct from a.product_id and v.product_name is not distinct from a.product_name
+      and a.type is distinct from 'SoftwareArtifact'`
+}
+
+/** Selects the assets with all columns that are counted. */
+function entityOf(query: GroupQuery, variant: Variant, parameters: Parameters): string[] {
+  const { by, times } = query
+  const versions = variant === 'current' ? query.outdatedVersions : []
+  const context = {
+    by,
+    evidenceSince: `${parameters.add(times.evidenceSince)}::timestamptz`,
+    outdated: versions.length === 0 ? 'false' : 'v.firmware_version is not null',
+  }
+  const columns = { stored: storedColumns(context), ofState: (id: string) => documentColumns(id, context) }
+  const addressJoin = by === 'subnet' ? 'left join own_address w on w.id = a.id' : ''
+  const versionJoin = versions.length === 0 ? '' : outdatedJoin(versions, parameters)
+  const entity = entityWith(columns, query, { variant, parameters, joins: `${addressJoin} ${versionJoin}` })
+  return by === 'subnet' ? [ownAddresses, ...entity] : entity
+}
+
+type EntitySource = { variant: Variant; parameters: Parameters; joins: string }
+
+function entityWith(columns: EntityColumns, { readable, times }: GroupQuery, source: EntitySource): string[] {
+  const { variant, parameters, joins } = source
   const since = `${parameters.add(times.since)}::timestamptz`
-  const evidenceSince = `${parameters.add(times.evidenceSince)}::timestamptz`
-  const withAddress = by === 'subnet' ? 'left join own_address w on w.id = a.id' : ''
-  const fromSelected = `from ${fromFor(readable.where)} ${withAddress} where ${matching(readable)}`
-  const addresses = by === 'subnet' ? [ownAddresses] : []
+  const fromSelected = `from ${fromFor(readable.where)} ${joins} where ${matching(readable)}`
   const change = `case when a.created_at > ${since} then 'added' when a.modified_at > ${since} then 'changed' end as change`
-  if (variant === 'current')
-    return [...addresses, part('entity', `select ${storedColumns(by, evidenceSince)}, ${change} ${fromSelected}`)]
+  if (variant === 'current') return [part('entity', `select ${columns.stored}, ${change} ${fromSelected}`)]
   const groups = `${parameters.add(readable.groups)}`
   if (variant === 'removed') {
     const until = `${parameters.add(times.at ?? null)}::timestamptz`
@@ -339,7 +382,7 @@ function entityOf({ readable, times, by }: GroupQuery, variant: Variant, paramet
       ),
       part(
         'entity',
-        `select ${documentColumns('d.id', { by, evidenceSince })}, 'removed' as change
+        `select ${columns.ofState('d.id')}, 'removed' as change
          from deleted d ${stateAt('d.id', since)}
          where h.document is not null and h.change <> 'deleted' and ${wasReadableAt('d.id', `${groups}::uuid[]`, since)}
            and not exists (select from assets b where b.tenant_id = $1 and b.id = d.id)`,
@@ -348,7 +391,6 @@ function entityOf({ readable, times, by }: GroupQuery, variant: Variant, paramet
   }
   const at = `${parameters.add(times.at)}::timestamptz`
   return [
-    ...addresses,
     part(
       'touched',
       `select distinct h.asset_id as id from asset_history h
@@ -356,43 +398,15 @@ function entityOf({ readable, times, by }: GroupQuery, variant: Variant, paramet
     ),
     part(
       'entity',
-      `select ${storedColumns(by, evidenceSince)}, ${change} ${fromSelected}
+      `select ${columns.stored}, ${change} ${fromSelected}
          and a.created_at <= ${at} and not exists (select from touched t where t.id = a.id)
        union all
-       select ${documentColumns('t.id', { by, evidenceSince })},
+       select ${columns.ofState('t.id')},
          case when h.time <= ${since} then null when exists (select from asset_history c where c.tenant_id = $1
              and c.asset_id = t.id and c.change = 'created' and c.time > ${since} and c.time <= ${at}) then 'added'
            else 'changed' end as change
        from touched t ${stateAt('t.id', at)}
        where h.document is not null and h.change <> 'deleted' and ${wasReadableAt('t.id', `${groups}::uuid[]`, at)}`,
-    ),
-  ]
-}
-
-/** Selects the assets with outdated firmware. The equal texts of manufacturers and versions are compared with a hash. */
-function outdatedOf({ outdatedVersions: versions }: GroupQuery, variant: Variant, parameters: Parameters): string[] {
-  if (variant !== 'current' || versions.length === 0) return [part('outdated', 'select null::uuid as id where false')]
-  const texts = (of: (version: OutdatedVersion) => string | undefined) =>
-    `${parameters.add(
-      arrayOf(
-        'text',
-        versions.map((version) => of(version) ?? null),
-      ),
-    )}::text[]`
-  const columns = [
-    texts(({ manufacturer }) => manufacturer),
-    texts(({ productId }) => productId),
-    texts(({ productName }) => productName),
-    texts(({ firmwareVersion }) => firmwareVersion),
-  ]
-  return [
-    part(
-      'outdated',
-      `select a.id from assets a
-       join unnest(${columns.join(', ')}) as v (manufacturer, product_id, product_name, firmware_version)
-         on v.manufacturer = a.manufacturer and v.firmware_version = a.firmware_version
-           and v.product_id is not distinct from a.product_id and v.product_name is not distinct from a.product_name
-       where a.tenant_id = $1 and a.type is distinct from 'SoftwareArtifact'`,
     ),
   ]
 }
@@ -407,7 +421,7 @@ function checkedOf(query: GroupQuery, variant: Variant, parameters: Parameters):
 
 function memberOf({ scope, filtered }: GroupQuery): string[] {
   const isCounted = filtered === undefined ? 'true' : 'e.id in (select c.id from counted c)'
-  const states = `e.id in (select o.id from outdated o) as outdated, e.id in (select h.id from checked h) as checked,
+  const states = `e.id in (select h.id from checked h) as checked,
     e.id in (select u.id from unchecked u) as unchecked`
   const join = scope === 'all' ? 'left join' : 'join'
   const member =
@@ -527,7 +541,7 @@ export function readSwitches(handle: Handle, query: GroupQuery): Promise<SwitchR
   const parameters = new Parameters(query.readable.values)
   const relations = relationsOf(query, variant, parameters)
   const parts = [
-    ...entityOf(query, variant, parameters),
+    ...entityWith(nameColumns, query, { variant, parameters, joins: '' }),
     ...cableParts(relations, { isDistinct: true }),
     part(
       'hub',
