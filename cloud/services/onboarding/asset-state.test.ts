@@ -103,10 +103,10 @@ describe('asset of a gateway', () => {
 
   test('updates reachability_state with one history entry when a gateway changes between online and offline', async () => {
     const gateway = await enrolledGateway(hub, admin)
-    const reachability = async () => {
-      const { data } = await admin.inventory.readAsset({ params: { id: gateway.id }, query: {} })
-      return (data.reachability_state as { state_value: string }).state_value
-    }
+    const asset = async () => (await admin.inventory.readAsset({ params: { id: gateway.id }, query: {} })).data
+    const reachability = async () => ((await asset()).reachability_state as { state_value: string }).state_value
+    const trust = async () => ((await asset()).trust_state as { state_value: string }).state_value
+    const hasVersion = async () => JSON.stringify(await asset()).includes('"product_version":"1.0.0"')
     const versions = async () =>
       (await admin.inventory.readHistory({ params: { id: gateway.id }, query: {} })).data.length
     const heard = () => gateway.gatekeeper.reportLinks({ body: { data: { gatewayVersion: '1.0.0', links: [] } } })
@@ -115,7 +115,10 @@ describe('asset of a gateway', () => {
       await hub.contextOf('onboarding').tasks.runDue(hub.tenant.tenantId, { at })
       await hub.settle()
     }
+    // The enrolment causes three writes. The reachability can be applied before the trust state and the version.
     await until('the gateway is reached', async () => (await reachability()) === 'reached')
+    await until('the gateway is trusted', async () => (await trust()) === 'trusted')
+    await until('the version is in the asset', hasVersion)
     await heard()
     const before = await versions()
     for (let beat = 0; beat < 3; beat++) {
