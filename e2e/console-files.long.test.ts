@@ -268,7 +268,11 @@ describe('import and export of files in the console', () => {
     const { name, text } = await downloaded(() => inDialog('Export').click())
     assert.match(name, /^assets-.*\.csv$/)
     const lines = text.replace('\uFEFF', '').trim().split('\r\n')
-    assert.match(lines[0] ?? '', /^Name,Manufacturer,Product,/)
+    assert.equal(
+      lines[0],
+      'Name,Reachability,Product,IP address,Firmware version,Hierarchy path,Management state',
+      'the default columns of the table',
+    )
     assert.deepEqual(
       lines.slice(1).map((line) => line.split(',')[0]),
       ['Press 1'],
