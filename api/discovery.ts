@@ -16,6 +16,7 @@ import {
   ManagedLinks,
 } from './gatekeeper.ts'
 import { inventoryLimits, oneOf } from './inventory/shapes.ts'
+import { RestartedTimestamp } from './jobs.ts'
 import { monitoredDeviceOperations } from './monitored-devices.ts'
 import { receiptStates, SignedReceipt } from './receipt.ts'
 import { SentFunction } from './sent-function.ts'
@@ -89,6 +90,7 @@ const runFields = {
   ...comparisonFields,
   errors: count,
   startedTimestamp: Type.Optional(Timestamp),
+  restartedTimestamp: Type.Optional(RestartedTimestamp),
   endedTimestamp: Type.Optional(Timestamp),
 }
 

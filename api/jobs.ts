@@ -26,6 +26,13 @@ export type JobSubject = Static<typeof JobSubject>
 
 const count = Type.Integer({ minimum: 0 })
 
+/** When a run started again. */
+export const RestartedTimestamp = Type.Unsafe<string>({
+  ...Timestamp,
+  description:
+    'When the gateway last started the scan again after an interruption. The progress and the errors are those of the scan since then, and the found devices those of the whole run. It is omitted for a run that was not interrupted',
+})
+
 /** The result of the run of a scan. */
 export const ScanJobResult = closed({
   scope: Type.Array(Type.String(), {
@@ -35,6 +42,7 @@ export const ScanJobResult = closed({
   created: count,
   errors: count,
   startedTimestamp: Type.Optional(Timestamp),
+  restartedTimestamp: Type.Optional(RestartedTimestamp),
   endedTimestamp: Type.Optional(Timestamp),
 })
 export type ScanJobResult = Static<typeof ScanJobResult>

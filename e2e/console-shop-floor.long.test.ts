@@ -13,7 +13,7 @@ import { runCommand } from './command.ts'
 import { assertAxeClean, assertAxeCleanEverywhere, type ConsoleBrowser, consoleOf, follow } from './console.ts'
 import { callerOf, type Platform, startPlatform, temporaryFolder, until } from './platform.ts'
 import { clickAsPerson } from './reachability.ts'
-import { type Gateway, startGateway } from './shop-floor.ts'
+import { discover, type Gateway, killed, startGateway } from './shop-floor.ts'
 
 /** Returns the traffic of a scan to this number of devices. */
 function traffic(devices: number): Partial<SignedReceipt> {
@@ -457,6 +457,28 @@ describe('gateways, scans and credentials in the console', () => {
     await advice.getByRole('link', { name: 'View scan' }).focus()
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { level: 1, name: 'Scan of Reference link' }).waitFor()
+  })
+
+  test('shows that a scan started again after its gateway was killed, and cancels it in the list of jobs', async () => {
+    const caller = await callerOf(platform)
+    const { data: gateways } = await caller.onboarding.listGateways({ query: {} })
+    const gatewayId = gateways.find(({ name }) => name === 'Hall 3')?.id ?? assert.fail('no gateway')
+    const scanId = await discover(caller, gatewayId, { devices: '40', rate: '1' })
+    await go('/jobs?type=discovery', 'Jobs')
+    const row = page.getByRole('row').nth(1)
+    await row.getByText(/^Running, \d+%$/).waitFor(scanTimeout)
+    await row.getByText(/^\d+ found so far$/).waitFor(scanTimeout)
+    await killed(gateway?.program ?? assert.fail('no gateway runs'))
+    gateway = await startGateway('hall', { home: folder.path, id: '' })
+    await row.getByText(/Started again: /).waitFor(scanTimeout)
+    await row.getByRole('link', { name: 'Scan', exact: true }).click()
+    await page.getByText(/^The scan was interrupted\. Started again: /).waitFor()
+    await button('Cancel scan').waitFor()
+    await go('/jobs?type=discovery', 'Jobs')
+    await row.getByRole('button', { name: /^Cancel scan: / }).click()
+    await row.getByText('Canceled', { exact: true }).waitFor(scanTimeout)
+    const { data } = await caller.discovery.getDiscovery({ params: { jobId: scanId } })
+    assert.equal(data.state, 'canceled')
   })
 
   test('no page violates its security policy, throws an error or calls another host', () => {

@@ -174,6 +174,28 @@ describe('discovery', () => {
     },
   )
 
+  test('a run that starts again after an interruption has no progress, and has the time of this start', async () => {
+    const { jobId } = await create()
+    const held = await lease()
+    await gateway.gatekeeper.renewLease({
+      params: { id: held.lease.id },
+      body: { data: { jobId: held.job.id, progress: 40 } },
+    })
+    await upload(held, 0, { assets: [foundDevice(27)], errors: [] })
+    await hub.settle()
+    const before = await read(jobId)
+    assert.deepEqual([before.progress, before.found, before.restartedTimestamp], [40, 1, undefined])
+    await hub.asOwner((owner) => owner.query(`update workflow_jobs set lease_until = now() - interval '1 second'`))
+    const again = await lease()
+    const after = await read(jobId)
+    assert.deepEqual([after.progress, after.found, after.startedTimestamp], [0, 1, before.startedTimestamp])
+    assert.ok((after.restartedTimestamp ?? '') > (after.startedTimestamp ?? ''))
+    const { data: job } = await admin.jobs.getJob({ params: { id: again.job.id } })
+    assert.equal(job.scan?.restartedTimestamp, after.restartedTimestamp)
+    await end(again, 'FINISHED')
+    await ended(jobId)
+  })
+
   test('refuses an upload of found devices with a lease that was never issued for its job', async () => {
     const { jobId } = await create()
     await hub.settle()

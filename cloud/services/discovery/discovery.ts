@@ -66,7 +66,7 @@ const notRun = {
 function progressOf(run: RunRow | undefined) {
   if (run === undefined) return { state: 'created' as const, ...notRun }
   const { state, progress, message, found, created, updated, unchanged, gone, newlyGone, comparedRun, errors } = run
-  const { startedAt, endedAt } = run
+  const { startedAt, restartedAt, endedAt } = run
   return {
     state,
     progress,
@@ -80,6 +80,7 @@ function progressOf(run: RunRow | undefined) {
     ...(comparedRun === null ? {} : { comparedRun }),
     errors,
     ...(startedAt === null ? {} : { startedTimestamp: startedAt }),
+    ...(restartedAt === null ? {} : { restartedTimestamp: restartedAt }),
     ...(endedAt === null ? {} : { endedTimestamp: endedAt }),
   }
 }

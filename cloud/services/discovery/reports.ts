@@ -73,12 +73,13 @@ export function reportHandlers(context: Context): Pick<Handlers<typeof discovery
       )
       return {
         data: runs.map((run, index) => {
-          const { found: devices, created, errors, startedTimestamp, endedTimestamp } = showRun(run)
+          const { found: devices, created, errors, startedTimestamp, restartedTimestamp, endedTimestamp } = showRun(run)
           return {
             id: run.id,
             scope: scopeOf(run, found[index]?.row),
             ...{ found: devices, created, errors },
             ...(startedTimestamp !== undefined && { startedTimestamp }),
+            ...(restartedTimestamp !== undefined && { restartedTimestamp }),
             ...(endedTimestamp !== undefined && { endedTimestamp }),
           }
         }),

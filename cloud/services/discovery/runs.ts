@@ -4,7 +4,7 @@ import type { Caller } from '../../platform/access/caller.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
 import { endRun, storeUpload } from './ingestion.ts'
 import { emitRunEvent } from './run-start.ts'
-import { clearErrors, findDiscovery, findRun, listActiveRuns, lockForAttempt, noteRun, wasLeased } from './store.ts'
+import { findDiscovery, findRun, listActiveRuns, lockForAttempt, noteRun, restartRun, wasLeased } from './store.ts'
 import { stopJob } from './workflow-job.ts'
 
 type Operations = 'recordUpload' | 'noteRun' | 'endRun' | 'endGatewayRuns'
@@ -32,7 +32,7 @@ export function runHandlers(context: Context): Pick<Handlers<typeof discovery>, 
       if (!(await isOwn(context, caller, { runId: id, gatewayId }))) return answer(204)
       return database.transaction(caller, async (tx) => {
         const { lease } = progress
-        if (lease !== undefined && (await lockForAttempt(tx, id, lease)).isRepeat) await clearErrors(tx, id)
+        if (lease !== undefined && (await lockForAttempt(tx, id, lease)).isRepeat) await restartRun(tx, id)
         const run = await noteRun(tx, id, progress)
         if (run !== undefined) await emitRunEvent(tx, 'progressed', run)
         return answer(204)

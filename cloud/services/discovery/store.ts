@@ -27,6 +27,8 @@ export type RunRow = {
   errors: number
   createdAt: string
   startedAt: string | null
+  /** When the last attempt began. Null for a run that was not interrupted. */
+  restartedAt: string | null
   endedAt: string | null
   /** The number of the run with which this run was compared. Null if there was no such run. */
   comparedRun: number | null
@@ -64,7 +66,7 @@ const columns = `d.id, d.gateway_id as "gatewayId", d.asset_link_id as "assetLin
 const runColumns = `r.id, r.discovery_id as "discoveryId", r.number, r.cause, r.workflow_job_id as "workflowJobId",
   r.state, r.ending, r.progress, r.message, r.found, r.created, r.updated, r.unchanged, r.gone,
   coalesce(r.newly_gone, r.gone) as "newlyGone", r.errors,
-  r.created_at as "createdAt", r.started_at as "startedAt", r.ended_at as "endedAt", r.compared_run as "comparedRun", r.scope`
+  r.created_at as "createdAt", r.started_at as "startedAt", r.restarted_at as "restartedAt", r.ended_at as "endedAt", r.compared_run as "comparedRun", r.scope`
 
 const insertStatement = statement<DiscoveryRow>(
   `insert into discoveries as d
@@ -366,14 +368,17 @@ const addStatement = statement<RunRow>(
    where r.tenant_id = $1 and r.id = $2 returning ${runColumns}`,
 )
 
-const clearErrorsStatement = statement(
+const restartStatement = statement(
   `with cleared as (delete from discovery_errors where tenant_id = $1 and run_id = $2)
-   update discovery_runs set errors = 0 where tenant_id = $1 and id = $2`,
+   update discovery_runs set errors = 0, progress = 0, restarted_at = now() where tenant_id = $1 and id = $2`,
 )
 
-/** Deletes the device errors of a run. The next attempt visits the devices again and reports their errors again. */
-export async function clearErrors(tx: Transaction, id: string): Promise<void> {
-  await tx.run(clearErrorsStatement, id)
+/**
+ * Records that another attempt of a run begins. Deletes the device errors and the progress of the run: the attempt visits all
+ * devices again. The found devices stay.
+ */
+export async function restartRun(tx: Transaction, id: string): Promise<void> {
+  await tx.run(restartStatement, id)
 }
 
 export type Counts = { created: number; updated: number; unchanged: number; errors: number }

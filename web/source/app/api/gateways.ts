@@ -23,6 +23,12 @@ export function useGateways({ isEnabled = true, refetchIntervalMs }: GatewaysOpt
   })
 }
 
+/** Returns the ids of the gateways that are offline. */
+export function useOfflineGateways(): ReadonlySet<string> {
+  const { data } = useGateways({ refetchIntervalMs: gatewayStateIntervalMs })
+  return new Set(data?.data.flatMap(({ id, state }) => (state === 'offline' ? [id] : [])))
+}
+
 /** Returns the names of gateways by id. */
 export function useGatewayNames(): ReadonlyMap<string, string> {
   const { data } = useGateways()

@@ -134,7 +134,8 @@ function createFormats(locale: string): Formats {
       const seconds = Math.max(0, Math.round(ms / 1000))
       if (seconds === 0 && ms > 0) return '< 1 s'
       const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60]
-      const parts = [hours && `${hours} h`, minutes && `${minutes} min`, hours === 0 && `${seconds % 60} s`]
+      const hasSeconds = hours === 0 && (minutes === 0 || seconds % 60 > 0)
+      const parts = [hours && `${hours} h`, minutes && `${minutes} min`, hasSeconds && `${seconds % 60} s`]
       return parts.filter(Boolean).join(' ')
     },
     minutes(count) {

@@ -31,7 +31,7 @@ import { useMonitoredStates } from './table/asset-states.ts'
 import { useColumnChanges } from './table/column-changes.ts'
 import { ColumnsDialog } from './table/columns-dialog.tsx'
 import { selectionOf, shownColumns } from './table/export-columns.ts'
-import { usePageRange } from './table/page-range.ts'
+import { usePageRange, visiblePages } from './table/page-range.ts'
 import { useAssetSelection } from './table/selection.ts'
 import { namedColumns, type TableColumn, tableColumnsOf } from './table/table-columns.ts'
 import { effectiveFilter, queryOf, searchOf, type View, viewOf } from './views/view-search.ts'
@@ -186,7 +186,7 @@ function AssetTable({ view, columns, properties, onColumns, onShow }: AssetTable
   const newestVersion = useNewestVersion()
   const [range, setRange] = usePageRange()
   const isShown = (wanted: string) => columns.some(({ path }) => path === wanted)
-  const placeOf = usePlaces(pages, { range, isShown: isShown(placePath) })
+  const placeOf = usePlaces(isShown(placePath) ? visiblePages(pages, range) : [])
   const stateOf = useMonitoredStates(pages, { range, isShown: isShown(conditionPath) })
   const shown = useMemo(
     () => gridColumns(columns, properties, language, { newestVersion, placeOf, stateOf }),

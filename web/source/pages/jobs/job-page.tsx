@@ -26,6 +26,8 @@ import { Elapsed, Time } from '../../components/values/time.tsx'
 import { AddCredentialsButton } from '../credentials/flow/add-credentials-button.tsx'
 import type { CredentialStart } from '../credentials/flow/credential-start.ts'
 import { editSettings } from '../discovery/scans/edit-settings.ts'
+import { FoundSoFar, InterruptionNote, useTimeLeft } from '../discovery/scans/running-scan.tsx'
+import { useScanActions } from '../discovery/scans/scan-actions.ts'
 import { WorkflowDiagram } from '../workflows/workflow-diagram.tsx'
 import { workflowName, workflowNames, workflowText } from '../workflows/workflow-names.ts'
 import { hasUnreachable } from './check-counts.ts'
@@ -35,10 +37,9 @@ import { errorsOf } from './job-errors.ts'
 import { JobPhaseChip } from './job-phase.tsx'
 import { isGeneric, partsText, resultOf } from './job-result.ts'
 import { JobSubjectLink, subjectNameOf } from './job-subject.tsx'
-import { hasEnded, timesOf, waitMsOf, workMsOf } from './job-times.ts'
+import { hasEnded, progressOf, runTimesOf, timesOf, waitMsOf, workMsOf } from './job-times.ts'
 import { jobMessages } from './messages.ts'
 import { useOutcomeText } from './outcome-text.ts'
-import { useScanAgain } from './scan-again.ts'
 import { ScanErrors } from './scan-errors.tsx'
 import { ScanResult, scanReference, starterOf } from './scan-result.tsx'
 
@@ -82,7 +83,7 @@ function Actions({ job }: { job: AnyJobInFull }) {
   const queryClient = useQueryClient()
   const canManage = usePermission('glb_workflow_manage')
   const canScan = usePermission('glb_discovery_run')
-  const { runAgain, failure } = useScanAgain()
+  const { runAgain, cancel, failure } = useScanActions()
   const [isRemoving, setRemoving] = useState(false)
   const scanId = scanReference(job)
   const hasNew = runId !== undefined && (job.scan?.created ?? 0) > 0
@@ -92,7 +93,19 @@ function Actions({ job }: { job: AnyJobInFull }) {
       {text.openScan}
     </Link>
   )
-  if (!hasEnded(phase)) return toScan
+  if (!hasEnded(phase)) {
+    return (
+      <>
+        {toScan}
+        {canScan && scanId !== undefined && (
+          <IxButton variant="secondary" onClick={() => cancel(scanId)}>
+            {text.cancelScan}
+          </IxButton>
+        )}
+        {failure !== undefined && <ProblemMessage failure={failure} />}
+      </>
+    )
+  }
   const remove = async () => {
     await api.workflows.deleteJob({ params: { id } })
     showSuccess(text.removed)
@@ -260,9 +273,10 @@ function JobFacts({ job }: { job: AnyJobInFull }) {
   const outcome = useOutcomeText()
   const { started, created } = timesOf(job)
   const workMs = workMsOf(job)
+  const left = useTimeLeft(runTimesOf(job))
   return (
     <>
-      {job.phase === 'running' && <Progress value={job.progress} label={text.progress} />}
+      {job.phase === 'running' && <Progress value={progressOf(job) || undefined} label={text.progress} />}
       <KeyValueList
         items={[
           { name: text.phase, value: <JobPhaseChip phase={job.phase} errors={errorsOf(job)} /> },
@@ -286,6 +300,7 @@ function JobFacts({ job }: { job: AnyJobInFull }) {
               value: (
                 <>
                   <Elapsed since={started} /> {text.soFar}
+                  {left !== undefined && `, ${left}`}
                 </>
               ),
             },
@@ -305,13 +320,14 @@ function JobFacts({ job }: { job: AnyJobInFull }) {
                 <CheckResult job={job} />
               ) : // The notice above the facts shows why a job failed.
               job.phase === 'failed' ? undefined : job.phase === 'running' && job.scan !== undefined ? (
-                text.foundSoFar(formats.number(job.scan.found))
+                <FoundSoFar scan={{ found: job.scan.found }} />
               ) : (
                 resultOf(job, outcome)
               ),
           },
         ]}
       />
+      <InterruptionNote run={job.scan} />
     </>
   )
 }

@@ -25,6 +25,27 @@ export function timesOf(job: TimedJob): JobTimes {
   }
 }
 
+/** Returns the progress of a running job in percent. A scan that started again has no progress until it reports one. */
+export function progressOf({
+  progress = 0,
+  scan,
+  lastModifiedTimestamp,
+}: Pick<AnyJob, 'progress' | 'scan' | 'lastModifiedTimestamp'>): number {
+  const restarted = scan?.restartedTimestamp
+  return restarted !== undefined && Date.parse(lastModifiedTimestamp) < Date.parse(restarted) ? 0 : progress
+}
+
+/** Returns the times and the progress of the run of a running scan, from which the time until its end is estimated. */
+export function runTimesOf(job: Pick<AnyJob, 'phase' | 'progress' | 'scan' | 'lastModifiedTimestamp'>) {
+  const { startedTimestamp, restartedTimestamp } = job.scan ?? {}
+  return {
+    state: job.phase === 'running' ? ('running' as const) : ('created' as const),
+    progress: progressOf(job),
+    ...(startedTimestamp !== undefined && { startedTimestamp }),
+    ...(restartedTimestamp !== undefined && { restartedTimestamp }),
+  }
+}
+
 /** Returns the duration of the work on a job in milliseconds, or undefined if it has not started or not ended. */
 export function workMsOf(job: TimedJob): number | undefined {
   const { started, ended } = timesOf(job)

@@ -15,7 +15,6 @@ import { useCreateDialog } from '../../app/navigation/create-dialog-state.ts'
 import { useSearchState } from '../../app/navigation/search-state.ts'
 import { usePermission } from '../../app/session/app-context.tsx'
 import { ProblemMessage } from '../../components/feedback/problem-message.tsx'
-import { Progress } from '../../components/feedback/progress.tsx'
 import { SelectField } from '../../components/forms/fields.tsx'
 import { EmptyState } from '../../components/page/empty-state.tsx'
 import { PageHeader } from '../../components/page/page-header.tsx'
@@ -25,6 +24,8 @@ import { PagedTable } from '../../components/tables/paged-table.tsx'
 import { Toolbar } from '../../components/tables/toolbar.tsx'
 import { Elapsed, Time } from '../../components/values/time.tsx'
 import { editSettings } from '../discovery/scans/edit-settings.ts'
+import { CancelScan, FoundSoFar, RunningState, RunningTime } from '../discovery/scans/running-scan.tsx'
+import { useScanActions } from '../discovery/scans/scan-actions.ts'
 import { workflowName, workflowNames } from '../workflows/workflow-names.ts'
 import { hasUnreachable } from './check-counts.ts'
 import { CheckResult } from './check-result.tsx'
@@ -32,10 +33,9 @@ import { errorsOf } from './job-errors.ts'
 import { JobPhaseChip } from './job-phase.tsx'
 import { type OutcomeText, partsText, resultOf } from './job-result.ts'
 import { JobSubjectLink, subjectNameOf } from './job-subject.tsx'
-import { timesOf, waitMsOf, workMsOf } from './job-times.ts'
+import { progressOf, runTimesOf, timesOf, waitMsOf, workMsOf } from './job-times.ts'
 import { jobMessages } from './messages.ts'
 import { useOutcomeText } from './outcome-text.ts'
-import { useScanAgain } from './scan-again.ts'
 import { ScanResult, scanReference, starterOf } from './scan-result.tsx'
 import { StartJob } from './start-job.tsx'
 
@@ -80,7 +80,7 @@ export function JobsPage() {
     },
     { live: ['workflows.job'] },
   )
-  const { runAgain, failure } = useScanAgain()
+  const { runAgain, cancel, failure } = useScanActions()
   // Jobs of built-in workflows start on other pages.
   const canStart = canManage && gateways.size > 0 && types.some((name) => !isBuiltInWorkflow(name))
   const isFiltered = !isGrouped
@@ -152,7 +152,7 @@ export function JobsPage() {
           names,
           outcome,
           formats,
-          runAgain: canScan ? runAgain : undefined,
+          scanActions: canScan ? { runAgain, cancel } : undefined,
         }).filter(
           // With one gateway, the column shows only whether the platform or the gateway runs a job.
           ({ id }) => id !== 'gateway' || gateways.size > 1,
@@ -198,15 +198,17 @@ type ColumnContext = {
   outcome: OutcomeText
   formats: Formats
   /** Is undefined if the user cannot run scans. */
-  runAgain: ((scanId: string) => unknown) | undefined
+  scanActions: ScanActions | undefined
 }
+
+type ScanActions = Pick<ReturnType<typeof useScanActions>, 'runAgain' | 'cancel'>
 
 /** Returns whether a job is a scan that failed, which can be edited or run again. */
 function isFailedScan(job: AnyJob): boolean {
   return job.phase === 'failed' && scanReference(job) !== undefined
 }
 
-function columnsOf(text: Text, { gateways, names, outcome, formats, runAgain }: ColumnContext): Column<AnyJob>[] {
+function columnsOf(text: Text, { gateways, names, outcome, formats, scanActions }: ColumnContext): Column<AnyJob>[] {
   return [
     {
       id: 'type',
@@ -219,12 +221,24 @@ function columnsOf(text: Text, { gateways, names, outcome, formats, runAgain }: 
       header: text.phase,
       width: 165,
       cell: (job) =>
-        job.phase === 'running' && job.progress !== undefined ? (
-          <Progress value={job.progress} label={text.progress} />
+        job.phase === 'running' && (job.progress !== undefined || scanReference(job) !== undefined) ? (
+          <RunningState
+            gatewayId={job.gatewayId}
+            progress={progressOf(job)}
+            action={
+              scanReference(job) !== undefined &&
+              scanActions !== undefined && (
+                <CancelScan
+                  name={subjectNameOf(job, text) ?? text.scan}
+                  onCancel={() => scanActions.cancel(scanReference(job) ?? '')}
+                />
+              )
+            }
+          />
         ) : (
           <>
             <JobPhaseChip phase={job.phase} errors={errorsOf(job)} isShort />
-            {isFailedScan(job) && runAgain !== undefined && <ScanRemedy job={job} runAgain={runAgain} />}
+            {isFailedScan(job) && scanActions !== undefined && <ScanRemedy job={job} runAgain={scanActions.runAgain} />}
           </>
         ),
     },
@@ -289,6 +303,9 @@ function Duration({ job, formats }: { job: AnyJob; formats: Formats }) {
   const [workMs, waitMs] = [workMsOf(job), waitMsOf(job)]
   const work = workMs !== undefined && formats.duration(workMs)
   const { started } = timesOf(job)
+  if (job.phase === 'running' && job.scan?.startedTimestamp !== undefined) {
+    return <RunningTime run={{ ...runTimesOf(job), startedTimestamp: job.scan.startedTimestamp }} />
+  }
   if (job.phase === 'running' && started !== undefined) {
     return (
       <span title={text.soFar}>
@@ -325,8 +342,8 @@ function Outcome({ job, outcome, number }: OutcomeProps) {
       </Link>
     )
   }
-  const isScanning = job.phase === 'running' && job.scan !== undefined && job.scan.found > 0
-  const result = isScanning ? outcome.text.foundSoFar(number(job.scan?.found ?? 0)) : resultOf(job, outcome)
+  if (job.phase === 'running' && job.scan !== undefined && job.scan.found > 0) return <FoundSoFar scan={job.scan} />
+  const result = resultOf(job, outcome)
   if (job.phase !== 'failed') return <span title={result}>{result}</span>
   return (
     <span title={result} className="grid-lines">

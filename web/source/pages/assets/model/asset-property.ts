@@ -32,7 +32,8 @@ export type AssetProperty = {
 
 const product = 'product_instance_information/manufacturer_product'
 
-/** The path of the name of the product. */
+/** The paths of the names of the manufacturer and of the product. */
+export const manufacturerPath = `${product}/manufacturer/name`
 export const productPath = `${product}/product_name`
 
 /** The path of the place of an asset in the hierarchy. */
@@ -61,7 +62,7 @@ export const assetProperties: readonly AssetProperty[] = [
   property('name', ['Name', 'Name'], { width: 235, minWidth: 190 }),
   property('asset_class', ['Class', 'Klasse'], { ...onlyShown, field: 'functional_object_type', width: 120 }),
   property('functional_object_type', ['Type', 'Typ'], { suggestions: assetTypes, width: 120, isFacet: true }),
-  property(`${product}/manufacturer/name`, ['Manufacturer', 'Hersteller'], {
+  property(manufacturerPath, ['Manufacturer', 'Hersteller'], {
     width: 140,
     minWidth: 110,
     isFacet: true,

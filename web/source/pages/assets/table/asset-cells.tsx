@@ -98,7 +98,8 @@ function ConditionCell({ asset, all, newestVersion, language }: ConditionCellPro
 /** The number of nodes of a path that a table shows. The tooltip contains the whole path. */
 const shownNodes = 2
 
-function PlaceName({ names }: { names: readonly string[] }) {
+/** `PlaceName` shows the last names of the path to the hierarchy node of an asset. */
+export function PlaceName({ names }: { names: readonly string[] }) {
   if (names.length === 0) return <span className="quiet">–</span>
   return <span title={names.join(' › ')}>{names.slice(-shownNodes).join(' › ')}</span>
 }

@@ -1,23 +1,19 @@
 import { useQueries } from '@tanstack/react-query'
 import { useOperationQuery } from '../../../app/api/queries.ts'
 import { usePermission } from '../../../app/session/app-context.tsx'
-import type { AssetPages } from './asset-pages.ts'
-import { type PageRange, visiblePages } from './page-range.ts'
 
 /** The names on the path from the top of a hierarchy to the node of an asset. */
 export type PlaceOf = (assetId: string) => readonly string[]
 
-type PlaceOptions = { range: PageRange; isShown: boolean }
-
 /**
- * Returns a function that returns the place of an asset. The places of a page are loaded with one request, after the assets. If an
- * asset has nodes in several hierarchies, the first one is its place.
+ * Returns a function that returns the place of an asset. The places of a chunk of assets are loaded with one request, so that a chunk
+ * has at most `hierarchyLimits.assetsWithPaths` assets. If an asset has nodes in several hierarchies, the first one is its place.
  */
-export function usePlaces(pages: AssetPages, { range, isShown }: PlaceOptions): PlaceOf {
+export function usePlaces(chunks: readonly (readonly { id: string }[])[]): PlaceOf {
   const query = useOperationQuery()
   const canRead = usePermission('glb_hierarchy_read')
   return useQueries({
-    queries: (isShown && canRead ? visiblePages(pages, range) : []).map((assets) =>
+    queries: (canRead ? chunks : []).map((assets) =>
       query(
         ['hierarchy', 'listPathsOfAssets'],
         { body: { data: { assetIds: assets.map(({ id }) => id) } } },

@@ -11,12 +11,21 @@ import { Dialog } from '../../../components/dialogs/dialog.tsx'
 import { type Column, DataTable } from '../../../components/tables/data-table.tsx'
 import { JsonView } from '../../../components/values/json-view.tsx'
 import { KeyValueList } from '../../../components/values/key-value-list.tsx'
-import { type Asset, nameOf } from '../../assets/model/asset.ts'
+import { type Asset, nameOf, textAt } from '../../assets/model/asset.ts'
+import { manufacturerPath, productPath } from '../../assets/model/asset-property.ts'
+import { PlaceName } from '../../assets/table/asset-cells.tsx'
+import { type PlaceOf, usePlaces } from '../../assets/table/asset-places.ts'
 import { AddCredentialsDialog } from '../../credentials/flow/add-credentials-button.tsx'
 import { addressOfDevice, type CredentialStart } from '../../credentials/flow/credential-start.ts'
 import { discoveryMessages } from '../messages.ts'
 import { causeOf, unauthenticated } from './error-cause.ts'
-import { type RejectedCredentials, useAssetsAt, useAssetsNamed, useRejectedCredentials } from './error-devices.ts'
+import {
+  chunksOf,
+  type RejectedCredentials,
+  useAssetsAt,
+  useAssetsNamed,
+  useRejectedCredentials,
+} from './error-devices.ts'
 import { type ErrorGroup, errorGroupsOf, type IndexedError, namedDevice } from './error-groups.ts'
 import { errorMessages } from './error-messages.ts'
 import { hasUntried, timeInRun } from './run-time.ts'
@@ -48,7 +57,8 @@ export function DeviceErrors({ scan, run, errors, total, onMore }: DeviceErrorsP
   const [open, setOpen] = useState<IndexedError>()
   const [adding, setAdding] = useState<readonly DeviceError[]>()
   const isComplete = errors.length >= total
-  const context = { assets, absent, named, rejected, run }
+  const placeOf = usePlaces(chunksOf([...new Set([...assets.values(), ...named.values()])]))
+  const context = { assets, absent, named, rejected, placeOf, run }
   if (errors.length === 0) return <p className="quiet">{text.noErrors}</p>
   return (
     <>
@@ -133,6 +143,8 @@ type ColumnContext = {
   named: ReadonlyMap<string, Asset>
   /** The credentials that a device rejected, by address. */
   rejected: ReadonlyMap<string, RejectedCredentials>
+  /** The hierarchy nodes of the assets. */
+  placeOf: PlaceOf
   run: DiscoveryRun
 }
 
@@ -140,7 +152,11 @@ type Text = (typeof discoveryMessages)['en']
 
 /** Returns the columns of a group. Columns without content are left out, so that the table fits the page. */
 function columnsOf(text: Text, { errors, hasProblems }: ErrorGroup, context: ColumnContext): Column<IndexedError>[] {
-  const { assets, absent, named, rejected, run } = context
+  const { assets, absent, named, rejected, placeOf, run } = context
+  const assetOf = ({ description, device: at }: IndexedError) => {
+    const asset = assets.get(addressOfDevice(at) ?? '')
+    return { asset, part: named.get(namedDevice(description) ?? '') }
+  }
   const device: Column<IndexedError> = {
     id: 'device',
     header: text.device,
@@ -148,9 +164,8 @@ function columnsOf(text: Text, { errors, hasProblems }: ErrorGroup, context: Col
     minWidth: 180,
     cell: (error) => {
       const address = addressOfDevice(error.device) ?? ''
-      const asset = assets.get(address)
+      const { asset, part } = assetOf(error)
       const name = namedDevice(error.description)
-      const part = named.get(name ?? '')
       return (
         <>
           <DeviceOfError asset={asset} part={part} name={name} address={deviceName(error.device)} />
@@ -164,6 +179,29 @@ function columnsOf(text: Text, { errors, hasProblems }: ErrorGroup, context: Col
     header: text.ipAddress,
     width: 140,
     cell: (error) => addressOfDevice(error.device) ?? <span className="quiet">–</span>,
+  }
+  const ofAsset = (id: string, { header, path }: { header: string; path: string }): Column<IndexedError> => ({
+    id,
+    header,
+    width: 230,
+    cell: (error) => {
+      const { asset, part } = assetOf(error)
+      const value = textAt(part ?? asset, path)
+      return value === '' ? <span className="quiet">–</span> : <span title={value}>{value}</span>
+    },
+  })
+  // A module without a node is at the place of the device through which it is reached.
+  const placeOfError = (error: IndexedError) => {
+    const { asset, part } = assetOf(error)
+    return [part, asset].map((each) => (each === undefined ? [] : placeOf(each.id))).find(({ length }) => length > 0)
+  }
+  const place: Column<IndexedError> = {
+    id: 'place',
+    header: text.place,
+    width: 230,
+    minWidth: 150,
+    isGrowing: true,
+    cell: (error) => <PlaceName names={placeOfError(error) ?? []} />,
   }
   const problem: Column<IndexedError> = {
     id: 'problem',
@@ -187,13 +225,22 @@ function columnsOf(text: Text, { errors, hasProblems }: ErrorGroup, context: Col
     width: 420,
     cell: ({ fields: refused }) => fieldErrorText(refused),
   }
-  const isSignIn = errors.some(({ code }) => code === unauthenticated)
+  const hasRejected = errors.some(({ code }) => code === unauthenticated) && rejected.size > 0
+  const hasFields = errors.some(({ fields: refused }) => refused !== undefined)
   return [
     device,
     address,
     ...(hasProblems ? [problem] : []),
-    ...(isSignIn && rejected.size > 0 ? [credentials] : []),
-    ...(errors.some(({ fields: refused }) => refused !== undefined) ? [fields] : []),
+    ...(hasRejected ? [credentials] : []),
+    ...(hasFields ? [fields] : []),
+    // What and where the device is, if the table has nothing else to show.
+    ...(hasProblems || hasRejected || hasFields
+      ? []
+      : [
+          ofAsset('product', { header: text.product, path: productPath }),
+          ofAsset('manufacturer', { header: text.manufacturer, path: manufacturerPath }),
+          ...(errors.some((error) => placeOfError(error) !== undefined) ? [place] : []),
+        ]),
   ]
 }
 

@@ -11,6 +11,8 @@ import { unauthenticated } from './error-cause.ts'
 /** The number of addresses or names per request. More do not fit into a filter. */
 const addressesPerRequest = 50
 
+const shownFields = 'id,name,connection_points,product_instance_information'
+
 /** The assets at the addresses of devices, by address. `absent` contains the addresses that no asset has. */
 type AssetsAt = { assets: ReadonlyMap<string, Asset>; absent: ReadonlySet<string> }
 
@@ -30,7 +32,7 @@ export function useAssetsOfAddresses(addresses: readonly string[]): AssetsAt {
   return useQueries({
     queries: chunks.map((chunk) => {
       const filter = `connection_points/any(c: c/ipv4_address in (${chunk.map((each) => `'${each}'`).join(', ')}))`
-      const input = { query: { filter, fields: 'id,name,connection_points', limit: 2 * addressesPerRequest } }
+      const input = { query: { filter, fields: shownFields, limit: 2 * addressesPerRequest } }
       return { ...query(['inventory', 'listAssets'], input), enabled: canRead }
     }),
     combine: (results) => {
@@ -75,7 +77,7 @@ export function useAssetsNamed(names: readonly string[]): ReadonlyMap<string, As
   return useQueries({
     queries: chunksOf([...new Set(names)]).map((chunk) => {
       const filter = `name in (${chunk.map((name) => `'${name.replaceAll("'", "''")}'`).join(', ')})`
-      const input = { query: { filter, fields: 'id,name', limit: 2 * addressesPerRequest } }
+      const input = { query: { filter, fields: shownFields, limit: 2 * addressesPerRequest } }
       return { ...query(['inventory', 'listAssets'], input), enabled: canRead }
     }),
     combine: (results) => {
@@ -90,7 +92,8 @@ export function useAssetsNamed(names: readonly string[]): ReadonlyMap<string, As
   })
 }
 
-function chunksOf<T>(all: readonly T[]): T[][] {
+/** Returns the elements in chunks for one request each. */
+export function chunksOf<T>(all: readonly T[]): T[][] {
   return Array.from({ length: Math.ceil(all.length / addressesPerRequest) }, (_, index) =>
     all.slice(index * addressesPerRequest, (index + 1) * addressesPerRequest),
   )

@@ -28,12 +28,13 @@ import { discoveryMessages } from '../messages.ts'
 import { ScanState } from '../state-chips.tsx'
 import { editSettings, isScanEditable } from './edit-settings.ts'
 import { plannedTimeOf } from './late-run.ts'
+import { InterruptionNote, useTimeLeft } from './running-scan.tsx'
+import { useScanActions } from './scan-actions.ts'
 import { ScanReceipt } from './scan-receipt.tsx'
 import { ScanReport } from './scan-report.tsx'
 import { ScanSettingsCard } from './scan-settings-card.tsx'
 import { hasInvalidSettings, isRunning, scopeOf } from './scan-table.tsx'
 import { ScheduleCard } from './schedule-card.tsx'
-import { timeLeftOf } from './time-left.ts'
 import { ZonedTime } from './zoned-time.tsx'
 import '../../assets/assets.css'
 
@@ -115,7 +116,7 @@ function RunDetails({ scan, run }: { scan: Discovery; run: DiscoveryRun | undefi
   const gateways = useGatewayNames()
   const { startedTimestamp: started, endedTimestamp: ended, schedule } = scan
   const planned = plannedTimeOf(scan, run)
-  const leftMs = timeLeftOf(scan)
+  const left = useTimeLeft(scan)
   return (
     <>
       {isRunning(scan) && <Progress value={scan.progress || undefined} label={text.progress} />}
@@ -142,7 +143,7 @@ function RunDetails({ scan, run }: { scan: Discovery; run: DiscoveryRun | undefi
               value: (
                 <>
                   <Elapsed since={started} /> {text.soFar}
-                  {leftMs !== undefined && `, ${text.timeLeft(formats.minutes(leftMs / 60_000))}`}
+                  {left !== undefined && `, ${left}`}
                 </>
               ),
             },
@@ -153,6 +154,7 @@ function RunDetails({ scan, run }: { scan: Discovery; run: DiscoveryRun | undefi
           },
         ]}
       />
+      <InterruptionNote run={scan} />
       {planned !== undefined && schedule !== undefined && (
         <p className="quiet run-note">
           {text.plannedFor} <ZonedTime at={planned} zone={schedule.timezone} />. {text.madeUp}
@@ -198,7 +200,7 @@ function Actions({ scan, link }: { scan: Discovery; link: AssetLink | undefined 
   const navigate = useNavigate()
   const queryClient = useQueryClient()
   const canRun = usePermission('glb_discovery_run')
-  const [failure, setFailure] = useState<unknown>()
+  const { runAgain, cancel, failure } = useScanActions()
   const [isRemoving, setRemoving] = useState(false)
   const [, setSearch] = useSearchState<'edit'>()
   const isInvalid = hasInvalidSettings(scan) && isScanEditable(link)
@@ -208,22 +210,8 @@ function Actions({ scan, link }: { scan: Discovery; link: AssetLink | undefined 
     </Link>
   )
   if (!canRun) return inbox
-  const params = { jobId: scan.jobId }
-  const withFailure = (work: () => Promise<unknown>) => async () => {
-    try {
-      setFailure(undefined)
-      await work()
-      await queryClient.invalidateQueries({ queryKey: keyOf('discovery') })
-    } catch (error) {
-      setFailure(error)
-    }
-  }
-  const cancel = withFailure(async () => {
-    await api.discovery.cancelDiscovery({ params })
-    showSuccess(text.canceling)
-  })
   const remove = async () => {
-    await api.discovery.deleteDiscovery({ params })
+    await api.discovery.deleteDiscovery({ params: { jobId: scan.jobId } })
     showSuccess(text.removed)
     await navigate({ to: '/discovery' })
     await queryClient.invalidateQueries({ queryKey: keyOf('discovery', 'listDiscoveries') })
@@ -231,13 +219,13 @@ function Actions({ scan, link }: { scan: Discovery; link: AssetLink | undefined 
   return (
     <>
       {isRunning(scan) ? (
-        <IxButton variant="secondary" onClick={cancel}>
+        <IxButton variant="secondary" onClick={() => cancel(scan.jobId)}>
           {text.cancel}
         </IxButton>
       ) : (
         <IxButton
           variant={inbox || isInvalid || scan.errors > 0 ? 'secondary' : 'primary'}
-          onClick={withFailure(() => api.discovery.runDiscovery({ params }))}
+          onClick={() => runAgain(scan.jobId)}
         >
           {text.runAgain}
         </IxButton>

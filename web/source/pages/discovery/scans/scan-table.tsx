@@ -8,17 +8,16 @@ import { firstSentence, isInvalidSettings, reasonOf } from '../../../app/languag
 import { usePermission } from '../../../app/session/app-context.tsx'
 import { Loading } from '../../../components/feedback/loading.tsx'
 import { ProblemMessage } from '../../../components/feedback/problem-message.tsx'
-import { Progress } from '../../../components/feedback/progress.tsx'
 import { EmptyState } from '../../../components/page/empty-state.tsx'
 import { type Column, DataTable } from '../../../components/tables/data-table.tsx'
 import { Time } from '../../../components/values/time.tsx'
-import { useScanAgain } from '../../jobs/scan-again.ts'
 import { withParameterLabels } from '../built-in-links.ts'
 import { useLinkNames } from '../gateways/gateway-links.ts'
 import { discoveryMessages } from '../messages.ts'
 import { ScanState, whyNotCompared } from '../state-chips.tsx'
 import { editSettings } from './edit-settings.ts'
-import { timeLeftOf } from './time-left.ts'
+import { CancelScan, FoundSoFar, RunningState } from './running-scan.tsx'
+import { useScanActions } from './scan-actions.ts'
 
 /**
  * `ScanTable` lists the scans with their latest run and their next run. Events update the list. The column for the gateway is
@@ -35,7 +34,7 @@ export function ScanTable({ gatewayId }: { gatewayId?: string }) {
     { live: ['discovery', 'workflows.job'] },
   )
   const canRun = usePermission('glb_discovery_run')
-  const { runAgain, failure } = useScanAgain()
+  const { runAgain, cancel, failure } = useScanActions()
   const linkName = useLinkNames(pagedList.rows.map((row) => row.gatewayId))
   if (pagedList.error !== null) return <ProblemMessage failure={pagedList.error} onRetry={pagedList.retry} />
   if (pagedList.isLoading) return <Loading />
@@ -44,7 +43,7 @@ export function ScanTable({ gatewayId }: { gatewayId?: string }) {
       {failure !== undefined && <ProblemMessage failure={failure} />}
       <DataTable
         label={text.scans}
-        columns={columnsOf(text, { linkName, gateways, number: formats.number, runAgain }).filter(
+        columns={columnsOf(text, { linkName, gateways, number: formats.number, runAgain, cancel }).filter(
           ({ id }) =>
             (id !== 'gateway' || (gatewayId === undefined && gateways.size > 1)) &&
             (id !== 'action' || canRun) &&
@@ -71,9 +70,10 @@ type ColumnContext = {
   gateways: ReadonlyMap<string, string>
   number: (value: number) => string
   runAgain: (scanId: string) => void
+  cancel: (scanId: string) => void
 }
 
-function columnsOf(text: Text, { linkName, gateways, number, runAgain }: ColumnContext): Column<Discovery>[] {
+function columnsOf(text: Text, { linkName, gateways, number, runAgain, cancel }: ColumnContext): Column<Discovery>[] {
   return [
     {
       id: 'scan',
@@ -99,7 +99,18 @@ function columnsOf(text: Text, { linkName, gateways, number, runAgain }: ColumnC
         </Link>
       ),
     },
-    { id: 'state', header: text.state, width: 130, cell: (row) => <StateOrProgress scan={row} /> },
+    {
+      id: 'state',
+      header: text.state,
+      width: 130,
+      minWidth: 115,
+      cell: (row) =>
+        row.state === 'running' ? (
+          <RunningState gatewayId={row.gatewayId} progress={row.progress} />
+        ) : (
+          <ScanState scan={row} isShort />
+        ),
+    },
     {
       id: 'result',
       header: text.latestResult,
@@ -140,7 +151,7 @@ function columnsOf(text: Text, { linkName, gateways, number, runAgain }: ColumnC
     },
     {
       id: 'started',
-      header: text.started,
+      header: text.latestStart,
       width: 100,
       cell: (row) => <Time at={row.startedTimestamp} isRelative isShort />,
     },
@@ -166,7 +177,7 @@ function columnsOf(text: Text, { linkName, gateways, number, runAgain }: ColumnC
       width: 115,
       cell: (row) => {
         const name = text.scanName(linkName(row.gatewayId, row.assetLinkId), scopeOf(row) || text.allDevices)
-        if (isRunning(row)) return null
+        if (isRunning(row)) return <CancelScan name={name} onCancel={() => cancel(row.jobId)} />
         return hasInvalidSettings(row) ? (
           <Link
             to={`/discovery/scans/${row.jobId}`}
@@ -205,7 +216,7 @@ function ScanOutcome({ scan, number }: { scan: Discovery; number: (value: number
     )
   }
   if (state === 'canceled') return text.canceledAfter(found, number(found))
-  if (state !== 'finished') return <ScanProgress scan={scan} number={number} />
+  if (state !== 'finished') return <FoundSoFar scan={scan} />
   return (
     <span>
       {text.foundCount(number(found))},{' '}
@@ -221,25 +232,9 @@ function ScanOutcome({ scan, number }: { scan: Discovery; number: (value: number
   )
 }
 
-/** `ScanProgress` shows how many devices a running scan has found. Its tooltip shows about how long the scan still takes. */
-function ScanProgress({ scan, number }: { scan: Discovery; number: (value: number) => string }) {
-  const text = useText(discoveryMessages)
-  const formats = useFormats()
-  const leftMs = timeLeftOf(scan)
-  const found = text.foundSoFar(number(scan.found))
-  const left = leftMs === undefined ? '' : `, ${text.timeLeft(formats.minutes(leftMs / 60_000))}`
-  return <span title={`${found}${left}`}>{found}</span>
-}
-
 /** Returns the values of the filters of a scan, such as its address range. */
 export function scopeOf({ discoveryFilters }: Discovery): string {
   return discoveryFilters.map(({ value }) => String(value)).join(', ')
-}
-
-function StateOrProgress({ scan }: { scan: Discovery }) {
-  const text = useText(discoveryMessages)
-  if (scan.state === 'running' && scan.progress > 0) return <Progress value={scan.progress} label={text.progress} />
-  return <ScanState scan={scan} isShort />
 }
 
 /** Returns whether the latest run failed because of the settings of the scan. */

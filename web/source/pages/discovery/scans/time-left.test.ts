@@ -8,7 +8,9 @@ const scan = { state: 'running', progress: 10, startedTimestamp: started } as co
 
 test('estimates the time that is left from the progress of a running scan', () => {
   assert.equal(timeLeftOf(scan, now), 27 * 60_000)
-  assert.equal(timeLeftOf({ ...scan, progress: 90 }, now), undefined, 'less than a minute')
+  assert.equal(timeLeftOf({ ...scan, progress: 90 }, now), 0, 'less than a minute')
+  const restartedTimestamp = new Date(now - 60_000).toISOString()
+  assert.equal(timeLeftOf({ ...scan, restartedTimestamp }, now), 9 * 60_000, 'a scan that started again a minute ago')
   assert.equal(timeLeftOf({ ...scan, progress: 1 }, now), undefined, 'too early')
   assert.equal(timeLeftOf({ ...scan, state: 'finished' }, now), undefined)
   assert.equal(timeLeftOf({ state: 'running', progress: 10 }, now), undefined)

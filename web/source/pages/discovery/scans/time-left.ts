@@ -4,16 +4,20 @@ import type { Discovery } from '@millwright/api/discovery.ts'
 const estimatedFrom = 2
 const minuteMs = 60_000
 
+type RunTimes = Pick<Discovery, 'state' | 'progress' | 'startedTimestamp' | 'restartedTimestamp'>
+
 /**
- * Returns the estimated time until a running scan ends, in full minutes, in milliseconds. It assumes that the scan stays as fast as it
- * was so far. Returns undefined if the time is shorter than a minute, or if it is too early for an estimate.
+ * Returns the estimated time until a running scan ends, in full minutes, in milliseconds. It is 0 for less than a minute. It assumes
+ * that the scan stays as fast as it was since its start, or since its last start after an interruption. Returns undefined if it
+ * is too early for an estimate.
  */
 export function timeLeftOf(
-  { state, progress, startedTimestamp }: Pick<Discovery, 'state' | 'progress' | 'startedTimestamp'>,
+  { state, progress, startedTimestamp, restartedTimestamp }: RunTimes,
   now = Date.now(),
 ): number | undefined {
-  if (state !== 'running' || startedTimestamp === undefined || progress < estimatedFrom) return undefined
-  const elapsedMs = now - Date.parse(startedTimestamp)
+  const started = restartedTimestamp ?? startedTimestamp
+  if (state !== 'running' || started === undefined || progress < estimatedFrom) return undefined
+  const elapsedMs = now - Date.parse(started)
   const leftMs = (elapsedMs * (100 - progress)) / progress
-  return leftMs < minuteMs ? undefined : Math.round(leftMs / minuteMs) * minuteMs
+  return leftMs < minuteMs ? 0 : Math.round(leftMs / minuteMs) * minuteMs
 }

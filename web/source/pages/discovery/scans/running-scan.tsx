@@ -1,0 +1,110 @@
+import type { Discovery } from '@millwright/api/discovery.ts'
+import type { ReactNode } from 'react'
+import { useOfflineGateways } from '../../../app/api/gateways.ts'
+import { useFormats, useText } from '../../../app/language/language-context.tsx'
+import { StatusChip } from '../../../components/values/status-chip.tsx'
+import { Elapsed, Time } from '../../../components/values/time.tsx'
+import { discoveryMessages } from '../messages.ts'
+import { timeLeftOf } from './time-left.ts'
+
+type RunningStateProps = {
+  gatewayId: string
+  progress: number | undefined
+  /** A link or button behind the state. */
+  action?: ReactNode
+}
+
+/**
+ * `RunningState` shows in a row of a table that a job runs, with its progress. If the gateway of the job is offline, it shows this
+ * instead, because the job continues only when the gateway is online again.
+ */
+export function RunningState({ gatewayId, progress = 0, action }: RunningStateProps) {
+  const text = useText(discoveryMessages)
+  const formats = useFormats()
+  const isOffline = useOfflineGateways().has(gatewayId)
+  return (
+    <span className="running-state">
+      <span className="running-state-text">
+        {isOffline ? (
+          <span title={text.gatewayOfflineHint}>
+            <StatusChip tone="warning">{text.gatewayOffline}</StatusChip>
+          </span>
+        ) : (
+          <span>{progress === 0 ? text.running : text.runningAt(formats.percent(progress / 100))}</span>
+        )}
+        {action}
+      </span>
+      {!isOffline && <progress aria-label={text.progress} max={100} value={progress || undefined} />}
+    </span>
+  )
+}
+
+/** `CancelScan` is the button in a row that cancels a running scan. */
+export function CancelScan({ name, onCancel }: { name: string; onCancel: () => void }) {
+  const text = useText(discoveryMessages)
+  return (
+    <button type="button" className="link-button cell-action" aria-label={text.cancelOf(name)} onClick={onCancel}>
+      {text.cancelShort}
+    </button>
+  )
+}
+
+type FoundDevices = Pick<Discovery, 'found' | 'restartedTimestamp'>
+
+/** `FoundSoFar` shows how many devices a running scan has found and, after an interruption, when it started again. */
+export function FoundSoFar({ scan: { found, restartedTimestamp } }: { scan: FoundDevices }) {
+  const text = useText(discoveryMessages)
+  const formats = useFormats()
+  const shown = text.foundSoFar(formats.number(found))
+  if (restartedTimestamp === undefined) return <span title={shown}>{shown}</span>
+  return (
+    <span className="grid-lines" title={text.interrupted}>
+      {shown}
+      <br />
+      <span className="quiet">
+        {text.startedAgain} <Time at={restartedTimestamp} isCompact />
+      </span>
+    </span>
+  )
+}
+
+type RunTimes = Parameters<typeof timeLeftOf>[0]
+
+/** Returns the estimated time until a running scan ends in words, or undefined if there is no estimate. */
+export function useTimeLeft(run: RunTimes): string | undefined {
+  const text = useText(discoveryMessages)
+  const formats = useFormats()
+  const leftMs = timeLeftOf(run)
+  if (leftMs === undefined) return undefined
+  return leftMs === 0 ? text.lessThanMinuteLeft : text.timeLeft(formats.duration(leftMs))
+}
+
+/** `RunningTime` shows the time since the start of a running scan and, in a second line, the estimated time until its end. */
+export function RunningTime({ run }: { run: RunTimes & { startedTimestamp: string } }) {
+  const left = useTimeLeft(run)
+  return (
+    <span className="grid-lines">
+      <Elapsed since={run.startedTimestamp} />
+      {left !== undefined && (
+        <>
+          <br />
+          <span className="quiet">{left}</span>
+        </>
+      )}
+    </span>
+  )
+}
+
+type InterruptionNoteProps = { run: Pick<Discovery, 'restartedTimestamp' | 'endedTimestamp'> | undefined }
+
+/** `InterruptionNote` explains the figures of a run that was interrupted and started again. */
+export function InterruptionNote({ run }: InterruptionNoteProps) {
+  const text = useText(discoveryMessages)
+  if (run?.restartedTimestamp === undefined) return null
+  return (
+    <p className="quiet run-note">
+      {text.interrupted} {text.startedAgain} <Time at={run.restartedTimestamp} isExact />.{' '}
+      {run.endedTimestamp === undefined && text.restartedFigures}
+    </p>
+  )
+}
