@@ -463,7 +463,7 @@ describe('gateways, scans and credentials in the console', () => {
     const caller = await callerOf(platform)
     const { data: gateways } = await caller.onboarding.listGateways({ query: {} })
     const gatewayId = gateways.find(({ name }) => name === 'Hall 3')?.id ?? assert.fail('no gateway')
-    const scanId = await discover(caller, gatewayId, { devices: '40', rate: '1' })
+    const scanId = await discover(caller, gatewayId, { size: '40', rate: '1' })
     await go('/jobs?type=discovery', 'Jobs')
     const row = page.getByRole('row').nth(1)
     await row.getByText(/^Running, \d+%$/).waitFor(scanTimeout)
