@@ -20,6 +20,10 @@ const perStation = 8
 const modulesPerStation = 2
 const stationsPerHall = 40
 
+/** The number of devices in a subnet with the mask 255.255.255.0. The last address of the subnet is its router. */
+const devicesPerSubnet = 253
+const routerHost = 254
+
 /**
  * The salts of the pseudo-random numbers, one for each purpose. They make the properties of one device independent of
  * each other.
@@ -55,8 +59,8 @@ export function isGone(plant: Plant, index: number): boolean {
  * Returns the IP address of a device as a number. The addresses are in the same order as the indexes of the devices.
  */
 export function addressNumber(index: number): number {
-  const network = Math.floor(index / 254)
-  return 0x0a00_0000 + network * 256 + (index % 254) + 1
+  const subnet = Math.floor(index / devicesPerSubnet)
+  return 0x0a00_0000 + subnet * 256 + (index % devicesPerSubnet) + 1
 }
 
 /**
@@ -73,8 +77,8 @@ export function indexesIn(ranges: readonly IpRange[], count: number): { first: n
 /** Returns the number of devices whose addresses are lower than an address. */
 function devicesBelow(address: number): number {
   const offset = Math.max(0, address - 0x0a00_0000)
-  const inNetwork = Math.min(Math.max((offset % 256) - 1, 0), 254)
-  return Math.floor(offset / 256) * 254 + inNetwork
+  const inSubnet = Math.min(Math.max((offset % 256) - 1, 0), devicesPerSubnet)
+  return Math.floor(offset / 256) * devicesPerSubnet + inSubnet
 }
 
 export function addressText(address: number): string {
@@ -107,11 +111,16 @@ export function deviceAt(plant: Plant, index: number): Device {
     firmware: firmwareAt(plant, { index, product }),
     productLink: productLink(product.vendor, { article: product.article, serial }),
     location: { hall, station: station + 1 },
-    mode: draw(plant.seed, index, salts.mode) % 50 === 0 ? 'stop' : 'run',
+    ...(kind === 'controller' && { mode: modeAt(plant, index) }),
     needs: { read: isProtected(plant, index), admin: isProtected(plant, index) },
     isSilent: isDrawn(plant, index, { salt: salts.silence + 16 * plant.tick, percent: plant.silentPercent }),
     ...connection(plant, index),
   }
+}
+
+/** Returns the operating mode of a controller. One controller of ten is in stop. */
+function modeAt({ seed }: Plant, index: number): 'run' | 'stop' {
+  return draw(seed, index, salts.mode) % 10 === 0 ? 'stop' : 'run'
 }
 
 function connection(plant: Plant, index: number): Pick<Device, 'network' | 'parent'> {
@@ -119,7 +128,7 @@ function connection(plant: Plant, index: number): Pick<Device, 'network' | 'pare
     return { parent: { mac: macOf(plant, reachedThrough(index)), slot: index % perStation } }
   }
   const address = addressNumber(index)
-  const router = addressText(address - (address % 256) + 255)
+  const router = addressText(address - (address % 256) + routerHost)
   return {
     network: { mac: macOf(plant, index), ip: addressText(address), mask: '255.255.255.0', router, port: 'enp0' },
   }
