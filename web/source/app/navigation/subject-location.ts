@@ -9,6 +9,7 @@ const locations: Readonly<Record<string, (id: string) => SubjectLocation>> = {
   job: (id) => ({ to: `/jobs/${id}` }),
   gateway: (id) => ({ to: `/discovery/gateways/${id}` }),
   discovery: (id) => ({ to: `/discovery/scans/${id}` }),
+  decision: () => ({ to: '/inbox', search: { list: 'decisions' } }),
   monitoring: (id) => ({ to: `/monitoring/${id}` }),
   'remote-session': (id) => ({ to: `/remote/sessions/${id}` }),
   artefact: (id) => ({ to: `/updates/artefacts/${id}` }),

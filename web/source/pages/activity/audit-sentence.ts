@@ -1,4 +1,5 @@
 import type { ActivityEntry } from '@millwright/api/activity.ts'
+import type { Decision } from '@millwright/api/inbox.ts'
 import { linkTitle } from '../discovery/built-in-links.ts'
 import { nounOf, verbOf } from './audit-words.ts'
 import { authorPart } from './author-name.ts'
@@ -74,6 +75,8 @@ function namedSentence(entry: ActivityEntry, { who, context }: NamedOptions): Se
     const node = { text: names[nodeId] ?? text.aNode, role: 'object', subject: `node/${nodeId}` } as const
     return fill(text.assigned, { who, count, node })
   }
+  if (action === 'inbox.createDecision' || action === 'inbox.undoDecision')
+    return decisionSentence(entry, { who, context })
   if (isLinkOutage(action)) return outageSentence(entry, context)
   if (action === 'discovery.createDiscovery') return scanSentence(entry, { who, context })
   if (action === 'discovery.updateDiscovery' || action === 'discovery.runDiscovery')
@@ -81,6 +84,18 @@ function namedSentence(entry: ActivityEntry, { who, context }: NamedOptions): Se
   if (action !== 'inventory.createRelation') return undefined
   const [subject, object] = [detail.subject, detail.object].map((entity) => entityPart(entity, names))
   return subject && object && fill(text.related, { who, subject, object })
+}
+
+const decisionActions = ['onboard', 'ignore', 'return', 'undo'] as const satisfies Decision['action'][]
+
+/** Returns the sentence of a decision in the inbox. The changes of its assets are separate entries. */
+function decisionSentence({ detail = {}, object }: ActivityEntry, { who, context: { text, number } }: NamedOptions) {
+  const action = decisionActions.find((each) => each === detail.action)
+  if (action === undefined || object === undefined) return undefined
+  const total = Number(detail.assets ?? 0)
+  const count = { text: text.assetCount(number(total), total), role: 'value' } as const
+  const inbox = { text: text.inbox, role: 'object', subject: `decision/${object.id}` } as const
+  return fill(text[`decision_${action}`], { who, count, inbox })
 }
 
 /** Returns the sentence of the links of a gateway that no longer respond, or that respond again. */

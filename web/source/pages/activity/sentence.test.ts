@@ -235,6 +235,20 @@ const cases: [Partial<ActivityEntry>, en: string, de: string][] = [
   ],
   [
     {
+      action: 'inbox.createDecision',
+      object: { kind: 'decision', id: '1' },
+      detail: { action: 'onboard', assets: 3 },
+    },
+    'jane decided in the inbox to onboard 3 assets',
+    'jane hat im Eingang entschieden, 3 Assets aufzunehmen',
+  ],
+  [
+    { action: 'inbox.undoDecision', object: { kind: 'decision', id: '2' }, detail: { action: 'undo', assets: 1 } },
+    'jane undid a decision in the inbox about 1 asset',
+    'jane hat im Eingang eine Entscheidung über 1 Asset rückgängig gemacht',
+  ],
+  [
+    {
       action: 'inventory.createRelation',
       object: { kind: 'relation', id: '1' },
       detail: { subject: { type: 'asset', id: 'a' }, object: { type: 'asset', id: 'b' } },

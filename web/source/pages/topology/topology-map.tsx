@@ -319,10 +319,11 @@ function openKeys(loaded: MapData['loaded'], place: string, opened: readonly str
     const groups = loaded.get(key)?.groups ?? []
     return groups.length <= fewGroups ? groups.filter(({ children }) => children > 0) : []
   }
-  const first = fewOf(rootKey).map(({ key }) => key)
-  // A single top group fills the map, so that its groups are large enough for their insides.
-  const [only] = first
-  const second = first.length === 1 && only !== undefined ? fewOf(only).map(({ key }) => key) : []
+  // A single top group fills the map, so that its assets or its groups with their insides are large enough.
+  const [only, ...others] = (loaded.get(rootKey)?.groups ?? []).filter(({ kind }) => kind !== 'rest')
+  const single = only !== undefined && others.length === 0 ? [only] : []
+  const first = [...single, ...fewOf(rootKey)].map(({ key }) => key)
+  const second = single.flatMap(({ key }) => fewOf(key)).map(({ key }) => key)
   return [...new Set([...path, ...first, ...second, ...opened])]
 }
 
