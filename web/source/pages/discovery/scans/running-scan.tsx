@@ -71,17 +71,18 @@ export function FoundSoFar({ scan: { found, restartedTimestamp } }: { scan: Foun
 type RunTimes = Parameters<typeof timeLeftOf>[0]
 
 /** Returns the estimated time until a running scan ends in words, or undefined if there is no estimate. */
-export function useTimeLeft(run: RunTimes): string | undefined {
+export function useTimeLeft(run: RunTimes, { isShort = false } = {}): string | undefined {
   const text = useText(discoveryMessages)
   const formats = useFormats()
   const leftMs = timeLeftOf(run)
   if (leftMs === undefined) return undefined
-  return leftMs === 0 ? text.lessThanMinuteLeft : text.timeLeft(formats.duration(leftMs))
+  if (leftMs === 0) return text.timeLeftShort(`< ${formats.duration(60_000)}`)
+  return isShort ? text.timeLeftShort(formats.duration(leftMs)) : text.timeLeft(formats.duration(leftMs))
 }
 
 /** `RunningTime` shows the time since the start of a running scan and, in a second line, the estimated time until its end. */
 export function RunningTime({ run }: { run: RunTimes & { startedTimestamp: string } }) {
-  const left = useTimeLeft(run)
+  const left = useTimeLeft(run, { isShort: true })
   return (
     <span className="grid-lines">
       <Elapsed since={run.startedTimestamp} />
