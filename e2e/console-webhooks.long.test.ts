@@ -88,7 +88,8 @@ describe('webhooks in the console', () => {
   const inDialog = (name: string) => dialog().getByRole('button', { name, exact: true })
   const heading = (name: string) => page.getByRole('heading', { level: 1, name, exact: true }).waitFor()
   const log = () => page.getByRole('region', { name: 'Delivery log' })
-  const logRow = (text: string) => log().getByRole('row').filter({ hasText: text }).first()
+  const logRow = (...texts: string[]) =>
+    texts.reduce((rows, hasText) => rows.filter({ hasText }), log().getByRole('row')).first()
   const notice = (name: string) => page.getByRole('region', { name })
   const openWebhook = () => follow(page, `/webhooks/${webhookId}`)
 
@@ -235,7 +236,8 @@ describe('webhooks in the console', () => {
     await assertAxeCleanEverywhere(page, 'list of webhooks')
     await clickAsPerson(page.getByRole('gridcell', { name: 'Maintenance' }))
     await heading('Maintenance')
-    await clickAsPerson(logRow('503').getByText('Failed'))
+    // The newest failed delivery can be the one of the test event, which cannot be sent again.
+    await clickAsPerson(logRow('inventory.asset.created', '503').getByText('Failed'))
     await inDialog('Send again now').waitFor()
     receiver.status = 200
     await clickAsPerson(inDialog('Send again now'))
