@@ -12,6 +12,7 @@ import { QueryState } from '../../components/feedback/query-state.tsx'
 import { EmptyState } from '../../components/page/empty-state.tsx'
 import { PageHeader } from '../../components/page/page-header.tsx'
 import { usePageTitle } from '../../components/page/page-title.ts'
+import { ParentLink } from '../../components/page/parent-link.tsx'
 import { Tabs } from '../../components/page/tabs.tsx'
 import { Time } from '../../components/values/time.tsx'
 import { type Asset, nameOf, textAt } from '../assets/model/asset.ts'
@@ -86,7 +87,10 @@ function DeletedAsset({ id, asset }: { id: string; asset: ReturnType<typeof useA
   const before = new Date(Date.parse(last.time) - 1).toISOString()
   return (
     <>
-      <PageHeader title={textAt(last.before, 'name') || id} above={<Link to="/assets">{text.assets}</Link>} />
+      <PageHeader
+        title={textAt(last.before, 'name') || id}
+        above={<ParentLink to="/assets">{text.assets}</ParentLink>}
+      />
       <EmptyState icon={iconProductManagement} title={text.deletedTitle}>
         <p>
           {text.deletedBy(last.principalName)}, <Time at={last.time} />
@@ -140,7 +144,7 @@ function AssetView({ asset, at, isPending }: AssetViewProps) {
           title={nameOf(asset)}
           above={
             <>
-              <Link to="/assets">{text.assets}</Link>
+              <ParentLink to="/assets">{text.assets}</ParentLink>
               {at === undefined && rights.has('glb_hierarchy_read') && <AssetPaths assetId={asset.id} />}
             </>
           }

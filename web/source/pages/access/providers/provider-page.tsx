@@ -1,7 +1,7 @@
 import type { IdentityProvider } from '@millwright/api/identity-providers.ts'
 import { IxButton } from '@siemens/ix-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { Link, useNavigate, useParams } from '@tanstack/react-router'
+import { useNavigate, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { Output } from '../../../app/api/client.ts'
 import { keyOf, useOperationQuery } from '../../../app/api/queries.ts'
@@ -15,6 +15,7 @@ import { showSuccess } from '../../../components/feedback/toast.ts'
 import { Card } from '../../../components/page/card.tsx'
 import { PageHeader } from '../../../components/page/page-header.tsx'
 import { usePageTitle } from '../../../components/page/page-title.ts'
+import { ParentLink } from '../../../components/page/parent-link.tsx'
 import { KeyValueList } from '../../../components/values/key-value-list.tsx'
 import { StatusChip } from '../../../components/values/status-chip.tsx'
 import { Time } from '../../../components/values/time.tsx'
@@ -40,9 +41,9 @@ export function ProviderPage() {
       <PageHeader
         title={title}
         above={
-          <Link to="/access" search={{ view: 'providers' } as never}>
+          <ParentLink to="/access" search={{ view: 'providers' }}>
             {all}
-          </Link>
+          </ParentLink>
         }
         actions={provider.data !== undefined && <Actions provider={provider.data.data} onChange={change} />}
       />

@@ -1,6 +1,6 @@
 import type { ServerUser } from '@millwright/api/identity.ts'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { Link, useNavigate, useParams } from '@tanstack/react-router'
+import { useNavigate, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { keyOf, useOperationQuery } from '../../../app/api/queries.ts'
 import { useText } from '../../../app/language/language-context.tsx'
@@ -12,6 +12,7 @@ import { CheckField } from '../../../components/forms/fields.tsx'
 import { Card } from '../../../components/page/card.tsx'
 import { PageHeader } from '../../../components/page/page-header.tsx'
 import { usePageTitle } from '../../../components/page/page-title.ts'
+import { ParentLink } from '../../../components/page/parent-link.tsx'
 import { KeyValueList } from '../../../components/values/key-value-list.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { PrincipalGrants } from '../grants/principal-grants.tsx'
@@ -32,9 +33,9 @@ export function ServiceAccountPage() {
       <PageHeader
         title={name}
         above={
-          <Link to="/access" search={{ view: 'programs' }}>
+          <ParentLink to="/access" search={{ view: 'programs' }}>
             {text.all}
-          </Link>
+          </ParentLink>
         }
         actions={serviceAccount.data !== undefined && <Actions serviceAccount={serviceAccount.data.data} />}
       />

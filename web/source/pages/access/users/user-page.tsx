@@ -1,7 +1,7 @@
 import type { User } from '@millwright/api/identity.ts'
 import { IxButton } from '@siemens/ix-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { Link, Navigate, useNavigate, useParams } from '@tanstack/react-router'
+import { Navigate, useNavigate, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { isFailure } from '../../../app/api/failure.ts'
 import { keyOf, useOperationQuery } from '../../../app/api/queries.ts'
@@ -16,6 +16,7 @@ import { Form } from '../../../components/forms/form.tsx'
 import { Card } from '../../../components/page/card.tsx'
 import { PageHeader } from '../../../components/page/page-header.tsx'
 import { usePageTitle } from '../../../components/page/page-title.ts'
+import { ParentLink } from '../../../components/page/parent-link.tsx'
 import { KeyValueList } from '../../../components/values/key-value-list.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { PrincipalGrants } from '../grants/principal-grants.tsx'
@@ -37,7 +38,7 @@ export function UserPage() {
     <>
       <PageHeader
         title={name}
-        above={<Link to="/access">{text.all}</Link>}
+        above={<ParentLink to="/access">{text.all}</ParentLink>}
         actions={user.data !== undefined && <Actions user={user.data.data} />}
       />
       <QueryState query={user}>

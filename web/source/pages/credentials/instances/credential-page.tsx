@@ -13,6 +13,7 @@ import { showSuccess } from '../../../components/feedback/toast.ts'
 import { Card } from '../../../components/page/card.tsx'
 import { PageHeader } from '../../../components/page/page-header.tsx'
 import { usePageTitle } from '../../../components/page/page-title.ts'
+import { ParentLink } from '../../../components/page/parent-link.tsx'
 import { KeyValueList } from '../../../components/values/key-value-list.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { linkTitle } from '../../discovery/built-in-links.ts'
@@ -35,7 +36,7 @@ export function CredentialPage() {
     <>
       <PageHeader
         title={name}
-        above={<Link to="/credentials">{text.all}</Link>}
+        above={<ParentLink to="/credentials">{text.all}</ParentLink>}
         actions={instance.data !== undefined && <Actions instance={instance.data.data} />}
       />
       <QueryState query={instance}>

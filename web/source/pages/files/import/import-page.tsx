@@ -18,6 +18,7 @@ import { SelectField } from '../../../components/forms/fields.tsx'
 import { EmptyState } from '../../../components/page/empty-state.tsx'
 import { PageHeader } from '../../../components/page/page-header.tsx'
 import { usePageTitle } from '../../../components/page/page-title.ts'
+import { ParentLink } from '../../../components/page/parent-link.tsx'
 import type { Column } from '../../../components/tables/data-table.tsx'
 import { PagedTable } from '../../../components/tables/paged-table.tsx'
 import { Toolbar } from '../../../components/tables/toolbar.tsx'
@@ -62,7 +63,7 @@ function ImportView({ run }: { run: Import }) {
       <PageHeader
         title={run.dryRun ? text.previewOf(run.fileName) : text.importOf(run.fileName)}
         subtitle={isPreview ? text.previewText : undefined}
-        above={<Link to="/files">{text.breadcrumb}</Link>}
+        above={<ParentLink to="/files">{text.breadcrumb}</ParentLink>}
         actions={<ImportActions run={run} />}
       />
       <ImportSteps current={run.dryRun ? 'stepPreview' : 'stepResult'} />

@@ -1,5 +1,5 @@
 import { importMediaTypes, type MappingSuggestion } from '@millwright/api/imports.ts'
-import { Link, useNavigate } from '@tanstack/react-router'
+import { useNavigate } from '@tanstack/react-router'
 import { useEffect, useEffectEvent, useState } from 'react'
 import { useText } from '../../../app/language/language-context.tsx'
 import { useSearchState } from '../../../app/navigation/search-state.ts'
@@ -9,6 +9,7 @@ import { ProblemMessage } from '../../../components/feedback/problem-message.tsx
 import { DropZone } from '../../../components/forms/drop-zone.tsx'
 import { PageHeader } from '../../../components/page/page-header.tsx'
 import { usePageTitle } from '../../../components/page/page-title.ts'
+import { ParentLink } from '../../../components/page/parent-link.tsx'
 import { useFileDownload } from '../file-download.ts'
 import { fileMessages } from '../messages.ts'
 import { ColumnForm } from './column-form.tsx'
@@ -58,7 +59,7 @@ export function UploadPage() {
       <PageHeader
         title={text.uploadTitle}
         subtitle={text.uploadSubtitle}
-        above={<Link to="/files">{text.breadcrumb}</Link>}
+        above={<ParentLink to="/files">{text.breadcrumb}</ParentLink>}
       />
       <ImportSteps current={chosen === undefined ? 'stepFile' : 'stepColumns'} />
       {chosen === undefined ? (

@@ -1,6 +1,6 @@
 import type { PathNode } from '@millwright/api/hierarchy.ts'
-import { Link } from '@tanstack/react-router'
 import { useText } from '../../../app/language/language-context.tsx'
+import { ParentLink } from '../../../components/page/parent-link.tsx'
 import { hierarchyMessages } from '../messages.ts'
 
 type BreadcrumbsProps = {
@@ -17,18 +17,18 @@ export function Breadcrumbs({ hierarchy, path, isCurrent }: BreadcrumbsProps) {
     <nav className="breadcrumbs" aria-label={text.pathIn(hierarchy.name)}>
       <ol>
         <li>
-          <Link to="/hierarchy" search={{ hierarchy: hierarchy.id } as never}>
+          <ParentLink to="/hierarchy" search={{ hierarchy: hierarchy.id }}>
             {hierarchy.name}
-          </Link>
+          </ParentLink>
         </li>
         {path.map(({ id, name }, index) => (
           <li key={id}>
             {isCurrent && index === path.length - 1 ? (
               <span aria-current="page">{name}</span>
             ) : (
-              <Link to="/hierarchy" search={{ hierarchy: hierarchy.id, node: id } as never}>
+              <ParentLink to="/hierarchy" search={{ hierarchy: hierarchy.id, node: id }}>
                 {name}
-              </Link>
+              </ParentLink>
             )}
           </li>
         ))}

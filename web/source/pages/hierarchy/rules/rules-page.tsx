@@ -1,10 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
-import { Link, useParams } from '@tanstack/react-router'
+import { useParams } from '@tanstack/react-router'
 import { useOperationQuery } from '../../../app/api/queries.ts'
 import { useText } from '../../../app/language/language-context.tsx'
 import { QueryState } from '../../../components/feedback/query-state.tsx'
 import { PageHeader } from '../../../components/page/page-header.tsx'
 import { usePageTitle } from '../../../components/page/page-title.ts'
+import { ParentLink } from '../../../components/page/parent-link.tsx'
 import { Proposals } from './proposals.tsx'
 import { RuleEditor } from './rule-editor.tsx'
 import { ruleMessages } from './rule-messages.ts'
@@ -32,9 +33,9 @@ export function RulesPage() {
         title={title}
         subtitle={text.subtitle}
         above={
-          <Link to="/hierarchy" search={{ hierarchy: id } as never}>
+          <ParentLink to="/hierarchy" search={{ hierarchy: id }}>
             {text.hierarchy}
-          </Link>
+          </ParentLink>
         }
       />
       <QueryState query={rules}>

@@ -14,6 +14,7 @@ import { showError, showSuccess } from '../../../components/feedback/toast.ts'
 import { EmptyState } from '../../../components/page/empty-state.tsx'
 import { PageHeader } from '../../../components/page/page-header.tsx'
 import { usePageTitle } from '../../../components/page/page-title.ts'
+import { ParentLink } from '../../../components/page/parent-link.tsx'
 import { StatusChip } from '../../../components/values/status-chip.tsx'
 import { useConditionWords } from '../../assets/filter/condition-words.ts'
 import { useAssetProperties } from '../../assets/model/properties.ts'
@@ -49,7 +50,7 @@ export function RulesPage() {
       <PageHeader
         title={text.title}
         subtitle={text.subtitle}
-        above={<Link to="/inbox">{text.inbox}</Link>}
+        above={<ParentLink to="/inbox">{text.inbox}</ParentLink>}
         actions={rules.data?.data.length !== 0 && create}
       />
       <QueryState query={rules}>

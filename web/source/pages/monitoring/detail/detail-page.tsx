@@ -1,10 +1,11 @@
-import { Link, useParams } from '@tanstack/react-router'
+import { useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useText } from '../../../app/language/language-context.tsx'
 import { usePermission } from '../../../app/session/app-context.tsx'
 import { QueryState } from '../../../components/feedback/query-state.tsx'
 import { PageHeader } from '../../../components/page/page-header.tsx'
 import { usePageTitle } from '../../../components/page/page-title.ts'
+import { ParentLink } from '../../../components/page/parent-link.tsx'
 import { EditMonitoringDialog } from '../form/monitoring-dialog.tsx'
 import { monitoringMessages } from '../messages.ts'
 import { useMonitoring } from '../monitoring-data.ts'
@@ -34,7 +35,7 @@ export function MonitoringDetailPage() {
     <>
       <PageHeader
         title={title}
-        above={<Link to="/monitoring">{text.title}</Link>}
+        above={<ParentLink to="/monitoring">{text.title}</ParentLink>}
         actions={
           canRun &&
           monitoring !== undefined && <MonitoringActions monitoring={monitoring} onEdit={() => setEditing(true)} />

@@ -9,6 +9,7 @@ import { QueryState } from '../../../components/feedback/query-state.tsx'
 import { Card } from '../../../components/page/card.tsx'
 import { PageHeader } from '../../../components/page/page-header.tsx'
 import { usePageTitle } from '../../../components/page/page-title.ts'
+import { ParentLink } from '../../../components/page/parent-link.tsx'
 import { KeyValueList } from '../../../components/values/key-value-list.tsx'
 import { PrincipalLink } from '../../../components/values/principal-link.tsx'
 import { Time } from '../../../components/values/time.tsx'
@@ -34,7 +35,7 @@ export function SessionPage() {
     <>
       <PageHeader
         title={title}
-        above={<Link to="/remote">{text.title}</Link>}
+        above={<ParentLink to="/remote">{text.title}</ParentLink>}
         actions={session.data !== undefined && <SessionActions session={session.data.data} />}
       />
       <QueryState query={session}>

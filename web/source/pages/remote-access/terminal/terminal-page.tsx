@@ -11,6 +11,7 @@ import { showError, showSuccess } from '../../../components/feedback/toast.ts'
 import { EmptyState } from '../../../components/page/empty-state.tsx'
 import { PageHeader } from '../../../components/page/page-header.tsx'
 import { usePageTitle } from '../../../components/page/page-title.ts'
+import { ParentLink } from '../../../components/page/parent-link.tsx'
 import { FilesPanel } from '../files/files-panel.tsx'
 import { remoteMessages } from '../messages.ts'
 import { useNow, useSession, useSessionRights } from '../remote-session.ts'
@@ -42,7 +43,8 @@ export function TerminalPage() {
         title={title}
         above={
           <>
-            <Link to="/remote">{remote.title}</Link> · <Link to={`/remote/sessions/${id}`}>{remote.session}</Link>
+            <ParentLink to="/remote">{remote.title}</ParentLink> ·{' '}
+            <ParentLink to={`/remote/sessions/${id}`}>{remote.session}</ParentLink>
           </>
         }
         actions={

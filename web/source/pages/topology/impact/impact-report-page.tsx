@@ -1,6 +1,6 @@
 import type { ImpactReport } from '@millwright/api/inventory/impact.ts'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { Link, useNavigate, useParams } from '@tanstack/react-router'
+import { useNavigate, useParams } from '@tanstack/react-router'
 import { keyOf, useOperationQuery } from '../../../app/api/queries.ts'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
 import { useApi } from '../../../app/session/app-context.tsx'
@@ -9,6 +9,7 @@ import { QueryState } from '../../../components/feedback/query-state.tsx'
 import { showSuccess } from '../../../components/feedback/toast.ts'
 import { PageHeader } from '../../../components/page/page-header.tsx'
 import { usePageTitle } from '../../../components/page/page-title.ts'
+import { ParentLink } from '../../../components/page/parent-link.tsx'
 import { ImpactView } from './impact-view.tsx'
 import { impactMessages } from './messages.ts'
 import '../topology.css'
@@ -28,7 +29,7 @@ export function ImpactReportPage() {
           <PageHeader
             title={data.name}
             subtitle={`${text[data.mode]}. ${text.asOf(formats.dateTime(data.createdTimestamp), data.principalName)}`}
-            above={<Link to={'/topology/impact' as never}>{text.reports}</Link>}
+            above={<ParentLink to="/topology/impact">{text.reports}</ParentLink>}
             actions={<DeleteReport report={data} />}
           />
           <ImpactView impact={data.impact} name={data.assetName ?? data.assetId} />

@@ -8,6 +8,7 @@ import { QueryState } from '../../../components/feedback/query-state.tsx'
 import { EmptyState } from '../../../components/page/empty-state.tsx'
 import { PageHeader } from '../../../components/page/page-header.tsx'
 import { usePageTitle } from '../../../components/page/page-title.ts'
+import { ParentLink } from '../../../components/page/parent-link.tsx'
 import { DataTable } from '../../../components/tables/data-table.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { impactMessages } from './messages.ts'
@@ -24,7 +25,7 @@ export function ImpactReportsPage() {
       <PageHeader
         title={text.reports}
         subtitle={text.reportsSubtitle}
-        above={<Link to="/topology">{text.topology}</Link>}
+        above={<ParentLink to="/topology">{text.topology}</ParentLink>}
       />
       <QueryState query={reports}>{({ data }) => <ReportTable reports={data} />}</QueryState>
     </>

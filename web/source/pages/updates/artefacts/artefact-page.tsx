@@ -17,6 +17,7 @@ import { Form } from '../../../components/forms/form.tsx'
 import { Card } from '../../../components/page/card.tsx'
 import { PageHeader } from '../../../components/page/page-header.tsx'
 import { usePageTitle } from '../../../components/page/page-title.ts'
+import { ParentLink } from '../../../components/page/parent-link.tsx'
 import { KeyValueList } from '../../../components/values/key-value-list.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { useFileDownload } from '../../files/file-download.ts'
@@ -43,9 +44,9 @@ export function ArtefactPage() {
       <PageHeader
         title={title}
         above={
-          <Link to="/updates" search={{ view: 'artefacts' } as never}>
+          <ParentLink to="/updates" search={{ view: 'artefacts' }}>
             {text.toLibrary}
-          </Link>
+          </ParentLink>
         }
         actions={data !== undefined && <ArtefactActions artefact={data} />}
       />

@@ -10,6 +10,7 @@ import { QueryState } from '../../../components/feedback/query-state.tsx'
 import { Card } from '../../../components/page/card.tsx'
 import { PageHeader } from '../../../components/page/page-header.tsx'
 import { usePageTitle } from '../../../components/page/page-title.ts'
+import { ParentLink } from '../../../components/page/parent-link.tsx'
 import { KeyValueList } from '../../../components/values/key-value-list.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { CountBar } from '../count-bar.tsx'
@@ -37,7 +38,7 @@ export function CampaignPage() {
     <>
       <PageHeader
         title={title}
-        above={<Link to="/updates">{text.campaigns}</Link>}
+        above={<ParentLink to="/updates">{text.campaigns}</ParentLink>}
         subtitle={
           data !== undefined && (
             <span className="campaign-line">

@@ -1,6 +1,6 @@
 import { type Artefact, type Campaign, type CampaignTargets, updateLimits } from '@millwright/api/updates.ts'
 import { IxButton } from '@siemens/ix-react'
-import { Link, useNavigate, useParams } from '@tanstack/react-router'
+import { useNavigate, useParams } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
 import type { Api } from '../../../app/api/client.ts'
 import { useText } from '../../../app/language/language-context.tsx'
@@ -12,6 +12,7 @@ import { QueryState } from '../../../components/feedback/query-state.tsx'
 import { showSuccess } from '../../../components/feedback/toast.ts'
 import { PageHeader } from '../../../components/page/page-header.tsx'
 import { usePageTitle } from '../../../components/page/page-title.ts'
+import { ParentLink } from '../../../components/page/parent-link.tsx'
 import { productsFilter } from '../product-filter.ts'
 import { useArtefact, useCampaign, useRefreshUpdates } from '../update-data.ts'
 import { ArtefactStep } from './artefact-step.tsx'
@@ -48,7 +49,7 @@ export function WizardPage() {
   const isLoaded = (id === undefined || draft.data !== undefined) && (artefactId === undefined || !artefact.isPending)
   return (
     <>
-      <PageHeader title={title} above={<Link to="/updates">{text.campaigns}</Link>} />
+      <PageHeader title={title} above={<ParentLink to="/updates">{text.campaigns}</ParentLink>} />
       {id !== undefined && draft.data === undefined ? (
         <QueryState query={draft}>{() => null}</QueryState>
       ) : isLoaded ? (

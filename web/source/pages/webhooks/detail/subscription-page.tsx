@@ -1,9 +1,10 @@
-import { Link, useParams } from '@tanstack/react-router'
+import { useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useText } from '../../../app/language/language-context.tsx'
 import { QueryState } from '../../../components/feedback/query-state.tsx'
 import { PageHeader } from '../../../components/page/page-header.tsx'
 import { usePageTitle } from '../../../components/page/page-title.ts'
+import { ParentLink } from '../../../components/page/parent-link.tsx'
 import { DeliveryLog } from '../log/delivery-log.tsx'
 import { webhookMessages } from '../messages.ts'
 import type { SubscriptionKind } from '../subscription.ts'
@@ -39,9 +40,9 @@ function SubscriptionPage({ kind }: { kind: SubscriptionKind }) {
       <PageHeader
         title={title}
         above={
-          <Link to="/webhooks" search={(kind === 'mqtt' ? { view: 'mqtt' } : {}) as never}>
+          <ParentLink to="/webhooks" search={kind === 'mqtt' ? { view: 'mqtt' } : {}}>
             {kind === 'webhook' ? text.webhooks : text.publishers}
-          </Link>
+          </ParentLink>
         }
         actions={subscription !== undefined && <SubscriptionActions subscription={subscription} onReplay={replay} />}
       />

@@ -1,7 +1,7 @@
 import { subscriptionLimits } from '@millwright/api/event-subscriptions.ts'
 import { iconInfo } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
-import { Link, useNavigate, useParams } from '@tanstack/react-router'
+import { useNavigate, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { isFailure } from '../../../app/api/failure.ts'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
@@ -13,6 +13,7 @@ import { CheckField, TextField } from '../../../components/forms/fields.tsx'
 import { Form } from '../../../components/forms/form.tsx'
 import { PageHeader } from '../../../components/page/page-header.tsx'
 import { usePageTitle } from '../../../components/page/page-title.ts'
+import { ParentLink } from '../../../components/page/parent-link.tsx'
 import { Icon } from '../../../components/values/icon.tsx'
 import { SecretDialog } from '../detail/secret-dialog.tsx'
 import { webhookMessages } from '../messages.ts'
@@ -104,7 +105,7 @@ function EditPage({ kind }: { kind: SubscriptionKind }) {
   }
   return (
     <>
-      <PageHeader title={title} above={<Link to={`${pathOf[kind]}/${id}`}>{text.backToPage}</Link>} />
+      <PageHeader title={title} above={<ParentLink to={`${pathOf[kind]}/${id}`}>{text.backToPage}</ParentLink>} />
       {/* The form starts with the current settings, and not with those that another page loaded earlier. */}
       {loaded.isFetchedAfterMount ? (
         <QueryState query={loaded}>
@@ -165,9 +166,9 @@ function EditForm({ kind, loaded, onReload }: EditFormProps) {
 function AllLink({ kind }: { kind: SubscriptionKind }) {
   const text = useText(webhookMessages)
   return (
-    <Link to="/webhooks" search={(kind === 'mqtt' ? { view: 'mqtt' } : {}) as never}>
+    <ParentLink to="/webhooks" search={kind === 'mqtt' ? { view: 'mqtt' } : {}}>
       {kind === 'webhook' ? text.webhooks : text.publishers}
-    </Link>
+    </ParentLink>
   )
 }
 
