@@ -22,6 +22,7 @@ test('a relative time of the current second has the form of the other times', ()
   assert.equal(shortRelative(new Date(now).toISOString(), now), '1 sec ago')
   assert.equal(relative(new Date(now + 400).toISOString(), now), 'in 1 second')
   assert.equal(shortRelative(new Date(now - 120_000).toISOString(), now), '2 min ago')
+  assert.equal(formatsOf('de').shortRelative(new Date(now - 120_000).toISOString(), now), 'vor 2 Min.')
 })
 
 test('a time can be shown in the time zone of a schedule', () => {
@@ -37,4 +38,5 @@ test('an age has one short unit, and is at least one minute', () => {
     [0, 59, 60, 1_439, 1_440, 40 * 1_440].map((minutes) => age(before(minutes), now)),
     ['1m', '59m', '1h', '23h', '1d', '40d'],
   )
+  assert.equal(formatsOf('de').age(before(40 * 1_440), now), '40 Tg.')
 })

@@ -89,7 +89,9 @@ function createFormats(locale: string): Formats {
     minute: '2-digit',
   })
   const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' })
-  const shortRelative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto', style: 'narrow' })
+  const shortRelative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto', style: 'short' })
+  // The narrow unit of days is only "T" in German.
+  const unitOfAge = locale === localeOf.de ? 'short' : 'narrow'
   const relativeIn = (format: Intl.RelativeTimeFormat, timestamp: string, now = Date.now()) => {
     const seconds = (Date.parse(timestamp) - now) / 1000
     const [unit, size] = units.find(([, each]) => Math.abs(seconds) >= each) ?? ['second', 1]
@@ -126,7 +128,7 @@ function createFormats(locale: string): Formats {
     age(timestamp, now = Date.now()) {
       const minutes = Math.max(1, Math.trunc((now - Date.parse(timestamp)) / 60_000))
       const [unit, size] = ageUnits.find(([, each]) => minutes >= each) ?? ['minute', 1]
-      return new Intl.NumberFormat(locale, { style: 'unit', unit, unitDisplay: 'narrow' }).format(
+      return new Intl.NumberFormat(locale, { style: 'unit', unit, unitDisplay: unitOfAge }).format(
         Math.trunc(minutes / size),
       )
     },

@@ -17,8 +17,9 @@ test('shows complete contents in a table that scrolls', () => {
   assert.deepEqual(columnWidths(columns, [180, 190, 150], 100), [180, 190, 150])
 })
 
-test('shrinks columns to their minimum width in a narrow table', () => {
-  assert.deepEqual(columnWidths(columns, [180, 190, 150], 445), [140, 190, 115])
+test('shrinks columns with a minimum width first, and then the others to their own width', () => {
+  assert.deepEqual(columnWidths(columns, [180, 190, 150], 485), [180, 190, 115])
+  assert.deepEqual(columnWidths(columns, [180, 190, 150], 410), [140, 190, 80])
 })
 
 test('keeps the width of a column that the user has resized, and gives the rest to growing columns', () => {

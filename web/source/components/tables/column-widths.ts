@@ -8,8 +8,8 @@ type SizedColumn = Pick<GridColumn<never>, 'width' | 'minWidth' | 'isGrowing' | 
 /**
  * Returns the widths of columns in a table. `contents` are the widths that the contents of the columns need. If the table is wide
  * enough, each column has its own width, or more if its content needs more. In a narrower table, columns first lose the width
- * that their content does not need, and then shrink to their minimum width. If that is not enough, the table scrolls, and all
- * contents are complete. A column that the user has resized keeps its width.
+ * that their content does not need. Then columns with a minimum width shrink to it, and then the others to their own width. If
+ * that is not enough, the table scrolls, and all contents are complete. A column that the user has resized keeps its width.
  */
 export function columnWidths(
   columns: readonly SizedColumn[],
@@ -19,9 +19,9 @@ export function columnWidths(
   const levels = columns.map((column, place) => levelsOf(column, contents[place] ?? column.width))
   const least = levels.map(([first]) => first)
   // A table that scrolls anyway does not cut contents.
-  if (sumOf(least) > available) return levels.map(([, needed]) => needed)
+  if (sumOf(least) > available) return levels.map(([, , needed]) => needed)
   let [lower, widths] = [least, least]
-  for (const level of [0, 1, 2] as const) {
+  for (const level of [0, 1, 2, 3] as const) {
     const upper = levels.map((each) => each[level])
     const [from, to] = [sumOf(lower), sumOf(upper)]
     const share = to <= from ? 1 : Math.min(1, Math.max(0, (available - from) / (to - from)))
@@ -32,12 +32,16 @@ export function columnWidths(
   return withFreeWidth(columns, widths, available - sumOf(widths))
 }
 
-/** Returns the minimum width of a column, the width for its content, and its full width. */
-function levelsOf({ width, minWidth, isFixed }: SizedColumn, content: number): [number, number, number] {
-  if (isFixed) return [width, width, width]
+/**
+ * Returns the minimum width of a column, the width at which the columns with a minimum width have shrunk, the width for its content,
+ * and its full width.
+ */
+function levelsOf({ width, minWidth, isFixed }: SizedColumn, content: number): [number, number, number, number] {
+  if (isFixed) return [width, width, width, width]
   const needed = Math.min(content, Math.max(width, maxContentWidth))
   const full = Math.max(width, needed)
-  return [Math.min(minWidth ?? width, needed), needed, full]
+  const least = Math.min(minWidth ?? width, needed)
+  return [least, minWidth === undefined ? needed : least, needed, full]
 }
 
 function withFreeWidth(columns: readonly SizedColumn[], widths: readonly number[], free: number): number[] {

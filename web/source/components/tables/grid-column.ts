@@ -7,7 +7,7 @@ export type GridColumn<Row> = {
   hint?: string
   /** The width in pixels. */
   width: number
-  /** The width down to which the column shrinks in a narrow table. Without it, the column keeps its width. */
+  /** The width down to which the column shrinks in a narrow table. Without it, the column shrinks to `width` after the other columns. */
   minWidth?: number | undefined
   /** Whether the column also takes the free width of the table. */
   isGrowing?: boolean

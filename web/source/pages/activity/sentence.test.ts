@@ -172,6 +172,11 @@ const cases: [Partial<ActivityEntry>, en: string, de: string][] = [
     'Die Aufnahmeregel Hall 3 hat Assets aufgenommen: 5 geändert',
   ],
   [
+    { group, cause: { kind: 'request', id: '1' } },
+    'jane changed 5 assets through the API',
+    'jane hat 5 Assets über die API geändert',
+  ],
+  [
     { group: { ...group, updated: 0, deleted: 5 }, cause: { kind: 'bulk_edit', id: '1' } },
     'jane deleted 5 assets',
     'jane hat 5 Assets gelöscht',

@@ -108,6 +108,8 @@ function groupSentence(entry: ActivityEntry, context: SentenceContext): Sentence
   if (cause === undefined || cause.kind === 'bulk_edit') return bulkSentence(entry, context)
   const reachability = cause.kind === 'check' ? reachabilityTemplate(entry) : undefined
   if (reachability !== undefined) return fill(text[reachability], { who, count: countPart(entry, context) })
+  if (cause.kind === 'request' && entry.group?.updated === entry.group?.count)
+    return fill(text.requestChanged, { who, count: countPart(entry, context) })
   const counts: SentencePart = { text: countsOf(entry, context) }
   const name: SentencePart = { text: cause.name ?? '', role: 'value', ...subjectOf(cause) }
   const link: SentencePart = { text: source?.value === undefined ? '' : linkTitle(source.value) }

@@ -152,7 +152,7 @@ export const assetsMessages = messages({
     one: '1 Asset',
     counting: 'Wird gezählt…',
     search: 'Suchen',
-    searchHint: 'Nach Name, Seriennummer oder IP suchen…',
+    searchHint: 'Name, Seriennummer oder IP…',
     searchInside: 'Auch innerhalb von Wörtern suchen',
     searchedInside: 'Die Suche berücksichtigt auch Text innerhalb von Wörtern.',
     tools: 'Werkzeuge der Tabelle',

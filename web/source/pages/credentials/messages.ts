@@ -185,18 +185,16 @@ export const credentialMessages = messages({
     usedAfterChange: 'Nach der Änderung',
     notUsedSinceChange: 'Vor der Änderung, seitdem nicht verwendet',
     refusedWithOther: (count: number, refused: number, number: (value: number) => string) => {
-      if (refused === 1) return 'Das Gerät akzeptiert einen anderen Zugang'
-      if (count === refused) return `Alle ${number(count)} akzeptieren einen anderen Zugang`
-      return count === 1
-        ? '1 davon akzeptiert einen anderen Zugang'
-        : `${number(count)} davon akzeptieren einen anderen Zugang`
+      if (refused === 1) return 'Das Gerät akzeptiert andere Zugangsdaten'
+      if (count === refused) return `Alle ${number(count)} akzeptieren andere Zugangsdaten`
+      return count === 1 ? '1 akzeptiert andere' : `${number(count)} akzeptieren andere`
     },
     changePassword: 'Passwort ändern',
     changeValues: 'Werte ändern',
     typeMeaning:
       'Ein Zugangsdaten-Typ legt die Felder der Zugangsdaten für einen Asset-Link fest, zum Beispiel Benutzername und Passwort. Importieren Sie ihn, bevor Sie die ersten Zugangsdaten hinzufügen.',
     search: 'Zugangsdaten suchen',
-    searchHint: 'Name, Benutzer oder IP-Adresse',
+    searchHint: 'Name, Benutzer oder IP',
     add: 'Zugangsdaten hinzufügen',
     edit: 'Bearbeiten',
     test: 'Testen',

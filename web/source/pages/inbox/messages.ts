@@ -320,7 +320,7 @@ export const noValueMessages = messages({
   },
   de: {
     scan: 'Nicht durch einen Suchlauf gefunden',
-    subnet: 'Ohne IPv4-Adresse',
+    subnet: 'Ohne IPv4',
     manufacturer: 'Hersteller unbekannt',
     family: 'Produktfamilie unbekannt',
     type: 'Typ unbekannt',

@@ -103,7 +103,7 @@ export const monitoringMessages = messages({
     shareOfDevices: (percent: string) => `${percent} aller Geräte`,
     shareOfMonitored: (percent: string) => `${percent} der überwachten`,
     showUnreachable: 'Diese Geräte anzeigen',
-    longestSince: (count: number, time: string) => (count === 1 ? `Seit ${time}` : `Längstes seit ${time}`),
+    longestSince: (count: number, time: string) => (count === 1 ? `Seit ${time}` : `Am längsten seit ${time}`),
     unknownHint: 'Gateway oder Asset-Link offline',
     unmonitoredTitle: (count: number, shown: string) =>
       count === 1 ? '1 Gerät wird nicht überwacht' : `${shown} Geräte werden nicht überwacht`,

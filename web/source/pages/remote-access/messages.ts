@@ -143,7 +143,7 @@ export const remoteMessages = messages({
     showAll: 'Alle anzeigen',
     none: 'Noch keine Sitzungen',
     noneHint:
-      'Eine Sitzung ist eine Verbindung von Ihrem Browser zu einem Gerät, über das Gateway in seinem Netzwerk: ein Terminal, die Webseite des Geräts oder eine Dateiübertragung. Sie endet nach einer festgelegten Zeit. Diese Seite zeigt laufende Sitzungen, und beendete 400 Tage lang.',
+      'Eine Sitzung ist eine Verbindung von Ihrem Browser zu einem Gerät, über das Gateway in seinem Netzwerk: ein Terminal, die Webseite des Geräts oder eine Dateiübertragung. Sie endet nach einer festgelegten Zeit. Diese Seite zeigt laufende Sitzungen und 400 Tage lang auch beendete.',
     stepsTitle: 'Sitzung starten',
     stepAsset: 'Wählen Sie ein Gerät. Nur von Suchläufen gefundene Geräte haben ein bekanntes Gateway.',
     stepConnect: 'Wählen Sie auf seiner Seite „Verbinden“ und einen Dienst des Geräts, zum Beispiel SSH.',

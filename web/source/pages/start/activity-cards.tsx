@@ -5,6 +5,10 @@ import { QueryState } from '../../components/feedback/query-state.tsx'
 import { Card } from '../../components/page/card.tsx'
 import { Time } from '../../components/values/time.tsx'
 import { GatewayState } from '../discovery/state-chips.tsx'
+import { resultOf } from '../jobs/job-result.ts'
+import { subjectNameOf } from '../jobs/job-subject.tsx'
+import { useOutcomeText } from '../jobs/outcome-text.ts'
+import { workflowName, workflowNames } from '../workflows/workflow-names.ts'
 import { startMessages } from './messages.ts'
 import { useGatewayStates, useJobs } from './plant-queries.ts'
 
@@ -13,6 +17,8 @@ const maxShown = 6
 /** `JobsCard` lists the running jobs. It is hidden while no job runs, because the figures contain the number. */
 export function JobsCard() {
   const text = useText(startMessages)
+  const names = useText(workflowNames)
+  const outcome = useOutcomeText()
   const running = useJobs('running')
   if (running.data?.data.length === 0) return null
   return (
@@ -20,13 +26,17 @@ export function JobsCard() {
       <QueryState query={running}>
         {({ data }) => (
           <ul className="start-list">
-            {data.map((job) => (
-              <li key={job.id}>
-                <Link to={`/jobs/${job.id}`}>{job.type}</Link>
-                <Progress value={job.progress} label={text.progressOf(job.type)} />
-                {job.message !== undefined && <span className="start-detail">{job.message}</span>}
-              </li>
-            ))}
+            {data.map((job) => {
+              const parts = [workflowName(job.type, names), subjectNameOf(job, outcome.text)]
+              const name = parts.filter((part) => part !== undefined).join(' · ')
+              return (
+                <li key={job.id}>
+                  <Link to={`/jobs/${job.id}`}>{name}</Link>
+                  <Progress value={job.progress} label={text.progressOf(name)} />
+                  {job.message !== undefined && <span className="start-detail">{resultOf(job, outcome)}</span>}
+                </li>
+              )
+            })}
           </ul>
         )}
       </QueryState>

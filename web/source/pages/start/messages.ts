@@ -194,16 +194,16 @@ export const startMessages = messages({
     toReview: 'Zu prüfen',
     gatewaysOnline: 'Millwright-Gateways',
     unmonitoredDevices: 'Nicht überwacht',
-    stopped: 'Steuerungen in Stopp',
+    stopped: 'Steuerungen in STOP',
     stoppedRecent: (count: string) => `${count} in 24 h gelesen`,
-    stoppedKnown: (count: string) => `${count} nur zuletzt bekannt`,
+    stoppedKnown: (count: string) => `${count} ältere Werte`,
     runningJobs: 'Laufende Aufträge',
     unreachable: 'Nicht erreichbar',
     noneUnreachable: 'Keine fehlgeschlagenen Prüfungen',
     notMonitored: 'Noch keine Überwachung',
     inboxEmpty: 'Eingang leer',
     shareOf: (percent: string) => `${percent} aller Assets`,
-    trend: (change: string, day: string) => `${change} seit dem ${day}`,
+    trend: (change: string, day: string) => `${change} seit ${day}`,
     addedIn: (added: string, days: number) => `${added} in den letzten ${days} Tagen hinzugefügt`,
     notOnline: (count: string) => `${count} nicht online`,
     allOnline: 'Alle online',
@@ -272,13 +272,13 @@ export const startMessages = messages({
     outageSince: (time: string) => `seit ${time}`,
     outageLasted: (duration: string) => `nach ${duration}`,
     stoppedControllers: (count: number, shown: string) =>
-      count === 1 ? '1 Steuerung in Stopp' : `${shown} Steuerungen in Stopp`,
+      count === 1 ? '1 Steuerung in STOP' : `${shown} Steuerungen in STOP`,
     stoppedText: 'Alle in den letzten 24 Stunden gelesen. Prüfen Sie, ob das geplant ist.',
     stoppedMixed: (recent: string, known: string, age: string) =>
-      `${recent} in den letzten 24 Stunden gelesen. ${known} letzte bekannte Werte, der älteste ${age}.`,
+      `${recent} in den letzten 24 Stunden gelesen. ${known} ältere Werte, der älteste ${age}.`,
     stoppedOld: (age: string) => `Letzte bekannte Werte, der älteste ${age}. Kein aktueller Wert wurde gelesen.`,
     review: (count: number, shown: string) => (count === 1 ? '1 neues Asset prüfen' : `${shown} neue Assets prüfen`),
-    reviewText: 'Nehmen Sie Funde auf, oder ignorieren Sie sie.',
+    reviewText: 'Nehmen Sie gefundene Assets auf, oder ignorieren Sie sie.',
     duplicates: (count: number, shown: string) =>
       count === 1 ? '1 mögliches Duplikat prüfen' : `${shown} mögliche Duplikate prüfen`,
     duplicatesText: 'Führen Sie die Assets zusammen, oder verwerfen Sie das Duplikat.',
@@ -299,8 +299,8 @@ export const startMessages = messages({
     missing: (count: number, shown: string) => (count === 1 ? '1 Gerät fehlt' : `${shown} Geräte fehlen`),
     missingText: (newly: number, shown: string) =>
       newly === 0
-        ? 'Früher gefunden, vom letzten Lauf nicht. Keines davon fehlt erst seit diesem Lauf.'
-        : `Früher gefunden, vom letzten Lauf nicht. ${shown} davon ${newly === 1 ? 'fehlt' : 'fehlen'} erst seit diesem Lauf.`,
+        ? 'Beim letzten Lauf nicht mehr gefunden. Alle fehlten schon davor.'
+        : `Beim letzten Lauf nicht mehr gefunden. ${shown} davon ${newly === 1 ? 'fehlt' : 'fehlen'} zum ersten Mal.`,
     interrupted: (name: string) => `Der Webhook „${name}“ stellt keine Ereignisse zu`,
     neverWorked: (name: string) => `Der Webhook „${name}“ hat nie funktioniert`,
     interruptedPublisher: (name: string) => `Der MQTT-Publisher „${name}“ stellt keine Ereignisse zu`,
@@ -311,11 +311,11 @@ export const startMessages = messages({
         ? '1 Ereignis ist nicht zugestellt. Prüfen Sie den Empfänger.'
         : `${shown} Ereignisse sind nicht zugestellt. Prüfen Sie den Empfänger.`,
     firmwareText: 'Vergleichen Sie die Versionen, und planen Sie Aktualisierungen.',
-    subtitle: 'Der Zustand der Anlage, und was zu tun ist.',
+    subtitle: 'Der Zustand der Anlage und die nächsten Schritte.',
     ofMonitored: (monitored: string, devices: string) => `${monitored} von ${devices} Geräten überwacht`,
     unmonitored: (count: number, shown: string) =>
       count === 1 ? '1 Gerät wird nicht überwacht' : `${shown} Geräte werden nicht überwacht`,
-    unmonitoredText: 'Nichts prüft, ob sie antworten.',
+    unmonitoredText: 'Keine Überwachung prüft, ob sie antworten.',
     monitor: 'Überwachung einrichten',
     monitorText: (shown: string) => `Keine Überwachung prüft, ob Ihre ${shown} Geräte antworten.`,
     discover: 'Weitere Geräte finden',

@@ -254,11 +254,11 @@ export const mapMessages = messages({
     controllersInStop: 'Steuerungen in STOP',
     stoppedControllers: (count: number, number: string) =>
       count === 1 ? '1 Steuerung in STOP' : `${number} Steuerungen in STOP`,
-    stoppedKnownBrief: (number: string) => `${number} zuletzt in STOP`,
+    stoppedKnownBrief: (number: string) => `${number} zul. STOP`,
     stoppedKnownControllers: (count: number, number: string) =>
       count === 1 ? '1 Steuerung zuletzt in STOP' : `${number} Steuerungen zuletzt in STOP`,
     stoppedReadCount: (number: string) => `${number} in 24 h gelesen`,
-    stoppedKnownCount: (number: string) => `${number} nur zuletzt bekannt`,
+    stoppedKnownCount: (number: string) => `${number} ältere Werte`,
     showControllers: 'Steuerungen anzeigen',
     legendOld: (percent: string, average: string) => `${percent} oder mehr veraltet (Durchschnitt: ${average})`,
     legendEdges: 'Verbindungen zwischen Gruppen',

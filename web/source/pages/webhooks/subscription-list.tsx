@@ -169,6 +169,7 @@ function columnsOf(text: Text, formats: Formats): Column<Subscription>[] {
       id: 'receiver',
       header: text.receiver,
       width: 150,
+      minWidth: 130,
       cell: ({ url }) => {
         const { host, pathname } = new URL(url)
         return (

@@ -173,7 +173,6 @@ function columnsOf(text: Text, formats: Formats): Column<ListedCredentialInstanc
       id: 'kind',
       header: text.kind,
       width: 155,
-      minWidth: 130,
       cell: ({ values, schemaTitle, resourceIdentifier }) => {
         const kind = kindOf(values)
         const link = linkTitle(resourceIdentifier)

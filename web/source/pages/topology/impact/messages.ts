@@ -64,13 +64,13 @@ export const impactMessages = messages({
   de: {
     impact: 'Auswirkungen',
     impactOf: (name: string) => `Auswirkungen von ${name}`,
-    depends: 'Was hängt davon ab?',
-    fails: 'Was passiert bei einem Ausfall?',
+    depends: 'Abhängige Assets',
+    fails: 'Ausfall simulieren',
     dependsHint: 'Assets, die dieses Asset brauchen, direkt oder über andere Assets.',
     failsHint:
       'Simulation eines Ausfalls: Assets, die ausfallen oder ihren letzten Netzwerkpfad zu einem Gateway verlieren.',
     inStop: 'Dieses Asset ist bereits in STOP.',
-    lastInStop: (time: string) => `Dieses Asset war zuletzt in STOP: Die letzte bekannte Betriebsart ist von ${time}.`,
+    lastInStop: (time: string) => `Dieses Asset war zuletzt in STOP: Betriebsart zuletzt gelesen ${time}.`,
     limits:
       'Berücksichtigt Module, Verbindungen und Netzwerkpfade, die als Beziehungen erfasst sind. Steuerungsabhängigkeiten zählen nur, wenn eine Beziehung sie erfasst, zum Beispiel „gesteuert von“.',
     analysis: 'Auswirkungsanalyse',

@@ -133,7 +133,7 @@ function columnsOf(text: CampaignText, { formats, deviceStates, canManage }: Col
         const { done, total } = countsOf(counts)
         if (state === 'draft')
           return (
-            <span title={text.devicesAtStartHint}>
+            <span title={text.devicesAtStartHint} className="grid-lines">
               <DraftTargets targets={targets} />
               {canManage && (
                 <>
