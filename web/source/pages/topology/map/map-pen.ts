@@ -83,7 +83,7 @@ export const sizes = {
   /** The largest number of lines that have a label. */
   countedLines: 12,
 } as const
-export const fadedAlpha = 0.35
+export const fadedAlpha = 0.5
 /** The part of the colour of a change in the ground of a card. */
 const tintAlpha = 0.13
 
