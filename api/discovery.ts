@@ -232,7 +232,8 @@ export const discovery = contract({
     listDiscoveries: {
       method: 'GET',
       path: '/discoveries',
-      summary: 'List discoveries, newest first',
+      summary: 'List discoveries, the latest run first',
+      description: 'A discovery without a run is listed by the time of its creation.',
       access: 'glb_jobs_read',
       query: closed({
         ...pageQuery,

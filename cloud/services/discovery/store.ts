@@ -154,6 +154,7 @@ function listed({ gatewayId, assetLinkId, scheduled }: Listing, scope: Scope | u
   return { where: where.join(' and '), values, next: values.length + 2 }
 }
 
+/** Returns the discoveries, the latest run first. Ids of runs and discoveries contain the time of their creation. */
 export async function listDiscoveries(
   handle: Handle,
   { scope, ...listing }: Listing & { scope: Scope | undefined },
@@ -161,7 +162,8 @@ export async function listDiscoveries(
 ) {
   const { where, values, next } = listed(listing, scope)
   const list = dynamicStatement<DiscoveryRow>(
-    `select ${columns} from discoveries d where ${where} order by d.id desc limit $${next} offset $${next + 1}`,
+    `select ${columns} from discoveries d where ${where}
+     order by coalesce(d.latest_run_id, d.id) desc limit $${next} offset $${next + 1}`,
   )
   const count = dynamicStatement<{ total: number }>(`select count(*) as total from discoveries d where ${where}`)
   const rows = await handle.rows(list, ...values, limit, offset)

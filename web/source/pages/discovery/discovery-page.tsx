@@ -74,7 +74,6 @@ export function DiscoveryPage() {
       </QueryState>
       <AssetSources />
       <h2 className="section-title">{text.scans}</h2>
-      <p className="quiet section-note">{text.scanOrder}</p>
       <ScanTable />
       {canRun && search.scan !== undefined && (
         <ScanDialog chosen={search.scan} onClose={() => setSearch({ scan: undefined })} />

@@ -36,7 +36,7 @@ const scanTones: Record<Discovery['state'], Tone> = {
 
 type ScanStateProps = {
   scan: Pick<Discovery, 'jobId' | 'state' | 'errors'>
-  /** Whether the chip of a finished run shows only the number of errors, for narrow columns. */
+  /** Whether the chip of a finished run shows the errors in few words, for narrow columns. */
   isShort?: boolean
 }
 
@@ -51,7 +51,7 @@ export function ScanState({ scan: { jobId, state, errors }, isShort = false }: S
   return (
     <Link to={`/discovery/scans/${jobId}`} search={{ view: 'errors' } as never} title={shown} className="chip-link">
       <StatusChip tone={state === 'finished' ? 'warning' : scanTones[state]}>
-        {isShort && state === 'finished' ? text.errorCount(errors, formats.number(errors)) : shown}
+        {isShort && state === 'finished' ? text.finishedShort(errors, formats.number(errors)) : shown}
       </StatusChip>
     </Link>
   )

@@ -44,7 +44,7 @@ import { NodeHeader } from './node/node-header.tsx'
 import { nodeTypeName } from './node-type-names.ts'
 import { type HierarchySearch, type Place, placeOf, searchOfPlace } from './place.ts'
 import { NodeBrowser } from './tree/node-browser.tsx'
-import { OutdatedBar, TreeHead, TreeLegend } from './tree/outdated-bar.tsx'
+import { OutdatedShare, TreeHead, TreeLegend } from './tree/outdated-bar.tsx'
 import { type Dragged, type DropTarget, destinationOf } from './tree/tree-drop.ts'
 import '../assets/assets.css'
 import './hierarchy.css'
@@ -291,13 +291,15 @@ function PlaceItem({ label, count, problems, average, unreachable = 0, isChosen,
         </span>
         {count !== undefined && <span className="tree-count">{formats.number(count)}</span>}
         {count !== undefined && count > 0 && outdated !== undefined && (
-          <>
-            <OutdatedBar outdated={outdated} assets={count} average={average} />
-            <span className="tree-share" title={text.outdatedCount(formats.number(outdated))}>
-              {formats.percent(outdated / count)}
-              <span className="unseen"> {text.outdated}</span>
-            </span>
-          </>
+          <span className="tree-share-cell">
+            <OutdatedShare
+              outdated={outdated}
+              assets={count}
+              average={average}
+              label={text.outdatedCount(formats.number(outdated))}
+            />
+            <span className="unseen"> {text.outdated}</span>
+          </span>
         )}
       </button>
     </li>

@@ -26,7 +26,7 @@ import { Elapsed, Time } from '../../components/values/time.tsx'
 import { AddCredentialsButton } from '../credentials/flow/add-credentials-button.tsx'
 import type { CredentialStart } from '../credentials/flow/credential-start.ts'
 import { editSettings } from '../discovery/scans/edit-settings.ts'
-import { FoundSoFar, InterruptionNote, useTimeLeft } from '../discovery/scans/running-scan.tsx'
+import { InterruptionNote, useTimeLeft } from '../discovery/scans/running-scan.tsx'
 import { useScanActions } from '../discovery/scans/scan-actions.ts'
 import { WorkflowDiagram } from '../workflows/workflow-diagram.tsx'
 import { workflowName, workflowNames, workflowText } from '../workflows/workflow-names.ts'
@@ -320,7 +320,7 @@ function JobFacts({ job }: { job: AnyJobInFull }) {
                 <CheckResult job={job} />
               ) : // The notice above the facts shows why a job failed.
               job.phase === 'failed' ? undefined : job.phase === 'running' && job.scan !== undefined ? (
-                <FoundSoFar scan={{ found: job.scan.found }} />
+                text.foundSoFar(formats.number(job.scan.found))
               ) : (
                 resultOf(job, outcome)
               ),

@@ -24,7 +24,7 @@ import { PagedTable } from '../../components/tables/paged-table.tsx'
 import { Toolbar } from '../../components/tables/toolbar.tsx'
 import { Elapsed, Time } from '../../components/values/time.tsx'
 import { editSettings } from '../discovery/scans/edit-settings.ts'
-import { CancelScan, FoundSoFar, RunningState, RunningTime } from '../discovery/scans/running-scan.tsx'
+import { CancelScan, FoundSoFar, RunningState } from '../discovery/scans/running-scan.tsx'
 import { useScanActions } from '../discovery/scans/scan-actions.ts'
 import { workflowName, workflowNames } from '../workflows/workflow-names.ts'
 import { hasUnreachable } from './check-counts.ts'
@@ -303,9 +303,6 @@ function Duration({ job, formats }: { job: AnyJob; formats: Formats }) {
   const [workMs, waitMs] = [workMsOf(job), waitMsOf(job)]
   const work = workMs !== undefined && formats.duration(workMs)
   const { started } = timesOf(job)
-  if (job.phase === 'running' && job.scan?.startedTimestamp !== undefined) {
-    return <RunningTime run={{ ...runTimesOf(job), startedTimestamp: job.scan.startedTimestamp }} />
-  }
   if (job.phase === 'running' && started !== undefined) {
     return (
       <span title={text.soFar}>
@@ -342,7 +339,9 @@ function Outcome({ job, outcome, number }: OutcomeProps) {
       </Link>
     )
   }
-  if (job.phase === 'running' && job.scan !== undefined && job.scan.found > 0) return <FoundSoFar scan={job.scan} />
+  if (job.phase === 'running' && job.scan !== undefined && job.scan.found > 0) {
+    return <FoundSoFar run={{ ...runTimesOf(job), found: job.scan.found }} />
+  }
   const result = resultOf(job, outcome)
   if (job.phase !== 'failed') return <span title={result}>{result}</span>
   return (

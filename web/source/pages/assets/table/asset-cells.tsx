@@ -68,7 +68,13 @@ function ConditionCell({ asset, all, newestVersion, language }: ConditionCellPro
   const text = assetsMessages[language]
   const [worst] = all
   // Software and gateways have no condition, because monitoring checks only devices.
-  if (worst === undefined) return null
+  if (worst === undefined) {
+    return (
+      <span className="quiet" title={text.noCondition}>
+        –
+      </span>
+    )
+  }
   const stoppedAt = worst === 'stopped' ? lastKnownStop(asset) : undefined
   const others = hiddenConditions(all, { hasAge: stoppedAt !== undefined })
   const isReached = worst !== 'reached' && all.includes('reached')
@@ -83,11 +89,9 @@ function ConditionCell({ asset, all, newestVersion, language }: ConditionCellPro
   ]
   return (
     <span className="conditions" title={details.filter(Boolean).join('\n')}>
-      <StatusText tone={conditionTones[worst]}>
-        {text[worst]}
-        {stoppedAt !== undefined && (
-          <span className="condition-detail"> {text.ago(formatsOf(language).age(stoppedAt))}</span>
-        )}
+      <StatusText tone={conditionTones[worst]} isLastKnown={stoppedAt !== undefined}>
+        {stoppedAt === undefined ? text[worst] : text.lastStopped}
+        {stoppedAt !== undefined && <span className="condition-detail"> {formatsOf(language).age(stoppedAt)}</span>}
         {isReached && text.andReached}
         {others > 0 && <span className="condition-detail"> {text.moreConditions(others)}</span>}
       </StatusText>

@@ -11,6 +11,7 @@ import { Dialog } from '../../../components/dialogs/dialog.tsx'
 import { type Column, DataTable } from '../../../components/tables/data-table.tsx'
 import { JsonView } from '../../../components/values/json-view.tsx'
 import { KeyValueList } from '../../../components/values/key-value-list.tsx'
+import { Time } from '../../../components/values/time.tsx'
 import { type Asset, nameOf, textAt } from '../../assets/model/asset.ts'
 import { manufacturerPath, productPath } from '../../assets/model/asset-property.ts'
 import { PlaceName } from '../../assets/table/asset-cells.tsx'
@@ -21,9 +22,11 @@ import { discoveryMessages } from '../messages.ts'
 import { causeOf, unauthenticated } from './error-cause.ts'
 import {
   chunksOf,
+  type MissingDevices,
   type RejectedCredentials,
   useAssetsAt,
   useAssetsNamed,
+  useMissing,
   useRejectedCredentials,
 } from './error-devices.ts'
 import { type ErrorGroup, errorGroupsOf, type IndexedError, namedDevice } from './error-groups.ts'
@@ -58,10 +61,12 @@ export function DeviceErrors({ scan, run, errors, total, onMore }: DeviceErrorsP
   const [adding, setAdding] = useState<readonly DeviceError[]>()
   const isComplete = errors.length >= total
   const placeOf = usePlaces(chunksOf([...new Set([...assets.values(), ...named.values()])]))
-  const context = { assets, absent, named, rejected, placeOf, run }
+  const missing = useMissing(scan, run)
+  const context = { assets, absent, named, rejected, placeOf, lastFound: missing.lastFound, run }
   if (errors.length === 0) return <p className="quiet">{text.noErrors}</p>
   return (
     <>
+      <MissingNote missing={missing} isComplete={isComplete} errors={errors} {...{ assets, named }} run={run} />
       {errorGroupsOf(errors, causes).map((group) => (
         <section key={group.name} className="error-group" aria-label={group.name}>
           <div className="error-cause">
@@ -143,6 +148,8 @@ type ColumnContext = {
   named: ReadonlyMap<string, Asset>
   /** The credentials that a device rejected, by address. */
   rejected: ReadonlyMap<string, RejectedCredentials>
+  /** The times at which missing devices were last found, by asset. */
+  lastFound: MissingDevices['lastFound']
   /** The hierarchy nodes of the assets. */
   placeOf: PlaceOf
   run: DiscoveryRun
@@ -152,7 +159,7 @@ type Text = (typeof discoveryMessages)['en']
 
 /** Returns the columns of a group. Columns without content are left out, so that the table fits the page. */
 function columnsOf(text: Text, { errors, hasProblems }: ErrorGroup, context: ColumnContext): Column<IndexedError>[] {
-  const { assets, absent, named, rejected, placeOf, run } = context
+  const { assets, absent, named, rejected, placeOf, lastFound, run } = context
   const assetOf = ({ description, device: at }: IndexedError) => {
     const asset = assets.get(addressOfDevice(at) ?? '')
     return { asset, part: named.get(namedDevice(description) ?? '') }
@@ -194,6 +201,16 @@ function columnsOf(text: Text, { errors, hasProblems }: ErrorGroup, context: Col
   const placeOfError = (error: IndexedError) => {
     const { asset, part } = assetOf(error)
     return [part, asset].map((each) => (each === undefined ? [] : placeOf(each.id))).find(({ length }) => length > 0)
+  }
+  const lastFoundOf = (error: IndexedError) => lastFound.get(assetOfError(error, context)?.id ?? '')
+  const found: Column<IndexedError> = {
+    id: 'lastFound',
+    header: text.lastFound,
+    width: 165,
+    cell: (error) => {
+      const at = lastFoundOf(error)
+      return at === undefined ? <span className="quiet">–</span> : <Time at={at} />
+    },
   }
   const place: Column<IndexedError> = {
     id: 'place',
@@ -237,11 +254,50 @@ function columnsOf(text: Text, { errors, hasProblems }: ErrorGroup, context: Col
     ...(hasProblems || hasRejected || hasFields
       ? []
       : [
+          ...(errors.some((error) => lastFoundOf(error) !== undefined) ? [found] : []),
           ofAsset('product', { header: text.product, path: productPath }),
           ofAsset('manufacturer', { header: text.manufacturer, path: manufacturerPath }),
           ...(errors.some((error) => placeOfError(error) !== undefined) ? [place] : []),
         ]),
   ]
+}
+
+type AssetSources = Pick<ColumnContext, 'assets' | 'named'>
+
+/** Returns the asset of the device of an error, or undefined if the inventory does not contain the device. */
+function assetOfError({ device, description }: DeviceError, { assets, named }: AssetSources): Asset | undefined {
+  const asset = assets.get(addressOfDevice(device) ?? '')
+  const name = namedDevice(description)
+  const part = named.get(name ?? '')
+  return part ?? (asset !== undefined && isModule(asset, { name, address: deviceName(device) }) ? undefined : asset)
+}
+
+/** Returns whether an error is that of a module, which is reached through the asset. */
+function isModule(asset: Asset, { name, address }: { name: string | undefined; address: string }): boolean {
+  return name !== undefined && name !== nameOf(asset) && !name.includes(address)
+}
+
+type MissingNoteProps = AssetSources & {
+  missing: MissingDevices
+  errors: readonly DeviceError[]
+  /** Whether these are all errors of the run. */
+  isComplete: boolean
+  run: DiscoveryRun
+}
+
+/** `MissingNote` shows how many of the devices with errors are also missing. */
+function MissingNote({ missing, errors, isComplete, run, ...sources }: MissingNoteProps) {
+  const text = useText(discoveryMessages)
+  const formats = useFormats()
+  if (run.gone === 0 || run.comparedRun === undefined) return null
+  if (!isComplete || !missing.isComplete) return <p className="quiet section-note">{text.errorsMissing}</p>
+  const count = errors.filter((error) => missing.lastFound.has(assetOfError(error, sources)?.id ?? '')).length
+  if (count === 0) return null
+  return (
+    <p className="quiet section-note">
+      {text.alsoMissing(count, formats.number(count), formats.number(errors.length))}
+    </p>
+  )
 }
 
 type DeviceOfErrorProps = {
@@ -258,8 +314,7 @@ type DeviceOfErrorProps = {
 function DeviceOfError({ asset, part, name, address }: DeviceOfErrorProps) {
   const text = useText(discoveryMessages)
   if (asset === undefined) return part === undefined ? (name ?? address) : <AssetLink asset={part} />
-  const isModule = name !== undefined && name !== nameOf(asset) && !name.includes(address)
-  if (!isModule) return <AssetLink asset={asset} />
+  if (!isModule(asset, { name, address })) return <AssetLink asset={asset} />
   return (
     <>
       {part === undefined ? name : <AssetLink asset={part} />}{' '}
@@ -280,19 +335,27 @@ function Rejected({ credentials, run }: RejectedProps) {
   const text = useText(discoveryMessages)
   const formats = useFormats()
   if (credentials.length === 0) return <span className="quiet">{text.noneTried}</span>
+  // The times of all credentials are shown if one of them is not of this run.
+  const isMixed = credentials.some(({ lastFailedTimestamp }) => timeInRun(lastFailedTimestamp, run) !== 'during')
   return (
     <span title={credentials.map(({ name }) => name).join(', ')}>
       {credentials.map(({ instanceId, name, lastFailedTimestamp }, index) => {
         const when = timeInRun(lastFailedTimestamp, run)
         const day = formats.dayMonth(lastFailedTimestamp)
+        const shown =
+          when === 'before'
+            ? text.rejectedEarlier(day)
+            : when === 'after'
+              ? text.rejectedLater(day)
+              : isMixed && text.rejectedNow
         return (
           <Fragment key={instanceId}>
             {index > 0 && ' · '}
             <Link to={`/credentials/${instanceId}`}>{name}</Link>
-            {when !== 'during' && (
+            {shown !== false && (
               <span className="quiet" title={formats.exact(lastFailedTimestamp)}>
                 {' '}
-                {when === 'before' ? text.rejectedEarlier(day) : text.rejectedLater(day)}
+                {shown}
               </span>
             )}
           </Fragment>

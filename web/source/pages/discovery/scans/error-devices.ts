@@ -1,6 +1,6 @@
-import type { Discovery } from '@millwright/api/discovery.ts'
+import type { Discovery, DiscoveryRun } from '@millwright/api/discovery.ts'
 import type { DeviceError } from '@millwright/api/gatekeeper.ts'
-import { useQueries } from '@tanstack/react-query'
+import { useQueries, useQuery } from '@tanstack/react-query'
 import type { Output } from '../../../app/api/client.ts'
 import { useOperationQuery } from '../../../app/api/queries.ts'
 import { usePermission } from '../../../app/session/app-context.tsx'
@@ -68,6 +68,24 @@ export function useRejectedCredentials(
         ({ address }) => address,
       ),
   })
+}
+
+/** The number of missing devices that are compared with the errors of a run. */
+const comparedMissing = 100
+
+/** The times at which missing devices were last found, by asset, and whether these are all missing devices of the run. */
+export type MissingDevices = { lastFound: ReadonlyMap<string, string | undefined>; isComplete: boolean }
+
+/** Loads the devices that are missing since a run. */
+export function useMissing({ jobId }: Discovery, { id, gone }: DiscoveryRun): MissingDevices {
+  const query = useOperationQuery()
+  const input = { params: { jobId }, query: { run: id, outcome: 'gone' as const, limit: comparedMissing } }
+  const { data } = useQuery({ ...query(['discovery', 'getReport'], input, { live: ['discovery'] }), enabled: gone > 0 })
+  const findings = data?.data.findings ?? []
+  return {
+    lastFound: new Map(findings.map(({ assetId, lastFoundTimestamp }) => [assetId, lastFoundTimestamp])),
+    isComplete: data !== undefined && findings.length >= gone,
+  }
 }
 
 /** Returns the assets with these names. A name that several assets have is left out. */

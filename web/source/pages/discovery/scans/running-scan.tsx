@@ -3,7 +3,7 @@ import type { ReactNode } from 'react'
 import { useOfflineGateways } from '../../../app/api/gateways.ts'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
 import { StatusChip } from '../../../components/values/status-chip.tsx'
-import { Elapsed, Time } from '../../../components/values/time.tsx'
+import { Time } from '../../../components/values/time.tsx'
 import { discoveryMessages } from '../messages.ts'
 import { timeLeftOf } from './time-left.ts'
 
@@ -49,26 +49,29 @@ export function CancelScan({ name, onCancel }: { name: string; onCancel: () => v
   )
 }
 
-type FoundDevices = Pick<Discovery, 'found' | 'restartedTimestamp'>
+type RunTimes = Parameters<typeof timeLeftOf>[0]
+type FoundDevices = RunTimes & Pick<Discovery, 'found'>
 
-/** `FoundSoFar` shows how many devices a running scan has found and, after an interruption, when it started again. */
-export function FoundSoFar({ scan: { found, restartedTimestamp } }: { scan: FoundDevices }) {
+/**
+ * `FoundSoFar` shows how many devices a running scan has found, the estimated time until its end and, after an interruption, when it
+ * started again.
+ */
+export function FoundSoFar({ run }: { run: FoundDevices }) {
   const text = useText(discoveryMessages)
   const formats = useFormats()
-  const shown = text.foundSoFar(formats.number(found))
-  if (restartedTimestamp === undefined) return <span title={shown}>{shown}</span>
+  const left = useTimeLeft(run, { isShort: true })
+  const shown = [text.foundSoFar(formats.number(run.found)), left].filter(Boolean).join(', ')
+  if (run.restartedTimestamp === undefined) return <span title={shown}>{shown}</span>
   return (
     <span className="grid-lines" title={text.interrupted}>
       {shown}
       <br />
       <span className="quiet">
-        {text.startedAgain} <Time at={restartedTimestamp} isCompact />
+        {text.startedAgain} <Time at={run.restartedTimestamp} isCompact />
       </span>
     </span>
   )
 }
-
-type RunTimes = Parameters<typeof timeLeftOf>[0]
 
 /** Returns the estimated time until a running scan ends in words, or undefined if there is no estimate. */
 export function useTimeLeft(run: RunTimes, { isShort = false } = {}): string | undefined {
@@ -78,22 +81,6 @@ export function useTimeLeft(run: RunTimes, { isShort = false } = {}): string | u
   if (leftMs === undefined) return undefined
   if (leftMs === 0) return text.timeLeftShort(`< ${formats.duration(60_000)}`)
   return isShort ? text.timeLeftShort(formats.duration(leftMs)) : text.timeLeft(formats.duration(leftMs))
-}
-
-/** `RunningTime` shows the time since the start of a running scan and, in a second line, the estimated time until its end. */
-export function RunningTime({ run }: { run: RunTimes & { startedTimestamp: string } }) {
-  const left = useTimeLeft(run, { isShort: true })
-  return (
-    <span className="grid-lines">
-      <Elapsed since={run.startedTimestamp} />
-      {left !== undefined && (
-        <>
-          <br />
-          <span className="quiet">{left}</span>
-        </>
-      )}
-    </span>
-  )
 }
 
 type InterruptionNoteProps = { run: Pick<Discovery, 'restartedTimestamp' | 'endedTimestamp'> | undefined }

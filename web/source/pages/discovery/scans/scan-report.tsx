@@ -91,12 +91,7 @@ export function ScanReport({ scan, chosenRun: run, runs, onChooseRun }: ScanRepo
             )}
             <Tabs label={text.report} tabs={tabs} chosen={view} onChoose={(id) => setSearch({ view: id })}>
               {view === 'errors' ? (
-                <>
-                  {shown.gone > 0 && shown.comparedRun !== undefined && (
-                    <p className="quiet section-note">{text.errorsMissing}</p>
-                  )}
-                  <DeviceErrors scan={scan} run={shown} errors={errors} total={shown.errors} onMore={onEnd} />
-                </>
+                <DeviceErrors scan={scan} run={shown} errors={errors} total={shown.errors} onMore={onEnd} />
               ) : view === 'gone' && notCompared !== undefined ? (
                 <p className="quiet">{notCompared}</p>
               ) : (

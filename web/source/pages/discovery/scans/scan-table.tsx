@@ -50,6 +50,7 @@ export function ScanTable({ gatewayId }: { gatewayId?: string }) {
             (id !== 'next' || pagedList.rows.some(({ schedule }) => schedule !== undefined)),
         )}
         rows={pagedList.rows}
+        sorting={{ id: 'started', isDescending: true }}
         isRoomy={pagedList.rows.some(({ state }) => state === 'failed')}
         idOf={({ jobId }) => jobId}
         onEnd={pagedList.next}
@@ -102,8 +103,8 @@ function columnsOf(text: Text, { linkName, gateways, number, runAgain, cancel }:
     {
       id: 'state',
       header: text.state,
-      width: 130,
-      minWidth: 115,
+      width: 165,
+      minWidth: 160,
       cell: (row) =>
         row.state === 'running' ? (
           <RunningState gatewayId={row.gatewayId} progress={row.progress} />
@@ -115,7 +116,7 @@ function columnsOf(text: Text, { linkName, gateways, number, runAgain, cancel }:
       id: 'result',
       header: text.latestResult,
       hint: text.resultHint,
-      width: 210,
+      width: 195,
       minWidth: 150,
       cell: (row) => <ScanOutcome scan={row} number={number} />,
     },
@@ -123,7 +124,7 @@ function columnsOf(text: Text, { linkName, gateways, number, runAgain, cancel }:
       id: 'gone',
       header: text.missing,
       hint: text.missingHint,
-      width: 150,
+      width: 115,
       cell: (row) => {
         const reason = whyNotCompared(row, text)
         if (reason !== undefined) {
@@ -140,10 +141,9 @@ function columnsOf(text: Text, { linkName, gateways, number, runAgain, cancel }:
             <Link to={`/discovery/scans/${row.jobId}`} search={{ view: 'gone' } as never}>
               {number(row.gone)}
             </Link>
-            <span className="quiet">
-              {row.newlyGone === row.gone
-                ? text.missingAllNew(number(row.comparedRun ?? 0))
-                : text.missingNew(number(row.newlyGone), number(row.comparedRun ?? 0))}
+            <span className="quiet" title={text.missingNewHint(number(row.newlyGone), number(row.comparedRun ?? 0))}>
+              {' '}
+              {text.missingNew(number(row.newlyGone))}
             </span>
           </>
         )
@@ -152,7 +152,7 @@ function columnsOf(text: Text, { linkName, gateways, number, runAgain, cancel }:
     {
       id: 'started',
       header: text.latestStart,
-      width: 100,
+      width: 110,
       cell: (row) => <Time at={row.startedTimestamp} isRelative isShort />,
     },
     {
@@ -216,7 +216,7 @@ function ScanOutcome({ scan, number }: { scan: Discovery; number: (value: number
     )
   }
   if (state === 'canceled') return text.canceledAfter(found, number(found))
-  if (state !== 'finished') return <FoundSoFar scan={scan} />
+  if (state !== 'finished') return <FoundSoFar run={scan} />
   return (
     <span>
       {text.foundCount(number(found))},{' '}

@@ -2,8 +2,6 @@ import { useFormats, useText } from '../../../app/language/language-context.tsx'
 import { exceptionalPercentage, isExceptionalShare } from '../../../components/values/outdated-share.ts'
 import { hierarchyMessages } from '../messages.ts'
 
-const kinds = ['outdated', 'exceptional'] as const
-
 type OutdatedBarProps = {
   outdated: number
   assets: number
@@ -28,6 +26,19 @@ export function OutdatedBar({ outdated, assets, average }: OutdatedBarProps) {
   )
 }
 
+type OutdatedShareProps = OutdatedBarProps & { label: string }
+
+/** `OutdatedShare` shows in a row of the tree which share of the assets has outdated firmware. A share above average is marked. */
+export function OutdatedShare({ outdated, assets, average, label }: OutdatedShareProps) {
+  const formats = useFormats()
+  const share = outdated / Math.max(1, assets)
+  return (
+    <span className="tree-share" data-exceptional={isExceptionalShare(share, average) || undefined} title={label}>
+      {formats.percent(share)}
+    </span>
+  )
+}
+
 /** `TreeHead` names the columns of the tree. Screen readers read the names with the numbers. */
 export function TreeHead() {
   const text = useText(hierarchyMessages)
@@ -39,17 +50,10 @@ export function TreeHead() {
   )
 }
 
-/** `TreeLegend` explains the numbers and the bars in the tree. */
+/** `TreeLegend` explains the numbers and the signs in the tree. */
 export function TreeLegend({ average }: { average: number | undefined }) {
   const text = useText(hierarchyMessages)
   const formats = useFormats()
-  const names = {
-    outdated: text.outdatedShort,
-    exceptional:
-      average === undefined
-        ? text.exceptional
-        : text.exceptionalOver(formats.percent(exceptionalPercentage(average) / 100)),
-  }
   return (
     <div
       className="tree-legend"
@@ -58,14 +62,14 @@ export function TreeLegend({ average }: { average: number | undefined }) {
         .join(' ')}
     >
       <ul>
-        {kinds.map((kind) => (
-          <li key={kind}>
-            <svg width="10" height="6" aria-hidden="true">
-              <rect className={`bar-${kind}`} width="10" height="6" rx="2" />
-            </svg>
-            {names[kind]}
+        {average !== undefined && (
+          <li>
+            <span className="tree-share" data-exceptional="true">
+              {`≥ ${formats.percent(exceptionalPercentage(average) / 100)}`}
+            </span>
+            {text.exceptional}
           </li>
-        ))}
+        )}
         <li className="tree-alarm">{text.unreachableShort}</li>
         <li className="tree-stop">{text.stoppedShort}</li>
         <li className="tree-stop tree-stop-known">{text.lastStoppedShort}</li>

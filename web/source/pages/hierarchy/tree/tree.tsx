@@ -17,7 +17,7 @@ import { Icon } from '../../../components/values/icon.tsx'
 import { type NodeProblems, useAverageOutdated, useChildren, useProblems } from '../hierarchy-data.ts'
 import { hierarchyMessages } from '../messages.ts'
 import { nodeTypeName } from '../node-type-names.ts'
-import { OutdatedBar } from './outdated-bar.tsx'
+import { OutdatedShare } from './outdated-bar.tsx'
 import { type Dragged, type DropTarget, sideAt } from './tree-drop.ts'
 import { treeStep } from './tree-keys.ts'
 
@@ -250,15 +250,17 @@ function TreeItem({ state, node, problems, isLoadingProblems, place, count }: Tr
       </span>
       <span className="unseen">{[assets, ...health].join(', ')}</span>
       {outdated !== undefined && node.totalAssetCount > 0 && (
-        <>
-          <OutdatedBar outdated={outdated} assets={node.totalAssetCount} average={state.average} />
-          <span className="tree-share" aria-hidden="true">
-            {formats.percent(outdated / node.totalAssetCount)}
-          </span>
-        </>
+        <span aria-hidden="true" className="tree-share-cell">
+          <OutdatedShare
+            outdated={outdated}
+            assets={node.totalAssetCount}
+            average={state.average}
+            label={text.outdatedCount(formats.number(outdated))}
+          />
+        </span>
       )}
       {isLoadingProblems && node.totalAssetCount > 0 && (
-        <span className="tree-share" aria-hidden="true">
+        <span className="tree-share-cell tree-share" aria-hidden="true">
           …
         </span>
       )}
