@@ -467,7 +467,7 @@ describe('gateways, scans and credentials in the console', () => {
     await go('/jobs?type=discovery', 'Jobs')
     const row = page.getByRole('row').nth(1)
     await row.getByText(/^Running, \d+%$/).waitFor(scanTimeout)
-    await row.getByText(/^\d+ found so far$/).waitFor(scanTimeout)
+    await row.getByText(/^\d+ found so far/).waitFor(scanTimeout)
     await killed(gateway?.program ?? assert.fail('no gateway runs'))
     gateway = await startGateway('hall', { home: folder.path, id: '' })
     await row.getByText(/Started again: /).waitFor(scanTimeout)
