@@ -95,7 +95,7 @@ export const discoveryMessages = messages({
     missingOtherErrors: 'No earlier run found the other devices with errors.',
     errorsMissing: 'A device that an earlier run found, and that has an error now, is also in Missing.',
     alsoMissing: (count: number, shown: string, all: string) =>
-      `${shown} of the ${all} devices ${count === 1 ? 'is' : 'are'} also missing: earlier runs found ${count === 1 ? 'it' : 'them'}, and this run did not.`,
+      `${shown} of the ${all} devices also ${count === 1 ? 'counts' : 'count'} as missing, because earlier runs found ${count === 1 ? 'it' : 'them'} and this run could not read ${count === 1 ? 'it' : 'them'}.`,
     lastFound: 'Last found',
     reason: 'Reason',
     noErrorReported: 'Not found, no error',
@@ -289,7 +289,7 @@ export const discoveryMessages = messages({
     errorsMissing:
       'Ein Gerät, das ein früherer Lauf gefunden hat und das jetzt einen Fehler hat, steht auch unter Vermisst.',
     alsoMissing: (count: number, shown: string, all: string) =>
-      `${shown} der ${all} Geräte ${count === 1 ? 'fehlt' : 'fehlen'} auch: Frühere Läufe haben ${count === 1 ? 'es' : 'sie'} gefunden, dieser Lauf nicht.`,
+      `${shown} der ${all} Geräte ${count === 1 ? 'zählt' : 'zählen'} auch als vermisst, weil frühere Läufe ${count === 1 ? 'es' : 'sie'} gefunden haben und dieser Lauf ${count === 1 ? 'es' : 'sie'} nicht lesen konnte.`,
     lastFound: 'Zuletzt gefunden',
     reason: 'Grund',
     noErrorReported: 'Nicht gefunden, kein Fehler',

@@ -116,7 +116,9 @@ export function ScanReport({ scan, chosenRun: run, runs, onChooseRun }: ScanRepo
                   <Findings
                     findings={findings}
                     onEnd={onEnd}
-                    {...(view === 'gone' && { reported: { errors, isComplete: errors.length >= shown.errors } })}
+                    {...(view === 'gone' && {
+                      reported: { errors, isComplete: errors.length >= shown.errors, gone: shown.gone },
+                    })}
                   />
                 </>
               )}
@@ -196,14 +198,15 @@ function useAssets(findings: readonly Finding[]): ReadonlyMap<string, Asset> {
 type FindingsProps = {
   findings: readonly Finding[]
   onEnd: () => void
-  /** The errors of the run, which are the reasons of missing devices, and whether all of them are loaded. */
-  reported?: { errors: readonly DeviceError[]; isComplete: boolean }
+  /** The errors of the run, which are the reasons of missing devices, whether all of them are loaded, and the number of missing devices. */
+  reported?: { errors: readonly DeviceError[]; isComplete: boolean; gone: number }
 }
 
 function Findings({ findings, onEnd, reported }: FindingsProps) {
   const text = useText(discoveryMessages)
   const causes = useText(errorMessages)
   const language = useLanguage()
+  const formats = useFormats()
   const navigate = useNavigate()
   const assets = useAssets(findings)
   const shownName = ({ assetId, name }: Finding) => {
@@ -259,6 +262,14 @@ function Findings({ findings, onEnd, reported }: FindingsProps) {
     if (error !== undefined) return causeOf(error, causes).name
     return reported.isComplete ? text.noErrorReported : ''
   }
+  // The reasons are counted only if they are known for all missing devices.
+  const isCounted =
+    reported?.isComplete === true &&
+    findings.length >= reported.gone &&
+    findings.every(({ assetId }) => assets.has(assetId))
+  const reasons = isCounted
+    ? Map.groupBy(findings, ({ assetId }) => reasonOf(assets.get(assetId)))
+    : new Map<string, Finding[]>()
   const words = searched.trim().toLowerCase()
   const rows = findings.filter(
     (finding) =>
@@ -267,6 +278,14 @@ function Findings({ findings, onEnd, reported }: FindingsProps) {
   )
   return (
     <>
+      {reasons.size > 0 && (
+        <p className="section-note">
+          {[...reasons]
+            .toSorted(([, one], [, other]) => other.length - one.length)
+            .map(([reason, { length }]) => `${reason}: ${formats.number(length)}`)
+            .join(' · ')}
+        </p>
+      )}
       {findings.length > searchedFrom && (
         <div className="report-search">
           <SearchField label={text.searchDevice} hint={text.searchDevice} value={searched} onChange={setSearched} />
