@@ -118,9 +118,9 @@ export const monitoringMessages = messages({
         ? '1 Gerät ist nur aus einem Import oder der API bekannt. Ein Suchlauf muss es zuerst finden, damit die Plattform sein Gateway kennt.'
         : `${shown} Geräte sind nur aus einem Import oder der API bekannt. Ein Suchlauf muss sie zuerst finden, damit die Plattform ihre Gateways kennt.`,
     monitorRest: (count: number, shown: string) =>
-      count === 1 ? 'Dieses Gerät überwachen…' : `Diese ${shown} Geräte überwachen…`,
+      count === 1 ? 'Dieses Gerät überwachen…' : `Diese ${shown} überwachen…`,
     monitorOther: (count: number, shown: string) =>
-      count === 1 ? 'Das andere Gerät überwachen…' : `Die anderen ${shown} Geräte überwachen…`,
+      count === 1 ? 'Das andere Gerät überwachen…' : `Die anderen ${shown} überwachen…`,
     restName: 'Weitere Geräte',
     noSchedule: 'Keiner',
     next: 'nächster',

@@ -5,9 +5,8 @@ import { QueryState } from '../../components/feedback/query-state.tsx'
 import { Card } from '../../components/page/card.tsx'
 import { Time } from '../../components/values/time.tsx'
 import { GatewayState } from '../discovery/state-chips.tsx'
-import { resultOf } from '../jobs/job-result.ts'
 import { subjectNameOf } from '../jobs/job-subject.tsx'
-import { useOutcomeText } from '../jobs/outcome-text.ts'
+import { jobMessages } from '../jobs/messages.ts'
 import { workflowName, workflowNames } from '../workflows/workflow-names.ts'
 import { startMessages } from './messages.ts'
 import { useGatewayStates, useJobs } from './plant-queries.ts'
@@ -18,7 +17,7 @@ const maxShown = 6
 export function JobsCard() {
   const text = useText(startMessages)
   const names = useText(workflowNames)
-  const outcome = useOutcomeText()
+  const jobText = useText(jobMessages)
   const running = useJobs('running')
   if (running.data?.data.length === 0) return null
   return (
@@ -27,13 +26,12 @@ export function JobsCard() {
         {({ data }) => (
           <ul className="start-list">
             {data.map((job) => {
-              const parts = [workflowName(job.type, names), subjectNameOf(job, outcome.text)]
+              const parts = [workflowName(job.type, names), subjectNameOf(job, jobText)]
               const name = parts.filter((part) => part !== undefined).join(' · ')
               return (
                 <li key={job.id}>
                   <Link to={`/jobs/${job.id}`}>{name}</Link>
                   <Progress value={job.progress} label={text.progressOf(name)} />
-                  {job.message !== undefined && <span className="start-detail">{resultOf(job, outcome)}</span>}
                 </li>
               )
             })}

@@ -110,7 +110,7 @@ export function StatesCard() {
     { title: text.trust, by: 'trust_state/state_value' },
   ]
   return (
-    <Card title={text.states}>
+    <Card title={text.states} size="wide">
       <div className="start-states">
         {kinds.map((kind) => (
           <div key={kind.by}>

@@ -113,10 +113,10 @@ function Plant({ canReadJobs }: { canReadJobs: boolean }) {
               <div>
                 <DigestCard />
                 {canReadDevices && <DriftCard />}
-                <StatesCard />
               </div>
             </div>
             <div className="start-cards">
+              <StatesCard />
               <FacetCard
                 title={text.manufacturers}
                 by="product_instance_information/manufacturer_product/manufacturer/name"

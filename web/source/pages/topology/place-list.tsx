@@ -183,6 +183,7 @@ function useColumns(options: ColumnOptions): Column<Row>[] {
       id: 'problem',
       header: text.problem,
       width: isSwitches ? 280 : 330,
+      minWidth: isSwitches ? 220 : 290,
       isGrowing: true,
       cell: ({ group, asset }) =>
         group === undefined ? (

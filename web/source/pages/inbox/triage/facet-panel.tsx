@@ -94,7 +94,7 @@ function FacetGroup({ facet, values, chosen, onChoose }: FacetGroupProps) {
                     {isWithoutAddress && <span className="facet-detail">{text.noAddressDetail}</span>}
                   </span>
                 ) : (
-                  <span className="facet-name facet-scan">
+                  <span className="facet-name">
                     {scanNameOf(value.scan, text)}
                     <span className="facet-detail">
                       {text.runOf(formats.number(value.scan.number), shortStart(value.scan))}
