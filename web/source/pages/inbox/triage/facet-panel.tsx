@@ -95,10 +95,8 @@ function FacetGroup({ facet, values, chosen, onChoose }: FacetGroupProps) {
                   </span>
                 ) : (
                   <span className="facet-name">
-                    {scanNameOf(value.scan, text)}
-                    <span className="facet-detail">
-                      {text.runOf(formats.number(value.scan.number), shortStart(value.scan))}
-                    </span>
+                    {text.runOf(formats.number(value.scan.number), shortStart(value.scan))}
+                    <span className="facet-detail">{scanNameOf(value.scan, text)}</span>
                   </span>
                 )}
                 <span className="facet-count">{formats.number(value.count)}</span>

@@ -124,3 +124,12 @@ export function targetText(
   const parts = [nodePath?.join(' › '), accessGroup && text.inGroup(accessGroup)].filter((part) => part !== undefined)
   return parts.length === 0 ? text.sameGroup : parts.join(' · ')
 }
+
+/** Returns the target of a proposal as one line: the last nodes of its path, and the access group. */
+export function targetLine(
+  { nodePath, accessGroup }: Pick<Proposal, 'nodePath' | 'accessGroup'>,
+  text: InboxColumnOptions['text'],
+): string {
+  const path = nodePath?.slice(-shownNodes)
+  return targetText({ ...(path && { nodePath: path }), ...(accessGroup !== undefined && { accessGroup }) }, text)
+}

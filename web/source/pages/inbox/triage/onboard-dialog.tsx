@@ -4,21 +4,22 @@ import { ConfirmDialog } from '../../../components/dialogs/confirm-dialog.tsx'
 import { CheckField } from '../../../components/forms/fields.tsx'
 import { inboxMessages } from '../messages.ts'
 import type { DecisionRequest } from './decide.ts'
-import { TargetFields } from './target-fields.tsx'
+import { type Target, TargetFields } from './target-fields.tsx'
 
 type OnboardDialogProps = {
   ids: readonly string[]
   /** Whether the onboarding rules propose targets for assets of the inbox. */
   hasProposals: boolean
+  lastTarget: Target
   onOnboard: (request: DecisionRequest) => Promise<unknown>
   onClose: () => void
 }
 
-/** `OnboardDialog` onboards assets into an access group and a hierarchy node. */
-export function OnboardDialog({ ids, hasProposals, onOnboard, onClose }: OnboardDialogProps) {
+/** `OnboardDialog` onboards assets into an access group and a hierarchy node. At first, they are those of the last onboarding. */
+export function OnboardDialog({ ids, hasProposals, lastTarget, onOnboard, onClose }: OnboardDialogProps) {
   const text = useText(inboxMessages)
   const formats = useFormats()
-  const [target, setTarget] = useState({ accessGroupId: '', nodeId: '' })
+  const [target, setTarget] = useState(lastTarget)
   const [useProposals, setUseProposals] = useState(false)
   const confirm = () =>
     onOnboard({

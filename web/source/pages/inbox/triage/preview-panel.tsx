@@ -32,7 +32,7 @@ type PreviewPanelProps = {
   canWrite: boolean
   /** The target that an onboarding rule proposes for the asset. */
   proposal: Proposal | undefined
-  /** Whether the letter O onboards the asset. */
+  /** Whether the letter O runs the first action. */
   hasKeys: boolean
   onOnboard: () => void
   onOnboardInto: () => void
@@ -61,37 +61,47 @@ export function PreviewPanel(props: PreviewPanelProps) {
         <div className="preview-actions">
           {/* Without a proposal, the first choice is to choose a node, so that the asset gets a place. */}
           {proposal === undefined ? (
-            <IxButton className="preview-onboard" title={text.onboardIntoHint} onClick={onOnboardInto}>
+            <IxButton className="preview-action" title={text.onboardIntoHint} onClick={onOnboardInto}>
               {text.onboardInto}
             </IxButton>
           ) : (
-            <IxButton className="preview-onboard" title={targetText(proposal, text)} onClick={onOnboard}>
+            <IxButton className="preview-action" title={targetText(proposal, text)} onClick={onOnboard}>
               {text.onboardTo(shortTarget(proposal, text))}
             </IxButton>
           )}
           {proposal === undefined && (
-            <IxButton variant="secondary" className="preview-onboard" title={text.onboardHint} onClick={onOnboard}>
+            <IxButton variant="secondary" className="preview-action" title={text.onboardHint} onClick={onOnboard}>
               {text.onboardWithoutNode}
             </IxButton>
           )}
           <p className="preview-target">
-            {hasKeys ? (
-              <>
-                {text.key} <kbd>O</kbd>:{' '}
-              </>
+            {proposal === undefined ? (
+              text.withoutProposal(textAt(asset, 'access_group'))
             ) : (
-              <>{text.target}: </>
+              <>
+                {hasKeys ? (
+                  <>
+                    {text.key} <kbd>O</kbd>
+                  </>
+                ) : (
+                  text.target
+                )}
+                {': '}
+                {text.proposedTarget(targetText(proposal, text))}
+              </>
             )}
-            {proposal === undefined
-              ? text.withoutProposal(textAt(asset, 'access_group'))
-              : text.proposedTarget(targetText(proposal, text))}
           </p>
           {proposal !== undefined && (
-            <IxButton variant="secondary" title={text.onboardIntoHint} onClick={onOnboardInto}>
+            <IxButton
+              variant="secondary"
+              className="preview-action"
+              title={text.onboardIntoHint}
+              onClick={onOnboardInto}
+            >
               {text.onboardInto}
             </IxButton>
           )}
-          <IxButton variant="secondary" onClick={onIgnore}>
+          <IxButton variant="secondary" className="preview-action" onClick={onIgnore}>
             {state === 'ignored' ? text.restore : text.ignore}
           </IxButton>
         </div>

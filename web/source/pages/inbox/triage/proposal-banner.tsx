@@ -1,10 +1,9 @@
-import { IxButton } from '@siemens/ix-react'
 import { useState } from 'react'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
 import { usePermission } from '../../../app/session/app-context.tsx'
 import { ConfirmDialog } from '../../../components/dialogs/confirm-dialog.tsx'
 import { inboxMessages } from '../messages.ts'
-import { targetText } from './inbox-columns.tsx'
+import { targetLine, targetText } from './inbox-columns.tsx'
 import type { CountedProposals } from './proposals.ts'
 
 type ProposalBannerProps = {
@@ -34,15 +33,19 @@ export function ProposalBanner({ counted, shownRule, onShow, onAccept }: Proposa
           <li key={rule.ruleId}>
             <span>
               {text.ruleProposes(rule.ruleName, rule.assets, formats.number(rule.assets))}{' '}
-              <strong>{targetText(rule, text)}</strong>
+              <strong title={targetText(rule, text)}>{targetLine(rule, text)}</strong>
             </span>
-            <IxButton variant="secondary" onClick={() => onShow(rule.ruleId === shownRule ? undefined : rule.ruleId)}>
+            <button
+              type="button"
+              className="link-button"
+              onClick={() => onShow(rule.ruleId === shownRule ? undefined : rule.ruleId)}
+            >
               {rule.ruleId === shownRule ? text.showAllNew : text.showProposed(formats.number(rule.assets))}
-            </IxButton>
+            </button>
             {canWrite && (
-              <IxButton variant="secondary" onClick={() => setRuleId(rule.ruleId)}>
+              <button type="button" className="link-button" onClick={() => setRuleId(rule.ruleId)}>
                 {text.accept(formats.number(rule.assets))}
-              </IxButton>
+              </button>
             )}
           </li>
         ))}

@@ -31,16 +31,18 @@ import { OnboardDialog } from './onboard-dialog.tsx'
 import { PreviewPanel } from './preview-panel.tsx'
 import { ProposalBanner } from './proposal-banner.tsx'
 import { useProposals } from './proposals.ts'
+import type { Target } from './target-fields.tsx'
 
 const idOf = ({ id }: Asset) => id
 const newestFirst = '-created_timestamp'
+const noTarget: Target = { accessGroupId: '', nodeId: '' }
 const fields = fieldsFor(inboxFields)
 
 type TriageViewProps = { state: 'unknown' | 'ignored' }
 
 /**
  * `TriageView` shows the assets of the inbox with facets, a table and the preview of the current asset. The keys J and K move
- * between assets, O onboards, I ignores, and U undoes the last decision.
+ * between assets, O onboards like the first button, I ignores, and U undoes the last decision.
  */
 export function TriageView({ state }: TriageViewProps) {
   const text = useText(inboxMessages)
@@ -70,6 +72,8 @@ export function TriageView({ state }: TriageViewProps) {
   const [range, setRange] = useState({ first: 0, last: 30 })
   /** The open dialog and its assets. The current asset can change while the dialog is open. */
   const [dialog, setDialog] = useState<{ kind: 'onboard' | 'delete'; ids: string[] }>()
+  /** The target of the last onboarding. The dialog starts with it, because devices that are found together often belong together. */
+  const [lastTarget, setLastTarget] = useState(noTarget)
   const { decide, undoLast, running } = useDecide(() => pages.refresh())
   const proposals = useProposals(pages, range, state === 'unknown')
   const total = pages.total ?? 0
@@ -99,6 +103,12 @@ export function TriageView({ state }: TriageViewProps) {
   }
   const onboard = (assetIds: string[]) =>
     runWithToast({ action: 'onboard', assetIds, ...(proposals.hasRules && { useProposals: true }) })
+  const proposedTargets = targets.filter((id) => proposals.byAsset.has(id)).length
+  // Without a proposal, the user chooses a node, so that the assets get a place.
+  const onboardByKey = () => {
+    if (proposedTargets > 0) onboard(targets)
+    else if (targets.length > 0) setDialog({ kind: 'onboard', ids: targets })
+  }
   const ignore = (assetIds: string[]) => runWithToast({ action: state === 'ignored' ? 'return' : 'ignore', assetIds })
   // The row gets the focus in the next frame. The next key already applies to it.
   const moveTo = (index: number) => {
@@ -110,7 +120,7 @@ export function TriageView({ state }: TriageViewProps) {
     j: () => moveTo(focus === undefined && current === 0 ? 0 : Math.min(current + 1, total - 1)),
     k: () => moveTo(Math.max(0, current - 1)),
     x: () => asset !== undefined && selection.grid.onToggle(current, false),
-    ...(canWrite && { o: () => onboard(targets), i: () => ignore(targets), u: () => undoLast() }),
+    ...(canWrite && { o: onboardByKey, i: () => ignore(targets), u: () => undoLast() }),
   })
   const onRange = useCallback(
     (first: number, last: number) => {
@@ -129,7 +139,6 @@ export function TriageView({ state }: TriageViewProps) {
   }
   const choose = (facet: InboxFacet, value: string | undefined) =>
     setSearch({ rule: undefined, [facet]: value === undefined ? undefined : urlTextOf(value) })
-  const proposedTargets = targets.filter((id) => proposals.byAsset.has(id)).length
   return (
     <div className="triage inbox-list">
       {state === 'unknown' && (
@@ -158,6 +167,7 @@ export function TriageView({ state }: TriageViewProps) {
               onClear={clear}
             />
           )}
+          <Count state={state} pages={pages} isNarrowed={isNarrowed} isNewestFirst={sort === newestFirst} />
         </div>
         {running !== undefined && running.total > 100 && (
           <Progress value={(100 * (running.changed + running.failed)) / running.total} label={text.deciding} />
@@ -174,7 +184,7 @@ export function TriageView({ state }: TriageViewProps) {
             onDialog={(kind) => setDialog({ kind, ids: targets })}
           />
         ) : (
-          <Count state={state} pages={pages} isNarrowed={isNarrowed}>
+          <div className="triage-actions">
             {canWrite && isNarrowed && total > 0 && (
               <MatchingActions
                 state={state}
@@ -184,7 +194,7 @@ export function TriageView({ state }: TriageViewProps) {
               />
             )}
             <KeyHelp state={state} isOn={hasKeys} onChange={setKeys} />
-          </Count>
+          </div>
         )}
         {pages.failure !== undefined && <ProblemMessage failure={pages.failure} onRetry={() => pages.retry()} />}
         {pages.total === 0 ? (
@@ -230,7 +240,11 @@ export function TriageView({ state }: TriageViewProps) {
         <OnboardDialog
           ids={dialog.ids}
           hasProposals={proposals.hasRules}
-          onOnboard={run}
+          lastTarget={lastTarget}
+          onOnboard={async (request) => {
+            setLastTarget({ accessGroupId: request.accessGroupId ?? '', nodeId: request.nodeId ?? '' })
+            await run(request)
+          }}
           onClose={() => setDialog(undefined)}
         />
       )}
@@ -307,16 +321,17 @@ function ActiveFilters({ chosen, facets, ruleName, onRemove, onRemoveRule, onCle
   return <FilterChips chips={ruleName === undefined ? chips : [ruleChip, ...chips]} onClear={onClear} />
 }
 
-type CountProps = TriageViewProps & { pages: AssetPages; isNarrowed: boolean; children: React.ReactNode }
+type CountProps = TriageViewProps & { pages: AssetPages; isNarrowed: boolean; isNewestFirst: boolean }
 
-function Count({ state, pages: { total }, isNarrowed, children }: CountProps) {
+/** `Count` shows the number of listed assets, and the order of the list if the user did not sort it. */
+function Count({ state, pages: { total }, isNarrowed, isNewestFirst }: CountProps) {
   const text = useText(inboxMessages)
   const formats = useFormats()
   const counted = state === 'ignored' ? text.countIgnored : isNarrowed ? text.countMatching : text.count
+  const shown = total === undefined ? text.counting : counted(total, formats.number(total))
   return (
-    <div className="assets-count">
-      <span role="status">{total === undefined ? text.counting : counted(total, formats.number(total))}</span>
-      {children}
+    <div className="assets-count" role="status">
+      {isNewestFirst && total !== undefined && total > 1 ? text.newestFirst(shown) : shown}
     </div>
   )
 }
