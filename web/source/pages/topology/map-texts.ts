@@ -58,19 +58,11 @@ export function useMapTexts(by: Grouping) {
       shortNameOf,
       connected: (item: SceneItem) => {
         const { common } = item.parent
-        const all = connectionsOfItem(item).map(({ group, count }) => ({
-          name: group.name === undefined ? rest : distinctName(group.name, common.groups),
-          count: formats.number(count),
-        }))
-        if (all.length === 0) return []
-        const named = (count: number) => {
-          const names = all.slice(0, count).map((each) => text.connectionWith(each.name, each.count))
-          const others = all.length - count
-          return text.connectedSubnets(
-            [...names, ...(others > 0 ? [text.plus(formats.number(others))] : [])].join(', '),
-          )
-        }
-        return [...(all.length > 1 ? [named(2)] : []), named(1), text.connectedCount(formats.number(all.length))]
+        const [first, ...others] = connectionsOfItem(item)
+        if (first === undefined) return []
+        if (others.length > 0) return [text.connectedCount(formats.number(others.length + 1))]
+        const { name } = first.group
+        return [text.connectedSubnets(name === undefined ? rest : distinctName(name, common.groups))]
       },
       assetName: ({ asset }: SceneItem) => asset?.name || text.unnamed,
       count: countOf,
@@ -132,6 +124,10 @@ export function useMapTexts(by: Grouping) {
       predicate: ({ predicate, count }: { predicate: string; count: number }) =>
         text.relations(predicate, formats.number(count)),
       connections: (count: number) => text.connections(count, formats.number(count)),
+      connectionsInside: (count: number) => {
+        const connections = text.connections(count, formats.number(count))
+        return [text.betweenPlaces(connections), connections]
+      },
     }
   }, [text, formats, language, by])
 }

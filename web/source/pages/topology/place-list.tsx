@@ -34,15 +34,17 @@ type PlaceListProps = {
   texts: MapTextFunctions
   /** Whether the numbers of changes are shown instead of the problems. */
   showsChanges: boolean
+  /** Whether the groups with the most important problems come first. Otherwise, they have the order of the response. */
+  isWorstFirst: boolean
   onEnter: (key: string) => void
   onSelect: (id: string) => void
 }
 
 type Row = { key: string; group?: TopologyGroup; asset?: TopologyAsset }
 
-/** `PlaceList` lists the groups and assets inside the current group. Groups with problems come first. */
+/** `PlaceList` lists the groups and assets inside the current group, in the order of the map. */
 export function PlaceList(props: PlaceListProps) {
-  const { query, place, name, data, top, showsChanges, onEnter, onSelect } = props
+  const { query, place, name, data, top, showsChanges, isWorstFirst, onEnter, onSelect } = props
   const text = useText(mapMessages)
   const formats = useFormats()
   const isWithoutSwitch = useCallback(({ kind }: TopologyGroup) => query.by === 'switch' && kind === 'rest', [query.by])
@@ -50,7 +52,7 @@ export function PlaceList(props: PlaceListProps) {
     (): Row[] => [
       ...data.groups
         .filter((group) => !showsChanges || isChangedGroup(group))
-        .toSorted(showsChanges ? () => 0 : compareProblems)
+        .toSorted(showsChanges || !isWorstFirst ? () => 0 : compareProblems)
         // The assets without a switch are not a switch.
         .toSorted((one, other) => Number(isWithoutSwitch(one)) - Number(isWithoutSwitch(other)))
         .map((group) => ({ key: group.key, group })),
@@ -58,7 +60,7 @@ export function PlaceList(props: PlaceListProps) {
         .filter(({ change, changed }) => !showsChanges || change !== undefined || changed !== undefined)
         .map((asset) => ({ key: asset.id, asset })),
     ],
-    [data, showsChanges, isWithoutSwitch],
+    [data, showsChanges, isWorstFirst, isWithoutSwitch],
   )
   const unchanged = showsChanges ? data.groups.filter((group) => !isChangedGroup(group)).length : 0
   const subnets = data.groups.filter(({ kind }) => kind === 'subnet')
@@ -79,7 +81,7 @@ export function PlaceList(props: PlaceListProps) {
           ? text.subnetList(formats.number(subnets.length))
           : text.places
   const notes = [
-    isGroups && !showsChanges && rows.length > 1 && text.problemsFirst,
+    isGroups && !showsChanges && rows.length > 1 && (isWorstFirst ? text.problemsFirst : text.addressesFirst),
     switches > 0 && !showsChanges && text.behindHint,
     subnets.length > 0 && !showsChanges && text.subnetHint(formats.number(addressed)),
     showsChanges && rows.length > 0 && text.changesUnit,

@@ -28,6 +28,7 @@ import { NoTopology } from './no-topology.tsx'
 import { PlaceFigures } from './place-figures.tsx'
 import { listOf } from './place-links.ts'
 import { PlaceList } from './place-list.tsx'
+import { SubnetOrderField, subnetOrderOf } from './subnet-order.tsx'
 import { comparedSince, isSpan, spanFor } from './timeline-scale.ts'
 import type { ChangeTopologySearch, TopologySearchState } from './topology-search.ts'
 
@@ -65,6 +66,9 @@ export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, chan
   const [emphasis, setEmphasis] = useState<MapEmphasis>()
   const [aspect] = useState(() => aspectOf(window, by))
   const showsChanges = search.compare !== undefined
+  // A comparison has the order of the addresses, so that the boxes stay at their places while its times change.
+  const subnetOrder = showsChanges ? 'address' : subnetOrderOf(search.sort)
+  const isWorstFirst = subnetOrder === 'problem'
   const [now] = useState(() => Date.now())
   const span = isSpan(search.span)
     ? search.span
@@ -86,8 +90,8 @@ export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, chan
   if (data.loaded.has(rootKey) && data.loaded !== loaded) setLoaded(data.loaded)
   const forceGridOf = useForceLayout()
   const scene = useMemo(
-    () => sceneOf({ loaded, layout, aspect, isAll, isWorstFirst: !showsChanges, forceGridOf }),
-    [loaded, layout, aspect, isAll, showsChanges, forceGridOf],
+    () => sceneOf({ loaded, layout, aspect, isAll, isWorstFirst, forceGridOf }),
+    [loaded, layout, aspect, isAll, isWorstFirst, forceGridOf],
   )
   const texts = useMapTexts(by)
   const hasMonitoring = loaded.get(rootKey)?.unavailable.includes('monitoring') === false
@@ -148,6 +152,8 @@ export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, chan
         : shown.groups.length > 0 || areClustered
           ? 'groups'
           : 'none'
+  // Only the grid has the order of the subnets.
+  const hasSubnetOrder = by === 'subnet' && place === rootKey && layout === 'hierarchy' && !showsChanges
   const networks = top.groups.filter(isNetwork).length
   const name = nameOfPlace(place, shown, { texts, text })
   const isComparison = showsChanges || search.at !== undefined || search.since !== undefined
@@ -161,6 +167,7 @@ export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, chan
       top={top}
       texts={texts}
       showsChanges={showsChanges}
+      isWorstFirst={by !== 'subnet' || isWorstFirst}
       onEnter={enter}
       onSelect={(asset) => change({ asset })}
     />
@@ -217,6 +224,12 @@ export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, chan
                 <Places place={place} data={shown} nameOf={texts.nameOf} onEnter={enter} />
                 {impact === undefined && <AssetCount query={query} place={place} data={shown} />}
                 {impact === undefined && place === rootKey && <MapNote scene={scene} networks={networks} />}
+                {impact === undefined && hasSubnetOrder && (
+                  <SubnetOrderField
+                    value={subnetOrder}
+                    onChange={(order) => change({ sort: order === 'problem' ? undefined : order })}
+                  />
+                )}
                 {impact === undefined && (
                   <HighlightField data={shown} emphasis={emphasis} onChange={setEmphasis} showsChanges={showsChanges} />
                 )}

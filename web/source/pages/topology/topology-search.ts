@@ -5,6 +5,7 @@ export type TopologySearch =
   | 'in'
   | 'asset'
   | 'layout'
+  | 'sort'
   | 'q'
   | 'at'
   | 'since'

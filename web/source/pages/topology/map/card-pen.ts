@@ -71,6 +71,22 @@ export class CardPen extends MapPen {
     const x = box.x + pad
     const counts = view.showsChanges ? [] : [texts.count(group), texts.shortCount(group)]
     this.#title(item, group, { counts, x, y: middle, room, size, small: Math.max(sizes.text, size * 0.8) })
+    this.#footer(item, { x, room, bottom: box.y + box.height })
+  }
+
+  /** Draws the number of connections between the groups of an open group, below these groups. */
+  #footer({ frame }: SceneItem, { x, room, bottom }: { x: number; room: number; bottom: number }): void {
+    const { camera, texts, view } = this.options
+    if (frame === undefined || frame.connections === 0 || view.showsChanges || view.marks !== undefined) return
+    const boxes = frame.items.map(({ box }) => onScreen(camera, box))
+    const top = Math.max(...boxes.map(({ y, height }) => y + height))
+    if (bottom - top < sizes.text) return
+    this.#longest(texts.connectionsInside(frame.connections), {
+      x,
+      y: (top + bottom) / 2,
+      width: room,
+      size: sizes.text,
+    })
   }
 
   /** Draws the title of a small open group into the space above the items inside. */

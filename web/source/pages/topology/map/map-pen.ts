@@ -35,10 +35,12 @@ export type MapTexts = ProblemTexts &
     fact: (kind: MapFact, count: number) => string
     /** Where a group is, from the longest to the shortest text: the place of a subnet or switch, or how switches are connected. */
     detail: (item: Pick<SceneItem, 'group' | 'via'>) => string[] | undefined
-    /** The subnets that a subnet is connected to, from the longest to the shortest text. */
+    /** The subnet that a subnet is connected to, or the number of several such subnets. */
     connected: (item: SceneItem) => string[]
     predicate: (edge: Pick<TopologyEdge, 'predicate' | 'count'>) => string
     connections: (count: number) => string
+    /** The number of connections between the groups of a box, from the longest to the shortest text. */
+    connectionsInside: (count: number) => string[]
   }
 
 /** What a failure means for an item. For a group, the numbers count the affected and degraded assets inside it. */

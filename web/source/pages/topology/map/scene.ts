@@ -8,6 +8,7 @@ import { arrange, type Grid, type Layout } from './arrangement.ts'
 import { orderedAssets } from './asset-order.ts'
 import { clustersOf } from './clusters.ts'
 import type { Box, Gap, Point } from './geometry.ts'
+import { countOf } from './lines.ts'
 import { type CommonParts, commonParts, distinctName, namesOf } from './names.ts'
 import { compareProblems } from './problems.ts'
 import { assetItemKey, groupKey, rootKey } from './scene-keys.ts'
@@ -57,6 +58,8 @@ export type Frame = {
   /** The free space between the boxes of the frame, and its clusters. */
   gap: Gap
   clusters: Cluster[]
+  /** The number of connections between the groups inside a box, which have no space for lines. The box contains it in words. */
+  connections: number
   /** Whether the lines are drawn only for the item that the pointer is at. The boxes of subnets contain their connections in words. */
   areLinesHidden: boolean
   /** The lines of a tree of switches, with the keys of the items at their ends. They replace the lines of the edges. */
@@ -98,6 +101,8 @@ const rootMargin = 0.006
 const smallTitle = { height: 25, part: 0.32 } as const
 /** The same for a group that is open while the whole map is visible, and the height of the smallest such group. */
 const readableTitle = { height: 26, part: 0.22, from: 90 } as const
+/** The height of the number of connections below the groups of a box, and the largest part of the box for it. */
+const footer = { height: 12, part: 0.1 } as const
 /**
  * The part of a cell that its item fills. Groups with lines between them need more space at the top. Inside other groups, lines
  * are visible only after zooming.
@@ -171,6 +176,7 @@ export function sceneOf({
       common,
       gap,
       clusters: [],
+      connections: key === rootKey || isNetworkKey(key) || hasSubnets(data) ? 0 : connectionsBetween(data),
       areLinesHidden: hasSubnets(data),
       above,
     }
@@ -196,8 +202,8 @@ export function sceneOf({
     }
     const canDivide = groups.length === 0 && layout !== 'force' && !isAll
     const clusters = canDivide ? clustersOf(assets.map(({ name }) => name)) : undefined
-    if (clusters === undefined) return itemsIn(frame, data, areaOf(frame, isAll, unitsPerPixel))
-    const area = areaOf(frame, isAll, unitsPerPixel)
+    const area = withFooter(areaOf(frame, isAll, unitsPerPixel), frame, unitsPerPixel)
+    if (clusters === undefined) return itemsIn(frame, data, area)
     const keys = clusters.map(({ name }) => name)
     const grid = arrange('hierarchy', {
       keys,
@@ -323,6 +329,12 @@ export function areaOf({ key, box }: Pick<Frame, 'key' | 'box'>, isAll = false, 
   return { x: box.x + side, y: box.y + top, width: box.width - 2 * side, height: box.height - top - side }
 }
 
+/** Returns an area without the space below it for the number of connections. */
+function withFooter(area: Box, { box, connections }: Pick<Frame, 'box' | 'connections'>, unitsPerPixel: number): Box {
+  if (connections === 0 || box.height < readableTitle.from) return area
+  return { ...area, height: area.height - Math.min(footer.height * unitsPerPixel, box.height * footer.part) }
+}
+
 /** The limits of the width of a cell divided by its height. Names need wide cells. */
 const cellShape = {
   narrowest: 1.1,
@@ -407,6 +419,11 @@ function worstFirst(groups: readonly TopologyGroup[]): TopologyGroup[] {
     const isRest = Number(one.kind === 'rest') - Number(other.kind === 'rest')
     return isRest || compareProblems(one, other)
   })
+}
+
+function connectionsBetween(data: TopologyGroups | undefined): number {
+  const groups = new Set(data?.groups.map(({ key }) => key))
+  return countOf((data?.edges ?? []).filter(({ from, to }) => groups.has(from) && groups.has(to)))
 }
 
 function hasSubnets(data: Pick<TopologyGroups, 'groups'> | undefined): boolean {
