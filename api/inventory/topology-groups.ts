@@ -83,6 +83,16 @@ const StoppedRead = Type.Integer({
   description: `Of the assets in \`stopped\`: the number of assets that were reached in the ${evidenceLimitHours} hours before the time of the topology. The operating modes of the others are only the last known values`,
 })
 
+const Self = closed(
+  {
+    monitoring: Type.Optional(oneOf(monitoringCounts)),
+    outdated: Type.Optional(Type.Boolean({ description: 'Whether the firmware of the switch is outdated' })),
+  },
+  {
+    description: 'Only for `by=switch`: the state of the switch itself, which also counts in the numbers of the group',
+  },
+)
+
 const PlacedGroup = closed({ key: Type.String(), name: Type.String(), type: Type.Optional(Type.String()) })
 
 export const TopologyGroup = closed({
@@ -111,6 +121,7 @@ export const TopologyGroup = closed({
   monitoring: Monitoring,
   changes: Changes,
   changeKinds: ChangeKinds,
+  self: Type.Optional(Self),
   place: Type.Optional(
     Type.Array(PlacedGroup, {
       description:

@@ -68,8 +68,11 @@ export type GroupQuery = {
 }
 
 export type GroupRow = {
-  /** For `change` and `changed`, `other` is the kind of change. The key of `changed` is the id of an asset. */
-  kind: 'group' | 'asset' | 'edge' | 'place' | 'change' | 'changed'
+  /**
+   * For `change` and `changed`, `other` is the kind of change. The key of `changed` is the id of an asset. `self` is the switch of a
+   * group.
+   */
+  kind: 'group' | 'self' | 'asset' | 'edge' | 'place' | 'change' | 'changed'
   key: string
   other: string | null
   name: string | null
@@ -152,6 +155,7 @@ function readVariant(handle: Handle, query: GroupQuery, variant: Variant): Promi
   if (hasKinds) parts.push(...kindPartsOf(query, parameters))
   const rows = [
     rowsOf(relations, parameters),
+    ...(query.by === 'switch' && variant !== 'removed' ? [selfRows] : []),
     ...placesOf(query, relations, parameters),
     ...(hasKinds ? changeKindRows : []),
   ]
@@ -237,6 +241,12 @@ const isStopped = (member: string) => `coalesce(${member}.mode = 'stop', false)`
 
 /** Returns whether an asset is in the operating mode `stop`, and was reached recently. */
 const isStoppedRead = (member: string) => `coalesce(${member}.stopped_read, false)`
+
+/** Selects the switch of each group. */
+const selfRows = `select 'self', m.key, null, m.name, m.type, m.family, m.product, m.tag, m.management, m.reachability, m.change, 1, 0, 0,
+    (m.address is not null)::integer, m.outdated::integer, ${isReachable('m')}::integer, ${isUnchecked('m')}::integer,
+    ${isStopped('m')}::integer, ${isStoppedRead('m')}::integer
+  from member m where m.id::text = m.key`
 
 /** Selects the numbers of assets per group and node. */
 function placesOf({ placeNodes }: GroupQuery, relations: string, parameters: Parameters): string[] {

@@ -59,14 +59,22 @@ export function groupsOf(
     const counts = placed.get(keyOf(key)) ?? new Map<string, number>()
     placed.set(keyOf(key), counts.set(other, (counts.get(other) ?? 0) + count))
   }
+  const switches = new Map(
+    rows.flatMap((row) => (row.kind === 'self' ? [[row.key, selfOf(assetOf(row))] as const] : [])),
+  )
   const known = kind === 'subnet' ? subnetsOf(rows, keyOf) : named
   const all = known.flatMap((group) => {
     const counts = counted.get(group.key)
     // Subnets exist only as long as they have assets. Nodes and switches are shown even if they have none.
     if (kind === 'subnet' && counts === undefined) return []
     const place = placeOf?.(placed.get(group.key) ?? new Map(), counts?.assets ?? 0)
+    const self = switches.get(group.key)
     return [
-      { ...shownGroup(kind, group, counts ?? emptyCount(hasChangeKinds)), ...(place === undefined ? {} : { place }) },
+      {
+        ...shownGroup(kind, group, counts ?? emptyCount(hasChangeKinds)),
+        ...(self === undefined ? {} : { self }),
+        ...(place === undefined ? {} : { place }),
+      },
     ]
   })
   const rest = counted.get(restKey)
@@ -188,6 +196,11 @@ export function shownGroup(
     changes,
     ...(kinds === undefined ? {} : { changeKinds: kinds }),
   }
+}
+
+/** Returns the state of the switch of a group. */
+export function selfOf({ monitoring, outdated }: TopologyAsset): NonNullable<TopologyGroup['self']> {
+  return { ...(monitoring === undefined ? {} : { monitoring }), ...(outdated === undefined ? {} : { outdated }) }
 }
 
 /** Returns the number of devices that no monitoring checks. Gateways and software are not monitored, so they do not count. */

@@ -439,8 +439,8 @@ test('returns every switch with the switch above it, and counts the assets that 
   const root = top.groups.find(({ parent }) => parent === undefined)
   const below = top.groups.find(({ parent }) => parent !== undefined)
   assert.deepEqual(
-    top.groups.map(({ name, assets }) => `${name} ${assets}`),
-    ['SWA 3', 'SWB 3'],
+    top.groups.map(({ name, assets, self }) => `${name} ${assets} ${self?.monitoring}`),
+    ['SWA 3 unmonitored', 'SWB 3 unmonitored'],
   )
   assert.deepEqual([below?.parent, root?.children, top.edges.length], [root?.key, 1, 1])
 })

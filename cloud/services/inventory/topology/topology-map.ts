@@ -7,7 +7,7 @@ import {
   type TopologyGroups,
 } from '@millwright/api/inventory/topology-groups.ts'
 import type { GroupRow } from './group-store.ts'
-import { assetOf, type Counted, countAsset, emptyCount, orderedEdges, shownGroup, totalOf } from './groups.ts'
+import { assetOf, type Counted, countAsset, emptyCount, orderedEdges, selfOf, shownGroup, totalOf } from './groups.ts'
 
 /** Builds the map of the whole topology: all groups with their counts, their assets, and the relations inside each of them. */
 
@@ -128,10 +128,16 @@ function contentOf(
       }
       return group.key === restKey
         ? [shownGroup('rest', named, child.counted)]
-        : [shownGroup(kind, { ...named, name: group.name }, child.counted)]
+        : [{ ...shownGroup(kind, { ...named, name: group.name }, child.counted), ...switchOf(kind, child) }]
     }),
     assets: content.assets,
     edges: edges.slice(0, inventoryLimits.topologyEdges),
     truncated: edges.length > inventoryLimits.topologyEdges,
   }
+}
+
+/** Returns the state of the switch of a group of assets at a switch. */
+function switchOf(kind: TopologyGroup['kind'], { group, content }: Place): Pick<TopologyGroup, 'self'> {
+  const own = kind === 'switch' ? content.assets.find(({ id }) => id === group?.key) : undefined
+  return own === undefined ? {} : { self: selfOf(own) }
 }

@@ -13,6 +13,8 @@ type MapLegendProps = {
   showsChanges: boolean
   /** The lines of the map: connections between its items, connections in a tree of switches, or none. */
   lines: 'groups' | 'subnets' | 'wires' | 'none'
+  /** The prefix length that the boxes of all subnets leave out. */
+  prefixLength: string | undefined
   /** Whether a group has the colour of outdated assets. */
   hasOldGroups: boolean
   /** Whether all assets are drawn. */
@@ -25,7 +27,7 @@ type MapLegendProps = {
 
 /** `MapLegend` explains the marks that are on the map. */
 export function MapLegend(props: MapLegendProps) {
-  const { data, average, showsChanges, lines, hasOldGroups, isAll, areClustered, impact } = props
+  const { data, average, showsChanges, lines, prefixLength, hasOldGroups, isAll, areClustered, impact } = props
   const text = useText(mapMessages)
   const formats = useFormats()
   if (impact !== undefined) return <ImpactLegend impact={impact} />
@@ -81,6 +83,7 @@ export function MapLegend(props: MapLegendProps) {
         )}
         {lines === 'wires' && <Entry mark="line">{text.legendWires}</Entry>}
         {lines === 'groups' && <Entry mark="line">{text.legendEdges}</Entry>}
+        {prefixLength !== undefined && <Entry>{text.prefixLength(prefixLength)}</Entry>}
         {lines === 'subnets' && !showsChanges && !isAll && <Entry>{text.legendHidden}</Entry>}
         {showsChanges && hasGroups && <Entry>{text.legendChanges}</Entry>}
       </ul>

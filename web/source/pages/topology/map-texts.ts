@@ -43,7 +43,7 @@ export function useMapTexts(by: Grouping) {
       const all = text.assets(assets, formats.number(assets))
       if (isNetwork(group)) return text.switches(formats.number(children), all)
       // The name of switches without a place contains their number.
-      if (isSwitches(group) && group.place !== undefined) return text.switchesOnly(formats.number(children))
+      if (isSwitches(group) && group.place !== undefined) return text.switchesOnly(children, formats.number(children))
       return addressed === undefined ? all : text.withAddress(text.addresses(addressed, formats.number(addressed)), all)
     }
     return {
@@ -68,7 +68,7 @@ export function useMapTexts(by: Grouping) {
       count: countOf,
       shortCount: (group: TopologyGroup) =>
         isNetwork(group) || (isSwitches(group) && group.place !== undefined)
-          ? text.switchesOnly(formats.number(group.children))
+          ? text.switchesOnly(group.children, formats.number(group.children))
           : text.assets(group.assets, formats.number(group.assets)),
       detail: ({ group, via }: Pick<SceneItem, 'group' | 'via'>) => {
         if (group === undefined) return undefined
@@ -85,6 +85,20 @@ export function useMapTexts(by: Grouping) {
         return group.kind === 'switch' && !isNetwork(group) && group.place !== undefined
           ? placeTexts(group.place)
           : undefined
+      },
+      ownState: ({ self }: TopologyGroup) => {
+        if (self === undefined) return []
+        const { monitoring, outdated = false } = self
+        return [
+          ...(monitoring === undefined
+            ? []
+            : [{ text: text[monitoring], isBad: monitoring === 'unreachable', isMonitoring: true }]),
+          ...(outdated ? [{ text: text.outdated, isBad: false, isMonitoring: false }] : []),
+        ]
+      },
+      assetsAt: (assets: number, hasProblems: boolean) => {
+        const all = text.assets(assets, formats.number(assets))
+        return hasProblems ? [text.assetsAtWith(all), text.withProblems(all)] : [text.assetsAt(all), all]
       },
       assets: (assets: number) => text.assets(assets, formats.number(assets)),
       classOfOne: (each: AssetClass) => assetClassOfOne(each, language),

@@ -58,6 +58,7 @@ function aspectOf({ innerWidth, innerHeight }: Window, by: Grouping): number {
 /** `TopologyMap` shows the map with its legend, and the panel of the current group or of the selected asset. */
 export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, change }: TopologyMapProps) {
   const text = useText(mapMessages)
+  const formats = useFormats()
   const tree = by === 'hierarchy' && hierarchy !== undefined ? { id: hierarchy, name: hierarchyName ?? '' } : undefined
   const impact = useShownImpact({ asset: search.asset, show: search.show, tree })
   const place = search.in ?? impact?.place ?? rootKey
@@ -223,7 +224,9 @@ export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, chan
               <div className="map-head">
                 <Places place={place} data={shown} nameOf={texts.nameOf} onEnter={enter} />
                 {impact === undefined && <AssetCount query={query} place={place} data={shown} />}
-                {impact === undefined && place === rootKey && <MapNote scene={scene} networks={networks} />}
+                {impact === undefined && place === rootKey && networks > 1 && (
+                  <span className="quiet map-note">{text.networks(formats.number(networks))}</span>
+                )}
                 {impact === undefined && hasSubnetOrder && (
                   <SubnetOrderField
                     value={subnetOrder}
@@ -250,6 +253,7 @@ export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, chan
                 average={top.total}
                 showsChanges={showsChanges}
                 lines={lines}
+                prefixLength={place === rootKey ? commonPrefixLength(scene.root) : undefined}
                 hasOldGroups={hasOldGroups(scene, top.total)}
                 isAll={isAll}
                 areClustered={areClustered}
@@ -289,19 +293,10 @@ function hasOldGroups({ frames }: Scene, total: TopologyGroups['total']): boolea
   return drawn.some(({ group }) => group !== undefined && worstProblem(group, average) === 'outdated')
 }
 
-/** `MapNote` describes what the boxes of the map leave out: the equal prefix length of all subnets, and that networks are not connected. */
-function MapNote({ scene, networks }: { scene: Scene; networks: number }) {
-  const text = useText(mapMessages)
-  const formats = useFormats()
-  const { items, common } = scene.root
+/** Returns the prefix length that the boxes of all subnets leave out, such as `/24`. */
+function commonPrefixLength({ items, common }: Scene['root']): string | undefined {
   const subnet = items.find(({ group }) => group?.kind === 'subnet')?.group?.name
-  const note =
-    networks > 1
-      ? text.networks(formats.number(networks))
-      : subnet !== undefined && common.groups.end > 0
-        ? text.prefixLength(subnet.slice(-common.groups.end))
-        : undefined
-  return note === undefined ? null : <span className="quiet map-note">{note}</span>
+  return subnet === undefined || common.groups.end === 0 ? undefined : subnet.slice(-common.groups.end)
 }
 
 /** `AssetCount` is the number of assets of the current group, with the page that lists them. */

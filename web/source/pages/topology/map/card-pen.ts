@@ -5,6 +5,7 @@ import type { Box } from './geometry.ts'
 import { commonOf, MapPen, sizes, type Word } from './map-pen.ts'
 import { distinctName } from './names.ts'
 import { areaOf, isCoreSwitch, isNetwork, isSwitches, type SceneItem } from './scene.ts'
+import { withoutSwitch } from './switch-networks.ts'
 import { inForm, sharedForm, type TitleForm, type TitleWidths } from './title-form.ts'
 
 /** The largest size of the texts of a card, and the height of a line in relation to it. */
@@ -40,6 +41,9 @@ export function stepOf(height: number, { lines, size }: { lines: number; size: n
 const gap = 6
 /** The width of a card, divided by its height, from which the number of assets is next to the name. */
 const wideCard = 8
+
+/** The space before the texts of a core switch. */
+const cardInset = 8
 
 type TitleOptions = {
   counts: readonly string[]
@@ -165,7 +169,57 @@ export class CardPen extends MapPen {
     }
     this.tint(box, group.changes, radius)
     if (!isQuiet) this.edge(box, { colour, isBroken: this.isLastKnown(item) })
-    this.#texts(item, group, box)
+    if (isCoreSwitch(group)) this.#coreSwitch(item, group, box)
+    else this.#texts(item, group, box)
+  }
+
+  /**
+   * Draws the texts of a core switch: its name, its role and its own state, and then the number and the problems of the assets at it.
+   * With fewer lines, the least important ones are left out.
+   */
+  #coreSwitch(item: SceneItem, group: TopologyGroup, box: Box): void {
+    const { palette, texts, view } = this.options
+    const x = box.x + cardInset
+    const width = box.width - cardInset - 5
+    const size = sizes.text
+    const isState = !view.showsChanges && view.marks === undefined
+    const own = texts
+      .ownState(group)
+      .filter(({ isBad, isMonitoring }) => isBad || !isMonitoring || view.hasMonitoring)
+      .map(
+        ({ text, isBad }): Word => ({ text, colour: isBad ? palette.alarm : palette.text, weight: isBad ? 650 : 400 }),
+      )
+    const { assets, ...others } = withoutSwitch(group)
+    const problems = dividedWords(this.wordsOf(item.key, isState ? { ...others, assets } : group), {
+      fits: (words) => this.widthOf(words, size) <= width,
+      lines: 2,
+    })
+    const longest = (choices: readonly string[]) => (y: number) =>
+      this.#longest(choices, { x, y, width, size, colour: palette.text })
+    const words = (choices: readonly (readonly Word[])[]) => (y: number) => this.words(choices, { x, y, width, size })
+    const name = distinctName(texts.shortNameOf(group), commonOf(item))
+    const lines = [
+      {
+        rank: 0,
+        draw: (y: number) => {
+          this.font(size, 650)
+          this.text(name, { x, y, width, colour: palette.text })
+        },
+      },
+      { rank: 4, draw: longest(texts.detail(item) ?? []) },
+      ...(isState && own.length > 0 ? [{ rank: 1, draw: words([own, own.slice(0, 1)]) }] : []),
+      ...(isState ? [{ rank: 2, draw: longest(texts.assetsAt(assets, problems.length > 0)) }] : []),
+      ...problems.map((choices, index) => ({ rank: 3 + index * 2, draw: words(choices) })),
+    ]
+    const count = Math.max(1, Math.min(lines.length, linesIn(box.height - around)))
+    const shown = lines.toSorted((one, other) => one.rank - other.rank).slice(0, count)
+    const step = stepOf(box.height, { lines: count, size })
+    let y = box.y + (box.height - (count - 1) * step) / 2 + lowered
+    for (const line of lines) {
+      if (!shown.includes(line)) continue
+      line.draw(y)
+      y += step
+    }
   }
 
   /** Draws the texts of a card: its name, where it is, its number of assets, and its most important problem or change. */
@@ -180,7 +234,7 @@ export class CardPen extends MapPen {
     // The boxes of subnets have the same form: the number of assets is next to the name, and the connections are below.
     const isSubnet = item.parent.items.some(({ group: other }) => other?.kind === 'subnet')
     const isNamedByPlace = isSwitches(group) && group.place !== undefined
-    const isBeside = isSubnet || isNamedByPlace || isCoreSwitch(group) || box.width > box.height * wideCard
+    const isBeside = isSubnet || isNamedByPlace || box.width > box.height * wideCard
     const others = (isBeside ? 1 : 2) + Number(detail !== undefined)
     const problemLines = dividedWords(problems, {
       fits: (words) => this.widthOf(words, sizes.text) <= room,
@@ -193,12 +247,11 @@ export class CardPen extends MapPen {
     const size = Math.max(sizes.text, Math.min(largestText, height / (wanted + 0.6) / lineHeight, box.width * 0.09))
     const lines = Math.max(1, Math.min(wanted, linesIn(height)))
     const step = stepOf(box.height, { lines, size })
-    // The texts of a core switch are in the middle, like the texts of the boxes next to it.
-    const isTall = box.height - lines * step > 26 && !isCoreSwitch(group)
+    const isTall = box.height - lines * step > 26
     let y = isTall ? box.y + pad * 0.6 + step / 2 : box.y + (box.height - (lines - 1) * step) / 2 + lowered
     const at = (width: number) => ({ x, y, width, size: Math.max(sizes.text, size * 0.9) })
     // A comparison shows the numbers of changes, and no other numbers.
-    const counts = view.showsChanges || isCoreSwitch(group) ? [] : [texts.count(group), texts.shortCount(group)]
+    const counts = view.showsChanges ? [] : [texts.count(group), texts.shortCount(group)]
     const isCountBeside = isBeside || lines < wanted
     const nameRoom = isCountBeside
       ? this.#roomBeside({ room, lines, size: size * 0.9 }, { words: problems, counts })
@@ -261,8 +314,7 @@ export class CardPen extends MapPen {
     const common = commonOf(item)
     const full = texts.nameOf(group)
     const short = distinctName(texts.shortNameOf(group), common)
-    // The detail of a core switch contains its role.
-    const names = isCoreSwitch(group) ? [short] : [distinctName(full, common), short]
+    const names = [distinctName(full, common), short]
     const fits = (width: number) => names.find((name) => this.context.measureText(name).width <= width)
     return fits(nameRoom) ?? fits(room) ?? names.at(-1) ?? full
   }

@@ -25,7 +25,7 @@ import { connectionsOfItem, connectionsTo, laneOf, routeOf } from './lines.ts'
 import { commonParts, distinctName } from './names.ts'
 import { pathOf, sceneOf } from './scene.ts'
 import { groupKey, rootKey } from './scene-keys.ts'
-import { summaryGroup, withNetworks } from './switch-networks.ts'
+import { summaryGroup, withNetworks, withoutSwitch } from './switch-networks.ts'
 import { switchTree } from './switch-tree.ts'
 import { inForm, sharedForm } from './title-form.ts'
 
@@ -170,6 +170,22 @@ describe('scene of the map', () => {
     assert.equal(scene([[rootKey, top]]).root.areLinesHidden, false)
   })
 
+  test('a box contains the number of connections between its groups, and has space for it', () => {
+    const inside = (edges: TopologyGroups['edges']) =>
+      scene([
+        [rootKey, content(['a'], [])],
+        ['a', { ...content(['b', 'c'], ['1']), edges }],
+      ]).frames.get('a') ?? assert.fail('no frame')
+    const bottomOf = ({ items }: ReturnType<typeof inside>) => Math.max(...items.map(({ box }) => box.y + box.height))
+    const linked = inside([
+      { from: 'b', to: 'c', predicate: 'p', count: 2 },
+      { from: 'c', to: 'b', predicate: 'q', count: 1 },
+      { from: 'b', to: '1', predicate: 'p', count: 4 },
+    ])
+    assert.deepEqual([linked.connections, inside([]).connections], [3, 0])
+    assert.ok(bottomOf(linked) + 12 <= linked.box.y + linked.box.height)
+  })
+
   test('the group of the rest is smaller than the other groups, and boxes do not overlap', () => {
     const rest = { ...group('rest'), kind: 'rest' as const }
     const { items } = scene([[rootKey, { ...content(['a'], []), groups: [group('a'), rest] }]])
@@ -310,6 +326,26 @@ describe('networks of switches', () => {
       summaryGroup(members, { key: 'k', common: { start: 'P-A-'.length, end: '-SW1'.length }, others }).name
     assert.equal(of([[placed('P-A-L3-C1-SW1', 'Line')]]), 'Hall')
     assert.equal(of([]), 'L1-C1 – L2-C1')
+  })
+
+  test('contain the state of the core switch, and its numbers count only the assets at it', () => {
+    const self = { monitoring: 'unreachable', outdated: true } as const
+    const options = { key: 'k', common: { start: 'P-A-'.length, end: '-SW1'.length }, isCore: true }
+    const core = summaryGroup([{ ...device('r', 'P-A-L1-SW1'), self }], options)
+    assert.deepEqual([core.type, core.self, core.assets, core.outdated], ['core-switch', self, 3, 1])
+    const { assets, outdated, monitoring } = withoutSwitch(core)
+    assert.deepEqual([assets, outdated, monitoring.unreachable, monitoring.unmonitored], [2, 0, 0, 1])
+  })
+
+  test('have one column for each place of the switches without further switches, if a place has several', () => {
+    const placed = (key: string, line: string) => ({ key, parent: 'r', place: [{ key: line, name: line }] })
+    const columnsOf = (...own: ReturnType<typeof placed>[]) =>
+      switchTree([{ key: 'r' }, ...own], { x: 0, y: 0, width: 530, height: 105 })
+        .summary.boxes.slice(1)
+        .map(({ keys: members }) => members.join(' '))
+    const [one, two, three, four] = [placed('1', 'A'), placed('2', 'A'), placed('3', 'A'), placed('4', 'B')]
+    assert.deepEqual(columnsOf(one, two, three, four), ['1 2 3', '4'])
+    assert.deepEqual(columnsOf(one, four), ['1 4'])
   })
 
   test('do not change without the parents of switches', () => {

@@ -27,22 +27,16 @@ export function paint(context: Canvas, options: PaintOptions): void {
   painter.labels()
 }
 
-/** The radius of the dot at the end of a line between switches, in pixels. */
-const wireEnd = 3.5
-
 class Painter extends CardPen {
   frame(frame: Frame): void {
     const { camera, size } = this.options
     if (frame.summary !== undefined && isTreeSummarized(frame, camera)) {
-      this.#wires(
-        frame.summary.wires.map((points) => ({ from: '', to: '', points })),
-        { hasEnds: true },
-      )
+      this.#wires(frame.summary.wires.map((points) => ({ from: '', to: '', points })))
       for (const item of frame.summary.items) this.#item(item, onScreen(camera, item.box))
       return
     }
     if (frame.wires === undefined) this.#lines(frame)
-    else this.#wires(frame.wires, { hasEnds: false })
+    else this.#wires(frame.wires)
     const summarized = new Set(frame.clusters.filter((cluster) => isSummarized(cluster, camera)))
     this.#clusters(frame, summarized)
     this.#highlightedLines(frame)
@@ -155,8 +149,8 @@ class Painter extends CardPen {
     context.restore()
   }
 
-  /** Draws the lines of a tree of switches. With `hasEnds`, a dot is at each end of a line. */
-  #wires(wires: NonNullable<Frame['wires']>, { hasEnds }: { hasEnds: boolean }): void {
+  /** Draws the lines of a tree of switches. */
+  #wires(wires: NonNullable<Frame['wires']>): void {
     const { camera, palette, scene, view } = this.options
     const pointOf = (point: Point): Point => {
       const { x, y } = onScreen(camera, { ...point, width: 0, height: 0 })
@@ -178,16 +172,6 @@ class Painter extends CardPen {
         (kinds.get(kind) ?? []).map(({ points }) => points.map(pointOf)),
         styles[kind],
       )
-    if (!hasEnds) return
-    this.context.fillStyle = palette.edge
-    this.context.beginPath()
-    for (const end of wires.flatMap(({ points }) => [points[0], points.at(-1)])) {
-      if (end === undefined) continue
-      const { x, y } = pointOf(end)
-      this.context.moveTo(x, y)
-      this.context.arc(x, y, wireEnd, 0, Math.PI * 2)
-    }
-    this.context.fill()
   }
 
   /** Draws the lines of the hovered or selected item. */

@@ -8,7 +8,6 @@ import { arrange, type Grid, type Layout } from './arrangement.ts'
 import { orderedAssets } from './asset-order.ts'
 import { clustersOf } from './clusters.ts'
 import type { Box, Gap, Point } from './geometry.ts'
-import { countOf } from './lines.ts'
 import { type CommonParts, commonParts, distinctName, namesOf } from './names.ts'
 import { compareProblems } from './problems.ts'
 import { assetItemKey, groupKey, rootKey } from './scene-keys.ts'
@@ -421,9 +420,11 @@ function worstFirst(groups: readonly TopologyGroup[]): TopologyGroup[] {
   })
 }
 
+/** Returns the number of connections between groups, without those to assets next to them. */
 function connectionsBetween(data: TopologyGroups | undefined): number {
   const groups = new Set(data?.groups.map(({ key }) => key))
-  return countOf((data?.edges ?? []).filter(({ from, to }) => groups.has(from) && groups.has(to)))
+  const edges = data?.edges.filter(({ from, to }) => groups.has(from) && groups.has(to)) ?? []
+  return edges.reduce((sum, { count }) => sum + count, 0)
 }
 
 function hasSubnets(data: Pick<TopologyGroups, 'groups'> | undefined): boolean {

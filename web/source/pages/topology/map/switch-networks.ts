@@ -105,17 +105,20 @@ export function summaryGroup(
   const names = namesOf(members)
   const summary = { ...sumOf(members), key, kind: 'switch', children: members.length } as const
   const place = sharedPlace(members)
-  if (isCore && members.length === 1)
+  if (isCore && members.length === 1) {
+    const self = members[0]?.self
     return {
       ...summary,
       type: coreType,
       name: distinctName(names[0] ?? key, common),
       ...(place !== undefined && { place }),
+      ...(self !== undefined && { self }),
     }
+  }
   const node = place?.at(-1)
   const isOwn = others.every((each) => sharedPlace(each)?.at(-1)?.key !== node?.key)
   // The only group of a network has the place of the network, so the place does not identify it.
-  if (node !== undefined && place !== undefined && isOwn && others.length > 0 && members.length > 1)
+  if (node !== undefined && place !== undefined && isOwn && others.length > 0)
     return { ...summary, type: switchesType, name: node.name, place }
   const [first = ''] = names
   const shared = names.length > 1 ? first.slice(common.start, commonParts(names).start).replace(/[-_]$/, '') : ''
@@ -135,6 +138,18 @@ function sharedPlace(groups: readonly TopologyGroup[]): TopologyGroup['place'] {
   const differs = first.findIndex(({ key }, depth) => others.some((place) => place[depth]?.key !== key))
   const shared = differs === -1 ? first : first.slice(0, differs)
   return shared.length === 0 ? undefined : shared
+}
+
+/** Returns a group without the switch itself. Its numbers then count only the assets at the switch. */
+export function withoutSwitch(group: TopologyGroup): TopologyGroup {
+  const { assets, outdated, monitoring, self } = group
+  const state = self?.monitoring
+  return {
+    ...group,
+    assets: Math.max(0, assets - 1),
+    outdated: outdated - (self?.outdated ? 1 : 0),
+    monitoring: state === undefined ? monitoring : { ...monitoring, [state]: monitoring[state] - 1 },
+  }
 }
 
 function sumOf(

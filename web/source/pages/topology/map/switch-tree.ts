@@ -29,7 +29,7 @@ const parts = {
   widest: 6,
 } as const
 
-export function switchTree(groups: readonly Pick<TopologyGroup, 'key' | 'parent'>[], area: Box): SwitchTree {
+export function switchTree(groups: readonly Pick<TopologyGroup, 'key' | 'parent' | 'place'>[], area: Box): SwitchTree {
   const below = Map.groupBy(groups, ({ parent }) => parent ?? '')
   const root = below.get('')?.[0]?.key
   if (root === undefined) return { boxes: new Map(), wires: [], summary: { boxes: [], wires: [] } }
@@ -71,12 +71,12 @@ export function switchTree(groups: readonly Pick<TopologyGroup, 'key' | 'parent'
  * single column of switches has a part of the height.
  */
 const summaryParts = {
-  root: 0.235,
+  root: 0.25,
   beside: 0.025,
   between: 0.11,
   columns: 0.03,
   single: 0.66,
-  rootHeight: 0.68,
+  rootHeight: 0.98,
 } as const
 /** The width of a box of a summary divided by its height, about. */
 const summaryAspect = 2.7
@@ -138,25 +138,36 @@ function pairsFor(count: number, { width, height }: Pick<Box, 'width' | 'height'
   return choices.reduce((best, choice) => (choice.error < best.error ? choice : best))
 }
 
-type Below = ReadonlyMap<string, readonly Pick<TopologyGroup, 'key'>[]>
+type Below = ReadonlyMap<string, readonly Pick<TopologyGroup, 'key' | 'place'>[]>
 
 function columnsOf(root: string, below: Below): Row[][] {
-  const children = (below.get(root) ?? []).map(({ key }) => key)
+  const children = below.get(root) ?? []
   const isHead = (key: string) => (below.get(key) ?? []).length > 0
-  const heads = children.filter(isHead).map((head) => {
-    const rows: Row[] = []
-    const visit = (key: string, depth: number) => {
-      rows.push({ key, depth })
-      for (const child of below.get(key) ?? []) visit(child.key, depth + 1)
-    }
-    visit(head, 0)
-    return rows
-  })
+  const heads = children
+    .filter(({ key }) => isHead(key))
+    .map(({ key: head }) => {
+      const rows: Row[] = []
+      const visit = (key: string, depth: number) => {
+        rows.push({ key, depth })
+        for (const child of below.get(key) ?? []) visit(child.key, depth + 1)
+      }
+      visit(head, 0)
+      return rows
+    })
   const rows = Math.max(rowsWithoutHeads, ...heads.map(({ length }) => length))
-  const single = children.filter((key) => !isHead(key)).map((key) => ({ key, depth: 1 }))
-  const count = Math.ceil(single.length / rows)
-  const each = Math.ceil(single.length / Math.max(1, count))
-  return [...Array.from({ length: count }, (_, index) => single.slice(index * each, (index + 1) * each)), ...heads]
+  const singles = byPlace(children.filter(({ key }) => !isHead(key))).flatMap((members) => {
+    const count = Math.ceil(members.length / rows)
+    const each = Math.ceil(members.length / Math.max(1, count))
+    const single = members.map(({ key }): Row => ({ key, depth: 1 }))
+    return Array.from({ length: count }, (_, index) => single.slice(index * each, (index + 1) * each))
+  })
+  return [...singles, ...heads]
+}
+
+/** Divides switches by their places, if there are several switches per place. */
+function byPlace<Member extends Pick<TopologyGroup, 'place'>>(switches: readonly Member[]): (readonly Member[])[] {
+  const places = [...Map.groupBy(switches, ({ place }) => place?.at(-1)?.key).values()]
+  return places.length * 2 <= switches.length ? places : [switches]
 }
 
 type WireOptions = { root: string; boxes: ReadonlyMap<string, Box>; width: number; gap: number }
