@@ -237,11 +237,18 @@ export type CredentialInstanceVersion = Static<typeof CredentialInstanceVersion>
 
 const count = Type.Integer({ minimum: 0 })
 
+const Refusal = closed({
+  ...Association.properties,
+  acceptsOther: Type.Boolean({
+    description: 'Whether the device accepted the latest login with another instance of the same asset link',
+  }),
+})
+
 export const CredentialUsage = closed({
   templates: Type.Array(closed({ id: Uuid, name: Type.String() })),
   copies: Type.Array(closed({ instanceId: Uuid, assetId: Uuid })),
   associations: Type.Array(Association),
-  refusals: Type.Array(Association, { description: 'The devices whose latest login with the instance failed' }),
+  refusals: Type.Array(Refusal, { description: 'The devices whose latest login with the instance failed' }),
   deliveries: Type.Array(
     closed({
       gatewayId: Uuid,

@@ -3,14 +3,14 @@ import { existsSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { areas, catalogue, type Product, sites } from '@millwright/links/plant/catalogue.ts'
-import { users as deviceUsers } from '@millwright/links/plant/device.ts'
 import { createFirmware } from '@millwright/links/plant/firmware.ts'
 import { Signer } from './artefact-signer.ts'
 import type { PlantIds } from './console-places.ts'
 import { pastClock } from './past-clock.ts'
+import { createCredentials, createOldPassword, createUnusedCredentials } from './picture-credentials.ts'
 import { type Caller, callerOf, type Platform, signIn, startPlatform, until } from './platform.ts'
 import { millwright, type ProgramOptions } from './program.ts'
-import { discover, over, plant } from './shop-floor.ts'
+import { discover, linkOf, over, plant } from './shop-floor.ts'
 
 /**
  * This file prepares the plants of the pictures: a plant in use, and a nearly empty plant. Everything in them is the result
@@ -335,16 +335,6 @@ function parametersOf(options: Record<string, string>, range: string | undefined
   }
 }
 
-/** Returns an asset link of the gateway when it is available. */
-async function linkOf(caller: Caller, gatewayId: string, assetLinkId: string) {
-  const find = async () => {
-    const { data: links } = await caller.discovery.listAssetLinks({ params: { gatewayId } })
-    return links.find((link) => link.assetLinkId === assetLinkId && link.reachable && link.state !== 'gone')
-  }
-  await until(`the link ${assetLinkId} is available`, async () => (await find()) !== undefined)
-  return find()
-}
-
 type NextRun = Omit<ScanRequest, 'gatewayId'>
 
 /** Runs a scan again with other options. A run of the same addresses is compared with the run before. */
@@ -390,55 +380,6 @@ function productOf(instance: unknown): { product_id?: string; manufacturer?: { n
   return (instance as { manufacturer_product?: { product_id?: string } } | undefined)?.manufacturer_product
 }
 
-/**
- * Creates credentials of several types. The devices of both subnets accept their users. They refuse the old password, which was
- * changed last and is therefore tried first. The others are not used yet. Returns the id of the credentials of the second subnet.
- */
-async function createCredentials(caller: Caller, gatewayId: string): Promise<string> {
-  const schemaOf = async (assetLinkId: string) => {
-    const assetId = String((await linkOf(caller, gatewayId, assetLinkId))?.assetId)
-    return (await caller.credentials.createSchemaFromLink({ body: { data: { assetId } } })).data.id
-  }
-  const [devices, snmp, opcua] = [
-    await schemaOf(plant),
-    await schemaOf('millwright.links.snmp'),
-    await schemaOf('millwright.links.opcua'),
-  ]
-  type Instance = { name: string; schemaId: string; values: Record<string, string>; ranges: string[] }
-  const create = async ({ name, schemaId, values, ranges }: Instance, purpose?: 'discovery' | 'monitoring') => {
-    const metadata = { ipRanges: ranges, ...(purpose !== undefined && { purpose }) }
-    return (await caller.credentials.createInstance({ body: { data: { schemaId, name, values, metadata } } })).data.id
-  }
-  const user = (username: 'user' | 'admin') => ({ username, password: deviceUsers[username] ?? '' })
-  const secret = () => randomBytes(12).toString('hex')
-  const version3 = { version: '3', user: 'netops', authProtocol: 'sha256', privProtocol: 'aes128' }
-  await create({
-    name: 'Switches, SNMPv3',
-    schemaId: snmp,
-    values: { ...version3, authPassword: secret(), privPassword: secret() },
-    ranges: ['10.0.0.0/16'],
-  })
-  await create({
-    name: 'Old switches, SNMPv2',
-    schemaId: snmp,
-    values: { version: '2c', community: secret() },
-    ranges: ['10.0.9.0/24'],
-  })
-  const server = { username: 'mes', password: secret() }
-  await create({ name: 'OPC UA servers', schemaId: opcua, values: server, ranges: ['10.0.1.0/24'] }, 'monitoring')
-  const name = 'Controllers, read only'
-  const instanceId = await create({ name, schemaId: devices, values: user('user'), ranges: ['10.0.0.0/24'] })
-  const admin = { schemaId: devices, values: user('admin') }
-  const maintenanceId = await create({ ...admin, name: 'Controllers, maintenance', ranges: ['10.0.1.0/24'] })
-  const old = { username: 'service', password: secret() }
-  await create({ name: 'Controllers, old password', schemaId: devices, values: old, ranges: ['10.0.0.0/16'] })
-  const { data: set } = await caller.credentials.createInstancesTemplate({
-    body: { data: { name: 'Controllers of the plant' } },
-  })
-  await caller.credentials.mapInstance({ params: { instancesTemplateId: set.id, instanceId } })
-  return maintenanceId
-}
-
 /** Onboards and ignores some of the found devices, and creates onboarding rules for the others. */
 async function decide({ anna, tomas }: Pick<Callers, 'anna' | 'tomas'>, devices: ScannedDevice[]): Promise<void> {
   const ids = devices.map(({ id }) => id)
@@ -466,7 +407,8 @@ async function createDecision(caller: Caller, decision: Decision): Promise<void>
 }
 
 /** Some more of the found devices are onboarded or ignored. */
-async function decideMore({ callers: { anna, tomas }, facts: { devices } }: Staff): Promise<void> {
+async function decideMore({ callers: { anna, tomas }, gatewayId, facts: { devices } }: Staff): Promise<void> {
+  await createUnusedCredentials(anna, gatewayId)
   const ids = devices.map(({ id }) => id)
   const nodeId = await firstLine(anna, 'Body shop')
   await createDecision(tomas, { action: 'onboard', assetIds: ids.slice(34, 46), nodeId })
@@ -599,7 +541,8 @@ async function assetsOf(caller: Caller, line: string): Promise<AssetDocument[]> 
 const pressLine = 'AAR-PRESS-L01'
 
 /** The technicians of the assembly update some devices without the platform, and record the new firmware. */
-async function updateByHand({ callers: { anna, mia } }: Staff): Promise<void> {
+async function updateByHand({ callers: { anna, mia }, gatewayId }: Staff): Promise<void> {
+  await createOldPassword(anna, gatewayId)
   await recordNewestFirmware(mia, (await assetsOf(anna, 'AAR-ASSY-L01')).slice(10, 40))
 }
 

@@ -84,3 +84,13 @@ export async function over(caller: Caller, jobId: string, patienceMs: number) {
   await until('the discovery ends', isOver, patienceMs)
   return discovered(caller, jobId)
 }
+
+/** Returns an asset link of the gateway when it is available. */
+export async function linkOf(caller: Caller, gatewayId: string, assetLinkId: string) {
+  const find = async () => {
+    const { data: links } = await caller.discovery.listAssetLinks({ params: { gatewayId } })
+    return links.find((link) => link.assetLinkId === assetLinkId && link.reachable && link.state !== 'gone')
+  }
+  await until(`the link ${assetLinkId} is available`, async () => (await find()) !== undefined)
+  return find()
+}

@@ -195,7 +195,14 @@ describe('delivery of credentials to a gateway', () => {
       return data.flatMap(({ name, logins }) => (name === 'a' ? [logins.refused, logins.refusedWithOther] : []))
     }
     assert.deepEqual(await counts(admin), [3, 1])
-    assert.deepEqual(await counts(await hub.as('credential_manager')), [3, 0])
+    const manager = await hub.as('credential_manager')
+    assert.deepEqual(await counts(manager), [3, 0])
+    const accepting = async (caller: TestCaller) => {
+      const { data: usage } = await caller.credentials.readInstanceUsage({ params: { instanceId: made.a } })
+      return usage.refusals.flatMap(({ address, acceptsOther }) => (acceptsOther ? [address] : []))
+    }
+    assert.deepEqual(await accepting(admin), [both])
+    assert.deepEqual(await accepting(manager), [])
   })
 
   test('lists the devices that refused a credential, and the credentials that a device refused', async () => {

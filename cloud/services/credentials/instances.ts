@@ -1,9 +1,5 @@
 import type { credentials } from '@millwright/api/credentials.ts'
-import {
-  type CredentialInstanceChange,
-  type CredentialUsage,
-  credentialLimits,
-} from '@millwright/api/credentials-shapes.ts'
+import { type CredentialInstanceChange, credentialLimits } from '@millwright/api/credentials-shapes.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import type { Handle, Transaction } from '../../platform/database/database.ts'
@@ -23,6 +19,7 @@ import { openValues, sealValues } from './sealed-values.ts'
 import { placesOf, triedOrder } from './selection.ts'
 import { templatesOf } from './template-store.ts'
 import {
+  acceptedOthers,
   lastDeliveries,
   lastRefusals,
   lastSuccesses,
@@ -147,19 +144,22 @@ export function instanceHandlers(
     },
 
     async readInstanceUsage({ params: { instanceId } }, caller) {
-      const usage = await database.read(caller, async (handle) => {
+      const { others, ...usage } = await database.read(caller, async (handle) => {
         await get(handle, instanceId)
         return usageOf(handle, instanceId)
       })
       const copies = await withoutHiddenAssets(context, caller, usage.copies)
-      const uses = [...usage.associations, ...usage.refusals, ...usage.deliveries]
+      const uses = [...usage.associations, ...usage.refusals, ...usage.deliveries, ...others]
       const isReadable = await readableUses(context, caller, uses)
+      const accepting = new Set(others.filter(isReadable).map(placeOf))
       return {
         data: {
           ...usage,
           copies: copies.filter(({ assetId }) => assetId !== null),
           associations: usage.associations.filter(isReadable),
-          refusals: usage.refusals.filter(isReadable),
+          refusals: usage.refusals
+            .filter(isReadable)
+            .map((refusal) => ({ ...refusal, acceptsOther: accepting.has(placeOf(refusal)) })),
           deliveries: usage.deliveries.filter(isReadable),
         },
       }
@@ -300,13 +300,18 @@ function addressOf(text: string): Address {
   return address
 }
 
-async function usageOf(handle: Handle, id: string): Promise<CredentialUsage> {
+/** Returns the usage of an instance. `others` are the uses of other instances that the refusing devices accept. */
+async function usageOf(handle: Handle, id: string) {
   const most = credentialLimits.usageEntries
   return {
     templates: await templatesOf(handle, id, most),
     copies: await store.copiesOf(handle, id, most),
     associations: (await lastSuccesses(handle, id, most)).map(showAssociation),
     refusals: (await lastRefusals(handle, id, most)).map(showAssociation),
+    others: (await acceptedOthers(handle, id, most)).map(({ assetId, ...use }) => ({
+      ...use,
+      ...(assetId === null ? {} : { assetId }),
+    })),
     deliveries: (await lastDeliveries(handle, id, most)).map(
       ({ gatewayId, address, jobId, deliveries, deliveredAt }) => ({
         gatewayId,
@@ -317,6 +322,10 @@ async function usageOf(handle: Handle, id: string): Promise<CredentialUsage> {
       }),
     ),
   }
+}
+
+function placeOf({ gatewayId, address }: { gatewayId: string; address: string }): string {
+  return `${gatewayId} ${address}`
 }
 
 export function showAssociation({ gatewayId, address, assetId, workedAt, failedAt }: UseRow) {

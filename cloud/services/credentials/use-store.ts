@@ -254,25 +254,31 @@ const loginsStatement = statement<LoginRow>(loginsText({ own: '', other: '' }))
 const readableLoginsStatement = statement<LoginRow>(
   loginsText({
     own: `and gateway_id = any($3::uuid[]) and (asset_id is null or asset_id = any($4::uuid[]))`,
-    other: `and (o.asset_id is null or o.asset_id = any($4::uuid[]))`,
+    other: `where a.asset_id is null or a.asset_id = any($4::uuid[])`,
   }),
 )
+
+/** Returns the query of the uses of other instances of the same asset link that the devices of these refused uses accept. */
+function acceptedText(refused: string): string {
+  return `select u.instance_id, u.gateway_id, u.address, o.asset_id
+   from (${refused}) u
+   join credential_instances i on i.tenant_id = $1 and i.id = u.instance_id
+   join credential_schemas s on s.tenant_id = $1 and s.id = i.schema_id
+   join credential_uses o on o.tenant_id = $1 and o.gateway_id = u.gateway_id and o.address = u.address
+     and o.instance_id <> u.instance_id and o.worked_at is not null
+     and (o.failed_at is null or o.worked_at >= o.failed_at)
+   join credential_instances p on p.tenant_id = $1 and p.id = o.instance_id
+   join credential_schemas t on t.tenant_id = $1 and t.id = p.schema_id and t.resource_identifier = s.resource_identifier`
+}
 
 /** Returns the query of the results of logins. `own` and `other` limit the uses of the instances and of the other instances. */
 function loginsText({ own, other }: { own: string; other: string }): string {
   return `select l.*, coalesce(w.addresses, 0)::integer as "refusedWithOther"
    from (select ${loginColumns} ${ofAllUses} ${own} group by instance_id) l
    left join (
-     select u.instance_id, count(distinct u.address) as addresses
-     from (select instance_id, gateway_id, address ${ofAllUses} ${own} and ${isRefused}) u
-     join credential_instances i on i.tenant_id = $1 and i.id = u.instance_id
-     join credential_schemas s on s.tenant_id = $1 and s.id = i.schema_id
-     join credential_uses o on o.tenant_id = $1 and o.gateway_id = u.gateway_id and o.address = u.address
-       and o.instance_id <> u.instance_id and o.worked_at is not null
-       and (o.failed_at is null or o.worked_at >= o.failed_at) ${other}
-     join credential_instances p on p.tenant_id = $1 and p.id = o.instance_id
-     join credential_schemas t on t.tenant_id = $1 and t.id = p.schema_id and t.resource_identifier = s.resource_identifier
-     group by u.instance_id
+     select a.instance_id, count(distinct a.address) as addresses
+     from (${acceptedText(`select instance_id, gateway_id, address ${ofAllUses} ${own} and ${isRefused}`)}) a
+     ${other} group by a.instance_id
    ) w on w.instance_id = l."instanceId"`
 }
 
@@ -282,6 +288,19 @@ export function summarizeLogins(handle: Handle, instanceIds: readonly string[], 
   const ids = arrayOf('uuid', instanceIds)
   if (scope === undefined) return handle.rows(loginsStatement, ids)
   return handle.rows(readableLoginsStatement, ids, arrayOf('uuid', scope.gateways), arrayOf('uuid', scope.assets))
+}
+
+type AcceptedUse = { gatewayId: string; address: string; assetId: string | null }
+
+const othersStatement = statement<AcceptedUse>(
+  `select a.gateway_id as "gatewayId", a.address, a.asset_id as "assetId"
+   from (${acceptedText(`select instance_id, gateway_id, address, failed_at from credential_uses
+     where tenant_id = $1 and instance_id = $2 and ${isRefused} order by failed_at desc limit $3`)}) a`,
+)
+
+/** Returns the uses of other instances that the devices of `lastRefusals` accept. */
+export function acceptedOthers(handle: Handle, instanceId: string, limit: number): Promise<AcceptedUse[]> {
+  return handle.rows(othersStatement, instanceId, limit)
 }
 
 const placesStatement = statement<{ gatewayId: string; assetId: string | null }>(

@@ -1,4 +1,5 @@
 import { messages } from '../../app/language/language.ts'
+import type { CredentialKind } from './instances/credential-kind.ts'
 
 export const credentialMessages = messages({
   en: {
@@ -12,7 +13,6 @@ export const credentialMessages = messages({
     instance: 'Credentials',
     name: 'Name',
     product: 'Asset link',
-    range: 'IP range',
     ranges: 'IP addresses',
     rangesHint:
       'One entry per line, for example 10.0.0.0/24, 10.0.1.5-10.0.1.9, 10.0.2.7 or 2001:db8::/32. The credentials are used only for these addresses.',
@@ -27,9 +27,11 @@ export const credentialMessages = messages({
     typeCount: (count: number, shown: string) => (count === 1 ? '1 credential type' : `${shown} credential types`),
     setCount: (count: number, shown: string) => (count === 1 ? '1 monitoring set' : `${shown} monitoring sets`),
     overlap:
-      'Where credentials worked before, a scan uses only these. Elsewhere, it tries up to 3, last changed first. Search for an IP address to see the order.',
+      'A scan tries up to 3 credentials at a device, last changed first. At a device where credentials have worked, it uses only these.',
+    usedFor: 'Used for',
     order: 'Order of use',
-    orderHint: 'The order in which a scan tries the credentials of an asset link where their IP addresses overlap',
+    orderHint:
+      'The order in which a scan tries the credentials of an asset link where their IP addresses overlap. The order results from the time of the last change. Search for an IP address to see the order there.',
     place: (place: number | undefined) => placeName(place),
     placeAfter: (place: number | undefined) => `${placeName(place)}, after`,
     placeIn: (place: number | undefined, ranges: string) => `${placeName(place)} in ${ranges}`,
@@ -39,7 +41,6 @@ export const credentialMessages = messages({
     onlyAsset: 'Only for one asset',
     orderFor: (address: string) => `Order in which a scan tries the credentials at ${address}:`,
     noOrder: (address: string) => `A scan tries none of these credentials at ${address}.`,
-    kind: 'Type',
     userKind: 'Password',
     certificateKind: 'Certificate',
     communityKind: 'SNMP community',
@@ -51,15 +52,20 @@ export const credentialMessages = messages({
       if (accepted === 0) return `Refused by ${devices(refused)}`
       return `Accepted by ${devices(accepted)}, refused by ${number(refused)}`
     },
-    usedAfterChange: 'After the change',
-    notUsedSinceChange: 'Before the change, not used since',
-    refusedWithOther: (count: number, refused: number, number: (value: number) => string) => {
-      if (refused === 1) return 'The device accepts other credentials'
-      if (count === refused) return `All ${number(count)} accept other credentials`
-      return count === 1 ? '1 accepts other credentials' : `${number(count)} accept other credentials`
-    },
+    withCurrent: (kind: CredentialKind) => `With the current ${valueNames[kind]}`,
+    refusedCurrent: (kind: CredentialKind) => `Current ${valueNames[kind]} refused`,
+    beforeChange: 'Before the last change',
+    withoutWorking: (count: number, shown: string) =>
+      count === 1 ? '1 device has no working credentials' : `${shown} devices have no working credentials`,
+    allWithOther: (count: number, shown: string) =>
+      count === 1 ? 'The device accepts other credentials' : `All ${shown} accept other credentials`,
+    someWithOther: (refused: string, count: number, shown: string) =>
+      `Refused by ${refused}, ${shown} ${count === 1 ? 'accepts' : 'accept'} others`,
+    nextStep: 'Next step',
     changePassword: 'Change password',
     changeValues: 'Change values',
+    showDevices: (count: number, shown: string) => (count === 1 ? 'Show device' : `Show ${shown} devices`),
+    narrowRange: 'Narrow IP range',
     typeMeaning:
       'A credential type defines the fields of credentials for one asset link, such as user name and password. Import it before you add the first credentials.',
     search: 'Search credentials',
@@ -111,7 +117,8 @@ export const credentialMessages = messages({
     values: 'Values',
     usage: 'Usage',
     acceptedAt: 'Accepted by these devices',
-    refusedAt: 'Refused by these devices',
+    refusedAt: 'Refused, no other credentials work',
+    refusedOtherAt: 'Refused, other credentials work',
     refusedAdvice: 'Change the credentials if the devices have other ones, or limit the IP addresses.',
     delivered: 'Sent to gateways',
     times: (count: number) => (count === 1 ? 'once' : `${count} times`),
@@ -142,7 +149,6 @@ export const credentialMessages = messages({
     instance: 'Zugangsdaten',
     name: 'Name',
     product: 'Asset-Link',
-    range: 'IP-Bereich',
     ranges: 'IP-Adressen',
     rangesHint:
       'Ein Eintrag pro Zeile, zum Beispiel 10.0.0.0/24, 10.0.1.5-10.0.1.9, 10.0.2.7 oder 2001:db8::/32. Die Zugangsdaten werden nur für diese Adressen verwendet.',
@@ -157,10 +163,11 @@ export const credentialMessages = messages({
     typeCount: (count: number, shown: string) => (count === 1 ? '1 Zugangsdaten-Typ' : `${shown} Zugangsdaten-Typen`),
     setCount: (count: number, shown: string) => (count === 1 ? '1 Monitoring-Set' : `${shown} Monitoring-Sets`),
     overlap:
-      'Wo ein Zugang schon funktioniert hat, verwendet ein Suchlauf nur diesen. Sonst probiert er bis zu 3, zuletzt geänderte zuerst. Suchen Sie nach einer IP-Adresse, um die Reihenfolge zu sehen.',
+      'Ein Suchlauf probiert an einem Gerät bis zu 3 Zugänge, zuletzt geänderte zuerst. Hat dort schon einer funktioniert, verwendet er nur diesen.',
+    usedFor: 'Verwendet für',
     order: 'Reihenfolge',
     orderHint:
-      'Die Reihenfolge, in der ein Suchlauf die Zugänge eines Asset-Links probiert, deren IP-Adressen sich überschneiden',
+      'Die Reihenfolge, in der ein Suchlauf die Zugänge eines Asset-Links probiert, deren IP-Adressen sich überschneiden. Sie ergibt sich aus dem Zeitpunkt der letzten Änderung. Suchen Sie nach einer IP-Adresse, um die Reihenfolge dort zu sehen.',
     place: (place: number | undefined) => germanPlaceName(place),
     placeAfter: (place: number | undefined) => `${germanPlaceName(place)}, nach`,
     placeIn: (place: number | undefined, ranges: string) => `${germanPlaceName(place)} in ${ranges}`,
@@ -170,7 +177,6 @@ export const credentialMessages = messages({
     onlyAsset: 'Nur für ein Asset',
     orderFor: (address: string) => `Reihenfolge, in der ein Suchlauf die Zugänge an ${address} probiert:`,
     noOrder: (address: string) => `Ein Suchlauf probiert keinen dieser Zugänge an ${address}.`,
-    kind: 'Typ',
     userKind: 'Passwort',
     certificateKind: 'Zertifikat',
     communityKind: 'SNMP-Community',
@@ -182,15 +188,20 @@ export const credentialMessages = messages({
       if (accepted === 0) return `Von ${devices(refused)} abgelehnt`
       return `Von ${devices(accepted)} akzeptiert, von ${number(refused)} abgelehnt`
     },
-    usedAfterChange: 'Nach der Änderung',
-    notUsedSinceChange: 'Vor der Änderung, seitdem nicht verwendet',
-    refusedWithOther: (count: number, refused: number, number: (value: number) => string) => {
-      if (refused === 1) return 'Das Gerät akzeptiert andere Zugangsdaten'
-      if (count === refused) return `Alle ${number(count)} akzeptieren andere Zugangsdaten`
-      return count === 1 ? '1 akzeptiert andere' : `${number(count)} akzeptieren andere`
-    },
+    withCurrent: (kind: CredentialKind) => `Mit ${germanValueNames[kind].dative}`,
+    refusedCurrent: (kind: CredentialKind) => `${germanValueNames[kind].nominative} abgelehnt`,
+    beforeChange: 'Vor der letzten Änderung',
+    withoutWorking: (count: number, shown: string) =>
+      count === 1 ? '1 Gerät ohne gültige Zugangsdaten' : `${shown} Geräte ohne gültige Zugangsdaten`,
+    allWithOther: (count: number, shown: string) =>
+      count === 1 ? 'Das Gerät akzeptiert andere Zugangsdaten' : `Alle ${shown} akzeptieren andere Zugangsdaten`,
+    someWithOther: (refused: string, count: number, shown: string) =>
+      `Von ${refused} abgelehnt, ${shown} ${count === 1 ? 'akzeptiert' : 'akzeptieren'} andere`,
+    nextStep: 'Nächster Schritt',
     changePassword: 'Passwort ändern',
     changeValues: 'Werte ändern',
+    showDevices: (count: number, shown: string) => (count === 1 ? 'Gerät anzeigen' : `${shown} Geräte anzeigen`),
+    narrowRange: 'IP-Bereich eingrenzen',
     typeMeaning:
       'Ein Zugangsdaten-Typ legt die Felder der Zugangsdaten für einen Asset-Link fest, zum Beispiel Benutzername und Passwort. Importieren Sie ihn, bevor Sie die ersten Zugangsdaten hinzufügen.',
     search: 'Zugangsdaten suchen',
@@ -242,7 +253,8 @@ export const credentialMessages = messages({
     values: 'Werte',
     usage: 'Verwendung',
     acceptedAt: 'Von diesen Geräten akzeptiert',
-    refusedAt: 'Von diesen Geräten abgelehnt',
+    refusedAt: 'Abgelehnt, kein anderer Zugang gültig',
+    refusedOtherAt: 'Abgelehnt, anderer Zugang gültig',
     refusedAdvice: 'Ändern Sie die Zugangsdaten, wenn die Geräte andere haben, oder grenzen Sie die IP-Adressen ein.',
     delivered: 'An Gateways gesendet',
     times: (count: number) => (count === 1 ? 'einmal' : `${count} Mal`),
@@ -262,6 +274,22 @@ export const credentialMessages = messages({
     unmap: 'Entfernen',
   },
 })
+
+const valueNames: Readonly<Record<CredentialKind, string>> = {
+  user: 'password',
+  certificate: 'certificate',
+  community: 'community',
+  snmpUser: 'passwords',
+  other: 'values',
+}
+
+const germanValueNames: Readonly<Record<CredentialKind, { nominative: string; dative: string }>> = {
+  user: { nominative: 'Aktuelles Passwort', dative: 'dem aktuellen Passwort' },
+  certificate: { nominative: 'Aktuelles Zertifikat', dative: 'dem aktuellen Zertifikat' },
+  community: { nominative: 'Aktuelle Community', dative: 'der aktuellen Community' },
+  snmpUser: { nominative: 'Aktuelle Passwörter', dative: 'den aktuellen Passwörtern' },
+  other: { nominative: 'Aktuelle Werte', dative: 'den aktuellen Werten' },
+}
 
 /** Returns the place of credentials in a scan as a word. Without a place, the scan does not try them. */
 function placeName(place: number | undefined): string {

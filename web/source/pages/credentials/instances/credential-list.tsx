@@ -66,6 +66,7 @@ export function CredentialList() {
         label={text.instances}
         pagedList={pagedList}
         isRoomy
+        sorting={{ id: 'changed', isDescending: true }}
         columns={columnsOf(text, formats)}
         idOf={({ id }) => id}
         onOpen={({ id }) => navigate({ to: `/credentials/${id}` })}
@@ -161,37 +162,30 @@ function columnsOf(text: Text, formats: Formats): Column<ListedCredentialInstanc
       id: 'name',
       header: text.name,
       width: 205,
-      cell: ({ id, name, values }) => (
-        <TwoLines second={userOf(values)}>
-          <Link to={`/credentials/${id}`} title={name}>
-            {name}
-          </Link>
-        </TwoLines>
-      ),
-    },
-    {
-      id: 'kind',
-      header: text.kind,
-      width: 155,
-      cell: ({ values, schemaTitle, resourceIdentifier }) => {
+      cell: ({ id, name, values, schemaTitle }) => {
         const kind = kindOf(values)
-        const link = linkTitle(resourceIdentifier)
-        const name = kind === 'other' ? (schemaTitle ?? link) : kindNames[kind]
+        const kindName = kind === 'other' ? schemaTitle : kindNames[kind]
+        const details = [userOf(values), kindName].filter((each) => each !== undefined).join(' · ')
         return (
-          <TwoLines second={link} title={`${name}, ${text.product}: ${link}`}>
-            {name}
+          <TwoLines {...(details !== '' && { second: details })} title={[name, details].join('\n')}>
+            <Link to={`/credentials/${id}`}>{name}</Link>
           </TwoLines>
         )
       },
     },
     {
       id: 'ranges',
-      header: text.range,
-      width: 115,
-      minWidth: 108,
-      cell: ({ metadata: { ipRanges, purpose } }) => (
-        <span title={`${ipRanges.join(', ')}: ${text[purpose ?? 'both']}`}>{ipRanges.join(', ')}</span>
-      ),
+      header: text.usedFor,
+      width: 130,
+      minWidth: 115,
+      cell: ({ metadata: { ipRanges, purpose }, resourceIdentifier }) => {
+        const [link, ranges] = [linkTitle(resourceIdentifier), ipRanges.join(', ')]
+        return (
+          <TwoLines second={link} title={`${ranges}: ${text[purpose ?? 'both']}\n${text.product}: ${link}`}>
+            {ranges}
+          </TwoLines>
+        )
+      },
     },
     {
       id: 'order',
@@ -204,15 +198,23 @@ function columnsOf(text: Text, formats: Formats): Column<ListedCredentialInstanc
     {
       id: 'result',
       header: text.lastResult,
-      width: 345,
-      minWidth: 330,
+      width: 335,
+      minWidth: 320,
       cell: (row) => <LastResult credentials={row} formats={formats} />,
+    },
+    {
+      id: 'next',
+      header: text.nextStep,
+      width: 150,
+      minWidth: 145,
+      cell: (row) => <NextStep credentials={row} formats={formats} />,
     },
     {
       id: 'changed',
       header: text.changed,
-      width: 100,
-      cell: ({ lastModifiedTimestamp }) => <Time at={lastModifiedTimestamp} isRelative isShort />,
+      width: 130,
+      minWidth: 120,
+      cell: ({ lastModifiedTimestamp }) => <Time at={lastModifiedTimestamp} isCompact />,
     },
   ]
 }
@@ -256,48 +258,80 @@ function UsePlace({ credentials: { assetId, metadata, places } }: { credentials:
   )
 }
 
-type LastResultProps = { credentials: ListedCredentialInstance; formats: Formats }
+type ResultProps = { credentials: ListedCredentialInstance; formats: Formats }
+
+/** The numbers of devices whose latest login with some credentials failed: with and without other credentials that work. */
+type Refusals = { open: number; withOther: number; areCurrent: boolean }
+
+/** Returns the refusals of credentials. Refusals from before the last change of the credentials are not current. */
+function refusalsOf({ logins, lastModifiedTimestamp }: ListedCredentialInstance): Refusals {
+  const { refused, refusedWithOther, lastFailedTimestamp = '' } = logins
+  return {
+    open: refused - refusedWithOther,
+    withOther: refusedWithOther,
+    areCurrent: lastFailedTimestamp > lastModifiedTimestamp,
+  }
+}
 
 /**
- * `LastResult` shows how many devices accepted and refused the latest login with the credentials, when, and whether that was after
- * the last change. For refusals, it leads to the devices. It offers to change credentials that no device accepts, unless the
- * devices accept other ones or the credentials have changed since.
+ * `LastResult` shows how many devices accepted and refused the latest login with the credentials, and when. Devices that refuse the
+ * current values and accept no other credentials come first, because a scan cannot read them.
  */
-function LastResult({ credentials: { id, logins, values, lastModifiedTimestamp }, formats }: LastResultProps) {
+function LastResult({ credentials, formats }: ResultProps) {
   const text = useText(credentialMessages)
-  const canWrite = usePermission('glb_credential_write')
-  const { accepted, refused, refusedWithOther, lastWorkedTimestamp, lastFailedTimestamp } = logins
+  const { id, logins, values, lastModifiedTimestamp } = credentials
+  const { accepted, refused, lastWorkedTimestamp = '', lastFailedTimestamp = '' } = logins
   if (accepted + refused === 0) return <span className="quiet">{text.notUsed}</span>
+  const { open, withOther, areCurrent } = refusalsOf(credentials)
+  const latest = [lastWorkedTimestamp, lastFailedTimestamp].toSorted().at(-1) ?? ''
   const result = text.result(accepted, refused, formats.number)
-  const latest = [lastWorkedTimestamp, lastFailedTimestamp]
-    .flatMap((time) => time ?? [])
-    .toSorted()
-    .at(-1)
-  const isCurrent = (latest ?? '') > lastModifiedTimestamp
-  const isReplaced = refused > 0 && refusedWithOther === refused
-  const tone = refused === 0 ? 'good' : accepted > 0 || isReplaced || !isCurrent ? 'warning' : 'bad'
-  const canChange = canWrite && accepted === 0 && refusedWithOther === 0 && isCurrent
+  const kind = kindOf(values)
+  const isOpen = open > 0 && areCurrent
+  const detail = () => {
+    if (refused === 0) return latest > lastModifiedTimestamp ? text.withCurrent(kind) : text.beforeChange
+    if (!areCurrent) return text.beforeChange
+    if (open === 0) return text.allWithOther(refused, formats.number(refused))
+    if (accepted > 0) return result
+    return withOther === 0
+      ? text.refusedCurrent(kind)
+      : text.someWithOther(formats.number(refused), withOther, formats.number(withOther))
+  }
   return (
     <TwoLines
       second={
         <>
-          {isCurrent ? text.usedAfterChange : text.notUsedSinceChange}
-          {refusedWithOther > 0 && ` · ${text.refusedWithOther(refusedWithOther, refused, formats.number)}`}
-          {canChange && (
-            <>
-              {' · '}
-              <Link to={`/credentials/${id}`} search={{ edit: 'yes' } as never}>
-                {kindOf(values) === 'user' ? text.changePassword : text.changeValues}
-              </Link>
-            </>
-          )}
+          {detail()} · <Time at={latest} isRelative isShort />
         </>
       }
     >
-      <StatusText tone={tone}>
-        {refused === 0 ? result : <Link to={`/credentials/${id}`}>{result}</Link>} ·{' '}
-        <Time at={latest} isRelative isShort />
+      <StatusText tone={refused === 0 ? 'good' : isOpen ? 'bad' : 'warning'}>
+        <Link to={`/credentials/${id}`}>{isOpen ? text.withoutWorking(open, formats.number(open)) : result}</Link>
       </StatusText>
     </TwoLines>
   )
+}
+
+/**
+ * `NextStep` offers to change credentials that all devices refuse, and leads to the devices without working credentials. If
+ * devices accept other credentials, it offers to narrow the IP range, because each refused login can lock the user on a device.
+ */
+function NextStep({ credentials, formats }: ResultProps) {
+  const text = useText(credentialMessages)
+  const canWrite = usePermission('glb_credential_write')
+  const { id, logins, values } = credentials
+  const { open, withOther, areCurrent } = refusalsOf(credentials)
+  if (!areCurrent || open + withOther === 0) return null
+  const edit = (label: string) => (
+    <Link to={`/credentials/${id}`} search={{ edit: 'yes' } as never}>
+      {label}
+    </Link>
+  )
+  const change = edit(kindOf(values) === 'user' ? text.changePassword : text.changeValues)
+  const show = open > 0 && <Link to={`/credentials/${id}`}>{text.showDevices(open, formats.number(open))}</Link>
+  const isUseless = logins.accepted + withOther === 0
+  const steps = [canWrite && isUseless && change, show, canWrite && withOther > 0 && edit(text.narrowRange)].filter(
+    (step) => step !== false,
+  )
+  const [first, second] = steps
+  return <TwoLines {...(second !== undefined && { second })}>{first}</TwoLines>
 }

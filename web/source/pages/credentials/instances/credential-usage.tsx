@@ -44,7 +44,7 @@ function UsageLists({ usage }: { usage: CredentialUsage }) {
   if ([associations, refusals, deliveries, copies, templates].every(({ length }) => length === 0)) {
     return <p className="quiet">{text.notUsed}</p>
   }
-  const device = ({ gatewayId, address, assetId, ...times }: CredentialUsage['refusals'][number], at?: string) => (
+  const device = ({ gatewayId, address, assetId, ...times }: CredentialUsage['associations'][number], at?: string) => (
     <li key={`${gatewayId} ${address}`}>
       <span className="link-name">
         <DeviceName asset={assets.get(address)} assetId={assetId} name={names.get(assetId ?? '')} />{' '}
@@ -53,10 +53,15 @@ function UsageLists({ usage }: { usage: CredentialUsage }) {
       <Time at={at ?? times.lastWorkedTimestamp} isRelative />
     </li>
   )
+  const refusedDevices = (isOtherAccepted: boolean) =>
+    refusals
+      .filter(({ acceptsOther }) => acceptsOther === isOtherAccepted)
+      .map((each) => device(each, each.lastFailedTimestamp))
   return (
     <>
       {refusals.length > 0 && <p className="quiet">{text.refusedAdvice}</p>}
-      <UsageList title={text.refusedAt}>{refusals.map((each) => device(each, each.lastFailedTimestamp))}</UsageList>
+      <UsageList title={text.refusedAt}>{refusedDevices(false)}</UsageList>
+      <UsageList title={text.refusedOtherAt}>{refusedDevices(true)}</UsageList>
       <UsageList title={text.acceptedAt}>{accepted.map((each) => device(each))}</UsageList>
       <UsageList title={text.delivered}>
         {deliveries.map(({ gatewayId, address, jobId, count, lastTimestamp }) => (
