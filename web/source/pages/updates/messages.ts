@@ -4,9 +4,19 @@ export const updateMessages = messages({
   en: {
     title: 'Updates',
     subtitle: 'Firmware and other artefacts, and the campaigns that install them on devices through their gateways.',
+    plan: 'Plan update',
+    upload: 'Upload artefact',
+    scan: 'Find devices with a scan',
+    draft: 'Continue draft',
+    campaign: 'Open campaign',
   },
   de: {
     title: 'Updates',
     subtitle: 'Firmware und andere Artefakte, und die Kampagnen, die sie über Gateways auf Geräten installieren.',
+    plan: 'Update planen',
+    upload: 'Artefakt hochladen',
+    scan: 'Geräte mit einem Suchlauf finden',
+    draft: 'Entwurf fortsetzen',
+    campaign: 'Kampagne öffnen',
   },
 })

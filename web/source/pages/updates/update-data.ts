@@ -1,6 +1,9 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { pageLimits } from '@millwright/api/envelope.ts'
+import type { Campaign } from '@millwright/api/updates.ts'
+import { useQueries, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import { keyOf, useOperationQuery } from '../../app/api/queries.ts'
+import { usePermission } from '../../app/session/app-context.tsx'
 
 /** The prefix of the events that change artefacts, campaigns and settings of the update hub. */
 export const updateEvents = { live: ['updates'] }
@@ -20,6 +23,25 @@ export function useCampaign(id: string | undefined) {
   return useQuery({
     ...query(['updates', 'readCampaign'], { params: { id: id ?? '' } }, updateEvents),
     enabled: id !== undefined,
+  })
+}
+
+/** The states of campaigns that are not over. The state that matters least for a plan comes first. */
+const openCampaignStates = ['paused', 'running', 'pending-approval', 'draft'] as const
+
+/** Returns the open campaign of each artefact, by the id of the artefact. A draft comes before other campaigns, a new one before an old one. */
+export function useOpenCampaigns(): ReadonlyMap<string, Campaign> {
+  const query = useOperationQuery()
+  const canRead = usePermission('glb_jobs_read')
+  return useQueries({
+    queries: openCampaignStates.map((state) => ({
+      ...query(['updates', 'listCampaigns'], { query: { state, limit: pageLimits.maximum } }, updateEvents),
+      enabled: canRead,
+    })),
+    combine: (results) =>
+      new Map(
+        results.flatMap(({ data }) => data?.data.toReversed() ?? []).map((campaign) => [campaign.artefactId, campaign]),
+      ),
   })
 }
 

@@ -19,7 +19,7 @@ export function SessionTable({ sessions, actions }: SessionTableProps) {
   if (sessions.length === 0) return <p className="quiet">{text.noSessions}</p>
   return (
     <PlainTable
-      className="session-table"
+      className="stacked-table"
       columns={[
         text.device,
         text.address,

@@ -1,7 +1,6 @@
-import { type Campaign, campaignStates, finalDeviceStates, updateLimits } from '@millwright/api/updates.ts'
+import { type Campaign, campaignStates, finalDeviceStates } from '@millwright/api/updates.ts'
 import { iconRocket } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
-import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { Fragment } from 'react'
 import { usePagedList } from '../../../app/api/paged-list.ts'
@@ -17,11 +16,11 @@ import { useHasEntries } from '../../../components/tables/entries.ts'
 import { PagedTable } from '../../../components/tables/paged-table.tsx'
 import { Toolbar } from '../../../components/tables/toolbar.tsx'
 import { Time } from '../../../components/values/time.tsx'
-import { useTotalQuery } from '../../start/plant-queries.ts'
 import { CampaignStateChip } from '../state-chips.tsx'
 import { campaignStateNames, deviceStateNames } from '../state-names.ts'
 import { updateEvents } from '../update-data.ts'
 import { countsOf } from './campaign-counts.ts'
+import { DraftTargets } from './draft-targets.tsx'
 import { type CampaignText, campaignMessages } from './messages.ts'
 import { NoCampaigns } from './no-campaigns.tsx'
 import { OutdatedSummary } from './outdated.tsx'
@@ -79,21 +78,6 @@ export function CampaignList() {
   )
 }
 
-/** `DraftTargets` shows how many assets a draft selects now. The plan decides which of them get the update. */
-function DraftTargets({ targets }: Pick<Campaign, 'targets'>) {
-  const text = useText(campaignMessages)
-  const formats = useFormats()
-  const filter = 'filter' in targets ? targets.filter : undefined
-  const counted = useQuery({ ...useTotalQuery(filter), enabled: filter !== undefined }).data?.meta.totalElements
-  const count = 'filter' in targets ? counted : targets.assetIds.length
-  // The list of a draft is empty for a caller that cannot read its targets.
-  if (count === undefined || (count === 0 && filter === undefined))
-    return <span className="quiet">{text.notStarted}</span>
-  // A list contains a limited number of the targets of each campaign.
-  const isMore = 'assetIds' in targets && count === updateLimits.shownTargets
-  return <span className="quiet">{text.selectedAssets(count, `${formats.number(count)}${isMore ? '+' : ''}`)}</span>
-}
-
 type ColumnContext = { formats: Formats; deviceStates: (typeof deviceStateNames)['en']; canManage: boolean }
 
 function columnsOf(text: CampaignText, { formats, deviceStates, canManage }: ColumnContext): Column<Campaign>[] {
@@ -112,12 +96,12 @@ function columnsOf(text: CampaignText, { formats, deviceStates, canManage }: Col
     {
       id: 'artefact',
       header: text.artefact,
-      width: 250,
+      width: 280,
       minWidth: 150,
       cell: ({ artefactId, artefact }) => {
         const name = `${artefact.name} ${artefact.version}`
         return (
-          <Link to={`/updates/artefacts/${artefactId}`} title={name} className="grid-lines">
+          <Link to={`/updates/artefacts/${artefactId}`} title={name}>
             {name}
           </Link>
         )
@@ -152,7 +136,7 @@ function columnsOf(text: CampaignText, { formats, deviceStates, canManage }: Col
         )
         const others = finalDeviceStates.filter((each) => each !== 'succeeded' && counts[each] > 0)
         return (
-          <span className="grid-lines">
+          <span {...(others.length > 0 && { className: 'grid-lines' })}>
             {updated}
             {others.map((each) => (
               <Fragment key={each}>

@@ -1,13 +1,18 @@
-import type { DriftProduct } from '@millwright/api/updates.ts'
+import type { Campaign, DriftProduct } from '@millwright/api/updates.ts'
 import { iconInfo } from '@siemens/ix-icons/icons'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { usePagedList } from '../../../app/api/paged-list.ts'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
 import { usePermission } from '../../../app/session/app-context.tsx'
+import { PlainTable } from '../../../components/tables/plain-table.tsx'
 import { Icon } from '../../../components/values/icon.tsx'
 import { useTotalQuery } from '../../start/plant-queries.ts'
+import { updateMessages } from '../messages.ts'
 import { driftFilter, productTitle } from '../product-filter.ts'
+import { useOpenCampaigns } from '../update-data.ts'
+import { updateStepOf } from '../update-step.ts'
+import { DraftTargets } from './draft-targets.tsx'
 import { campaignMessages } from './messages.ts'
 
 type Outdated = {
@@ -49,6 +54,7 @@ export function OutdatedSummary() {
   const canRead = usePermission('inventory_read_asset_data')
   const canManage = usePermission('glb_update_manage')
   const { count, shown, withGateway, products } = useOutdated()
+  const campaigns = useOpenCampaigns()
   const all = useQuery({ ...useTotalQuery(), enabled: canRead }).data?.meta.totalElements
   if (count === 0 || all === undefined) return null
   return (
@@ -57,21 +63,41 @@ export function OutdatedSummary() {
       <div>
         <p className="notice-title">{text.outdatedOf(shown, formats.number(all))}</p>
         <p>{text.outdatedReachable(withGateway, formats.number(withGateway))}</p>
-        <ul className="outdated-products">
+        <p className="quiet">{text.newestSource}</p>
+        <PlainTable
+          className="outdated-products stacked-table"
+          columns={[
+            text.product,
+            text.outdatedColumn,
+            text.gatewayColumn,
+            text.newestColumn,
+            ...(canManage ? [text.nextStep] : []),
+          ]}
+        >
           {products.slice(0, shownProducts).map((product) => (
-            <li key={`${product.manufacturer} ${product.product}`}>
-              <Link to="/assets" search={{ filter: driftFilter(product) } as never}>
-                {productTitle(product)}
-              </Link>
-              <span>{text.outdatedDevices(formats.number(product.outdated), formats.number(product.devices))}</span>
-              <span>
-                {text.haveGateway(formats.number(product.outdatedWithGateway ?? 0), formats.number(product.outdated))}
-              </span>
-              <Newest product={product} canUpload={canManage} />
-              {canManage && <NextStep product={product} />}
-            </li>
+            <tr key={`${product.manufacturer} ${product.product}`}>
+              <td>
+                <Link to="/assets" search={{ filter: driftFilter(product) } as never}>
+                  {productTitle(product)}
+                </Link>
+              </td>
+              <td data-label={text.outdatedColumn}>
+                {text.partOf(formats.number(product.outdated), formats.number(product.devices))}
+              </td>
+              <td data-label={text.gatewayColumn}>
+                {text.partOf(formats.number(product.outdatedWithGateway ?? 0), formats.number(product.outdated))}
+              </td>
+              <td data-label={text.newestColumn}>
+                <Newest product={product} />
+              </td>
+              {canManage && (
+                <td data-label={text.nextStep}>
+                  <NextStep product={product} campaign={campaigns.get(product.newestArtefactId ?? '')} />
+                </td>
+              )}
+            </tr>
           ))}
-        </ul>
+        </PlainTable>
         <div className="notice-actions">
           <Link to="/updates" search={{ view: 'drift', older: 'only' } as never}>
             {text.toOutdated(formats.number(products.length))}
@@ -82,55 +108,43 @@ export function OutdatedSummary() {
   )
 }
 
-/** `Newest` shows the newest known version of a product, and whether an artefact can install it. */
-function Newest({ product, canUpload }: { product: DriftProduct; canUpload: boolean }) {
+/** `Newest` shows the newest known version of a product, and whether it is the version of an artefact or of devices. */
+function Newest({ product: { newestKnown, newestArtefactId, versions } }: { product: DriftProduct }) {
   const text = useText(campaignMessages)
-  const { newestKnown, newestArtefactId } = product
-  if (newestKnown === undefined) return <span />
-  if (newestArtefactId !== undefined)
-    return (
-      <span>
-        {text.newestVersion(newestKnown)},{' '}
-        <Link to={`/updates/artefacts/${newestArtefactId}`}>{text.artefactReady}</Link>
-      </span>
-    )
+  const formats = useFormats()
+  if (newestKnown === undefined) return null
+  const inUse = versions.find(({ version }) => version === newestKnown)?.devices ?? 0
   return (
-    <span className="quiet">
-      {text.noArtefact(newestKnown)}
-      {canUpload && (
-        <>
-          {': '}
-          <Link
-            to="/updates"
-            search={{ view: 'artefacts', add: 'yes' } as never}
-            aria-label={text.uploadOneFor(productTitle(product))}
-          >
-            {text.uploadOne}
-          </Link>
-        </>
+    <>
+      {newestKnown},{' '}
+      {newestArtefactId === undefined ? (
+        text.inUse(inUse, formats.number(inUse))
+      ) : (
+        <Link to={`/updates/artefacts/${newestArtefactId}`}>{text.uploadedArtefact}</Link>
       )}
-    </span>
+    </>
   )
 }
 
-/** `NextStep` leads to a campaign if a gateway can reach a device of the product, and otherwise to a scan. */
-function NextStep({ product }: { product: DriftProduct }) {
+type NextStepProps = { product: DriftProduct; campaign: Campaign | undefined }
+
+/** `NextStep` leads to the next step of the update of a product. Next to a draft, it shows how many assets the draft selects. */
+function NextStep({ product, campaign }: NextStepProps) {
   const text = useText(campaignMessages)
-  const title = productTitle(product)
-  if ((product.outdatedWithGateway ?? 0) === 0)
-    return (
-      <Link to="/discovery" search={{ scan: 'any' } as never} aria-label={text.findDevicesOf(title)}>
-        {text.findDevices}
-      </Link>
-    )
-  const artefact = product.newestArtefactId !== undefined && { artefact: product.newestArtefactId }
+  const steps = useText(updateMessages)
+  const { kind, to, search } = updateStepOf(product, campaign)
+  const label = steps[kind]
   return (
-    <Link
-      to="/updates/campaigns/new"
-      search={{ ...artefact, filter: driftFilter(product) } as never}
-      aria-label={text.planUpdateOf(title)}
-    >
-      {text.planUpdate}
-    </Link>
+    <>
+      <Link to={to} search={search as never} aria-label={text.stepOf(label, productTitle(product))}>
+        {label}
+      </Link>
+      {campaign !== undefined && kind === 'draft' && (
+        <>
+          {' · '}
+          <DraftTargets targets={campaign.targets} />
+        </>
+      )}
+    </>
   )
 }

@@ -1,4 +1,4 @@
-import type { DriftProduct } from '@millwright/api/updates.ts'
+import type { Campaign, DriftProduct } from '@millwright/api/updates.ts'
 import { compareVersions } from '@millwright/api/version-order.ts'
 import { iconVersionHistory } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
@@ -14,7 +14,10 @@ import { CheckField, SelectField } from '../../../components/forms/fields.tsx'
 import { EmptyState } from '../../../components/page/empty-state.tsx'
 import { Toolbar } from '../../../components/tables/toolbar.tsx'
 import { SearchField } from '../../assets/filter/search-field.tsx'
+import { updateMessages } from '../messages.ts'
 import { driftFilter, productTitle } from '../product-filter.ts'
+import { useOpenCampaigns } from '../update-data.ts'
+import { updateStepOf } from '../update-step.ts'
 import { driftMessages } from './messages.ts'
 import '../updates.css'
 
@@ -28,6 +31,7 @@ export function DriftView() {
     { query: { ...(search.product && { q: search.product }) } },
     { live: ['inventory.asset', 'updates.artefact'] },
   )
+  const campaigns = useOpenCampaigns()
   // The products with the most older devices come first.
   const listed = search.older === undefined ? rows : rows.filter(({ outdated }) => outdated > 0)
   const shown =
@@ -78,7 +82,7 @@ export function DriftView() {
           <ul className="drift-products">
             {shown.map((product) => (
               <li key={`${product.manufacturer} ${product.product}`}>
-                <ProductRow product={product} />
+                <ProductRow product={product} campaign={campaigns.get(product.newestArtefactId ?? '')} />
               </li>
             ))}
           </ul>
@@ -118,24 +122,27 @@ function shadesOf(versions: readonly Version[], newestKnown: string | undefined)
 const darkest = 45
 
 /** `ProductRow` shows the share of each version among the devices of a product, and what to do about older devices. */
-function ProductRow({ product }: { product: DriftProduct }) {
+function ProductRow({ product, campaign }: { product: DriftProduct; campaign: Campaign | undefined }) {
   const text = useText(driftMessages)
   const formats = useFormats()
   const navigate = useNavigate()
   const canManage = usePermission('glb_update_manage')
+  const steps = useText(updateMessages)
   const { versions, devices, newestKnown, newestArtefactId, outdated } = product
+  const { kind, to, search } = updateStepOf(product, campaign)
   const title = productTitle(product)
   const shades = shadesOf(versions, newestKnown)
   const styleOf = (each: Version) => ({ '--age': `${shades.get(each) ?? 0}%` }) as CSSProperties
   const filter = driftFilter(product)
   const rest = versions.length - shownVersions
+  const newest = newestArtefactId === undefined ? text.newestInUse : text.newestArtefact
   return (
     <>
       <div>
         <Link to="/assets" search={{ filter } as never}>
           {title}
         </Link>
-        {newestKnown !== undefined && <p className="quiet">{text.newestSeen(newestKnown)}</p>}
+        {newestKnown !== undefined && <p className="quiet">{newest(newestKnown)}</p>}
       </div>
       <div>
         <span className="drift-shares" aria-hidden="true">
@@ -164,16 +171,8 @@ function ProductRow({ product }: { product: DriftProduct }) {
           {outdated > 0 ? text.outdated(formats.number(outdated), formats.number(devices)) : text.upToDate}
         </span>
         {outdated > 0 && canManage && (
-          <IxButton
-            variant="secondary"
-            onClick={() =>
-              navigate({
-                to: '/updates/campaigns/new',
-                search: { ...(newestArtefactId !== undefined && { artefact: newestArtefactId }), filter } as never,
-              })
-            }
-          >
-            {text.update(outdated, formats.number(outdated))}
+          <IxButton variant="secondary" onClick={() => navigate({ to, search: search as never })}>
+            {kind === 'plan' ? text.update(outdated, formats.number(outdated)) : steps[kind]}
           </IxButton>
         )}
       </div>
