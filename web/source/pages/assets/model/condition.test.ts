@@ -34,12 +34,12 @@ test('an asset that is not a device has no reachability, and the newest firmware
   assert.deepEqual(conditionsOf({ ...device, ...firmware('1.0') }, newest), ['unmonitored'])
 })
 
-test('the conditions that a table does not show are counted without the reachability', () => {
-  assert.equal(hiddenConditions(['outdated', 'unmonitored']), 1)
+test('the conditions that a table does not show are counted without the reachability and without missing monitoring', () => {
+  assert.equal(hiddenConditions(['outdated', 'unmonitored']), 0)
   assert.equal(hiddenConditions(['stopped', 'outdated', 'reached']), 1)
   assert.equal(hiddenConditions(['failed', 'stopped', 'outdated']), 2)
   assert.equal(hiddenConditions(['reached']), 0)
-  assert.equal(hiddenConditions(['stopped', 'outdated', 'unmonitored'], { hasAge: true }), 1)
+  assert.equal(hiddenConditions(['stopped', 'outdated', 'unmonitored']), 1)
 })
 
 test('a stop is only the last known mode if no check reached the controller in the last 24 hours', () => {

@@ -76,7 +76,7 @@ function ConditionCell({ asset, all, newestVersion, language }: ConditionCellPro
     )
   }
   const stoppedAt = worst === 'stopped' ? lastKnownStop(asset) : undefined
-  const others = hiddenConditions(all, { hasAge: stoppedAt !== undefined })
+  const others = hiddenConditions(all)
   const isReached = worst !== 'reached' && all.includes('reached')
   const seenAt = textAt(asset, 'reachability_state/state_timestamp')
   const details = [
