@@ -82,7 +82,7 @@ export function MapLegend(props: MapLegendProps) {
           </Entry>
         )}
         {lines === 'wires' && <Entry mark="line">{text.legendWires}</Entry>}
-        {lines === 'groups' && <Entry mark="line">{text.legendEdges}</Entry>}
+        {lines === 'groups' && <Entry mark="line">{showsChanges ? text.legendConnections : text.legendEdges}</Entry>}
         {prefixLength !== undefined && <Entry>{text.prefixLength(prefixLength)}</Entry>}
         {lines === 'subnets' && !showsChanges && !isAll && <Entry>{text.legendHidden}</Entry>}
         {showsChanges && hasGroups && <Entry>{text.legendChanges}</Entry>}

@@ -91,8 +91,8 @@ export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, chan
   if (data.loaded.has(rootKey) && data.loaded !== loaded) setLoaded(data.loaded)
   const forceGridOf = useForceLayout()
   const scene = useMemo(
-    () => sceneOf({ loaded, layout, aspect, isAll, isWorstFirst, forceGridOf }),
-    [loaded, layout, aspect, isAll, isWorstFirst, forceGridOf],
+    () => sceneOf({ loaded, layout, aspect, isAll, isWorstFirst, hasConnections: !showsChanges, forceGridOf }),
+    [loaded, layout, aspect, isAll, isWorstFirst, showsChanges, forceGridOf],
   )
   const texts = useMapTexts(by)
   const hasMonitoring = loaded.get(rootKey)?.unavailable.includes('monitoring') === false

@@ -80,8 +80,8 @@ export class CardPen extends MapPen {
 
   /** Draws the number of connections between the groups of an open group, below these groups. */
   #footer({ frame }: SceneItem, { x, room, bottom }: { x: number; room: number; bottom: number }): void {
-    const { camera, texts, view } = this.options
-    if (frame === undefined || frame.connections === 0 || view.showsChanges || view.marks !== undefined) return
+    const { camera, texts } = this.options
+    if (frame === undefined || frame.connections === 0) return
     const boxes = frame.items.map(({ box }) => onScreen(camera, box))
     const top = Math.max(...boxes.map(({ y, height }) => y + height))
     if (bottom - top < sizes.text) return

@@ -84,6 +84,8 @@ export type SceneInput = {
   isAll?: boolean
   /** Whether the subnets with the most important problems come first. Otherwise, they have the order of their addresses. */
   isWorstFirst?: boolean
+  /** Whether boxes contain the number of connections inside. A comparison shows only numbers of changes. */
+  hasConnections?: boolean
   /** The number of units of the scene per pixel of the map, about. A title needs a height in pixels. */
   unitsPerPixel?: number
   /** Returns the force layout of a group, or undefined while it is computed. */
@@ -139,6 +141,7 @@ export function sceneOf({
   aspect,
   isAll = false,
   isWorstFirst = false,
+  hasConnections = true,
   unitsPerPixel = 1,
   forceGridOf,
 }: SceneInput): Scene {
@@ -166,6 +169,7 @@ export function sceneOf({
     if (!isNetworkKey(key) && data?.groups.some(({ kind }) => kind === 'switch')) common.groups.end = 0
     if (hasSubnets(data)) common.groups = { start: 0, end: commonBits(data) }
     const gap = { x: 0, y: 0 }
+    const isCounted = hasConnections && key !== rootKey && !isNetworkKey(key) && !hasSubnets(data)
     const frame: Frame = {
       key,
       box,
@@ -175,7 +179,7 @@ export function sceneOf({
       common,
       gap,
       clusters: [],
-      connections: key === rootKey || isNetworkKey(key) || hasSubnets(data) ? 0 : connectionsBetween(data),
+      connections: isCounted ? connectionsBetween(data) : 0,
       areLinesHidden: hasSubnets(data),
       above,
     }

@@ -72,9 +72,9 @@ export function switchTree(groups: readonly Pick<TopologyGroup, 'key' | 'parent'
  */
 const summaryParts = {
   root: 0.25,
-  beside: 0.025,
+  beside: 0.018,
   between: 0.11,
-  columns: 0.03,
+  columns: 0.02,
   single: 0.66,
   rootHeight: 0.98,
 } as const
