@@ -164,7 +164,7 @@ export const credentialMessages = messages({
     setCount: (count: number, shown: string) => (count === 1 ? '1 Monitoring-Set' : `${shown} Monitoring-Sets`),
     overlap:
       'Ein Suchlauf probiert an einem Gerät bis zu 3 Zugänge, zuletzt geänderte zuerst. Hat dort schon einer funktioniert, verwendet er nur diesen.',
-    usedFor: 'Verwendet für',
+    usedFor: 'Gilt für',
     order: 'Reihenfolge',
     orderHint:
       'Die Reihenfolge, in der ein Suchlauf die Zugänge eines Asset-Links probiert, deren IP-Adressen sich überschneiden. Sie ergibt sich aus dem Zeitpunkt der letzten Änderung. Suchen Sie nach einer IP-Adresse, um die Reihenfolge dort zu sehen.',
@@ -196,12 +196,12 @@ export const credentialMessages = messages({
     allWithOther: (count: number, shown: string) =>
       count === 1 ? 'Das Gerät akzeptiert andere Zugangsdaten' : `Alle ${shown} akzeptieren andere Zugangsdaten`,
     someWithOther: (refused: string, count: number, shown: string) =>
-      `Von ${refused} abgelehnt, ${shown} ${count === 1 ? 'akzeptiert' : 'akzeptieren'} andere`,
+      `Von ${refused} abgelehnt, ${shown} ${count === 1 ? 'hat' : 'haben'} andere`,
     nextStep: 'Nächster Schritt',
     changePassword: 'Passwort ändern',
     changeValues: 'Werte ändern',
     showDevices: (count: number, shown: string) => (count === 1 ? 'Gerät anzeigen' : `${shown} Geräte anzeigen`),
-    narrowRange: 'IP-Bereich eingrenzen',
+    narrowRange: 'IP-Bereich ändern',
     typeMeaning:
       'Ein Zugangsdaten-Typ legt die Felder der Zugangsdaten für einen Asset-Link fest, zum Beispiel Benutzername und Passwort. Importieren Sie ihn, bevor Sie die ersten Zugangsdaten hinzufügen.',
     search: 'Zugangsdaten suchen',

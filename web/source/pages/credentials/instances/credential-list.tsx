@@ -213,7 +213,6 @@ function columnsOf(text: Text, formats: Formats): Column<ListedCredentialInstanc
       id: 'changed',
       header: text.changed,
       width: 130,
-      minWidth: 120,
       cell: ({ lastModifiedTimestamp }) => <Time at={lastModifiedTimestamp} isCompact />,
     },
   ]

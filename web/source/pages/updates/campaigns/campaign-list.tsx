@@ -96,8 +96,8 @@ function columnsOf(text: CampaignText, { formats, deviceStates, canManage }: Col
     {
       id: 'artefact',
       header: text.artefact,
-      width: 280,
-      minWidth: 150,
+      width: 290,
+      minWidth: 285,
       cell: ({ artefactId, artefact }) => {
         const name = `${artefact.name} ${artefact.version}`
         return (
@@ -117,7 +117,7 @@ function columnsOf(text: CampaignText, { formats, deviceStates, canManage }: Col
         const { done, total } = countsOf(counts)
         if (state === 'draft')
           return (
-            <span title={text.devicesAtStartHint} className="grid-lines">
+            <span title={text.devicesAtStartHint}>
               <DraftTargets targets={targets} />
               {canManage && (
                 <>

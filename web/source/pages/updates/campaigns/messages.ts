@@ -196,14 +196,12 @@ export const campaignMessages = messages({
     newestColumn: 'Neueste Version',
     nextStep: 'Nächster Schritt',
     partOf: (count: string, all: string) => `${count} von ${all}`,
-    uploadedArtefact: 'hochgeladenes Artefakt',
-    inUse: (count: number, shown: string) =>
-      count === 1 ? 'auf 1 Gerät im Einsatz' : `auf ${shown} Geräten im Einsatz`,
+    uploadedArtefact: 'als Artefakt',
+    inUse: (count: number, shown: string) => (count === 1 ? 'auf 1 Gerät' : `auf ${shown} Geräten`),
     stepOf: (step: string, product: string) => `${step}: ${product}`,
     moreDevices: (shown: string) => `und ${shown} weitere`,
     notStarted: 'Nicht gestartet',
-    selectedAssets: (count: number, shown: string) =>
-      count === 1 ? '1 Asset ausgewählt' : `${shown} Assets ausgewählt`,
+    selectedAssets: (count: number, shown: string) => (count === 1 ? '1 Asset gewählt' : `${shown} Assets gewählt`),
     updatedOf: (count: string, all: string, share: string) => `${count} von ${all} aktualisiert (${share})`,
     toVersions: 'Versionen im Einsatz anzeigen',
     noMatches: 'Keine passenden Kampagnen',
@@ -215,7 +213,7 @@ export const campaignMessages = messages({
     deviceCount: (count: number, shown: string) => (count === 1 ? '1 Gerät' : `${shown} Geräte`),
     progress: 'Fortschritt',
     result: 'Ergebnis',
-    reviewDraft: 'Prüfen und starten',
+    reviewDraft: 'Plan prüfen',
     devicesAtStart: 'Ab Start',
     devicesAtStartHint:
       'Die Kampagne wählt ihre Geräte beim Start erneut aus. Der Plan zeigt, welche davon das Update erhalten.',
