@@ -62,6 +62,7 @@ export const credentialMessages = messages({
     someWithOther: (refused: string, count: number, shown: string) =>
       `Refused by ${refused}, ${shown} ${count === 1 ? 'accepts' : 'accept'} others`,
     nextStep: 'Next step',
+    stepOf: (step: string, name: string) => `${step}: ${name}`,
     changePassword: 'Change password',
     changeValues: 'Change values',
     showDevices: (count: number, shown: string) => (count === 1 ? 'Show device' : `Show ${shown} devices`),
@@ -198,6 +199,7 @@ export const credentialMessages = messages({
     someWithOther: (refused: string, count: number, shown: string) =>
       `Von ${refused} abgelehnt, ${shown} ${count === 1 ? 'hat' : 'haben'} andere`,
     nextStep: 'Nächster Schritt',
+    stepOf: (step: string, name: string) => `${step}: ${name}`,
     changePassword: 'Passwort ändern',
     changeValues: 'Werte ändern',
     showDevices: (count: number, shown: string) => (count === 1 ? 'Gerät anzeigen' : `${shown} Geräte anzeigen`),

@@ -22,6 +22,7 @@ import { CredentialFlow } from '../flow/credential-flow.tsx'
 import { useCredentialTypes } from '../flow/credential-types.ts'
 import { credentialMessages } from '../messages.ts'
 import { type CredentialKind, kindOf, userOf } from './credential-kind.ts'
+import { type RefusalStep, refusalSteps, refusalsOf } from './refusals.ts'
 import './credential-list.css'
 
 /** Matches a complete IP address, for which the API returns the credentials whose ranges contain it. Other words are searched as text. */
@@ -259,19 +260,6 @@ function UsePlace({ credentials: { assetId, metadata, places } }: { credentials:
 
 type ResultProps = { credentials: ListedCredentialInstance; formats: Formats }
 
-/** The numbers of devices whose latest login with some credentials failed: with and without other credentials that work. */
-type Refusals = { open: number; withOther: number; areCurrent: boolean }
-
-/** Returns the refusals of credentials. Refusals from before the last change of the credentials are not current. */
-function refusalsOf({ logins, lastModifiedTimestamp }: ListedCredentialInstance): Refusals {
-  const { refused, refusedWithOther, lastFailedTimestamp = '' } = logins
-  return {
-    open: refused - refusedWithOther,
-    withOther: refusedWithOther,
-    areCurrent: lastFailedTimestamp > lastModifiedTimestamp,
-  }
-}
-
 /**
  * `LastResult` shows how many devices accepted and refused the latest login with the credentials, and when. Devices that refuse the
  * current values and accept no other credentials come first, because a scan cannot read them.
@@ -310,27 +298,26 @@ function LastResult({ credentials, formats }: ResultProps) {
   )
 }
 
-/**
- * `NextStep` offers to change credentials that all devices refuse, and leads to the devices without working credentials. If
- * devices accept other credentials, it offers to narrow the IP range, because each refused login can lock the user on a device.
- */
+/** `NextStep` links to what the user can do about devices that refuse the credentials. */
 function NextStep({ credentials, formats }: ResultProps) {
   const text = useText(credentialMessages)
   const canWrite = usePermission('glb_credential_write')
-  const { id, logins, values } = credentials
-  const { open, withOther, areCurrent } = refusalsOf(credentials)
-  if (!areCurrent || open + withOther === 0) return null
-  const edit = (label: string) => (
-    <Link to={`/credentials/${id}`} search={{ edit: 'yes' } as never}>
-      {label}
+  const { id, values } = credentials
+  const { open } = refusalsOf(credentials)
+  const labels: Readonly<Record<RefusalStep, string>> = {
+    change: kindOf(values) === 'user' ? text.changePassword : text.changeValues,
+    devices: text.showDevices(open, formats.number(open)),
+    narrow: text.narrowRange,
+  }
+  const [first, second] = refusalSteps(credentials, canWrite).map((step) => (
+    <Link
+      key={step}
+      to={`/credentials/${id}`}
+      {...(step !== 'devices' && { search: { edit: 'yes' } as never })}
+      aria-label={text.stepOf(labels[step], credentials.name)}
+    >
+      {labels[step]}
     </Link>
-  )
-  const change = edit(kindOf(values) === 'user' ? text.changePassword : text.changeValues)
-  const show = open > 0 && <Link to={`/credentials/${id}`}>{text.showDevices(open, formats.number(open))}</Link>
-  const isUseless = logins.accepted + withOther === 0
-  const steps = [canWrite && isUseless && change, show, canWrite && withOther > 0 && edit(text.narrowRange)].filter(
-    (step) => step !== false,
-  )
-  const [first, second] = steps
-  return <TwoLines {...(second !== undefined && { second })}>{first}</TwoLines>
+  ))
+  return first === undefined ? null : <TwoLines {...(second !== undefined && { second })}>{first}</TwoLines>
 }
