@@ -19,6 +19,7 @@ import { showSuccess } from '../../components/feedback/toast.ts'
 import { Card } from '../../components/page/card.tsx'
 import { PageHeader } from '../../components/page/page-header.tsx'
 import { usePageTitle } from '../../components/page/page-title.ts'
+import { ParentLink } from '../../components/page/parent-link.tsx'
 import { JsonView } from '../../components/values/json-view.tsx'
 import { KeyValueList } from '../../components/values/key-value-list.tsx'
 import { StatusChip } from '../../components/values/status-chip.tsx'
@@ -56,7 +57,7 @@ export function JobPage() {
     <>
       <PageHeader
         title={title}
-        above={<Link to="/jobs">{text.all}</Link>}
+        above={<ParentLink to="/jobs">{text.all}</ParentLink>}
         actions={job.data !== undefined && <Actions job={job.data.data} />}
       />
       <QueryState query={job}>{({ data }) => <JobCards job={data} />}</QueryState>

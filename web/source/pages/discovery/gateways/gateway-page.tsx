@@ -17,6 +17,7 @@ import { showSuccess } from '../../../components/feedback/toast.ts'
 import { Card } from '../../../components/page/card.tsx'
 import { PageHeader } from '../../../components/page/page-header.tsx'
 import { usePageTitle } from '../../../components/page/page-title.ts'
+import { ParentLink } from '../../../components/page/parent-link.tsx'
 import { KeyValueList } from '../../../components/values/key-value-list.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { PrincipalGrants } from '../../access/grants/principal-grants.tsx'
@@ -48,7 +49,7 @@ export function GatewayPage() {
     <>
       <PageHeader
         title={gateway.data?.data.name ?? scans.gateway}
-        above={<Link to="/discovery">{text.all}</Link>}
+        above={<ParentLink to="/discovery">{text.all}</ParentLink>}
         actions={gateway.data !== undefined && <ScanButton gatewayId={id} />}
       />
       <QueryState query={gateway}>

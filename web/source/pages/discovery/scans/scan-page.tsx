@@ -18,6 +18,7 @@ import { QueryState } from '../../../components/feedback/query-state.tsx'
 import { showSuccess } from '../../../components/feedback/toast.ts'
 import { PageHeader } from '../../../components/page/page-header.tsx'
 import { usePageTitle } from '../../../components/page/page-title.ts'
+import { ParentLink } from '../../../components/page/parent-link.tsx'
 import { Icon } from '../../../components/values/icon.tsx'
 import { KeyValueList } from '../../../components/values/key-value-list.tsx'
 import { Elapsed, Time } from '../../../components/values/time.tsx'
@@ -60,7 +61,7 @@ export function ScanPage() {
         title={title}
         // The title contains the range of a limited scan.
         subtitle={scan.data !== undefined && scopeOf(scan.data.data) === '' ? text.unlimited : undefined}
-        above={<Link to="/discovery">{text.all}</Link>}
+        above={<ParentLink to="/discovery">{text.all}</ParentLink>}
         actions={scan.data !== undefined && <Actions scan={scan.data.data} link={link} />}
       />
       <QueryState query={scan}>{({ data }) => <ScanCards key={data.jobId} scan={data} link={link} />}</QueryState>
