@@ -6,6 +6,9 @@ import { exceptionalPercentage } from '../../components/values/outdated-share.ts
 import { occurredKinds } from './change-counts.ts'
 import { mapMessages } from './map-messages.ts'
 
+/** The predicate of a network connection between two devices. */
+const cablePredicate = 'is_connected_to'
+
 type MapLegendProps = {
   /** The current group, and the total of the whole map. */
   data: TopologyGroups
@@ -84,7 +87,16 @@ export function MapLegend(props: MapLegendProps) {
         {lines === 'wires' && <Entry mark="line">{text.legendWires}</Entry>}
         {lines === 'groups' && <Entry mark="line">{showsChanges ? text.legendConnections : text.legendEdges}</Entry>}
         {prefixLength !== undefined && <Entry>{text.prefixLength(prefixLength)}</Entry>}
-        {lines === 'subnets' && !showsChanges && !isAll && <Entry>{text.legendHidden}</Entry>}
+        {lines === 'subnets' && !showsChanges && !isAll && (
+          <>
+            <Entry>{text.legendHidden}</Entry>
+            <Entry>
+              {data.edges.every(({ predicate }) => predicate === cablePredicate)
+                ? text.legendCables
+                : text.legendRelations}
+            </Entry>
+          </>
+        )}
         {showsChanges && hasGroups && <Entry>{text.legendChanges}</Entry>}
       </ul>
     </div>

@@ -7,6 +7,8 @@ export const mapMessages = messages({
       'Each place with its most important problem, and the connections between places. Click a box to open it.',
     subtitleSubnet:
       'Each subnet with its place and problem. Modules and software count in the subnet of their device. Click a box to open it.',
+    subtitleNetworks:
+      'Each frame is a network: the core switch at the left, and the other switches by place or uplink. Click a box to see its switches.',
     subtitleSwitch: 'Which switch is connected to which, and the assets at each switch. Click a box to open it.',
     subtitleChanges: 'What changed between two moments, and where. Click a box to open it.',
     reports: 'Impact reports',
@@ -42,15 +44,20 @@ export const mapMessages = messages({
     network: (name: string) => `${name} network`,
     switches: (number: string, assets: string) => `${number} switches, ${assets}`,
     switchesOnly: (count: number, number: string) => (count === 1 ? '1 switch' : `${number} switches`),
+    moreSwitches: (count: number, number: string) => (count === 1 ? '1 more switch' : `${number} more switches`),
+    moreOnly: (number: string) => `${number} more`,
     switchesIn: (number: string, name: string) => `${number} switches in ${name}`,
     switchRange: (number: string, names: string) => `${number} switches: ${names}`,
     coreSwitch: (name: string) => `Core switch ${name}`,
     core: 'Core switch',
+    coreBrief: 'Core',
     coreIn: (place: string) => `Core switch, ${place}`,
     assetsAt: (assets: string) => `${assets} at it`,
     assetsAtWith: (assets: string) => `${assets} at it:`,
     withProblems: (assets: string) => `${assets}:`,
     networks: (number: string) => `${number} separate networks`,
+    noMonitoredCore: 'No core switch is monitored',
+    monitoredCores: (number: string, all: string) => `${number} of ${all} core switches monitored`,
     prefixLength: (length: string) => `All subnets are ${length}`,
     sortBy: 'Sort by',
     address: 'Address',
@@ -85,6 +92,10 @@ export const mapMessages = messages({
     legendEdges: 'Connections. In small boxes, only their number',
     legendConnections: 'Connections',
     legendHidden: 'Point at a box to see its connections as lines',
+    legendCables:
+      'Connected: devices of both subnets have a direct network connection, for example a cable between two switches, not a route',
+    legendRelations:
+      'Connected: assets of both subnets have a relation, for example a network connection. Routes are not shown',
     legendRectangle: 'Each small rectangle is one asset:',
     legendNormal: 'No known problem',
     legendChanges: 'Faded boxes have no changes. The colour of a box is its most frequent change.',
@@ -195,6 +206,8 @@ export const mapMessages = messages({
       'Jeder Ort mit seinem wichtigsten Problem, und die Verbindungen zwischen Orten. Klicken Sie auf ein Feld, um es zu öffnen.',
     subtitleSubnet:
       'Subnetze mit Ort und Problem. Module und Software zählen zum Subnetz ihres Geräts. Klicken Sie auf ein Feld, um es zu öffnen.',
+    subtitleNetworks:
+      'Jeder Rahmen ist ein Netzwerk: links der Core-Switch, daneben die übrigen Switches nach Ort oder Uplink. Ein Klick zeigt die Switches.',
     subtitleSwitch:
       'Welcher Switch mit welchem verbunden ist, und die Assets an jedem Switch. Klicken Sie auf ein Feld, um es zu öffnen.',
     subtitleChanges:
@@ -232,15 +245,20 @@ export const mapMessages = messages({
     network: (name: string) => `Netzwerk ${name}`,
     switches: (number: string, assets: string) => `${number} Switches, ${assets}`,
     switchesOnly: (count: number, number: string) => (count === 1 ? '1 Switch' : `${number} Switches`),
+    moreSwitches: (count: number, number: string) => (count === 1 ? '1 weiterer Switch' : `${number} weitere Switches`),
+    moreOnly: (number: string) => `+ ${number}`,
     switchesIn: (number: string, name: string) => `${number} Switches in ${name}`,
     switchRange: (number: string, names: string) => `${number} Switches: ${names}`,
     coreSwitch: (name: string) => `Core-Switch ${name}`,
     core: 'Core-Switch',
+    coreBrief: 'Core',
     coreIn: (place: string) => `Core-Switch, ${place}`,
     assetsAt: (assets: string) => `${assets} daran`,
     assetsAtWith: (assets: string) => `${assets} daran:`,
     withProblems: (assets: string) => `${assets}:`,
     networks: (number: string) => `${number} getrennte Netzwerke`,
+    noMonitoredCore: 'Kein Core-Switch überwacht',
+    monitoredCores: (number: string, all: string) => `${number} von ${all} Core-Switches überwacht`,
     prefixLength: (length: string) => `Alle Subnetze: ${length}`,
     sortBy: 'Sortierung',
     address: 'Adresse',
@@ -275,6 +293,10 @@ export const mapMessages = messages({
     legendEdges: 'Verbindungen. In kleinen Feldern nur ihre Anzahl',
     legendConnections: 'Verbindungen',
     legendHidden: 'Zeigen Sie auf ein Feld, um seine Verbindungen als Linien zu sehen',
+    legendCables:
+      'Verbunden: Geräte beider Subnetze haben eine direkte Netzwerkverbindung, zum Beispiel ein Kabel zwischen zwei Switches, keine Route',
+    legendRelations:
+      'Verbunden: Assets beider Subnetze haben eine Beziehung, zum Beispiel eine Netzwerkverbindung. Routen sind nicht dargestellt',
     legendRectangle: 'Jedes kleine Rechteck ist ein Asset:',
     legendNormal: 'Kein bekanntes Problem',
     legendChanges: 'Blasse Felder haben keine Änderungen. Die Farbe eines Felds ist seine häufigste Änderung.',

@@ -8,7 +8,7 @@ import { connectionsOfItem } from './map/lines.ts'
 import type { MapFact } from './map/map-pen.ts'
 import { distinctName } from './map/names.ts'
 import type { ProblemFact } from './map/problems.ts'
-import { isCoreSwitch, isNetwork, isSwitches, isSwitchRange, type SceneItem } from './map/scene.ts'
+import { isCoreSwitch, isFurtherSwitches, isNetwork, isSwitches, isSwitchRange, type SceneItem } from './map/scene.ts'
 import { mapMessages } from './map-messages.ts'
 
 export type MapTextFunctions = ReturnType<typeof useMapTexts>
@@ -42,6 +42,7 @@ export function useMapTexts(by: Grouping) {
       const { assets, children, addressed } = group
       const all = text.assets(assets, formats.number(assets))
       if (isNetwork(group)) return text.switches(formats.number(children), all)
+      if (isFurtherSwitches(group)) return text.moreSwitches(children, formats.number(children))
       // The name of switches without a place contains their number.
       if (isSwitches(group) && group.place !== undefined) return text.switchesOnly(children, formats.number(children))
       return addressed === undefined ? all : text.withAddress(text.addresses(addressed, formats.number(addressed)), all)
@@ -66,10 +67,13 @@ export function useMapTexts(by: Grouping) {
       },
       assetName: ({ asset }: SceneItem) => asset?.name || text.unnamed,
       count: countOf,
-      shortCount: (group: TopologyGroup) =>
-        isNetwork(group) || (isSwitches(group) && group.place !== undefined)
-          ? text.switchesOnly(group.children, formats.number(group.children))
-          : text.assets(group.assets, formats.number(group.assets)),
+      shortCount: (group: TopologyGroup) => {
+        const switches = formats.number(group.children)
+        if (isFurtherSwitches(group)) return text.moreOnly(switches)
+        return isNetwork(group) || (isSwitches(group) && group.place !== undefined)
+          ? text.switchesOnly(group.children, switches)
+          : text.assets(group.assets, formats.number(group.assets))
+      },
       detail: ({ group, via }: Pick<SceneItem, 'group' | 'via'>) => {
         if (group === undefined) return undefined
         if (isSwitches(group)) {
@@ -78,7 +82,7 @@ export function useMapTexts(by: Grouping) {
         }
         if (isCoreSwitch(group)) {
           const place = group.place?.at(-1)?.name
-          return [...(place === undefined ? [] : [text.coreIn(place)]), text.core]
+          return [...(place === undefined ? [] : [text.coreIn(place)]), text.core, text.coreBrief]
         }
         if (group.kind === 'rest') return by === 'subnet' ? [text.withoutAddress, text.noAddress] : undefined
         if (group.kind === 'subnet') return group.place === undefined ? [text.noPlace] : placeTexts(group.place)
@@ -90,7 +94,8 @@ export function useMapTexts(by: Grouping) {
         if (self === undefined) return []
         const { monitoring, outdated = false } = self
         return [
-          ...(monitoring === undefined
+          // A note at the map counts the core switches that are not monitored.
+          ...(monitoring === undefined || monitoring === 'unmonitored'
             ? []
             : [{ text: text[monitoring], isBad: monitoring === 'unreachable', isMonitoring: true }]),
           ...(outdated ? [{ text: text.outdated, isBad: false, isMonitoring: false }] : []),

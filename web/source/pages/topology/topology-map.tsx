@@ -16,9 +16,9 @@ import { HighlightField } from './highlight-field.tsx'
 import { useImpactMarks, useShownImpact } from './impact/use-impact-marks.ts'
 import type { Layout } from './map/arrangement.ts'
 import { worstProblem } from './map/problems.ts'
-import { isNetwork, type Scene, type SceneItem, sceneOf } from './map/scene.ts'
+import { isCoreSwitch, isNetwork, type Scene, type SceneItem, sceneOf } from './map/scene.ts'
 import { assetItemKey, groupKey, rootKey } from './map/scene-keys.ts'
-import { networkType } from './map/switch-networks.ts'
+import { networkType, withoutSwitch } from './map/switch-networks.ts'
 import { type MapData, type MapQuery, maxOpenGroups, useForceLayout, useMapData } from './map-data.ts'
 import { isEmphasized, type MapEmphasis } from './map-emphasis.ts'
 import { MapLegend } from './map-legend.tsx'
@@ -58,7 +58,6 @@ function aspectOf({ innerWidth, innerHeight }: Window, by: Grouping): number {
 /** `TopologyMap` shows the map with its legend, and the panel of the current group or of the selected asset. */
 export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, change }: TopologyMapProps) {
   const text = useText(mapMessages)
-  const formats = useFormats()
   const tree = by === 'hierarchy' && hierarchy !== undefined ? { id: hierarchy, name: hierarchyName ?? '' } : undefined
   const impact = useShownImpact({ asset: search.asset, show: search.show, tree })
   const place = search.in ?? impact?.place ?? rootKey
@@ -225,7 +224,7 @@ export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, chan
                 <Places place={place} data={shown} nameOf={texts.nameOf} onEnter={enter} />
                 {impact === undefined && <AssetCount query={query} place={place} data={shown} />}
                 {impact === undefined && place === rootKey && networks > 1 && (
-                  <span className="quiet map-note">{text.networks(formats.number(networks))}</span>
+                  <NetworkNote loaded={loaded} top={top} hasMonitoring={hasMonitoring} />
                 )}
                 {impact === undefined && hasSubnetOrder && (
                   <SubnetOrderField
@@ -290,7 +289,10 @@ export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, chan
 function hasOldGroups({ frames }: Scene, total: TopologyGroups['total']): boolean {
   const average = total.outdated / Math.max(1, total.assets)
   const drawn = [...frames.values()].flatMap(({ items, summary }) => [...items, ...(summary?.items ?? [])])
-  return drawn.some(({ group }) => group !== undefined && worstProblem(group, average) === 'outdated')
+  return drawn.some(({ group }) => {
+    if (group === undefined) return false
+    return worstProblem(isCoreSwitch(group) ? withoutSwitch(group) : group, average) === 'outdated'
+  })
 }
 
 /** Returns the prefix length that the boxes of all subnets leave out, such as `/24`. */
@@ -333,6 +335,27 @@ function openKeys(loaded: MapData['loaded'], place: string, opened: readonly str
   const first = [...single, ...fewOf(rootKey)].map(({ key }) => key)
   const second = single.flatMap(({ key }) => fewOf(key)).map(({ key }) => key)
   return [...new Set([...path, ...first, ...second, ...opened])]
+}
+
+type NetworkNoteProps = { loaded: MapData['loaded']; top: TopologyGroups; hasMonitoring: boolean }
+
+/** `NetworkNote` counts the networks, and their core switches that are monitored, if some are not. */
+function NetworkNote({ loaded, top, hasMonitoring }: NetworkNoteProps) {
+  const text = useText(mapMessages)
+  const formats = useFormats()
+  const networks = top.groups.filter(isNetwork)
+  const states = networks.flatMap(({ key }) => {
+    const core = loaded.get(key)?.groups.find(({ parent }) => parent === undefined)
+    return core?.self?.monitoring ?? []
+  })
+  const monitored = states.filter((state) => state !== 'unmonitored').length
+  const isShown = hasMonitoring && monitored < states.length
+  const note =
+    monitored === 0
+      ? text.noMonitoredCore
+      : text.monitoredCores(formats.number(monitored), formats.number(states.length))
+  const parts = [text.networks(formats.number(networks.length)), ...(isShown ? [note] : [])]
+  return <span className="quiet map-note">{parts.join(' · ')}</span>
 }
 
 /** Returns the switches of all networks, and the group of the assets without a switch. */

@@ -40,7 +40,12 @@ export function TopologyPage() {
   const offered = groupings.filter((each) => each !== 'hierarchy' || hierarchies.length > 0)
   const by = offered.find((each) => each === search.by) ?? offered[0] ?? 'subnet'
   const hierarchy = hierarchies.find(({ id }) => id === search.hierarchy)?.id ?? hierarchies[0]?.id
-  const subtitles = { hierarchy: text.subtitleHierarchy, subnet: text.subtitleSubnet, switch: text.subtitleSwitch }
+  const hasNetworks = search.in === undefined && search.all === undefined
+  const subtitles = {
+    hierarchy: text.subtitleHierarchy,
+    subnet: text.subtitleSubnet,
+    switch: hasNetworks ? text.subtitleNetworks : text.subtitleSwitch,
+  }
   const subtitle = search.compare === undefined ? subtitles[by] : text.subtitleChanges
   const layout = layouts.find((each) => each === search.layout) ?? (by === 'switch' ? 'network' : 'hierarchy')
   return (

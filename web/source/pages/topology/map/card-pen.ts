@@ -42,8 +42,11 @@ const gap = 6
 /** The width of a card, divided by its height, from which the number of assets is next to the name. */
 const wideCard = 8
 
-/** The space before the texts of a core switch. */
-const cardInset = 8
+/** The space between the right edge of a card and its texts, and a text that ends there. */
+const right = { start: 5, end: 8 }
+/** The space before the texts of a core switch, and the space for the line between its two parts. */
+const cardInset = 9
+const dividerGap = 8
 
 type TitleOptions = {
   counts: readonly string[]
@@ -168,58 +171,86 @@ export class CardPen extends MapPen {
       return
     }
     this.tint(box, group.changes, radius)
-    if (!isQuiet) this.edge(box, { colour, isBroken: this.isLastKnown(item) })
+    // The parts of a core switch have their own edges.
+    if (!isQuiet && !(isCoreSwitch(group) && this.#showsStates))
+      this.edge(box, { colour, isBroken: this.isLastKnown(item) })
     if (isCoreSwitch(group)) this.#coreSwitch(item, group, box)
     else this.#texts(item, group, box)
   }
 
+  /** Whether the cards show states, and neither changes nor an impact. */
+  get #showsStates(): boolean {
+    const { showsChanges, marks } = this.options.view
+    return !showsChanges && marks === undefined
+  }
+
   /**
-   * Draws the texts of a core switch: its name, its role and its own state, and then the number and the problems of the assets at it.
-   * With fewer lines, the least important ones are left out.
+   * Draws the texts of a core switch in two parts: its name, its role and its own state, and then the number and the problem of the assets
+   * at it. Each part has its own edge. With fewer lines, the least important ones are left out.
    */
   #coreSwitch(item: SceneItem, group: TopologyGroup, box: Box): void {
     const { palette, texts, view } = this.options
     const x = box.x + cardInset
-    const width = box.width - cardInset - 5
+    const width = box.width - cardInset - right.start
     const size = sizes.text
-    const isState = !view.showsChanges && view.marks === undefined
-    const own = texts
-      .ownState(group)
-      .filter(({ isBad, isMonitoring }) => isBad || !isMonitoring || view.hasMonitoring)
-      .map(
-        ({ text, isBad }): Word => ({ text, colour: isBad ? palette.alarm : palette.text, weight: isBad ? 650 : 400 }),
-      )
-    const { assets, ...others } = withoutSwitch(group)
-    const problems = dividedWords(this.wordsOf(item.key, isState ? { ...others, assets } : group), {
-      fits: (words) => this.widthOf(words, size) <= width,
-      lines: 2,
-    })
-    const longest = (choices: readonly string[]) => (y: number) =>
-      this.#longest(choices, { x, y, width, size, colour: palette.text })
+    const isState = this.#showsStates
+    const own = isState
+      ? texts.ownState(group).filter(({ isBad, isMonitoring }) => isBad || !isMonitoring || view.hasMonitoring)
+      : []
+    const ownWords = own.map(
+      ({ text, isBad }): Word => ({ text, colour: isBad ? palette.alarm : palette.text, weight: isBad ? 650 : 400 }),
+    )
+    const roles = (texts.detail(item) ?? []).map((text): Word[] => [
+      { text, colour: palette.text, weight: 400 },
+      ...ownWords,
+    ])
+    const behind = isState ? withoutSwitch(group) : group
+    const problems = this.wordsOf(item.key, behind)
     const words = (choices: readonly (readonly Word[])[]) => (y: number) => this.words(choices, { x, y, width, size })
-    const name = distinctName(texts.shortNameOf(group), commonOf(item))
+    const name = (y: number) => {
+      this.font(size, 650)
+      this.text(distinctName(texts.shortNameOf(group), commonOf(item)), {
+        x,
+        y,
+        width,
+        colour: palette.text,
+        isEnd: true,
+      })
+    }
+    const count = (y: number) =>
+      this.#longest(texts.assetsAt(behind.assets, problems.length > 0), { x, y, width, size, colour: palette.text })
     const lines = [
-      {
-        rank: 0,
-        draw: (y: number) => {
-          this.font(size, 650)
-          this.text(name, { x, y, width, colour: palette.text })
-        },
-      },
-      { rank: 4, draw: longest(texts.detail(item) ?? []) },
-      ...(isState && own.length > 0 ? [{ rank: 1, draw: words([own, own.slice(0, 1)]) }] : []),
-      ...(isState ? [{ rank: 2, draw: longest(texts.assetsAt(assets, problems.length > 0)) }] : []),
-      ...problems.map((choices, index) => ({ rank: 3 + index * 2, draw: words(choices) })),
+      { rank: 0, isBehind: false, draw: name },
+      { rank: own.length > 0 ? 1 : 3, isBehind: false, draw: words([...roles, ownWords, ownWords.slice(0, 1)]) },
+      ...(isState ? [{ rank: 2, isBehind: true, draw: count }] : []),
+      ...(problems.length > 0 ? [{ rank: isState ? 3 : 1, isBehind: isState, draw: words(problems) }] : []),
     ]
-    const count = Math.max(1, Math.min(lines.length, linesIn(box.height - around)))
-    const shown = lines.toSorted((one, other) => one.rank - other.rank).slice(0, count)
-    const step = stepOf(box.height, { lines: count, size })
-    let y = box.y + (box.height - (count - 1) * step) / 2 + lowered
-    for (const line of lines) {
-      if (!shown.includes(line)) continue
-      line.draw(y)
+    const most = Math.max(1, Math.min(lines.length, linesIn(box.height - around)))
+    const chosen = lines.toSorted((one, other) => one.rank - other.rank).slice(0, most)
+    const shown = lines.filter((line) => chosen.includes(line))
+    const divider =
+      shown.some(({ isBehind }) => isBehind) && box.height > most * lowestLine + dividerGap * 2 ? dividerGap : 0
+    const step = stepOf(box.height - divider, { lines: most, size })
+    let y = box.y + (box.height - divider - (most - 1) * step) / 2 + lowered
+    let middle = box.y + box.height / 2
+    for (const [index, { isBehind, draw }] of shown.entries()) {
+      if (isBehind && shown[index - 1]?.isBehind === false) {
+        y += divider
+        middle = y - (step + divider) / 2
+      }
+      draw(y)
       y += step
     }
+    if (!isState) return
+    if (divider > 0) {
+      const ends = [box.x + cardInset, box.x + box.width - cardInset].map((end) => ({ x: end, y: middle }))
+      this.line(ends, { colour: palette.line, width: 1, alpha: 1 })
+    }
+    const lower = { ...box, y: middle, height: box.y + box.height - middle }
+    if (own.some(({ isBad }) => isBad))
+      this.edge({ ...box, height: middle - box.y }, { colour: palette.failed, isBroken: false })
+    const colour = this.colourOf(behind)
+    if (colour !== palette.unknown) this.edge(lower, { colour, isBroken: this.isLastKnown({ ...item, group: behind }) })
   }
 
   /** Draws the texts of a card: its name, where it is, its number of assets, and its most important problem or change. */
@@ -227,7 +258,8 @@ export class CardPen extends MapPen {
     const { palette, texts, view } = this.options
     const pad = Math.max(7, Math.min(14, box.width * 0.04))
     const x = box.x + pad
-    const room = box.width - pad - 5
+    const room = box.width - pad - right.start
+    const end = box.width - pad - right.end
     const detail = texts.detail(item)
     const height = box.height - around
     const problems = this.wordsOf(item.key, group)
@@ -254,7 +286,7 @@ export class CardPen extends MapPen {
     const counts = view.showsChanges ? [] : [texts.count(group), texts.shortCount(group)]
     const isCountBeside = isBeside || lines < wanted
     const nameRoom = isCountBeside
-      ? this.#roomBeside({ room, lines, size: size * 0.9 }, { words: problems, counts })
+      ? this.#roomBeside({ room: end, lines, size: size * 0.9 }, { words: problems, counts })
       : room
     this.font(size, 650)
     const name = this.#nameFor(item, group, { nameRoom, room })
@@ -265,7 +297,7 @@ export class CardPen extends MapPen {
       if (index > 0) y += step
       used = this.text(part, { x, y, width: room, colour: nameColour })
     }
-    const beside = { ...at(room - used - gap), x: x + room, isRight: true }
+    const beside = { ...at(end - used - gap), x: x + end, isRight: true }
     if (lines === 1) {
       if (this.words(problems, beside) === 0) this.#longest(counts, beside)
       return

@@ -35,7 +35,7 @@ export type MapTexts = ProblemTexts &
     fact: (kind: MapFact, count: number) => string
     /** Where a group is, from the longest to the shortest text: the place of a subnet or switch, or how switches are connected. */
     detail: (item: Pick<SceneItem, 'group' | 'via'>) => string[] | undefined
-    /** The state of a core switch itself: its monitoring, and whether its firmware is outdated. */
+    /** The state of a core switch itself: its monitoring if it is monitored, and whether its firmware is outdated. */
     ownState: (group: TopologyGroup) => { text: string; isBad: boolean; isMonitoring: boolean }[]
     /** The number of assets at a core switch, with or without their problems in the lines below. */
     assetsAt: (assets: number, hasProblems: boolean) => string[]

@@ -328,11 +328,24 @@ describe('networks of switches', () => {
     assert.equal(of([]), 'L1-C1 – L2-C1')
   })
 
+  test('have another type if the core switch is at the same place', () => {
+    const placed = (name: string, key: string) => ({ ...device(name, name), place: [{ key, name: key }] })
+    const typeAt = (place: string) =>
+      summaryGroup([placed('P-A-L1-C2-SW1', 'Line 1')], {
+        key: 'k',
+        common: { start: 'P-A-'.length, end: 0 },
+        core: [placed('P-A-L1-C1-SW1', place)],
+        others: [[placed('P-A-L3-C1-SW1', 'Line 3')]],
+      }).type
+    assert.deepEqual([typeAt('Line 1'), typeAt('Line 2')], ['further-switches', 'switches'])
+  })
+
   test('contain the state of the core switch, and its numbers count only the assets at it', () => {
     const self = { monitoring: 'unreachable', outdated: true } as const
-    const options = { key: 'k', common: { start: 'P-A-'.length, end: '-SW1'.length }, isCore: true }
+    const options = { key: 'k', common: { start: 'P-A-'.length, end: 0 }, isCore: true }
     const core = summaryGroup([{ ...device('r', 'P-A-L1-SW1'), self }], options)
-    assert.deepEqual([core.type, core.self, core.assets, core.outdated], ['core-switch', self, 3, 1])
+    assert.deepEqual([core.type, core.name], ['core-switch', 'L1-SW1'])
+    assert.deepEqual([core.self, core.assets, core.outdated], [self, 3, 1])
     const { assets, outdated, monitoring } = withoutSwitch(core)
     assert.deepEqual([assets, outdated, monitoring.unreachable, monitoring.unmonitored], [2, 0, 0, 1])
   })

@@ -11,7 +11,15 @@ import type { Box, Gap, Point } from './geometry.ts'
 import { type CommonParts, commonParts, distinctName, namesOf } from './names.ts'
 import { compareProblems } from './problems.ts'
 import { assetItemKey, groupKey, rootKey } from './scene-keys.ts'
-import { coreType, isNetworkKey, networkType, rangeType, summaryGroup, switchesType } from './switch-networks.ts'
+import {
+  coreType,
+  furtherType,
+  isNetworkKey,
+  networkType,
+  rangeType,
+  summaryGroup,
+  switchesType,
+} from './switch-networks.ts'
 import { switchTree } from './switch-tree.ts'
 
 /**
@@ -148,8 +156,6 @@ export function sceneOf({
   const items = new Map<string, SceneItem>()
   const frames = new Map<string, Frame>()
   const rootBox = { x: 0, y: 0, width: mapWidth, height: mapWidth / aspect }
-  // The switches of all networks. Their names are also different without the parts that all of them have.
-  const ofAll = commonParts([...loaded].flatMap(([key, { groups }]) => (isNetworkKey(key) ? namesOf(groups) : [])))
   const root = frameOf(rootKey, rootBox, undefined)
   return { root, items, frames, unitsPerPixel }
 
@@ -238,8 +244,10 @@ export function sceneOf({
       const members = membersOf[index] ?? []
       const others = membersOf.filter((_, other) => other > 0 && other !== index)
       const isCore = index === 0
-      const options = { key: `${frame.key} ${index}`, common: isCore ? ofAll : common.groups, isCore, others }
-      const group = summaryGroup(members, options)
+      // The name of the core switch keeps its end, because the name without it can be the name of a cell.
+      const own = isCore ? { start: common.groups.start, end: 0 } : common.groups
+      const core = membersOf[0] ?? []
+      const group = summaryGroup(members, { key: `${frame.key} ${index}`, common: own, isCore, core, others })
       // A column with further switches starts with the switch that connects them.
       const head = members.find(({ key }) => key === keys[0] && members.some(({ parent: above }) => above === key))
       const via = head?.name === undefined || index === 0 ? undefined : distinctName(head.name, common.groups)
@@ -403,7 +411,12 @@ export function isNetwork({ kind, type }: Pick<TopologyGroup, 'kind' | 'type'>):
 
 /** Returns whether a group stands for several switches of a network. */
 export function isSwitches({ kind, type }: Pick<TopologyGroup, 'kind' | 'type'>): boolean {
-  return kind === 'switch' && (type === switchesType || type === rangeType)
+  return kind === 'switch' && (type === switchesType || type === furtherType || type === rangeType)
+}
+
+/** Returns whether a group stands for the switches that are at the place of the core switch, without the core switch. */
+export function isFurtherSwitches({ kind, type }: Pick<TopologyGroup, 'kind' | 'type'>): boolean {
+  return kind === 'switch' && type === furtherType
 }
 
 /** Returns whether a group stands for several switches whose names have no start in common. */
