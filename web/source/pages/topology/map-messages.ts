@@ -207,7 +207,7 @@ export const mapMessages = messages({
     subtitleSubnet:
       'Subnetze mit Ort und Problem. Module und Software zählen zum Subnetz ihres Geräts. Klicken Sie auf ein Feld, um es zu öffnen.',
     subtitleNetworks:
-      'Jeder Rahmen ist ein Netzwerk: links der Core-Switch, daneben die übrigen Switches nach Ort oder Uplink. Ein Klick zeigt die Switches.',
+      'Je Rahmen ein Netzwerk: links der Core-Switch, daneben die übrigen Switches nach Ort oder Uplink. Ein Klick zeigt sie.',
     subtitleSwitch:
       'Welcher Switch mit welchem verbunden ist, und die Assets an jedem Switch. Klicken Sie auf ein Feld, um es zu öffnen.',
     subtitleChanges:
@@ -246,7 +246,7 @@ export const mapMessages = messages({
     switches: (number: string, assets: string) => `${number} Switches, ${assets}`,
     switchesOnly: (count: number, number: string) => (count === 1 ? '1 Switch' : `${number} Switches`),
     moreSwitches: (count: number, number: string) => (count === 1 ? '1 weiterer Switch' : `${number} weitere Switches`),
-    moreOnly: (number: string) => `+ ${number}`,
+    moreOnly: (number: string) => `${number} weitere`,
     switchesIn: (number: string, name: string) => `${number} Switches in ${name}`,
     switchRange: (number: string, names: string) => `${number} Switches: ${names}`,
     coreSwitch: (name: string) => `Core-Switch ${name}`,
@@ -257,7 +257,7 @@ export const mapMessages = messages({
     assetsAtWith: (assets: string) => `${assets} daran:`,
     withProblems: (assets: string) => `${assets}:`,
     networks: (number: string) => `${number} getrennte Netzwerke`,
-    noMonitoredCore: 'Kein Core-Switch überwacht',
+    noMonitoredCore: 'Core nicht überwacht',
     monitoredCores: (number: string, all: string) => `${number} von ${all} Core-Switches überwacht`,
     prefixLength: (length: string) => `Alle Subnetze: ${length}`,
     sortBy: 'Sortierung',

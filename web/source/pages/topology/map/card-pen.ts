@@ -43,7 +43,7 @@ const gap = 6
 const wideCard = 8
 
 /** The space between the right edge of a card and its texts, and a text that ends there. */
-const right = { start: 5, end: 8 }
+const right = { start: 5, end: 7 }
 /** The space before the texts of a core switch, and the space for the line between its two parts. */
 const cardInset = 9
 const dividerGap = 8

@@ -74,7 +74,7 @@ const summaryParts = {
   root: 0.22,
   beside: 0.024,
   between: 0.11,
-  columns: 0.045,
+  columns: 0.035,
   single: 0.66,
   rootHeight: 0.98,
 } as const
