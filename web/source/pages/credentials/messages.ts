@@ -59,8 +59,11 @@ export const credentialMessages = messages({
       count === 1 ? '1 device has no working credentials' : `${shown} devices have no working credentials`,
     allWithOther: (count: number, shown: string) =>
       count === 1 ? 'The device accepts other credentials' : `All ${shown} accept other credentials`,
-    someWithOther: (refused: string, count: number, shown: string) =>
-      `Refused by ${refused}, ${shown} ${count === 1 ? 'accepts' : 'accept'} others`,
+    someWithOther: (count: number, shown: string) =>
+      count === 1 ? '1 accepts other credentials' : `${shown} accept other credentials`,
+    atLeast: (shown: string) => `At least ${shown}`,
+    showAllDevices: (count: number): string => (count === 1 ? 'Show device' : 'Show devices'),
+    correct: (name: string) => `Correct “${name}” first.`,
     nextStep: 'Next step',
     stepOf: (step: string, name: string) => `${step}: ${name}`,
     changePassword: 'Change password',
@@ -196,8 +199,11 @@ export const credentialMessages = messages({
       count === 1 ? '1 Gerät ohne gültige Zugangsdaten' : `${shown} Geräte ohne gültige Zugangsdaten`,
     allWithOther: (count: number, shown: string) =>
       count === 1 ? 'Das Gerät akzeptiert andere Zugangsdaten' : `Alle ${shown} akzeptieren andere Zugangsdaten`,
-    someWithOther: (refused: string, count: number, shown: string) =>
-      `Von ${refused} abgelehnt, ${shown} ${count === 1 ? 'hat' : 'haben'} andere`,
+    someWithOther: (count: number, shown: string) =>
+      count === 1 ? '1 davon akzeptiert andere' : `${shown} davon akzeptieren andere`,
+    atLeast: (shown: string) => `Mindestens ${shown}`,
+    showAllDevices: (count: number): string => (count === 1 ? 'Gerät anzeigen' : 'Geräte anzeigen'),
+    correct: (name: string) => `Korrigieren Sie zuerst „${name}“.`,
     nextStep: 'Nächster Schritt',
     stepOf: (step: string, name: string) => `${step}: ${name}`,
     changePassword: 'Passwort ändern',

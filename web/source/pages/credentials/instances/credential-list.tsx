@@ -22,7 +22,8 @@ import { CredentialFlow } from '../flow/credential-flow.tsx'
 import { useCredentialTypes } from '../flow/credential-types.ts'
 import { credentialMessages } from '../messages.ts'
 import { type CredentialKind, kindOf, userOf } from './credential-kind.ts'
-import { type RefusalStep, refusalSteps, refusalsOf } from './refusals.ts'
+import { LockedDevicesNote, useLockedDevices } from './locked-devices.tsx'
+import { isOpen, type RefusalStep, refusalSteps, refusalsOf } from './refusals.ts'
 import './credential-list.css'
 
 /** Matches a complete IP address, for which the API returns the credentials whose ranges contain it. Other words are searched as text. */
@@ -45,6 +46,7 @@ export function CredentialList() {
     { live: ['credentials'] },
   )
   const hasEntries = useHasEntries(pagedList, words !== '')
+  const locked = useLockedDevices(pagedList.rows)
   return (
     <>
       {hasEntries && (
@@ -58,6 +60,7 @@ export function CredentialList() {
           />
         </Toolbar>
       )}
+      {locked !== undefined && <LockedDevicesNote locked={locked} />}
       {address !== undefined && pagedList.rows.length > 0 ? (
         <UseOrder address={address} rows={pagedList.rows} />
       ) : (
@@ -68,7 +71,7 @@ export function CredentialList() {
         pagedList={pagedList}
         isRoomy
         sorting={{ id: 'changed', isDescending: true }}
-        columns={columnsOf(text, formats)}
+        columns={columnsOf(text, formats, locked?.toCorrect?.id)}
         idOf={({ id }) => id}
         onOpen={({ id }) => navigate({ to: `/credentials/${id}` })}
         empty={
@@ -151,7 +154,7 @@ function UseOrder({ address, rows }: { address: string; rows: readonly ListedCre
 
 type Text = (typeof credentialMessages)['en']
 
-function columnsOf(text: Text, formats: Formats): Column<ListedCredentialInstance>[] {
+function columnsOf(text: Text, formats: Formats, toCorrectId?: string): Column<ListedCredentialInstance>[] {
   const kindNames: Readonly<Record<Exclude<CredentialKind, 'other'>, string>> = {
     user: text.userKind,
     certificate: text.certificateKind,
@@ -199,16 +202,16 @@ function columnsOf(text: Text, formats: Formats): Column<ListedCredentialInstanc
     {
       id: 'result',
       header: text.lastResult,
-      width: 335,
-      minWidth: 320,
-      cell: (row) => <LastResult credentials={row} formats={formats} />,
+      width: 310,
+      minWidth: 295,
+      cell: (row) => <LastResult credentials={row} formats={formats} toCorrectId={toCorrectId} />,
     },
     {
       id: 'next',
       header: text.nextStep,
-      width: 150,
-      minWidth: 145,
-      cell: (row) => <NextStep credentials={row} formats={formats} />,
+      width: 160,
+      minWidth: 155,
+      cell: (row) => <NextStep credentials={row} formats={formats} toCorrectId={toCorrectId} />,
     },
     {
       id: 'changed',
@@ -258,30 +261,32 @@ function UsePlace({ credentials: { assetId, metadata, places } }: { credentials:
   )
 }
 
-type ResultProps = { credentials: ListedCredentialInstance; formats: Formats }
+type ResultProps = {
+  credentials: ListedCredentialInstance
+  formats: Formats
+  /** The credentials to correct. A note above the table names them and links to the devices. */
+  toCorrectId: string | undefined
+}
 
 /**
- * `LastResult` shows how many devices accepted and refused the latest login with the credentials, and when. Devices that refuse the
- * current values and accept no other credentials come first, because a scan cannot read them.
+ * `LastResult` shows how many devices accepted and refused the latest login with the credentials, and when. If devices have no
+ * working credentials, only the credentials to correct are an error.
  */
-function LastResult({ credentials, formats }: ResultProps) {
+function LastResult({ credentials, formats, toCorrectId }: ResultProps) {
   const text = useText(credentialMessages)
   const { id, logins, values, lastModifiedTimestamp } = credentials
   const { accepted, refused, lastWorkedTimestamp = '', lastFailedTimestamp = '' } = logins
   if (accepted + refused === 0) return <span className="quiet">{text.notUsed}</span>
   const { open, withOther, areCurrent } = refusalsOf(credentials)
   const latest = [lastWorkedTimestamp, lastFailedTimestamp].toSorted().at(-1) ?? ''
-  const result = text.result(accepted, refused, formats.number)
   const kind = kindOf(values)
-  const isOpen = open > 0 && areCurrent
+  const isError = isOpen(credentials) && (toCorrectId ?? id) === id
   const detail = () => {
     if (refused === 0) return latest > lastModifiedTimestamp ? text.withCurrent(kind) : text.beforeChange
     if (!areCurrent) return text.beforeChange
     if (open === 0) return text.allWithOther(refused, formats.number(refused))
-    if (accepted > 0) return result
-    return withOther === 0
-      ? text.refusedCurrent(kind)
-      : text.someWithOther(formats.number(refused), withOther, formats.number(withOther))
+    if (withOther > 0) return text.someWithOther(withOther, formats.number(withOther))
+    return accepted > 0 ? text.withoutWorking(open, formats.number(open)) : text.refusedCurrent(kind)
   }
   return (
     <TwoLines
@@ -291,15 +296,15 @@ function LastResult({ credentials, formats }: ResultProps) {
         </>
       }
     >
-      <StatusText tone={refused === 0 ? 'good' : isOpen ? 'bad' : 'warning'}>
-        <Link to={`/credentials/${id}`}>{isOpen ? text.withoutWorking(open, formats.number(open)) : result}</Link>
+      <StatusText tone={refused === 0 ? 'good' : isError ? 'bad' : 'warning'}>
+        <Link to={`/credentials/${id}`}>{text.result(accepted, refused, formats.number)}</Link>
       </StatusText>
     </TwoLines>
   )
 }
 
 /** `NextStep` links to what the user can do about devices that refuse the credentials. */
-function NextStep({ credentials, formats }: ResultProps) {
+function NextStep({ credentials, formats, toCorrectId }: ResultProps) {
   const text = useText(credentialMessages)
   const canWrite = usePermission('glb_credential_write')
   const { id, values } = credentials
@@ -309,7 +314,8 @@ function NextStep({ credentials, formats }: ResultProps) {
     devices: text.showDevices(open, formats.number(open)),
     narrow: text.narrowRange,
   }
-  const [first, second] = refusalSteps(credentials, canWrite).map((step) => (
+  const steps = refusalSteps(credentials, canWrite).filter((step) => step !== 'devices' || toCorrectId === undefined)
+  const [first, second] = steps.map((step) => (
     <Link
       key={step}
       to={`/credentials/${id}`}
