@@ -193,8 +193,11 @@ describe('monitoring in the console', () => {
     await assertAxeCleanEverywhere(page, 'unreachable devices')
     await follow(page, '/monitoring')
     await page.getByText(/^(Since|Longest since) \d/).waitFor()
-    const listed = page.getByRole('row').filter({ hasText: 'Line 1' })
+    const tasks = page.getByRole('grid', { name: 'Monitoring', exact: true })
+    const listed = tasks.getByRole('row').filter({ hasText: 'Line 1' })
     await listed.getByText(String(data.length), { exact: true }).first().waitFor()
+    const outage = section('Unreachable devices').getByRole('row').nth(1)
+    await outage.getByRole('link', { name: 'Line 1' }).waitFor()
     await assertAxeCleanEverywhere(page, 'list of monitorings')
     const { data: changed } = await caller.monitoring.listMonitoringResults({
       params: { id: monitoringId },

@@ -1,4 +1,4 @@
-import { type Coverage, monitoringLimits } from '@millwright/api/monitoring.ts'
+import { type Coverage, type Monitoring, monitoringLimits } from '@millwright/api/monitoring.ts'
 import { iconInfo } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
 import { Link } from '@tanstack/react-router'
@@ -13,9 +13,12 @@ import { emptyForm, type MonitoringForm } from './form/monitoring-form.ts'
 import { useTargetCount } from './form/target-count.tsx'
 import { monitoringMessages } from './messages.ts'
 import { useCoverage } from './monitoring-data.ts'
+import { UnreachableDevices } from './unreachable-devices.tsx'
+
+type CoverageFiguresProps = { monitorings: readonly Monitoring[]; onMonitor: (preset: MonitoringForm) => void }
 
 /** `CoverageFigures` shows how many devices are monitored, by state, and how many are not. The figures add up. */
-export function CoverageFigures({ onMonitor }: { onMonitor: (preset: MonitoringForm) => void }) {
+export function CoverageFigures({ monitorings, onMonitor }: CoverageFiguresProps) {
   const text = useText(monitoringMessages)
   const formats = useFormats()
   const coverage = useCoverage()
@@ -66,6 +69,7 @@ export function CoverageFigures({ onMonitor }: { onMonitor: (preset: MonitoringF
           {...(unmonitored > 0 && { tone: 'warning' })}
         />
       </FigureTiles>
+      {failed > 0 && <UnreachableDevices monitorings={monitorings} count={failed} />}
       {unmonitored > 0 && <Unmonitored coverage={coverage} onMonitor={onMonitor} />}
     </>
   )
