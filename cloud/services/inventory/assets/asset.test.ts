@@ -234,6 +234,11 @@ describe('changes of a document', () => {
     assert.deepEqual(versions(setFirmware(two, { name: 'other', version: '2' })), ['other 2', 'main 1'])
   })
 
+  test('setFirmware changes nothing when the component already has the version', () => {
+    const imported = { ...device, software_components: [{ artifact: firmware('main', '1').artifact }] }
+    assert.deepEqual(setFirmware(imported, { version: '1' }), imported)
+  })
+
   test('setPropertyValue keeps one value for each key, sorted by key', () => {
     const set = setPropertyValue(setPropertyValue(device, { key: 'b', value: '1' }), { key: 'a', value: '2' })
     assert.deepEqual(setPropertyValue(set, { key: 'b', value: '3' }).custom_properties, [

@@ -315,6 +315,7 @@ function firmwareComponent(component: PlainObject, { name, version }: Firmware):
   const artifact = objectOf(component.artifact)
   const identifiers = objectsOf(artifact.asset_identifiers)
   const before = identifiers.find(isSoftwareIdentifier)
+  if (before?.version === version && (name ?? before.name) === before.name) return component
   const identifier = {
     ...before,
     asset_identifier_type: 'SoftwareIdentifier',
