@@ -23,11 +23,28 @@ test('lists the changed fields with their old and new values', () => {
       },
     ],
   })
+  const software = (...versions: [name: string, version: string][]) => ({
+    software_components: versions.map(([name, version]) => ({
+      artifact: { asset_identifiers: [{ asset_identifier_type: 'SoftwareIdentifier', name, version }] },
+    })),
+  })
   const cases: [string, object, object, FieldChange[]][] = [
     ['a name', { name: 'a' }, { name: 'b' }, [{ field: 'name', before: 'a', after: 'b' }]],
     ['a new text', {}, { description: 'x' }, [{ field: 'description', after: 'x' }]],
     ['a cleared text', { description: 'x' }, {}, [{ field: 'description', before: 'x' }]],
     ['firmware', firmware('1'), firmware('2'), [{ field: 'firmware', before: '1', after: '2' }]],
+    [
+      'only the software that changed',
+      software(['Runtime', '1.0'], ['Viewer', '4']),
+      software(['Runtime', '1.1'], ['Viewer', '4']),
+      [{ field: 'software_components', before: 'Runtime 1.0', after: 'Runtime 1.1' }],
+    ],
+    [
+      'new software',
+      software(['Runtime', '1.0']),
+      software(['Runtime', '1.0'], ['Viewer', '4']),
+      [{ field: 'software_components', after: 'Viewer 4' }],
+    ],
     [
       'an outage with the time since which it lasts',
       { reachability_state: { state_value: 'reached', state_timestamp: '1' } },

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { firmwareVersionOf } from '@millwright/api/asset-firmware.ts'
+import { firmwareVersionOf, softwareOf } from '@millwright/api/asset-firmware.ts'
 import type { FieldChange } from '@millwright/api/inventory/changes.ts'
 import { addressesOf } from '../assets/address.ts'
 import { stateOf, stateValueOf } from '../assets/asset.ts'
@@ -76,10 +76,11 @@ export function fieldChanges(before: AssetState, after: AssetState): FieldChange
   const outage = changes.find(({ field }) => field === 'reachability_state')
   const since = outageSince(old, current)
   if (outage !== undefined && since !== undefined) outage.since = since
+  add('software_components', otherSoftware(old, current), otherSoftware(current, old))
   for (const { key, from, to } of propertyChanges(old, current)) add(`custom_properties/${key}`, from, to)
   const shown = new Set(changes.map(({ field }) => field))
   for (const name of new Set([...Object.keys(old), ...Object.keys(current)])) {
-    if (readCompletely.has(name) || partsOf[name]?.some((part) => shown.has(part))) continue
+    if (readCompletely.has(name) || [name, ...(partsOf[name] ?? [])].some((part) => shown.has(part))) continue
     if (!isDeepStrictEqual(old[name], current[name])) changes.push({ field: name })
   }
   return changes.slice(0, limits.fields)
@@ -103,6 +104,17 @@ function changeOf(field: string, before: Value, after: Value): FieldChange {
 
 function shortened(value: string): string {
   return value.length <= limits.text ? value : `${value.slice(0, limits.text - 1)}…`
+}
+
+/** Returns the names and versions of the software of a document that the other document does not have, without firmware. */
+function otherSoftware(document: PlainObject, other: PlainObject): string | null {
+  const namesOf = (one: PlainObject) => softwareOf(one).map(({ name, version }) => `${name} ${version}`)
+  const others = new Set(namesOf(other))
+  return (
+    namesOf(document)
+      .filter((name) => !others.has(name))
+      .join(', ') || null
+  )
 }
 
 function propertyChanges(before: PlainObject, after: PlainObject) {
