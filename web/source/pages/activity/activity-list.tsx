@@ -30,7 +30,7 @@ import { StatusChip } from '../../components/values/status-chip.tsx'
 import { type ActivityFilters, useGroupEntries } from './activity-data.ts'
 import { dayOf, daysOf, type EntryRow, isAssignment, outageOf, outageSince, rowsOf } from './entry-rows.ts'
 import { activityMessages } from './messages.ts'
-import { combinedDetail, combinedSentence, groupDetail, sentenceOf } from './sentence.ts'
+import { areVersionsOfAssets, combinedDetail, combinedSentence, groupDetail, sentenceOf } from './sentence.ts'
 import { type SentenceContext, type SentencePart, sentenceText } from './sentence-part.ts'
 
 type ListProps = {
@@ -103,7 +103,7 @@ function Row({ row: { entry, others, isOpen }, ...list }: RowProps) {
       <div className="activity-what">
         <p>
           <Sentence parts={parts} />
-          {isCombined && !isAssignment(entry) && (
+          {isCombined && !isAssignment(entry) && (isOpen || !areVersionsOfAssets([entry, ...others])) && (
             <span className="quiet"> · {(isOpen ? text.timesOrMore : text.times)(formats.number(count))}</span>
           )}
           {entry.outcome !== 'done' && (

@@ -47,6 +47,16 @@ const cases: [Partial<ActivityEntry>, en: string, de: string][] = [
     'jane hat die Firmware von PLC01 geändert: 3.0.1 → 3.1.0',
   ],
   [
+    { changes: [{ field: 'firmware', after: '3.1.0' }] },
+    'jane changed the firmware of PLC01: unknown → 3.1.0',
+    'jane hat die Firmware von PLC01 geändert: unbekannt → 3.1.0',
+  ],
+  [
+    { changes: [{ field: 'software_components', before: 'Viewer 3', after: 'Viewer 4' }] },
+    'jane changed the software of PLC01: Viewer 3 → Viewer 4',
+    'jane hat die Software von PLC01 geändert: Viewer 3 → Viewer 4',
+  ],
+  [
     { changes: [{ field: 'name', before: 'A', after: 'PLC01' }] },
     'jane renamed A to PLC01',
     'jane hat A in PLC01 umbenannt',
@@ -312,6 +322,32 @@ test('shows several assignments with the sum of their assets', () => {
   const detail = combinedDetail(entries, contextOf('en'))
   assert.equal(detail[0]?.subject, 'node/Line 1')
   assert.equal(sentenceText(detail), 'Line 1, Line 2, Line 3')
+})
+
+function firmwareOf(name: string, before: string | undefined, after: string): ActivityEntry {
+  const change = { field: 'firmware', after, ...(before !== undefined && { before }) }
+  return entry({ object: { kind: 'asset', id: name, name }, changes: [change] })
+}
+
+test('shows the first and the last version of several changes of one asset', () => {
+  const entries = [firmwareOf('PLC01', '2', '3'), firmwareOf('PLC01', '1', '2'), firmwareOf('PLC01', '0', '1')]
+  assert.equal(sentenceText(combinedSentence(entries, contextOf('en'))), 'jane changed the firmware of PLC01: 0 → 3')
+  assert.deepEqual(combinedDetail(entries, contextOf('en')), [])
+})
+
+test('shows the old and new versions of several assets', () => {
+  const entries = [
+    firmwareOf('PLC01', '2', '3'),
+    firmwareOf('PLC02', undefined, '5'),
+    firmwareOf('PLC01', '1', '2'),
+    firmwareOf('PLC03', '1', '2'),
+    firmwareOf('PLC04', '1', '2'),
+  ]
+  const shown = (language: Language) => sentenceText(combinedSentence(entries, contextOf(language)))
+  assert.equal(shown('en'), 'jane changed the firmware of 4 assets')
+  assert.equal(shown('de'), 'jane hat die Firmware von 4 Assets geändert')
+  const detail = combinedDetail(entries, contextOf('en'))
+  assert.equal(sentenceText(detail), 'PLC01 1 → 3, PLC02 unknown → 5, PLC03 1 → 2 and 1 more')
 })
 
 test('shows the first names of similar audit entries', () => {

@@ -53,12 +53,21 @@ function changeSentence(entry: ActivityEntry, context: SentenceContext): Sentenc
   const values = { ...parts, ...valuesOf(change, context) }
   if (change.field === 'name' && change.before !== undefined) return fill(text.renamed, values)
   if (change.field === 'access_group') return fill(text.moved, values)
-  return fill(templateOf(change, text), { ...values, field: { text: fieldName(change.field, language) } })
+  return fill(templateOf(change, text), {
+    ...unknownVersion(change, context),
+    ...values,
+    field: { text: fieldName(change.field, language) },
+  })
 }
 
-function templateOf({ before, after }: FieldChange, text: ActivityText): string {
+/** Returns the missing old value of a firmware version. */
+function unknownVersion({ field }: FieldChange, { text }: SentenceContext): { before?: SentencePart } {
+  return field === 'firmware' ? { before: { text: text.unknownVersion, role: 'old' } } : {}
+}
+
+function templateOf({ field, before, after }: FieldChange, text: ActivityText): string {
   if (before !== undefined && after !== undefined) return text.changed
-  if (after !== undefined) return text.set
+  if (after !== undefined) return field === 'firmware' ? text.changed : text.set
   return before === undefined ? text.changedWithout : text.cleared
 }
 
@@ -176,9 +185,65 @@ export function combinedSentence(entries: readonly ActivityEntry[], context: Sen
   const [entry] = entries
   if (entry === undefined) return []
   if (isAssignment(entry)) return assignmentsSentence(entries, context)
+  if (areVersionsOfAssets(entries)) return versionsSentence(entries, context)
+  const total = totalChange(entries)
+  if (total !== undefined) return sentenceOf({ ...entry, changes: [total] }, context)
   // The sentence of several relations does not contain the names of the first one.
   const { detail: _detail, ...plain } = entry
   return sentenceOf(entry.action === 'inventory.createRelation' ? plain : entry, context)
+}
+
+/** The fields whose values are versions. */
+const versionFields = new Set(['firmware', 'software_components'])
+
+/** Returns whether similar entries changed only a version, each of another asset. */
+export function areVersionsOfAssets(entries: readonly ActivityEntry[]): boolean {
+  const isVersion = entries.every(({ changes, group }) => {
+    const [change, ...others] = changes
+    return group === undefined && versionFields.has(change?.field ?? '') && others.length === 0
+  })
+  return isVersion && assetsOf(entries).length > 1
+}
+
+/** Returns the newest entry of each asset. */
+function assetsOf(entries: readonly ActivityEntry[]): ActivityEntry[] {
+  return [...Map.groupBy(entries, ({ object }) => object?.id).values()].flatMap(([newest]) => newest ?? [])
+}
+
+function versionsSentence(entries: readonly ActivityEntry[], context: SentenceContext): SentencePart[] {
+  const { text, language, number } = context
+  const [entry] = entries as [ActivityEntry]
+  const assets = assetsOf(entries).length
+  return fill(text.bulkField, {
+    who: partsOf(entry, context).who,
+    field: { text: fieldName(entry.changes[0]?.field ?? '', language) },
+    count: { text: text.assetCount(number(assets), assets), role: 'value' },
+  })
+}
+
+/** Returns the change of one field of one asset from its oldest to its newest value. The newest entry is first. */
+function totalChange(entries: readonly ActivityEntry[]): FieldChange | undefined {
+  const [newest, oldest] = [entries[0], entries.at(-1)]
+  const [change, ...others] = newest?.changes ?? []
+  const before = oldest?.changes[0]?.before
+  if (change === undefined || others.length > 0 || assetsOf(entries).length > 1) return undefined
+  if (change.after === undefined || before === change.after) return undefined
+  return { field: change.field, after: change.after, ...(before !== undefined && { before }) }
+}
+
+/** Returns the second line of new versions: the first assets, each with its old and new version. */
+function versionsDetail(entries: readonly ActivityEntry[], context: SentenceContext): SentencePart[] {
+  const { text, number } = context
+  const assets = assetsOf(entries)
+  const listedVersions = assets.slice(0, maxNames).flatMap((entry, index): SentencePart[] => {
+    const change = totalChange(entries.filter(({ object }) => object?.id === entry.object?.id))
+    const values = change === undefined ? {} : { ...unknownVersion(change, context), ...valuesOf(change, context) }
+    const arrow = values.after === undefined ? [] : [{ text: ' → ' }, values.after]
+    const before = values.before === undefined ? [] : [{ text: ' ' }, values.before]
+    return [{ text: index === 0 ? '' : ', ' }, partsOf(entry, context).object, ...before, ...arrow]
+  })
+  const rest = assets.length - maxNames
+  return rest > 0 ? [...listedVersions, { text: ` ${text.andMore(number(rest), rest)}` }] : listedVersions
 }
 
 /** Returns the sentence of several assignments: the sum of their assets and the number of their nodes. */
@@ -195,7 +260,9 @@ function assignmentsSentence(entries: readonly ActivityEntry[], context: Sentenc
 }
 
 /** Returns the second line of similar audit entries: the first names of their objects, as links. */
-export function combinedDetail(entries: readonly ActivityEntry[], { text, number }: SentenceContext): SentencePart[] {
+export function combinedDetail(entries: readonly ActivityEntry[], context: SentenceContext): SentencePart[] {
+  if (areVersionsOfAssets(entries)) return versionsDetail(entries, context)
+  const { text, number } = context
   const names = entries.flatMap(({ object, detail = {}, names = {} }): { key: string; parts: SentencePart[] }[] => {
     const ends = [detail.subject, detail.object].flatMap((entity) => entityPart(entity, names) ?? [])
     const [from, to] = ends
