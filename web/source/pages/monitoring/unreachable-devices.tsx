@@ -6,6 +6,7 @@ import { useFormats, useText } from '../../app/language/language-context.tsx'
 import { usePermission } from '../../app/session/app-context.tsx'
 import { type Column, DataTable } from '../../components/tables/data-table.tsx'
 import { Time } from '../../components/values/time.tsx'
+import { type Asset, textsIn } from '../assets/model/asset.ts'
 import { PlaceName } from '../assets/table/asset-cells.tsx'
 import { type PlaceOf, usePlaces } from '../assets/table/asset-places.ts'
 import { unreachableFilter } from '../start/plant-queries.ts'
@@ -26,6 +27,7 @@ export function UnreachableDevices({ monitorings, count }: UnreachableDevicesPro
   const formats = useFormats()
   const devices = useUnreachableDevices(monitorings).slice(0, shownDevices)
   const placeOf = usePlaces(devices.length === 0 ? [] : [devices])
+  const addresses = useAddresses(devices.map(({ id }) => id))
   if (devices.length === 0) return null
   return (
     <section className="unreachable-devices" aria-labelledby="unreachable-devices">
@@ -44,7 +46,7 @@ export function UnreachableDevices({ monitorings, count }: UnreachableDevicesPro
       </div>
       <DataTable
         label={text.unreachableDevices}
-        columns={columnsOf(text, placeOf)}
+        columns={columnsOf(text, placeOf, addresses)}
         rows={devices}
         idOf={({ id }) => id}
       />
@@ -76,9 +78,23 @@ function useUnreachableDevices(monitorings: readonly Monitoring[]): UnreachableD
   return latestOutages(failing, results, states.data?.data ?? [])
 }
 
+/** Returns the IP addresses of assets by id. */
+function useAddresses(ids: readonly string[]): ReadonlyMap<string, string> {
+  const query = useOperationQuery()
+  const filter = `id in (${ids.map((id) => `'${id}'`).join(', ')})`
+  const input = { query: { filter, fields: 'id,connection_points', limit: shownDevices } }
+  const assets = useQuery({ ...query(['inventory', 'listAssets'], input), enabled: ids.length > 0 })
+  return new Map(
+    ((assets.data?.data ?? []) as Asset[]).flatMap((asset) => {
+      const addresses = textsIn(asset, 'connection_points', 'ipv4_address')
+      return addresses.length === 0 ? [] : [[String(asset.id), addresses.join(', ')]]
+    }),
+  )
+}
+
 type Text = (typeof monitoringMessages)['en']
 
-function columnsOf(text: Text, placeOf: PlaceOf): Column<UnreachableDevice>[] {
+function columnsOf(text: Text, placeOf: PlaceOf, addresses: ReadonlyMap<string, string>): Column<UnreachableDevice>[] {
   return [
     {
       id: 'device',
@@ -87,10 +103,11 @@ function columnsOf(text: Text, placeOf: PlaceOf): Column<UnreachableDevice>[] {
       minWidth: 150,
       cell: ({ id, name }) => <Link to={`/assets/${id}`}>{name}</Link>,
     },
+    { id: 'address', header: text.address, width: 130, minWidth: 116, cell: ({ id }) => addresses.get(id) },
     {
       id: 'place',
       header: text.place,
-      width: 320,
+      width: 260,
       minWidth: 200,
       cell: ({ id }) => {
         const names = placeOf(id)
