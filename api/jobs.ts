@@ -121,6 +121,12 @@ export const anyJobQuery = {
   phase: Type.Optional(phase),
   tag: Type.Optional(Type.String({ maxLength: 128 })),
   since: Type.Optional(Type.Unsafe<string>({ ...Timestamp, description: 'Created at or after this time' })),
+  withoutMonitoring: Type.Optional(
+    Type.Boolean({
+      description:
+        'Whether to leave out finished monitoring runs. List them with the type `monitoring`. It has no effect with other filters',
+    }),
+  ),
   grouped: Type.Optional(
     Type.Boolean({
       description:

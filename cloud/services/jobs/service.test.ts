@@ -181,6 +181,21 @@ describe('jobs of all workflows', () => {
       )
   })
 
+  test('leaves out finished monitoring runs, except with another filter', async () => {
+    const [open, finished] = [await createJob('checker', 'monitoring'), await createJob('checker', 'monitoring')]
+    await hub.asOwner((owner) =>
+      owner.query(`update workflow_jobs set phase = 'finished', is_final = true where id = $1`, [finished]),
+    )
+    const listed = async (query: Record<string, unknown>) => {
+      const { data } = await viewer.jobs.listJobs({ query: { limit: 100, ...query } })
+      return [open, finished].map((id) => data.some((job) => job.id === id))
+    }
+    assert.deepEqual(await listed({}), [true, true])
+    assert.deepEqual(await listed({ withoutMonitoring: true }), [true, false])
+    assert.deepEqual(await listed({ withoutMonitoring: true, grouped: true }), [true, false])
+    assert.deepEqual(await listed({ withoutMonitoring: true, type: 'monitoring' }), [true, true])
+  })
+
   test('names the author and the trigger of a job of a built-in workflow only', async () => {
     const admin = await hub.as('administrator')
     const states = [

@@ -13,6 +13,8 @@ export type Selection = {
   workflow?: string | undefined
   /** Leaves out the jobs that update the devices of a campaign. */
   withoutDeviceJobs?: boolean
+  /** Leaves out finished monitoring runs. */
+  withoutMonitoring?: boolean
   phase?: JobPhase | undefined
   groups?: readonly string[] | undefined
   /** Selects jobs that have all of these tags. */
@@ -24,7 +26,7 @@ export type Selection = {
 export type Page = { limit: number; offset: number; newestFirst: boolean }
 
 const conditions: readonly [
-  Exclude<keyof Selection, 'visibleTo' | 'tags' | 'withoutDeviceJobs'>,
+  Exclude<keyof Selection, 'visibleTo' | 'tags' | 'withoutDeviceJobs' | 'withoutMonitoring'>,
   (at: string) => string,
 ][] = [
   ['clientId', (at) => `j.client_id = ${at}`],
@@ -63,8 +65,9 @@ function filtered<Row>(
     ...conditions.flatMap(([name, condition]) =>
       selection[name] === undefined ? [] : [condition(place(selection[name]))],
     ),
-    // Not a parameter, because the statement uses a partial index with this condition.
+    // Not parameters, because the statement uses a partial index with these conditions.
     ...(selection.withoutDeviceJobs === true ? [`j.workflow <> 'artefact-update'`] : []),
+    ...(selection.withoutMonitoring === true ? [`(j.workflow <> 'monitoring' or j.phase <> 'finished')`] : []),
     ...visibleJobs(selection, place),
   ]
   const text = build({

@@ -15,7 +15,17 @@ export function jobOverviewHandlers(context: Context): Pick<Handlers<typeof work
   const { database } = context
   return {
     async browseJobs(
-      { query: { limit = pageLimits.default, offset = 0, since, tag, grouped = false, ...query } },
+      {
+        query: {
+          limit = pageLimits.default,
+          offset = 0,
+          since,
+          tag,
+          grouped = false,
+          withoutMonitoring = false,
+          ...query
+        },
+      },
       caller,
     ) {
       if (await namesHidden(context, caller, tag)) return { data: [], meta: { totalElements: 0, elements: 0, offset } }
@@ -27,6 +37,7 @@ export function jobOverviewHandlers(context: Context): Pick<Handlers<typeof work
       const selection = {
         workflow: query.type,
         withoutDeviceJobs: isGrouped,
+        withoutMonitoring: withoutMonitoring && !isFiltered,
         clientId: query.gatewayId,
         visibleTo: visibleTo(access),
         phase: query.phase,

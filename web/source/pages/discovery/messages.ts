@@ -254,7 +254,7 @@ export const discoveryMessages = messages({
     vendor: 'Hersteller',
     interfaces: 'Funktionen',
     endpoint: 'Adresse',
-    scan: 'Suchlauf starten',
+    scan: 'Suchlauf',
     scanOf: (link: string, scope: string) => `Suchlauf ${link}, ${scope}`,
     state: 'Zustand',
     scope: 'Suchbereich',

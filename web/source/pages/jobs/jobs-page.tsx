@@ -15,7 +15,7 @@ import { useCreateDialog } from '../../app/navigation/create-dialog-state.ts'
 import { useSearchState } from '../../app/navigation/search-state.ts'
 import { usePermission } from '../../app/session/app-context.tsx'
 import { ProblemMessage } from '../../components/feedback/problem-message.tsx'
-import { SelectField } from '../../components/forms/fields.tsx'
+import { CheckField, SelectField } from '../../components/forms/fields.tsx'
 import { EmptyState } from '../../components/page/empty-state.tsx'
 import { PageHeader } from '../../components/page/page-header.tsx'
 import { usePageTitle } from '../../components/page/page-title.ts'
@@ -58,7 +58,7 @@ export function JobsPage() {
   const canScan = usePermission('glb_discovery_run')
   const [isAdding, setAdding] = useCreateDialog()
   const types = useWorkflowNames()
-  const [search, setSearch] = useSearchState<'type' | 'phase' | 'gateway' | 'range' | 'tag'>()
+  const [search, setSearch] = useSearchState<'type' | 'phase' | 'gateway' | 'range' | 'tag' | 'runs'>()
   const [openedAt] = useState(() => Date.now())
   usePageTitle(text.title)
   const phase = phases.find((each) => each === search.phase)
@@ -66,6 +66,8 @@ export function JobsPage() {
   // A campaign has its own type, state, time and gateway, so these filters select the jobs of its devices instead.
   const filters = [search.type, search.phase, search.gateway, search.tag, search.range]
   const isGrouped = filters.every((each) => each === undefined)
+  // A monitoring task can have hundreds of runs a day, so the list shows only those in progress and those that failed.
+  const hidesRuns = isGrouped && search.runs !== 'all'
   const pagedList = usePagedList(
     ['jobs', 'listJobs'],
     {
@@ -75,6 +77,7 @@ export function JobsPage() {
         ...(search.gateway && { gatewayId: search.gateway }),
         ...(search.tag && { tag: search.tag }),
         ...(isGrouped && { grouped: true }),
+        ...(hidesRuns && { withoutMonitoring: true }),
         ...(range && { since: new Date(openedAt - rangeMs[range]).toISOString() }),
       },
     },
@@ -94,9 +97,7 @@ export function JobsPage() {
         subtitle={text.subtitle}
         actions={canStart && <IxButton onClick={() => setAdding(true)}>{text.start}</IxButton>}
       />
-      <Toolbar
-        count={`${text.count(pagedList.total, formats.number(pagedList.total))}${pagedList.rows.some(({ parts }) => parts !== undefined) ? `. ${text.groupedHint}` : ''}`}
-      >
+      <Toolbar count={text.count(pagedList.total, formats.number(pagedList.total))}>
         <SelectField
           label={text.phase}
           isLabelUnseen
@@ -132,6 +133,13 @@ export function JobsPage() {
           onChange={(value) => setSearch({ range: value })}
           choices={[{ value: '', label: text.anyTime }, ...ranges.map((value) => ({ value, label: text[value] }))]}
         />
+        {isGrouped && (
+          <CheckField
+            label={text.showRuns}
+            isChecked={!hidesRuns}
+            onChange={(isShown) => setSearch({ runs: isShown ? 'all' : undefined })}
+          />
+        )}
         {isFiltered && (
           <button type="button" className="link-button" onClick={clear}>
             {text.clearFilters}
@@ -359,7 +367,12 @@ function ScanRemedy({ job, runAgain }: ScanRemedyProps) {
   const scanId = scanReference(job) ?? ''
   const name = subjectNameOf(job, text) ?? text.scan
   return isInvalidSettings(job.message) ? (
-    <Link to={`/discovery/scans/${scanId}`} search={{ edit: editSettings } as never} aria-label={text.editScanOf(name)}>
+    <Link
+      to={`/discovery/scans/${scanId}`}
+      search={{ edit: editSettings } as never}
+      className="cell-action"
+      aria-label={text.editScanOf(name)}
+    >
       {text.editScan}
     </Link>
   ) : (

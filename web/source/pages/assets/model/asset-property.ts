@@ -127,7 +127,7 @@ export const defaultPaths: readonly string[] = [
   'management_state/state_value',
 ]
 
-/** The paths of the default columns next to the list of groups. They fit in the same window. */
+/** The paths of the default columns next to the list of groups, or to the tree of a hierarchy. They fit in the same window. */
 export const groupedPaths: readonly string[] = [
   'name',
   productPath,
@@ -135,9 +135,6 @@ export const groupedPaths: readonly string[] = [
   'firmware_version',
   conditionPath,
 ]
-
-/** The paths of the default columns next to the tree of a hierarchy. They fit in the same window. */
-export const hierarchyPaths: readonly string[] = groupedPaths.filter((path) => path !== 'firmware_version')
 
 /** Returns the `AssetProperty` for a custom property of the tenant. */
 export function customProperty({ key, name }: { key: string; name: string }): AssetProperty {

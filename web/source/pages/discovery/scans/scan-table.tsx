@@ -51,7 +51,6 @@ export function ScanTable({ gatewayId }: { gatewayId?: string }) {
         )}
         rows={pagedList.rows}
         sorting={{ id: 'started', isDescending: true }}
-        isRoomy={pagedList.rows.some(({ state }) => state === 'failed')}
         idOf={({ jobId }) => jobId}
         onEnd={pagedList.next}
         onOpen={({ jobId }) => navigate({ to: `/discovery/scans/${jobId}` })}
@@ -103,8 +102,8 @@ function columnsOf(text: Text, { linkName, gateways, number, runAgain, cancel }:
     {
       id: 'state',
       header: text.state,
-      width: 165,
-      minWidth: 160,
+      width: 185,
+      minWidth: 175,
       cell: (row) =>
         row.state === 'running' ? (
           <RunningState gatewayId={row.gatewayId} progress={row.progress} />
@@ -116,8 +115,8 @@ function columnsOf(text: Text, { linkName, gateways, number, runAgain, cancel }:
       id: 'result',
       header: text.latestResult,
       hint: text.resultHint,
-      width: 195,
-      minWidth: 150,
+      width: 300,
+      minWidth: 210,
       cell: (row) => <ScanOutcome scan={row} number={number} />,
     },
     {
@@ -170,7 +169,6 @@ function columnsOf(text: Text, { linkName, gateways, number, runAgain, cancel }:
           <Time at={schedule.nextRuns[0]} isRelative isShort />
         ),
     },
-    { id: 'by', header: text.createdBy, width: 115, cell: ({ createdBy }) => createdBy },
     {
       id: 'action',
       header: text.action,
@@ -210,7 +208,7 @@ function ScanOutcome({ scan, number }: { scan: Discovery; number: (value: number
   if (state === 'failed') {
     const reason = message === undefined ? text.noReason : withParameterLabels(reasonOf(message), scan, language)
     return (
-      <span title={reason} className="grid-lines grid-lines-three">
+      <span title={reason} className="grid-lines grid-lines-wide">
         {firstSentence(reason)}
       </span>
     )

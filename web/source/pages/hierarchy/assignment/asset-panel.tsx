@@ -14,7 +14,7 @@ import type { GridColumn } from '../../../components/tables/grid-column.ts'
 import { FilterPanel } from '../../assets/filter/filter-panel.tsx'
 import { SearchField } from '../../assets/filter/search-field.tsx'
 import type { Asset } from '../../assets/model/asset.ts'
-import { conditionPath, hierarchyPaths, placePath } from '../../assets/model/asset-property.ts'
+import { conditionPath, groupedPaths, placePath } from '../../assets/model/asset-property.ts'
 import { useAssetProperties } from '../../assets/model/properties.ts'
 import { gridColumns } from '../../assets/table/asset-cells.tsx'
 import { conditionFields, fieldsFor, type NodeScope, useAssetList } from '../../assets/table/asset-list.ts'
@@ -76,7 +76,7 @@ export function AssetPanel({ hierarchy, place, node, dragged }: AssetPanelProps)
   const [stored] = usePreference<unknown>('assets.columns', undefined)
   // The table has its own column for the node.
   const columns = useMemo(
-    () => tableColumnsOf(stored, properties, hierarchyPaths).filter(({ path }) => path !== placePath),
+    () => tableColumnsOf(stored, properties, groupedPaths).filter(({ path }) => path !== placePath),
     [stored, properties],
   )
   const fields = columns.flatMap(({ path }) => properties.find((each) => each.path === path)?.field ?? [])

@@ -244,11 +244,12 @@ function TreeItem({ state, node, problems, isLoadingProblems, place, count }: Tr
           </span>
         )}
       </span>
-      {type !== '' && <span className="tree-type">{type}</span>}
+      {/* The shares take the room of the type, which the tooltip contains. */}
+      {type !== '' && !state.hasBars && <span className="tree-type">{type}</span>}
       <span className="tree-count" aria-hidden="true">
         {formats.number(node.totalAssetCount)}
       </span>
-      <span className="unseen">{[assets, ...health].join(', ')}</span>
+      <span className="unseen">{`${state.hasBars ? type : ''} ${[assets, ...health].join(', ')}`.trim()}</span>
       {outdated !== undefined && node.totalAssetCount > 0 && (
         <span aria-hidden="true" className="tree-share-cell">
           <OutdatedShare
