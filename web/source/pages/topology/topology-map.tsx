@@ -46,7 +46,7 @@ type TopologyMapProps = {
 
 /** The width and the height of the window that the map does not use, in pixels, and the limits of the aspect of the map. */
 const around = { width: 330, height: { hierarchy: 370, subnet: 430, switch: 370 } } as const
-const aspects = { narrow: 0.9, lowest: 1, highest: 3 } as const
+const aspects = { narrow: 0.72, lowest: 1, highest: 3 } as const
 
 /** Returns the aspect of the map in the current window. */
 function aspectOf({ innerWidth, innerHeight }: Window, by: Grouping): number {

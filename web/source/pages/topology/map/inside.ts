@@ -4,14 +4,24 @@ import type { Cluster, Frame, SceneItem } from './scene.ts'
 /** The sizes in pixels from which the inside of a group is drawn, by the number of items inside it. */
 const sizes = { all: 20, few: 120, some: 190, many: 260 } as const
 
-/** Returns whether the inside of an item is drawn. */
+/** Returns whether the inside of an item is drawn. A small group shows its inside only if the names of the groups inside it are readable. */
 export function isInsideShown(item: SceneItem, camera: Camera, isAll: boolean): item is SceneItem & { frame: Frame } {
   if (item.frame === undefined) return false
   const { width, height } = onScreen(camera, item.box)
   const { length } = item.frame.items
   const isTree = item.frame.wires !== undefined
   const needed = isAll ? sizes.all : isTree ? sizes.few : length > 60 ? sizes.many : length > 8 ? sizes.some : sizes.few
-  return Math.min(width, height * 1.6) >= needed
+  const isReadable = isAll || width >= sizes.many || widthInside(item.frame, camera) >= readableGroup
+  return isReadable && Math.min(width, height * 1.6) >= needed
+}
+
+/** The width of a group in pixels from which a short name is readable. */
+const readableGroup = 54
+
+/** Returns the width of the groups inside a frame on the screen. Assets are drawn without names if they are small. */
+function widthInside({ summary, items }: Frame, camera: Camera): number {
+  const groups = (summary?.items ?? items).filter(({ group }) => group !== undefined)
+  return Math.min(...groups.map(({ box }) => onScreen(camera, box).width))
 }
 
 /** The height of a switch in a tree in pixels from which its name is readable. */

@@ -21,9 +21,10 @@ import { stepOf } from './card-pen.ts'
 import { clustersOf } from './clusters.ts'
 import type { Box } from './geometry.ts'
 import { marksOf } from './impact-marks.ts'
+import { isInsideShown } from './inside.ts'
 import { connectionsOfItem, connectionsTo, laneOf, routeOf } from './lines.ts'
 import { commonParts, distinctName } from './names.ts'
-import { pathOf, sceneOf } from './scene.ts'
+import { pathOf, type SceneItem, sceneOf } from './scene.ts'
 import { groupKey, rootKey } from './scene-keys.ts'
 import { summaryGroup, withNetworks, withoutSwitch } from './switch-networks.ts'
 import { switchTree } from './switch-tree.ts'
@@ -455,6 +456,18 @@ describe('camera of the map', () => {
     const near = zoomed(camera, 2, { at, whole: camera })
     assert.equal(near.x + at.x / near.scale, camera.x + at.x / camera.scale)
     assert.deepEqual(between(camera, near, 1), near)
+  })
+})
+
+describe('the inside of a group', () => {
+  test('is shown in a small group only if the groups inside it have space for a short name', () => {
+    const isShown = (width: number, widthInside: number) => {
+      const box = { x: 0, y: 0, width, height: 200 }
+      const inside = { key: 'b', box: { ...box, width: widthInside }, group: { key: 'b', kind: 'node' } }
+      const item = { key: 'a', box, frame: { items: [inside] } } as unknown as SceneItem
+      return isInsideShown(item, { x: 0, y: 0, scale: 1, stretch: 1 }, false)
+    }
+    assert.deepEqual([isShown(150, 40), isShown(150, 60), isShown(300, 40)], [false, true, true])
   })
 })
 
