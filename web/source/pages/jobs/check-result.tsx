@@ -14,7 +14,7 @@ export function CheckResult({ job }: { job: AnyJob }) {
   return (
     <span>
       {text.reachable(String(counts.reached))},{' '}
-      <Link to={place.to} search={{ results: 'failed' } as never} title={text.unreachableNow}>
+      <Link to={place.to} search={{ results: 'failed' } as never} className="link-in-text" title={text.unreachableNow}>
         {text.unreachable(String(counts.failed))}
       </Link>
       {counts.unchecked > 0 && `, ${text.notChecked(String(counts.unchecked))}`}

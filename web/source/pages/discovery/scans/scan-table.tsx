@@ -216,17 +216,22 @@ function ScanOutcome({ scan, number }: { scan: Discovery; number: (value: number
   if (state === 'canceled') return text.canceledAfter(found, number(found))
   if (state !== 'finished') return <FoundSoFar run={scan} />
   return (
-    <span>
+    <>
       {text.foundCount(number(found))},{' '}
       {created === 0 ? (
         text.newCount(number(0))
       ) : (
-        <Link to="/inbox" search={{ scan: runId } as never} title={text.reviewNew(number(created))}>
+        <Link
+          to="/inbox"
+          search={{ scan: runId } as never}
+          className="link-in-text"
+          title={text.reviewNew(number(created))}
+        >
           {text.newCount(number(created))}
         </Link>
       )}
       {updated > 0 && `, ${text.changedCount(number(updated))}`}
-    </span>
+    </>
   )
 }
 
