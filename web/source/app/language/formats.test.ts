@@ -30,13 +30,3 @@ test('a time can be shown in the time zone of a schedule', () => {
   assert.equal(dateTimeIn('2026-11-20T04:30:00.000Z', 'Europe/Copenhagen'), '20 Nov 2026, 05:30')
   assert.equal(dateTimeIn('2026-11-20T04:30:00.000Z', 'UTC'), '20 Nov 2026, 04:30')
 })
-
-test('an age has one short unit, and is at least one minute', () => {
-  const { age } = formatsOf('en')
-  const before = (minutes: number) => new Date(now - minutes * 60_000).toISOString()
-  assert.deepEqual(
-    [0, 59, 60, 1_439, 1_440, 40 * 1_440].map((minutes) => age(before(minutes), now)),
-    ['1m', '59m', '1h', '23h', '1d', '40d'],
-  )
-  assert.equal(formatsOf('de').age(before(40 * 1_440), now), '40 Tg.')
-})

@@ -30,8 +30,6 @@ export type Formats = {
   relative(timestamp: string, now?: number): string
   /** Formats a time relative to now for a narrow column: `3 min ago`. */
   shortRelative(timestamp: string, now?: number): string
-  /** Formats the time that has passed since a timestamp for a narrow cell, in days, hours or minutes: `12d`. */
-  age(timestamp: string, now?: number): string
   duration(ms: number): string
   /** Formats a number of minutes in words, in the largest unit without a remainder: `30 minutes`, `12 hours`. */
   minutes(count: number): string
@@ -45,11 +43,6 @@ const units = [
   ['hour', 3_600],
   ['minute', 60],
   ['second', 1],
-] as const
-
-const ageUnits = [
-  ['day', 1_440],
-  ['hour', 60],
 ] as const
 
 const minuteUnits = [
@@ -90,8 +83,6 @@ function createFormats(locale: string): Formats {
   })
   const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' })
   const shortRelative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto', style: 'short' })
-  // The narrow unit of days is only "T" in German.
-  const unitOfAge = locale === localeOf.de ? 'short' : 'narrow'
   const relativeIn = (format: Intl.RelativeTimeFormat, timestamp: string, now = Date.now()) => {
     const seconds = (Date.parse(timestamp) - now) / 1000
     const [unit, size] = units.find(([, each]) => Math.abs(seconds) >= each) ?? ['second', 1]
@@ -125,13 +116,6 @@ function createFormats(locale: string): Formats {
     },
     relative: (timestamp, now) => relativeIn(relative, timestamp, now),
     shortRelative: (timestamp, now) => relativeIn(shortRelative, timestamp, now),
-    age(timestamp, now = Date.now()) {
-      const minutes = Math.max(1, Math.trunc((now - Date.parse(timestamp)) / 60_000))
-      const [unit, size] = ageUnits.find(([, each]) => minutes >= each) ?? ['minute', 1]
-      return new Intl.NumberFormat(locale, { style: 'unit', unit, unitDisplay: unitOfAge }).format(
-        Math.trunc(minutes / size),
-      )
-    },
     duration(ms) {
       const seconds = Math.max(0, Math.round(ms / 1000))
       if (seconds === 0 && ms > 0) return '< 1 s'

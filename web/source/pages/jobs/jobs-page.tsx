@@ -352,6 +352,8 @@ function Outcome({ job, outcome, number }: OutcomeProps) {
   }
   const result = resultOf(job, outcome)
   if (job.phase !== 'failed') return <span title={result}>{result}</span>
+  // The message names parameters by their keys. The page of the scan shows it with their labels.
+  if (isFailedScan(job) && isInvalidSettings(job.message)) return outcome.text.invalidSettings
   return (
     <span title={result} className="grid-lines">
       {firstSentence(result)}

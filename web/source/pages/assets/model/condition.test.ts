@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Asset } from './asset.ts'
-import { conditionsOf, hiddenConditions, lastKnownStop } from './condition.ts'
+import { conditionsOf, furtherConditions, lastKnownStop } from './condition.ts'
 
 const firmware = (version: string) => ({
   software_components: [{ artifact: { is_firmware: true, asset_identifiers: [{ version }] } }],
@@ -34,12 +34,10 @@ test('an asset that is not a device has no reachability, and the newest firmware
   assert.deepEqual(conditionsOf({ ...device, ...firmware('1.0') }, newest), ['unmonitored'])
 })
 
-test('the conditions that a table does not show are counted without the reachability and without missing monitoring', () => {
-  assert.equal(hiddenConditions(['outdated', 'unmonitored']), 0)
-  assert.equal(hiddenConditions(['stopped', 'outdated', 'reached']), 1)
-  assert.equal(hiddenConditions(['failed', 'stopped', 'outdated']), 2)
-  assert.equal(hiddenConditions(['reached']), 0)
-  assert.equal(hiddenConditions(['stopped', 'outdated', 'unmonitored']), 1)
+test('the further conditions of an asset are those after the worst, without the reachability', () => {
+  assert.deepEqual(furtherConditions(['outdated', 'unmonitored']), ['unmonitored'])
+  assert.deepEqual(furtherConditions(['stopped', 'outdated', 'reached']), ['outdated'])
+  assert.deepEqual(furtherConditions(['reached']), [])
 })
 
 test('a stop is only the last known mode if no check reached the controller in the last 24 hours', () => {

@@ -40,12 +40,9 @@ export function isOutdated(asset: Asset, newestVersion: string | undefined): boo
   return version !== '' && newestVersion !== undefined && newestVersion !== version
 }
 
-/** Conditions that a table shows or implies next to a worse one: it shows that an asset is reachable, if monitoring checks the asset. */
-const implied: readonly Condition[] = ['reached', 'unmonitored']
-
-/** Returns the number of conditions that a table does not show. It shows the worst one. */
-export function hiddenConditions(all: readonly Condition[]): number {
-  return all.slice(1).filter((condition) => !implied.includes(condition)).length
+/** Returns the conditions that a table shows only as signs. It shows the worst one, and whether an asset is reachable, as text. */
+export function furtherConditions(all: readonly Condition[]): Condition[] {
+  return all.slice(1).filter((condition) => condition !== 'reached')
 }
 
 /**

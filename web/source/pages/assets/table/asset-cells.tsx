@@ -6,7 +6,7 @@ import { assetClassOfOne } from '../../../components/values/asset-classes.ts'
 import { ClassIcon } from '../../../components/values/class-icon.tsx'
 import { CutText } from '../../../components/values/cut-text.tsx'
 import { StatusChip, type Tone } from '../../../components/values/status-chip.tsx'
-import { StatusText } from '../../../components/values/status-text.tsx'
+import { StatusSign, StatusText } from '../../../components/values/status-text.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { assetsMessages } from '../messages.ts'
 import { type Asset, classOf, customValue, firmwareOf, nameOf, textAt, textsIn, valueAt } from '../model/asset.ts'
@@ -15,7 +15,7 @@ import {
   type Condition,
   conditionsOf,
   conditionTones,
-  hiddenConditions,
+  furtherConditions,
   isOutdated,
   lastKnownStop,
 } from '../model/condition.ts'
@@ -61,8 +61,8 @@ type ConditionCellProps = {
 }
 
 /**
- * `ConditionCell` shows the worst condition of an asset, whether the asset is reachable, and the number of its other conditions. A
- * stop that is only the last known mode has its age. The tooltip contains all conditions, and the time of the last report of monitoring, a scan or an import.
+ * `ConditionCell` shows the worst condition of an asset, whether the asset is reachable, and the signs of its other conditions. The
+ * tooltip contains all conditions, and the time of the last report of monitoring, a scan or an import.
  */
 function ConditionCell({ asset, all, newestVersion, language }: ConditionCellProps) {
   const text = assetsMessages[language]
@@ -76,7 +76,6 @@ function ConditionCell({ asset, all, newestVersion, language }: ConditionCellPro
     )
   }
   const stoppedAt = worst === 'stopped' ? lastKnownStop(asset) : undefined
-  const others = hiddenConditions(all)
   const isReached = worst !== 'reached' && all.includes('reached')
   const seenAt = textAt(asset, 'reachability_state/state_timestamp')
   const details = [
@@ -91,10 +90,11 @@ function ConditionCell({ asset, all, newestVersion, language }: ConditionCellPro
     <span className="conditions" title={details.filter(Boolean).join('\n')}>
       <StatusText tone={conditionTones[worst]} isLastKnown={stoppedAt !== undefined}>
         {stoppedAt === undefined ? text[worst] : text.lastStopped}
-        {stoppedAt !== undefined && <span className="condition-detail"> {formatsOf(language).age(stoppedAt)}</span>}
         {isReached && text.andReached}
-        {others > 0 && <span className="condition-detail"> {text.moreConditions(others)}</span>}
       </StatusText>
+      {furtherConditions(all).map((condition) => (
+        <StatusSign key={condition} tone={conditionTones[condition]} name={text[condition]} />
+      ))}
     </span>
   )
 }

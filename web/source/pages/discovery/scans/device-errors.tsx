@@ -82,7 +82,10 @@ export function DeviceErrors({ scan, run, errors, total, onMore }: DeviceErrorsP
               ) && <span className="quiet error-note">{text.onlyWorking}</span>}
             </p>
             {canAdd && group.errors[0]?.code === unauthenticated && (
-              <IxButton onClick={() => setAdding(group.errors)}>{text.addCredentials}</IxButton>
+              <CredentialRemedies
+                rejected={mostRejected(group.errors, { rejected, run })}
+                onAdd={() => setAdding(group.errors)}
+              />
             )}
           </div>
           <DataTable
@@ -136,6 +139,37 @@ export function DeviceErrors({ scan, run, errors, total, onMore }: DeviceErrorsP
         <AddCredentialsDialog start={startOf(scan, adding)} onClose={() => setAdding(undefined)} />
       )}
     </>
+  )
+}
+
+type RejectedCredential = RejectedCredentials[number]
+
+/** Returns the credentials that most of the devices rejected in this run. */
+function mostRejected(
+  errors: readonly DeviceError[],
+  { rejected, run }: Pick<ColumnContext, 'rejected' | 'run'>,
+): RejectedCredential | undefined {
+  const inRun = errors
+    .flatMap(({ device }) => rejected.get(addressOfDevice(device) ?? '') ?? [])
+    .filter(({ lastFailedTimestamp }) => timeInRun(lastFailedTimestamp, run) === 'during')
+  const groups = [...Map.groupBy(inRun, ({ instanceId }) => instanceId).values()]
+  return groups.toSorted((one, other) => other.length - one.length)[0]?.[0]
+}
+
+/** `CredentialRemedies` offers to change the credentials that devices rejected, or to add others. */
+function CredentialRemedies({ rejected, onAdd }: { rejected: RejectedCredential | undefined; onAdd: () => void }) {
+  const text = useText(discoveryMessages)
+  return (
+    <div className="error-remedies">
+      {rejected !== undefined && (
+        <Link to={`/credentials/${rejected.instanceId}`} className="button-link">
+          {text.changeCredentials(rejected.name)}
+        </Link>
+      )}
+      <IxButton variant={rejected === undefined ? 'primary' : 'secondary'} onClick={onAdd}>
+        {text.addCredentials}
+      </IxButton>
+    </div>
   )
 }
 
