@@ -3,7 +3,7 @@ import type { Decision } from '@millwright/api/inbox.ts'
 import { linkTitle } from '../discovery/built-in-links.ts'
 import { nounOf, verbOf } from './audit-words.ts'
 import { authorPart } from './author-name.ts'
-import { isLinkOutage, linksOf, outageOf } from './entry-rows.ts'
+import { isDecision, isLinkOutage, linksOf, outageOf } from './entry-rows.ts'
 import { fill, type SentenceContext, type SentencePart } from './sentence-part.ts'
 
 /** The sentences of actions that need other words than their verb and their object. */
@@ -75,8 +75,7 @@ function namedSentence(entry: ActivityEntry, { who, context }: NamedOptions): Se
     const node = { text: names[nodeId] ?? text.aNode, role: 'object', subject: `node/${nodeId}` } as const
     return fill(text.assigned, { who, count, node })
   }
-  if (action === 'inbox.createDecision' || action === 'inbox.undoDecision')
-    return decisionSentence(entry, { who, context })
+  if (isDecision(entry)) return decisionSentence(entry, { who, context })
   if (isLinkOutage(action)) return outageSentence(entry, context)
   if (action === 'discovery.createDiscovery') return scanSentence(entry, { who, context })
   if (action === 'discovery.updateDiscovery' || action === 'discovery.runDiscovery')

@@ -31,6 +31,12 @@ test('does not combine changes of different fields or groups', () => {
   assert.deepEqual(shapeOf([changed('1', 'name'), changed('2', 'firmware'), changed('3', 'name')]), [1, 1, 1])
 })
 
+test('does not combine different decisions of the inbox', () => {
+  const decided = (id: string, action: string) => entry(id, { action: 'inbox.createDecision', detail: { action } })
+  assert.deepEqual(shapeOf([decided('1', 'ignore'), decided('2', 'ignore'), decided('3', 'ignore')]), [3])
+  assert.deepEqual(shapeOf([decided('1', 'ignore'), decided('2', 'onboard'), decided('3', 'onboard')]), [1, 1, 1])
+})
+
 test('combines several requests with the sum of their counts', () => {
   const group = {
     count: 2,

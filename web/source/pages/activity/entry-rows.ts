@@ -130,6 +130,11 @@ function isStart(action: string): boolean {
   return action === 'hierarchy.assignAssets' || action === 'hierarchy.undoAssignment'
 }
 
+/** Returns whether an entry is a decision in the inbox or its undo. The changes of its assets are separate entries. */
+export function isDecision({ action }: Pick<ActivityEntry, 'action'>): boolean {
+  return action === 'inbox.createDecision' || action === 'inbox.undoDecision'
+}
+
 /** Returns whether an entry is an assignment of assets to one node that has ended. */
 export function isAssignment({ action, outcome, detail }: ActivityEntry): boolean {
   const isAssigned = action === 'hierarchy.assignAssets' || action === finished
@@ -162,7 +167,12 @@ function isSimilar(one: ActivityEntry, other: ActivityEntry): boolean {
 function keyOf(entry: ActivityEntry): string {
   const { principal, principalName, action, outcome, changes, group, time } = entry
   const fields = changes.map(({ field }) => field)
-  const what = group === undefined ? [isAssignment(entry) ? 'assignment' : action, ...fields] : ['request']
+  const operation = isAssignment(entry)
+    ? 'assignment'
+    : isDecision(entry)
+      ? `${action}/${entry.detail?.action}`
+      : action
+  const what = group === undefined ? [operation, ...fields] : ['request']
   return [principal, principalName, outcome, ...what, dayOf(time)].join(' ')
 }
 

@@ -324,6 +324,15 @@ test('shows several assignments with the sum of their assets', () => {
   assert.equal(sentenceText(detail), 'Line 1, Line 2, Line 3')
 })
 
+test('shows several decisions of the same kind with the sum of their assets', () => {
+  const decision = (id: string, assets: number) =>
+    entry({ action: 'inbox.createDecision', object: { kind: 'decision', id }, detail: { action: 'onboard', assets } })
+  const entries = [decision('1', 1), decision('2', 3), decision('3', 40)]
+  const shown = (language: Language) => sentenceText(combinedSentence(entries, contextOf(language)))
+  assert.equal(shown('en'), 'jane decided in the inbox to onboard 44 assets')
+  assert.equal(shown('de'), 'jane hat im Eingang entschieden, 44 Assets aufzunehmen')
+})
+
 function firmwareOf(name: string, before: string | undefined, after: string): ActivityEntry {
   const change = { field: 'firmware', after, ...(before !== undefined && { before }) }
   return entry({ object: { kind: 'asset', id: name, name }, changes: [change] })

@@ -4,7 +4,7 @@ import { stateName } from '../assets/model/value-names.ts'
 import { linkTitle } from '../discovery/built-in-links.ts'
 import { assignedBy, auditSentence, entityPart } from './audit-sentence.ts'
 import { authorPart } from './author-name.ts'
-import { isAssignment } from './entry-rows.ts'
+import { isAssignment, isDecision } from './entry-rows.ts'
 import { fieldName } from './field-names.ts'
 import type { ActivityText } from './messages.ts'
 import { fill, type SentenceContext, type SentencePart } from './sentence-part.ts'
@@ -185,6 +185,8 @@ export function combinedSentence(entries: readonly ActivityEntry[], context: Sen
   const [entry] = entries
   if (entry === undefined) return []
   if (isAssignment(entry)) return assignmentsSentence(entries, context)
+  if (isDecision(entry))
+    return sentenceOf({ ...entry, detail: { ...entry.detail, assets: decidedIn(entries) } }, context)
   if (areVersionsOfAssets(entries)) return versionsSentence(entries, context)
   const total = totalChange(entries)
   if (total !== undefined) return sentenceOf({ ...entry, changes: [total] }, context)
@@ -244,6 +246,11 @@ function versionsDetail(entries: readonly ActivityEntry[], context: SentenceCont
   })
   const rest = assets.length - maxNames
   return rest > 0 ? [...listedVersions, { text: ` ${text.andMore(number(rest), rest)}` }] : listedVersions
+}
+
+/** Returns the number of assets about which the user decided in several decisions of the same kind. */
+function decidedIn(entries: readonly ActivityEntry[]): number {
+  return entries.reduce((sum, { detail }) => sum + Number(detail?.assets ?? 0), 0)
 }
 
 /** Returns the sentence of several assignments: the sum of their assets and the number of their nodes. */

@@ -142,7 +142,7 @@ export const assetsMessages = messages({
     andReached: ', erreichbar',
     lastStopped: 'Zuletzt in STOP',
     noCondition: 'Das Monitoring prüft nur Geräte. Software und Gateways haben deshalb keinen Zustand.',
-    lastKnownMode: (time: string) => `Stop ist die letzte bekannte Betriebsart, vom ${time}`,
+    lastKnownMode: (time: string) => `STOP ist die letzte bekannte Betriebsart, vom ${time}`,
     lastReport: (time: string) => `letzte Meldung ${time}`,
     newestSeen: (version: string) => `neueste bekannte Version ${version}`,
     title: 'Assets',

@@ -169,24 +169,46 @@ export function JobsPage() {
         idOf={({ id }) => id}
         onOpen={({ id }) => navigate({ to: `/jobs/${id}` })}
         empty={
-          <EmptyState icon={iconTasksAll} title={isFiltered ? text.noMatches : text.none}>
-            <p>{isFiltered ? text.noMatchesHint : text.noneHint}</p>
-            {isFiltered ? (
+          isFiltered ? (
+            <EmptyState icon={iconTasksAll} title={text.noMatches}>
+              <p>{text.noMatchesHint}</p>
               <IxButton variant="secondary" onClick={clear}>
                 {text.clearFilters}
               </IxButton>
-            ) : (
-              canScan && (
-                <Link to="/discovery" search={{ scan: 'any' } as never}>
-                  {text.startScan}
-                </Link>
-              )
-            )}
-          </EmptyState>
+            </EmptyState>
+          ) : (
+            <NoJobs onShowRuns={() => setSearch({ runs: 'all' })} hidesRuns={hidesRuns} />
+          )
         }
       />
       {isAdding && canManage && types.length > 0 && <StartJob workflows={types} onClose={() => setAdding(false)} />}
     </>
+  )
+}
+
+type NoJobsProps = { hidesRuns: boolean; onShowRuns: () => void }
+
+/** `NoJobs` is the list without a job. If the list leaves out the finished runs of monitoring, it offers to show them. */
+function NoJobs({ hidesRuns, onShowRuns }: NoJobsProps) {
+  const text = useText(jobMessages)
+  const query = useOperationQuery()
+  const canScan = usePermission('glb_discovery_run')
+  const runs = query(['jobs', 'listJobs'], { query: { type: 'monitoring', limit: 1 } })
+  const isHidden = (useQuery({ ...runs, enabled: hidesRuns }).data?.meta.totalElements ?? 0) > 0
+  return (
+    <EmptyState icon={iconTasksAll} title={isHidden ? text.noOthers : text.none}>
+      <p>{isHidden ? text.noOthersHint : text.noneHint}</p>
+      {isHidden && (
+        <IxButton variant="secondary" onClick={onShowRuns}>
+          {text.showRuns}
+        </IxButton>
+      )}
+      {!isHidden && canScan && (
+        <Link to="/discovery" search={{ scan: 'any' } as never}>
+          {text.startScan}
+        </Link>
+      )}
+    </EmptyState>
   )
 }
 

@@ -45,6 +45,8 @@ export const jobMessages = messages({
     none: 'No jobs yet',
     noneHint:
       'A job appears here when you start a scan, read a device, install firmware, or import or export a file. Jobs are deleted 90 days after they end.',
+    noOthers: 'No jobs except finished monitoring runs',
+    noOthersHint: 'The list leaves out the finished runs of monitoring tasks.',
     noMatches: 'No matching jobs',
     noMatchesHint: 'Choose another type, state, gateway or time.',
     toDiscovery: 'Go to discovery',
@@ -182,6 +184,8 @@ export const jobMessages = messages({
     none: 'Noch keine Aufträge',
     noneHint:
       'Ein Auftrag entsteht, wenn Sie einen Suchlauf starten, ein Gerät auslesen, Firmware installieren oder eine Datei importieren oder exportieren. Aufträge werden 90 Tage nach ihrem Ende gelöscht.',
+    noOthers: 'Keine Aufträge außer beendeten Monitoring-Läufen',
+    noOthersHint: 'Die Liste lässt die beendeten Läufe des Monitorings aus.',
     noMatches: 'Keine passenden Aufträge',
     noMatchesHint: 'Wählen Sie einen anderen Typ, Zustand, Zeitraum oder ein anderes Gateway.',
     toDiscovery: 'Zur Gerätesuche',

@@ -22,7 +22,7 @@ export const startMessages = messages({
     unmonitoredDevices: 'Not monitored',
     stopped: 'Controllers in stop',
     stoppedRecent: (count: string) => `${count} read in 24 h`,
-    stoppedKnown: (count: string) => `${count} last known only`,
+    stoppedKnown: (_count: number, shown: string) => `${shown} last known only`,
     runningJobs: 'Running jobs',
     unreachable: 'Unreachable',
     noneUnreachable: 'No failed checks',
@@ -98,8 +98,10 @@ export const startMessages = messages({
     stoppedControllers: (count: number, shown: string) =>
       count === 1 ? '1 controller in stop' : `${shown} controllers in stop`,
     stoppedText: 'All were read in the last 24 hours. Check whether it is planned.',
-    stoppedMixed: (recent: string, known: string, age: string) =>
-      `${recent} read in the last 24 hours. ${known} last known values, the oldest ${age}.`,
+    stoppedMixed: (recent: string, count: number, known: string, age: string) =>
+      count === 1
+        ? `${recent} read in the last 24 hours. 1 last known value, ${age}.`
+        : `${recent} read in the last 24 hours. ${known} last known values, the oldest ${age}.`,
     stoppedOld: (age: string) => `Last known values, the oldest ${age}. No current value was read.`,
     review: (count: number, shown: string) => (count === 1 ? 'Review 1 new asset' : `Review ${shown} new assets`),
     reviewText: 'Onboard or ignore what scans and imports found.',
@@ -196,7 +198,7 @@ export const startMessages = messages({
     unmonitoredDevices: 'Nicht überwacht',
     stopped: 'Steuerungen in STOP',
     stoppedRecent: (count: string) => `${count} in 24 h gelesen`,
-    stoppedKnown: (count: string) => `${count} ältere Werte`,
+    stoppedKnown: (count: number, shown: string) => (count === 1 ? '1 älterer Wert' : `${shown} ältere Werte`),
     runningJobs: 'Laufende Aufträge',
     unreachable: 'Nicht erreichbar',
     noneUnreachable: 'Keine fehlgeschlagenen Prüfungen',
@@ -274,8 +276,10 @@ export const startMessages = messages({
     stoppedControllers: (count: number, shown: string) =>
       count === 1 ? '1 Steuerung in STOP' : `${shown} Steuerungen in STOP`,
     stoppedText: 'Alle in den letzten 24 Stunden gelesen. Prüfen Sie, ob das geplant ist.',
-    stoppedMixed: (recent: string, known: string, age: string) =>
-      `${recent} in den letzten 24 Stunden gelesen. ${known} ältere Werte, der älteste ${age}.`,
+    stoppedMixed: (recent: string, count: number, known: string, age: string) =>
+      count === 1
+        ? `${recent} in den letzten 24 Stunden gelesen. 1 älterer Wert, ${age}.`
+        : `${recent} in den letzten 24 Stunden gelesen. ${known} ältere Werte, der älteste ${age}.`,
     stoppedOld: (age: string) => `Letzte bekannte Werte, der älteste ${age}. Kein aktueller Wert wurde gelesen.`,
     review: (count: number, shown: string) => (count === 1 ? '1 neues Asset prüfen' : `${shown} neue Assets prüfen`),
     reviewText: 'Nehmen Sie gefundene Assets auf, oder ignorieren Sie sie.',

@@ -106,7 +106,12 @@ function useNextSteps(): Step[] {
           ? text.stoppedText
           : stopped.recent === 0
             ? text.stoppedOld(formats.relative(stopped.oldest))
-            : text.stoppedMixed(shown(stopped.recent), shown(stopped.known), formats.relative(stopped.oldest)),
+            : text.stoppedMixed(
+                shown(stopped.recent),
+                stopped.known,
+                shown(stopped.known),
+                formats.relative(stopped.oldest),
+              ),
       to: '/assets',
       search: { filter: stoppedFilter },
     },

@@ -58,7 +58,7 @@ export function PlantFigures() {
           hint={
             <>
               {stopped.recent > 0 && <span>{text.stoppedRecent(formats.number(stopped.recent))}</span>}
-              {stopped.known > 0 && <span>{text.stoppedKnown(formats.number(stopped.known))}</span>}
+              {stopped.known > 0 && <span>{text.stoppedKnown(stopped.known, formats.number(stopped.known))}</span>}
             </>
           }
         />

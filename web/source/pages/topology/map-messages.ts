@@ -86,7 +86,7 @@ export const mapMessages = messages({
     stoppedKnownControllers: (count: number, number: string) =>
       count === 1 ? '1 controller last in stop' : `${number} controllers last in stop`,
     stoppedReadCount: (number: string) => `${number} read in 24 h`,
-    stoppedKnownCount: (number: string) => `${number} last known only`,
+    stoppedKnownCount: (_count: number, number: string) => `${number} last known only`,
     showControllers: 'Show controllers',
     legendOld: (percent: string, average: string) => `${percent} or more outdated (average: ${average})`,
     legendEdges: 'Connections. In small boxes, only their number',
@@ -257,7 +257,7 @@ export const mapMessages = messages({
     assetsAtWith: (assets: string) => `${assets} daran:`,
     withProblems: (assets: string) => `${assets}:`,
     networks: (number: string) => `${number} getrennte Netzwerke`,
-    noMonitoredCore: 'Core nicht überwacht',
+    noMonitoredCore: 'Kein Core-Switch überwacht',
     monitoredCores: (number: string, all: string) => `${number} von ${all} Core-Switches überwacht`,
     prefixLength: (length: string) => `Alle Subnetze: ${length}`,
     sortBy: 'Sortierung',
@@ -283,11 +283,11 @@ export const mapMessages = messages({
     controllersInStop: 'Steuerungen in STOP',
     stoppedControllers: (count: number, number: string) =>
       count === 1 ? '1 Steuerung in STOP' : `${number} Steuerungen in STOP`,
-    stoppedKnownBrief: (number: string) => `${number} zul. STOP`,
+    stoppedKnownBrief: (number: string) => `${number} zuletzt STOP`,
     stoppedKnownControllers: (count: number, number: string) =>
       count === 1 ? '1 Steuerung zuletzt in STOP' : `${number} Steuerungen zuletzt in STOP`,
     stoppedReadCount: (number: string) => `${number} in 24 h gelesen`,
-    stoppedKnownCount: (number: string) => `${number} ältere Werte`,
+    stoppedKnownCount: (count: number, number: string) => (count === 1 ? '1 älterer Wert' : `${number} ältere Werte`),
     showControllers: 'Steuerungen anzeigen',
     legendOld: (percent: string, average: string) => `${percent} oder mehr veraltet (Durchschnitt: ${average})`,
     legendEdges: 'Verbindungen. In kleinen Feldern nur ihre Anzahl',

@@ -306,6 +306,12 @@ function assetOfError({ device, description }: DeviceError, { assets, named }: A
   return part ?? (asset !== undefined && isModule(asset, { name, address: deviceName(device) }) ? undefined : asset)
 }
 
+/** Returns the id of the asset of an error, or the address and the name of its device. A device can have several errors. */
+function deviceOfError(error: DeviceError, sources: AssetSources): string {
+  const { device, description } = error
+  return assetOfError(error, sources)?.id ?? `${deviceName(device)} ${namedDevice(description) ?? ''}`
+}
+
 /** Returns whether an error is that of a module, which is reached through the asset. */
 function isModule(asset: Asset, { name, address }: { name: string | undefined; address: string }): boolean {
   return name !== undefined && name !== nameOf(asset) && !name.includes(address)
@@ -325,12 +331,11 @@ function MissingNote({ missing, errors, isComplete, run, ...sources }: MissingNo
   const formats = useFormats()
   if (run.gone === 0 || run.comparedRun === undefined) return null
   if (!isComplete || !missing.isComplete) return <p className="quiet section-note">{text.errorsMissing}</p>
-  const count = errors.filter((error) => missing.lastFound.has(assetOfError(error, sources)?.id ?? '')).length
+  const devices = new Set(errors.map((error) => deviceOfError(error, sources)))
+  const count = [...devices].filter((device) => missing.lastFound.has(device)).length
   if (count === 0) return null
   return (
-    <p className="quiet section-note">
-      {text.alsoMissing(count, formats.number(count), formats.number(errors.length))}
-    </p>
+    <p className="quiet section-note">{text.alsoMissing(count, formats.number(count), formats.number(devices.size))}</p>
   )
 }
 

@@ -349,6 +349,9 @@ describe('networks of switches', () => {
     assert.deepEqual([core.self, core.assets, core.outdated], [self, 3, 1])
     const { assets, outdated, monitoring } = withoutSwitch(core)
     assert.deepEqual([assets, outdated, monitoring.unreachable, monitoring.unmonitored], [2, 0, 0, 1])
+    // A search that the switch does not match counts only the assets at the switch.
+    const { self: _self, ...searched } = core
+    assert.equal(withoutSwitch(searched).assets, 3)
   })
 
   test('have one column for each place of the switches without further switches, if a place has several', () => {

@@ -172,10 +172,12 @@ export function sceneOf({
           }
     const common = { groups: commonParts(namesOf(data?.groups)), assets: commonParts(namesOf(data?.assets)) }
     // The name of a switch stays recognizable only with its end. In a tree, all names have the same end.
-    if (!isNetworkKey(key) && data?.groups.some(({ kind }) => kind === 'switch')) common.groups.end = 0
+    const hasSwitches = data?.groups.some(({ kind }) => kind === 'switch') === true
+    if (!isNetworkKey(key) && hasSwitches) common.groups.end = 0
     if (hasSubnets(data)) common.groups = { start: 0, end: commonBits(data) }
     const gap = { x: 0, y: 0 }
-    const isCounted = hasConnections && key !== rootKey && !isNetworkKey(key) && !hasSubnets(data)
+    const isPlace = !isNetworkKey(key) && !hasSubnets(data) && !hasSwitches
+    const isCounted = hasConnections && key !== rootKey && isPlace
     const frame: Frame = {
       key,
       box,

@@ -145,14 +145,18 @@ function sharedPlace(groups: readonly TopologyGroup[]): TopologyGroup['place'] {
   return shared.length === 0 ? undefined : shared
 }
 
-/** Returns a group without the switch itself. Its numbers then count only the assets at the switch. */
+/**
+ * Returns a group without the switch itself. Its numbers then count only the assets at the switch. A search that the
+ * switch does not match returns a group that does not count the switch, without the state of the switch.
+ */
 export function withoutSwitch(group: TopologyGroup): TopologyGroup {
   const { assets, outdated, monitoring, self } = group
-  const state = self?.monitoring
+  if (self === undefined) return group
+  const state = self.monitoring
   return {
     ...group,
-    assets: Math.max(0, assets - 1),
-    outdated: outdated - (self?.outdated ? 1 : 0),
+    assets: assets - 1,
+    outdated: outdated - (self.outdated ? 1 : 0),
     monitoring: state === undefined ? monitoring : { ...monitoring, [state]: monitoring[state] - 1 },
   }
 }
