@@ -55,6 +55,7 @@ export const credentialMessages = messages({
     withCurrent: (kind: CredentialKind) => `With the current ${valueNames[kind]}`,
     refusedCurrent: (kind: CredentialKind) => `Current ${valueNames[kind]} refused`,
     beforeChange: 'Before the last change',
+    refusedBefore: 'Refused before the last change',
     withoutWorking: (count: number, shown: string) =>
       count === 1 ? '1 device has no working credentials' : `${shown} devices have no working credentials`,
     allWithOther: (count: number, shown: string) =>
@@ -195,6 +196,7 @@ export const credentialMessages = messages({
     withCurrent: (kind: CredentialKind) => `Mit ${germanValueNames[kind].dative}`,
     refusedCurrent: (kind: CredentialKind) => `${germanValueNames[kind].nominative} abgelehnt`,
     beforeChange: 'Vor der letzten Änderung',
+    refusedBefore: 'Abgelehnt vor der letzten Änderung',
     withoutWorking: (count: number, shown: string) =>
       count === 1 ? '1 Gerät ohne gültige Zugangsdaten' : `${shown} Geräte ohne gültige Zugangsdaten`,
     allWithOther: (count: number, shown: string) =>

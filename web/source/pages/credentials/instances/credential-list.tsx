@@ -22,8 +22,16 @@ import { CredentialFlow } from '../flow/credential-flow.tsx'
 import { useCredentialTypes } from '../flow/credential-types.ts'
 import { credentialMessages } from '../messages.ts'
 import { type CredentialKind, kindOf, userOf } from './credential-kind.ts'
-import { LockedDevicesNote, useLockedDevices } from './locked-devices.tsx'
-import { isOpen, type RefusalStep, refusalSteps, refusalsOf } from './refusals.ts'
+import { type CredentialRow, LockedDevicesNote, useRowsWithRefusals } from './locked-devices.tsx'
+import {
+  isOpen,
+  type LastLogin,
+  lastLogin,
+  lockedDevices,
+  type RefusalStep,
+  refusalSteps,
+  refusalsOf,
+} from './refusals.ts'
 import './credential-list.css'
 
 /** Matches a complete IP address, for which the API returns the credentials whose ranges contain it. Other words are searched as text. */
@@ -46,7 +54,8 @@ export function CredentialList() {
     { live: ['credentials'] },
   )
   const hasEntries = useHasEntries(pagedList, words !== '')
-  const locked = useLockedDevices(pagedList.rows)
+  const { rows, isLoading: isCounting } = useRowsWithRefusals(pagedList.rows)
+  const locked = isCounting ? undefined : lockedDevices(rows, { total: pagedList.total, isSearch: words !== '' })
   return (
     <>
       {hasEntries && (
@@ -68,7 +77,7 @@ export function CredentialList() {
       )}
       <PagedTable
         label={text.instances}
-        pagedList={pagedList}
+        pagedList={{ ...pagedList, rows }}
         isRoomy
         sorting={{ id: 'changed', isDescending: true }}
         columns={columnsOf(text, formats, locked?.toCorrect?.id)}
@@ -154,7 +163,7 @@ function UseOrder({ address, rows }: { address: string; rows: readonly ListedCre
 
 type Text = (typeof credentialMessages)['en']
 
-function columnsOf(text: Text, formats: Formats, toCorrectId?: string): Column<ListedCredentialInstance>[] {
+function columnsOf(text: Text, formats: Formats, toCorrectId?: string): Column<CredentialRow>[] {
   const kindNames: Readonly<Record<Exclude<CredentialKind, 'other'>, string>> = {
     user: text.userKind,
     certificate: text.certificateKind,
@@ -262,7 +271,7 @@ function UsePlace({ credentials: { assetId, metadata, places } }: { credentials:
 }
 
 type ResultProps = {
-  credentials: ListedCredentialInstance
+  credentials: CredentialRow
   formats: Formats
   /** The credentials to correct. A note above the table names them and links to the devices. */
   toCorrectId: string | undefined
@@ -274,25 +283,28 @@ type ResultProps = {
  */
 function LastResult({ credentials, formats, toCorrectId }: ResultProps) {
   const text = useText(credentialMessages)
-  const { id, logins, values, lastModifiedTimestamp } = credentials
-  const { accepted, refused, lastWorkedTimestamp = '', lastFailedTimestamp = '' } = logins
+  const { id, logins, values } = credentials
+  const { accepted, refused } = logins
   if (accepted + refused === 0) return <span className="quiet">{text.notUsed}</span>
-  const { open, withOther, areCurrent } = refusalsOf(credentials)
-  const latest = [lastWorkedTimestamp, lastFailedTimestamp].toSorted().at(-1) ?? ''
-  const kind = kindOf(values)
+  const { open, withOther, isAtLeast } = refusalsOf(credentials)
+  const { kind, at } = lastLogin(credentials)
+  const valueKind = kindOf(values)
   const isError = isOpen(credentials) && (toCorrectId ?? id) === id
-  const detail = () => {
-    if (refused === 0) return latest > lastModifiedTimestamp ? text.withCurrent(kind) : text.beforeChange
-    if (!areCurrent) return text.beforeChange
-    if (open === 0) return text.allWithOther(refused, formats.number(refused))
-    if (withOther > 0) return text.someWithOther(withOther, formats.number(withOther))
-    return accepted > 0 ? text.withoutWorking(open, formats.number(open)) : text.refusedCurrent(kind)
+  const count = (devices: number) => [devices, `${formats.number(devices)}${isAtLeast ? '+' : ''}`] as const
+  const details: Readonly<Record<LastLogin['kind'], string>> = {
+    worked: text.withCurrent(valueKind),
+    workedBefore: text.beforeChange,
+    refused: text.refusedCurrent(valueKind),
+    refusedBefore: accepted > 0 ? text.refusedBefore : text.beforeChange,
+    withoutWorking: text.withoutWorking(...count(open)),
+    allWithOther: text.allWithOther(...count(withOther)),
+    someWithOther: text.someWithOther(...count(withOther)),
   }
   return (
     <TwoLines
       second={
         <>
-          {detail()} · <Time at={latest} isRelative isShort />
+          {details[kind]} · <Time at={at} isRelative isShort />
         </>
       }
     >
@@ -308,10 +320,10 @@ function NextStep({ credentials, formats, toCorrectId }: ResultProps) {
   const text = useText(credentialMessages)
   const canWrite = usePermission('glb_credential_write')
   const { id, values } = credentials
-  const { open } = refusalsOf(credentials)
+  const { open, isAtLeast } = refusalsOf(credentials)
   const labels: Readonly<Record<RefusalStep, string>> = {
     change: kindOf(values) === 'user' ? text.changePassword : text.changeValues,
-    devices: text.showDevices(open, formats.number(open)),
+    devices: text.showDevices(open, `${formats.number(open)}${isAtLeast ? '+' : ''}`),
     narrow: text.narrowRange,
   }
   const steps = refusalSteps(credentials, canWrite).filter((step) => step !== 'devices' || toCorrectId === undefined)

@@ -12,6 +12,7 @@ import { Time } from '../../../components/values/time.tsx'
 import { type Asset, nameOf } from '../../assets/model/asset.ts'
 import { useAssetsOfAddresses } from '../../discovery/scans/error-devices.ts'
 import { credentialMessages } from '../messages.ts'
+import { refusedDevices } from './refusals.ts'
 
 /** The number of assets per request. The ids of more assets do not fit into a filter. */
 const assetsPerRequest = 50
@@ -53,15 +54,14 @@ function UsageLists({ usage }: { usage: CredentialUsage }) {
       <Time at={at ?? times.lastWorkedTimestamp} isRelative />
     </li>
   )
-  const refusedDevices = (isOtherAccepted: boolean) =>
-    refusals
-      .filter(({ acceptsOther }) => acceptsOther === isOtherAccepted)
-      .map((each) => device(each, each.lastFailedTimestamp))
+  const { open, withOther } = refusedDevices(refusals)
   return (
     <>
       {refusals.length > 0 && <p className="quiet">{text.refusedAdvice}</p>}
-      <UsageList title={text.refusedAt}>{refusedDevices(false)}</UsageList>
-      <UsageList title={text.refusedOtherAt}>{refusedDevices(true)}</UsageList>
+      <UsageList title={text.refusedAt}>{open.map((each) => device(each, each.lastFailedTimestamp))}</UsageList>
+      <UsageList title={text.refusedOtherAt}>
+        {withOther.map((each) => device(each, each.lastFailedTimestamp))}
+      </UsageList>
       <UsageList title={text.acceptedAt}>{accepted.map((each) => device(each))}</UsageList>
       <UsageList title={text.delivered}>
         {deliveries.map(({ gatewayId, address, jobId, count, lastTimestamp }) => (

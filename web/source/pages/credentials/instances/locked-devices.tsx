@@ -5,34 +5,38 @@ import { useOperationQuery } from '../../../app/api/queries.ts'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
 import { StatusText } from '../../../components/values/status-text.tsx'
 import { credentialMessages } from '../messages.ts'
-import { isOpen, type LockedDevices, lockedDevices } from './refusals.ts'
+import { isOpen, type LockedDevices, type LoginsOf } from './refusals.ts'
 
-export type LockedDevicesOfList = LockedDevices<ListedCredentialInstance>
+/** `CredentialRow` is a row of the list. It contains the refusals of the credentials if they are loaded. */
+export type CredentialRow = ListedCredentialInstance & Pick<LoginsOf, 'refusals'>
 
 /** The maximum number of credentials whose refusals are loaded to count the devices. */
 const loadedRows = 10
 
-/** Returns the devices without working credentials, or undefined if there are none or they are not loaded yet. */
-export function useLockedDevices(rows: readonly ListedCredentialInstance[]): LockedDevicesOfList | undefined {
+/** Returns the rows with the refusals of the first credentials that devices refuse without accepting others. */
+export function useRowsWithRefusals(rows: readonly ListedCredentialInstance[]): {
+  rows: CredentialRow[]
+  isLoading: boolean
+} {
   const query = useOperationQuery()
   const refused = rows.filter(isOpen).slice(0, loadedRows)
-  const refusedBy = useQueries({
+  const usages = useQueries({
     queries: refused.map(({ id }) =>
       query(['credentials', 'readInstanceUsage'], { params: { instanceId: id } }, { live: ['credentials'] }),
     ),
-    combine: (usages) =>
-      usages.map(({ data }) =>
-        data?.data.refusals.flatMap(({ gatewayId, address, acceptsOther }) =>
-          acceptsOther ? [] : [`${gatewayId} ${address}`],
-        ),
-      ),
+    combine: (results) => ({
+      refusals: results.map(({ data }) => data?.data.refusals),
+      isLoading: results.some(({ isPending }) => isPending),
+    }),
   })
-  const loaded = refusedBy.filter((devices) => devices !== undefined)
-  return loaded.length < refused.length ? undefined : lockedDevices(rows, loaded)
+  const refusalsById = new Map(refused.map(({ id }, index) => [id, usages.refusals[index]]))
+  return { rows: rows.map((row) => ({ ...row, refusals: refusalsById.get(row.id) })), isLoading: usages.isLoading }
 }
 
+type LockedDevicesNoteProps = { locked: LockedDevices<CredentialRow> }
+
 /** `LockedDevicesNote` shows the number of devices without working credentials, and which credentials to correct. */
-export function LockedDevicesNote({ locked: { count, isAtLeast, toCorrect } }: { locked: LockedDevicesOfList }) {
+export function LockedDevicesNote({ locked: { count, isAtLeast, toCorrect } }: LockedDevicesNoteProps) {
   const text = useText(credentialMessages)
   const formats = useFormats()
   return (
