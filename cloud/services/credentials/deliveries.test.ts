@@ -461,4 +461,20 @@ describe('delivery of credentials to a gateway', () => {
     await admin.credentials.deleteInstance({ params: { instanceId: made.a } })
     assert.deepEqual(await select('10.0.0.7'), { known: false, credentials: [] })
   })
+
+  test('finds the accepted credential of each listed refusal if one report has more refusals than the list', async () => {
+    const made = await given('a', 'b')
+    const addresses = Array.from({ length: 150 }, (_, index) => `10.0.0.${(index * 37) % 150}`)
+    for (const from of [0, 50, 100]) await selectAll(addresses.slice(from, from + 50))
+    await report(...addresses.map((address) => ({ address, instanceId: made.a, worked: false })))
+    await report(...addresses.toReversed().map((address) => ({ address, instanceId: made.b, worked: true })))
+    const { data: usage } = await admin.credentials.readInstanceUsage({ params: { instanceId: made.a } })
+    assert.deepEqual(
+      usage.refusals.map(({ address, acceptsOther }) => [address, acceptsOther]),
+      addresses
+        .toSorted()
+        .map((address) => [address, true])
+        .slice(0, 100),
+    )
+  })
 })

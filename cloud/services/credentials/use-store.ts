@@ -210,9 +210,11 @@ export function lastSuccesses(handle: Handle, instanceId: string, limit: number)
 type RefusalRow = Pick<UseRow, 'instanceId' | 'gatewayId' | 'address' | 'assetId'> & { name: string; failedAt: string }
 
 const isRefused = `failed_at is not null and (worked_at is null or failed_at > worked_at)`
+/** The order of refusals. All refusals of one report have the same time, so the time alone would not select the same ones each time. */
+const newestRefusals = `order by failed_at desc, gateway_id, address`
 const refusedStatement = statement<UseRow>(
   `select ${columns} from credential_uses where tenant_id = $1 and instance_id = $2 and ${isRefused}
-   order by failed_at desc limit $3`,
+   ${newestRefusals} limit $3`,
 )
 const refusedAtStatement = statement<RefusalRow>(
   `select u.instance_id as "instanceId", u.gateway_id as "gatewayId", u.address, u.asset_id as "assetId", u.failed_at as "failedAt", i.name
@@ -295,7 +297,7 @@ type AcceptedUse = { gatewayId: string; address: string; assetId: string | null 
 const othersStatement = statement<AcceptedUse>(
   `select a.gateway_id as "gatewayId", a.address, a.asset_id as "assetId"
    from (${acceptedText(`select instance_id, gateway_id, address, failed_at from credential_uses
-     where tenant_id = $1 and instance_id = $2 and ${isRefused} order by failed_at desc limit $3`)}) a`,
+     where tenant_id = $1 and instance_id = $2 and ${isRefused} ${newestRefusals} limit $3`)}) a`,
 )
 
 /** Returns the uses of other instances that the devices of `lastRefusals` accept. */
