@@ -237,6 +237,17 @@ describe('migrations', () => {
     )
   })
 
+  test('times are stored in milliseconds, as programs read them', () => {
+    // A released migration does not change.
+    const released = ['accepted_at timestamptz not null']
+    const precise = statements.flatMap((sql) =>
+      /^(create|alter) table/i.test(sql)
+        ? [...sql.matchAll(/\w+ timestamptz(?!\(3\))[^,;)\n]*/g)].map(([part]) => part)
+        : [],
+    )
+    assert.deepEqual(precise, released)
+  })
+
   test('text columns in keys use the collation C', () => {
     const indexed = statements.filter((sql) => /\btext\b(?! collate "C")/.test(sql) && /primary key|unique/.test(sql))
     const wrong = indexed.flatMap((sql) => {

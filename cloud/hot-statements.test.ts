@@ -327,6 +327,10 @@ describe('indexes of frequent statements', () => {
       admin.workflows.listJobs({ query: { sort: 'desc', pagination: false } }),
     'listing jobs that failed since yesterday': () =>
       admin.jobs.listJobs({ query: { phase: 'failed', since: new Date(Date.now() - 86_400_000).toISOString() } }),
+    'listing jobs without finished monitoring runs, with and without the jobs of campaigns': async () => {
+      for (const grouped of [false, true])
+        await admin.jobs.listJobs({ query: { withoutMonitoring: true, grouped, limit: 10 } })
+    },
     'listing jobs, discoveries, gateways and history for a caller who can read one access group': async () => {
       const { data } = await admin.authorization.listAccessGroups({ query: { name: 'default' } })
       for (const accessGroupId of [ids.group, data[0]?.id ?? '']) {
@@ -334,7 +338,7 @@ describe('indexes of frequent statements', () => {
           { permissions: ['glb_jobs_read'] },
           { permissions: ['inventory_read_asset_data'], accessGroupId },
         ])
-        await reader.jobs.listJobs({})
+        for (const withoutMonitoring of [false, true]) await reader.jobs.listJobs({ query: { withoutMonitoring } })
         await reader.discovery.listDiscoveries({})
         await reader.onboarding.listGateways({})
         await reader.exchange(inventory, 'readHistory', { params: { id: ids.asset } })
@@ -895,7 +899,10 @@ async function fillHierarchy(owner: Client, tenantId: string, hierarchyId: strin
   )
 }
 
-/** Inserts many jobs of a hundred clients. One job in seven is open. Each job has one rare tag and one frequent tag. */
+/**
+ * Inserts many jobs of a hundred clients. One job in seven is open. Each job has one rare tag and one frequent tag. The newest jobs
+ * are finished monitoring runs, and then the jobs of the devices of campaigns.
+ */
 async function fillWorkflows(owner: Client, tenantId: string): Promise<void> {
   await owner.query(
     `insert into workflow_jobs (tenant_id, id, client_id, workflow, definition, definition_hash, state, state_group, phase,
@@ -905,6 +912,14 @@ async function fillWorkflows(owner: Client, tenantId: string): Promise<void> {
             case when n % 7 = 0 then 'OPEN' else 'DONE' end, case when n % 7 = 0 then 'waiting' else 'finished' end,
             n % 7 > 0, n % 7 = 0, 1, now(), now()
      from generate_series(1, $2::int) n`,
+    [tenantId, many],
+  )
+  await owner.query(
+    `insert into workflow_jobs (tenant_id, id, client_id, workflow, definition, definition_hash, state, state_group, phase,
+                                is_final, awaits_client, version, created_at, modified_at)
+     select $1, (f.first || substring(gen_random_uuid()::text from 9))::uuid, 'client-' || n % 100, f.workflow, '{}', '',
+            'FINISHED', 'DONE', 'finished', true, false, 1, now(), now()
+     from generate_series(1, $2::int) n, (values ('ffffffff', 'monitoring'), ('fffffffe', 'artefact-update')) as f (first, workflow)`,
     [tenantId, many],
   )
   await owner.query(
