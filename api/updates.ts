@@ -326,6 +326,9 @@ export const updates = contract({
       query: closed({
         ...pageQuery,
         state: Type.Optional(oneOf(campaignStates)),
+        open: Type.Optional(
+          Type.Boolean({ description: 'Only campaigns that have not ended, or only those that have' }),
+        ),
         artefactId: Type.Optional(Uuid),
       }),
       answers: { 200: page(Campaign) },

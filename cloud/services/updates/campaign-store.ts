@@ -144,10 +144,13 @@ export async function lockState(tx: Transaction, id: string): Promise<CampaignSt
   return (await tx.row(shareStatement, id))?.state
 }
 
+/** The condition of a campaign that has not ended. */
+const isOpenState = `c.state in ('draft', 'pending-approval', 'running', 'paused', 'stopped')`
+
 const openLockStatement = statement(`select pg_advisory_xact_lock(hashtextextended($1::text, 7271))`)
 const countOpenStatement = statement<{ total: number }>(
   `select count(*) as total from update_campaigns c
-   where c.tenant_id = $1 and c.state in ('draft', 'pending-approval', 'running', 'paused', 'stopped')`,
+   where c.tenant_id = $1 and ${isOpenState}`,
 )
 
 /** Returns the number of campaigns that have not ended. Other transactions that count them wait until the end of this one. */
@@ -157,19 +160,22 @@ export async function countOpen(tx: Transaction): Promise<number> {
 }
 
 type Listing = {
-  state: CampaignState | undefined
-  artefactId: string | undefined
+  state?: CampaignState | undefined
+  /** Whether to return the campaigns that have not ended, or those that have. Undefined means all. */
+  isOpen?: boolean | undefined
+  artefactId?: string | undefined
   page: { limit: number; offset: number }
 }
 
 /** Returns a page of campaigns, newest first. */
 export async function listCampaigns(
   handle: Handle,
-  { state, artefactId, page }: Listing,
+  { state, isOpen, artefactId, page }: Listing,
 ): Promise<{ rows: CampaignRow[]; total: number }> {
   const values: unknown[] = []
   const conditions = ['c.tenant_id = $1']
   if (state !== undefined) conditions.push(`c.state = $${values.push(state) + 1}`)
+  if (isOpen !== undefined) conditions.push(isOpen ? isOpenState : `not (${isOpenState})`)
   if (artefactId !== undefined) conditions.push(`c.artefact_id = $${values.push(artefactId) + 1}`)
   const where = conditions.join(' and ')
   const next = values.length + 2
@@ -304,7 +310,7 @@ export async function deleteCampaign(tx: Transaction, id: string): Promise<void>
 
 const usesStatement = statement<{ name: string }>(
   `select c.name from update_campaigns c
-   where c.tenant_id = $1 and c.state in ('draft', 'pending-approval', 'running', 'paused', 'stopped')
+   where c.tenant_id = $1 and ${isOpenState}
      and (c.artefact_id = $2 or exists (select from update_devices d where d.tenant_id = $1 and d.campaign_id = c.id
        and position($2::text in d.steps::text) > 0))
    order by c.id limit 1`,

@@ -767,4 +767,16 @@ describe('campaigns', () => {
     await admin.updates.deleteCampaign({ params })
     await assert.rejects(admin.updates.deleteCampaign({ params }), code('not_found'))
   })
+
+  test('lists only the campaigns that have not ended, or only those that have', async () => {
+    const plant = await plantOf()
+    const { id } = await createDraft(admin, { artefactId, assetIds: plant.assetIds })
+    const idsOf = async (query: { open?: boolean; state?: 'draft' }) =>
+      (await admin.updates.listCampaigns({ query: { ...query, limit: 100 } })).data.map((one) => one.id)
+    const [all, open, ended] = [await idsOf({}), await idsOf({ open: true }), await idsOf({ open: false })]
+    assert.ok(open.includes(id) && !ended.includes(id))
+    assert.deepEqual([...open, ...ended].toSorted(), all.toSorted())
+    assert.deepEqual(await idsOf({ open: false, state: 'draft' }), [])
+    await admin.updates.deleteCampaign({ params: { id } })
+  })
 })

@@ -74,9 +74,9 @@ export function campaignHandlers(context: Context): Pick<Handlers<typeof updates
       return answer(201, { data: await showCampaign(context, caller, row) }, { location })
     },
 
-    async listCampaigns({ query: { limit = 50, offset = 0, state, artefactId } }, caller) {
+    async listCampaigns({ query: { limit = 50, offset = 0, state, open, artefactId } }, caller) {
       const { rows, total } = await database.read(caller, (handle) =>
-        store.listCampaigns(handle, { state, artefactId, page: { limit, offset } }),
+        store.listCampaigns(handle, { state, isOpen: open, artefactId, page: { limit, offset } }),
       )
       const data = await showCampaigns(context, caller, rows)
       return { data, meta: { totalElements: total, elements: rows.length, offset } }
