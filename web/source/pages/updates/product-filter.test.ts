@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { DriftProduct } from '@millwright/api/updates.ts'
-import { driftFilter, productsFilter, productTitle } from './product-filter.ts'
+import { driftFilter, partOfProduct, productsFilter, productTitle } from './product-filter.ts'
 
 const path = 'product_instance_information/manufacturer_product'
 
@@ -22,4 +22,20 @@ test('names a product with its manufacturer, and does not repeat the first word 
   const product = { manufacturer: 'Acme Drives', product: 'A1', productName: 'Drive' } as DriftProduct
   assert.equal(productTitle(product), 'Acme Drives Drive')
   assert.equal(productTitle({ ...product, productName: 'Acme 7.5 kW' }), 'Acme 7.5 kW')
+})
+
+test('states which assets of a product a filter selects', () => {
+  const product = { manufacturer: 'Acme', product: 'A1', productName: 'Drive' } as DriftProduct
+  const other = { ...product, product: 'A2' }
+  const partOf = (filter: string) => partOfProduct(filter, product)
+  assert.equal(partOf(driftFilter(product)), 'all')
+  assert.equal(partOf(driftFilter(other)), 'none')
+  assert.equal(partOf(productsFilter(['B', 'A1'])), 'all')
+  assert.equal(partOf(productsFilter(['Drive'])), 'all')
+  assert.equal(partOf(productsFilter(['B', 'A2'])), 'none')
+  assert.equal(partOf(`${path}/product_id eq 'a1'`), 'some')
+  assert.equal(partOf(`${driftFilter(product)} and contains(name, 'Line 1')`), 'some')
+  assert.equal(partOf(`${driftFilter(other)} and contains(name, 'Line 1')`), 'none')
+  assert.equal(partOf(`${path}/product_id eq 'A2' or contains(name, 'Line 1')`), 'some')
+  assert.equal(partOf("not (name eq 'x')"), 'some')
 })

@@ -1,5 +1,5 @@
 import type { DriftProduct } from '@millwright/api/updates.ts'
-import { filterOf, quoted } from '../assets/filter/filter-conditions.ts'
+import { conditionsOf, filterOf, quoted } from '../assets/filter/filter-conditions.ts'
 
 const path = 'product_instance_information/manufacturer_product'
 
@@ -27,4 +27,22 @@ export function productTitle({ manufacturer, productName, product }: DriftProduc
   const name = productName ?? product
   const firstWord = (text: string) => text.split(' ')[0]?.toLowerCase()
   return firstWord(name) === firstWord(manufacturer) ? name : `${manufacturer} ${name}`
+}
+
+/**
+ * Returns which assets of a product in use a filter selects, without reading them: all of them, none, or possibly some. Only the
+ * filters of `driftFilter` and `productsFilter` select all.
+ */
+export function partOfProduct(filter: string, product: DriftProduct): 'all' | 'some' | 'none' {
+  if (filter === driftFilter(product)) return 'all'
+  const { conditions, join } = conditionsOf(filter) ?? { conditions: [], join: 'and' }
+  const isOfProduct = (field: string) => field === `${path}/product_id` || field === `${path}/product_name`
+  const named = conditions.flatMap((each) =>
+    isOfProduct(each.path) && each.operator === 'eq' ? [each.value.toLowerCase()] : [],
+  )
+  const names = [product.product, product.productName ?? product.product]
+  const isListOfProducts = named.length > 0 && named.length === conditions.length
+  if (isListOfProducts && names.some((name) => filter.includes(productsFilter([name])))) return 'all'
+  const isOther = !names.some((name) => named.includes(name.toLowerCase()))
+  return isOther && named.length > 0 && (join === 'and' || isListOfProducts) ? 'none' : 'some'
 }

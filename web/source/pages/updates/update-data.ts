@@ -1,9 +1,9 @@
-import { pageLimits } from '@millwright/api/envelope.ts'
-import type { Campaign } from '@millwright/api/updates.ts'
-import { useQueries, useQuery, useQueryClient } from '@tanstack/react-query'
+import { type Campaign, type DriftProduct, updateLimits } from '@millwright/api/updates.ts'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import { keyOf, useOperationQuery } from '../../app/api/queries.ts'
 import { usePermission } from '../../app/session/app-context.tsx'
+import { canPlanUpdate } from './update-step.ts'
 
 /** The prefix of the events that change artefacts, campaigns and settings of the update hub. */
 export const updateEvents = { live: ['updates'] }
@@ -26,23 +26,21 @@ export function useCampaign(id: string | undefined) {
   })
 }
 
-/** The states of campaigns that are not over. The state that matters least for a plan comes first. */
-const openCampaignStates = ['paused', 'running', 'pending-approval', 'draft'] as const
-
-/** Returns the open campaign of each artefact, by the id of the artefact. A draft comes before other campaigns, a new one before an old one. */
-export function useOpenCampaigns(): ReadonlyMap<string, Campaign> {
+/**
+ * Returns the campaigns that have not ended, newest first. They are loaded only for users who can plan updates, and if the update of
+ * one of the products can be planned.
+ */
+export function useOpenCampaigns(products: readonly DriftProduct[]): readonly Campaign[] {
   const query = useOperationQuery()
   const canRead = usePermission('glb_jobs_read')
-  return useQueries({
-    queries: openCampaignStates.map((state) => ({
-      ...query(['updates', 'listCampaigns'], { query: { state, limit: pageLimits.maximum } }, updateEvents),
-      enabled: canRead,
-    })),
-    combine: (results) =>
-      new Map(
-        results.flatMap(({ data }) => data?.data.toReversed() ?? []).map((campaign) => [campaign.artefactId, campaign]),
-      ),
+  const canManage = usePermission('glb_update_manage')
+  // The limit of open campaigns of a tenant is the maximum length of a page.
+  const input = { query: { open: true, limit: updateLimits.openCampaigns } }
+  const campaigns = useQuery({
+    ...query(['updates', 'listCampaigns'], input, { live: ['updates.campaign'] }),
+    enabled: canRead && canManage && products.some(canPlanUpdate),
   })
+  return campaigns.data?.data ?? []
 }
 
 /** Returns a function that loads all data of the update hub again. */

@@ -2,6 +2,7 @@ import type { Campaign, DriftProduct } from '@millwright/api/updates.ts'
 import { iconInfo } from '@siemens/ix-icons/icons'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
+import { Fragment } from 'react'
 import { usePagedList } from '../../../app/api/paged-list.ts'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
 import { usePermission } from '../../../app/session/app-context.tsx'
@@ -11,7 +12,7 @@ import { useTotalQuery } from '../../start/plant-queries.ts'
 import { updateMessages } from '../messages.ts'
 import { driftFilter, productTitle } from '../product-filter.ts'
 import { useOpenCampaigns } from '../update-data.ts'
-import { updateStepOf } from '../update-step.ts'
+import { updateStepsOf } from '../update-step.ts'
 import { DraftTargets } from './draft-targets.tsx'
 import { campaignMessages } from './messages.ts'
 
@@ -54,7 +55,8 @@ export function OutdatedSummary() {
   const canRead = usePermission('inventory_read_asset_data')
   const canManage = usePermission('glb_update_manage')
   const { count, shown, withGateway, products } = useOutdated()
-  const campaigns = useOpenCampaigns()
+  const shownOnes = products.slice(0, shownProducts)
+  const campaigns = useOpenCampaigns(shownOnes)
   const all = useQuery({ ...useTotalQuery(), enabled: canRead }).data?.meta.totalElements
   if (count === 0 || all === undefined) return null
   return (
@@ -74,7 +76,7 @@ export function OutdatedSummary() {
             ...(canManage ? [text.nextStep] : []),
           ]}
         >
-          {products.slice(0, shownProducts).map((product) => (
+          {shownOnes.map((product) => (
             <tr key={`${product.manufacturer} ${product.product}`}>
               <td>
                 <Link to="/assets" search={{ filter: driftFilter(product) } as never}>
@@ -92,7 +94,7 @@ export function OutdatedSummary() {
               </td>
               {canManage && (
                 <td data-label={text.nextStep}>
-                  <NextStep product={product} campaign={campaigns.get(product.newestArtefactId ?? '')} />
+                  <NextSteps product={product} campaigns={campaigns} />
                 </td>
               )}
             </tr>
@@ -126,18 +128,21 @@ function Newest({ product: { newestKnown, newestArtefactId, versions } }: { prod
   )
 }
 
-type NextStepProps = { product: DriftProduct; campaign: Campaign | undefined }
+type NextStepsProps = { product: DriftProduct; campaigns: readonly Campaign[] }
 
-/** `NextStep` leads to the next step of the update of a product. Next to a draft, it shows how many assets the draft selects. */
-function NextStep({ product, campaign }: NextStepProps) {
+/** `NextSteps` leads to the next steps of the update of a product. Next to a draft, it shows how many assets the draft selects. */
+function NextSteps({ product, campaigns }: NextStepsProps) {
   const text = useText(campaignMessages)
   const steps = useText(updateMessages)
-  const { kind, to, search } = updateStepOf(product, campaign)
-  const label = steps[kind]
-  return (
-    <>
-      <Link to={to} search={search as never} aria-label={text.stepOf(label, productTitle(product))}>
-        {label}
+  return updateStepsOf(product, campaigns).map(({ kind, to, search, campaign }, index) => (
+    <Fragment key={to}>
+      {index > 0 && <br />}
+      <Link
+        to={to}
+        search={search as never}
+        aria-label={text.stepOf(steps[kind], campaign?.name ?? productTitle(product))}
+      >
+        {steps[kind]}
       </Link>
       {campaign !== undefined && kind === 'draft' && (
         <>
@@ -145,6 +150,6 @@ function NextStep({ product, campaign }: NextStepProps) {
           <DraftTargets targets={campaign.targets} />
         </>
       )}
-    </>
-  )
+    </Fragment>
+  ))
 }

@@ -17,7 +17,7 @@ import { SearchField } from '../../assets/filter/search-field.tsx'
 import { updateMessages } from '../messages.ts'
 import { driftFilter, productTitle } from '../product-filter.ts'
 import { useOpenCampaigns } from '../update-data.ts'
-import { updateStepOf } from '../update-step.ts'
+import { updateStepsOf } from '../update-step.ts'
 import { driftMessages } from './messages.ts'
 import '../updates.css'
 
@@ -31,7 +31,7 @@ export function DriftView() {
     { query: { ...(search.product && { q: search.product }) } },
     { live: ['inventory.asset', 'updates.artefact'] },
   )
-  const campaigns = useOpenCampaigns()
+  const campaigns = useOpenCampaigns(rows)
   // The products with the most older devices come first.
   const listed = search.older === undefined ? rows : rows.filter(({ outdated }) => outdated > 0)
   const shown =
@@ -82,7 +82,7 @@ export function DriftView() {
           <ul className="drift-products">
             {shown.map((product) => (
               <li key={`${product.manufacturer} ${product.product}`}>
-                <ProductRow product={product} campaign={campaigns.get(product.newestArtefactId ?? '')} />
+                <ProductRow product={product} campaigns={campaigns} />
               </li>
             ))}
           </ul>
@@ -121,15 +121,17 @@ function shadesOf(versions: readonly Version[], newestKnown: string | undefined)
 /** The share of the dark colour in the colour of the oldest version, in percent. */
 const darkest = 45
 
+type ProductRowProps = { product: DriftProduct; campaigns: readonly Campaign[] }
+
 /** `ProductRow` shows the share of each version among the devices of a product, and what to do about older devices. */
-function ProductRow({ product, campaign }: { product: DriftProduct; campaign: Campaign | undefined }) {
+function ProductRow({ product, campaigns }: ProductRowProps) {
   const text = useText(driftMessages)
   const formats = useFormats()
   const navigate = useNavigate()
   const canManage = usePermission('glb_update_manage')
   const steps = useText(updateMessages)
   const { versions, devices, newestKnown, newestArtefactId, outdated } = product
-  const { kind, to, search } = updateStepOf(product, campaign)
+  const [step, other] = updateStepsOf(product, campaigns)
   const title = productTitle(product)
   const shades = shadesOf(versions, newestKnown)
   const styleOf = (each: Version) => ({ '--age': `${shades.get(each) ?? 0}%` }) as CSSProperties
@@ -170,10 +172,15 @@ function ProductRow({ product, campaign }: { product: DriftProduct; campaign: Ca
         <span className={outdated > 0 ? 'drift-older' : 'quiet'}>
           {outdated > 0 ? text.outdated(formats.number(outdated), formats.number(devices)) : text.upToDate}
         </span>
-        {outdated > 0 && canManage && (
-          <IxButton variant="secondary" onClick={() => navigate({ to, search: search as never })}>
-            {kind === 'plan' ? text.update(outdated, formats.number(outdated)) : steps[kind]}
+        {outdated > 0 && canManage && step !== undefined && (
+          <IxButton variant="secondary" onClick={() => navigate({ to: step.to, search: step.search as never })}>
+            {step.kind === 'plan' ? text.update(outdated, formats.number(outdated)) : steps[step.kind]}
           </IxButton>
+        )}
+        {outdated > 0 && canManage && other?.campaign !== undefined && (
+          <Link to={other.to} aria-label={text.stepOf(steps[other.kind], other.campaign.name)}>
+            {steps[other.kind]}
+          </Link>
         )}
       </div>
     </>

@@ -18,6 +18,7 @@ export const driftMessages = messages({
     unknownVersion: 'Unknown version',
     update: (count: number, shown: string) =>
       count === 1 ? 'Plan update of 1 device' : `Plan update of ${shown} devices`,
+    stepOf: (step: string, name: string) => `${step}: ${name}`,
     sort: 'Sort by',
     sortOlder: 'Most outdated devices first',
     sortName: 'By product name',
@@ -47,6 +48,7 @@ export const driftMessages = messages({
     unknownVersion: 'Unbekannte Version',
     update: (count: number, shown: string) =>
       count === 1 ? 'Update von 1 Gerät planen' : `Update von ${shown} Geräten planen`,
+    stepOf: (step: string, name: string) => `${step}: ${name}`,
     sort: 'Sortieren nach',
     sortOlder: 'Meiste veraltete Geräte zuerst',
     sortName: 'Nach Produktname',
