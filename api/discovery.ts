@@ -77,6 +77,9 @@ export type NewDiscovery = Static<typeof NewDiscovery>
 
 const count = Type.Integer({ minimum: 0 })
 
+/** The orders of the list of discoveries. All are descending. */
+export const discoveryOrders = ['-created', '-latestRun'] as const
+
 export const discoveryStates = ['created', 'running', 'finished', 'failed', 'canceled'] as const
 
 const runFields = {
@@ -232,14 +235,21 @@ export const discovery = contract({
     listDiscoveries: {
       method: 'GET',
       path: '/discoveries',
-      summary: 'List discoveries, the latest run first',
-      description: 'A discovery without a run is listed by the time of its creation.',
+      summary: 'List discoveries, newest first',
       access: 'glb_jobs_read',
       query: closed({
         ...pageQuery,
         gatewayId: Type.Optional(Uuid),
         assetLinkId: Type.Optional(Type.String({ maxLength: 256 })),
         scheduled: Type.Optional(Type.Boolean()),
+        sort: Type.Optional(
+          Type.Unsafe<(typeof discoveryOrders)[number]>({
+            ...oneOf(discoveryOrders),
+            default: '-created',
+            description:
+              'By creation, or by the start of the latest run. By run, a discovery moves between pages when it runs. A discovery without a run is sorted by its creation',
+          }),
+        ),
       }),
       answers: { 200: page(Discovery) },
     },

@@ -25,7 +25,7 @@ type ListOptions = PagingOptions & { gateway?: string; link?: string; scheduled?
 
 export function addCommands(discoveries: Command, terminal: Terminal): void {
   platformCommand(
-    withPagingOptions(discoveries.command('list').description('list scans, the latest run first'))
+    withPagingOptions(discoveries.command('list').description('list scans, newest first'))
       .option('--gateway <gateway>', 'scans of this gateway')
       .option('--link <link>', 'scans with this link')
       .option('--scheduled', 'only scans with a schedule'),

@@ -86,10 +86,10 @@ export function discoveryHandlers(context: Context): Pick<Handlers<typeof discov
       })
     },
 
-    async listDiscoveries({ query: { limit = 50, offset = 0, gatewayId, assetLinkId, scheduled } }, caller) {
+    async listDiscoveries({ query: { limit = 50, offset = 0, sort, gatewayId, assetLinkId, scheduled } }, caller) {
       const selection = { gatewayId, assetLinkId, scheduled, scope: await readableScope(context, caller) }
       const { rows, total, latest, planned } = await database.read(caller, async (handle) => {
-        const listed = await store.listDiscoveries(handle, selection, { limit, offset })
+        const listed = await store.listDiscoveries(handle, selection, { limit, offset, sort })
         const ids = listed.rows.flatMap(({ latestRunId }) => latestRunId ?? [])
         return {
           ...listed,

@@ -196,6 +196,20 @@ describe('discovery', () => {
     await ended(jobId)
   })
 
+  test('lists discoveries by their creation, and on request by their latest run', async () => {
+    const [first, second, third] = [await create(), await create(), await create()].map(({ jobId }) => jobId)
+    for (const _ of [first, second, third]) await end(await lease(), 'FINISHED')
+    await ended(first ?? '')
+    await admin.discovery.runDiscovery({ params: { jobId: first ?? '' } })
+    const listed = async (query: { sort?: '-created' | '-latestRun' }) => {
+      const { data } = await admin.discovery.listDiscoveries({ query: { ...query, gatewayId: gateway.id } })
+      return data.map(({ jobId }) => jobId)
+    }
+    assert.deepEqual(await listed({}), [third, second, first])
+    assert.deepEqual(await listed({ sort: '-created' }), [third, second, first])
+    assert.deepEqual(await listed({ sort: '-latestRun' }), [first, third, second])
+  })
+
   test('refuses an upload of found devices with a lease that was never issued for its job', async () => {
     const { jobId } = await create()
     await hub.settle()

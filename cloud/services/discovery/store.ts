@@ -154,16 +154,20 @@ function listed({ gatewayId, assetLinkId, scheduled }: Listing, scope: Scope | u
   return { where: where.join(' and '), values, next: values.length + 2 }
 }
 
-/** Returns the discoveries, the latest run first. Ids of runs and discoveries contain the time of their creation. */
+/** The column of each order. Ids of runs and discoveries contain the time of their creation. */
+const orders = { '-created': 'd.id', '-latestRun': 'coalesce(d.latest_run_id, d.id)' } as const
+
+type DiscoveryPage = { limit: number; offset: number; sort?: keyof typeof orders | undefined }
+
 export async function listDiscoveries(
   handle: Handle,
   { scope, ...listing }: Listing & { scope: Scope | undefined },
-  { limit, offset }: { limit: number; offset: number },
+  { limit, offset, sort = '-created' }: DiscoveryPage,
 ) {
   const { where, values, next } = listed(listing, scope)
   const list = dynamicStatement<DiscoveryRow>(
     `select ${columns} from discoveries d where ${where}
-     order by coalesce(d.latest_run_id, d.id) desc limit $${next} offset $${next + 1}`,
+     order by ${orders[sort]} desc limit $${next} offset $${next + 1}`,
   )
   const count = dynamicStatement<{ total: number }>(`select count(*) as total from discoveries d where ${where}`)
   const rows = await handle.rows(list, ...values, limit, offset)

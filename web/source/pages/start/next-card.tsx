@@ -196,7 +196,7 @@ function useScanSteps(): Step[] {
   const query = useOperationQuery()
   const isEnabled = usePermission('glb_jobs_read')
   const [since] = useState(() => new Date(Date.now() - dayMs).toISOString())
-  const input = { query: { limit: maxScans } }
+  const input = { query: { sort: '-latestRun', limit: maxScans } } as const
   const scans = useQuery({
     ...query(['discovery', 'listDiscoveries'], input, { live: ['discovery'] }),
     enabled: isEnabled,

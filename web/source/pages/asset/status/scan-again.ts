@@ -50,7 +50,8 @@ export function useScanAgain(assetId: string): (() => Promise<void>) | undefined
     const link = links.find(({ assetId: id, reachable }) => id === linkAsset && reachable)
     if (link === undefined) return undefined
     const { assetLinkId } = link
-    const { data: scans } = await api.discovery.listDiscoveries({ query: { gatewayId, assetLinkId, limit: 1 } })
+    const latest = { gatewayId, assetLinkId, sort: '-latestRun', limit: 1 } as const
+    const { data: scans } = await api.discovery.listDiscoveries({ query: latest })
     return scans[0]?.jobId
   }
 }

@@ -30,7 +30,7 @@ export function ScanTable({ gatewayId }: { gatewayId?: string }) {
   const gateways = useGatewayNames()
   const pagedList = usePagedList(
     ['discovery', 'listDiscoveries'],
-    { query: { ...(gatewayId !== undefined && { gatewayId }) } },
+    { query: { sort: '-latestRun', ...(gatewayId !== undefined && { gatewayId }) } },
     { live: ['discovery', 'workflows.job'] },
   )
   const canRun = usePermission('glb_discovery_run')
