@@ -253,6 +253,16 @@ const MonitoredAssetState = closed({
   sinceTimestamp: Type.Optional(Type.Unsafe<string>({ ...Timestamp, description: 'Absent before the first check' })),
 })
 
+export const UnreachableDevice = closed({
+  assetId: Uuid,
+  assetName: Type.Optional(Type.String()),
+  sinceTimestamp: Type.Unsafe<string>({ ...Timestamp, description: 'The time since which the device is `failed`' }),
+  monitorings: Type.Array(closed({ id: Uuid, name: Type.String() }), {
+    description: 'The monitorings whose last check did not reach the device, by name',
+  }),
+})
+export type UnreachableDevice = Static<typeof UnreachableDevice>
+
 /** The targets of a monitoring that does not exist yet. */
 const TargetSelection = closed({ targets: fields.targets, assetLinkIds: Type.Optional(fields.assetLinkIds) })
 
@@ -418,6 +428,16 @@ export const monitoring = contract({
         'Counts only devices that the caller can read. If several monitorings check a device, its newest result counts.',
       access: 'inventory_read_asset_data',
       answers: { 200: data(Coverage) },
+    },
+    listUnreachableDevices: {
+      method: 'GET',
+      path: '/assets/unreachable',
+      summary: 'List the unreachable devices, latest outage first',
+      description:
+        'Lists the devices that `GET /monitoring/v1/coverage` counts as `failed`: the newest result of all monitorings counts, and only devices that the caller can read are listed.',
+      access: 'inventory_read_asset_data',
+      query: closed(pageQuery),
+      answers: { 200: page(UnreachableDevice) },
     },
     listMonitoredAssets: {
       method: 'GET',

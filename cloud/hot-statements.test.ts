@@ -132,7 +132,10 @@ describe('indexes of frequent statements', () => {
       await admin.updates.listDevices({ params, query: { state: 'failed' } })
       await admin.updates.listFailures({ params })
     },
-    'listing the campaigns that run': () => admin.updates.listCampaigns({ query: { state: 'running' } }),
+    'listing the campaigns that run, and those that have not ended': async () => {
+      await admin.updates.listCampaigns({ query: { state: 'running' } })
+      await admin.updates.listCampaigns({ query: { open: true } })
+    },
     'continuing campaigns, and recording the reports of gateways': () =>
       hub.context.database.transaction(hub.tenant, async (tx) => {
         await listDue(tx, new Date().toISOString(), 10)
@@ -148,6 +151,10 @@ describe('indexes of frequent statements', () => {
       await admin.monitoring.readAvailability({ params: { id: ids.asset }, query: {} })
       await admin.monitoring.listMonitoringResults({ params: { id: ids.monitoring }, query: { limit: 10 } })
       await admin.monitoring.listMonitoredStates({ body: { data: { assetIds: [ids.asset, ids.otherAsset] } } })
+    },
+    'listing the latest outages': async () => {
+      const { meta } = await admin.monitoring.listUnreachableDevices({ query: { limit: 5 } })
+      assert.ok((meta.totalElements ?? 0) > 5)
     },
     'giving targets to gateways, and storing their results': () =>
       hub.context.database.transaction(hub.tenant, async (tx) => {
@@ -712,7 +719,8 @@ async function fillMonitoring(owner: Client, tenantId: string): Promise<void> {
   )
   await owner.query(
     `insert into asset_availability (tenant_id, asset_id, from_at, state)
-     select $1, id, now(), 'reached' from assets where tenant_id = $1`,
+     select $1, id, now(), case when row_number() over () % 500 = 7 then 'failed' else 'reached' end
+     from assets where tenant_id = $1`,
     [tenantId],
   )
 }

@@ -321,6 +321,31 @@ export function monitoredAssets(handle: Handle, among?: readonly string[]): Prom
   return handle.rows(monitoredAmongStatement, arrayOf('uuid', among))
 }
 
+const failedStatement = statement<{ assetId: string; sinceAt: string }>(
+  `select a.asset_id as "assetId", a.from_at as "sinceAt" from asset_availability a
+   where a.tenant_id = $1 and a.to_at is null and a.state = 'failed'
+     and exists (select from monitoring_results t where t.tenant_id = $1 and t.asset_id = a.asset_id)
+   order by a.from_at desc, a.asset_id`,
+)
+
+/** Returns the monitored assets whose current state is `failed`, latest outage first. */
+export function failedAssets(handle: Handle): Promise<{ assetId: string; sinceAt: string }[]> {
+  return handle.rows(failedStatement)
+}
+
+export type FailedCheck = { assetId: string; assetName: string | null; monitoringId: string; monitoringName: string }
+
+const failedChecksStatement = statement<FailedCheck>(
+  `select t.asset_id as "assetId", t.asset_name as "assetName", t.monitoring_id as "monitoringId", m.name as "monitoringName"
+   from monitoring_results t join monitorings m on m.tenant_id = $1 and m.id = t.monitoring_id
+   where t.tenant_id = $1 and t.asset_id = any($2::uuid[]) and t.state = 'failed' order by m.name, m.id`,
+)
+
+/** Returns the last results of assets that are `failed`, with the names of their monitorings. */
+export async function failedChecks(handle: Handle, assetIds: readonly string[]): Promise<FailedCheck[]> {
+  return assetIds.length === 0 ? [] : handle.rows(failedChecksStatement, arrayOf('uuid', assetIds))
+}
+
 type LastCheck = { assetId: string; checkedAt: string | null }
 
 const lastChecksStatement = statement<LastCheck>(

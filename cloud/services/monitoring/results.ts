@@ -14,12 +14,13 @@ import { listStates } from './availability-store.ts'
 import { findMonitorings } from './monitoring-store.ts'
 import { showResults } from './monitoring-view.ts'
 import { requireMonitoring } from './monitorings.ts'
-import { assetsOf, listResults, monitoredAssets, resultsOfAsset } from './result-store.ts'
+import { assetsOf, failedAssets, failedChecks, listResults, monitoredAssets, resultsOfAsset } from './result-store.ts'
 
 type Operations =
   | 'listMonitoringResults'
   | 'readAvailability'
   | 'readCoverage'
+  | 'listUnreachableDevices'
   | 'listMonitoredStates'
   | 'listMonitoredAssets'
 
@@ -98,6 +99,32 @@ export function resultHandlers(context: Context): Pick<Handlers<typeof monitorin
           unmonitored: total - monitored.length,
         },
       }
+    },
+
+    async listUnreachableDevices({ query: { limit = 50, offset = 0 } }, caller) {
+      const failed = await database.read(caller, (handle) => failedAssets(handle))
+      const ids = failed.map(({ assetId }) => assetId)
+      const matching = await matchingAssets(context, caller, { filter: devices, ids })
+      const readable = failed.filter(({ assetId }) => matching.has(assetId))
+      const listed = readable.slice(offset, offset + limit)
+      const checks = await database.read(caller, (handle) =>
+        failedChecks(
+          handle,
+          listed.map(({ assetId }) => assetId),
+        ),
+      )
+      const checksOf = Map.groupBy(checks, ({ assetId }) => assetId)
+      const data = listed.map(({ assetId, sinceAt }) => {
+        const own = checksOf.get(assetId) ?? []
+        const assetName = own.find((check) => check.assetName !== null)?.assetName
+        return {
+          assetId,
+          ...(assetName == null ? {} : { assetName }),
+          sinceTimestamp: sinceAt,
+          monitorings: own.map(({ monitoringId, monitoringName }) => ({ id: monitoringId, name: monitoringName })),
+        }
+      })
+      return { data, meta: { totalElements: readable.length, elements: data.length, offset } }
     },
 
     async listMonitoredAssets(_request, caller) {

@@ -153,6 +153,51 @@ describe('rights for monitorings', () => {
     assert.deepEqual(await states(reader), new Map(shown.slice(0, 1)))
   })
 
+  test('lists the unreachable devices that the caller can read, latest outage first, as the coverage counts them', async () => {
+    await using own = await testHub()
+    const manager = await own.as('administrator')
+    const { data: hall } = await manager.authorization.createAccessGroup({ body: { data: { name: 'hall-3' } } })
+    const reader = await own.as('viewer', { accessGroupId: hall.id })
+    const plant = await monitoredPlant(own, manager, { devices: 5 })
+    const [one = '', two = '', three = '', four = '', five = ''] = plant.assetIds
+    await manager.inventory.setAccessGroup({ params: { id: two }, body: { data: { access_group: 'hall-3' } } })
+    await own.settle()
+    const check = async (name: string, assetIds: string[], state: 'failed' | 'reached') => {
+      const id = await createMonitoring(manager, { name, targets: { assetIds } })
+      await runOnce(plant, id, () => ({ state, ...(state === 'reached' && { assetLinkId: plant.linkId }) }))
+      return { id, name }
+    }
+    const all = await check('All', [one, three, four, five], 'failed')
+    const line = await check('Line', [two], 'failed')
+    const cell = await check('Cell', [one, two], 'failed')
+    await check('Later', [three], 'reached')
+    await manager.inventory.deleteAssets({ body: { data: { ids: [four] } } })
+    await own.settle()
+    const list = async (caller: TestCaller, query: { limit?: number; offset?: number } = {}) => {
+      const { data, meta } = await caller.monitoring.listUnreachableDevices({ query })
+      return { total: meta.totalElements, devices: data.map(({ assetId }) => assetId), data }
+    }
+    const { total, devices, data } = await list(manager)
+    const [first, ...earlier] = devices
+    assert.deepEqual([total, first, earlier.toSorted()], [3, two, [one, five].toSorted()])
+    assert.deepEqual(
+      data.map(({ sinceTimestamp }) => sinceTimestamp),
+      data
+        .map(({ sinceTimestamp }) => sinceTimestamp)
+        .toSorted()
+        .toReversed(),
+    )
+    const { data: coverage } = await manager.monitoring.readCoverage({})
+    assert.deepEqual([coverage.failed, coverage.failedSinceTimestamp], [3, data.at(-1)?.sinceTimestamp])
+    const monitoringsOf = (id: string) => data.find(({ assetId }) => assetId === id)?.monitorings
+    assert.deepEqual([monitoringsOf(one), monitoringsOf(two), monitoringsOf(five)], [[all, cell], [cell, line], [all]])
+    assert.match(data[0]?.assetName ?? '', /^Device \d+$/)
+    const last = await list(manager, { limit: 1, offset: 1 })
+    assert.deepEqual([last.total, last.devices], [3, earlier.slice(0, 1)])
+    const readable = await list(reader)
+    assert.deepEqual([readable.total, readable.devices], [1, [two]])
+  })
+
   test('a run monitors only assets that its owner can read and write at that time', async () => {
     const open = await monitoredPlant(hub, admin, { devices: 1, first: 500 })
     const hall = await monitoredPlant(hub, admin, { devices: 1, first: 510, accessGroup: group })
