@@ -1,4 +1,4 @@
-import { type Coverage, type Monitoring, monitoringLimits } from '@millwright/api/monitoring.ts'
+import { type Coverage, monitoringLimits } from '@millwright/api/monitoring.ts'
 import { iconInfo } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
 import { Link } from '@tanstack/react-router'
@@ -15,10 +15,10 @@ import { monitoringMessages } from './messages.ts'
 import { useCoverage } from './monitoring-data.ts'
 import { UnreachableDevices } from './unreachable-devices.tsx'
 
-type CoverageFiguresProps = { monitorings: readonly Monitoring[]; onMonitor: (preset: MonitoringForm) => void }
+type CoverageFiguresProps = { onMonitor: (preset: MonitoringForm) => void }
 
 /** `CoverageFigures` shows how many devices are monitored, by state, and how many are not. The figures add up. */
-export function CoverageFigures({ monitorings, onMonitor }: CoverageFiguresProps) {
+export function CoverageFigures({ onMonitor }: CoverageFiguresProps) {
   const text = useText(monitoringMessages)
   const formats = useFormats()
   const coverage = useCoverage()
@@ -69,7 +69,7 @@ export function CoverageFigures({ monitorings, onMonitor }: CoverageFiguresProps
           {...(unmonitored > 0 && { tone: 'warning' })}
         />
       </FigureTiles>
-      {failed > 0 && <UnreachableDevices monitorings={monitorings} count={failed} />}
+      {failed > 0 && <UnreachableDevices />}
       {unmonitored > 0 && <Unmonitored coverage={coverage} onMonitor={onMonitor} />}
     </>
   )

@@ -1,4 +1,4 @@
-import type { Coverage, Monitoring } from '@millwright/api/monitoring.ts'
+import type { Coverage, Monitoring, UnreachableDevice } from '@millwright/api/monitoring.ts'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { jsonOf } from '../../app/api/http.ts'
 import { keyOf, useOperationQuery } from '../../app/api/queries.ts'
@@ -36,19 +36,33 @@ export function useMonitoring(id: string) {
   })
 }
 
-/** The polling interval of the coverage. Its states change during a run without an event. */
+/** The polling interval of the coverage and of the list of outages. Their states change during a run without an event. */
 const coveragePollMs = 10_000
+/** The prefixes of the event types that change the coverage and the list of outages. */
+const coverageEvents = [...monitoringEvents, 'inventory.asset']
 
 /** Returns how many devices are monitored, or undefined until it is loaded and for users who cannot read assets. */
 export function useCoverage(): Coverage | undefined {
   const query = useOperationQuery()
   const isEnabled = usePermission('inventory_read_asset_data')
   const coverage = useQuery({
-    ...query(['monitoring', 'readCoverage'], {}, { live: [...monitoringEvents, 'inventory.asset'] }),
+    ...query(['monitoring', 'readCoverage'], {}, { live: coverageEvents }),
     enabled: isEnabled,
     refetchInterval: coveragePollMs,
   })
   return coverage.data?.data
+}
+
+/** Returns the devices with the latest outages, and the number of all unreachable devices. */
+export function useLatestOutages(limit: number): { devices: readonly UnreachableDevice[]; total: number } {
+  const query = useOperationQuery()
+  const isEnabled = usePermission('inventory_read_asset_data')
+  const { data } = useQuery({
+    ...query(['monitoring', 'listUnreachableDevices'], { query: { limit } }, { live: coverageEvents }),
+    enabled: isEnabled,
+    refetchInterval: coveragePollMs,
+  })
+  return { devices: data?.data ?? [], total: data?.meta.totalElements ?? 0 }
 }
 
 /** Returns a function that loads all data of monitorings again. */

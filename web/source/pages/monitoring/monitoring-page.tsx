@@ -46,7 +46,7 @@ export function MonitoringPage() {
       <PageHeader title={text.title} subtitle={text.subtitle} actions={pagedList.total > 0 && create} />
       {pagedList.total > 0 && (
         <>
-          <CoverageFigures monitorings={pagedList.rows} onMonitor={setPreset} />
+          <CoverageFigures onMonitor={setPreset} />
           <div className="card-head">
             <h2>{text.tasks}</h2>
           </div>

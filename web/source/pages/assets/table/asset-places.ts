@@ -1,6 +1,7 @@
-import { useQueries } from '@tanstack/react-query'
+import { useQueries, useQuery } from '@tanstack/react-query'
 import { useOperationQuery } from '../../../app/api/queries.ts'
 import { usePermission } from '../../../app/session/app-context.tsx'
+import { placeNames } from './place-names.ts'
 
 /** The names on the path from the top of a hierarchy to the node of an asset. */
 export type PlaceOf = (assetId: string) => readonly string[]
@@ -24,13 +25,28 @@ export function usePlaces(chunks: readonly (readonly { id: string }[])[]): Place
   })
 }
 
-type PathsOfAssets = { data: { assetId: string; paths: { path: { name: string }[] }[] }[] }
+type PathsOfAssets = Parameters<typeof placeNames>[0][number]
 
-function placesOf(results: readonly { data?: PathsOfAssets | undefined }[]): PlaceOf {
-  const names = new Map(
-    results
-      .flatMap(({ data }) => data?.data ?? [])
-      .map(({ assetId, paths }) => [assetId, (paths[0]?.path ?? []).map(({ name }) => name)]),
-  )
+function placesOf(results: readonly { data?: PathsOfAssets }[]): PlaceOf {
+  const names = placeNames(results.map(({ data }) => data))
   return (assetId) => names.get(assetId) ?? []
+}
+
+/**
+ * Returns the places of at most `hierarchyLimits.assetsWithPaths` assets by id, without those that are not loaded. If the list of assets
+ * changes, the places of the assets before stay until the new ones are loaded.
+ */
+export function useLoadedPlaces(assetIds: readonly string[]): ReadonlyMap<string, readonly string[]> {
+  const query = useOperationQuery()
+  const canRead = usePermission('glb_hierarchy_read')
+  const places = useQuery({
+    ...query(
+      ['hierarchy', 'listPathsOfAssets'],
+      { body: { data: { assetIds: [...assetIds] } } },
+      { live: ['hierarchy', 'inventory.relation'] },
+    ),
+    enabled: canRead && assetIds.length > 0,
+    placeholderData: (before) => before,
+  })
+  return placeNames([places.data])
 }
