@@ -307,6 +307,9 @@ export const workflows = contract({
           workflows: Type.Array(name, { minItems: 1, maxItems: 16 }),
           waitSeconds: Type.Integer({ minimum: 0, maximum: workflowLimits.waitSeconds }),
           leaseSeconds: Type.Integer({ minimum: 1, maximum: workflowLimits.leaseSeconds.maximum }),
+          activeJobs: Type.Optional(
+            Type.Array(Uuid, { description: 'The jobs that the client still works on. Their progress stays' }),
+          ),
         }),
       ),
       answers: { 200: data(Type.Union([Type.Null(), LeasedJob])) },

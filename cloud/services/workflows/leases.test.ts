@@ -35,9 +35,12 @@ describe('leases', () => {
     return (await engine.createJob({ body: { clientId, workflow } })).id
   }
 
-  async function take(clientId: string, options: { by?: Engine; waitSeconds?: number; workflows?: string[] } = {}) {
-    const { by = engine, waitSeconds = 0, workflows = ['discovery'] } = options
-    const { data } = await by.takeJob({ body: { data: { clientId, workflows, waitSeconds, leaseSeconds: 60 } } })
+  type TakeOptions = { by?: Engine; waitSeconds?: number; workflows?: string[]; activeJobs?: string[] }
+
+  async function take(clientId: string, options: TakeOptions = {}) {
+    const { by = engine, waitSeconds = 0, workflows = ['discovery'], activeJobs } = options
+    const request = { clientId, workflows, waitSeconds, leaseSeconds: 60, ...(activeJobs && { activeJobs }) }
+    const { data } = await by.takeJob({ body: { data: request } })
     return data === null ? undefined : { ...data, held: { jobId: data.job.id, lease: data.lease.id, clientId } }
   }
 
@@ -89,6 +92,26 @@ describe('leases', () => {
     await assert.rejects(renew(dead.held), code('lease_lost'))
     await assert.rejects(end(dead.held), code('lease_lost'))
     assert.equal((await end(next.held)).status.state, 'FINISHED')
+  })
+
+  test('a job that is taken again has no progress until it reports one, unless its agent still works on it', async () => {
+    const id = await createJob('again')
+    const first = await take('again')
+    assert.ok(first)
+    await renew(first.held, { progress: 40, message: 'half of the range' })
+    const status = async () => {
+      const { progress, message } = await admin.workflows.getJobStatus({ params: { id } })
+      return [progress, message]
+    }
+    await runOut(id)
+    const continued = await take('again', { activeJobs: [id] })
+    assert.deepEqual([continued?.job.status.progress, ...(await status())], [40, 40, 'half of the range'])
+    await runOut(id)
+    const restarted = await take('again', { activeJobs: [newId()] })
+    assert.ok(restarted)
+    assert.equal(restarted.job.status.progress, 0)
+    await renew(restarted.held, { message: 'Waiting for the asset link' })
+    assert.deepEqual(await status(), [0, 'Waiting for the asset link'])
   })
 
   test('lets a slow agent continue with an expired lease if no other agent took the job', async () => {

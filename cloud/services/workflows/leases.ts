@@ -1,5 +1,5 @@
 import { Problem } from '@millwright/api/problem.ts'
-import type { WorkflowJob, workflows } from '@millwright/api/workflows.ts'
+import type { Workflow, WorkflowJob, workflows } from '@millwright/api/workflows.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import { record } from '../../platform/audit/audit.ts'
 import type { Transaction } from '../../platform/database/database.ts'
@@ -109,9 +109,12 @@ function waitMs(seconds: number, { transaction }: Caller): number {
   return transaction === undefined ? seconds * 1_000 : 0
 }
 
-type TakeRequest = { clientId: string; workflows: string[]; leaseSeconds: number }
+type TakeRequest = { clientId: string; workflows: string[]; leaseSeconds: number; activeJobs?: string[] }
 
-/** Takes the oldest available job and returns it with a lease. A new job moves to its first active state. */
+/**
+ * Takes the oldest available job and returns it with a lease. A new job moves to its first active state. A job that the client does not
+ * work on any more starts again without progress.
+ */
 async function take(tx: Transaction, caller: Caller, request: TakeRequest): Promise<TakenJob | undefined> {
   const id = await claimJob(tx, request)
   if (id === undefined) return undefined
@@ -122,10 +125,27 @@ async function take(tx: Transaction, caller: Caller, request: TakeRequest): Prom
   const state = stateWhenTaken(workflow, before.state)
   const lease = { id: leaseId, expiresTimestamp: held?.leaseUntil ?? '' }
   const trace = held?.traceparent == null ? {} : { traceparent: held.traceparent }
-  if (state === before.state) return { job: showJob(before, workflow), lease, ...trace }
+  const isContinued = request.activeJobs?.includes(id) === true
+  if (state === before.state) {
+    const row = isContinued ? before : await clearProgress(tx, before, workflow)
+    return { job: showJob(row, workflow), lease, ...trace }
+  }
   const after = await changeStatus(tx, { row: before, workflow, state, report: { clientId: request.clientId } })
   await recordMove(tx, caller, { action: 'workflows.takeJob', before, after })
   return { job: showJob(after, workflow), lease, ...trace }
+}
+
+/** Sets the progress of an earlier attempt to 0. */
+async function clearProgress(tx: Transaction, row: JobRow, workflow: Workflow): Promise<JobRow> {
+  if (row.progress === null || row.progress === 0) return row
+  const { state, reportedBy, message, context } = row
+  const report = {
+    clientId: reportedBy ?? undefined,
+    progress: 0,
+    message: message ?? undefined,
+    context: context ?? undefined,
+  }
+  return changeStatus(tx, { row, workflow, state, report })
 }
 
 type JobMove = { action: string; before: JobRow; after: JobRow }

@@ -25,18 +25,13 @@ export function timesOf(job: TimedJob): JobTimes {
   }
 }
 
-/** Returns the progress of a running job in percent. A scan that started again has no progress until it reports one. */
-export function progressOf({
-  progress = 0,
-  scan,
-  lastModifiedTimestamp,
-}: Pick<AnyJob, 'progress' | 'scan' | 'lastModifiedTimestamp'>): number {
-  const restarted = scan?.restartedTimestamp
-  return restarted !== undefined && Date.parse(lastModifiedTimestamp) < Date.parse(restarted) ? 0 : progress
+/** Returns the progress of a running job in percent. A job without a reported progress has 0. */
+export function progressOf({ progress = 0 }: Pick<AnyJob, 'progress'>): number {
+  return progress
 }
 
 /** Returns the times and the progress of the run of a running scan, from which the time until its end is estimated. */
-export function runTimesOf(job: Pick<AnyJob, 'phase' | 'progress' | 'scan' | 'lastModifiedTimestamp'>) {
+export function runTimesOf(job: Pick<AnyJob, 'phase' | 'progress' | 'scan'>) {
   const { startedTimestamp, restartedTimestamp } = job.scan ?? {}
   return {
     state: job.phase === 'running' ? ('running' as const) : ('created' as const),
