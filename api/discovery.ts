@@ -77,9 +77,6 @@ export type NewDiscovery = Static<typeof NewDiscovery>
 
 const count = Type.Integer({ minimum: 0 })
 
-/** The orders of the list of discoveries. All are descending. */
-export const discoveryOrders = ['-created', '-latestRun'] as const
-
 export const discoveryStates = ['created', 'running', 'finished', 'failed', 'canceled'] as const
 
 const runFields = {
@@ -181,6 +178,12 @@ export const AssetLink = closed({
 })
 export type AssetLink = Static<typeof AssetLink>
 
+const DiscoveryOrder = Type.Unsafe<'-created' | '-latestRun'>({
+  ...oneOf(['-created', '-latestRun'] as const),
+  default: '-created',
+  description: 'By creation or latest run. By run, a discovery moves between pages when it runs',
+})
+
 const jobId = closed({ jobId: Uuid })
 const gatewayId = closed({ gatewayId: Uuid })
 const assetId = closed({ id: Uuid })
@@ -242,14 +245,7 @@ export const discovery = contract({
         gatewayId: Type.Optional(Uuid),
         assetLinkId: Type.Optional(Type.String({ maxLength: 256 })),
         scheduled: Type.Optional(Type.Boolean()),
-        sort: Type.Optional(
-          Type.Unsafe<(typeof discoveryOrders)[number]>({
-            ...oneOf(discoveryOrders),
-            default: '-created',
-            description:
-              'By creation, or by the start of the latest run. By run, a discovery moves between pages when it runs. A discovery without a run is sorted by its creation',
-          }),
-        ),
+        sort: Type.Optional(DiscoveryOrder),
       }),
       answers: { 200: page(Discovery) },
     },
@@ -546,6 +542,7 @@ export const discovery = contract({
           gatewayId: Uuid,
           jobId: Uuid,
           lease: Type.Optional(Uuid),
+          isContinued: Type.Optional(Type.Boolean({ description: 'Whether the scan continues under the new lease' })),
           progress: Type.Optional(Type.Integer({ minimum: 0, maximum: 100 })),
           message: Type.Optional(Type.String()),
         }),

@@ -44,6 +44,8 @@ export const gatekeeperLimits = {
    * The maximum time for which a request to renew a lease can wait. It is much shorter than the duration of a lease.
    */
   renewalWaitSeconds: 15,
+  /** The maximum number of jobs in a request for the next job that the agent still works on. */
+  activeJobs: 256,
   /** The maximum length of the phase in a renewal. */
   phase: 64,
   usesPerUpload: 1_000,
@@ -256,6 +258,13 @@ export const gatekeeper = contract({
           workflows: Type.Array(Type.String({ maxLength: workflowLimits.name }), { minItems: 1, maxItems: 16 }),
           waitSeconds: Type.Optional(
             Type.Integer({ minimum: 0, maximum: workflowLimits.waitSeconds, default: workflowLimits.waitSeconds }),
+          ),
+          activeJobs: Type.Optional(
+            Type.Array(Uuid, {
+              maxItems: gatekeeperLimits.activeJobs,
+              description:
+                'The jobs that the caller still works on. If the lease of such a job has expired and the response contains the job, the caller continues its work under the new lease, so the progress and the errors of the job stay',
+            }),
           ),
         }),
       ),

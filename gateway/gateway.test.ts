@@ -593,6 +593,11 @@ describe('a gateway with an unreliable connection', () => {
     cloud.jobs.push(offered)
     cloud.wake()
     await until(() => cloud.leases.get(job) !== old)
+    assert.deepEqual(
+      cloud.callsOf('leaseJob').at(-1)?.body.data.activeJobs,
+      [job],
+      'the platform knows that the scan continues',
+    )
     scan.write({ devices: [device(1)] })
     scan.end()
     await until(() => cloud.endOf(job))

@@ -1,4 +1,6 @@
 import { BackOff, pause } from '@millwright/api/back-off.ts'
+import { gatekeeperLimits } from '@millwright/api/gatekeeper.ts'
+import { Problem } from '@millwright/api/problem.ts'
 import type { CloudConnection } from '../cloud-connection.ts'
 import type { Log } from '../log.ts'
 import { continueTrace } from '../trace-context.ts'
@@ -38,6 +40,8 @@ export class JobAgent<Outcome extends { state: string; message?: string }> {
   readonly #leased = new Map<string, LeasedJob>()
   /** The last offer of each job that was offered again while this agent worked on it. */
   readonly #offeredAgain = new Map<string, OfferedJob>()
+  /** The active jobs that the current request for a job names, except those whose end was reported since. */
+  #requested = new Set<string>()
   readonly #work = new Set<Promise<void>>()
   readonly #stopping = new AbortController()
   #asking: Promise<void> = Promise.resolve()
@@ -66,7 +70,7 @@ export class JobAgent<Outcome extends { state: string; message?: string }> {
 
   async #poll(): Promise<void> {
     const { signal } = this.#stopping
-    const { cloud, workflows, concurrentJobs, ready, log } = this.#options
+    const { workflows, concurrentJobs, ready, log } = this.#options
     const backOff = new BackOff()
     while (!signal.aborted) {
       if (this.#work.size >= concurrentJobs) await Promise.race([...this.#work, aborted(signal)])
@@ -74,7 +78,7 @@ export class JobAgent<Outcome extends { state: string; message?: string }> {
       if (signal.aborted) return
       const askedAtMs = performance.now()
       try {
-        const taken = await cloud.gatekeeper.leaseJob({ body: { data: { workflows } } })
+        const taken = await this.#lease()
         backOff.reset()
         if (taken !== undefined) this.#start(taken.data)
         else await pause(Math.max(0, minPollMs - (performance.now() - askedAtMs)), signal)
@@ -82,6 +86,24 @@ export class JobAgent<Outcome extends { state: string; message?: string }> {
         log.debug({ error, workflows }, 'the next job could not be requested')
         await pause(backOff.nextMs(), signal)
       }
+    }
+  }
+
+  /**
+   * Requests the next job and names the active jobs, so that the platform does not report a new start if it offers one of them
+   * again. An older version of the platform refuses the names, so the request is repeated without them.
+   */
+  async #lease() {
+    const { cloud, workflows } = this.#options
+    const activeJobs = [...this.#leased.keys()].slice(0, gatekeeperLimits.activeJobs)
+    this.#requested = new Set(activeJobs)
+    if (activeJobs.length === 0) return cloud.gatekeeper.leaseJob({ body: { data: { workflows } } })
+    try {
+      return await cloud.gatekeeper.leaseJob({ body: { data: { workflows, activeJobs } } })
+    } catch (error) {
+      if (!(error instanceof Problem) || error.code !== 'invalid_body') throw error
+      this.#requested.clear()
+      return cloud.gatekeeper.leaseJob({ body: { data: { workflows } } })
     }
   }
 
@@ -93,13 +115,19 @@ export class JobAgent<Outcome extends { state: string; message?: string }> {
       this.#offeredAgain.set(job.id, offered)
       return
     }
-    const { cloud, renewEveryMs, waitsForCancel } = this.#options
+    const { cloud, renewEveryMs, waitsForCancel, log } = this.#options
+    if (this.#requested.has(job.id)) {
+      // The platform does not know that the work starts again. It offers the job again when the lease has expired.
+      log.info({ job: job.id }, 'job not started, because it was released while it was requested')
+      return
+    }
     const leased = new LeasedJob({ job, lease: lease.id, cloud, renewEveryMs, waitsForCancel })
     this.#leased.set(job.id, leased)
     if (this.#stopping.signal.aborted) leased.stop('stopping')
     const work = this.#traced(leased, offered.traceparent).then((ending) => {
       this.#leased.delete(job.id)
       this.#work.delete(work)
+      if (ending !== undefined) this.#requested.delete(job.id)
       const again = this.#offeredAgain.get(job.id)
       this.#offeredAgain.delete(job.id)
       if (again === undefined || ending === undefined || this.#stopping.signal.aborted) return

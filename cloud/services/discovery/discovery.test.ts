@@ -150,52 +150,6 @@ describe('discovery', () => {
     assert.equal((await ended(jobId)).found, 2)
   })
 
-  test(
-    'shows the device errors of the latest attempt and the findings of all attempts after an interruption',
-    onlyInLongRuns,
-    async () => {
-      const { jobId } = await create()
-      const held = await lease()
-      const silent = (device: number) => ({ code: 14, description: 'no answer', device: { ip: `10.0.0.${device}` } })
-      await upload(held, 0, { assets: [foundDevice(25)], errors: [silent(1), silent(2)] })
-      await hub.settle()
-      assert.equal((await read(jobId)).errors, 2)
-      await hub.asOwner((owner) => owner.query(`update workflow_jobs set lease_until = now() - interval '1 second'`))
-      const again = await lease()
-      assert.equal((await read(jobId)).errors, 0, 'the second attempt begins without errors')
-      await upload(held, 1, { assets: [foundDevice(26)], errors: [silent(3)] })
-      await upload(again, 0, { assets: [foundDevice(25)], errors: [silent(1), silent(2)] })
-      await end(again, 'FINISHED')
-      const { errors, found } = await ended(jobId)
-      assert.deepEqual([errors, found], [2, 2])
-      const { data: report } = await admin.discovery.getReport({ params: { jobId }, query: {} })
-      assert.deepEqual(report.errors, [silent(1), silent(2)])
-      assert.equal(report.totalErrors, 2)
-    },
-  )
-
-  test('a run that starts again after an interruption has no progress, and has the time of this start', async () => {
-    const { jobId } = await create()
-    const held = await lease()
-    await gateway.gatekeeper.renewLease({
-      params: { id: held.lease.id },
-      body: { data: { jobId: held.job.id, progress: 40 } },
-    })
-    await upload(held, 0, { assets: [foundDevice(27)], errors: [] })
-    await hub.settle()
-    const before = await read(jobId)
-    assert.deepEqual([before.progress, before.found, before.restartedTimestamp], [40, 1, undefined])
-    await hub.asOwner((owner) => owner.query(`update workflow_jobs set lease_until = now() - interval '1 second'`))
-    const again = await lease()
-    const after = await read(jobId)
-    assert.deepEqual([after.progress, after.found, after.startedTimestamp], [0, 1, before.startedTimestamp])
-    assert.ok((after.restartedTimestamp ?? '') > (after.startedTimestamp ?? ''))
-    const { data: job } = await admin.jobs.getJob({ params: { id: again.job.id } })
-    assert.equal(job.scan?.restartedTimestamp, after.restartedTimestamp)
-    await end(again, 'FINISHED')
-    await ended(jobId)
-  })
-
   test('lists discoveries by their creation, and on request by their latest run', async () => {
     const [first, second, third] = [await create(), await create(), await create()].map(({ jobId }) => jobId)
     for (const _ of [first, second, third]) await end(await lease(), 'FINISHED')

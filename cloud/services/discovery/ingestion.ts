@@ -35,7 +35,7 @@ import {
   findDiscovery,
   findRun,
   finishRun,
-  lockLatestLease,
+  lockLatestAttempt,
   lockRun,
   type RunEnding,
   setEnding,
@@ -212,11 +212,11 @@ async function recordResults(context: Context, caller: Caller, result: WrittenUp
 }
 
 /**
- * Returns the device errors that the report shows. An interrupted attempt has none: the attempt under the latest lease
+ * Returns the device errors that the report shows. An interrupted attempt has none: the latest attempt
  * visits the devices again and replaces the errors.
  */
 async function errorsOfAttempt(tx: Transaction, { runId, lease }: UploadKey, errors: readonly DeviceError[]) {
-  return errors.length === 0 || (await lockLatestLease(tx, runId, lease)).isLatest ? errors : []
+  return errors.length === 0 || (await lockLatestAttempt(tx, runId, lease)).isLatest ? errors : []
 }
 
 /**

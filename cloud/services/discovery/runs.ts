@@ -28,11 +28,12 @@ export function runHandlers(context: Context): Pick<Handlers<typeof discovery>, 
     },
 
     async noteRun({ params: { id }, body: { data } }, caller) {
-      const { gatewayId, ...progress } = data
+      const { gatewayId, isContinued = false, ...progress } = data
       if (!(await isOwn(context, caller, { runId: id, gatewayId }))) return answer(204)
       return database.transaction(caller, async (tx) => {
         const { lease } = progress
-        if (lease !== undefined && (await lockForAttempt(tx, id, lease)).isRepeat) await restartRun(tx, id)
+        const isNewAttempt = lease !== undefined && !isContinued && (await lockForAttempt(tx, id, lease)).isRepeat
+        if (isNewAttempt) await restartRun(tx, id, lease)
         const run = await noteRun(tx, id, progress)
         if (run !== undefined) await emitRunEvent(tx, 'progressed', run)
         return answer(204)

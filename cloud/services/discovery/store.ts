@@ -318,27 +318,31 @@ const repeatStatement = statement<{ isRepeat: boolean }>(
 )
 
 /**
- * Locks the run and returns whether this lease begins another attempt: the run has leases, and this lease is not among
- * them.
+ * Locks the run and returns whether this lease begins another attempt, unless the gateway continues its scan: the run has leases, and
+ * this lease is not among them.
  */
 export async function lockForAttempt(tx: Transaction, id: string, lease: string): Promise<{ isRepeat: boolean }> {
   return { isRepeat: (await tx.row(repeatStatement, id, lease))?.isRepeat === true }
 }
 
-const latestLeaseStatement = statement<{ isLatest: boolean }>(
-  `select coalesce(leases[cardinality(leases)] = $3::uuid, true) as "isLatest" from discovery_runs
+const latestAttemptStatement = statement<{ isLatest: boolean }>(
+  `select coalesce(array_position(leases, $3::uuid) >= array_position(leases, attempt_lease),
+     leases[cardinality(leases)] = $3::uuid, true) as "isLatest" from discovery_runs
    where tenant_id = $1 and id = $2 for update`,
 )
 
-/** Locks the run and returns whether this lease is its latest lease. Runs without recorded leases have only one attempt. */
-export async function lockLatestLease(tx: Transaction, id: string, lease: string): Promise<{ isLatest: boolean }> {
-  return { isLatest: (await tx.row(latestLeaseStatement, id, lease))?.isLatest === true }
+/**
+ * Locks the run and returns whether this lease belongs to its latest attempt. Without the first lease of the attempt, only the latest
+ * lease belongs to it. Runs without recorded leases have only one attempt.
+ */
+export async function lockLatestAttempt(tx: Transaction, id: string, lease: string): Promise<{ isLatest: boolean }> {
+  return { isLatest: (await tx.row(latestAttemptStatement, id, lease))?.isLatest === true }
 }
 
 const noteStatement = statement<RunRow>(
   `update discovery_runs r set state = 'running', started_at = ${firstTime('r.started_at')},
      workflow_job_id = coalesce(r.workflow_job_id, $3), progress = coalesce($4, r.progress),
-     message = coalesce($5, r.message),
+     message = coalesce($5, r.message), attempt_lease = coalesce(r.attempt_lease, $6::uuid),
      leases = case when r.leases is null or $6::uuid is null or $6::uuid = any(r.leases) then r.leases
        else (r.leases || $6::uuid)[greatest(cardinality(r.leases) - $7::integer + 2, 1):] end
    where r.tenant_id = $1 and r.id = $2 and r.state in ('created', 'running') returning ${runColumns}`,
@@ -376,15 +380,16 @@ const addStatement = statement<RunRow>(
 
 const restartStatement = statement(
   `with cleared as (delete from discovery_errors where tenant_id = $1 and run_id = $2)
-   update discovery_runs set errors = 0, progress = 0, restarted_at = now() where tenant_id = $1 and id = $2`,
+   update discovery_runs set errors = 0, progress = 0, restarted_at = now(), attempt_lease = $3::uuid
+   where tenant_id = $1 and id = $2`,
 )
 
 /**
- * Records that another attempt of a run begins. Deletes the device errors and the progress of the run: the attempt visits all
+ * Records that another attempt of a run begins under this lease. Deletes the device errors and the progress of the run: the attempt visits all
  * devices again. The found devices stay.
  */
-export async function restartRun(tx: Transaction, id: string): Promise<void> {
-  await tx.run(restartStatement, id)
+export async function restartRun(tx: Transaction, id: string, lease: string): Promise<void> {
+  await tx.run(restartStatement, id, lease)
 }
 
 export type Counts = { created: number; updated: number; unchanged: number; errors: number }

@@ -60,7 +60,7 @@ function gatekeeperHandlers(context: Context): Handlers<typeof gatekeeper> {
     async leaseJob({ body: { data } }, caller) {
       requireGateway(caller)
       await presence.note(caller)
-      const { workflows: names, waitSeconds = workflowLimits.waitSeconds } = data
+      const { workflows: names, waitSeconds = workflowLimits.waitSeconds, activeJobs = [] } = data
       const taken = await engine(caller).takeJob({
         body: {
           data: {
@@ -68,16 +68,18 @@ function gatekeeperHandlers(context: Context): Handlers<typeof gatekeeper> {
             workflows: names,
             waitSeconds,
             leaseSeconds: workflowLimits.leaseSeconds.default,
+            ...(activeJobs.length > 0 && { activeJobs }),
           },
         },
       })
       if (taken.data === null) return answer(204, undefined)
       const { job, lease } = taken.data
       const runId = runOf(job)
+      const continued = activeJobs.includes(job.id) ? { isContinued: true } : {}
       if (runId !== undefined)
         await discoveries(caller).noteRun({
           params: { id: runId },
-          body: { data: { gatewayId: caller.principal.id, jobId: job.id, lease: lease.id } },
+          body: { data: { gatewayId: caller.principal.id, jobId: job.id, lease: lease.id, ...continued } },
         })
       await noteUpdateProgress(caller, job)
       return { data: taken.data }
