@@ -112,8 +112,8 @@ function waitMs(seconds: number, { transaction }: Caller): number {
 type TakeRequest = { clientId: string; workflows: string[]; leaseSeconds: number; activeJobs?: string[] }
 
 /**
- * Takes the oldest available job and returns it with a lease. A new job moves to its first active state. A job that the client does not
- * work on any more starts again without progress.
+ * Takes the oldest available job and returns it with a lease. A new job moves to its first active state. A job that the client no longer
+ * works on starts again without progress.
  */
 async function take(tx: Transaction, caller: Caller, request: TakeRequest): Promise<TakenJob | undefined> {
   const id = await claimJob(tx, request)
