@@ -4,6 +4,7 @@ import { useState } from 'react'
 import { useText } from '../../app/language/language-context.tsx'
 import { announce } from '../feedback/announcement.ts'
 import { componentMessages } from '../messages.ts'
+import { useCopy } from './clipboard.ts'
 
 const confirmationMs = 2_000
 
@@ -11,8 +12,9 @@ const confirmationMs = 2_000
 export function CopyButton({ value, label }: { value: string; label: string }) {
   const text = useText(componentMessages)
   const [isDone, setDone] = useState(false)
+  const copyText = useCopy()
   const copy = async () => {
-    await navigator.clipboard.writeText(value)
+    if (!(await copyText(value))) return
     announce(text.copied)
     setDone(true)
     setTimeout(() => setDone(false), confirmationMs)

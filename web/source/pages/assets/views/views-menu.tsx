@@ -2,6 +2,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useText } from '../../../app/language/language-context.tsx'
 import { usePreference } from '../../../app/preferences/preference.ts'
+import { useCopy } from '../../../components/actions/clipboard.ts'
 import { MenuButton, type MenuEntry } from '../../../components/actions/menu-button.tsx'
 import { ConfirmDialog } from '../../../components/dialogs/confirm-dialog.tsx'
 import { showSuccess } from '../../../components/feedback/toast.ts'
@@ -21,14 +22,14 @@ export function ViewsMenu({ view, columns }: ViewsMenuProps) {
   const [stored, setStored] = usePreference<unknown>('assets.views', [])
   const [isSaving, setSaving] = useState(false)
   const [deleting, setDeleting] = useState<SavedView>()
+  const copy = useCopy()
   const views = savedViewsOf(stored)
   const search = searchOf({ ...view, columns: columns.join(',') })
   const go = (next: ViewSearch) => navigate({ to: '/assets', search: next as never })
   const share = async () => {
     const address = new URL('/console/assets', location.origin)
     for (const [name, value] of Object.entries(search)) address.searchParams.set(name, value)
-    await navigator.clipboard.writeText(address.href)
-    showSuccess(text.shared)
+    if (await copy(address.href)) showSuccess(text.shared)
   }
   const entries: MenuEntry[] = [
     { kind: 'item', label: text.defaultView, onSelect: () => go({}) },

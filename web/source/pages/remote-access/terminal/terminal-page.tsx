@@ -5,6 +5,7 @@ import { Link, useParams } from '@tanstack/react-router'
 import { useEffect, useEffectEvent, useRef, useState, useSyncExternalStore } from 'react'
 import { useText } from '../../../app/language/language-context.tsx'
 import { usePreference } from '../../../app/preferences/preference.ts'
+import { useCopy } from '../../../components/actions/clipboard.ts'
 import { announce } from '../../../components/feedback/announcement.ts'
 import { QueryState } from '../../../components/feedback/query-state.tsx'
 import { showError, showSuccess } from '../../../components/feedback/toast.ts'
@@ -96,13 +97,13 @@ function LiveTerminal({ session }: { session: RemoteSession }) {
   const [areFilesShown, setFilesShown] = useState(false)
   const screen = useRef<ScreenHandle>(null)
   const tools = useRef<HTMLDivElement>(null)
+  const copyText = useCopy()
   const { connection, state } = useTerminalConnection(session, screen)
   const { status } = state
   const copy = async () => {
     const selected = screen.current?.selection()
     if (!selected) return announce(text.nothingToCopy)
-    await navigator.clipboard.writeText(selected)
-    showSuccess(text.copied)
+    if (await copyText(selected)) showSuccess(text.copied)
   }
   const paste = async () => {
     try {
