@@ -26,15 +26,14 @@ export const credentialMessages = messages({
     count: (count: number, shown: string) => (count === 1 ? '1 credential' : `${shown} credentials`),
     typeCount: (count: number, shown: string) => (count === 1 ? '1 credential type' : `${shown} credential types`),
     setCount: (count: number, shown: string) => (count === 1 ? '1 monitoring set' : `${shown} monitoring sets`),
-    overlap:
-      'A scan tries up to 3 credentials at a device, last changed first. At a device where credentials have worked, it uses only these.',
+    overlap: 'If several credentials apply to a device, a scan tries the last changed first, and at most three.',
     usedFor: 'Used for',
-    order: 'Order of use',
+    order: 'Tried by scans',
     orderHint:
-      'The order in which a scan tries the credentials of an asset link where their IP addresses overlap. The order results from the time of the last change. Search for an IP address to see the order there.',
+      'The order in which a scan tries the credentials of an asset link where their IP addresses overlap. The last changed are first. At a device where credentials have worked, a scan uses only these. Search for an IP address to see the order there.',
     place: (place: number | undefined) => placeName(place),
-    placeAfter: (place: number | undefined) => `${placeName(place)}, after`,
-    placeIn: (place: number | undefined, ranges: string) => `${placeName(place)} in ${ranges}`,
+    after: (names: string) => `after ${names}`,
+    placeIn: (place: number | undefined, ranges: string) => `${placeName(place).toLowerCase()} in ${ranges}`,
     placeInAfter: (place: number | undefined, ranges: string, names: string) =>
       `${placeName(place)} in ${ranges}, after ${names}`,
     notInScans: 'Only for monitoring',
@@ -64,13 +63,15 @@ export const credentialMessages = messages({
       count === 1 ? '1 accepts other credentials' : `${shown} accept other credentials`,
     atLeast: (shown: string) => `At least ${shown}`,
     showAllDevices: (count: number): string => (count === 1 ? 'Show device' : 'Show devices'),
-    correct: (name: string) => `Correct “${name}” first.`,
+    correct: (name: string) => `Correct “${name}”`,
     nextStep: 'Next step',
     stepOf: (step: string, name: string) => `${step}: ${name}`,
-    changePassword: 'Change password',
-    changeValues: 'Change values',
+    changePassword: 'Correct password',
+    changeValues: 'Correct values',
     showDevices: (count: number, shown: string) => (count === 1 ? 'Show device' : `Show ${shown} devices`),
     narrowRange: 'Narrow IP range',
+    againstLocks: 'to avoid lockouts',
+    locksHint: 'Refused logins can lock the user on a device. Use the credentials only where devices accept them.',
     typeMeaning:
       'A credential type defines the fields of credentials for one asset link, such as user name and password. Import it before you add the first credentials.',
     search: 'Search credentials',
@@ -168,14 +169,14 @@ export const credentialMessages = messages({
     typeCount: (count: number, shown: string) => (count === 1 ? '1 Zugangsdaten-Typ' : `${shown} Zugangsdaten-Typen`),
     setCount: (count: number, shown: string) => (count === 1 ? '1 Monitoring-Set' : `${shown} Monitoring-Sets`),
     overlap:
-      'Ein Suchlauf probiert an einem Gerät bis zu 3 Zugänge, zuletzt geänderte zuerst. Hat dort schon einer funktioniert, verwendet er nur diesen.',
+      'Gelten mehrere Zugänge für ein Gerät, probiert ein Suchlauf die zuletzt geänderten zuerst, höchstens drei.',
     usedFor: 'Gilt für',
-    order: 'Reihenfolge',
+    order: 'Im Suchlauf',
     orderHint:
-      'Die Reihenfolge, in der ein Suchlauf die Zugänge eines Asset-Links probiert, deren IP-Adressen sich überschneiden. Sie ergibt sich aus dem Zeitpunkt der letzten Änderung. Suchen Sie nach einer IP-Adresse, um die Reihenfolge dort zu sehen.',
+      'Die Reihenfolge, in der ein Suchlauf die Zugänge eines Asset-Links probiert, deren IP-Adressen sich überschneiden. Die zuletzt geänderten sind die ersten. An einem Gerät, an dem Zugänge funktioniert haben, verwendet ein Suchlauf nur diese. Suchen Sie nach einer IP-Adresse, um die Reihenfolge dort zu sehen.',
     place: (place: number | undefined) => germanPlaceName(place),
-    placeAfter: (place: number | undefined) => `${germanPlaceName(place)}, nach`,
-    placeIn: (place: number | undefined, ranges: string) => `${germanPlaceName(place)} in ${ranges}`,
+    after: (names: string) => `nach ${names}`,
+    placeIn: (place: number | undefined, ranges: string) => `${germanPlaceName(place).toLowerCase()} in ${ranges}`,
     placeInAfter: (place: number | undefined, ranges: string, names: string) =>
       `${germanPlaceName(place)} in ${ranges}, nach ${names}`,
     notInScans: 'Nur für Überwachung',
@@ -205,13 +206,16 @@ export const credentialMessages = messages({
       count === 1 ? '1 davon akzeptiert andere' : `${shown} davon akzeptieren andere`,
     atLeast: (shown: string) => `Mindestens ${shown}`,
     showAllDevices: (count: number): string => (count === 1 ? 'Gerät anzeigen' : 'Geräte anzeigen'),
-    correct: (name: string) => `Korrigieren Sie zuerst „${name}“.`,
+    correct: (name: string) => `„${name}“ korrigieren`,
     nextStep: 'Nächster Schritt',
     stepOf: (step: string, name: string) => `${step}: ${name}`,
-    changePassword: 'Passwort ändern',
-    changeValues: 'Werte ändern',
+    changePassword: 'Passwort korrigieren',
+    changeValues: 'Werte korrigieren',
     showDevices: (count: number, shown: string) => (count === 1 ? 'Gerät anzeigen' : `${shown} Geräte anzeigen`),
-    narrowRange: 'IP-Bereich ändern',
+    narrowRange: 'IP-Bereich einengen',
+    againstLocks: 'gegen gesperrte Benutzer',
+    locksHint:
+      'Abgelehnte Anmeldungen können den Benutzer an einem Gerät sperren. Verwenden Sie die Zugangsdaten nur dort, wo Geräte sie akzeptieren.',
     typeMeaning:
       'Ein Zugangsdaten-Typ legt die Felder der Zugangsdaten für einen Asset-Link fest, zum Beispiel Benutzername und Passwort. Importieren Sie ihn, bevor Sie die ersten Zugangsdaten hinzufügen.',
     search: 'Zugangsdaten suchen',
@@ -304,9 +308,10 @@ const germanValueNames: Readonly<Record<CredentialKind, { nominative: string; da
 /** Returns the place of credentials in a scan as a word. Without a place, the scan does not try them. */
 function placeName(place: number | undefined): string {
   if (place === undefined) return 'Not tried'
-  return place === 1 ? '1st' : place === 2 ? '2nd' : place === 3 ? '3rd' : `${place}th`
+  return ['First', 'Second', 'Third'][place - 1] ?? 'Not tried'
 }
 
 function germanPlaceName(place: number | undefined): string {
-  return place === undefined ? 'Nicht probiert' : `${place}.`
+  if (place === undefined) return 'Nicht probiert'
+  return ['Zuerst', 'Als zweite', 'Als dritte'][place - 1] ?? 'Nicht probiert'
 }

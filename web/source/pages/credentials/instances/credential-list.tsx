@@ -253,11 +253,13 @@ function UsePlace({ credentials: { assetId, metadata, places } }: { credentials:
     return <span className="quiet">{assetId === undefined ? text.notInScans : text.onlyAsset}</span>
   const [first, ...others] = places
   const after = first?.after.map(({ name }) => name).join(', ') ?? ''
-  const main = after === '' || others.length > 0 ? text.place(first?.place) : text.placeAfter(first?.place)
+  const main = text.place(first?.place)
   const second =
     others.length > 0
       ? others.map(({ place, ipRanges }) => text.placeIn(place, ipRanges.join(', '))).join('; ')
-      : after || undefined
+      : after === ''
+        ? undefined
+        : text.after(after)
   const details = others.map((other) =>
     text.placeInAfter(other.place, other.ipRanges.join(', '), other.after.map(({ name }) => name).join(', ')),
   )
@@ -268,6 +270,15 @@ function UsePlace({ credentials: { assetId, metadata, places } }: { credentials:
       {main}
     </TwoLines>
   )
+}
+
+function isUnused({ logins: { accepted, refused } }: CredentialRow): boolean {
+  return accepted + refused === 0
+}
+
+/** Returns whether the only next step is to narrow the IP range. Its second line then states the reason. */
+function isNarrow(steps: readonly RefusalStep[]): boolean {
+  return steps.length === 1 && steps[0] === 'narrow'
 }
 
 type ResultProps = {
@@ -285,7 +296,7 @@ function LastResult({ credentials, formats, toCorrectId }: ResultProps) {
   const text = useText(credentialMessages)
   const { id, logins, values } = credentials
   const { accepted, refused } = logins
-  if (accepted + refused === 0) return <span className="quiet">{text.notUsed}</span>
+  if (isUnused(credentials)) return <span className="quiet">{text.notUsed}</span>
   const { open, withOther, isAtLeast } = refusalsOf(credentials)
   const { kind, at } = lastLogin(credentials)
   const valueKind = kindOf(values)
@@ -327,12 +338,23 @@ function NextStep({ credentials, formats, toCorrectId }: ResultProps) {
     narrow: text.narrowRange,
   }
   const steps = refusalSteps(credentials, canWrite).filter((step) => step !== 'devices' || toCorrectId === undefined)
-  const [first, second] = steps.map((step) => (
+  if (steps.length === 0 && credentials.assetId === undefined && canWrite && isUnused(credentials))
+    return (
+      <Link
+        to={`/credentials/${id}`}
+        search={{ test: 'yes' } as never}
+        aria-label={text.stepOf(text.test, credentials.name)}
+      >
+        {text.test}
+      </Link>
+    )
+  const [first, second = isNarrow(steps) ? text.againstLocks : undefined] = steps.map((step) => (
     <Link
       key={step}
       to={`/credentials/${id}`}
       {...(step !== 'devices' && { search: { edit: 'yes' } as never })}
       aria-label={text.stepOf(labels[step], credentials.name)}
+      {...(step === 'narrow' && { title: text.locksHint })}
     >
       {labels[step]}
     </Link>

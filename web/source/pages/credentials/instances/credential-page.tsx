@@ -2,7 +2,6 @@ import type { CredentialInstance } from '@millwright/api/credentials-shapes.ts'
 import { IxButton } from '@siemens/ix-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useParams } from '@tanstack/react-router'
-import { useState } from 'react'
 import { keyOf, useOperationQuery } from '../../../app/api/queries.ts'
 import { useText } from '../../../app/language/language-context.tsx'
 import { useSearchState } from '../../../app/navigation/search-state.ts'
@@ -118,9 +117,9 @@ function Actions({ instance }: { instance: CredentialInstance }) {
   const navigate = useNavigate()
   const queryClient = useQueryClient()
   const canWrite = usePermission('glb_credential_write')
-  const [search, setSearch] = useSearchState<'edit'>()
+  const [search, setSearch] = useSearchState<'edit' | 'test'>()
   const setEditing = (isEditing: boolean) => setSearch({ edit: isEditing ? 'yes' : undefined })
-  const [isTesting, setTesting] = useState(false)
+  const setTesting = (isTesting: boolean) => setSearch({ test: isTesting ? 'yes' : undefined })
   if (!canWrite) return null
   const remove = async () => {
     await api.credentials.deleteInstance({ params: { instanceId: instance.id } })
@@ -137,7 +136,9 @@ function Actions({ instance }: { instance: CredentialInstance }) {
         {text.edit}
       </IxButton>
       {instance.assetId === undefined && <IxButton onClick={() => setTesting(true)}>{text.test}</IxButton>}
-      {isTesting && <CredentialFlow instance={instance} onClose={() => setTesting(false)} />}
+      {search.test !== undefined && instance.assetId === undefined && (
+        <CredentialFlow instance={instance} onClose={() => setTesting(false)} />
+      )}
       {search.edit !== undefined && <CredentialDialog instance={instance} onClose={() => setEditing(false)} />}
     </>
   )

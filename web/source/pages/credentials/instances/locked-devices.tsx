@@ -3,6 +3,7 @@ import { useQueries } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useOperationQuery } from '../../../app/api/queries.ts'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
+import { usePermission } from '../../../app/session/app-context.tsx'
 import { StatusText } from '../../../components/values/status-text.tsx'
 import { credentialMessages } from '../messages.ts'
 import { isOpen, type LockedDevices, type LoginsOf } from './refusals.ts'
@@ -39,6 +40,7 @@ type LockedDevicesNoteProps = { locked: LockedDevices<CredentialRow> }
 export function LockedDevicesNote({ locked: { count, isAtLeast, toCorrect } }: LockedDevicesNoteProps) {
   const text = useText(credentialMessages)
   const formats = useFormats()
+  const canWrite = usePermission('glb_credential_write')
   return (
     <div className="section-note">
       <StatusText tone="bad">
@@ -47,7 +49,14 @@ export function LockedDevicesNote({ locked: { count, isAtLeast, toCorrect } }: L
           <>
             {': '}
             <Link to={`/credentials/${toCorrect.id}`}>{text.showAllDevices(count)}</Link>
-            {`. ${text.correct(toCorrect.name)}`}
+            {' · '}
+            {canWrite ? (
+              <Link to={`/credentials/${toCorrect.id}`} search={{ edit: 'yes' } as never}>
+                {text.correct(toCorrect.name)}
+              </Link>
+            ) : (
+              text.correct(toCorrect.name)
+            )}
           </>
         )}
       </StatusText>
