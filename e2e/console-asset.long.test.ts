@@ -162,17 +162,17 @@ describe('asset pages and topology in the console', () => {
     })
     await follow(page, `/assets/${id}`)
     const status = page.getByRole('region', { name: 'Status' })
-    await status.getByText(/^Stop, /).waitFor()
+    await status.getByText(/^Stop \(read .*\)$/).waitFor()
     await status.getByText('Last known value, not live').waitFor()
     await page.getByText('No gateway has found this device.').waitFor()
     await page.getByRole('link', { name: 'Find it with a scan' }).waitFor()
 
-    // The start page counts the same mode as a last known value, until a check reaches the device.
+    // The start page counts the same mode as old, until a check reaches the device.
     // The page is loaded again, because it shows the first steps if it was open before the plant had devices.
     await page.goto('/console/')
     const step = page.getByRole('link', { name: /^1 controller in stop/ })
-    await step.getByText(/^Last known values, the oldest /).waitFor()
-    await page.getByRole('link', { name: /^Controllers in stop 1 1 last known only/ }).waitFor()
+    await step.getByText(/^Old: no mode was read in the last 24 hours/).waitFor()
+    await page.getByRole('link', { name: /^Controllers in stop 1 1 old/ }).waitFor()
     await admin.inventory.setReachabilityState({
       params: { id },
       headers: { prefer: 'wait=30' },
@@ -180,7 +180,7 @@ describe('asset pages and topology in the console', () => {
     })
     await page.reload()
     await step.getByText(/^All were read in the last 24 hours/).waitFor()
-    await page.getByRole('link', { name: /^Controllers in stop 1 1 read in 24 h/ }).waitFor()
+    await page.getByRole('link', { name: /^Controllers in stop 1 1 current/ }).waitFor()
   })
 
   test('merges possible duplicates and undoes the merge', async () => {

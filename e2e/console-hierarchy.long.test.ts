@@ -213,7 +213,7 @@ describe('hierarchies in the console', () => {
   })
 
   test('assigns two unassigned assets to a node, and undoes the assignment', async () => {
-    await button(/^Not assigned\s*1 Last in stop \(not read in 24 h\)\s*4/).waitFor()
+    await button(/^Not assigned\s*1 In stop \(old\)\s*4/).waitFor()
     await clickAsPerson(button(/^Not assigned/))
     await count(/^4 assets$/)
     await row('Press 1').getByRole('checkbox').check()

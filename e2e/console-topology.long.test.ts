@@ -102,10 +102,10 @@ describe('topology and impact in the console', () => {
   test('shows the controllers in stop in each group, in the figures and in the legend, and lists them', async () => {
     await follow(page, '/topology')
     const rows = inside('All assets').getByRole('row')
-    await rows.filter({ hasText: 'Aarhus' }).getByText('1 controller last in stop').waitFor()
+    await rows.filter({ hasText: 'Aarhus' }).getByText('1 controller in stop (old)').waitFor()
     assert.equal(await rows.filter({ hasText: 'Bilbao' }).getByText('in stop').count(), 0)
-    await page.getByRole('list', { name: 'Legend and filter' }).getByText('Last in stop').waitFor()
-    await page.getByText('1 last known only').waitFor()
+    await page.getByRole('list', { name: 'Legend and filter' }).getByText('In stop (old)').waitFor()
+    await page.getByText('1 old').waitFor()
     await page.getByLabel('Highlight').selectOption({ label: 'In stop (1)' })
     await page.getByRole('link', { name: 'Controllers in stop' }).click()
     await page.waitForURL(/\/assets\?.*operating_mode/)
@@ -224,7 +224,7 @@ describe('topology and impact in the console', () => {
     await follow(page, `/assets/${ids.PLC01}?tab=impact`)
     await page.getByText('Assets that depend on PLC01: 1').waitFor()
     await page.getByRole('radio', { name: 'What if this fails' }).check()
-    await page.getByText('This asset was last in stop').waitFor()
+    await page.getByText('This asset is in stop (old)').waitFor()
   })
 
   test('shows the path between two assets', async () => {
@@ -250,7 +250,7 @@ describe('topology and impact in the console', () => {
     await assertAxeCleanEverywhere(page, 'impact in the topology')
   })
 
-  test('names the uplink of each switch, counts its controllers last in stop, and opens the uplink', async () => {
+  test('names the uplink of each switch, counts its controllers in stop, and opens the uplink', async () => {
     const names = ['SW02', 'SEN01', 'SEN02']
     const { data } = await admin.inventory.createAssets({
       headers: { prefer: 'wait=30' },
@@ -272,7 +272,7 @@ describe('topology and impact in the console', () => {
     await follow(page, '/topology?by=switch')
     const row = (name: string) => page.locator('.map-list [role=row][data-index]').filter({ hasText: name }).first()
     await page.getByRole('heading', { name: 'Switches (2)' }).waitFor()
-    await row('1 controller last in stop').getByText('None').waitFor()
+    await row('1 controller in stop (old)').getByText('None').waitFor()
     await row('SW02').getByRole('button', { name: 'SW01', exact: true }).click()
     await inside('SW01').getByText('PLC01').waitFor()
   })

@@ -21,8 +21,9 @@ export const startMessages = messages({
     gatewaysOnline: 'Millwright gateways',
     unmonitoredDevices: 'Not monitored',
     stopped: 'Controllers in stop',
-    stoppedRecent: (count: string) => `${count} read in 24 h`,
-    stoppedKnown: (_count: number, shown: string) => `${shown} last known only`,
+    stoppedCurrent: (count: string) => `${count} current`,
+    stoppedAged: (count: string) => `${count} old`,
+    stoppedHint: 'Current: the mode was read in the last 24 hours. Old: it was not.',
     runningJobs: 'Running jobs',
     unreachable: 'Unreachable',
     noneUnreachable: 'No failed checks',
@@ -100,9 +101,9 @@ export const startMessages = messages({
     stoppedText: 'All were read in the last 24 hours. Check whether it is planned.',
     stoppedMixed: (recent: string, count: number, known: string, age: string) =>
       count === 1
-        ? `${recent} read in the last 24 hours. 1 last known value, ${age}.`
-        : `${recent} read in the last 24 hours. ${known} last known values, the oldest ${age}.`,
-    stoppedOld: (age: string) => `Last known values, the oldest ${age}. No current value was read.`,
+        ? `${recent} current. 1 old, read ${age}.`
+        : `${recent} current. ${known} old, the oldest read ${age}.`,
+    stoppedOld: (age: string) => `Old: no mode was read in the last 24 hours, the oldest ${age}.`,
     review: (count: number, shown: string) => (count === 1 ? 'Review 1 new asset' : `Review ${shown} new assets`),
     reviewText: 'Onboard or ignore what scans and imports found.',
     duplicates: (count: number, shown: string) =>
@@ -197,8 +198,9 @@ export const startMessages = messages({
     gatewaysOnline: 'Millwright-Gateways',
     unmonitoredDevices: 'Nicht überwacht',
     stopped: 'Steuerungen in STOP',
-    stoppedRecent: (count: string) => `${count} in 24 h gelesen`,
-    stoppedKnown: (count: number, shown: string) => (count === 1 ? '1 älterer Wert' : `${shown} ältere Werte`),
+    stoppedCurrent: (count: string) => `${count} aktuell`,
+    stoppedAged: (count: string) => `${count} alt`,
+    stoppedHint: 'Aktuell: Betriebsart in den letzten 24 Stunden gelesen. Alt: nicht in dieser Zeit gelesen.',
     runningJobs: 'Laufende Aufträge',
     unreachable: 'Nicht erreichbar',
     noneUnreachable: 'Keine fehlgeschlagenen Prüfungen',
@@ -278,9 +280,9 @@ export const startMessages = messages({
     stoppedText: 'Alle in den letzten 24 Stunden gelesen. Prüfen Sie, ob das geplant ist.',
     stoppedMixed: (recent: string, count: number, known: string, age: string) =>
       count === 1
-        ? `${recent} in den letzten 24 Stunden gelesen. 1 älterer Wert, ${age}.`
-        : `${recent} in den letzten 24 Stunden gelesen. ${known} ältere Werte, der älteste ${age}.`,
-    stoppedOld: (age: string) => `Letzte bekannte Werte, der älteste ${age}. Kein aktueller Wert wurde gelesen.`,
+        ? `${recent} aktuell. 1 alt, gelesen ${age}.`
+        : `${recent} aktuell. ${known} alt, älteste Lesung ${age}.`,
+    stoppedOld: (age: string) => `Alt: in den letzten 24 Stunden nicht gelesen, älteste Lesung ${age}.`,
     review: (count: number, shown: string) => (count === 1 ? '1 neues Asset prüfen' : `${shown} neue Assets prüfen`),
     reviewText: 'Nehmen Sie gefundene Assets auf, oder ignorieren Sie sie.',
     duplicates: (count: number, shown: string) =>

@@ -56,10 +56,14 @@ export function PlantFigures() {
           value={stopped.count}
           tone="critical"
           hint={
-            <>
-              {stopped.recent > 0 && <span>{text.stoppedRecent(formats.number(stopped.recent))}</span>}
-              {stopped.known > 0 && <span>{text.stoppedKnown(stopped.known, formats.number(stopped.known))}</span>}
-            </>
+            <span title={text.stoppedHint}>
+              {[
+                stopped.recent > 0 && text.stoppedCurrent(formats.number(stopped.recent)),
+                stopped.known > 0 && text.stoppedAged(formats.number(stopped.known)),
+              ]
+                .filter(Boolean)
+                .join(', ')}
+            </span>
           }
         />
       )}

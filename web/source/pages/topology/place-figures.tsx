@@ -31,7 +31,7 @@ export function PlaceFigures({ query, place, data, changes }: PlaceFiguresProps)
   const stoppedFacts = [
     ...(stoppedRead > 0 ? [text.stoppedReadCount(formats.number(stoppedRead))] : []),
     ...(stopped > stoppedRead
-      ? [text.stoppedKnownCount(stopped - stoppedRead, formats.number(stopped - stoppedRead))]
+      ? [text.stoppedKnownCount(formats.number(stopped - stoppedRead))]
       : []),
   ]
   const linked = (link: ReturnType<typeof listOf>) =>
@@ -58,7 +58,13 @@ export function PlaceFigures({ query, place, data, changes }: PlaceFiguresProps)
             name={text.controllersInStop}
             value={stopped}
             tone={stoppedRead > 0 ? 'critical' : undefined}
-            hint={<TileHint facts={stoppedFacts.join(', ')} action={inStop && text.showControllers} isWide />}
+            hint={
+              <TileHint
+                facts={stoppedFacts.join(', ')}
+                title={text.stoppedHint}
+                action={inStop && text.showControllers}
+              />
+            }
             {...linked(inStop)}
           />
         )}
@@ -99,16 +105,16 @@ export function PlaceFigures({ query, place, data, changes }: PlaceFiguresProps)
 
 type TileHintProps = {
   facts: string | undefined
+  /** The tooltip of the facts. */
+  title?: string
   action: string | undefined
-  /** Whether the facts are several numbers, and need more space. */
-  isWide?: boolean
 }
 
 /** `TileHint` relates the number of a tile to a whole, and names the page that the tile opens. */
-export function TileHint({ facts, action, isWide = false }: TileHintProps) {
+export function TileHint({ facts, title, action }: TileHintProps) {
   return (
-    <span className="map-tile-hint" data-wide={isWide}>
-      {facts !== undefined && <span>{facts}</span>}
+    <span className="map-tile-hint">
+      {facts !== undefined && <span title={title}>{facts}</span>}
       {action !== undefined && <span className="map-tile-action">{action}</span>}
     </span>
   )

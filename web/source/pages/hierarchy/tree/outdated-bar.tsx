@@ -72,7 +72,7 @@ export function TreeLegend({ average }: { average: number | undefined }) {
         )}
         <li className="tree-alarm">{text.unreachableShort}</li>
         <li className="tree-stop">{text.stoppedShort}</li>
-        <li className="tree-stop tree-stop-known">{text.lastStoppedShort}</li>
+        <li className="tree-stop tree-stop-known">{text.lastStoppedLegend}</li>
       </ul>
     </div>
   )

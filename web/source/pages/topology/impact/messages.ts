@@ -9,7 +9,7 @@ export const impactMessages = messages({
     dependsHint: 'Assets that need this asset, directly or through other assets.',
     failsHint: 'Simulation of a failure: assets that stop working, or that lose their last network path to a gateway.',
     inStop: 'This asset is in stop already.',
-    lastInStop: (time: string) => `This asset was last in stop: the last known mode is from ${time}.`,
+    lastInStop: (time: string) => `This asset is in stop (old): the mode was read ${time}.`,
     limits:
       'Counts modules, connections and network paths that are recorded as relations. Control dependencies count only if a relation records them, for example “controlled by”.',
     analysis: 'Impact analysis',
@@ -70,7 +70,7 @@ export const impactMessages = messages({
     failsHint:
       'Simulation eines Ausfalls: Assets, die ausfallen oder ihren letzten Netzwerkpfad zu einem Gateway verlieren.',
     inStop: 'Dieses Asset ist bereits in STOP.',
-    lastInStop: (time: string) => `Dieses Asset war zuletzt in STOP: Betriebsart zuletzt gelesen ${time}.`,
+    lastInStop: (time: string) => `Dieses Asset ist in STOP (alt): Betriebsart gelesen ${time}.`,
     limits:
       'Berücksichtigt Module, Verbindungen und Netzwerkpfade, die als Beziehungen erfasst sind. Steuerungsabhängigkeiten zählen nur, wenn eine Beziehung sie erfasst, zum Beispiel „gesteuert von“.',
     analysis: 'Auswirkungsanalyse',
