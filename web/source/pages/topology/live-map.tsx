@@ -37,6 +37,7 @@ export function LiveMap() {
   const view = useMemo(
     () => ({
       selected: undefined,
+      place: rootKey,
       showsChanges: false,
       hasMonitoring: true,
       isAll: true,

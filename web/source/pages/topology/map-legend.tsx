@@ -6,19 +6,14 @@ import { exceptionalPercentage } from '../../components/values/outdated-share.ts
 import { occurredKinds } from './change-counts.ts'
 import { mapMessages } from './map-messages.ts'
 
-/** The predicate of a network connection between two devices. */
-const cablePredicate = 'is_connected_to'
-
 type MapLegendProps = {
   /** The current group, and the total of the whole map. */
   data: TopologyGroups
   average: TopologyGroups['total']
   showsChanges: boolean
-  /** The lines of the map: connections between its items, connections in a tree of switches, or none. */
-  lines: 'groups' | 'subnets' | 'wires' | 'none'
-  /** The prefix length that the boxes of all subnets leave out. */
-  prefixLength: string | undefined
-  /** Whether a group has the colour of outdated assets. */
+  /** The lines of the map: connections between its items, only those of the item that the pointer is at, a tree of switches, or none. */
+  lines: 'groups' | 'hidden' | 'wires' | 'none'
+  /** Whether a group has the colour or the mark of outdated assets. */
   hasOldGroups: boolean
   /** Whether all assets are drawn. */
   isAll: boolean
@@ -30,7 +25,7 @@ type MapLegendProps = {
 
 /** `MapLegend` explains the marks that are on the map. */
 export function MapLegend(props: MapLegendProps) {
-  const { data, average, showsChanges, lines, prefixLength, hasOldGroups, isAll, areClustered, impact } = props
+  const { data, average, showsChanges, lines, hasOldGroups, isAll, areClustered, impact } = props
   const text = useText(mapMessages)
   const formats = useFormats()
   if (impact !== undefined) return <ImpactLegend impact={impact} />
@@ -85,18 +80,8 @@ export function MapLegend(props: MapLegendProps) {
           </Entry>
         )}
         {lines === 'wires' && <Entry mark="line">{text.legendWires}</Entry>}
-        {lines === 'groups' && <Entry mark="line">{showsChanges ? text.legendConnections : text.legendEdges}</Entry>}
-        {prefixLength !== undefined && <Entry>{text.prefixLength(prefixLength)}</Entry>}
-        {lines === 'subnets' && !showsChanges && !isAll && (
-          <>
-            <Entry>{text.legendHidden}</Entry>
-            <Entry>
-              {data.edges.every(({ predicate }) => predicate === cablePredicate)
-                ? text.legendCables
-                : text.legendRelations}
-            </Entry>
-          </>
-        )}
+        {lines === 'groups' && <Entry mark="line">{text.legendConnections}</Entry>}
+        {lines === 'hidden' && !showsChanges && !isAll && <Entry>{text.legendHidden}</Entry>}
         {showsChanges && hasGroups && <Entry>{text.legendChanges}</Entry>}
       </ul>
     </div>

@@ -4,11 +4,9 @@ import { useMemo } from 'react'
 import { useFormats, useLanguage, useText } from '../../app/language/language-context.tsx'
 import { assetClassName, assetClassOfOne } from '../../components/values/asset-classes.ts'
 import type { ChangeTexts } from './map/change-texts.ts'
-import { connectionsOfItem } from './map/lines.ts'
 import type { MapFact } from './map/map-pen.ts'
-import { distinctName } from './map/names.ts'
 import type { ProblemFact } from './map/problems.ts'
-import { isCoreSwitch, isFurtherSwitches, isNetwork, isSwitches, isSwitchRange, type SceneItem } from './map/scene.ts'
+import { isCoreSwitch, isNetwork, isSwitches, isSwitchRange, type SceneItem } from './map/scene.ts'
 import { mapMessages } from './map-messages.ts'
 
 export type MapTextFunctions = ReturnType<typeof useMapTexts>
@@ -42,7 +40,6 @@ export function useMapTexts(by: Grouping) {
       const { assets, children, addressed } = group
       const all = text.assets(assets, formats.number(assets))
       if (isNetwork(group)) return text.switches(formats.number(children), all)
-      if (isFurtherSwitches(group)) return text.moreSwitches(children, formats.number(children))
       // The name of switches without a place contains their number.
       if (isSwitches(group) && group.place !== undefined) return text.switchesOnly(children, formats.number(children))
       return addressed === undefined ? all : text.withAddress(text.addresses(addressed, formats.number(addressed)), all)
@@ -57,19 +54,10 @@ export function useMapTexts(by: Grouping) {
         return shortNameOf(group)
       },
       shortNameOf,
-      connected: (item: SceneItem) => {
-        const { common } = item.parent
-        const [first, ...others] = connectionsOfItem(item)
-        if (first === undefined) return []
-        if (others.length > 0) return [text.connectedCount(formats.number(others.length + 1))]
-        const { name } = first.group
-        return [text.connectedSubnets(name === undefined ? rest : distinctName(name, common.groups))]
-      },
       assetName: ({ asset }: SceneItem) => asset?.name || text.unnamed,
       count: countOf,
       shortCount: (group: TopologyGroup) => {
         const switches = formats.number(group.children)
-        if (isFurtherSwitches(group)) return text.moreOnly(switches)
         return isNetwork(group) || (isSwitches(group) && group.place !== undefined)
           ? text.switchesOnly(group.children, switches)
           : text.assets(group.assets, formats.number(group.assets))
@@ -80,10 +68,7 @@ export function useMapTexts(by: Grouping) {
           if (group.place !== undefined) return undefined
           return [via === undefined ? text.atCore : text.viaSwitch(via)]
         }
-        if (isCoreSwitch(group)) {
-          const place = group.place?.at(-1)?.name
-          return [...(place === undefined ? [] : [text.coreIn(place)]), text.core, text.coreBrief]
-        }
+        if (isCoreSwitch(group)) return [text.core, text.coreBrief]
         if (group.kind === 'rest') return by === 'subnet' ? [text.withoutAddress, text.noAddress] : undefined
         if (group.kind === 'subnet') return group.place === undefined ? [text.noPlace] : placeTexts(group.place)
         return group.kind === 'switch' && !isNetwork(group) && group.place !== undefined
@@ -101,9 +86,9 @@ export function useMapTexts(by: Grouping) {
           ...(outdated ? [{ text: text.outdated, isBad: false, isMonitoring: false }] : []),
         ]
       },
-      assetsAt: (assets: number, hasProblems: boolean) => {
+      assetsAt: (assets: number) => {
         const all = text.assets(assets, formats.number(assets))
-        return hasProblems ? [text.assetsAtWith(all), text.withProblems(all)] : [text.assetsAt(all), all]
+        return [text.assetsAt(all), all]
       },
       assets: (assets: number) => text.assets(assets, formats.number(assets)),
       classOfOne: (each: AssetClass) => assetClassOfOne(each, language),
@@ -143,10 +128,6 @@ export function useMapTexts(by: Grouping) {
       predicate: ({ predicate, count }: { predicate: string; count: number }) =>
         text.relations(predicate, formats.number(count)),
       connections: (count: number) => text.connections(count, formats.number(count)),
-      connectionsInside: (count: number) => {
-        const connections = text.connections(count, formats.number(count))
-        return [text.betweenPlaces(connections), connections]
-      },
     }
   }, [text, formats, language, by])
 }

@@ -30,9 +30,7 @@ export function PlaceFigures({ query, place, data, changes }: PlaceFiguresProps)
   const inStop = stopped > 0 && !isPast ? withFilter(listOf(query, place), stoppedFilter) : undefined
   const stoppedFacts = [
     ...(stoppedRead > 0 ? [text.stoppedReadCount(formats.number(stoppedRead))] : []),
-    ...(stopped > stoppedRead
-      ? [text.stoppedKnownCount(formats.number(stopped - stoppedRead))]
-      : []),
+    ...(stopped > stoppedRead ? [text.stoppedKnownCount(formats.number(stopped - stoppedRead))] : []),
   ]
   const linked = (link: ReturnType<typeof listOf>) =>
     link === undefined ? {} : { to: link.to, search: link.search as never }

@@ -16,7 +16,7 @@ import { occurredChangedKinds, occurredKinds } from './change-counts.ts'
 import { orderedAssets } from './map/asset-order.ts'
 import { connectionsTo, type GroupConnection } from './map/lines.ts'
 import { type CommonParts, commonParts, distinctName, namesOf } from './map/names.ts'
-import { compareProblems, problemTexts } from './map/problems.ts'
+import { compareProblems, problemTexts, worstSubnetsFirst } from './map/problems.ts'
 import { rootKey } from './map/scene-keys.ts'
 import type { MapQuery } from './map-data.ts'
 import { isChangedGroup } from './map-emphasis.ts'
@@ -50,9 +50,8 @@ export function PlaceList(props: PlaceListProps) {
   const isWithoutSwitch = useCallback(({ kind }: TopologyGroup) => query.by === 'switch' && kind === 'rest', [query.by])
   const rows = useMemo(
     (): Row[] => [
-      ...data.groups
+      ...(isWorstFirst ? worstFirst(data.groups, averageOf(top)) : data.groups)
         .filter((group) => !showsChanges || isChangedGroup(group))
-        .toSorted(showsChanges || !isWorstFirst ? () => 0 : compareProblems)
         // The assets without a switch are not a switch.
         .toSorted((one, other) => Number(isWithoutSwitch(one)) - Number(isWithoutSwitch(other)))
         .map((group) => ({ key: group.key, group })),
@@ -60,7 +59,7 @@ export function PlaceList(props: PlaceListProps) {
         .filter(({ change, changed }) => !showsChanges || change !== undefined || changed !== undefined)
         .map((asset) => ({ key: asset.id, asset })),
     ],
-    [data, showsChanges, isWorstFirst, isWithoutSwitch],
+    [data, top, showsChanges, isWorstFirst, isWithoutSwitch],
   )
   const unchanged = showsChanges ? data.groups.filter((group) => !isChangedGroup(group)).length : 0
   const subnets = data.groups.filter(({ kind }) => kind === 'subnet')
@@ -119,6 +118,18 @@ export function PlaceList(props: PlaceListProps) {
   )
 }
 
+/** Returns the groups with the most important problems first, in the order of the map. */
+function worstFirst(groups: readonly TopologyGroup[], average: number): TopologyGroup[] {
+  return groups.some(({ kind }) => kind === 'subnet')
+    ? worstSubnetsFirst(groups, average)
+    : groups.toSorted(compareProblems)
+}
+
+/** Returns the share of the outdated assets of the whole map. */
+function averageOf({ total }: TopologyGroups): number {
+  return total.outdated / Math.max(1, total.assets)
+}
+
 type ColumnOptions = PlaceListProps & {
   isGroups: boolean
   common: { assets: CommonParts; groups: CommonParts }
@@ -131,7 +142,7 @@ function useColumns(options: ColumnOptions): Column<Row>[] {
   const formats = useFormats()
   const language = useLanguage()
   const hasMonitoring = !data.unavailable.includes('monitoring')
-  const average = top.total.outdated / Math.max(1, top.total.assets)
+  const average = averageOf(top)
   const hasPlaces = data.groups.some(({ place }) => place !== undefined)
   const isSwitches = data.groups.some(({ kind }) => kind === 'switch')
   const hasUplinks = data.groups.some(({ parent }) => parent !== undefined)

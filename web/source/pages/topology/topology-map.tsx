@@ -15,7 +15,7 @@ import { ChangeTile, Comparison } from './comparison.tsx'
 import { HighlightField } from './highlight-field.tsx'
 import { useImpactMarks, useShownImpact } from './impact/use-impact-marks.ts'
 import type { Layout } from './map/arrangement.ts'
-import { worstProblem } from './map/problems.ts'
+import { isMostlyOutdated } from './map/problems.ts'
 import { isCoreSwitch, isNetwork, type Scene, type SceneItem, sceneOf } from './map/scene.ts'
 import { assetItemKey, groupKey, rootKey } from './map/scene-keys.ts'
 import { networkType, withoutSwitch } from './map/switch-networks.ts'
@@ -45,13 +45,13 @@ type TopologyMapProps = {
 }
 
 /** The width and the height of the window that the map does not use, in pixels, and the limits of the aspect of the map. */
-const around = { width: 330, height: { hierarchy: 370, subnet: 430, switch: 370 } } as const
+const around = { width: 330, height: 370 } as const
 const aspects = { narrow: 0.72, lowest: 1, highest: 3 } as const
 
 /** Returns the aspect of the map in the current window. */
-function aspectOf({ innerWidth, innerHeight }: Window, by: Grouping): number {
+function aspectOf({ innerWidth, innerHeight }: Window): number {
   if (innerWidth < 700) return aspects.narrow
-  const aspect = (innerWidth - around.width) / Math.max(1, innerHeight - around.height[by])
+  const aspect = (innerWidth - around.width) / Math.max(1, innerHeight - around.height)
   return Math.min(aspects.highest, Math.max(aspects.lowest, aspect))
 }
 
@@ -64,11 +64,11 @@ export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, chan
   const [opened, setOpened] = useState<readonly string[]>(place === rootKey ? [] : [place])
   const [focus, setFocus] = useState({ key: place === rootKey ? rootKey : groupKey(place) })
   const [emphasis, setEmphasis] = useState<MapEmphasis>()
-  const [aspect] = useState(() => aspectOf(window, by))
+  const [aspect] = useState(() => aspectOf(window))
   const showsChanges = search.compare !== undefined
   // A comparison has the order of the addresses, so that the boxes stay at their places while its times change.
   const subnetOrder = showsChanges ? 'address' : subnetOrderOf(search.sort)
-  const isWorstFirst = subnetOrder === 'problem'
+  const isWorstFirst = !showsChanges && (by !== 'subnet' || subnetOrder === 'problem')
   const [now] = useState(() => Date.now())
   const span = isSpan(search.span)
     ? search.span
@@ -90,8 +90,8 @@ export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, chan
   if (data.loaded.has(rootKey) && data.loaded !== loaded) setLoaded(data.loaded)
   const forceGridOf = useForceLayout()
   const scene = useMemo(
-    () => sceneOf({ loaded, layout, aspect, isAll, isWorstFirst, hasConnections: !showsChanges, forceGridOf }),
-    [loaded, layout, aspect, isAll, isWorstFirst, showsChanges, forceGridOf],
+    () => sceneOf({ loaded, layout, aspect, isAll, isWorstFirst, forceGridOf }),
+    [loaded, layout, aspect, isAll, isWorstFirst, forceGridOf],
   )
   const texts = useMapTexts(by)
   const hasMonitoring = loaded.get(rootKey)?.unavailable.includes('monitoring') === false
@@ -100,13 +100,14 @@ export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, chan
   const view = useMemo(
     () => ({
       selected,
+      place,
       showsChanges,
       hasMonitoring,
       isAll,
       marks,
       isEmphasized: (item: SceneItem) => isEmphasized(item, { emphasis, showsChanges, marks }),
     }),
-    [selected, showsChanges, hasMonitoring, isAll, emphasis, marks],
+    [selected, place, showsChanges, hasMonitoring, isAll, emphasis, marks],
   )
   const top = loaded.get(rootKey)
   const here = loaded.get(place)
@@ -147,8 +148,8 @@ export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, chan
     ? 'wires'
     : !hasEdges
       ? 'none'
-      : by === 'subnet' && place === rootKey
-        ? 'subnets'
+      : place === rootKey && (by === 'subnet' || (by === 'hierarchy' && layout === 'hierarchy'))
+        ? 'hidden'
         : shown.groups.length > 0 || areClustered
           ? 'groups'
           : 'none'
@@ -167,7 +168,7 @@ export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, chan
       top={top}
       texts={texts}
       showsChanges={showsChanges}
-      isWorstFirst={by !== 'subnet' || isWorstFirst}
+      isWorstFirst={isWorstFirst}
       onEnter={enter}
       onSelect={(asset) => change({ asset })}
     />
@@ -215,7 +216,6 @@ export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, chan
             className="graph map"
             data-layout={layout}
             data-side={side}
-            data-by={by}
             data-compare={showsChanges}
             aria-busy={data.isLoading}
           >
@@ -252,7 +252,6 @@ export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, chan
                 average={top.total}
                 showsChanges={showsChanges}
                 lines={lines}
-                prefixLength={place === rootKey ? commonPrefixLength(scene.root) : undefined}
                 hasOldGroups={hasOldGroups(scene, top.total)}
                 isAll={isAll}
                 areClustered={areClustered}
@@ -285,20 +284,14 @@ export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, chan
   )
 }
 
-/** Returns whether a group of the map has the colour of outdated assets: it has a high share of them, and no worse problem. */
+/** Returns whether a group of the map has the colour or the mark of outdated assets, because it has a high share of them. */
 function hasOldGroups({ frames }: Scene, total: TopologyGroups['total']): boolean {
   const average = total.outdated / Math.max(1, total.assets)
   const drawn = [...frames.values()].flatMap(({ items, summary }) => [...items, ...(summary?.items ?? [])])
   return drawn.some(({ group }) => {
     if (group === undefined) return false
-    return worstProblem(isCoreSwitch(group) ? withoutSwitch(group) : group, average) === 'outdated'
+    return isMostlyOutdated(isCoreSwitch(group) ? withoutSwitch(group) : group, average)
   })
-}
-
-/** Returns the prefix length that the boxes of all subnets leave out, such as `/24`. */
-function commonPrefixLength({ items, common }: Scene['root']): string | undefined {
-  const subnet = items.find(({ group }) => group?.kind === 'subnet')?.group?.name
-  return subnet === undefined || common.groups.end === 0 ? undefined : subnet.slice(-common.groups.end)
 }
 
 /** `AssetCount` is the number of assets of the current group, with the page that lists them. */
@@ -354,8 +347,17 @@ function NetworkNote({ loaded, top, hasMonitoring }: NetworkNoteProps) {
     monitored === 0
       ? text.noMonitoredCore
       : text.monitoredCores(formats.number(monitored), formats.number(states.length))
-  const parts = [text.networks(formats.number(networks.length)), ...(isShown ? [note] : [])]
-  return <span className="quiet map-note">{parts.join(' · ')}</span>
+  return (
+    <span className="quiet map-note">
+      {text.networks(formats.number(networks.length))}
+      {isShown && (
+        <>
+          {' · '}
+          <Link to="/monitoring">{note}</Link>
+        </>
+      )}
+    </span>
+  )
 }
 
 /** Returns the switches of all networks, and the group of the assets without a switch. */

@@ -17,9 +17,6 @@ const lowestLine = 12.5
 const lowestOfSeveral = 13.5
 const around = 3
 
-/** The smallest distance between lines with which a card has a second line for its problems. */
-const roomyStep = 14
-
 /** Returns the number of lines in a height. */
 function linesIn(height: number): number {
   const several = Math.floor(height / lowestOfSeveral)
@@ -47,6 +44,12 @@ const right = { start: 5, end: 7 }
 /** The space before the texts of a core switch, and the space for the line between its two parts. */
 const cardInset = 9
 const dividerGap = 8
+
+/** Returns the colour of the state of a core switch itself: not reachable, or with outdated firmware. */
+export function ownProblem({ self }: Pick<TopologyGroup, 'self'>): 'failed' | 'outdated' | undefined {
+  if (self?.monitoring === 'unreachable') return 'failed'
+  return self?.outdated === true ? 'outdated' : undefined
+}
 
 type TitleOptions = {
   counts: readonly string[]
@@ -78,22 +81,6 @@ export class CardPen extends MapPen {
     const x = box.x + pad
     const counts = view.showsChanges ? [] : [texts.count(group), texts.shortCount(group)]
     this.#title(item, group, { counts, x, y: middle, room, size, small: Math.max(sizes.text, size * 0.8) })
-    this.#footer(item, { x, room, bottom: box.y + box.height })
-  }
-
-  /** Draws the number of connections between the groups of an open group, below these groups. */
-  #footer({ frame }: SceneItem, { x, room, bottom }: { x: number; room: number; bottom: number }): void {
-    const { camera, texts } = this.options
-    if (frame === undefined || frame.connections === 0) return
-    const boxes = frame.items.map(({ box }) => onScreen(camera, box))
-    const top = Math.max(...boxes.map(({ y, height }) => y + height))
-    if (bottom - top < sizes.text) return
-    this.#longest(texts.connectionsInside(frame.connections), {
-      x,
-      y: (top + bottom) / 2,
-      width: room,
-      size: sizes.text,
-    })
   }
 
   /** Draws the title of a small open group into the space above the items inside. */
@@ -205,7 +192,10 @@ export class CardPen extends MapPen {
       ...ownWords,
     ])
     const behind = isState ? withoutSwitch(group) : group
-    const problems = this.wordsOf(item.key, behind)
+    const problems = dividedWords(this.wordsOf(item.key, behind), {
+      fits: (words) => this.widthOf(words, size) <= width,
+      lines: linesIn(box.height - around - dividerGap) >= 5 ? 2 : 1,
+    })
     const words = (choices: readonly (readonly Word[])[]) => (y: number) => this.words(choices, { x, y, width, size })
     const name = (y: number) => {
       this.font(size, 650)
@@ -218,12 +208,14 @@ export class CardPen extends MapPen {
       })
     }
     const count = (y: number) =>
-      this.#longest(texts.assetsAt(behind.assets, problems.length > 0), { x, y, width, size, colour: palette.text })
+      this.#longest(texts.assetsAt(behind.assets), { x, y, width, size, colour: palette.text })
     const lines = [
       { rank: 0, isBehind: false, draw: name },
       { rank: own.length > 0 ? 1 : 3, isBehind: false, draw: words([...roles, ownWords, ownWords.slice(0, 1)]) },
       ...(isState ? [{ rank: 2, isBehind: true, draw: count }] : []),
-      ...(problems.length > 0 ? [{ rank: isState ? 3 : 1, isBehind: isState, draw: words(problems) }] : []),
+      ...problems
+        .filter((choices) => choices.length > 0)
+        .map((choices) => ({ rank: isState ? 3 : 1, isBehind: isState, draw: words(choices) })),
     ]
     const most = Math.max(1, Math.min(lines.length, linesIn(box.height - around)))
     const chosen = lines.toSorted((one, other) => one.rank - other.rank).slice(0, most)
@@ -231,26 +223,27 @@ export class CardPen extends MapPen {
     const divider =
       shown.some(({ isBehind }) => isBehind) && box.height > most * lowestLine + dividerGap * 2 ? dividerGap : 0
     const step = stepOf(box.height - divider, { lines: most, size })
-    let y = box.y + (box.height - divider - (most - 1) * step) / 2 + lowered
-    let middle = box.y + box.height / 2
-    for (const [index, { isBehind, draw }] of shown.entries()) {
-      if (isBehind && shown[index - 1]?.isBehind === false) {
-        y += divider
-        middle = y - (step + divider) / 2
-      }
-      draw(y)
-      y += step
-    }
+    const top = box.y + (box.height - divider - (most - 1) * step) / 2 + lowered
+    const firstBehind = shown.findIndex(({ isBehind }) => isBehind)
+    const yOf = (index: number) => top + index * step + (firstBehind !== -1 && index >= firstBehind ? divider : 0)
+    for (const [index, { draw }] of shown.entries()) draw(yOf(index))
     if (!isState) return
     if (divider > 0) {
-      const ends = [box.x + cardInset, box.x + box.width - cardInset].map((end) => ({ x: end, y: middle }))
+      const y = yOf(firstBehind) - (step + divider) / 2
+      const ends = [box.x + cardInset, box.x + box.width - cardInset].map((end) => ({ x: end, y }))
       this.line(ends, { colour: palette.line, width: 1, alpha: 1 })
     }
-    const lower = { ...box, y: middle, height: box.y + box.height - middle }
-    if (own.some(({ isBad }) => isBad))
-      this.edge({ ...box, height: middle - box.y }, { colour: palette.failed, isBroken: false })
+    /** Draws the state of some lines as a bar beside them. */
+    const bar = (first: number, last: number, style: { colour: string; isBroken: boolean }) => {
+      const y = yOf(first) - size * 0.65
+      if (first <= last) this.edge({ ...box, y, height: yOf(last) + size * 0.5 - y }, style)
+    }
+    const lastOwn = firstBehind === -1 ? shown.length - 1 : firstBehind - 1
+    const ownColour = ownProblem(group)
+    if (ownColour !== undefined) bar(0, lastOwn, { colour: palette[ownColour], isBroken: false })
     const colour = this.colourOf(behind)
-    if (colour !== palette.unknown) this.edge(lower, { colour, isBroken: this.isLastKnown({ ...item, group: behind }) })
+    if (colour !== palette.unknown && firstBehind !== -1)
+      bar(firstBehind, shown.length - 1, { colour, isBroken: this.isLastKnown({ ...item, group: behind }) })
   }
 
   /** Draws the texts of a card: its name, where it is, its number of assets, and its most important problem or change. */
@@ -263,19 +256,19 @@ export class CardPen extends MapPen {
     const detail = texts.detail(item)
     const height = box.height - around
     const problems = this.wordsOf(item.key, group)
-    // The boxes of subnets have the same form: the number of assets is next to the name, and the connections are below.
+    // In the boxes of subnets and of switches, the number of assets or switches is next to the name.
     const isSubnet = item.parent.items.some(({ group: other }) => other?.kind === 'subnet')
     const isNamedByPlace = isSwitches(group) && group.place !== undefined
     const isBeside = isSubnet || isNamedByPlace || box.width > box.height * wideCard
     const others = (isBeside ? 1 : 2) + Number(detail !== undefined)
+    // The problems are more important than the number of assets.
+    const areDivided = linesIn(height) >= 3 + Number(detail !== undefined)
     const problemLines = dividedWords(problems, {
       fits: (words) => this.widthOf(words, sizes.text) <= room,
-      lines: stepOf(box.height, { lines: others + 2, size: sizes.text }) >= roomyStep ? 2 : 1,
+      lines: areDivided ? 2 : 1,
     })
-    const links = isSubnet && !view.showsChanges && view.marks === undefined ? texts.connected(item) : []
-    const wanted = isSubnet
-      ? Math.max(4, 1 + Number(detail !== undefined) + problemLines.length + Math.min(1, links.length))
-      : others + problemLines.length
+    // All boxes of a grid have space for the same lines, so that their texts have the same height.
+    const wanted = others + (areDivided && this.#showsStates ? 2 : problemLines.length)
     const size = Math.max(sizes.text, Math.min(largestText, height / (wanted + 0.6) / lineHeight, box.width * 0.09))
     const lines = Math.max(1, Math.min(wanted, linesIn(height)))
     const step = stepOf(box.height, { lines, size })
@@ -315,11 +308,7 @@ export class CardPen extends MapPen {
       y += step
       this.words(choices, at(room))
     }
-    if (isSubnet) {
-      // With two lines for the problems, a box can lack the space for the connections.
-      if (lines > others + problemLines.length) this.#longest(links, { ...at(room), y: y + step })
-      return
-    }
+    if (isSubnet) return
     const bottom = box.y + box.height - 6
     y += step * 0.8
     if (!view.showsChanges && view.marks === undefined && box.width >= sizes.classes && bottom - y >= 17)

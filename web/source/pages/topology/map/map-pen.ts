@@ -37,14 +37,10 @@ export type MapTexts = ProblemTexts &
     detail: (item: Pick<SceneItem, 'group' | 'via'>) => string[] | undefined
     /** The state of a core switch itself: its monitoring if it is monitored, and whether its firmware is outdated. */
     ownState: (group: TopologyGroup) => { text: string; isBad: boolean; isMonitoring: boolean }[]
-    /** The number of assets at a core switch, with or without their problems in the lines below. */
-    assetsAt: (assets: number, hasProblems: boolean) => string[]
-    /** The subnet that a subnet is connected to, or the number of several such subnets. */
-    connected: (item: SceneItem) => string[]
+    /** The number of assets at a core switch, from the longest to the shortest text. */
+    assetsAt: (assets: number) => string[]
     predicate: (edge: Pick<TopologyEdge, 'predicate' | 'count'>) => string
     connections: (count: number) => string
-    /** The number of connections between the groups of a box, from the longest to the shortest text. */
-    connectionsInside: (count: number) => string[]
   }
 
 /** What a failure means for an item. For a group, the numbers count the affected and degraded assets inside it. */
@@ -58,6 +54,8 @@ export type ImpactMarks = ReadonlyMap<string, ImpactMark>
 export type MapView = {
   selected: string | undefined
   hovered: string | undefined
+  /** The key of the current group. */
+  place: string
   /** Returns whether an item is emphasized. The other items are faded. */
   isEmphasized: (item: SceneItem) => boolean
   /** Whether the changes of groups and assets are shown instead of their reachability. */
@@ -98,7 +96,13 @@ export type Canvas = CanvasRenderingContext2D
 type LineStyle = { colour: string; width: number; alpha: number }
 
 /** A part of the text about a group. */
-export type Word = { text: string; colour: string; weight: number }
+export type Word = {
+  text: string
+  colour: string
+  weight: number
+  /** The colour of a mark before the text. */
+  mark?: string | undefined
+}
 type WordCounts = Pick<TopologyGroup, 'assets' | 'monitoring' | 'stopped' | 'stoppedRead' | 'outdated' | 'changes'> & {
   changeKinds?: TopologyGroup['changeKinds'] | undefined
 }
@@ -106,8 +110,9 @@ type WordCounts = Pick<TopologyGroup, 'assets' | 'monitoring' | 'stopped' | 'sto
 const edgeStep = 10
 const edgePart = 0.6
 const edgeInset = 2
-/** The width of the dot between two words, with its space. */
+/** The width of the dot between two words, with its space, and of the mark before a word, with and without its space. */
 const separatorWidth = 10
+const mark = { width: 4, space: 8 } as const
 export const noChanges = { added: 0, changed: 0, removed: 0 }
 export const noMark = { effect: undefined, affected: 0, degraded: 0 }
 
@@ -305,10 +310,16 @@ export class MapPen {
       )
     const options = { average: this.#average, hasMonitoring: view.hasMonitoring, hasShare: false, texts }
     return problemTexts(group, options).map((parts) =>
-      parts.map(({ problem, text, isExceptional }) => ({
+      parts.map(({ problem, text, isExceptional, isMarked = false }) => ({
         text,
-        colour: problem === 'failed' ? palette.alarm : isQuiet(problem, isExceptional) ? palette.quiet : palette.text,
+        colour:
+          problem === 'failed'
+            ? palette.alarm
+            : isQuiet(problem, isExceptional || isMarked)
+              ? palette.quiet
+              : palette.text,
         weight: isExceptional ? 650 : 400,
+        mark: isMarked ? palette.outdated : undefined,
       })),
     )
   }
@@ -344,7 +355,12 @@ export class MapPen {
         this.text('·', { x: left - separatorWidth / 2 - 2, y, width: 10, colour: this.options.palette.quiet })
       }
       const own = this.#wordWidth(word, size)
-      this.text(word.text, { x: left, y, width: own + 1, colour: word.colour })
+      if (word.mark !== undefined) {
+        this.context.fillStyle = word.mark
+        this.context.fillRect(left, y - size / 2, mark.width, size)
+      }
+      const at = word.mark === undefined ? left : left + mark.space
+      this.text(word.text, { x: at, y, width: left + own + 1 - at, colour: word.colour })
       left += own + separatorWidth
     }
     return used
@@ -354,9 +370,9 @@ export class MapPen {
     return words.reduce((sum, word) => sum + this.#wordWidth(word, size) + separatorWidth, -separatorWidth)
   }
 
-  #wordWidth({ text, weight }: Word, size: number): number {
+  #wordWidth({ text, weight, mark: colour }: Word, size: number): number {
     this.font(size, weight)
-    return this.context.measureText(text).width
+    return this.context.measureText(text).width + (colour === undefined ? 0 : mark.space)
   }
 
   protected isMarked({ key }: SceneItem): boolean {

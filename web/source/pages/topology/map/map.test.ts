@@ -17,7 +17,7 @@ import { arrange, layouts } from './arrangement.ts'
 import { orderedAssets } from './asset-order.ts'
 import { between, cameraFor, onScreen, zoomed } from './camera.ts'
 import { dividedWords } from './canvas-text.ts'
-import { stepOf } from './card-pen.ts'
+import { ownProblem, stepOf } from './card-pen.ts'
 import { clustersOf } from './clusters.ts'
 import type { Box } from './geometry.ts'
 import { marksOf } from './impact-marks.ts'
@@ -162,29 +162,62 @@ describe('scene of the map', () => {
     )
   })
 
-  test('subnets leave out a prefix length that all of them have, and hide their lines', () => {
-    const subnet = (key: string) => ({ ...group(key), kind: 'subnet' as const })
-    const { root } = scene([[rootKey, { ...top, groups: ['10.0.1.0/24', '10.0.12.0/24'].map(subnet) }]])
-    assert.deepEqual([distinctName('10.0.12.0/24', root.common.groups), root.areLinesHidden], ['10.0.12.0', true])
-    const mixed = scene([[rootKey, { ...top, groups: ['10.0.0.0/16', '10.1.2.0/24'].map(subnet) }]])
-    assert.equal(distinctName('10.1.2.0/24', mixed.root.common.groups), '10.1.2.0/24')
-    assert.equal(scene([[rootKey, top]]).root.areLinesHidden, false)
+  test('subnets with the same worst problem have the order of their addresses', () => {
+    const subnet = (key: string, stopped: number, outdated = 0) => ({
+      ...group(key),
+      kind: 'subnet' as const,
+      stopped,
+      assets: 10,
+      outdated,
+    })
+    const groups = [subnet('a', 0, 2), subnet('b', 0, 3), subnet('c', 1), subnet('d', 2), subnet('e', 0, 9)]
+    const total = { ...top.total, assets: 50, outdated: 14 }
+    const { root } = sceneOf({
+      loaded: new Map([[rootKey, { ...top, groups, total }]]),
+      layout: 'hierarchy',
+      aspect: 1.7,
+      isWorstFirst: true,
+      forceGridOf: () => undefined,
+    })
+    assert.deepEqual(
+      root.items.map(({ group: each }) => each?.key),
+      ['c', 'd', 'e', 'a', 'b'],
+    )
   })
 
-  test('a box contains the number of connections between its groups, and has space for it', () => {
-    const inside = (edges: TopologyGroups['edges']) =>
-      scene([
-        [rootKey, content(['a'], [])],
-        ['a', { ...content(['b', 'c'], ['1']), edges }],
-      ]).frames.get('a') ?? assert.fail('no frame')
-    const bottomOf = ({ items }: ReturnType<typeof inside>) => Math.max(...items.map(({ box }) => box.y + box.height))
-    const linked = inside([
-      { from: 'b', to: 'c', predicate: 'p', count: 2 },
-      { from: 'c', to: 'b', predicate: 'q', count: 1 },
-      { from: 'b', to: '1', predicate: 'p', count: 4 },
-    ])
-    assert.deepEqual([linked.connections, inside([]).connections], [3, 0])
-    assert.ok(bottomOf(linked) + 12 <= linked.box.y + linked.box.height)
+  test('subnets have their complete address', () => {
+    const subnet = (key: string) => ({ ...group(key), kind: 'subnet' as const })
+    const { root } = scene([[rootKey, { ...top, groups: ['10.0.1.0/24', '10.0.12.0/24'].map(subnet) }]])
+    assert.equal(distinctName('10.0.12.0/24', root.common.groups), '10.0.12.0/24')
+  })
+
+  test('the lines of subnets, and of places in a grid, are hidden until the user points at a box', () => {
+    const hides = (loaded: TopologyGroups, layout: 'hierarchy' | 'force') =>
+      sceneOf({ loaded: new Map([[rootKey, loaded]]), layout, aspect: 1.7, forceGridOf: () => undefined }).root
+        .areLinesHidden
+    const subnets = { ...top, groups: top.groups.map((each) => ({ ...each, kind: 'subnet' as const })) }
+    assert.deepEqual([hides(subnets, 'hierarchy'), hides(subnets, 'force')], [true, true])
+    assert.deepEqual([hides(top, 'hierarchy'), hides(top, 'force')], [true, false])
+    assert.equal(hides(content([], ['1', '2']), 'hierarchy'), false)
+  })
+
+  test('the group of the rest is above the others if its problem is the worst one, and has their edges', () => {
+    const boxesOf = (stopped: number, isWorstFirst = true) => {
+      const rest = { ...group('rest'), kind: 'rest' as const, stopped }
+      const { items } = sceneOf({
+        loaded: new Map([[rootKey, { ...top, groups: [{ ...group('a'), stopped: 1 }, group('b'), rest] }]]),
+        layout: 'hierarchy',
+        aspect: 1.7,
+        isWorstFirst,
+        forceGridOf: () => undefined,
+      })
+      const [one, last, other] = ['a', 'b', 'rest'].map((key) => items.get(groupKey(key))?.box)
+      assert.ok(one !== undefined && last !== undefined && other !== undefined)
+      assert.equal(overlaps(one, other), false)
+      assert.deepEqual([other.x, other.x + other.width], [one.x, last.x + last.width])
+      return other.y < one.y
+    }
+    assert.deepEqual([boxesOf(2), boxesOf(1), boxesOf(0), boxesOf(2, false)], [true, false, false, false])
   })
 
   test('the group of the rest is smaller than the other groups, and boxes do not overlap', () => {
@@ -329,16 +362,26 @@ describe('networks of switches', () => {
     assert.equal(of([]), 'L1-C1 – L2-C1')
   })
 
-  test('have another type if the core switch is at the same place', () => {
-    const placed = (name: string, key: string) => ({ ...device(name, name), place: [{ key, name: key }] })
-    const typeAt = (place: string) =>
-      summaryGroup([placed('P-A-L1-C2-SW1', 'Line 1')], {
-        key: 'k',
-        common: { start: 'P-A-'.length, end: 0 },
-        core: [placed('P-A-L1-C1-SW1', place)],
-        others: [[placed('P-A-L3-C1-SW1', 'Line 3')]],
-      }).type
-    assert.deepEqual([typeAt('Line 1'), typeAt('Line 2')], ['further-switches', 'switches'])
+  test('name a core switch with the part that distinguishes it from the core switches of the other networks', () => {
+    const coreOf = (members: readonly TopologyGroup[]) => {
+      const loaded = withNetworks(new Map([[rootKey, { ...top, groups: [...members] }]]))
+      const scene = sceneOf({ loaded, layout: 'network', aspect: 2, forceGridOf: () => undefined })
+      const [core] = scene.frames.get('network:r')?.summary?.items ?? []
+      return core?.group?.name
+    }
+    const others = groups.filter(({ key }) => key === 'a' || key === 'b')
+    const root = device('r', 'P-A-L1-SW1')
+    assert.equal(coreOf([root, ...others, device('x', 'P-B-L1-SW1'), device('y', 'P-B-L2-SW1', 'x')]), 'A-L1-SW1')
+    assert.equal(coreOf([root, ...others, device('c', 'P-A-L3-SW1', 'r')]), 'L1-SW1')
+  })
+
+  test('mark the state of a core switch itself: not reachable, or with outdated firmware', () => {
+    const problems = [
+      { monitoring: 'unreachable', outdated: true } as const,
+      { monitoring: 'unmonitored', outdated: true } as const,
+      { monitoring: 'reachable' } as const,
+    ].map((self) => ownProblem({ self }))
+    assert.deepEqual(problems, ['failed', 'outdated', undefined])
   })
 
   test('contain the state of the core switch, and its numbers count only the assets at it', () => {

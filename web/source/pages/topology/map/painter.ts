@@ -11,6 +11,7 @@ import { countOf, laneOf, linesOf, longestPart, routeOf } from './lines.ts'
 import { type Canvas, commonOf, endOf, fadedAlpha, isOnScreen, noChanges, type PaintOptions, sizes } from './map-pen.ts'
 import { distinctName } from './names.ts'
 import { areaOf, type Cluster, type Frame, type SceneItem } from './scene.ts'
+import { rootKey } from './scene-keys.ts'
 
 /**
  * Draws the scene on a canvas. What a box shows depends on its size on the screen: a small box has only a colour, a larger one
@@ -215,7 +216,8 @@ class Painter extends CardPen {
     const { palette, view, camera, size } = this.options
     const lines = linesOf(frame.edges)
     // Lines that cannot be traced, or whose ends are not visible, are drawn only for the item that the pointer is at.
-    if (view.marks !== undefined || frame.areLinesHidden || frame.gap.y * camera.scale < sizes.tracedGap) return
+    const isHidden = frame.areLinesHidden && (frame.key === rootKey || frame.key !== view.place)
+    if (view.marks !== undefined || isHidden || frame.gap.y * camera.scale < sizes.tracedGap) return
     const counted: { route: Point[]; count: number }[] = []
     let index = 0
     for (const [line, edges] of lines) {

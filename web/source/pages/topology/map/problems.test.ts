@@ -67,6 +67,14 @@ describe('problems of a group', () => {
     assert.deepEqual(boldOf(group(9)), ['outdated'])
   })
 
+  test('mark an exceptional share of outdated assets if a worse problem has the colour of the group', () => {
+    const markedIn = (counts: ProblemCounts) =>
+      problemTexts(counts, { average: 0.3, hasMonitoring: true, hasShare: false, texts })[0]
+        ?.filter(({ isMarked }) => isMarked)
+        .map(({ problem }) => problem)
+    assert.deepEqual([group(9, {}, 1), group(3, {}, 1), group(9)].map(markedIn), [['outdated'], [], []])
+  })
+
   test('say that nothing is monitored, and only a monitored group has no problem', () => {
     assert.deepEqual(wordsOf(group(0, { unmonitored: 3 })), ['not monitored'])
     assert.deepEqual(wordsOf(group(0, { reachable: 1, unmonitored: 2 })), ['no problem'])

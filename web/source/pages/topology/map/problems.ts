@@ -7,7 +7,13 @@ import { isExceptionalShare } from '../../../components/values/outdated-share.ts
  */
 
 export type Problem = 'failed' | 'stopped' | 'stoppedKnown' | 'outdated' | 'unmonitored' | 'none'
-export type ProblemPart = { problem: Problem; text: string; isExceptional: boolean }
+export type ProblemPart = {
+  problem: Problem
+  text: string
+  isExceptional: boolean
+  /** Whether the text has its own mark: the share of outdated assets is exceptional, but a worse problem has the colour of the group. */
+  isMarked?: boolean
+}
 export type ProblemFact = 'failed' | 'stopped' | 'stoppedKnown' | 'outdated'
 
 export type ProblemTexts = {
@@ -53,10 +59,11 @@ export function problemTexts(
       count === 0 ? [] : [{ problem, text: textOf(problem, count), isExceptional: problem !== 'stoppedKnown' }],
     )
   const [long, brief] = [faultsWith(texts.longFact), faultsWith(texts.fact)]
-  const share = outdated / Math.max(1, assets)
+  const isOld = isMostlyOutdated(group, average)
   // The share determines the colour only without a more important problem.
-  const isExceptional = outdated > 0 && brief.length === 0 && isExceptionalShare(share, average)
-  const old = (text: string): ProblemPart => ({ problem: 'outdated', text, isExceptional })
+  const isExceptional = isOld && brief.length === 0
+  const isMarked = isOld && brief.length > 0
+  const old = (text: string): ProblemPart => ({ problem: 'outdated', text, isExceptional, isMarked })
   if (outdated > 0) {
     const withNumber = old(texts.fact('outdated', outdated))
     return [
@@ -73,15 +80,32 @@ export function problemTexts(
   return []
 }
 
+/** The problems that determine the colour of a group, the most important one first. */
+const severities = ['failed', 'stopped', 'stoppedKnown', 'outdated', 'none'] as const satisfies Problem[]
+
 /** Returns the problem that determines the colour of a group. Outdated assets do only if their share is exceptional. */
-export function worstProblem(
-  { assets, monitoring, stopped, stoppedRead, outdated }: ProblemCounts,
-  average: number,
-): Exclude<Problem, 'unmonitored'> {
-  if (monitoring.unreachable > 0) return 'failed'
-  if (stoppedRead > 0) return 'stopped'
-  if (stopped > 0) return 'stoppedKnown'
-  return outdated > 0 && isExceptionalShare(outdated / Math.max(1, assets), average) ? 'outdated' : 'none'
+export function worstProblem(group: ProblemCounts, average: number): (typeof severities)[number] {
+  if (group.monitoring.unreachable > 0) return 'failed'
+  if (group.stoppedRead > 0) return 'stopped'
+  if (group.stopped > 0) return 'stoppedKnown'
+  return isMostlyOutdated(group, average) ? 'outdated' : 'none'
+}
+
+/** Returns whether the share of the outdated assets of a group is clearly above the average. */
+export function isMostlyOutdated({ assets, outdated }: ProblemCounts, average: number): boolean {
+  return outdated > 0 && isExceptionalShare(outdated / Math.max(1, assets), average)
+}
+
+/** Returns subnets by their worst problem. Subnets with the same one keep their order, and the group of the rest is the last one. */
+export function worstSubnetsFirst(groups: readonly TopologyGroup[], average: number): TopologyGroup[] {
+  const rankOf = (group: TopologyGroup) =>
+    group.kind === 'rest' ? severities.length : severities.indexOf(worstProblem(group, average))
+  return groups.toSorted((one, other) => rankOf(one) - rankOf(other))
+}
+
+/** Returns whether the group of the rest has a worse problem than every other group, so that the map starts with it. */
+export function isRestWorst(rest: TopologyGroup, others: readonly TopologyGroup[], average: number): boolean {
+  return worstProblem(rest, average) !== 'none' && others.every((other) => compareProblems(rest, other) < 0)
 }
 
 /** Returns all parts, and then only the most important one. */

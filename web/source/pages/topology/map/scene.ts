@@ -9,17 +9,9 @@ import { orderedAssets } from './asset-order.ts'
 import { clustersOf } from './clusters.ts'
 import type { Box, Gap, Point } from './geometry.ts'
 import { type CommonParts, commonParts, distinctName, namesOf } from './names.ts'
-import { compareProblems } from './problems.ts'
+import { isRestWorst, worstSubnetsFirst } from './problems.ts'
 import { assetItemKey, groupKey, rootKey } from './scene-keys.ts'
-import {
-  coreType,
-  furtherType,
-  isNetworkKey,
-  networkType,
-  rangeType,
-  summaryGroup,
-  switchesType,
-} from './switch-networks.ts'
+import { coreType, isNetworkKey, networkType, rangeType, summaryGroup, switchesType } from './switch-networks.ts'
 import { switchTree } from './switch-tree.ts'
 
 /**
@@ -65,9 +57,7 @@ export type Frame = {
   /** The free space between the boxes of the frame, and its clusters. */
   gap: Gap
   clusters: Cluster[]
-  /** The number of connections between the groups inside a box, which have no space for lines. The box contains it in words. */
-  connections: number
-  /** Whether the lines are drawn only for the item that the pointer is at. The boxes of subnets contain their connections in words. */
+  /** Whether the lines are drawn only for the item that the pointer is at, and in a place that the user opened. */
   areLinesHidden: boolean
   /** The lines of a tree of switches, with the keys of the items at their ends. They replace the lines of the edges. */
   wires?: readonly { from: string; to: string; points: readonly Point[] }[]
@@ -90,10 +80,11 @@ export type SceneInput = {
   aspect: number
   /** Whether all assets are loaded. Then small groups are open too, and each needs space for its title. */
   isAll?: boolean
-  /** Whether the subnets with the most important problems come first. Otherwise, they have the order of their addresses. */
+  /**
+   * Whether the subnets with the most important problems come first, and the group of the rest if its problem is the worst one. Otherwise,
+   * subnets have the order of their addresses, and the group of the rest is the last one.
+   */
   isWorstFirst?: boolean
-  /** Whether boxes contain the number of connections inside. A comparison shows only numbers of changes. */
-  hasConnections?: boolean
   /** The number of units of the scene per pixel of the map, about. A title needs a height in pixels. */
   unitsPerPixel?: number
   /** Returns the force layout of a group, or undefined while it is computed. */
@@ -110,8 +101,6 @@ const rootMargin = 0.006
 const smallTitle = { height: 25, part: 0.32 } as const
 /** The same for a group that is open while the whole map is visible, and the height of the smallest such group. */
 const readableTitle = { height: 26, part: 0.22, from: 90 } as const
-/** The height of the number of connections below the groups of a box, and the largest part of the box for it. */
-const footer = { height: 12, part: 0.1 } as const
 /**
  * The part of a cell that its item fills. Groups with lines between them need more space at the top. Inside other groups, lines
  * are visible only after zooming.
@@ -128,7 +117,7 @@ const filled = {
 } as const
 export const cellAspects = {
   group: 1.55,
-  subnet: 2.6,
+  subnet: 3.2,
   network: 3.6,
   asset: 1.9,
   cluster: 1.35,
@@ -138,8 +127,11 @@ export const cellAspects = {
 const assetsPerGroup = 6
 /** With at most this many groups, the group of the rest is a small box at the side. */
 const fewGroups = 8
-/** The size of the box of the rest, as parts of the width and height of the map. */
-const restPart = { width: 0.18, height: 0.34, below: 0.13, gap: 0.035 } as const
+/**
+ * The size of the box of the rest, as parts of the width and height of the map, and the space between it and the other groups, with and
+ * without lines.
+ */
+const restPart = { width: 0.18, height: 0.34, row: 0.095, linkedGap: 0.035, gap: 0.005 } as const
 /** A map that is wider than this has the rest at its side, and another map has it below. */
 const restBeside = 4
 
@@ -149,13 +141,15 @@ export function sceneOf({
   aspect,
   isAll = false,
   isWorstFirst = false,
-  hasConnections = true,
   unitsPerPixel = 1,
   forceGridOf,
 }: SceneInput): Scene {
   const items = new Map<string, SceneItem>()
   const frames = new Map<string, Frame>()
   const rootBox = { x: 0, y: 0, width: mapWidth, height: mapWidth / aspect }
+  const total = loaded.get(rootKey)?.total
+  const average = total === undefined ? 0 : total.outdated / Math.max(1, total.assets)
+  const coreStart = startOfCores(loaded)
   const root = frameOf(rootKey, rootBox, undefined)
   return { root, items, frames, unitsPerPixel }
 
@@ -167,17 +161,17 @@ export function sceneOf({
         ? undefined
         : {
             ...found,
-            groups: isWorstFirst && hasSubnets(found) ? worstFirst(found.groups) : found.groups,
+            groups: isWorstFirst && hasSubnets(found) ? worstSubnetsFirst(found.groups, average) : found.groups,
             assets: orderedAssets(found.assets),
           }
     const common = { groups: commonParts(namesOf(data?.groups)), assets: commonParts(namesOf(data?.assets)) }
     // The name of a switch stays recognizable only with its end. In a tree, all names have the same end.
     const hasSwitches = data?.groups.some(({ kind }) => kind === 'switch') === true
     if (!isNetworkKey(key) && hasSwitches) common.groups.end = 0
-    if (hasSubnets(data)) common.groups = { start: 0, end: commonBits(data) }
+    // The address of a subnet is complete.
+    if (hasSubnets(data)) common.groups = { start: 0, end: 0 }
     const gap = { x: 0, y: 0 }
-    const isPlace = !isNetworkKey(key) && !hasSubnets(data) && !hasSwitches
-    const isCounted = hasConnections && key !== rootKey && isPlace
+    const hasPlaces = data?.groups.some(({ kind }) => kind === 'node') === true
     const frame: Frame = {
       key,
       box,
@@ -187,8 +181,7 @@ export function sceneOf({
       common,
       gap,
       clusters: [],
-      connections: isCounted ? connectionsBetween(data) : 0,
-      areLinesHidden: hasSubnets(data),
+      areLinesHidden: hasSubnets(data) || (hasPlaces && layout === 'hierarchy'),
       above,
     }
     frames.set(key, frame)
@@ -207,13 +200,18 @@ export function sceneOf({
     if (isNetworkKey(frame.key)) return treeItems(frame, groups)
     const rest = groups.at(-1)
     if (frame.key === rootKey && rest?.kind === 'rest' && groups.length > 1 && groups.length <= fewGroups) {
-      const [area, side] = divided(areaOf(frame, isAll, unitsPerPixel))
-      const others = itemsIn(frame, { ...data, groups: groups.slice(0, -1) }, area)
-      return [...others, { key: groupKey(rest.key), box: side, parent: frame, group: rest }]
+      const groupsBefore = groups.slice(0, -1)
+      const [area, side] = divided(areaOf(frame, isAll, unitsPerPixel), {
+        isFirst: isWorstFirst && isRestWorst(rest, groupsBefore, average),
+        hasLines: data.edges.length > 0 && !frame.areLinesHidden,
+      })
+      const others = itemsIn(frame, { ...data, groups: groupsBefore }, area)
+      const box = side.width < area.width ? side : alignedWith(side, others)
+      return [...others, { key: groupKey(rest.key), box, parent: frame, group: rest }]
     }
     const canDivide = groups.length === 0 && layout !== 'force' && !isAll
     const clusters = canDivide ? clustersOf(assets.map(({ name }) => name)) : undefined
-    const area = withFooter(areaOf(frame, isAll, unitsPerPixel), frame, unitsPerPixel)
+    const area = areaOf(frame, isAll, unitsPerPixel)
     if (clusters === undefined) return itemsIn(frame, data, area)
     const keys = clusters.map(({ name }) => name)
     const grid = arrange('hierarchy', {
@@ -246,10 +244,10 @@ export function sceneOf({
       const members = membersOf[index] ?? []
       const others = membersOf.filter((_, other) => other > 0 && other !== index)
       const isCore = index === 0
-      // The name of the core switch keeps its end, because the name without it can be the name of a cell.
-      const own = isCore ? { start: common.groups.start, end: 0 } : common.groups
-      const core = membersOf[0] ?? []
-      const group = summaryGroup(members, { key: `${frame.key} ${index}`, common: own, isCore, core, others })
+      // The name of the core switch keeps its end, because the name without it can be the name of a cell. It also keeps what distinguishes
+      // the core switches of the networks.
+      const own = isCore ? { start: coreStart ?? common.groups.start, end: 0 } : common.groups
+      const group = summaryGroup(members, { key: `${frame.key} ${index}`, common: own, isCore, others })
       // A column with further switches starts with the switch that connects them.
       const head = members.find(({ key }) => key === keys[0] && members.some(({ parent: above }) => above === key))
       const via = head?.name === undefined || index === 0 ? undefined : distinctName(head.name, common.groups)
@@ -287,11 +285,9 @@ export function sceneOf({
     const widest = groups.length > 1 ? widestGroup : widestAsset
     const boxes = boxesIn(area, grid, widest)
     const hasLines = data.edges.length > 0 && !frame.areLinesHidden
-    const linkedGroup = frame.key === rootKey ? filled.linkedGroup : filled.innerGroup
-    const parts = hasLines
-      ? { group: linkedGroup, asset: filled.linkedAsset }
-      : { group: areNetworks ? filled.network : areSubnets ? filled.subnet : filled.group, asset: filled.asset }
-    const part = groups.length > 0 ? parts.group : parts.asset
+    const placePart = frame.key !== rootKey ? filled.innerGroup : hasLines ? filled.linkedGroup : filled.group
+    const groupPart = areNetworks ? filled.network : areSubnets ? filled.subnet : placePart
+    const part = groups.length > 0 ? groupPart : hasLines ? filled.linkedAsset : filled.asset
     const space = gapOf(boxes[0] ?? area, part)
     if (cluster === undefined) frame.gap = { x: space, y: space }
     else cluster.gap = { x: space, y: space }
@@ -310,13 +306,16 @@ export function sceneOf({
   }
 }
 
-/** Divides the area of the map into the area of the groups and a small box for the rest. */
-function divided({ x, y, width, height }: Box): [Box, Box] {
+type DivideOptions = { isFirst: boolean; hasLines: boolean }
+
+/** Divides the area of the map into the area of the groups and a small box for the rest, which is above or below the groups, or beside them. */
+function divided({ x, y, width, height }: Box, { isFirst, hasLines }: DivideOptions): [Box, Box] {
   if (width < height * restBeside) {
-    const top = height * (1 - restPart.below)
+    const row = height * restPart.row
+    const used = row + height * (hasLines ? restPart.linkedGap : restPart.gap)
     return [
-      { x, y, width, height: top },
-      { x, y: y + top + height * restPart.gap, width, height: height * (restPart.below - restPart.gap) },
+      { x, y: isFirst ? y + used : y, width, height: height - used },
+      { x, y: isFirst ? y : y + height - row, width, height: row },
     ]
   }
   const left = width * (1 - restPart.width)
@@ -332,6 +331,20 @@ function divided({ x, y, width, height }: Box): [Box, Box] {
   ]
 }
 
+/** Returns a box with the left and the right edge of other items. */
+function alignedWith(box: Box, items: readonly SceneItem[]): Box {
+  const x = Math.min(...items.map((item) => item.box.x))
+  return { ...box, x, width: Math.max(...items.map((item) => item.box.x + item.box.width)) - x }
+}
+
+/** Returns the length of the start that the names of the core switches of all networks have in common, if there are several networks. */
+function startOfCores(loaded: ReadonlyMap<string, TopologyGroups>): number | undefined {
+  const cores = [...loaded].flatMap(([key, { groups }]) =>
+    isNetworkKey(key) ? groups.filter(({ parent }) => parent === undefined) : [],
+  )
+  return cores.length > 1 ? commonParts(namesOf(cores)).start : undefined
+}
+
 /** Returns the area of a frame without its title. */
 export function areaOf({ key, box }: Pick<Frame, 'key' | 'box'>, isAll = false, unitsPerPixel = 1): Box {
   const side = Math.min(box.width, box.height * 2) * (key === rootKey ? rootMargin : margin)
@@ -340,12 +353,6 @@ export function areaOf({ key, box }: Pick<Frame, 'key' | 'box'>, isAll = false, 
   const readable = isReadable ? Math.min(small.height * unitsPerPixel, box.height * small.part) : 0
   const top = key === rootKey ? side : Math.max(box.height * title, readable)
   return { x: box.x + side, y: box.y + top, width: box.width - 2 * side, height: box.height - top - side }
-}
-
-/** Returns an area without the space below it for the number of connections. */
-function withFooter(area: Box, { box, connections }: Pick<Frame, 'box' | 'connections'>, unitsPerPixel: number): Box {
-  if (connections === 0 || box.height < readableTitle.from) return area
-  return { ...area, height: area.height - Math.min(footer.height * unitsPerPixel, box.height * footer.part) }
 }
 
 /** The limits of the width of a cell divided by its height. Names need wide cells. */
@@ -413,12 +420,7 @@ export function isNetwork({ kind, type }: Pick<TopologyGroup, 'kind' | 'type'>):
 
 /** Returns whether a group stands for several switches of a network. */
 export function isSwitches({ kind, type }: Pick<TopologyGroup, 'kind' | 'type'>): boolean {
-  return kind === 'switch' && (type === switchesType || type === furtherType || type === rangeType)
-}
-
-/** Returns whether a group stands for the switches that are at the place of the core switch, without the core switch. */
-export function isFurtherSwitches({ kind, type }: Pick<TopologyGroup, 'kind' | 'type'>): boolean {
-  return kind === 'switch' && type === furtherType
+  return kind === 'switch' && (type === switchesType || type === rangeType)
 }
 
 /** Returns whether a group stands for several switches whose names have no start in common. */
@@ -431,28 +433,6 @@ export function isCoreSwitch({ kind, type }: Pick<TopologyGroup, 'kind' | 'type'
   return kind === 'switch' && type === coreType
 }
 
-/** Returns the groups with the most important problems first. The group of the rest stays the last one. */
-function worstFirst(groups: readonly TopologyGroup[]): TopologyGroup[] {
-  return groups.toSorted((one, other) => {
-    const isRest = Number(one.kind === 'rest') - Number(other.kind === 'rest')
-    return isRest || compareProblems(one, other)
-  })
-}
-
-/** Returns the number of connections between groups, without those to assets next to them. */
-function connectionsBetween(data: TopologyGroups | undefined): number {
-  const groups = new Set(data?.groups.map(({ key }) => key))
-  const edges = data?.edges.filter(({ from, to }) => groups.has(from) && groups.has(to)) ?? []
-  return edges.reduce((sum, { count }) => sum + count, 0)
-}
-
 function hasSubnets(data: Pick<TopologyGroups, 'groups'> | undefined): boolean {
   return data?.groups.some(({ kind }) => kind === 'subnet') ?? false
-}
-
-/** Returns the length of the prefix length in the names of subnets, such as `/24`, if it is the same in all of them. */
-function commonBits(data: Pick<TopologyGroups, 'groups'> | undefined): number {
-  const [first = '', ...others] = namesOf(data?.groups.filter(({ kind }) => kind === 'subnet'))
-  const bits = /\/\d+$/.exec(first)?.[0] ?? ''
-  return others.length > 0 && others.every((name) => name.endsWith(bits)) ? bits.length : 0
 }

@@ -71,16 +71,15 @@ export function switchTree(groups: readonly Pick<TopologyGroup, 'key' | 'parent'
  * single column of switches has a part of the height.
  */
 const summaryParts = {
-  root: 0.22,
-  beside: 0.024,
+  root: 0.28,
+  beside: 0.02,
   between: 0.11,
-  columns: 0.035,
+  columns: 0.03,
   single: 0.66,
   rootHeight: 0.98,
 } as const
-/** The width of a box of a summary divided by its height, about, and for the widest box next to other boxes. */
+/** The width of a box of a summary divided by its height, about. */
 const summaryAspect = 2.7
-const widestSummary = 3.8
 
 /**
  * Arranges a summary: the root at the left, and the columns as boxes in pairs of rows. A line leads from the root through the space between
@@ -108,7 +107,7 @@ function summaryOf(root: string, columns: readonly Row[][], area: Box): SwitchTr
   const band = area.height / pairs
   const between = band * summaryParts.between
   const height = (band - between) / 2 - (pairs > 1 ? between / 4 : 0)
-  const cell = Math.min(room / perRow, height * widestSummary)
+  const cell = room / perRow
   const placed = columns.map((members, index) => {
     const row = Math.floor(index / perRow)
     const trunk = area.y + band * (Math.floor(row / 2) + 0.5)
