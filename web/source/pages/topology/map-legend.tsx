@@ -49,12 +49,12 @@ export function MapLegend(props: MapLegendProps) {
           ))}
         {!showsChanges && unreachable > 0 && (
           <Entry mark={isAll ? 'fill' : 'edge'} tone="failed">
-            {hasGroups ? text.legendFailed : text.unreachable}
+            {text.unreachable}
           </Entry>
         )}
         {!showsChanges && total.stoppedRead > 0 && (
           <Entry mark={isAll ? 'fill' : 'edge'} tone="stopped">
-            {hasGroups ? text.legendStopped : text.inStop}
+            {text.inStop}
           </Entry>
         )}
         {!showsChanges && total.stopped > total.stoppedRead && (

@@ -6,7 +6,7 @@ import { commonOf, MapPen, sizes, type Word } from './map-pen.ts'
 import { distinctName } from './names.ts'
 import { areaOf, isCoreSwitch, isNetwork, isSwitches, type SceneItem } from './scene.ts'
 import { withoutSwitch } from './switch-networks.ts'
-import { inForm, sharedForm, type TitleForm, type TitleWidths } from './title-form.ts'
+import { completeTexts, inForm, sharedForm, type TitleForm, type TitleWidths } from './title-form.ts'
 
 /** The largest size of the texts of a card, and the height of a line in relation to it. */
 const largestText = 16
@@ -49,6 +49,13 @@ const dividerGap = 8
 export function ownProblem({ self }: Pick<TopologyGroup, 'self'>): 'failed' | 'outdated' | undefined {
   if (self?.monitoring === 'unreachable') return 'failed'
   return self?.outdated === true ? 'outdated' : undefined
+}
+
+/** The smallest space before the texts of a card. */
+const leastPad = 7
+
+function padOf({ width }: Box): number {
+  return Math.max(leastPad, Math.min(14, width * 0.04))
 }
 
 type TitleOptions = {
@@ -108,10 +115,11 @@ export class CardPen extends MapPen {
     const reserved = counts.length === 0 || small === size ? 0 : shortest + gap
     const at = { x: x + room, y: y + 0.5, size: small, isRight: true }
     const choices = this.wordsOf(item.key, group)
-    const form = isNetwork(group) && counts.length > 0 ? this.#networkForm(item, { room, size, small }) : undefined
+    const form = counts.length > 0 ? this.#titleForm(item, { room, size, small }) : undefined
     if (form !== undefined) {
-      this.words([inForm(choices, form.problems) ?? []], { ...at, width: room })
-      this.#longest([inForm(counts, form.count) ?? ''], { x: x + used + gap, y: y + 0.5, width: room, size: small })
+      const { count, words } = this.#titleTexts(item, group)
+      this.words([inForm(words, form.problems) ?? []], { ...at, width: room })
+      this.#longest([inForm(count, form.count) ?? ''], { x: x + used + gap, y: y + 0.5, width: room, size: small })
       return
     }
     const words =
@@ -121,22 +129,31 @@ export class CardPen extends MapPen {
     this.#longest(counts, { x: x + used + gap, y: y + 0.5, width: left, size: small })
   }
 
-  /** Returns the form of the titles of all networks of the map. */
-  #networkForm(
+  /** Returns the form of the titles of all open groups next to a group. */
+  #titleForm(
     { parent }: SceneItem,
     { room, size, small }: { room: number; size: number; small: number },
   ): TitleForm | undefined {
     const { texts } = this.options
     const titles = parent.items.flatMap((item): TitleWidths[] => {
-      const { key, group } = item
-      if (group === undefined || !isNetwork(group)) return []
+      const { group, frame } = item
+      if (group === undefined || frame === undefined) return []
       this.font(size, 650)
       const name = this.context.measureText(distinctName(texts.nameOf(group), commonOf(item))).width
+      const { count, words } = this.#titleTexts(item, group)
       this.font(small, 400)
-      const counts = [texts.count(group), texts.shortCount(group)].map((text) => this.context.measureText(text).width)
-      return [{ name, counts, problems: this.wordsOf(key, group).map((words) => this.widthOf(words, small)) }]
+      const counts = count.map((text) => this.context.measureText(text).width)
+      return [{ name, counts, problems: words.map((each) => this.widthOf(each, small)) }]
     })
     return sharedForm(titles, { room, gap: gap * 2 })
+  }
+
+  /** Returns the texts of a title. The number of assets of a place is less important than each of its problems, so that places are comparable. */
+  #titleTexts({ key }: SceneItem, group: TopologyGroup): { count: string[]; words: Word[][] } {
+    const { texts } = this.options
+    const words = this.wordsOf(key, group)
+    if (isNetwork(group)) return { count: [texts.count(group), texts.shortCount(group)], words }
+    return { count: [texts.count(group), ''], words: completeTexts(words) }
   }
 
   /** Draws a closed group as a card. */
@@ -147,9 +164,11 @@ export class CardPen extends MapPen {
     const colour = group.assets === 0 ? palette.line : (this.markColour(item.key) ?? this.colourOf(group))
     // Only exceptions have a colour.
     const isQuiet = colour === palette.unknown || colour === palette.line
+    const hasOwnProblem = isCoreSwitch(group) && ownProblem(group) !== undefined
+    const isFlat = isQuiet && this.#showsStates && !hasOwnProblem
     this.box(box, {
       radius,
-      fill: isSmall && !isQuiet && !this.isLastKnown(item) ? colour : palette.card,
+      fill: isSmall && !isQuiet && !this.isLastKnown(item) ? colour : isFlat ? palette.ground : palette.card,
       stroke: this.borderOf(item),
       width: this.isMarked(item) ? 3 : 1,
     })
@@ -249,26 +268,23 @@ export class CardPen extends MapPen {
   /** Draws the texts of a card: its name, where it is, its number of assets, and its most important problem or change. */
   #texts(item: SceneItem, group: TopologyGroup, box: Box): void {
     const { palette, texts, view } = this.options
-    const pad = Math.max(7, Math.min(14, box.width * 0.04))
+    const pad = padOf(box)
     const x = box.x + pad
     const room = box.width - pad - right.start
     const end = box.width - pad - right.end
-    const detail = texts.detail(item)
     const height = box.height - around
     const problems = this.wordsOf(item.key, group)
     // In the boxes of subnets and of switches, the number of assets or switches is next to the name.
     const isSubnet = item.parent.items.some(({ group: other }) => other?.kind === 'subnet')
     const isNamedByPlace = isSwitches(group) && group.place !== undefined
     const isBeside = isSubnet || isNamedByPlace || box.width > box.height * wideCard
+    const problemLines = this.#problemLines(item, group, box)
+    // A subnet with several places has problems instead of this text.
+    const isPlaced = group.kind !== 'subnet' || group.place !== undefined || problemLines.length < 2
+    const detail = isPlaced ? texts.detail(item) : undefined
     const others = (isBeside ? 1 : 2) + Number(detail !== undefined)
-    // The problems are more important than the number of assets.
-    const areDivided = linesIn(height) >= 3 + Number(detail !== undefined)
-    const problemLines = dividedWords(problems, {
-      fits: (words) => this.widthOf(words, sizes.text) <= room,
-      lines: areDivided ? 2 : 1,
-    })
-    // All boxes of a grid have space for the same lines, so that their texts have the same height.
-    const wanted = others + (areDivided && this.#showsStates ? 2 : problemLines.length)
+    // Boxes next to each other have space for the same lines, so that their texts have the same height.
+    const wanted = others + (isSubnet ? problemLines.length : this.#mostProblemLines(item, box))
     const size = Math.max(sizes.text, Math.min(largestText, height / (wanted + 0.6) / lineHeight, box.width * 0.09))
     const lines = Math.max(1, Math.min(wanted, linesIn(height)))
     const step = stepOf(box.height, { lines, size })
@@ -276,7 +292,8 @@ export class CardPen extends MapPen {
     let y = isTall ? box.y + pad * 0.6 + step / 2 : box.y + (box.height - (lines - 1) * step) / 2 + lowered
     const at = (width: number) => ({ x, y, width, size: Math.max(sizes.text, size * 0.9) })
     // A comparison shows the numbers of changes, and no other numbers.
-    const counts = view.showsChanges ? [] : [texts.count(group), texts.shortCount(group)]
+    const hasCount = !view.showsChanges && (!isNamedByPlace || this.#haveSwitchCounts)
+    const counts = hasCount ? [texts.count(group), texts.shortCount(group)] : []
     const isCountBeside = isBeside || lines < wanted
     const nameRoom = isCountBeside
       ? this.#roomBeside({ room: end, lines, size: size * 0.9 }, { words: problems, counts })
@@ -313,6 +330,56 @@ export class CardPen extends MapPen {
     y += step * 0.8
     if (!view.showsChanges && view.marks === undefined && box.width >= sizes.classes && bottom - y >= 17)
       this.classes(group, { x, y, width: room, height: bottom - y }, { size: Math.min(18, size * 1.1), isNamed: true })
+  }
+
+  /** Whether the boxes of all networks have space for their number of switches next to their name. */
+  get #haveSwitchCounts(): boolean {
+    this.#switchCounts ??= [...this.options.scene.frames.values()].every(({ summary }) =>
+      (summary?.items ?? []).every((item) => {
+        const { group } = item
+        if (group === undefined || !isSwitches(group) || group.place === undefined) return true
+        const { texts, camera } = this.options
+        this.font(sizes.text, 650)
+        const name = this.context.measureText(distinctName(texts.shortNameOf(group), commonOf(item))).width
+        this.font(sizes.text, 400)
+        const count = this.context.measureText(texts.shortCount(group)).width
+        return name + gap + count <= onScreen(camera, item.box).width - leastPad - right.end
+      }),
+    )
+    return this.#switchCounts
+  }
+
+  #switchCounts: boolean | undefined
+
+  /** Returns the problems of a card in one line, or in two lines if they need and have the space. */
+  #problemLines(item: SceneItem, group: TopologyGroup, box: Box): (readonly (readonly Word[])[])[] {
+    // Only the text about several places is less important than the problems.
+    const isPlaced = group.kind !== 'subnet' || group.place !== undefined
+    const others = 1 + Number(isPlaced && this.options.texts.detail(item) !== undefined)
+    const room = box.width - padOf(box) - right.start
+    return dividedWords(this.wordsOf(item.key, group), {
+      fits: (words) => this.widthOf(words, sizes.text) <= room,
+      lines: linesIn(box.height - around) >= others + 2 ? 2 : 1,
+    })
+  }
+
+  readonly #lineCounts = new Map<string, number>()
+
+  /** Returns the largest number of lines with problems in the boxes of the same size next to a box. */
+  #mostProblemLines({ parent }: SceneItem, box: Box): number {
+    const { camera } = this.options
+    const key = `${parent.key} ${parent.common.groups.start} ${Math.round(box.width)}`
+    const known = this.#lineCounts.get(key)
+    if (known !== undefined) return known
+    const most = Math.max(
+      ...parent.items.map((item) => {
+        const other = onScreen(camera, item.box)
+        const isSame = Math.round(other.width) === Math.round(box.width)
+        return item.group === undefined || !isSame ? 0 : this.#problemLines(item, item.group, other).length
+      }),
+    )
+    this.#lineCounts.set(key, most)
+    return most
   }
 
   /** Returns the width for a name with a number or a problem next to it. */

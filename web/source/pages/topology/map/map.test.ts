@@ -28,7 +28,7 @@ import { pathOf, type SceneItem, sceneOf } from './scene.ts'
 import { groupKey, rootKey } from './scene-keys.ts'
 import { summaryGroup, withNetworks, withoutSwitch } from './switch-networks.ts'
 import { switchTree } from './switch-tree.ts'
-import { inForm, sharedForm } from './title-form.ts'
+import { completeTexts, inForm, sharedForm } from './title-form.ts'
 
 const keys = Array.from({ length: 60 }, (_, index) => `${index}`)
 /** A star with 20 leaves, and items without connections. */
@@ -668,6 +668,12 @@ describe('titles of the networks', () => {
     assert.deepEqual(formIn(310), { count: 0, problems: 2 })
     assert.deepEqual(formIn(309), { count: 1, problems: 1 })
     assert.equal(formIn(200), undefined)
+  })
+
+  test('of places contain all problems, so that places are comparable', () => {
+    const texts = [['2 controllers in stop', '40 outdated'], ['2 in stop', '40 outdated'], ['2 in stop']]
+    assert.deepEqual(completeTexts(texts), texts.slice(0, 2))
+    assert.deepEqual(completeTexts([]), [])
   })
 
   test('use the shortest text of a title with fewer texts', () => {

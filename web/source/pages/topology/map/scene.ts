@@ -93,8 +93,9 @@ export type SceneInput = {
 
 /** The width of the map. All sizes in the scene are relative to it. */
 const mapWidth = 1_000
-/** The part of the height of a group that its title needs, and the margins inside it. */
+/** The part of the height of a group that its title needs, its largest height in pixels, and the margins inside the group. */
 const title = 0.12
+const tallestTitle = 36
 const margin = 0.02
 const rootMargin = 0.006
 /** The height of a title that is readable while the whole map is visible, and the largest part of a small group for it. */
@@ -106,7 +107,7 @@ const readableTitle = { height: 26, part: 0.22, from: 90 } as const
  * are visible only after zooming.
  */
 const filled = {
-  group: 0.9,
+  group: 0.97,
   linkedGroup: 0.76,
   innerGroup: 0.93,
   asset: 0.9,
@@ -237,7 +238,11 @@ export function sceneOf({
   function treeItems(frame: Frame, groups: readonly TopologyGroup[]): SceneItem[] {
     const { boxes, wires, summary } = switchTree(groups, areaOf(frame, isAll, unitsPerPixel))
     // The names of the summary are complete.
-    const parent = { ...frame, common: { groups: { start: 0, end: 0 }, assets: { start: 0, end: 0 } } }
+    const parent: Frame = {
+      ...frame,
+      items: [],
+      common: { groups: { start: 0, end: 0 }, assets: { start: 0, end: 0 } },
+    }
     const { common } = frame
     const membersOf = summary.boxes.map(({ keys }) => groups.filter(({ key }) => keys.includes(key)))
     const columns = summary.boxes.map(({ keys, box }, index): SceneItem => {
@@ -253,6 +258,7 @@ export function sceneOf({
       const via = head?.name === undefined || index === 0 ? undefined : distinctName(head.name, common.groups)
       return { key: groupKey(group.key), box, parent, group, ...(via !== undefined && { via }) }
     })
+    parent.items.push(...columns)
     frame.summary = { items: columns, wires: summary.wires }
     frame.wires = wires.map(({ from, to, points }) => ({ from: groupKey(from), to: groupKey(to), points }))
     return groups.flatMap((group) => {
@@ -351,7 +357,7 @@ export function areaOf({ key, box }: Pick<Frame, 'key' | 'box'>, isAll = false, 
   const small = isAll ? smallTitle : readableTitle
   const isReadable = isAll || box.height >= readableTitle.from
   const readable = isReadable ? Math.min(small.height * unitsPerPixel, box.height * small.part) : 0
-  const top = key === rootKey ? side : Math.max(box.height * title, readable)
+  const top = key === rootKey ? side : Math.max(Math.min(box.height * title, tallestTitle * unitsPerPixel), readable)
   return { x: box.x + side, y: box.y + top, width: box.width - 2 * side, height: box.height - top - side }
 }
 

@@ -71,8 +71,8 @@ export function switchTree(groups: readonly Pick<TopologyGroup, 'key' | 'parent'
  * single column of switches has a part of the height.
  */
 const summaryParts = {
-  root: 0.28,
-  beside: 0.02,
+  root: 0.318,
+  beside: 0.018,
   between: 0.11,
   columns: 0.03,
   single: 0.66,

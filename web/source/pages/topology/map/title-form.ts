@@ -31,3 +31,9 @@ export function sharedForm(
 export function inForm<Text>(texts: readonly Text[], position: number): Text | undefined {
   return texts[Math.min(position, texts.length - 1)]
 }
+
+/** Returns the texts that contain all parts, from the longest to the shortest text. */
+export function completeTexts<Part>(texts: readonly Part[][]): Part[][] {
+  const most = Math.max(0, ...texts.map(({ length }) => length))
+  return texts.filter(({ length }) => length === most)
+}
