@@ -143,7 +143,7 @@ describe('topology and impact in the console', () => {
     for (const column of ['Place', 'IP addresses', 'Most important problem', 'Connected to'])
       await inside('All assets').getByRole('columnheader', { name: column }).waitFor()
     await inside('All assets').getByText('10.0.1.0/24 (3)').waitFor()
-    await page.getByText('Point at a box to see its connections as lines').waitFor()
+    await page.getByText('Point at a box to see its connections').waitFor()
     await page.getByLabel('Sort by').selectOption({ label: 'Address' })
     await page.getByText('The subnets are sorted by address.').waitFor()
     await page.waitForURL(/sort=address/)

@@ -323,7 +323,8 @@ export class CardPen extends MapPen {
     }
     for (const choices of problemLines) {
       y += step
-      this.words(choices, at(room))
+      // The problems are divided into lines of the smallest texts.
+      if (this.words(choices, at(room)) === 0) this.words(choices, { ...at(room), size: sizes.text })
     }
     if (isSubnet) return
     const bottom = box.y + box.height - 6

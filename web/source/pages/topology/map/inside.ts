@@ -15,8 +15,8 @@ export function isInsideShown(item: SceneItem, camera: Camera, isAll: boolean): 
   return isReadable && Math.min(width, height * 1.6) >= needed
 }
 
-/** The width of a group in pixels from which a short name is readable. */
-const readableGroup = 54
+/** The width of a group in pixels from which a short name and a number of assets are readable. */
+const readableGroup = 84
 
 /** Returns the width of the groups inside a frame on the screen. Assets are drawn without names if they are small. */
 function widthInside({ summary, items }: Frame, camera: Camera): number {

@@ -129,7 +129,7 @@ describe('scene of the map', () => {
     )
   })
 
-  test('subnets with the most important problems come first, and the group of the rest is the last one', () => {
+  test('subnets with the most important problems come first, and the group of the rest is the last one with its problem', () => {
     const subnet = (key: string, stopped: number) => ({ ...group(key), kind: 'subnet' as const, stopped })
     const rest = { ...group('rest'), kind: 'rest' as const, stopped: 5 }
     const groups = [subnet('10.0.1.0/24', 0), subnet('10.0.2.0/24', 2), rest]
@@ -141,7 +141,7 @@ describe('scene of the map', () => {
         isWorstFirst,
         forceGridOf: () => undefined,
       }).root.items.map(({ group: each }) => each?.key)
-    assert.deepEqual(keysOf(true), ['10.0.2.0/24', '10.0.1.0/24', 'rest'])
+    assert.deepEqual(keysOf(true), ['10.0.2.0/24', 'rest', '10.0.1.0/24'])
     assert.deepEqual(keysOf(false), ['10.0.1.0/24', '10.0.2.0/24', 'rest'])
   })
 
@@ -506,14 +506,14 @@ describe('camera of the map', () => {
 })
 
 describe('the inside of a group', () => {
-  test('is shown in a small group only if the groups inside it have space for a short name', () => {
+  test('is shown in a small group only if the groups inside it have space for a short name and a number', () => {
     const isShown = (width: number, widthInside: number) => {
       const box = { x: 0, y: 0, width, height: 200 }
       const inside = { key: 'b', box: { ...box, width: widthInside }, group: { key: 'b', kind: 'node' } }
       const item = { key: 'a', box, frame: { items: [inside] } } as unknown as SceneItem
       return isInsideShown(item, { x: 0, y: 0, scale: 1, stretch: 1 }, false)
     }
-    assert.deepEqual([isShown(150, 40), isShown(150, 60), isShown(300, 40)], [false, true, true])
+    assert.deepEqual([isShown(200, 60), isShown(200, 90), isShown(300, 40)], [false, true, true])
   })
 })
 

@@ -96,11 +96,11 @@ export function isMostlyOutdated({ assets, outdated }: ProblemCounts, average: n
   return outdated > 0 && isExceptionalShare(outdated / Math.max(1, assets), average)
 }
 
-/** Returns subnets by their worst problem. Subnets with the same one keep their order, and the group of the rest is the last one. */
+/** Returns subnets by their worst problem. Subnets with the same one keep their order, and the group of the rest is the last one of them. */
 export function worstSubnetsFirst(groups: readonly TopologyGroup[], average: number): TopologyGroup[] {
-  const rankOf = (group: TopologyGroup) =>
-    group.kind === 'rest' ? severities.length : severities.indexOf(worstProblem(group, average))
-  return groups.toSorted((one, other) => rankOf(one) - rankOf(other))
+  const rankOf = (group: TopologyGroup) => severities.indexOf(worstProblem(group, average))
+  const isRest = ({ kind }: TopologyGroup) => Number(kind === 'rest')
+  return groups.toSorted((one, other) => rankOf(one) - rankOf(other) || isRest(one) - isRest(other))
 }
 
 /** Returns whether the group of the rest has a worse problem than every other group, so that the map starts with it. */

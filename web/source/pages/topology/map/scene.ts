@@ -6,6 +6,7 @@ import type {
 } from '@millwright/api/inventory/topology-groups.ts'
 import { arrange, type Grid, type Layout } from './arrangement.ts'
 import { orderedAssets } from './asset-order.ts'
+import { hull } from './boxes.ts'
 import { clustersOf } from './clusters.ts'
 import type { Box, Gap, Point } from './geometry.ts'
 import { type CommonParts, commonParts, distinctName, namesOf } from './names.ts'
@@ -207,7 +208,7 @@ export function sceneOf({
         hasLines: data.edges.length > 0 && !frame.areLinesHidden,
       })
       const others = itemsIn(frame, { ...data, groups: groupsBefore }, area)
-      const box = side.width < area.width ? side : alignedWith(side, others)
+      const box = side.width < area.width ? side : besideOf(others, side)
       return [...others, { key: groupKey(rest.key), box, parent: frame, group: rest }]
     }
     const canDivide = groups.length === 0 && layout !== 'force' && !isAll
@@ -337,10 +338,11 @@ function divided({ x, y, width, height }: Box, { isFirst, hasLines }: DivideOpti
   ]
 }
 
-/** Returns a box with the left and the right edge of other items. */
-function alignedWith(box: Box, items: readonly SceneItem[]): Box {
-  const x = Math.min(...items.map((item) => item.box.x))
-  return { ...box, x, width: Math.max(...items.map((item) => item.box.x + item.box.width)) - x }
+/** Returns a box above or below other items with their left and right edges, and close to them. */
+function besideOf(items: readonly SceneItem[], box: Box): Box {
+  const { x, y, width, height } = items.map((item) => item.box).reduce(hull)
+  const top = Math.max(box.y, y - 1.3 * box.height)
+  return { x, y: box.y < y ? top : Math.min(box.y, y + height + 0.3 * box.height), width, height: box.height }
 }
 
 /** Returns the length of the start that the names of the core switches of all networks have in common, if there are several networks. */
