@@ -1,6 +1,7 @@
-import { changedKinds, changeKinds, type TopologyGroups } from '@millwright/api/inventory/topology-groups.ts'
+import { changedKinds, type changeKinds, type TopologyGroups } from '@millwright/api/inventory/topology-groups.ts'
 import { IxButton } from '@siemens/ix-react'
 import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { useMemo, useState } from 'react'
 import { useOperationQuery } from '../../app/api/queries.ts'
 import { useFormats, useText } from '../../app/language/language-context.tsx'
@@ -8,11 +9,14 @@ import { SelectField } from '../../components/forms/fields.tsx'
 import { TimestampField } from '../../components/forms/timestamp-field.tsx'
 import { FigureTile } from '../../components/values/figure-tiles.tsx'
 import { changeCount, occurredChangedKinds } from './change-counts.ts'
+import type { MapQuery } from './map-data.ts'
 import type { MapEmphasis } from './map-emphasis.ts'
 import { mapMessages } from './map-messages.ts'
 import { TileHint } from './place-figures.tsx'
+import { differencesOf } from './place-links.ts'
 import { kindNames } from './place-list.tsx'
 import { Timeline } from './timeline.tsx'
+import { timelineBars } from './timeline-bars.ts'
 import { timelineMessages } from './timeline-messages.ts'
 import { comparedSince, exactPositionAt, type Span, spans, timeAt, timelineOf } from './timeline-scale.ts'
 import type { ChangeTopologySearch, TopologySearchState } from './topology-search.ts'
@@ -53,7 +57,7 @@ export function Comparison({ node, span, since, at, total, emphasis, onEmphasis,
     }),
     staleTime: 60_000,
   })
-  const bars = useMemo(() => {
+  const counts = useMemo(() => {
     const counts = Array.from({ length: line.bars }, () => 0)
     for (const { time, created, updated, deleted } of data?.data ?? []) {
       const index = Math.max(0, Math.floor((Date.parse(time) - line.start) / line.barMs))
@@ -63,8 +67,13 @@ export function Comparison({ node, span, since, at, total, emphasis, onEmphasis,
   }, [data, line])
   const [dragged, setDragged] = useState<{ since: number; at: number }>()
   const start = comparedSince(span, { since, at, now })
-  const shownAt = dragged?.at ?? (at === undefined ? line.bars : exactPositionAt(line, Date.parse(at)))
-  const shownSince = dragged?.since ?? exactPositionAt(line, Date.parse(start))
+  const chosen = {
+    since: exactPositionAt(line, Date.parse(start)),
+    at: at === undefined ? line.bars : exactPositionAt(line, Date.parse(at)),
+  }
+  const { since: shownSince, at: shownAt } = dragged ?? chosen
+  // The scale does not change while the user drags a handle.
+  const bars = timelineBars(counts, chosen)
   const timeOfHandle = (position: number) => new Date(Math.min(now, timeAt(line, position))).toISOString()
   const commit = (next: { since: number; at: number }) => {
     setDragged(undefined)
@@ -132,6 +141,9 @@ export function Comparison({ node, span, since, at, total, emphasis, onEmphasis,
   )
 }
 
+/** The order of the buttons: the kinds of changed assets follow their number. */
+const filterOrder = ['added', 'removed', 'changed'] as const satisfies (typeof changeKinds)[number][]
+
 type ChangeFiltersProps = Pick<ComparisonProps, 'total' | 'emphasis' | 'onEmphasis'>
 
 /** `ChangeFilters` shows the numbers of assets by kind of change. Choosing a kind fades all other items of the map. */
@@ -149,19 +161,22 @@ function ChangeFilters({ total: { changes, changeKinds: kinds }, emphasis, onEmp
     emphasis: { changed: kind } as const,
     isPressed: kind === chosenKind,
   }))
-  const entries = changeKinds.map((kind) => ({
-    key: kind,
-    name: text[kind],
-    count: changes[kind],
-    emphasis: { change: kind } as const,
-    isPressed: typeof emphasis === 'object' && 'change' in emphasis && emphasis.change === kind,
-  }))
+  const chosen = typeof emphasis === 'object' && 'change' in emphasis ? emphasis.change : undefined
+  const entries = filterOrder
+    .filter((kind) => changes[kind] > 0 || kind === chosen)
+    .map((kind) => ({
+      key: kind,
+      name: text[kind],
+      count: changes[kind],
+      emphasis: { change: kind } as const,
+      isPressed: kind === chosen,
+    }))
   const button = ({
     key,
     name,
     count,
     isPressed,
-    emphasis: chosen,
+    emphasis: own,
   }: (typeof entries)[number] | (typeof parts)[number]) => (
     <button
       key={key}
@@ -169,17 +184,15 @@ function ChangeFilters({ total: { changes, changeKinds: kinds }, emphasis, onEmp
       className="change-filter"
       data-kind={key}
       aria-pressed={isPressed}
-      disabled={count === 0}
-      onClick={() => onEmphasis(isPressed ? undefined : chosen)}
+      onClick={() => onEmphasis(isPressed ? undefined : own)}
     >
       <strong>{formats.number(count)}</strong> {name}
     </button>
   )
-  const ordered = ['added', 'removed', 'changed'].flatMap((kind) => entries.find(({ key }) => key === kind) ?? [])
   return (
     <div className="change-filters">
       <span title={timelineText.countsHint}>{timelineText.changedAssets(formats.number(changeCount(changes)))}</span>
-      {ordered.map(button)}
+      {entries.map(button)}
       {parts.length > 0 && (
         <>
           <span className="quiet">{timelineText.ofThese}</span>
@@ -187,6 +200,26 @@ function ChangeFilters({ total: { changes, changeKinds: kinds }, emphasis, onEmp
         </>
       )}
     </div>
+  )
+}
+
+type DifferenceCountProps = { query: MapQuery; place: string; total: TopologyGroups['total'] }
+
+/** `DifferenceCount` is the number of assets of the current group that differ, with the page that lists exactly these assets. */
+export function DifferenceCount({ query, place, total }: DifferenceCountProps) {
+  const text = useText(timelineMessages)
+  const mapText = useText(mapMessages)
+  const formats = useFormats()
+  const list = differencesOf(query, { place, changes: total.changes })
+  return (
+    <span className="map-count">
+      <span className="quiet">{text.differ(formats.number(changeCount(total.changes)))}</span>
+      {list !== undefined && (
+        <Link to={list.to} search={list.search as never}>
+          {mapText.openList}
+        </Link>
+      )}
+    </span>
   )
 }
 

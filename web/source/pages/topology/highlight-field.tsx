@@ -10,8 +10,6 @@ type HighlightFieldProps = {
   data: TopologyGroups
   emphasis: MapEmphasis
   onChange: (emphasis: MapEmphasis) => void
-  /** Whether the map shows changes instead of states. Then only classes can be chosen here. */
-  showsChanges: boolean
 }
 
 /** The states in the order of their importance. */
@@ -23,7 +21,7 @@ const states = [
 ] as const satisfies (typeof monitoringCounts)[number][]
 
 /** `HighlightField` chooses the assets that are highlighted on the map by state or class, with their numbers. */
-export function HighlightField({ data, emphasis, onChange, showsChanges }: HighlightFieldProps) {
+export function HighlightField({ data, emphasis, onChange }: HighlightFieldProps) {
   const text = useText(mapMessages)
   const formats = useFormats()
   const language = useLanguage()
@@ -32,21 +30,17 @@ export function HighlightField({ data, emphasis, onChange, showsChanges }: Highl
   const hasMonitoring = !unavailable.includes('monitoring')
   const choices = [
     { value: '', label: text.nothing },
-    ...(showsChanges
-      ? []
-      : [
-          ...states
-            .filter((state) => total.monitoring[state] > 0 && (hasMonitoring || state === 'unreachable'))
-            .map((state) => ({
-              value: state,
-              label: labelled(state === 'unmonitored' ? text.devicesWithout : text[state], total.monitoring[state]),
-            })),
-          ...(total.stopped > 0 ? [{ value: 'stopped', label: labelled(text.inStop, total.stopped) }] : []),
-          ...(total.stoppedRead > 0 && total.stoppedRead < total.stopped
-            ? [{ value: 'stoppedRead', label: labelled(text.inStopRead, total.stoppedRead) }]
-            : []),
-          ...(total.outdated > 0 ? [{ value: 'outdated', label: labelled(text.outdated, total.outdated) }] : []),
-        ]),
+    ...states
+      .filter((state) => total.monitoring[state] > 0 && (hasMonitoring || state === 'unreachable'))
+      .map((state) => ({
+        value: state,
+        label: labelled(state === 'unmonitored' ? text.devicesWithout : text[state], total.monitoring[state]),
+      })),
+    ...(total.stopped > 0 ? [{ value: 'stopped', label: labelled(text.inStop, total.stopped) }] : []),
+    ...(total.stoppedRead > 0 && total.stoppedRead < total.stopped
+      ? [{ value: 'stoppedRead', label: labelled(text.inStopRead, total.stoppedRead) }]
+      : []),
+    ...(total.outdated > 0 ? [{ value: 'outdated', label: labelled(text.outdated, total.outdated) }] : []),
     ...[...classCounts(data)].map(([each, count]) => ({
       value: each,
       label: labelled(assetClassName(each, language), count),

@@ -21,6 +21,15 @@ export type MapEmphasis =
   | { class: AssetClass }
   | undefined
 
+/** Returns what is highlighted: changes only in a comparison, and states and classes only outside of it. */
+export function shownEmphasis(
+  emphasis: MapEmphasis,
+  { isComparison, showsChanges }: { isComparison: boolean; showsChanges: boolean },
+): MapEmphasis {
+  const isChange = typeof emphasis === 'object' && ('change' in emphasis || 'changed' in emphasis)
+  return (isChange ? isComparison : !showsChanges) ? emphasis : undefined
+}
+
 type EmphasisOptions = { emphasis: MapEmphasis; showsChanges: boolean; marks: ImpactMarks | undefined }
 
 /** Returns whether an item has highlighted assets. In a comparison, only changed items are highlighted at first. */

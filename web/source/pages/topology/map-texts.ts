@@ -124,7 +124,6 @@ export function useMapTexts(by: Grouping) {
       noProblem: text.noProblem,
       change: (kind: keyof typeof changeWords, count: number) => changeWords[kind](formats.number(count)),
       allChanges: (count: number) => text.allChanges(count, formats.number(count)),
-      noChange: text.unchangedGroup,
       predicate: ({ predicate, count }: { predicate: string; count: number }) =>
         text.relations(predicate, formats.number(count)),
       connections: (count: number) => text.connections(count, formats.number(count)),

@@ -1,4 +1,6 @@
-import { restKey } from '@millwright/api/inventory/topology-groups.ts'
+import { restKey, type TopologyGroup } from '@millwright/api/inventory/topology-groups.ts'
+import { quoted } from '../assets/filter/filter-conditions.ts'
+import { changeCount } from './change-counts.ts'
 import { rootKey } from './map/scene-keys.ts'
 import type { MapQuery } from './map-data.ts'
 import { spanFor } from './timeline-scale.ts'
@@ -19,6 +21,19 @@ export function activityOf({ by, since, at }: MapQuery, place: string): Record<s
   const node = by === 'hierarchy' && place !== rootKey && place !== restKey ? place : undefined
   const span = spanFor(since === undefined ? undefined : Date.parse(since), Date.now())
   return { range: span === 'hour' ? 'day' : span, from: since, to: at ?? new Date().toISOString(), node }
+}
+
+type Differences = { place: string; changes: TopologyGroup['changes'] }
+
+/**
+ * Returns the page that lists the assets of a group that differ now from an earlier time. There is none if the list would contain other
+ * assets: removed assets are not listed, and a list has the current assets.
+ */
+export function differencesOf(query: MapQuery, { place, changes }: Differences): AssetListLink | undefined {
+  const { by, since, at } = query
+  const isListed = since !== undefined && at === undefined && changes.removed === 0 && changeCount(changes) > 0
+  if (!isListed || (place !== rootKey && by !== 'hierarchy')) return undefined
+  return withFilter(listOf(query, place), `last_modified_timestamp gt ${quoted(since)}`)
 }
 
 /** Returns the page that lists the assets of a group. There is none for switches. */

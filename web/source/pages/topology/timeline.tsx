@@ -1,5 +1,6 @@
 import { type KeyboardEvent, type PointerEvent, useRef } from 'react'
 import { useFormats, useText } from '../../app/language/language-context.tsx'
+import { isSelectedBar, type TimelineBar } from './timeline-bars.ts'
 import { labelledBars } from './timeline-labels.ts'
 import { timelineMessages } from './timeline-messages.ts'
 import { nearestPosition, placeOf, type Span, type TimelineScale, ticksOf } from './timeline-scale.ts'
@@ -9,8 +10,7 @@ type Range = { since: number; at: number }
 type TimelineProps = {
   span: Span
   line: TimelineScale
-  /** The numbers of changes. */
-  bars: readonly number[]
+  bars: readonly TimelineBar[]
   /** The positions of the handles, and their times. */
   since: number
   at: number
@@ -32,7 +32,7 @@ export function Timeline({ span, line, bars, since, at, sinceValue, atValue, onD
     <div className="timeline">
       <p className="quiet timeline-unit">
         <span>
-          {text[`per${line.bucket}`]} {text.hint}
+          {text[`per${line.bucket}`]} {text.perAsset} {text.hint}
         </span>
         <span>
           {text.now}: {formats.shortDay(end)}, {formats.shortTime(end)}
@@ -62,7 +62,7 @@ export function Timeline({ span, line, bars, since, at, sinceValue, atValue, onD
 
 type TrackProps = {
   line: TimelineScale
-  bars: readonly number[]
+  bars: readonly TimelineBar[]
   since: number
   at: number
   texts: { since: string; at: string; sinceValue: string; atValue: string }
@@ -73,8 +73,6 @@ type TrackProps = {
   onCommit: (range: { since: number; at: number }) => void
 }
 
-/** The part of the height for the highest bar, in percent. */
-const barPart = 70
 /** The number of a bar after this place is at the left of the middle of the bar. */
 const endOfNumbers = 0.97
 
@@ -82,7 +80,6 @@ const endOfNumbers = 0.97
 function Track({ line, bars, since, at, texts, numberOf, titleOf, onDrag, onCommit }: TrackProps) {
   const place = useRef<HTMLDivElement>(null)
   const grip = useRef<{ kind: 'since' | 'at' | 'range'; start: number }>(undefined)
-  const highest = Math.max(1, ...bars)
   const positionOf = (event: PointerEvent) => {
     const box = place.current?.getBoundingClientRect()
     if (box === undefined || box.width === 0) return 0
@@ -150,9 +147,8 @@ function Track({ line, bars, since, at, texts, numberOf, titleOf, onDrag, onComm
         style={{ left: percent(since), width: `${(placeOf(line, at) - placeOf(line, since)) * 100}%` }}
       />
       <svg viewBox="0 0 100 100" preserveAspectRatio="none" aria-hidden="true">
-        {bars.map((count, index) => {
-          const height = count === 0 ? 0 : Math.max(4, (count / highest) * barPart)
-          const isChosen = index + 1 > since && index < at
+        {bars.map(({ count, height }, index) => {
+          const isChosen = isSelectedBar(index, { since, at })
           const [left, right] = [placeOf(line, index) * 100, placeOf(line, index + 1) * 100]
           const gap = (right - left) * 0.1
           return (
@@ -170,16 +166,34 @@ function Track({ line, bars, since, at, texts, numberOf, titleOf, onDrag, onComm
           )
         })}
       </svg>
-      {labelledBars(bars, (position) => placeOf(line, position)).map(({ index, place: left }) => (
+      {bars.map(
+        ({ isCut }, index) =>
+          isCut && (
+            <span
+              // biome-ignore lint/suspicious/noArrayIndexKey: a bar is identified by its place
+              key={index}
+              className="timeline-break"
+              style={{
+                left: percent(index),
+                width: `${(placeOf(line, index + 1) - placeOf(line, index)) * 100}%`,
+              }}
+              aria-hidden="true"
+            />
+          ),
+      )}
+      {labelledBars(
+        bars.map(({ count }) => count),
+        (position) => placeOf(line, position),
+      ).map(({ index, place: left }) => (
         <span
           key={index}
           className="timeline-number"
           data-end={left > endOfNumbers || Math.abs(left - placeOf(line, since)) < 0.03}
           data-handle={Math.abs(left - placeOf(line, at)) < 0.02}
-          style={{ left: `${left * 100}%`, bottom: `${Math.max(4, ((bars[index] ?? 0) / highest) * barPart)}%` }}
+          style={{ left: `${left * 100}%`, bottom: `${bars[index]?.height ?? 0}%` }}
           aria-hidden="true"
         >
-          {numberOf(bars[index] ?? 0)}
+          {numberOf(bars[index]?.count ?? 0)}
         </span>
       ))}
       {handle('since', texts.since, texts.sinceValue)}

@@ -11,7 +11,7 @@ import { useFormats, useText } from '../../app/language/language-context.tsx'
 import { Loading } from '../../components/feedback/loading.tsx'
 import { ProblemMessage } from '../../components/feedback/problem-message.tsx'
 import { AssetPanel } from './asset-panel.tsx'
-import { ChangeTile, Comparison } from './comparison.tsx'
+import { ChangeTile, Comparison, DifferenceCount } from './comparison.tsx'
 import { HighlightField } from './highlight-field.tsx'
 import { useImpactMarks, useShownImpact } from './impact/use-impact-marks.ts'
 import type { Layout } from './map/arrangement.ts'
@@ -20,7 +20,7 @@ import { isCoreSwitch, isNetwork, type Scene, type SceneItem, sceneOf } from './
 import { assetItemKey, groupKey, rootKey } from './map/scene-keys.ts'
 import { networkType, withoutSwitch } from './map/switch-networks.ts'
 import { type MapData, type MapQuery, maxOpenGroups, useForceLayout, useMapData } from './map-data.ts'
-import { isEmphasized, type MapEmphasis } from './map-emphasis.ts'
+import { isEmphasized, type MapEmphasis, shownEmphasis } from './map-emphasis.ts'
 import { MapLegend } from './map-legend.tsx'
 import { mapMessages } from './map-messages.ts'
 import { type MapTextFunctions, useMapTexts } from './map-texts.ts'
@@ -63,9 +63,11 @@ export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, chan
   const place = search.in ?? impact?.place ?? rootKey
   const [opened, setOpened] = useState<readonly string[]>(place === rootKey ? [] : [place])
   const [focus, setFocus] = useState({ key: place === rootKey ? rootKey : groupKey(place) })
-  const [emphasis, setEmphasis] = useState<MapEmphasis>()
+  const [chosenEmphasis, setEmphasis] = useState<MapEmphasis>()
   const [aspect] = useState(() => aspectOf(window))
   const showsChanges = search.compare !== undefined
+  const isComparison = showsChanges || search.at !== undefined || search.since !== undefined
+  const emphasis = shownEmphasis(chosenEmphasis, { isComparison, showsChanges })
   // A comparison has the order of the addresses, so that the boxes stay at their places while its times change.
   const subnetOrder = showsChanges ? 'address' : subnetOrderOf(search.sort)
   const isWorstFirst = !showsChanges && (by !== 'subnet' || subnetOrder === 'problem')
@@ -157,7 +159,6 @@ export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, chan
   const hasSubnetOrder = by === 'subnet' && place === rootKey && layout === 'hierarchy' && !showsChanges
   const networks = top.groups.filter(isNetwork).length
   const name = nameOfPlace(place, shown, { texts, text })
-  const isComparison = showsChanges || search.at !== undefined || search.since !== undefined
   const side = search.asset !== undefined ? 'asset' : 'none'
   const list = (
     <PlaceList
@@ -222,7 +223,12 @@ export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, chan
             <div className="graph-picture">
               <div className="map-head">
                 <Places place={place} data={shown} nameOf={texts.nameOf} onEnter={enter} />
-                {impact === undefined && <AssetCount query={query} place={place} data={shown} />}
+                {impact === undefined &&
+                  (showsChanges ? (
+                    <DifferenceCount query={query} place={place} total={shown.total} />
+                  ) : (
+                    <AssetCount query={query} place={place} data={shown} />
+                  ))}
                 {impact === undefined && place === rootKey && networks > 1 && (
                   <NetworkNote loaded={loaded} top={top} hasMonitoring={hasMonitoring} />
                 )}
@@ -232,8 +238,8 @@ export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, chan
                     onChange={(order) => change({ sort: order === 'problem' ? undefined : order })}
                   />
                 )}
-                {impact === undefined && (
-                  <HighlightField data={shown} emphasis={emphasis} onChange={setEmphasis} showsChanges={showsChanges} />
+                {impact === undefined && !showsChanges && (
+                  <HighlightField data={shown} emphasis={emphasis} onChange={setEmphasis} />
                 )}
               </div>
               <Suspense fallback={<Loading />}>

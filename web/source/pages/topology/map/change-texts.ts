@@ -7,12 +7,11 @@ export type ChangeTexts = {
   change: (kind: (typeof changeKinds)[number] | 'connection', count: number) => string
   /** The number of all changed assets, in words. */
   allChanges: (count: number) => string
-  noChange: string
 }
 
 /**
  * Returns the texts about the changes of a group, from the longest to the shortest: the numbers of added, changed and removed assets, and
- * their sum. A group in which only connections between its assets changed has the number of these assets.
+ * their sum. A group in which only connections between its assets changed has the number of these assets. A group without changes has no text.
  */
 export function changeTexts(
   {
@@ -23,7 +22,7 @@ export function changeTexts(
 ): string[][] {
   const occurred = changeKinds.filter((kind) => changes[kind] > 0)
   const connection = known?.connection ?? 0
-  if (occurred.length === 0) return [[connection > 0 ? texts.change('connection', connection) : texts.noChange]]
+  if (occurred.length === 0) return connection > 0 ? [[texts.change('connection', connection)]] : []
   const sum = changes.added + changes.changed + changes.removed
   return [occurred.map((kind) => texts.change(kind, changes[kind])), [texts.allChanges(sum)]]
 }

@@ -87,7 +87,7 @@ export const sizes = {
   /** The largest number of lines that have a label. */
   countedLines: 12,
 } as const
-export const fadedAlpha = 0.5
+export const fadedAlpha = 0.6
 /** The part of the colour of a change in the ground of a card. */
 const tintAlpha = 0.13
 
