@@ -198,7 +198,8 @@ describe('updates in the console', () => {
     await page.getByLabel('Search products').fill(product.article)
     await card.waitFor()
     await assertAxeCleanEverywhere(page, 'versions in use')
-    await clickAsPerson(card.getByRole('button', { name: /^Plan update of \d+ devices?$/ }))
+    await card.getByText(/^\d+ of \d+ with gateway$/).waitFor()
+    await clickAsPerson(card.getByRole('button', { name: 'Plan update', exact: true }))
     await heading('New campaign')
     await currentStep('Targets')
     await page.getByText(`${product.assets.length} assets match`).waitFor()
@@ -253,7 +254,7 @@ describe('updates in the console', () => {
     await row.getByRole('link', { name: 'uploaded artefact' }).waitFor()
     await row.getByText(`${product.assets.length} assets selected`).waitFor()
     await row.getByRole('link', { name: /^Continue draft/ }).waitFor()
-    await clickAsPerson(page.getByRole('link', { name: 'Review and start' }))
+    await clickAsPerson(page.getByRole('gridcell').getByRole('link', { name: 'Continue draft' }))
     await page.getByText('Wave 1: 1 device').waitFor()
   })
 

@@ -6,8 +6,10 @@ import { QueryState } from '../../components/feedback/query-state.tsx'
 import { Card } from '../../components/page/card.tsx'
 import { andFilters, quoted } from '../assets/filter/filter-conditions.ts'
 import { driftFilter } from '../updates/product-filter.ts'
+import { versionKindNames, versionKindOf, versionKinds, versionShades } from '../updates/version-kinds.ts'
 import { startMessages } from './messages.ts'
 import { useDrift } from './plant-queries.ts'
+import '../updates/version-kinds.css'
 
 const maxProducts = 5
 const maxOutliers = 2
@@ -15,6 +17,7 @@ const maxOutliers = 2
 /** `DriftCard` shows the products with the most devices that have older firmware, the versions in use, and versions that few devices have. */
 export function DriftCard() {
   const text = useText(startMessages)
+  const kinds = useText(versionKindNames)
   const canOpenUpdates = usePermission('glb_jobs_read')
   const drift = useDrift()
   return (
@@ -35,10 +38,11 @@ export function DriftCard() {
           ) : (
             <>
               <ul className="start-drift-key" aria-hidden="true">
-                <li data-kind="newest">{text.newest}</li>
-                <li data-kind="older">{text.older}</li>
-                <li data-kind="outlier">{text.outlier}</li>
-                <li data-kind="unknown">{text.unknownVersion}</li>
+                {versionKinds.map((kind) => (
+                  <li key={kind} data-version={kind}>
+                    {kinds[kind]}
+                  </li>
+                ))}
               </ul>
               <ul className="start-drift">
                 {data.slice(0, maxProducts).map((product) => (
@@ -55,15 +59,6 @@ export function DriftCard() {
   )
 }
 
-type Version = DriftProduct['versions'][number]
-
-/** Returns how a version is shown. An outlier is a version that few devices of the product have. */
-function kindOf({ version, isOutlier }: Version, newestKnown: string | undefined): string {
-  if (version === null) return 'unknown'
-  if (version === newestKnown) return 'newest'
-  return isOutlier ? 'outlier' : 'older'
-}
-
 function Product({ product }: { product: DriftProduct }) {
   const text = useText(startMessages)
   const formats = useFormats()
@@ -71,8 +66,9 @@ function Product({ product }: { product: DriftProduct }) {
   const name = productName ?? product.product
   const title = name.startsWith(manufacturer) ? name : `${manufacturer} ${name}`
   const filter = driftFilter(product)
+  const shadeOf = versionShades(product)
   const isInUse = versions.some(({ version }) => version === newestKnown)
-  const outliers = versions.filter((version) => kindOf(version, newestKnown) === 'outlier').slice(-maxOutliers)
+  const outliers = versions.filter((version) => versionKindOf(version, newestKnown) === 'outlier').slice(-maxOutliers)
   const facts = versions.map((each) => `${each.version ?? text.unknownVersion}: ${formats.number(each.devices)}`)
   return (
     <>
@@ -94,8 +90,8 @@ function Product({ product }: { product: DriftProduct }) {
         {versions.map((each) => (
           <span
             key={String(each.version)}
-            data-kind={kindOf(each, newestKnown)}
-            style={{ flexGrow: each.devices }}
+            data-version={versionKindOf(each, newestKnown)}
+            style={{ ...shadeOf(each), flexGrow: each.devices }}
             aria-hidden="true"
           />
         ))}

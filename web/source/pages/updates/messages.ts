@@ -3,7 +3,8 @@ import { messages } from '../../app/language/language.ts'
 export const updateMessages = messages({
   en: {
     title: 'Updates',
-    subtitle: 'Firmware and other artefacts, and the campaigns that install them on devices through their gateways.',
+    subtitle:
+      'Artefacts (firmware and other files), and the campaigns that install them on devices through their gateways.',
     plan: 'Plan update',
     upload: 'Upload artefact',
     scan: 'Find devices with a scan',
@@ -12,7 +13,8 @@ export const updateMessages = messages({
   },
   de: {
     title: 'Updates',
-    subtitle: 'Firmware und andere Artefakte, und die Kampagnen, die sie über Gateways auf Geräten installieren.',
+    subtitle:
+      'Artefakte (Firmware und andere Dateien), und die Kampagnen, die sie über Gateways auf Geräten installieren.',
     plan: 'Update planen',
     upload: 'Artefakt hochladen',
     scan: 'Geräte mit einem Suchlauf finden',

@@ -16,6 +16,7 @@ import { useHasEntries } from '../../../components/tables/entries.ts'
 import { PagedTable } from '../../../components/tables/paged-table.tsx'
 import { Toolbar } from '../../../components/tables/toolbar.tsx'
 import { Time } from '../../../components/values/time.tsx'
+import { updateMessages } from '../messages.ts'
 import { CampaignStateChip } from '../state-chips.tsx'
 import { campaignStateNames, deviceStateNames } from '../state-names.ts'
 import { updateEvents } from '../update-data.ts'
@@ -30,6 +31,7 @@ export function CampaignList() {
   const text = useText(campaignMessages)
   const states = useText(campaignStateNames)
   const deviceStates = useText(deviceStateNames)
+  const steps = useText(updateMessages)
   const formats = useFormats()
   const navigate = useNavigate()
   const canManage = usePermission('glb_update_manage')
@@ -58,7 +60,7 @@ export function CampaignList() {
       <PagedTable
         label={text.campaigns}
         pagedList={pagedList}
-        columns={columnsOf(text, { formats, deviceStates, canManage })}
+        columns={columnsOf(text, { steps, formats, deviceStates, canManage })}
         idOf={({ id }) => id}
         onOpen={({ id }) => navigate({ to: `/updates/campaigns/${id}` })}
         empty={
@@ -78,9 +80,14 @@ export function CampaignList() {
   )
 }
 
-type ColumnContext = { formats: Formats; deviceStates: (typeof deviceStateNames)['en']; canManage: boolean }
+type ColumnContext = {
+  steps: (typeof updateMessages)['en']
+  formats: Formats
+  deviceStates: (typeof deviceStateNames)['en']
+  canManage: boolean
+}
 
-function columnsOf(text: CampaignText, { formats, deviceStates, canManage }: ColumnContext): Column<Campaign>[] {
+function columnsOf(text: CampaignText, { steps, formats, deviceStates, canManage }: ColumnContext): Column<Campaign>[] {
   return [
     {
       id: 'name',
@@ -122,7 +129,7 @@ function columnsOf(text: CampaignText, { formats, deviceStates, canManage }: Col
               {canManage && (
                 <>
                   {' · '}
-                  <Link to={`/updates/campaigns/${id}`}>{text.reviewDraft}</Link>
+                  <Link to={`/updates/campaigns/${id}`}>{steps.draft}</Link>
                 </>
               )}
             </span>

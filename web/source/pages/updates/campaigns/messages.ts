@@ -26,7 +26,7 @@ export const campaignMessages = messages({
       'Newest version: the highest version that a device in the plant has, or that an uploaded artefact contains.',
     product: 'Product',
     outdatedColumn: 'Outdated',
-    gatewayColumn: 'With gateway',
+    gatewayColumn: 'With gateway (most first)',
     newestColumn: 'Newest version',
     nextStep: 'Next step',
     partOf: (count: string, all: string) => `${count} of ${all}`,
@@ -47,7 +47,6 @@ export const campaignMessages = messages({
     deviceCount: (count: number, shown: string) => (count === 1 ? '1 device' : `${shown} devices`),
     progress: 'Progress',
     result: 'Result',
-    reviewDraft: 'Review and start',
     devicesAtStart: 'Set at start',
     devicesAtStartHint:
       'The campaign selects its devices again when it starts. The plan shows which of them get the update.',
@@ -192,7 +191,7 @@ export const campaignMessages = messages({
       'Neueste Version: die höchste Version, die ein Gerät der Anlage hat oder die ein hochgeladenes Artefakt enthält.',
     product: 'Produkt',
     outdatedColumn: 'Veraltet',
-    gatewayColumn: 'Mit Gateway',
+    gatewayColumn: 'Mit Gateway (meiste zuerst)',
     newestColumn: 'Neueste Version',
     nextStep: 'Nächster Schritt',
     partOf: (count: string, all: string) => `${count} von ${all}`,
@@ -213,7 +212,6 @@ export const campaignMessages = messages({
     deviceCount: (count: number, shown: string) => (count === 1 ? '1 Gerät' : `${shown} Geräte`),
     progress: 'Fortschritt',
     result: 'Ergebnis',
-    reviewDraft: 'Plan prüfen',
     devicesAtStart: 'Ab Start',
     devicesAtStartHint:
       'Die Kampagne wählt ihre Geräte beim Start erneut aus. Der Plan zeigt, welche davon das Update erhalten.',

@@ -1,9 +1,7 @@
 import type { Campaign, DriftProduct } from '@millwright/api/updates.ts'
-import { compareVersions } from '@millwright/api/version-order.ts'
 import { iconVersionHistory } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
 import { Link, useNavigate } from '@tanstack/react-router'
-import type { CSSProperties } from 'react'
 import { usePagedList } from '../../../app/api/paged-list.ts'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
 import { useSearchState } from '../../../app/navigation/search-state.ts'
@@ -17,18 +15,21 @@ import { SearchField } from '../../assets/filter/search-field.tsx'
 import { updateMessages } from '../messages.ts'
 import { driftFilter, productTitle } from '../product-filter.ts'
 import { useOpenCampaigns } from '../update-data.ts'
-import { updateStepsOf } from '../update-step.ts'
+import { type UpdateStep, updateStepsOf } from '../update-step.ts'
+import { versionKindNames, versionKindOf, versionKinds, versionShades } from '../version-kinds.ts'
 import { driftMessages } from './messages.ts'
 import '../updates.css'
+import '../version-kinds.css'
 
 /** `DriftView` shows for each product which firmware versions its devices run. */
 export function DriftView() {
   const text = useText(driftMessages)
+  const kindNames = useText(versionKindNames)
   const formats = useFormats()
   const [search, setSearch] = useSearchState<'product' | 'older' | 'sort'>()
   const { rows, total, error, isLoading, next, retry } = usePagedList(
     ['updates', 'listDrift'],
-    { query: { ...(search.product && { q: search.product }) } },
+    { query: { withGateways: true, ...(search.product && { q: search.product }) } },
     { live: ['inventory.asset', 'updates.artefact'] },
   )
   const campaigns = useOpenCampaigns(rows)
@@ -73,9 +74,9 @@ export function DriftView() {
       ) : (
         <>
           <ul className="drift-key">
-            {kinds.map((kind) => (
-              <li key={kind} data-kind={kind}>
-                {text[kind]}
+            {versionKinds.map((kind) => (
+              <li key={kind} data-version={kind}>
+                {kindNames[kind]}
               </li>
             ))}
           </ul>
@@ -97,29 +98,7 @@ export function DriftView() {
   )
 }
 
-type Version = DriftProduct['versions'][number]
-type VersionKind = 'newest' | 'older' | 'outlier' | 'unknown'
-
-const kinds: readonly VersionKind[] = ['newest', 'older', 'outlier', 'unknown']
-
-/** Returns how a version is shown. An outlier is a version that few devices of the product have. */
-function kindOf({ version, isOutlier }: Version, newestKnown: string | undefined): VersionKind {
-  if (version === null) return 'unknown'
-  if (version === newestKnown) return 'newest'
-  return isOutlier ? 'outlier' : 'older'
-}
-
 const shownVersions = 8
-
-/** Returns the share of the dark colour in the colour of an older version, in percent: the oldest version has most. */
-function shadesOf(versions: readonly Version[], newestKnown: string | undefined): ReadonlyMap<Version, number> {
-  const older = versions.filter(({ version }) => version !== null && version !== newestKnown)
-  const byAge = older.toSorted((a, b) => compareVersions(String(b.version), String(a.version)))
-  return new Map(byAge.map((each, index) => [each, Math.round((darkest * index) / Math.max(1, byAge.length - 1))]))
-}
-
-/** The share of the dark colour in the colour of the oldest version, in percent. */
-const darkest = 45
 
 type ProductRowProps = { product: DriftProduct; campaigns: readonly Campaign[] }
 
@@ -127,14 +106,12 @@ type ProductRowProps = { product: DriftProduct; campaigns: readonly Campaign[] }
 function ProductRow({ product, campaigns }: ProductRowProps) {
   const text = useText(driftMessages)
   const formats = useFormats()
-  const navigate = useNavigate()
   const canManage = usePermission('glb_update_manage')
   const steps = useText(updateMessages)
   const { versions, devices, newestKnown, newestArtefactId, outdated } = product
   const [step, other] = updateStepsOf(product, campaigns)
   const title = productTitle(product)
-  const shades = shadesOf(versions, newestKnown)
-  const styleOf = (each: Version) => ({ '--age': `${shades.get(each) ?? 0}%` }) as CSSProperties
+  const shadeOf = versionShades(product)
   const filter = driftFilter(product)
   const rest = versions.length - shownVersions
   const newest = newestArtefactId === undefined ? text.newestInUse : text.newestArtefact
@@ -144,21 +121,21 @@ function ProductRow({ product, campaigns }: ProductRowProps) {
         <Link to="/assets" search={{ filter } as never}>
           {title}
         </Link>
-        {newestKnown !== undefined && <p className="quiet">{newest(newestKnown)}</p>}
+        {newestKnown !== undefined && <p className="quiet drift-newest">{newest(newestKnown)}</p>}
       </div>
       <div>
         <span className="drift-shares" aria-hidden="true">
           {versions.map((each) => (
             <span
               key={String(each.version)}
-              data-kind={kindOf(each, newestKnown)}
-              style={{ ...styleOf(each), flexGrow: each.devices }}
+              data-version={versionKindOf(each, newestKnown)}
+              style={{ ...shadeOf(each), flexGrow: each.devices }}
             />
           ))}
         </span>
         <ul className="drift-versions" aria-label={text.versionsOf(title)}>
           {versions.slice(0, shownVersions).map((each) => (
-            <li key={String(each.version)} data-kind={kindOf(each, newestKnown)} style={styleOf(each)}>
+            <li key={String(each.version)} data-version={versionKindOf(each, newestKnown)} style={shadeOf(each)}>
               {each.version ?? text.unknownVersion}{' '}
               <span className="quiet">
                 {formats.number(each.devices)} ({formats.percent(each.devices / devices)})
@@ -172,11 +149,7 @@ function ProductRow({ product, campaigns }: ProductRowProps) {
         <span className={outdated > 0 ? 'drift-older' : 'quiet'}>
           {outdated > 0 ? text.outdated(formats.number(outdated), formats.number(devices)) : text.upToDate}
         </span>
-        {outdated > 0 && canManage && step !== undefined && (
-          <IxButton variant="secondary" onClick={() => navigate({ to: step.to, search: step.search as never })}>
-            {step.kind === 'plan' ? text.update(outdated, formats.number(outdated)) : steps[step.kind]}
-          </IxButton>
-        )}
+        {outdated > 0 && canManage && step !== undefined && <NextStep product={product} step={step} />}
         {outdated > 0 && canManage && other?.campaign !== undefined && (
           <Link to={other.to} aria-label={text.stepOf(steps[other.kind], other.campaign.name)}>
             {steps[other.kind]}
@@ -184,5 +157,32 @@ function ProductRow({ product, campaigns }: ProductRowProps) {
         )}
       </div>
     </>
+  )
+}
+
+/** `NextStep` leads to the next step of the update of a product. The steps before a campaign are links next to their reason. */
+function NextStep({ product, step: { kind, to, search } }: { product: DriftProduct; step: UpdateStep }) {
+  const text = useText(driftMessages)
+  const steps = useText(updateMessages)
+  const formats = useFormats()
+  const navigate = useNavigate()
+  const { outdated, outdatedWithGateway: reachable = 0, newestKnown = '' } = product
+  const withGateway = text.withGateway(formats.number(reachable), formats.number(outdated))
+  if (kind === 'upload' || kind === 'scan')
+    return (
+      <span className="drift-step quiet">
+        {kind === 'upload' ? text.noArtefact(newestKnown) : withGateway}
+        <Link to={to} search={search as never} aria-label={text.stepOf(steps[kind], productTitle(product))}>
+          {kind === 'upload' ? text.upload : steps.scan}
+        </Link>
+      </span>
+    )
+  return (
+    <span className="drift-step">
+      <IxButton variant="secondary" onClick={() => navigate({ to, search: search as never })}>
+        {steps[kind]}
+      </IxButton>
+      <span className="quiet">{withGateway}</span>
+    </span>
   )
 }
