@@ -13,6 +13,9 @@ type AssetPickerProps = {
   onPick: (asset: PickedAsset | undefined) => void
   /** The id of an asset that cannot be picked. */
   except?: string
+  /** The filter for the assets that can be picked. Without it, all assets can be picked. */
+  filter?: string
+  isLabelUnseen?: boolean
   error?: string | undefined
 }
 
@@ -22,12 +25,12 @@ const minimumLength = 2
 type ListedAsset = { id: string; name?: string | null; description?: string | null }
 
 /** `AssetPicker` lets the user search for an asset by name, serial number or address, and pick it. */
-export function AssetPicker({ label, picked, onPick, except, error }: AssetPickerProps) {
+export function AssetPicker({ label, picked, onPick, except, filter, error, isLabelUnseen = false }: AssetPickerProps) {
   const text = useText(componentMessages)
   const listId = useId()
   const [typed, setTyped] = useState('')
   const [activeIndex, setActiveIndex] = useState(0)
-  const matches = useMatchingAssets(typed, except)
+  const matches = useMatchingAssets(typed, { except, filter })
   const isOpen = picked === undefined && typed.trim().length >= minimumLength
   const pick = ({ id, name }: ListedAsset) => {
     onPick({ id, name: name ?? id })
@@ -45,7 +48,7 @@ export function AssetPicker({ label, picked, onPick, except, error }: AssetPicke
     event.stopPropagation()
   }
   return (
-    <Field label={label} error={error}>
+    <Field label={label} error={error} isLabelUnseen={isLabelUnseen}>
       {({ id, describedBy, isInvalid }) => (
         <div className="picker">
           <input
@@ -95,12 +98,20 @@ export function AssetPicker({ label, picked, onPick, except, error }: AssetPicke
   )
 }
 
-function useMatchingAssets(typed: string, except: string | undefined): ListedAsset[] {
+type Selection = { except: string | undefined; filter: string | undefined }
+
+function useMatchingAssets(typed: string, { except, filter }: Selection): ListedAsset[] {
   const query = useOperationQuery()
   const words = useDeferredValue(typed.trim())
   const { data } = useQuery({
     ...query(['inventory', 'listAssets'], {
-      query: { q: words || 'x', limit: assetLimit, count: false, fields: 'id,name,description' },
+      query: {
+        q: words || 'x',
+        limit: assetLimit,
+        count: false,
+        fields: 'id,name,description',
+        ...(filter !== undefined && { filter }),
+      },
     }),
     enabled: words.length >= minimumLength,
     placeholderData: (before) => before,

@@ -41,15 +41,7 @@ export const remoteMessages = messages({
     onlyOfAsset: 'Only sessions of one asset',
     showAll: 'Show all',
     none: 'No sessions yet',
-    noneHint:
-      'A session is a connection from your browser to one device, through the gateway in its network: a terminal, the web page of the device or a file transfer. It ends after a set time. This page lists running sessions, and past sessions for 400 days.',
-    stepsTitle: 'Start a session',
-    stepAsset: 'Choose a device. Only devices that a scan has found have a known gateway.',
-    stepConnect: 'On its page, select Connect, and choose a service of the device, for example SSH.',
-    stepApproval: 'If its access group requires approval, another person approves the session. Then the session opens.',
-    toAssets: 'Choose a device…',
-    chooseAmong: (count: number, shown: string) =>
-      count === 1 ? 'Show the device…' : `Choose one of ${shown} devices with a gateway…`,
+    noneHint: 'Running sessions, and past sessions for 400 days, are listed here.',
     noMatches: 'No matching sessions',
     noMatchesHint: 'Choose another state or gateway.',
     openTerminal: 'Open terminal',
@@ -142,16 +134,7 @@ export const remoteMessages = messages({
     onlyOfAsset: 'Nur Sitzungen eines Assets',
     showAll: 'Alle anzeigen',
     none: 'Noch keine Sitzungen',
-    noneHint:
-      'Eine Sitzung ist eine Verbindung von Ihrem Browser zu einem Gerät, über das Gateway in seinem Netzwerk: ein Terminal, die Webseite des Geräts oder eine Dateiübertragung. Sie endet nach einer festgelegten Zeit. Diese Seite zeigt laufende Sitzungen und 400 Tage lang auch beendete.',
-    stepsTitle: 'Sitzung starten',
-    stepAsset: 'Wählen Sie ein Gerät. Nur von Suchläufen gefundene Geräte haben ein bekanntes Gateway.',
-    stepConnect: 'Wählen Sie auf seiner Seite „Verbinden“ und einen Dienst des Geräts, zum Beispiel SSH.',
-    stepApproval:
-      'Verlangt seine Zugriffsgruppe eine Freigabe, gibt eine andere Person die Sitzung frei. Dann öffnet sich die Sitzung.',
-    toAssets: 'Gerät wählen…',
-    chooseAmong: (count: number, shown: string) =>
-      count === 1 ? 'Gerät anzeigen…' : `Eines von ${shown} Geräten mit Gateway wählen…`,
+    noneHint: 'Hier stehen laufende und 400 Tage lang auch beendete Sitzungen.',
     noMatches: 'Keine passenden Sitzungen',
     noMatchesHint: 'Wählen Sie einen anderen Zustand oder ein anderes Gateway.',
     openTerminal: 'Terminal öffnen',

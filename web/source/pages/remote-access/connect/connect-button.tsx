@@ -7,7 +7,11 @@ import { connectMessages } from './messages.ts'
 
 const ConnectDialog = lazy(async () => ({ default: (await import('./connect-dialog.tsx')).ConnectDialog }))
 
-type ConnectButtonProps = { asset: { id: string; name: string }; isPrimary?: boolean }
+type ConnectButtonProps = {
+  /** The asset. If undefined, the button is disabled. */
+  asset: { id: string; name: string } | undefined
+  isPrimary?: boolean
+}
 
 /** `ConnectButton` opens a session to an asset. It is hidden from users without the permission for remote access. */
 export function ConnectButton({ asset, isPrimary = false }: ConnectButtonProps) {
@@ -16,10 +20,15 @@ export function ConnectButton({ asset, isPrimary = false }: ConnectButtonProps) 
   if (!useRights().has('remote_access_connect')) return null
   return (
     <>
-      <IxButton variant={isPrimary ? 'primary' : 'secondary'} icon={iconRemoteAccess} onClick={() => setOpen(true)}>
+      <IxButton
+        variant={isPrimary ? 'primary' : 'secondary'}
+        icon={iconRemoteAccess}
+        disabled={asset === undefined}
+        onClick={() => setOpen(true)}
+      >
         {text.connect}
       </IxButton>
-      {isOpen && (
+      {isOpen && asset !== undefined && (
         <Suspense fallback={null}>
           <ConnectDialog asset={asset} onClose={() => setOpen(false)} />
         </Suspense>

@@ -4,6 +4,13 @@ export const connectMessages = messages({
   en: {
     connect: 'Connect',
     connectTo: (name: string) => `Connect to ${name}`,
+    startSession: 'Connect to a device',
+    device: 'Device',
+    possible: 'Terminal (SSH), web page or TCP port, through the gateway that found the device.',
+    needsNoApproval: 'No approval is needed.',
+    devices: (count: number, shown: string) =>
+      count === 1 ? 'Show the device with a gateway' : `Show all ${shown} devices with a gateway`,
+    noDevices: 'No device has a gateway yet. Only devices that a scan has found have a known gateway.',
     service: 'Service',
     ssh: 'Terminal (SSH)',
     http: 'Web page (HTTP)',
@@ -46,6 +53,13 @@ export const connectMessages = messages({
   de: {
     connect: 'Verbinden',
     connectTo: (name: string) => `Mit ${name} verbinden`,
+    startSession: 'Mit einem Gerät verbinden',
+    device: 'Gerät',
+    possible: 'Terminal (SSH), Webseite oder TCP-Port, über das Gateway, das das Gerät gefunden hat.',
+    needsNoApproval: 'Es ist keine Freigabe nötig.',
+    devices: (count: number, shown: string) =>
+      count === 1 ? 'Gerät mit Gateway anzeigen' : `Alle ${shown} Geräte mit Gateway anzeigen`,
+    noDevices: 'Noch kein Gerät hat ein Gateway. Nur von Suchläufen gefundene Geräte haben ein bekanntes Gateway.',
     service: 'Dienst',
     ssh: 'Terminal (SSH)',
     http: 'Webseite (HTTP)',

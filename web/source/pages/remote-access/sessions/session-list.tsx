@@ -1,7 +1,6 @@
 import { type RemoteSession, sessionStates } from '@millwright/api/remote-access.ts'
 import { iconRemoteAccess } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
-import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useGateways } from '../../../app/api/gateways.ts'
 import { usePagedList } from '../../../app/api/paged-list.ts'
@@ -18,15 +17,12 @@ import { RowLink } from '../../../components/tables/row-link.tsx'
 import { Toolbar } from '../../../components/tables/toolbar.tsx'
 import { PrincipalLink } from '../../../components/values/principal-link.tsx'
 import { Time } from '../../../components/values/time.tsx'
-import { useTotalQuery } from '../../start/plant-queries.ts'
+import { StartSession } from '../connect/start-session.tsx'
 import { remoteMessages, stateNames } from '../messages.ts'
 import { sessionEvents } from '../remote-session.ts'
-import { ReadyGateways } from '../settings/switches.tsx'
 import { SessionStateChip, useServiceName } from './session-state.tsx'
 import { durationMsOf } from './session-times.ts'
-
-/** Selects the devices that a gateway has found. Only they can be reached through a gateway. */
-const foundByScan = "functional_object_type eq 'Device' and first_discovery/run_id ne null"
+import '../remote-access.css'
 
 /** `SessionList` lists running and past sessions, newest first. Events update the list. */
 export function SessionList() {
@@ -53,6 +49,9 @@ export function SessionList() {
   const hasEntries = useHasEntries(pagedList, isFiltered)
   return (
     <>
+      <div className="remote-start-card">
+        <StartSession />
+      </div>
       {hasEntries && (
         <Toolbar count={text.count(pagedList.total, formats.number(pagedList.total))}>
           <SelectField
@@ -94,49 +93,20 @@ export function SessionList() {
         idOf={({ id }) => id}
         onOpen={({ id }) => navigate({ to: `/remote/sessions/${id}` })}
         empty={
-          <EmptyState icon={iconRemoteAccess} title={isFiltered ? text.noMatches : text.none} isAtStart={!isFiltered}>
-            {isFiltered ? (
-              <p>{text.noMatchesHint}</p>
-            ) : (
-              <>
-                <p>{text.noneHint}</p>
-                <ReadyGateways />
-                <p>
-                  <strong>{text.stepsTitle}</strong>
-                </p>
-                <ol className="remote-steps">
-                  <li>{text.stepAsset}</li>
-                  <li>{text.stepConnect}</li>
-                  <li>{text.stepApproval}</li>
-                </ol>
-              </>
-            )}
-            {isFiltered ? (
+          <EmptyState icon={iconRemoteAccess} title={isFiltered ? text.noMatches : text.none}>
+            <p>{isFiltered ? text.noMatchesHint : text.noneHint}</p>
+            {isFiltered && (
               <IxButton
                 variant="secondary"
                 onClick={() => setSearch({ state: undefined, gateway: undefined, asset: undefined })}
               >
                 {text.showAll}
               </IxButton>
-            ) : (
-              <ChooseDevice />
             )}
           </EmptyState>
         }
       />
     </>
-  )
-}
-
-/** `ChooseDevice` links to the devices that can be reached through a gateway, with their number. */
-function ChooseDevice() {
-  const text = useText(remoteMessages)
-  const formats = useFormats()
-  const count = useQuery(useTotalQuery(foundByScan)).data?.meta.totalElements ?? 0
-  return (
-    <Link to="/assets" search={{ filter: foundByScan } as never} className="button-link">
-      {count === 0 ? text.toAssets : text.chooseAmong(count, formats.number(count))}
-    </Link>
   )
 }
 
