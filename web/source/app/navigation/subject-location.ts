@@ -11,6 +11,7 @@ const locations: Readonly<Record<string, (id: string) => SubjectLocation>> = {
   discovery: (id) => ({ to: `/discovery/scans/${id}` }),
   decision: () => ({ to: '/inbox', search: { list: 'decisions' } }),
   monitoring: (id) => ({ to: `/monitoring/${id}` }),
+  'impact-report': (id) => ({ to: `/topology/impact/${id}` }),
   'remote-session': (id) => ({ to: `/remote/sessions/${id}` }),
   artefact: (id) => ({ to: `/updates/artefacts/${id}` }),
   'update-campaign': (id) => ({ to: `/updates/campaigns/${id}` }),

@@ -30,7 +30,7 @@ import { StatusChip } from '../../components/values/status-chip.tsx'
 import { type ActivityFilters, useGroupEntries } from './activity-data.ts'
 import { dayOf, daysOf, type EntryRow, isAssignment, outageOf, outageSince, rowsOf } from './entry-rows.ts'
 import { activityMessages } from './messages.ts'
-import { areVersionsOfAssets, combinedDetail, combinedSentence, groupDetail, sentenceOf } from './sentence.ts'
+import { combinedDetail, combinedSentence, groupDetail, sentenceOf, statesNumber } from './sentence.ts'
 import { type SentenceContext, type SentencePart, sentenceText } from './sentence-part.ts'
 
 type ListProps = {
@@ -103,7 +103,7 @@ function Row({ row: { entry, others, isOpen }, ...list }: RowProps) {
       <div className="activity-what">
         <p>
           <Sentence parts={parts} />
-          {isCombined && !isAssignment(entry) && (isOpen || !areVersionsOfAssets([entry, ...others])) && (
+          {isCombined && !isAssignment(entry) && (isOpen || !statesNumber([entry, ...others])) && (
             <span className="quiet"> · {(isOpen ? text.timesOrMore : text.times)(formats.number(count))}</span>
           )}
           {entry.outcome !== 'done' && (
@@ -117,7 +117,7 @@ function Row({ row: { entry, others, isOpen }, ...list }: RowProps) {
         <Silence entry={entry} />
         {detail.length > 0 && (
           <p className="activity-detail">
-            <Sentence parts={detail} />
+            <Sentence parts={detail} onMore={count > 1 && !isExpanded ? () => setExpanded(true) : undefined} />
           </p>
         )}
         {count > 1 && (
@@ -205,12 +205,24 @@ function EntryTime({ time }: { time: string }) {
   )
 }
 
-/** `Sentence` shows the parts of a sentence: names as links, and values as marked text. */
-export function Sentence({ parts }: { parts: readonly SentencePart[] }) {
-  return parts.map((part, index) => (
-    // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a sentence do not move
-    <Part key={index} part={part} />
-  ))
+type SentenceProps = {
+  parts: readonly SentencePart[]
+  /** Shows the names that the sentence leaves out. */
+  onMore?: (() => void) | undefined
+}
+
+/** `Sentence` shows the parts of a sentence: names as links, values as marked text, and the number of further names as a button. */
+export function Sentence({ parts, onMore }: SentenceProps) {
+  return parts.map((part, index) =>
+    part.role === 'more' && onMore !== undefined ? (
+      <button key="more" type="button" className="link-button activity-more" onClick={onMore}>
+        {part.text}
+      </button>
+    ) : (
+      // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a sentence do not move
+      <Part key={index} part={part} />
+    ),
+  )
 }
 
 function Part({ part: { text, role, subject = '', note } }: { part: SentencePart }) {
@@ -230,7 +242,7 @@ function Part({ part: { text, role, subject = '', note } }: { part: SentencePart
     )
   if (role === 'who') return <strong {...(note !== undefined && { title: note })}>{text}</strong>
   if (role === 'old') return <span className="activity-value activity-old">{text}</span>
-  if (role === undefined) return text
+  if (role === undefined || role === 'more') return text
   return <span className="activity-value">{text}</span>
 }
 

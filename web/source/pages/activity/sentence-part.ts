@@ -5,7 +5,8 @@ import type { ActivityText } from './messages.ts'
 
 export type SentencePart = {
   text: string
-  role?: 'who' | 'object' | 'value' | 'old'
+  /** The part with the role `more` is the number of further names, which the list can show. */
+  role?: 'who' | 'object' | 'value' | 'old' | 'more'
   /** The object to which the text refers, in the form `kind/id`. */
   subject?: string
   /** A remark about the text, shown in parentheses after it. */

@@ -7,7 +7,7 @@ import type { Language } from '../../app/language/language.ts'
 import { isSpecialAction } from './audit-sentence.ts'
 import { hasWords } from './audit-words.ts'
 import { activityMessages } from './messages.ts'
-import { combinedDetail, combinedSentence, groupDetail, sentenceOf } from './sentence.ts'
+import { combinedDetail, combinedSentence, groupDetail, sentenceOf, statesNumber } from './sentence.ts'
 import { type SentenceContext, sentenceText } from './sentence-part.ts'
 
 function contextOf(language: Language): SentenceContext {
@@ -115,6 +115,11 @@ const cases: [Partial<ActivityEntry>, en: string, de: string][] = [
     },
     'jane changed the schedule and settings of the scan Simulated plant: all devices',
     'jane hat den Suchlauf Simulated plant: alle Geräte geändert: Zeitplan und Einstellungen',
+  ],
+  [
+    { action: 'inventory.createImpactReport', object: { kind: 'impact-report', id: '7', name: 'SW01' } },
+    'jane created the impact report SW01',
+    'jane hat den Auswirkungsbericht SW01 angelegt',
   ],
   [
     { changes: [{ field: 'management_state', before: 'unknown', after: 'regarded' }] },
@@ -357,6 +362,7 @@ test('shows the old and new versions of several assets', () => {
   assert.equal(shown('de'), 'jane hat die Firmware von 4 Assets geändert')
   const detail = combinedDetail(entries, contextOf('en'))
   assert.equal(sentenceText(detail), 'PLC01 1 → 3, PLC02 unknown → 5, PLC03 1 → 2 and 1 more')
+  assert.deepEqual(detail.at(-1), { text: 'and 1 more', role: 'more' })
 })
 
 test('shows the first names of similar audit entries', () => {
@@ -372,6 +378,12 @@ test('shows the first names of similar audit entries', () => {
     'PLC01 → Switch, PLC02 → Switch, PLC03 → Switch and 1 more',
   )
   assert.deepEqual(combinedDetail(entries.slice(0, 1), contextOf('en')), [])
+})
+
+test('the number of entries is not repeated after a sentence that contains it', () => {
+  const renamed = (id: string) => entry({ object: { kind: 'asset', id }, changes: [{ field: 'name', after: id }] })
+  assert.equal(statesNumber([firmwareOf('PLC01', '1', '2'), firmwareOf('PLC02', '1', '2')]), true)
+  assert.equal(statesNumber([renamed('1'), renamed('2')]), false)
 })
 
 test('every action that the activity shows has words in both languages', () => {

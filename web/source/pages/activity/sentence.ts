@@ -199,12 +199,17 @@ export function combinedSentence(entries: readonly ActivityEntry[], context: Sen
 const versionFields = new Set(['firmware', 'software_components'])
 
 /** Returns whether similar entries changed only a version, each of another asset. */
-export function areVersionsOfAssets(entries: readonly ActivityEntry[]): boolean {
+function areVersionsOfAssets(entries: readonly ActivityEntry[]): boolean {
   const isVersion = entries.every(({ changes, group }) => {
     const [change, ...others] = changes
     return group === undefined && versionFields.has(change?.field ?? '') && others.length === 0
   })
   return isVersion && assetsOf(entries).length > 1
+}
+
+/** Returns whether the sentence of several similar entries contains their number. */
+export function statesNumber(entries: readonly ActivityEntry[]): boolean {
+  return entries.some(isAssignment) || areVersionsOfAssets(entries)
 }
 
 /** Returns the newest entry of each asset. */
@@ -235,7 +240,6 @@ function totalChange(entries: readonly ActivityEntry[]): FieldChange | undefined
 
 /** Returns the second line of new versions: the first assets, each with its old and new version. */
 function versionsDetail(entries: readonly ActivityEntry[], context: SentenceContext): SentencePart[] {
-  const { text, number } = context
   const assets = assetsOf(entries)
   const listedVersions = assets.slice(0, maxNames).flatMap((entry, index): SentencePart[] => {
     const change = totalChange(entries.filter(({ object }) => object?.id === entry.object?.id))
@@ -244,8 +248,7 @@ function versionsDetail(entries: readonly ActivityEntry[], context: SentenceCont
     const before = values.before === undefined ? [] : [{ text: ' ' }, values.before]
     return [{ text: index === 0 ? '' : ', ' }, partsOf(entry, context).object, ...before, ...arrow]
   })
-  const rest = assets.length - maxNames
-  return rest > 0 ? [...listedVersions, { text: ` ${text.andMore(number(rest), rest)}` }] : listedVersions
+  return [...listedVersions, ...furtherParts(assets.length - maxNames, context)]
 }
 
 /** Returns the number of assets about which the user decided in several decisions of the same kind. */
@@ -269,7 +272,6 @@ function assignmentsSentence(entries: readonly ActivityEntry[], context: Sentenc
 /** Returns the second line of similar audit entries: the first names of their objects, as links. */
 export function combinedDetail(entries: readonly ActivityEntry[], context: SentenceContext): SentencePart[] {
   if (areVersionsOfAssets(entries)) return versionsDetail(entries, context)
-  const { text, number } = context
   const names = entries.flatMap(({ object, detail = {}, names = {} }): { key: string; parts: SentencePart[] }[] => {
     const ends = [detail.subject, detail.object].flatMap((entity) => entityPart(entity, names) ?? [])
     const [from, to] = ends
@@ -288,18 +290,24 @@ export function combinedDetail(entries: readonly ActivityEntry[], context: Sente
   // One name is in the sentence already.
   if (distinct.length < 2) return []
   const shown = distinct.slice(0, maxNames)
-  const rest = distinct.length - shown.length
   const listed = shown.flatMap(({ parts }, index) => (index === 0 ? parts : [{ text: ', ' }, ...parts]))
-  return rest > 0 ? [...listed, { text: ` ${text.andMore(number(rest), rest)}` }] : listed
+  return [...listed, ...furtherParts(distinct.length - shown.length, context)]
+}
+
+/** Returns the number of names that a line leaves out. */
+function furtherParts(rest: number, { text, number }: SentenceContext): SentencePart[] {
+  return rest > 0 ? [{ text: ' ' }, { text: text.andMore(number(rest), rest), role: 'more' }] : []
 }
 
 /** Returns the second line of a group: the first names, and the fields that changed most often. */
-export function groupDetail({ group }: ActivityEntry, { text, language, number }: SentenceContext): SentencePart[] {
+export function groupDetail({ group }: ActivityEntry, context: SentenceContext): SentencePart[] {
+  const { text, language } = context
   if (group === undefined) return []
   const names = group.names.map((name) => name ?? text.unnamed)
-  const rest = group.count - names.length
-  const more = group.isCapped ? text.andManyMore : rest > 0 ? text.andMore(number(rest), rest) : ''
+  const more: SentencePart[] = group.isCapped
+    ? [{ text: ' ' }, { text: text.andManyMore, role: 'more' }]
+    : furtherParts(group.count - names.length, context)
   const fields = group.fields.map(({ field }) => fieldName(field, language, { isPlain: true }))
   const changed = fields.length === 0 || group.updated === 0 ? '' : ` · ${text.fields}: ${fields.join(', ')}`
-  return [{ text: `${names.join(', ')} ${more}`.trim() + changed }]
+  return [{ text: names.join(', ') }, ...more, ...(changed === '' ? [] : [{ text: changed }])]
 }

@@ -10,7 +10,7 @@ const tones: Record<JobPhase, Tone> = {
   running: 'info',
   finished: 'good',
   failed: 'bad',
-  canceled: 'warning',
+  canceled: 'neutral',
 }
 
 type JobPhaseChipProps = {

@@ -12,8 +12,8 @@ import { Time } from '../../components/values/time.tsx'
 import { TimeBars } from '../../components/values/time-bars.tsx'
 import { useHistogram, useLastVisit, useLiveActivity } from '../activity/activity-data.ts'
 import { OutageChip, Sentence, useSentenceContext } from '../activity/activity-list.tsx'
-import { isAssignment, outageOf, rowsOf } from '../activity/entry-rows.ts'
-import { combinedSentence, sentenceOf } from '../activity/sentence.ts'
+import { outageOf, rowsOf } from '../activity/entry-rows.ts'
+import { combinedSentence, sentenceOf, statesNumber } from '../activity/sentence.ts'
 import { denseBuckets, rangeOf } from '../activity/time-range.ts'
 import '../activity/activity.css'
 import { digestRows } from './digest-rows.ts'
@@ -107,9 +107,12 @@ export function DigestCard() {
                           others.length > 0 ? combinedSentence([entry, ...others], context) : sentenceOf(entry, context)
                         }
                       />
-                      {others.length > 0 && entry.group === undefined && !isAssignment(entry) && !isOpen && (
-                        <span className="quiet"> · {text.times(formats.number(others.length + 1))}</span>
-                      )}
+                      {others.length > 0 &&
+                        entry.group === undefined &&
+                        !isOpen &&
+                        !statesNumber([entry, ...others]) && (
+                          <span className="quiet"> · {text.times(formats.number(others.length + 1))}</span>
+                        )}
                       {since !== undefined && (
                         <span className="quiet" title={formats.exact(since)}>
                           {' '}
