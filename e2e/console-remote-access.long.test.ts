@@ -148,6 +148,21 @@ describe('remote access in the console', () => {
     await assertAxeClean(page, 'asset without a gateway')
   })
 
+  test('connects to a device that is searched on the page for remote access', async () => {
+    await follow(page, '/remote')
+    const search = page.getByRole('combobox', { name: 'Device' })
+    await untilDisabled(button('Connect'))
+    await search.fill('Elsewhere')
+    await page.getByText('No matching assets').waitFor()
+    await search.fill(deviceName)
+    await page.getByRole('option', { name: deviceName }).click()
+    await page.getByText('No approval is needed.').waitFor()
+    await assertAxeCleanEverywhere(page, 'search for a device')
+    await clickAsPerson(button('Connect'))
+    await page.getByRole('dialog', { name: `Connect to ${deviceName}` }).waitFor()
+    await page.keyboard.press('Escape')
+  })
+
   test('refuses a port that the policy does not allow, until an administrator changes the policy', async () => {
     await openDialog()
     await dialog().getByLabel('Port').fill(String(device?.port))
