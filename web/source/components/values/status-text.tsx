@@ -36,15 +36,3 @@ export const StatusText = memo(function StatusText({ tone, title, isLastKnown, c
     </span>
   )
 })
-
-/** `StatusSign` shows a further state as its sign only. Screen readers read its name. */
-export const StatusSign = memo(function StatusSign({ tone, name }: { tone: Tone; name: string }) {
-  return (
-    <span className="status-text status-sign" data-tone={tone}>
-      <svg viewBox="0 0 16 16" fillRule="evenodd" aria-hidden="true">
-        <path d={shapes[tone]} />
-      </svg>
-      <span className="unseen">, {name}</span>
-    </span>
-  )
-})

@@ -18,6 +18,7 @@ import { ConditionChips } from './filter/condition-chips.tsx'
 import { conditionsOf } from './filter/filter-conditions.ts'
 import { FilterPanel } from './filter/filter-panel.tsx'
 import { GroupPanel } from './filter/group-panel.tsx'
+import { QuickFilters } from './filter/quick-filters.tsx'
 import { SearchField } from './filter/search-field.tsx'
 import { assetsMessages } from './messages.ts'
 import { type Asset, textAt } from './model/asset.ts'
@@ -227,9 +228,12 @@ function AssetTable({ view, columns, properties, onColumns, onShow }: AssetTable
         {selection.ids.size > 0 ? (
           <BulkBar selection={selection} total={total ?? 0} stateOf={managementStates(pages)} />
         ) : (
-          <p className="assets-count" role="status">
-            {!hasFailed && countText(total)}
-          </p>
+          <div className="count-row">
+            <p className="assets-count" role="status">
+              {!hasFailed && countText(total)}
+            </p>
+            <QuickFilters view={view} onShow={onShow} />
+          </div>
         )}
         {hasFailed && <ProblemMessage failure={pages.failure} onRetry={() => pages.retry()} />}
         {hasFailed && total === undefined ? null : total === 0 ? (

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Asset } from './asset.ts'
-import { conditionsOf, furtherConditions, lastKnownStop } from './condition.ts'
+import { conditionsOf, lastKnownStop } from './condition.ts'
 
 const firmware = (version: string) => ({
   software_components: [{ artifact: { is_firmware: true, asset_identifiers: [{ version }] } }],
@@ -32,12 +32,6 @@ test('an asset that is not a device has no reachability, and the newest firmware
   assert.deepEqual(conditionsOf({ id: '1', functional_object_type: 'SoftwareArtifact' }, without), [])
   const newest = { ...without, newestVersion: '1.0' }
   assert.deepEqual(conditionsOf({ ...device, ...firmware('1.0') }, newest), ['unmonitored'])
-})
-
-test('the further conditions of an asset are those after the worst, without the reachability', () => {
-  assert.deepEqual(furtherConditions(['outdated', 'unmonitored']), ['unmonitored'])
-  assert.deepEqual(furtherConditions(['stopped', 'outdated', 'reached']), ['outdated'])
-  assert.deepEqual(furtherConditions(['reached']), [])
 })
 
 test('a stop is only the last known mode if no check reached the controller in the last 24 hours', () => {

@@ -40,11 +40,6 @@ export function isOutdated(asset: Asset, newestVersion: string | undefined): boo
   return version !== '' && newestVersion !== undefined && newestVersion !== version
 }
 
-/** Returns the conditions that a table shows only as signs. It shows the worst one, and whether an asset is reachable, as text. */
-export function furtherConditions(all: readonly Condition[]): Condition[] {
-  return all.slice(1).filter((condition) => condition !== 'reached')
-}
-
 /**
  * Returns the time of the last known operating mode of a controller in stop, if no check reached the controller recently. The mode
  * can have changed since. Returns undefined if the mode is current.

@@ -6,19 +6,12 @@ import { assetClassOfOne } from '../../../components/values/asset-classes.ts'
 import { ClassIcon } from '../../../components/values/class-icon.tsx'
 import { CutText } from '../../../components/values/cut-text.tsx'
 import { StatusChip, type Tone } from '../../../components/values/status-chip.tsx'
-import { StatusSign, StatusText } from '../../../components/values/status-text.tsx'
+import { StatusText } from '../../../components/values/status-text.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { assetsMessages } from '../messages.ts'
 import { type Asset, classOf, customValue, firmwareOf, nameOf, textAt, textsIn, valueAt } from '../model/asset.ts'
 import { type AssetProperty, conditionPath, placePath } from '../model/asset-property.ts'
-import {
-  type Condition,
-  conditionsOf,
-  conditionTones,
-  furtherConditions,
-  isOutdated,
-  lastKnownStop,
-} from '../model/condition.ts'
+import { type Condition, conditionsOf, conditionTones, isOutdated, lastKnownStop } from '../model/condition.ts'
 import { stateName, valueName } from '../model/value-names.ts'
 import type { PlaceOf } from './asset-places.ts'
 import type { StateOf } from './asset-states.ts'
@@ -61,8 +54,8 @@ type ConditionCellProps = {
 }
 
 /**
- * `ConditionCell` shows the worst condition of an asset, whether the asset is reachable, and the signs of its other conditions. The
- * tooltip contains all conditions, and the time of the last report of monitoring, a scan or an import.
+ * `ConditionCell` shows the worst condition of an asset. The tooltip contains all conditions, and the time of the last report of
+ * monitoring, a scan or an import. Most devices can be unmonitored, so this state has no icon.
  */
 function ConditionCell({ asset, all, newestVersion, language }: ConditionCellProps) {
   const text = assetsMessages[language]
@@ -76,7 +69,6 @@ function ConditionCell({ asset, all, newestVersion, language }: ConditionCellPro
     )
   }
   const stoppedAt = worst === 'stopped' ? lastKnownStop(asset) : undefined
-  const isReached = worst !== 'reached' && all.includes('reached')
   const seenAt = textAt(asset, 'reachability_state/state_timestamp')
   const details = [
     ...all.map((condition) => text[condition]),
@@ -86,16 +78,17 @@ function ConditionCell({ asset, all, newestVersion, language }: ConditionCellPro
       `${firmwareOf(asset)}, ${text.newestSeen(newestVersion)}`,
     seenAt !== '' && text.lastReport(formatsOf(language).dateTime(seenAt)),
   ]
+  const title = details.filter(Boolean).join('\n')
+  if (worst === 'unmonitored')
+    return (
+      <span className="quiet" title={title}>
+        {text.unmonitored}
+      </span>
+    )
   return (
-    <span className="conditions" title={details.filter(Boolean).join('\n')}>
-      <StatusText tone={conditionTones[worst]} isLastKnown={stoppedAt !== undefined}>
-        {stoppedAt === undefined ? text[worst] : text.lastStopped}
-        {isReached && text.andReached}
-      </StatusText>
-      {furtherConditions(all).map((condition) => (
-        <StatusSign key={condition} tone={conditionTones[condition]} name={text[condition]} />
-      ))}
-    </span>
+    <StatusText tone={conditionTones[worst]} isLastKnown={stoppedAt !== undefined} title={title}>
+      {stoppedAt === undefined ? text[worst] : text.lastStopped}
+    </StatusText>
   )
 }
 

@@ -1,0 +1,49 @@
+import { useQueries } from '@tanstack/react-query'
+import { useFormats, useText } from '../../../app/language/language-context.tsx'
+import { useRovingFocus } from '../../../components/actions/roving-focus.ts'
+import { StatusText } from '../../../components/values/status-text.tsx'
+import { stoppedFilter, unreachableFilter, useTotalQuery } from '../../start/plant-queries.ts'
+import { assetsMessages } from '../messages.ts'
+import { conditionTones } from '../model/condition.ts'
+import type { View } from '../views/view-search.ts'
+import { quickFilterChange } from './quick-filter.ts'
+
+/** The start page counts the assets with the same filters, so both pages share the requests. */
+const filters = [
+  { condition: 'failed', filter: unreachableFilter },
+  { condition: 'stopped', filter: stoppedFilter },
+] as const
+
+type QuickFiltersProps = { view: View; onShow: (change: Partial<View>) => void }
+
+/** `QuickFilters` shows how many assets have a problem. A click on a problem lists these assets. */
+export function QuickFilters({ view, onShow }: QuickFiltersProps) {
+  const text = useText(assetsMessages)
+  const formats = useFormats()
+  const roving = useRovingFocus<HTMLDivElement>('button')
+  const totals = useQueries({ queries: [useTotalQuery(unreachableFilter), useTotalQuery(stoppedFilter)] })
+  const shown = filters
+    .map((each, index) => ({ ...each, count: totals[index]?.data?.meta.totalElements ?? 0 }))
+    .filter(({ count, filter }) => count > 0 || filter === view.filter)
+  return (
+    <div
+      className="quick-filters"
+      {...(shown.length > 0 && { role: 'toolbar', 'aria-label': text.problems })}
+      {...roving}
+    >
+      {shown.map(({ condition, filter, count }) => (
+        <button
+          key={condition}
+          type="button"
+          className="filter-chip"
+          aria-pressed={filter === view.filter}
+          onClick={() => onShow(quickFilterChange(view, filter))}
+        >
+          <StatusText tone={conditionTones[condition]}>
+            {text[condition]} <strong>{formats.number(count)}</strong>
+          </StatusText>
+        </button>
+      ))}
+    </div>
+  )
+}
