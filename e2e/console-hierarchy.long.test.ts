@@ -74,7 +74,7 @@ describe('hierarchies in the console', () => {
   }
 
   async function addNode(name: string, opener: string): Promise<void> {
-    await clickAsPerson(page.getByRole('button', { name: 'Add', exact: true }))
+    await clickAsPerson(button(opener === 'Add top-level node' ? 'Hierarchy actions' : 'Node actions'))
     await clickAsPerson(entry(opener))
     await dialog().getByLabel('Name', { exact: false }).first().fill(name)
     await inDialog('Create').click()
@@ -213,7 +213,7 @@ describe('hierarchies in the console', () => {
   })
 
   test('assigns two unassigned assets to a node, and undoes the assignment', async () => {
-    await button(/^Not assigned\s*1 In stop \(old\)\s*4/).waitFor()
+    await button(/^Not assigned\s*4\s*, 1 in stop \(old\)/).waitFor()
     await clickAsPerson(button(/^Not assigned/))
     await count(/^4 assets$/)
     await row('Press 1').getByRole('checkbox').check()
@@ -458,9 +458,7 @@ describe('hierarchies in the console', () => {
     await consoleBrowser.signIn(viewerPage, { user: viewer, path: '/hierarchy' })
     await viewerPage.getByRole('treeitem', { name: /^Bremen/ }).click()
     await viewerPage.getByRole('heading', { level: 2, name: 'Bremen' }).waitFor()
-    for (const name of ['Add', 'Node actions']) {
-      assert.equal(await viewerPage.getByRole('button', { name, exact: true }).count(), 0, name)
-    }
+    assert.equal(await viewerPage.getByRole('button', { name: 'Node actions' }).count(), 0)
     await viewerPage.getByRole('button', { name: 'Hierarchy actions' }).click()
     const entries = await viewerPage.locator('.menu').getByRole('menuitem').allTextContents()
     assert.deepEqual(entries, ['Assignment rules', 'Assignments', 'Export as CSV', 'Export as JSON'])

@@ -1,4 +1,5 @@
-import type { Hierarchy, HierarchyNode } from '@millwright/api/hierarchy.ts'
+import type { Hierarchy } from '@millwright/api/hierarchy.ts'
+import { iconMoreMenu } from '@siemens/ix-icons/icons'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useText } from '../../app/language/language-context.tsx'
@@ -6,6 +7,7 @@ import { useAppContext, usePermission } from '../../app/session/app-context.tsx'
 import { download } from '../../components/actions/download.ts'
 import { MenuButton, type MenuEntry } from '../../components/actions/menu-button.tsx'
 import { showError } from '../../components/feedback/toast.ts'
+import { Icon } from '../../components/values/icon.tsx'
 import { ExportDialog, useCanExport } from '../files/export/export-dialog.tsx'
 import { AssignmentsDialog } from './assignment/assignments.tsx'
 import { DeleteDialog } from './delete-dialog.tsx'
@@ -15,16 +17,14 @@ import { hierarchyMessages } from './messages.ts'
 
 type HierarchyActionsProps = {
   hierarchy: Hierarchy
-  /** The selected node. */
-  node: HierarchyNode | undefined
-  /** Adds a node below another node, or at the top of the hierarchy. */
-  onAdd: (parent: HierarchyNode | null) => void
+  /** Adds a node at the top of the hierarchy. */
+  onAdd: () => void
   onCreate: () => void
   onDeleted: () => void
 }
 
-/** `HierarchyActions` adds nodes and hierarchies, and contains the actions for a whole hierarchy. */
-export function HierarchyActions({ hierarchy, node, onAdd, onCreate, onDeleted }: HierarchyActionsProps) {
+/** `HierarchyActions` is the menu of a hierarchy, next to the field that selects the hierarchy. */
+export function HierarchyActions({ hierarchy, onAdd, onCreate, onDeleted }: HierarchyActionsProps) {
   const text = useText(hierarchyMessages)
   const { fetchOperation } = useAppContext()
   const navigate = useNavigate()
@@ -44,6 +44,7 @@ export function HierarchyActions({ hierarchy, node, onAdd, onCreate, onDeleted }
     }
   }
   const entries: MenuEntry[] = [
+    ...(canWrite ? [item(text.addTopNode, onAdd), { kind: 'line' } as const] : []),
     item(text.rules, () => navigate({ to: `/hierarchy/${hierarchy.id}/rules` })),
     item(text.assignments, () => setOpen('assignments')),
     { kind: 'line' },
@@ -54,6 +55,7 @@ export function HierarchyActions({ hierarchy, node, onAdd, onCreate, onDeleted }
     ...(canWrite
       ? [
           { kind: 'line' } as const,
+          item(text.createHierarchy, onCreate),
           item(text.editHierarchyEntry, () => setOpen('edit')),
           item(text.deleteHierarchyEntry, () => setOpen('delete')),
         ]
@@ -61,19 +63,9 @@ export function HierarchyActions({ hierarchy, node, onAdd, onCreate, onDeleted }
   ]
   return (
     <>
-      {canWrite && (
-        <MenuButton
-          label={text.add}
-          entries={[
-            ...(node === undefined ? [] : [item(text.addBelow(node.name), () => onAdd(node))]),
-            item(text.addTopNode, () => onAdd(null)),
-            { kind: 'line' },
-            item(text.createHierarchy, onCreate),
-          ]}
-          isAtEnd
-        />
-      )}
-      <MenuButton label={text.hierarchyActions} entries={entries} isAtEnd />
+      <MenuButton label={text.hierarchyActions} entries={entries} className="menu-button icon-menu" isAtEnd>
+        <Icon name={iconMoreMenu} />
+      </MenuButton>
       {open === 'edit' && <HierarchyFormDialog hierarchy={hierarchy} onClose={close} />}
       {open === 'import' && <ImportDialog hierarchy={hierarchy} onClose={close} />}
       {open === 'export' && <ExportDialog what="hierarchy" selection={{ hierarchyId: hierarchy.id }} onClose={close} />}

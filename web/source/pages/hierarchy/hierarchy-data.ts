@@ -1,5 +1,4 @@
 import type { HierarchyNode } from '@millwright/api/hierarchy.ts'
-import { restKey } from '@millwright/api/inventory/topology-groups.ts'
 import { type InfiniteData, useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef } from 'react'
 import type { Output } from '../../app/api/client.ts'
@@ -103,10 +102,10 @@ export function useChildren(hierarchyId: string, parentId: string | undefined) {
 }
 
 /**
- * The number of assets in stop whose mode was read recently, of assets whose last known mode is stop, and of assets with outdated
- * firmware. The latter is undefined if it is not known.
+ * The number of unreachable assets, of assets in stop whose mode was read recently, of assets whose last known mode is stop, and of
+ * assets with outdated firmware. The latter is undefined if it is not known.
  */
-export type NodeProblems = { stopped: number; lastStopped: number; outdated: number | undefined }
+export type NodeProblems = { unreachable: number; stopped: number; lastStopped: number; outdated: number | undefined }
 
 /**
  * Returns the problems of assets: in total, of each child of a node by id, and at the top of the assets without a node. `share` is the
@@ -124,8 +123,9 @@ export function useProblems(hierarchyId: string, parentId: string | undefined, {
     select: ({ data: { total, groups, unavailable } }) => {
       // Without the updates service, the numbers of outdated assets are 0 and mean nothing.
       const isKnown = !unavailable.includes('outdated')
-      type Counts = { stopped: number; stoppedRead: number; outdated: number }
-      const problemsOf = ({ stopped, stoppedRead, outdated }: Counts): NodeProblems => ({
+      type Counts = Pick<typeof total, 'monitoring' | 'stopped' | 'stoppedRead' | 'outdated'>
+      const problemsOf = ({ monitoring, stopped, stoppedRead, outdated }: Counts): NodeProblems => ({
+        unreachable: monitoring.unreachable,
         stopped: stoppedRead,
         lastStopped: stopped - stoppedRead,
         outdated: isKnown ? outdated : undefined,
@@ -139,28 +139,9 @@ export function useProblems(hierarchyId: string, parentId: string | undefined, {
   })
 }
 
-/** Returns the share of all assets that have outdated firmware. The bars of nodes are compared with it. */
+/** Returns the share of all assets that have outdated firmware. The shares of nodes are compared with it. */
 export function useAverageOutdated(hierarchyId: string, options: { isEnabled?: boolean } = {}): number | undefined {
   return useProblems(hierarchyId, undefined, options).data?.share
-}
-
-/** Returns the number of unreachable devices: of all, and of the devices without a node of the hierarchy. */
-export function useUnreachable(hierarchyId: string): { all: number; unassigned: number } {
-  const query = useOperationQuery()
-  const canRead = usePermission('inventory_read_asset_data')
-  const { data } = useQuery({
-    ...query(
-      ['inventory', 'readTopologyGroups'],
-      { query: { by: 'hierarchy', hierarchy: hierarchyId } },
-      { live: ['hierarchy'] },
-    ),
-    enabled: canRead,
-  })
-  const unassigned = data?.data.groups.find(({ key }) => key === restKey)
-  return {
-    all: data?.data.total.monitoring.unreachable ?? 0,
-    unassigned: unassigned?.monitoring.unreachable ?? 0,
-  }
 }
 
 /** Returns a function that reloads all loaded data of hierarchies. */

@@ -33,7 +33,6 @@ import {
   usePath,
   usePlaceCounts,
   useProblems,
-  useUnreachable,
 } from './hierarchy-data.ts'
 import { HierarchyFormDialog, templateTitles, useTemplates } from './hierarchy-form-dialog.tsx'
 import { hierarchyMessages } from './messages.ts'
@@ -44,8 +43,8 @@ import { NodeHeader } from './node/node-header.tsx'
 import { nodeTypeName } from './node-type-names.ts'
 import { type HierarchySearch, type Place, placeOf, searchOfPlace } from './place.ts'
 import { NodeBrowser } from './tree/node-browser.tsx'
-import { OutdatedShare, TreeHead, TreeLegend } from './tree/outdated-bar.tsx'
 import { type Dragged, type DropTarget, destinationOf } from './tree/tree-drop.ts'
+import { TreeLegend, TreeSigns, useProblemTexts } from './tree/tree-signs.tsx'
 import '../assets/assets.css'
 import './hierarchy.css'
 
@@ -137,10 +136,8 @@ function HierarchyView({ hierarchy, list, onCreate }: HierarchyViewProps) {
   const pathOfRenamed = usePath(renamed?.id)
   const main = useRef<HTMLDivElement>(null)
   const place = placeOf(search.node)
-  const chosen = useNode(place.kind === 'node' ? place.id : undefined).data
   const counts = usePlaceCounts(hierarchy.id)
   const problems = useProblems(hierarchy.id, undefined).data
-  const unreachable = useUnreachable(hierarchy.id)
   const show = (next: Place) => {
     change({ hierarchy: hierarchy.id, node: searchOfPlace(next), q: undefined, filter: undefined })
     // On a narrow page, the assets are below the tree.
@@ -152,36 +149,31 @@ function HierarchyView({ hierarchy, list, onCreate }: HierarchyViewProps) {
   const actions = useTreeActions()
   return (
     <>
-      <PageHeader
-        title={text.title}
-        subtitle={hierarchy.description || text.subtitle}
-        actions={
-          <HierarchyActions
-            hierarchy={hierarchy}
-            node={chosen}
-            onAdd={setParent}
-            onCreate={onCreate}
-            onDeleted={() => change({ hierarchy: undefined, node: undefined })}
-          />
-        }
-      />
+      <PageHeader title={text.title} subtitle={hierarchy.description || text.subtitle} />
       <AssignmentProgress hierarchyId={hierarchy.id} />
       <div className="hierarchy">
         <section className="hierarchy-side" aria-label={text.nodes}>
-          <SelectField
-            label={text.hierarchy}
-            value={hierarchy.id}
-            onChange={(id) => change({ hierarchy: id, node: undefined })}
-            choices={list.map(({ id, name }) => ({ value: id, label: name }))}
-          />
-          <TreeHead />
+          <div className="hierarchy-choice">
+            <SelectField
+              label={text.hierarchy}
+              isLabelUnseen
+              value={hierarchy.id}
+              onChange={(id) => change({ hierarchy: id, node: undefined })}
+              choices={list.map(({ id, name }) => ({ value: id, label: name }))}
+            />
+            <HierarchyActions
+              hierarchy={hierarchy}
+              onAdd={() => setParent(null)}
+              onCreate={onCreate}
+              onDeleted={() => change({ hierarchy: undefined, node: undefined })}
+            />
+          </div>
           <ul className="hierarchy-places">
             <PlaceItem
               label={text.allAssets}
               count={counts.all}
               problems={problems?.total}
               average={problems?.share}
-              unreachable={unreachable.all}
               isChosen={place.kind === 'all'}
               onChoose={() => show({ kind: 'all' })}
             />
@@ -191,7 +183,6 @@ function HierarchyView({ hierarchy, list, onCreate }: HierarchyViewProps) {
               // Without assets, there is no such group.
               problems={problems?.byNode.get(restKey)}
               average={problems?.share}
-              unreachable={unreachable.unassigned}
               isChosen={place.kind === 'unassigned'}
               onChoose={() => show({ kind: 'unassigned' })}
             />
@@ -204,14 +195,26 @@ function HierarchyView({ hierarchy, list, onCreate }: HierarchyViewProps) {
             onReorder={canWrite ? actions.reorder : undefined}
             onRename={canWrite ? setRenamed : undefined}
             isStored
-            hasBars
+            hasSigns
             drag={canWrite || canAssign ? { dragged, canMoveNodes: canWrite, onDrop: actions.drop } : undefined}
-            empty={<p className="tree-note">{canWrite ? text.noNodesYet : text.noNodes}</p>}
+            empty={
+              <div className="tree-note">
+                <p>{canWrite ? text.noNodesYet : text.noNodes}</p>
+                {canWrite && (
+                  <IxButton variant="secondary" onClick={() => setParent(null)}>
+                    {text.addTopNode}
+                  </IxButton>
+                )}
+              </div>
+            }
           />
           <TreeLegend average={problems?.share} />
         </section>
         <div className="hierarchy-main" ref={main} tabIndex={-1}>
-          <PlaceView key={searchOfPlace(place) ?? 'all'} {...{ hierarchy, place, dragged, onSelect: select }} />
+          <PlaceView
+            key={searchOfPlace(place) ?? 'all'}
+            {...{ hierarchy, place, dragged, onSelect: select, onAdd: setParent }}
+          />
         </div>
       </div>
       {parent !== undefined && (
@@ -250,57 +253,30 @@ type PlaceItemProps = {
   problems: NodeProblems | undefined
   /** The share of all assets that are outdated. */
   average: number | undefined
-  unreachable?: number
   isChosen: boolean
   onChoose: () => void
 }
 
-/** `PlaceItem` has the same columns as a node of the tree. */
-function PlaceItem({ label, count, problems, average, unreachable = 0, isChosen, onChoose }: PlaceItemProps) {
-  const text = useText(hierarchyMessages)
+/** `PlaceItem` has the same columns as a node of the tree. The tooltip contains all numbers. */
+function PlaceItem({ label, count, problems, average, isChosen, onChoose }: PlaceItemProps) {
   const formats = useFormats()
-  const { outdated, stopped = 0, lastStopped = 0 } = problems ?? {}
+  const texts = useProblemTexts()
+  const health = problems === undefined ? [] : texts(problems)
   return (
     <li>
       <button
         type="button"
         className="group-item place-item"
         aria-current={isChosen ? 'true' : undefined}
+        title={[label, ...health].join('\n')}
         onClick={onChoose}
       >
         <span className="tree-name">
           <span className="tree-label">{label}</span>
-          {unreachable > 0 && (
-            <span className="tree-alarm" title={text.offlineCount(formats.number(unreachable))}>
-              {formats.number(unreachable)}
-              <span className="unseen"> {text.offlineBelow}</span>
-            </span>
-          )}
-          {stopped > 0 && (
-            <span className="tree-stop" title={text.stoppedCount(formats.number(stopped))}>
-              {formats.number(stopped)}
-              <span className="unseen"> {text.stoppedShort}</span>
-            </span>
-          )}
-          {lastStopped > 0 && (
-            <span className="tree-stop tree-stop-known" title={text.lastStoppedCount(formats.number(lastStopped))}>
-              {formats.number(lastStopped)}
-              <span className="unseen"> {text.lastStoppedShort}</span>
-            </span>
-          )}
+          {problems !== undefined && <TreeSigns problems={problems} assets={count ?? 0} average={average} />}
         </span>
         {count !== undefined && <span className="tree-count">{formats.number(count)}</span>}
-        {count !== undefined && count > 0 && outdated !== undefined && (
-          <span className="tree-share-cell">
-            <OutdatedShare
-              outdated={outdated}
-              assets={count}
-              average={average}
-              label={text.outdatedCount(formats.number(outdated))}
-            />
-            <span className="unseen"> {text.outdated}</span>
-          </span>
-        )}
+        <span className="unseen">{health.map((part) => `, ${part}`).join('')}</span>
       </button>
     </li>
   )
@@ -312,11 +288,7 @@ function AssignedShare({ all, unassigned }: ReturnType<typeof usePlaceCounts>) {
   const formats = useFormats()
   if (all === undefined || unassigned === undefined || all === 0) return null
   const assigned = Math.max(0, all - unassigned)
-  return (
-    <p className="hierarchy-share quiet">
-      {text.assignedOf(formats.number(assigned), formats.number(all), formats.percent(assignedShare(assigned, all)))}
-    </p>
-  )
+  return <p className="hierarchy-share quiet">{text.assignedShare(formats.percent(assignedShare(assigned, all)))}</p>
 }
 
 type TreeProblem = { failure: unknown } | { failures: AssignmentOutcome['failures'] }
@@ -354,9 +326,11 @@ type PlaceViewProps = {
   place: Place
   dragged: React.RefObject<Dragged | undefined>
   onSelect: (id: string | null) => void
+  /** Adds a node below another node. */
+  onAdd: (parent: HierarchyNode) => void
 }
 
-function PlaceView({ hierarchy, place, dragged, onSelect }: PlaceViewProps) {
+function PlaceView({ hierarchy, place, dragged, onSelect, onAdd }: PlaceViewProps) {
   const text = useText(hierarchyMessages)
   const [search, change] = useSearchState<HierarchySearch>()
   const node = useNode(place.kind === 'node' ? place.id : undefined)
@@ -385,7 +359,7 @@ function PlaceView({ hierarchy, place, dragged, onSelect }: PlaceViewProps) {
     <QueryState query={node}>
       {(data) => (
         <>
-          <NodeHeader hierarchy={hierarchy} node={data} onSelect={onSelect} />
+          <NodeHeader hierarchy={hierarchy} node={data} onSelect={onSelect} onAdd={() => onAdd(data)} />
           <Tabs
             label={text.views}
             tabs={[

@@ -14,7 +14,7 @@ import type { GridColumn } from '../../../components/tables/grid-column.ts'
 import { FilterPanel } from '../../assets/filter/filter-panel.tsx'
 import { SearchField } from '../../assets/filter/search-field.tsx'
 import type { Asset } from '../../assets/model/asset.ts'
-import { conditionPath, groupedPaths, placePath } from '../../assets/model/asset-property.ts'
+import { conditionPath, groupedPaths, placePath, productPath } from '../../assets/model/asset-property.ts'
 import { useAssetProperties } from '../../assets/model/properties.ts'
 import { gridColumns } from '../../assets/table/asset-cells.tsx'
 import { conditionFields, fieldsFor, type NodeScope, useAssetList } from '../../assets/table/asset-list.ts'
@@ -44,12 +44,15 @@ type AssetPanelProps = {
 
 const idOf = ({ id }: Asset) => id
 
-/** The least widths next to the tree, at which the names of assets and the states are not cut. */
-const leastWidths: Readonly<Record<string, number>> = { name: 235, [conditionPath]: 152 }
+/** The least widths next to the tree, at which the names of assets and the conditions are not cut. Products are never cut. */
+const leastWidths: Readonly<Record<string, number | undefined>> = {
+  name: 235,
+  [productPath]: undefined,
+  [conditionPath]: 145,
+}
 
 function withLeastWidth(column: GridColumn<Asset>): GridColumn<Asset> {
-  const leastWidth = leastWidths[column.id]
-  return leastWidth === undefined || column.isFixed ? column : { ...column, minWidth: leastWidth }
+  return column.id in leastWidths && !column.isFixed ? { ...column, minWidth: leastWidths[column.id] } : column
 }
 
 function scopeOf(hierarchy: Hierarchy, place: Place, includeBelow: boolean): NodeScope | undefined {

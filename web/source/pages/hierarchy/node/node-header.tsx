@@ -17,10 +17,12 @@ type NodeHeaderProps = {
   node: HierarchyNode
   /** Selects another node. The value `null` selects all assets. */
   onSelect: (id: string | null) => void
+  /** Adds a node below the node. */
+  onAdd: () => void
 }
 
 /** `NodeHeader` shows the path, the name and the type of a node, with its actions. */
-export function NodeHeader({ hierarchy, node, onSelect }: NodeHeaderProps) {
+export function NodeHeader({ hierarchy, node, onSelect, onAdd }: NodeHeaderProps) {
   const text = useText(hierarchyMessages)
   const language = useLanguage()
   const path = usePath(node.id)
@@ -28,6 +30,8 @@ export function NodeHeader({ hierarchy, node, onSelect }: NodeHeaderProps) {
   const [open, setOpen] = useState<'edit' | 'move' | 'copy' | 'delete'>()
   const close = () => setOpen(undefined)
   const entries: MenuEntry[] = [
+    item(text.addBelow(node.name), onAdd),
+    { kind: 'line' },
     item(text.editEntry, () => setOpen('edit')),
     item(text.moveEntry, () => setOpen('move')),
     item(text.copyEntry, () => setOpen('copy')),

@@ -18,8 +18,8 @@ type NodeBrowserProps = {
   onRename?: ((node: HierarchyNode) => void) | undefined
   drag?: TreeDrag | undefined
   empty: ReactNode
-  /** Whether the tree shows the share of outdated assets of each node. */
-  hasBars?: boolean
+  /** Whether the tree shows the problems of each node. */
+  hasSigns?: boolean
   /** Whether the expanded nodes are stored for the browser tab. */
   isStored?: boolean
 }

@@ -1,6 +1,4 @@
-import { useFormats, useText } from '../../../app/language/language-context.tsx'
-import { exceptionalPercentage, isExceptionalShare } from '../../../components/values/outdated-share.ts'
-import { hierarchyMessages } from '../messages.ts'
+import { isExceptionalShare } from '../../../components/values/outdated-share.ts'
 
 type OutdatedBarProps = {
   outdated: number
@@ -23,57 +21,5 @@ export function OutdatedBar({ outdated, assets, average }: OutdatedBarProps) {
         />
       </svg>
     </span>
-  )
-}
-
-type OutdatedShareProps = OutdatedBarProps & { label: string }
-
-/** `OutdatedShare` shows in a row of the tree which share of the assets has outdated firmware. A share above average is marked. */
-export function OutdatedShare({ outdated, assets, average, label }: OutdatedShareProps) {
-  const formats = useFormats()
-  const share = outdated / Math.max(1, assets)
-  return (
-    <span className="tree-share" data-exceptional={isExceptionalShare(share, average) || undefined} title={label}>
-      {formats.percent(share)}
-    </span>
-  )
-}
-
-/** `TreeHead` names the columns of the tree. Screen readers read the names with the numbers. */
-export function TreeHead() {
-  const text = useText(hierarchyMessages)
-  return (
-    <div className="tree-head" aria-hidden="true">
-      <span>{text.assets}</span>
-      <span>{text.outdatedShort}</span>
-    </div>
-  )
-}
-
-/** `TreeLegend` explains the numbers and the signs in the tree. */
-export function TreeLegend({ average }: { average: number | undefined }) {
-  const text = useText(hierarchyMessages)
-  const formats = useFormats()
-  return (
-    <div
-      className="tree-legend"
-      title={[text.countHint, average !== undefined && text.averageHint(formats.percent(average))]
-        .filter(Boolean)
-        .join(' ')}
-    >
-      <ul>
-        {average !== undefined && (
-          <li>
-            <span className="tree-share" data-exceptional="true">
-              {`≥ ${formats.percent(exceptionalPercentage(average) / 100)}`}
-            </span>
-            {text.exceptional}
-          </li>
-        )}
-        <li className="tree-alarm">{text.unreachableShort}</li>
-        <li className="tree-stop">{text.stoppedShort}</li>
-        <li className="tree-stop tree-stop-known">{text.lastStoppedLegend}</li>
-      </ul>
-    </div>
   )
 }

@@ -17,9 +17,9 @@ import { Icon } from '../../../components/values/icon.tsx'
 import { type NodeProblems, useAverageOutdated, useChildren, useProblems } from '../hierarchy-data.ts'
 import { hierarchyMessages } from '../messages.ts'
 import { nodeTypeName } from '../node-type-names.ts'
-import { OutdatedShare } from './outdated-bar.tsx'
 import { type Dragged, type DropTarget, sideAt } from './tree-drop.ts'
 import { treeStep } from './tree-keys.ts'
+import { TreeSigns, useProblemTexts } from './tree-signs.tsx'
 
 /** `TreeDrag` contains the state and the handler for drag and drop in a tree. */
 export type TreeDrag = {
@@ -44,8 +44,8 @@ type TreeProps = {
   /** Renames a node. The tree calls this function when the user presses F2. */
   onRename?: ((node: HierarchyNode) => void) | undefined
   drag?: TreeDrag | undefined
-  /** Whether the tree shows the share of outdated assets of each node. */
-  hasBars?: boolean
+  /** Whether the tree shows the problems of each node. */
+  hasSigns?: boolean
   /** The content that is shown for a hierarchy without nodes. */
   empty: ReactNode
 }
@@ -72,7 +72,7 @@ export function Tree({ label, empty, ...props }: TreeProps) {
   const [drop, setDrop] = useState<DropTarget>()
   const reordered = useRef<string>(undefined)
   const top = useChildren(hierarchyId, undefined)
-  const average = useAverageOutdated(hierarchyId, { isEnabled: props.hasBars ?? false })
+  const average = useAverageOutdated(hierarchyId, { isEnabled: props.hasSigns ?? false })
   useEffect(() => setCurrent(selected), [selected])
   // One row of the tree must always be able to receive the focus, even if the current row is hidden, deleted or not
   // loaded yet.
@@ -115,8 +115,8 @@ function Branch({ state, parent }: { state: TreeState; parent: HierarchyNode | u
   const text = useText(hierarchyMessages)
   const { hierarchyId, expanded, current, setCurrent, onKey } = state
   const children = useChildren(hierarchyId, parent?.id)
-  const { hasBars = false } = state
-  const problems = useProblems(hierarchyId, parent?.id, { isEnabled: hasBars })
+  const { hasSigns = false } = state
+  const problems = useProblems(hierarchyId, parent?.id, { isEnabled: hasSigns })
   const level = parent === undefined ? 0 : parent.level + 1
   const nodes = children.data
   if (nodes === undefined) {
@@ -189,14 +189,11 @@ function TreeItem({ state, node, problems, isLoadingProblems, place, count }: Tr
   const isExpandable = node.childCount > 0
   const isExpanded = isExpandable && expanded.has(node.id)
   const type = node.type === undefined ? '' : nodeTypeName(node.type, language)
-  const { offline } = node.health
-  const { outdated, stopped = 0, lastStopped = 0 } = problems ?? {}
-  const health = [
-    outdated !== undefined && text.outdatedCount(formats.number(outdated)),
-    offline > 0 && text.offlineCount(formats.number(offline)),
-    stopped > 0 && text.stoppedCount(formats.number(stopped)),
-    lastStopped > 0 && text.lastStoppedCount(formats.number(lastStopped)),
-  ].filter((part) => part !== false)
+  const counts = {
+    ...(problems ?? { stopped: 0, lastStopped: 0, outdated: undefined }),
+    unreachable: node.health.offline,
+  }
+  const health = useProblemTexts()(counts)
   const assets = text.assetCount(node.totalAssetCount, formats.number(node.totalAssetCount))
   return (
     <div
@@ -228,43 +225,19 @@ function TreeItem({ state, node, problems, isLoadingProblems, place, count }: Tr
       </span>
       <span className="tree-name">
         <span className="tree-label">{node.name}</span>
-        {offline > 0 && (
-          <span className="tree-alarm" aria-hidden="true">
-            {formats.number(offline)}
-          </span>
-        )}
-        {stopped > 0 && (
-          <span className="tree-stop" aria-hidden="true">
-            {formats.number(stopped)}
-          </span>
-        )}
-        {lastStopped > 0 && (
-          <span className="tree-stop tree-stop-known" aria-hidden="true">
-            {formats.number(lastStopped)}
+        {state.hasSigns && <TreeSigns problems={counts} assets={node.totalAssetCount} average={state.average} />}
+        {isLoadingProblems && node.totalAssetCount > 0 && (
+          <span className="quiet" aria-hidden="true">
+            …
           </span>
         )}
       </span>
-      {/* The shares take the room of the type, which the tooltip contains. */}
-      {type !== '' && !state.hasBars && <span className="tree-type">{type}</span>}
+      {/* The signs take the room of the type, which the tooltip contains. */}
+      {type !== '' && !state.hasSigns && <span className="tree-type">{type}</span>}
       <span className="tree-count" aria-hidden="true">
         {formats.number(node.totalAssetCount)}
       </span>
-      <span className="unseen">{`${state.hasBars ? type : ''} ${[assets, ...health].join(', ')}`.trim()}</span>
-      {outdated !== undefined && node.totalAssetCount > 0 && (
-        <span aria-hidden="true" className="tree-share-cell">
-          <OutdatedShare
-            outdated={outdated}
-            assets={node.totalAssetCount}
-            average={state.average}
-            label={text.outdatedCount(formats.number(outdated))}
-          />
-        </span>
-      )}
-      {isLoadingProblems && node.totalAssetCount > 0 && (
-        <span className="tree-share-cell tree-share" aria-hidden="true">
-          …
-        </span>
-      )}
+      <span className="unseen">{`${state.hasSigns ? type : ''} ${[assets, ...health].join(', ')}`.trim()}</span>
     </div>
   )
 }
