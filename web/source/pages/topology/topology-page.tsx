@@ -52,7 +52,7 @@ export function TopologyPage() {
     <>
       <PageHeader
         title={title}
-        subtitle={impact === undefined ? subtitle : impactText[`${impact.mode}Hint`]}
+        subtitle={impact === undefined ? subtitle : impactText.hint}
         actions={
           <>
             <Link to={'/topology/impact' as never} className="map-reports">

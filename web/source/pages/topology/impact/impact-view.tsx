@@ -7,8 +7,9 @@ import { assetClassIcons, assetClassName } from '../../../components/values/asse
 import { BarChart } from '../../../components/values/bar-chart.tsx'
 import { Icon } from '../../../components/values/icon.tsx'
 import { StatusChip } from '../../../components/values/status-chip.tsx'
-import { type CommonParts, commonParts, distinctName, namesOf } from '../map/names.ts'
+import { commonParts, distinctName, namesOf } from '../map/names.ts'
 import { impactMessages } from './messages.ts'
+import { reasonText } from './reason.ts'
 
 type ImpactViewProps = {
   impact: Impact
@@ -52,7 +53,6 @@ export function ImpactView({ impact, name, predicates, isCompact = false, onSele
       <section>
         <ImpactedAssets
           impact={impact}
-          name={name}
           isCompact={isCompact}
           {...(predicates && { predicates })}
           {...(onSelect && { onSelect })}
@@ -116,36 +116,22 @@ function WithName({ text, name }: { text: string; name: string }) {
   )
 }
 
-/** Names the relation because of which an asset is affected. Only the relations to the asset itself are known. */
-function useReason({ impact: { asset, assets }, predicates }: ImpactViewProps, common: CommonParts) {
+function ImpactedAssets({ impact, predicates, isCompact, onSelect }: Omit<ImpactViewProps, 'name'>) {
   const text = useText(impactMessages)
-  const names = new Map([asset, ...assets].map((each) => [each.id, each.name]))
-  const nameOf = (id: string) => {
-    const name = names.get(id)
-    return name ? distinctName(name, common) : text.unnamed
-  }
-  const own = nameOf(asset.id)
-  return ({ id, effect, reason, via }: ImpactedAsset) => {
-    if (reason === 'network') return effect === 'affected' ? text.onlyPath(own) : text.otherPath
-    if (reason === 'redundancy') return text.redundancy
-    if (via !== undefined && via !== asset.id) return text.through(nameOf(via))
-    const predicate = predicates?.get(id)
-    if (predicate === 'is_module_of') return text.module(own)
-    if (predicate === 'is_connected_to') return text.connected(own)
-    if (predicate === 'is_controlled_by') return text.controlled(own)
-    return predicate === undefined ? text.through(own) : `${predicate} ${own}`
-  }
-}
-
-function ImpactedAssets(props: ImpactViewProps) {
-  const { impact, isCompact, onSelect } = props
-  const text = useText(impactMessages)
+  const language = useLanguage()
   // With little space, the names leave out the start that all of them have in common.
   const common = isCompact
     ? { start: commonParts(namesOf([impact.asset, ...impact.assets])).start, end: 0 }
     : { start: 0, end: 0 }
-  const reasonOf = useReason(props, common)
   const nameOf = (name: string | undefined) => (name ? distinctName(name, common) : text.unnamed)
+  const names = new Map(impact.assets.map(({ id, name }) => [id, nameOf(name)]))
+  const reasonOf = (impacted: ImpactedAsset) =>
+    reasonText(impacted, {
+      assetId: impact.asset.id,
+      predicate: predicates?.get(impacted.id),
+      nameOf: (id) => names.get(id) ?? text.unnamed,
+      language,
+    })
   const places = new Map(impact.byNode.map(({ nodeId, names }) => [nodeId, names.slice(1).join(' › ')]))
   const isFailure = impact.mode === 'fails'
   // The effect is a column only if it differs: without degraded assets, the heading already names it.
