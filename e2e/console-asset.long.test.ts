@@ -164,7 +164,7 @@ describe('asset pages and topology in the console', () => {
     const status = page.getByRole('region', { name: 'Status' })
     await status.getByText(/^Stop \(read .*\)$/).waitFor()
     await status.getByText('Last known value, not live').waitFor()
-    await page.getByText('No gateway has found this device.').waitFor()
+    await page.getByText('No gateway has found this device').waitFor()
     await page.getByRole('link', { name: 'Find it with a scan' }).waitFor()
 
     // The start page counts the same mode as old, until a check reaches the device.
@@ -181,6 +181,21 @@ describe('asset pages and topology in the console', () => {
     await page.reload()
     await step.getByText(/^All were read in the last 24 hours/).waitFor()
     await page.getByRole('link', { name: /^Controllers in stop 1 1 current/ }).waitFor()
+  })
+
+  test('lists the controllers in stop with one click on their number, and all assets with a second click', async () => {
+    await follow(page, '/assets')
+    const inStop = page
+      .getByRole('toolbar', { name: 'Assets with problems' })
+      .getByRole('button', { name: 'In stop 1' })
+    await inStop.click()
+    await page.getByText('1 asset', { exact: true }).waitFor()
+    await page.getByRole('link', { name: 'Stopped controller' }).waitFor()
+    assert.equal(await inStop.getAttribute('aria-pressed'), 'true')
+    await assertAxeClean(page, 'assets in stop')
+    await inStop.click()
+    await page.getByText(/^\d+ assets$/).waitFor()
+    assert.equal(await inStop.getAttribute('aria-pressed'), 'false')
   })
 
   test('merges possible duplicates and undoes the merge', async () => {

@@ -27,7 +27,7 @@ import type { AssetTabProps } from './asset-tab.ts'
 import { TimeBar } from './history/time-bar.tsx'
 import { assetMessages } from './messages.ts'
 import { Overview } from './overview/overview.tsx'
-import { AssetStatus } from './status/asset-status.tsx'
+import { AssetStatus, noGatewayId } from './status/asset-status.tsx'
 import { primaryActionOf } from './status/primary-action.ts'
 import { ProductPicture } from './status/product-picture.tsx'
 import { useScanAgain } from './status/scan-again.ts'
@@ -165,19 +165,14 @@ function AssetView({ asset, at, isPending }: AssetViewProps) {
             at === undefined && (
               <>
                 {primary === 'find' && (
-                  <>
-                    <span id="find-reason" className="find-reason">
-                      {status.noGateway}.
-                    </span>
-                    <Link
-                      to="/discovery"
-                      search={{ scan: 'any' } as never}
-                      className="button-link"
-                      aria-describedby="find-reason"
-                    >
-                      {status.toScan}
-                    </Link>
-                  </>
+                  <Link
+                    to="/discovery"
+                    search={{ scan: 'any' } as never}
+                    className="button-link"
+                    aria-describedby={noGatewayId}
+                  >
+                    {status.toScan}
+                  </Link>
                 )}
                 {isUnreached !== undefined && !hasNoGateway && (
                   <ConnectButton asset={{ id: asset.id, name: nameOf(asset) }} isPrimary={primary === 'connect'} />
@@ -193,7 +188,7 @@ function AssetView({ asset, at, isPending }: AssetViewProps) {
         />
       </div>
       {at === undefined && (
-        <AssetStatus asset={asset} isFoundByScan={scanAgain !== undefined} isScanOffered={primary === 'find'} />
+        <AssetStatus asset={asset} isFoundByScan={scanAgain !== undefined} hasNoGateway={hasNoGateway} />
       )}
       {isTimeShown && <TimeBar asset={asset} at={at} onChange={(time) => change({ at: time })} />}
       <Tabs

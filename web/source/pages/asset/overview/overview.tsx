@@ -70,7 +70,7 @@ function Nameplate({ asset, canWrite }: Pick<AssetTabProps, 'asset' | 'canWrite'
         { name: text.product, value: product('product_name') },
         { name: text.family, value: product('product_family') },
         copyable(text.articleNumber, product('product_id')),
-        { name: text.productVersion, value: product('product_version') },
+        { name: type === 'Device' ? text.hardwareVersion : text.productVersion, value: product('product_version') },
         copyable(text.serialNumber, textAt(asset, 'product_instance_information/serial_number')),
         copyable(text.id, asset.id),
       ]}

@@ -4,6 +4,7 @@ import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useOperationQuery } from '../../../app/api/queries.ts'
 import { useFormats, useLanguage, useText } from '../../../app/language/language-context.tsx'
+import { useSearchState } from '../../../app/navigation/search-state.ts'
 import { usePermission } from '../../../app/session/app-context.tsx'
 import type { Tone } from '../../../components/values/status-chip.tsx'
 import { type Asset, firmwareOf, textAt } from '../../assets/model/asset.ts'
@@ -17,11 +18,15 @@ import { modeName, modeTone } from './operating-mode.ts'
 import { statusMessages } from './status-messages.ts'
 import './status.css'
 
+/** The id of the text in the tile that states why the header offers a scan. */
+export const noGatewayId = 'no-gateway'
+
 type ReachabilityProps = {
   asset: Asset
+  /** Whether an asset link found the asset. Monitoring checks only such devices. */
   isFoundByScan: boolean
-  /** Whether the header of the page offers a scan that finds the asset. */
-  isScanOffered: boolean
+  /** Whether no gateway has found the device, so that nothing can check it. */
+  hasNoGateway: boolean
 }
 
 /** `AssetStatus` answers what matters first: does the device respond, is its firmware current, is it unique, what depends on it. */
@@ -54,7 +59,7 @@ function Tile({ title, value, tone = 'neutral', children }: TileProps) {
  * `Reachability` shows the last evidence that a device responds: its time and its source. The device counts as reachable only if
  * monitoring, a scan or the gateway itself confirmed it recently. An import or an API client is not such a confirmation.
  */
-function Reachability({ asset, isFoundByScan, isScanOffered }: ReachabilityProps) {
+function Reachability({ asset, isFoundByScan, hasNoGateway }: ReachabilityProps) {
   const text = useText(statusMessages)
   const formats = useFormats()
   const language = useLanguage()
@@ -68,28 +73,15 @@ function Reachability({ asset, isFoundByScan, isScanOffered }: ReachabilityProps
         {time !== '' && text.since(formats.dateTime(time))}
       </Tile>
     )
-  if (state !== 'reached' || time === '')
+  if (state !== 'reached' || time === '' || evidence?.isCheck === false)
     return (
       <Tile title={text.reachability} value={text.notChecked}>
-        {isScanOffered ? text.noGateway : text.notCheckedHint}
-      </Tile>
-    )
-  if (evidence?.isCheck === false)
-    return (
-      <Tile title={text.reachability} value={text.notChecked}>
-        <span title={evidence.source}>
-          {evidence.isByUser ? text.lastChangeByUser : text.lastChangeByProgram}, {formats.relative(time)}
-        </span>
-        {canMonitor && !isScanOffered && (
-          <>
-            {' · '}
-            {/* Monitoring checks only devices that a scan has found. */}
-            {isFoundByScan ? (
-              <Link to="/monitoring">{text.toMonitoring}</Link>
-            ) : (
-              <Link to="/discovery">{text.toScan}</Link>
-            )}
-          </>
+        {hasNoGateway ? (
+          <span id={noGatewayId}>{text.noGateway}</span>
+        ) : canMonitor && isFoundByScan ? (
+          <Link to="/monitoring">{text.toMonitoring}</Link>
+        ) : (
+          text.notCheckedHint
         )}
       </Tile>
     )
@@ -100,13 +92,13 @@ function Reachability({ asset, isFoundByScan, isScanOffered }: ReachabilityProps
       value={isReachable ? text.reachable : text.lastSeen(formats.relative(time))}
       {...(isReachable && { tone: 'good' })}
     >
-      {evidence !== undefined && text.sourceAt(evidence.source, formats.dateTime(time))}
+      {evidence?.isCheck === true && text.sourceAt(evidence.source, formats.dateTime(time))}
     </Tile>
   )
 }
 
-/** The source of the last evidence, and whether it checked the device. It is undefined until it is loaded. */
-type Evidence = { source: string } & ({ isCheck: true } | { isCheck: false; isByUser: boolean })
+/** The source of the last evidence, if it checked the device. It is undefined until it is loaded. */
+type Evidence = { isCheck: true; source: string } | { isCheck: false }
 
 function useEvidence(asset: Asset): Evidence | undefined {
   const text = useText(statusMessages)
@@ -114,14 +106,12 @@ function useEvidence(asset: Asset): Evidence | undefined {
   const results = useAvailability(asset.id).data?.data.results
   const origin = useQuery(query(['inbox', 'readInboxAsset'], { params: { id: asset.id } })).data?.data
   if (results === undefined) return undefined
-  if (results.length > 0) return { source: text.byMonitoring, isCheck: true }
+  if (results.length > 0) return { isCheck: true, source: text.byMonitoring }
   if (origin === undefined) return undefined
   const { scan, gateway, source } = origin
-  if (scan !== undefined || gateway !== undefined) return { source: text.byScan, isCheck: true }
+  if (scan !== undefined || gateway !== undefined) return { isCheck: true, source: text.byScan }
   const isOfPlatform = textAt(asset, 'functional_object_type') !== 'Device' && source?.type !== 'discovery'
-  if (isOfPlatform) return { source: text.byGateway, isCheck: true }
-  const name = source?.value ?? source?.principalName ?? text.unknownSource
-  return { source: text.bySource(name), isCheck: false, isByUser: source?.type === 'manual' }
+  return isOfPlatform ? { isCheck: true, source: text.byGateway } : { isCheck: false }
 }
 
 /**
@@ -155,8 +145,9 @@ function OperatingMode({ asset }: { asset: Asset }) {
       {tone !== 'good' && (
         <>
           {!isOld && <ModeSince asset={asset} />}
-          {' · '}
-          <TabLink tab="history">{text.showHistory}</TabLink>
+          <TabLink tab="history" isAfterText>
+            {text.showHistory}
+          </TabLink>
         </>
       )}
     </Tile>
@@ -221,10 +212,9 @@ function OlderFirmware({ asset, newest, canUpdate }: OlderFirmwareProps) {
     <>
       {text.older(newest)}
       {!canUpdate && (
-        <>
-          {' · '}
-          <TabLink tab="updates">{text.whyNoUpdate}</TabLink>
-        </>
+        <TabLink tab="updates" isAfterText>
+          {text.whyNoUpdate}
+        </TabLink>
       )}
       {mayUpdate && canUpdate && (
         <>
@@ -289,10 +279,18 @@ function Dependents({ assetId }: { assetId: string }) {
   )
 }
 
-function TabLink({ tab, children }: { tab: string; children: ReactNode }) {
+type TabLinkProps = { tab: string; isAfterText?: boolean; children: ReactNode }
+
+/** `TabLink` opens a tab of the asset. It is hidden on this tab. */
+function TabLink({ tab, isAfterText = false, children }: TabLinkProps) {
+  const [search] = useSearchState<'tab'>()
+  if (search.tab === tab) return null
   return (
-    <Link to="." search={{ tab } as never}>
-      {children}
-    </Link>
+    <>
+      {isAfterText && ' · '}
+      <Link to="." search={{ tab } as never}>
+        {children}
+      </Link>
+    </>
   )
 }
