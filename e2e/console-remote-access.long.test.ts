@@ -317,7 +317,7 @@ describe('remote access in the console', () => {
     await consoleBrowser.signIn(other, { user: reviewer, path: '/inbox?list=approvals' })
     await other.getByText('No requests').waitFor()
     await request('Replace the battery')
-    await other.getByRole('tab', { name: 'Remote access 1' }).waitFor()
+    await other.getByRole('tab', { name: 'Access requests 1' }).waitFor()
     await other.getByText('Replace the battery').waitFor()
     await assertAxeClean(other, 'requests in the inbox')
     await button('Deny', other).click()

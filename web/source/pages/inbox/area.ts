@@ -4,7 +4,7 @@ import type { Area } from '../../app/navigation/area.ts'
 export const area: Area = {
   id: 'inbox',
   title: { en: 'Inbox', de: 'Eingang' },
-  description: { en: 'New devices waiting for review', de: 'Neue Geräte zur Prüfung' },
+  description: { en: 'New assets waiting for review', de: 'Neue Assets zur Prüfung' },
   icon: iconDataIngress,
   path: '/inbox',
   group: 'plant',

@@ -2,7 +2,6 @@ import { inboxFilter } from '@millwright/api/inbox-filter.ts'
 import { IxButton } from '@siemens/ix-react'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
-import { useOperationQuery } from '../../app/api/queries.ts'
 import { useFormats, useText } from '../../app/language/language-context.tsx'
 import { usePermission } from '../../app/session/app-context.tsx'
 import { PageHeader } from '../../components/page/page-header.tsx'
@@ -13,13 +12,11 @@ import { useApprovalCount } from '../remote-access/remote-session.ts'
 import { useTotalQuery } from '../start/plant-queries.ts'
 import { DecisionList } from './decisions/decision-list.tsx'
 import { Duplicates, useDuplicates } from './duplicates.tsx'
+import { type InboxList, offeredLists } from './lists.ts'
 import { inboxMessages } from './messages.ts'
 import { TriageView } from './triage/triage-view.tsx'
 import '../assets/assets.css'
 import './inbox.css'
-
-/** The lists of the inbox: first the queues, then the log of the decisions. */
-const lists = ['unknown', 'ignored', 'twins', 'approvals', 'decisions'] as const
 
 /** `InboxPage` lists new assets, so that the user can review them. While a scan runs, its assets appear in the list. */
 export function InboxPage() {
@@ -28,10 +25,9 @@ export function InboxPage() {
   usePageTitle(text.title)
   const navigate = useNavigate()
   const search: { list?: unknown } = useSearch({ strict: false })
-  const query = useOperationQuery()
   const canApprove = usePermission('remote_access_approve')
   const approvals = useApprovalCount()
-  const offered = lists.filter((each) => each !== 'approvals' || canApprove)
+  const offered = offeredLists({ chosen: canApprove ? search.list : undefined, approvals })
   const list = offered.find((each) => each === search.list) ?? 'unknown'
   const labels = {
     unknown: text.isNew,
@@ -40,15 +36,14 @@ export function InboxPage() {
     decisions: text.decisions,
     approvals: text.approvals,
   }
-  const counts: Partial<Record<(typeof lists)[number], number | undefined>> = {
+  // The decisions are a log, which needs no work, so they have no number.
+  const counts: Partial<Record<InboxList, number | undefined>> = {
     unknown: useQuery(useTotalQuery(inboxFilter({}))).data?.meta.totalElements,
     ignored: useQuery(useTotalQuery(inboxFilter({ state: 'ignored' }))).data?.meta.totalElements,
     twins: useDuplicates().data?.meta.totalElements,
     approvals,
-    decisions: useQuery(query(['inbox', 'listDecisions'], { query: { limit: 1 } }, { live: ['inbox.decision'] })).data
-      ?.meta.totalElements,
   }
-  const labelOf = (id: (typeof lists)[number]) =>
+  const labelOf = (id: InboxList) =>
     counts[id] === undefined ? labels[id] : `${labels[id]} ${formats.number(counts[id])}`
   const subtitles = {
     unknown: text.subtitle,
@@ -71,7 +66,7 @@ export function InboxPage() {
       <Tabs
         label={text.lists}
         chosen={list}
-        tabs={offered.map((id) => ({ id, label: labelOf(id) }))}
+        tabs={offered.map((id) => ({ id, label: labelOf(id), startsGroup: id === 'decisions' }))}
         onChoose={(id) => navigate({ to: '/inbox', search: (id === 'unknown' ? {} : { list: id }) as never })}
       >
         {list === 'approvals' ? (

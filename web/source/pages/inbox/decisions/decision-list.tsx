@@ -175,16 +175,21 @@ type TargetProps = {
   action: Decision['action']
   /** The nodes or the access groups that the assets got, most assets first. */
   values: readonly (string | undefined)[]
-  /** The text of a decision that left the node or the access group as it was. */
+  /** The tooltip of a decision that left the node or the access group as it was. */
   unchanged: string
 }
 
 /** `Target` shows the node or the access group that onboarded assets got, and how many others there are. */
 function Target({ action, values, unchanged }: TargetProps) {
   const text = useText(decisionMessages)
-  if (action !== 'onboard') return <span className="quiet">–</span>
   const [first, ...others] = new Set(values.filter((value) => value !== undefined))
-  if (first === undefined) return <span className="quiet">{unchanged}</span>
+  if (action !== 'onboard' || first === undefined) {
+    return (
+      <span className="quiet" title={unchanged}>
+        –
+      </span>
+    )
+  }
   return (
     <span className="decision" title={[first, ...others].join('\n')}>
       {others.length > 0 ? first : <CutText text={first} />}

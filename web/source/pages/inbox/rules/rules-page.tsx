@@ -1,6 +1,6 @@
 import type { OnboardingRule } from '@millwright/api/inbox.ts'
-import { iconArrowDown, iconArrowUp, iconPlus, iconTasksOpen, iconTrashcan } from '@siemens/ix-icons/icons'
-import { IxButton, IxIconButton } from '@siemens/ix-react'
+import { iconPlus, iconTasksOpen } from '@siemens/ix-icons/icons'
+import { IxButton } from '@siemens/ix-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -8,6 +8,7 @@ import { failureOf } from '../../../app/api/failure.ts'
 import { keyOf, useOperationQuery } from '../../../app/api/queries.ts'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
 import { useApi, usePermission } from '../../../app/session/app-context.tsx'
+import { MenuButton, type MenuEntry } from '../../../components/actions/menu-button.tsx'
 import { ConfirmDialog } from '../../../components/dialogs/confirm-dialog.tsx'
 import { QueryState } from '../../../components/feedback/query-state.tsx'
 import { showError, showSuccess } from '../../../components/feedback/toast.ts'
@@ -155,19 +156,35 @@ function RuleCard({ rule, waiting, canWrite, isFirst, isLast, onOpen }: RuleCard
     }
     await queryClient.invalidateQueries({ queryKey: keyOf('inbox') })
   }
+  const entries: MenuEntry[] = [{ kind: 'item', label: text.log, onSelect: () => onOpen('log') }]
+  if (canWrite) {
+    const pause = () => change({ paused: !paused }, paused ? text.resumed : text.wasPaused)
+    const move = (by: number) => change({ position: position + by })
+    entries.push(
+      { kind: 'item', label: text.edit, onSelect: () => onOpen('edit') },
+      { kind: 'item', label: paused ? text.resume : text.pause, onSelect: pause },
+      { kind: 'line' },
+      { kind: 'item', label: text.up, isDisabled: isFirst, onSelect: () => move(-1) },
+      { kind: 'item', label: text.down, isDisabled: isLast, onSelect: () => move(1) },
+      { kind: 'line' },
+      { kind: 'item', label: text.remove, onSelect: () => onOpen('delete') },
+    )
+  }
   return (
     <article className="rule-card">
-      <span className="rule-number" aria-hidden="true">
-        {position}
-      </span>
+      {isFirst && isLast ? (
+        <span />
+      ) : (
+        <span className="rule-order">
+          {text.order} <strong>{position}</strong>
+        </span>
+      )}
       <h2>
         {name}
         {paused ? (
           <StatusChip tone="warning">{text.paused}</StatusChip>
         ) : (
-          <StatusChip tone={mode === 'automatic' ? 'good' : 'info'}>
-            {mode === 'automatic' ? text.isAutomatic(formats.number(cap)) : text.proposes}
-          </StatusChip>
+          mode === 'automatic' && <StatusChip tone="good">{text.isAutomatic(formats.number(cap))}</StatusChip>
         )}
       </h2>
       <div>
@@ -180,14 +197,6 @@ function RuleCard({ rule, waiting, canWrite, isFirst, isLast, onOpen }: RuleCard
             {pauseReason}
           </p>
         )}
-        {waiting > 0 && (
-          <p>
-            {text.waiting(waiting, formats.number(waiting))}:{' '}
-            <Link to="/inbox" search={{ rule: id } as never}>
-              {text.toReview}
-            </Link>
-          </p>
-        )}
         <p className="quiet">
           {lastDecisionTimestamp === undefined
             ? unusedText({ isNew: Date.now() - Date.parse(createdTimestamp) < usePeriodMs, mode }, text)
@@ -198,42 +207,12 @@ function RuleCard({ rule, waiting, canWrite, isFirst, isLast, onOpen }: RuleCard
         </p>
       </div>
       <div className="rule-actions">
-        <IxButton variant="secondary" onClick={() => onOpen('log')}>
-          {text.log}
-        </IxButton>
-        {canWrite && (
-          <>
-            <IxButton variant="secondary" onClick={() => onOpen('edit')}>
-              {text.edit}
-            </IxButton>
-            <IxButton
-              variant="secondary"
-              onClick={() => change({ paused: !paused }, paused ? text.resumed : text.wasPaused)}
-            >
-              {paused ? text.resume : text.pause}
-            </IxButton>
-            <IxIconButton
-              icon={iconArrowUp}
-              variant="subtle-tertiary"
-              aria-label={text.up(name)}
-              disabled={isFirst}
-              onClick={() => change({ position: position - 1 })}
-            />
-            <IxIconButton
-              icon={iconArrowDown}
-              variant="subtle-tertiary"
-              aria-label={text.down(name)}
-              disabled={isLast}
-              onClick={() => change({ position: position + 1 })}
-            />
-            <IxIconButton
-              icon={iconTrashcan}
-              variant="subtle-tertiary"
-              aria-label={text.remove(name)}
-              onClick={() => onOpen('delete')}
-            />
-          </>
+        {waiting > 0 && (
+          <Link to="/inbox" search={{ rule: id } as never} className="button-link">
+            {text.review(waiting, formats.number(waiting))}
+          </Link>
         )}
+        <MenuButton label={text.more} entries={entries} isAtEnd />
       </div>
     </article>
   )

@@ -33,7 +33,7 @@ type InboxColumnOptions = {
   hasProposals: boolean
 }
 
-/** Returns the columns of the inbox. They fit between the facets and the preview. */
+/** Returns the columns of the inbox. They fit next to the preview. */
 export function inboxColumns({
   language,
   names,
@@ -76,28 +76,30 @@ export function inboxColumns({
       width: 108,
       cell: (asset) => textsIn(asset, 'connection_points', 'ipv4_address').join(', '),
     },
-    // There is no room for both columns. The preview shows the time too.
-    hasProposals
-      ? {
-          id: 'proposal',
-          header: names.proposal,
-          width: 150,
-          cell: (asset) => {
-            const proposal = proposals.get(asset.id)
-            if (proposal === undefined) return <span className="quiet">{text.noProposal}</span>
-            return <span title={targetText(proposal, text)}>{shortTarget(proposal, text)}</span>
+    ...(hasProposals
+      ? [
+          {
+            id: 'proposal',
+            header: names.proposal,
+            width: 150,
+            cell: (asset: Asset) => {
+              const proposal = proposals.get(asset.id)
+              if (proposal === undefined) return <span className="quiet">–</span>
+              return <span title={targetText(proposal, text)}>{shortTarget(proposal, text)}</span>
+            },
           },
-        }
-      : {
-          id: 'created_timestamp',
-          header: names.found,
-          width: 104,
-          isSortable: true,
-          cell: (asset) => {
-            const at = valueAt(asset, 'created_timestamp')
-            return typeof at === 'string' ? <Time at={at} isRelative isShort /> : null
-          },
-        },
+        ]
+      : []),
+    {
+      id: 'created_timestamp',
+      header: names.found,
+      width: 104,
+      isSortable: true,
+      cell: (asset) => {
+        const at = valueAt(asset, 'created_timestamp')
+        return typeof at === 'string' ? <Time at={at} isRelative isShort /> : null
+      },
+    },
   ]
 }
 
@@ -125,11 +127,12 @@ export function targetText(
   return parts.length === 0 ? text.sameGroup : parts.join(' · ')
 }
 
-/** Returns the target of a proposal as one line: the last nodes of its path, and the access group. */
+/** Returns the target of a proposal for a sentence: the last nodes of its path, otherwise the access group. */
 export function targetLine(
   { nodePath, accessGroup }: Pick<Proposal, 'nodePath' | 'accessGroup'>,
   text: InboxColumnOptions['text'],
 ): string {
-  const path = nodePath?.slice(-shownNodes)
-  return targetText({ ...(path && { nodePath: path }), ...(accessGroup !== undefined && { accessGroup }) }, text)
+  return nodePath === undefined
+    ? targetText(accessGroup === undefined ? {} : { accessGroup }, text)
+    : shortTarget({ nodePath }, text)
 }

@@ -11,7 +11,6 @@ import { QueryState } from '../../../components/feedback/query-state.tsx'
 import { showSuccess } from '../../../components/feedback/toast.ts'
 import { KeyValueList } from '../../../components/values/key-value-list.tsx'
 import { StatusChip } from '../../../components/values/status-chip.tsx'
-import { Time } from '../../../components/values/time.tsx'
 import { type Asset, firmwareOf, nameOf, textAt, textsIn } from '../../assets/model/asset.ts'
 import { identifierLine } from '../../assets/model/identifier-names.ts'
 import { stateName } from '../../assets/model/value-names.ts'
@@ -23,7 +22,7 @@ import {
   inboxMessages,
   reasonMessages,
 } from '../messages.ts'
-import { startOf } from './facet-panel.tsx'
+import { startOf } from './facet-menus.tsx'
 import { productOf, shortTarget, targetText } from './inbox-columns.tsx'
 
 type PreviewPanelProps = {
@@ -32,8 +31,6 @@ type PreviewPanelProps = {
   canWrite: boolean
   /** The target that an onboarding rule proposes for the asset. */
   proposal: Proposal | undefined
-  /** Whether the letter O runs the first action. */
-  hasKeys: boolean
   onOnboard: () => void
   onOnboardInto: () => void
   onIgnore: () => void
@@ -42,7 +39,7 @@ type PreviewPanelProps = {
 
 /** `PreviewPanel` shows the current asset of the inbox: why it is new, its possible duplicate, and its main data. */
 export function PreviewPanel(props: PreviewPanelProps) {
-  const { asset, state, canWrite, proposal, hasKeys, onOnboard, onOnboardInto, onIgnore, onMerged } = props
+  const { asset, state, canWrite, proposal, onOnboard, onOnboardInto, onIgnore, onMerged } = props
   const text = useText(inboxMessages)
   const query = useOperationQuery()
   const details = useQuery(
@@ -70,38 +67,16 @@ export function PreviewPanel(props: PreviewPanelProps) {
             </IxButton>
           )}
           {proposal === undefined && (
-            <IxButton variant="secondary" className="preview-action" title={text.onboardHint} onClick={onOnboard}>
+            <IxButton variant="secondary" title={text.onboardHint} onClick={onOnboard}>
               {text.onboardWithoutNode}
             </IxButton>
           )}
-          <p className="preview-target">
-            {proposal === undefined ? (
-              text.withoutProposal(textAt(asset, 'access_group'))
-            ) : (
-              <>
-                {hasKeys ? (
-                  <>
-                    {text.key} <kbd>O</kbd>
-                  </>
-                ) : (
-                  text.target
-                )}
-                {': '}
-                {text.proposedTarget(targetText(proposal, text))}
-              </>
-            )}
-          </p>
           {proposal !== undefined && (
-            <IxButton
-              variant="secondary"
-              className="preview-action"
-              title={text.onboardIntoHint}
-              onClick={onOnboardInto}
-            >
+            <IxButton variant="secondary" title={text.onboardIntoHint} onClick={onOnboardInto}>
               {text.onboardInto}
             </IxButton>
           )}
-          <IxButton variant="secondary" className="preview-action" onClick={onIgnore}>
+          <IxButton variant="secondary" onClick={onIgnore}>
             {state === 'ignored' ? text.restore : text.ignore}
           </IxButton>
         </div>
@@ -141,7 +116,7 @@ function Origin({ details }: { details: InboxAsset }) {
   const formats = useFormats()
   const confidenceNames = useText(confidenceMessages)
   const confidenceHints = useText(confidenceHintMessages)
-  const { scan, source, gateway, assetLink, createdTimestamp, confidence, identifiers } = details
+  const { scan, source, gateway, assetLink, confidence, identifiers } = details
   const link = assetLink?.name ?? (scan && linkTitle(scan.assetLinkId))
   const gatewayName = gateway?.name ?? scan?.gatewayName
   return (
@@ -168,12 +143,6 @@ function Origin({ details }: { details: InboxAsset }) {
           originText(source, text)
         )}
       </p>
-      <p>
-        {text.foundAt} <Time at={createdTimestamp} isCompact />{' '}
-        <span className="quiet">
-          (<Time at={createdTimestamp} isRelative />)
-        </span>
-      </p>
       <p>{text.unknownIdentifiers(identifiers.length)}</p>
       <ul className="identifiers">
         {identifiers.map(({ identifier, confidence: own }) => (
@@ -183,12 +152,12 @@ function Origin({ details }: { details: InboxAsset }) {
           </li>
         ))}
       </ul>
-      <p>
+      <h3>
         <StatusChip tone={confidence === 'high' ? 'good' : confidence === 'medium' ? 'info' : 'warning'}>
           {confidenceNames[confidence]}
-        </StatusChip>{' '}
-        <span className="quiet">{confidenceHints[confidence]}</span>
-      </p>
+        </StatusChip>
+      </h3>
+      <p className="quiet">{confidenceHints[confidence]}</p>
     </section>
   )
 }
@@ -214,10 +183,9 @@ function DuplicateBox({ asset, details: { possibleDuplicate: other }, canWrite, 
   const [isMerging, setMerging] = useState(false)
   if (other === undefined)
     return (
-      <section className="preview-box">
-        <h3>{text.noDuplicate}</h3>
-        <p className="quiet">{text.noPossibleDuplicate}</p>
-      </section>
+      <p className="quiet" title={text.noPossibleDuplicate}>
+        {text.noDuplicate}
+      </p>
     )
   const name = other.name ?? other.id
   const isStrong = other.reasons.some(({ kind }) => strongReasons.includes(kind))
@@ -262,7 +230,7 @@ function DuplicateBox({ asset, details: { possibleDuplicate: other }, canWrite, 
 
 type FactsProps = { asset: Asset; identifiers: InboxAsset['identifiers'] }
 
-/** `Facts` shows the main data of the asset, except the MAC addresses that are among its identifiers. */
+/** `Facts` shows the main data of the asset that the table does not show, except the MAC addresses that are among its identifiers. */
 function Facts({ asset, identifiers }: FactsProps) {
   const text = useText(inboxMessages)
   const names = useText(columnMessages)
@@ -272,7 +240,6 @@ function Facts({ asset, identifiers }: FactsProps) {
   return (
     <KeyValueList
       items={[
-        { name: names.address, value: points('ipv4_address').join(', ') },
         { name: names.mac, value: macs.join(', ') },
         { name: names.serial, value: textAt(asset, 'product_instance_information/serial_number') },
         {

@@ -1,3 +1,4 @@
+import { IxButton } from '@siemens/ix-react'
 import { useState } from 'react'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
 import { usePermission } from '../../../app/session/app-context.tsx'
@@ -15,37 +16,45 @@ type ProposalBannerProps = {
 }
 
 /**
- * `ProposalBanner` shows what the onboarding rules propose. The user shows the assets of a rule, and accepts all its proposals
- * at once.
+ * `ProposalBanner` shows what an onboarding rule proposes, in one line. The user shows the assets of the rule, and accepts all its
+ * proposals at once. A button shows the other rules.
  */
 export function ProposalBanner({ counted, shownRule, onShow, onAccept }: ProposalBannerProps) {
   const text = useText(inboxMessages)
   const formats = useFormats()
   const canWrite = usePermission('inventory_write_asset_data')
   const [ruleId, setRuleId] = useState<string>()
+  const [isOpen, setOpen] = useState(false)
   const rules = (counted?.rules ?? []).filter(({ assets }) => assets > 0)
   const chosen = rules.find((rule) => rule.ruleId === ruleId)
-  if (rules.length === 0) return null
+  const first = rules.find((rule) => rule.ruleId === shownRule) ?? rules[0]
+  if (first === undefined) return null
+  const shown = isOpen ? rules : [first]
   return (
     <>
       <ul className="proposal-banner" aria-label={text.proposals}>
-        {rules.map((rule) => (
+        {shown.map((rule, index) => (
           <li key={rule.ruleId}>
             <span>
               {text.ruleProposes(rule.ruleName, rule.assets, formats.number(rule.assets))}{' '}
               <strong title={targetText(rule, text)}>{targetLine(rule, text)}</strong>
             </span>
+            {index === shown.length - 1 && rules.length > 1 && (
+              <button type="button" className="link-button" onClick={() => setOpen(!isOpen)}>
+                {isOpen ? text.fewerRules : text.moreRules(rules.length - 1)}
+              </button>
+            )}
             <button
               type="button"
               className="link-button"
               onClick={() => onShow(rule.ruleId === shownRule ? undefined : rule.ruleId)}
             >
-              {rule.ruleId === shownRule ? text.showAllNew : text.showProposed(formats.number(rule.assets))}
+              {rule.ruleId === shownRule ? text.showAllNew : text.showProposed}
             </button>
             {canWrite && (
-              <button type="button" className="link-button" onClick={() => setRuleId(rule.ruleId)}>
+              <IxButton variant="secondary" onClick={() => setRuleId(rule.ruleId)}>
                 {text.accept(formats.number(rule.assets))}
-              </button>
+              </IxButton>
             )}
           </li>
         ))}

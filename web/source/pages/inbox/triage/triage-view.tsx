@@ -10,6 +10,7 @@ import { useFormats, useLanguage, useText } from '../../../app/language/language
 import { useSearchState } from '../../../app/navigation/search-state.ts'
 import { usePreference } from '../../../app/preferences/preference.ts'
 import { usePermission } from '../../../app/session/app-context.tsx'
+import { MenuButton } from '../../../components/actions/menu-button.tsx'
 import { ProblemMessage } from '../../../components/feedback/problem-message.tsx'
 import { Progress } from '../../../components/feedback/progress.tsx'
 import { showError } from '../../../components/feedback/toast.ts'
@@ -25,7 +26,7 @@ import type { AssetPages } from '../../assets/table/asset-pages.ts'
 import { type AssetSelection, useAssetSelection } from '../../assets/table/selection.ts'
 import { columnMessages, facetMessages, inboxMessages } from '../messages.ts'
 import { type DecisionRequest, useDecide } from './decide.ts'
-import { type FacetChoices, FacetPanel, useFacetLabel } from './facet-panel.tsx'
+import { type FacetChoices, FacetMenus, useFacetLabel } from './facet-menus.tsx'
 import { inboxColumns, inboxFields } from './inbox-columns.tsx'
 import { OnboardDialog } from './onboard-dialog.tsx'
 import { PreviewPanel } from './preview-panel.tsx'
@@ -155,19 +156,8 @@ export function TriageView({ state }: TriageViewProps) {
       <div className="assets-list">
         <div className="triage-tools">
           <SearchField value={q} onChange={(next) => setSearch({ rule: undefined, q: next })} />
-          {isNarrowed && (
-            <ActiveFilters
-              chosen={chosen}
-              facets={facets.data?.data}
-              ruleName={
-                proposedBy && (proposals.counted?.rules.find((rule) => rule.ruleId === proposedBy)?.ruleName ?? '…')
-              }
-              onRemove={(facet) => choose(facet, undefined)}
-              onRemoveRule={() => showRule(undefined)}
-              onClear={clear}
-            />
-          )}
-          <Count state={state} pages={pages} isNarrowed={isNarrowed} isNewestFirst={sort === newestFirst} />
+          <Count state={state} pages={pages} isNarrowed={isNarrowed} />
+          <KeyHelp state={state} isOn={hasKeys} onChange={setKeys} />
         </div>
         {running !== undefined && running.total > 100 && (
           <Progress value={(100 * (running.changed + running.failed)) / running.total} label={text.deciding} />
@@ -185,7 +175,22 @@ export function TriageView({ state }: TriageViewProps) {
           />
         ) : (
           <div className="triage-actions">
-            {canWrite && isNarrowed && total > 0 && (
+            <FacetMenus facets={facets.data?.data} chosen={chosen} onChoose={choose} />
+          </div>
+        )}
+        {isNarrowed && (
+          <div className="triage-tools">
+            <ActiveFilters
+              chosen={chosen}
+              facets={facets.data?.data}
+              ruleName={
+                proposedBy && (proposals.counted?.rules.find((rule) => rule.ruleId === proposedBy)?.ruleName ?? '…')
+              }
+              onRemove={(facet) => choose(facet, undefined)}
+              onRemoveRule={() => showRule(undefined)}
+              onClear={clear}
+            />
+            {canWrite && selection.ids.size === 0 && total > 0 && (
               <MatchingActions
                 state={state}
                 selection={selection}
@@ -193,7 +198,6 @@ export function TriageView({ state }: TriageViewProps) {
                 onOnboard={(ids) => setDialog({ kind: 'onboard', ids: [...ids] })}
               />
             )}
-            <KeyHelp state={state} isOn={hasKeys} onChange={setKeys} />
           </div>
         )}
         {pages.failure !== undefined && <ProblemMessage failure={pages.failure} onRetry={() => pages.retry()} />}
@@ -225,17 +229,12 @@ export function TriageView({ state }: TriageViewProps) {
           state={state}
           canWrite={canWrite}
           proposal={proposals.byAsset.get(asset.id)}
-          hasKeys={hasKeys}
           onOnboard={() => onboard([asset.id])}
           onOnboardInto={() => setDialog({ kind: 'onboard', ids: [asset.id] })}
           onIgnore={() => ignore([asset.id])}
           onMerged={() => pages.refresh()}
         />
       )}
-      {/* The facets have many buttons, so they come after the table in the order of the Tab key. */}
-      <FacetColumn>
-        <FacetPanel facets={facets.data?.data} chosen={chosen} onChoose={choose} />
-      </FacetColumn>
       {dialog?.kind === 'onboard' && (
         <OnboardDialog
           ids={dialog.ids}
@@ -275,29 +274,9 @@ function facetValueOf(text: string | undefined): string {
   return text === undefined || text === emptyValue ? '' : text
 }
 
-/** `FacetColumn` shows the facets next to the table. On narrow pages they are behind a button. */
-function FacetColumn({ children }: { children: React.ReactNode }) {
-  const text = useText(inboxMessages)
-  const [isOpen, setOpen] = useState(false)
-  return (
-    <div className="facet-column" data-open={isOpen}>
-      <IxButton
-        className="facet-toggle"
-        variant="secondary"
-        icon={iconFilter}
-        aria-expanded={isOpen}
-        onClick={() => setOpen(!isOpen)}
-      >
-        {text.facets}
-      </IxButton>
-      {children}
-    </div>
-  )
-}
-
 type ActiveFiltersProps = {
   chosen: FacetChoices
-  facets: React.ComponentProps<typeof FacetPanel>['facets']
+  facets: React.ComponentProps<typeof FacetMenus>['facets']
   /** The name of the rule whose assets are shown. */
   ruleName: string | undefined
   onRemove: (facet: InboxFacet) => void
@@ -321,17 +300,16 @@ function ActiveFilters({ chosen, facets, ruleName, onRemove, onRemoveRule, onCle
   return <FilterChips chips={ruleName === undefined ? chips : [ruleChip, ...chips]} onClear={onClear} />
 }
 
-type CountProps = TriageViewProps & { pages: AssetPages; isNarrowed: boolean; isNewestFirst: boolean }
+type CountProps = TriageViewProps & { pages: AssetPages; isNarrowed: boolean }
 
-/** `Count` shows the number of listed assets, and the order of the list if the user did not sort it. */
-function Count({ state, pages: { total }, isNarrowed, isNewestFirst }: CountProps) {
+/** `Count` shows the number of listed assets. */
+function Count({ state, pages: { total }, isNarrowed }: CountProps) {
   const text = useText(inboxMessages)
   const formats = useFormats()
   const counted = state === 'ignored' ? text.countIgnored : isNarrowed ? text.countMatching : text.count
-  const shown = total === undefined ? text.counting : counted(total, formats.number(total))
   return (
     <div className="assets-count" role="status">
-      {isNewestFirst && total !== undefined && total > 1 ? text.newestFirst(shown) : shown}
+      {total === undefined ? text.counting : counted(total, formats.number(total))}
     </div>
   )
 }
@@ -384,17 +362,19 @@ function KeyHelp({ state, isOn, onChange }: KeyHelpProps) {
     ['U', text.undo],
   ] as const
   return (
-    <span className="key-help">
-      {isOn &&
-        keys.map(([key, name]) => (
+    <div className="key-help">
+      <MenuButton
+        label={text.keys}
+        className="menu-button key-menu"
+        head={keys.map(([key, name]) => (
           <span key={key}>
             <kbd>{key}</kbd> {name}
           </span>
         ))}
-      <button type="button" className="link-button" onClick={() => onChange(!isOn)}>
-        {isOn ? text.keysOff : text.keysOn}
-      </button>
-    </span>
+        entries={[{ kind: 'item', label: isOn ? text.keysOff : text.keysOn, onSelect: () => onChange(!isOn) }]}
+        isAtEnd
+      />
+    </div>
   )
 }
 
@@ -495,7 +475,9 @@ function useTriageKeys(isOn: boolean, actions: Readonly<Record<string, () => unk
   const onKey = useEffectEvent((event: KeyboardEvent) => {
     const act = isOn ? actions[event.key.toLowerCase()] : undefined
     const target = event.target instanceof Element ? event.target : undefined
-    const isTyping = target?.closest('input:not([type="checkbox"]), textarea, select, [contenteditable="true"]')
+    const isTyping = target?.closest(
+      'input:not([type="checkbox"]), textarea, select, [contenteditable="true"], [role="menu"]',
+    )
     const isModified = event.ctrlKey || event.metaKey || event.altKey
     if (act === undefined || isModified || isTyping || document.querySelector('dialog[open]') !== null) return
     event.preventDefault()
