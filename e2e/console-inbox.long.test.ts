@@ -227,7 +227,7 @@ describe('the inbox in the console', () => {
     await follow(page, '/inbox/rules')
     const choose = async (entry: string) => {
       await clickAsPerson(button(page, 'More'))
-      await clickAsPerson(page.getByRole('menuitem', { name: entry }))
+      await clickAsPerson(page.getByRole('menuitem', { name: entry, exact: true }))
     }
     await choose('Edit')
     const dialog = page.getByRole('dialog')

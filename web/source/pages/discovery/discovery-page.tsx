@@ -1,11 +1,10 @@
 import type { OnboardedGateway } from '@millwright/api/onboarding.ts'
 import { iconNetworkDevice } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
-import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { gatewayStateIntervalMs, useGateways } from '../../app/api/gateways.ts'
-import { useFormats, useText } from '../../app/language/language-context.tsx'
+import { useText } from '../../app/language/language-context.tsx'
 import { useSearchState } from '../../app/navigation/search-state.ts'
 import { usePermission } from '../../app/session/app-context.tsx'
 import { QueryState } from '../../components/feedback/query-state.tsx'
@@ -14,7 +13,6 @@ import { PageHeader } from '../../components/page/page-header.tsx'
 import { usePageTitle } from '../../components/page/page-title.ts'
 import { PlainTable } from '../../components/tables/plain-table.tsx'
 import { Time } from '../../components/values/time.tsx'
-import { useTotalQuery } from '../start/plant-queries.ts'
 import { FoundAssets } from './gateways/found-assets.tsx'
 import { nameOf, useLinksOf } from './gateways/gateway-links.ts'
 import { OnboardDialog } from './gateways/onboard-dialog.tsx'
@@ -72,7 +70,6 @@ export function DiscoveryPage() {
           )
         }
       </QueryState>
-      <AssetSources />
       <h2 className="section-title">{text.scans}</h2>
       <ScanTable />
       {canRun && search.scan !== undefined && (
@@ -80,29 +77,6 @@ export function DiscoveryPage() {
       )}
       {canManage && search.onboard !== undefined && <OnboardDialog onClose={() => setSearch({ onboard: undefined })} />}
     </>
-  )
-}
-
-/** `AssetSources` states how many assets scans and other sources have created, and links to them. */
-function AssetSources() {
-  const text = useText(discoveryMessages)
-  const formats = useFormats()
-  const canRead = usePermission('inventory_read_asset_data')
-  const [ofScans, ofOthers] = ['ne', 'eq'].map((is) => `first_discovery/run_id ${is} null`)
-  const all = useQuery({ ...useTotalQuery(), enabled: canRead }).data?.meta.totalElements ?? 0
-  const others = useQuery({ ...useTotalQuery(ofOthers), enabled: canRead }).data?.meta.totalElements ?? 0
-  if (others === 0 || all <= others) return null
-  return (
-    <p className="quiet section-note">
-      {text.sourcesTotal(all, formats.number(all))}{' '}
-      <Link to="/assets" search={{ filter: ofScans } as never}>
-        {text.sourcesScans(formats.number(all - others))}
-      </Link>
-      {' + '}
-      <Link to="/assets" search={{ filter: ofOthers } as never}>
-        {text.sourcesOthers(formats.number(others))}
-      </Link>
-    </p>
   )
 }
 

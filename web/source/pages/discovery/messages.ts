@@ -7,14 +7,12 @@ export const discoveryMessages = messages({
       'Start a scan to find devices. Add a gateway to reach another network. Each gateway runs asset links, one for each protocol.',
     gateways: 'Millwright gateways',
     more: 'More',
-    notScheduled: 'Not scheduled',
-    sourcesTotal: (count: number, shown: string) =>
-      count === 1 ? 'The inventory contains 1 asset:' : `The inventory contains ${shown} assets:`,
-    sourcesScans: (shown: string) => `${shown} created by scans`,
-    sourcesOthers: (shown: string) => `${shown} from imports, users, the API and the gateways themselves`,
+    scheduleScan: 'Schedule…',
+    scheduleScanOf: (scan: string) => `Schedule scan: ${scan}`,
     resultHint: 'Devices that the latest run found. New and changed devices are part of the found devices.',
-    missingHint: 'Found by an earlier run of the scan, but not by its latest run.',
-    missingNew: (newly: string) => `(${newly} new)`,
+    missingHint: 'Found by an earlier run of the scan, but not by its latest run. Devices with errors are included.',
+    notFound: 'Not found',
+    missingNew: (newly: string) => `(${newly} since previous run)`,
     missingNewHint: (newly: string, run: string) => `${newly} of them are missing since run ${run}`,
     scanName: (link: string, scope: string) => `${link}: ${scope}`,
     foundCount: (count: string) => `${count} found`,
@@ -51,7 +49,7 @@ export const discoveryMessages = messages({
     revoked: 'Revoked',
     version: 'Version',
     lastSeen: 'Last contact',
-    assetsFound: 'Assets found by all scans',
+    assetsFound: 'Assets found',
     assetsFoundHint: 'Each asset counts once, even if several scans found it.',
     links: 'Asset links',
     noLinks: 'No asset links registered yet',
@@ -78,10 +76,9 @@ export const discoveryMessages = messages({
     unchanged: 'Unchanged',
     missing: 'Missing',
     unlimited: 'Address range: all addresses that the asset link reaches',
-    comparedWith: (run: string) => `Missing: compared with run ${run} and the runs before it.`,
+    comparedWith: (run: string) => `Compared with run ${run} and the runs before it`,
     notChecked: 'Not checked',
     missingNotChecked: 'Missing: not checked',
-    firstRun: 'First run',
     missingAtEnd: 'The scan is still running. Missing devices are known when it has finished.',
     missingNotFinished: 'The run did not finish, so its missing devices are not known. Run the scan again.',
     missingFirst:
@@ -94,8 +91,10 @@ export const discoveryMessages = messages({
       }`,
     missingOtherErrors: 'No earlier run found the other devices with errors.',
     errorsMissing: 'A device that an earlier run found, and that has an error now, is also in Missing.',
-    alsoMissing: (count: number, shown: string, all: string) =>
-      `${shown} of the ${all} devices also ${count === 1 ? 'counts' : 'count'} as missing, because earlier runs found ${count === 1 ? 'it' : 'them'} and this run could not read ${count === 1 ? 'it' : 'them'}.`,
+    missingOthers: (count: number, shown: string) =>
+      count === 1
+        ? '1 more device was found earlier and has an error now.'
+        : `${shown} more devices were found earlier and have errors now.`,
     lastFound: 'Last found',
     reason: 'Reason',
     noErrorReported: 'Not found, no error',
@@ -199,14 +198,13 @@ export const discoveryMessages = messages({
     subtitle: 'Gateways betreiben Asset-Links. Ein Asset-Link findet Geräte mit einem Protokoll, zum Beispiel SNMP.',
     gateways: 'Millwright-Gateways',
     more: 'Mehr',
-    notScheduled: 'Nicht geplant',
-    sourcesTotal: (count: number, shown: string) =>
-      count === 1 ? 'Das Inventar enthält 1 Asset:' : `Das Inventar enthält ${shown} Assets:`,
-    sourcesScans: (shown: string) => `${shown} durch Suchläufe angelegt`,
-    sourcesOthers: (shown: string) => `${shown} aus Importen, von Benutzern, der API und den Gateways selbst`,
+    scheduleScan: 'Planen…',
+    scheduleScanOf: (scan: string) => `Suchlauf planen: ${scan}`,
     resultHint: 'Geräte, die der letzte Lauf gefunden hat. Neue und geänderte Geräte sind darin enthalten.',
-    missingHint: 'Von einem früheren Lauf des Suchlaufs gefunden, aber nicht vom letzten.',
-    missingNew: (newly: string) => `(${newly} neu)`,
+    missingHint:
+      'Von einem früheren Lauf des Suchlaufs gefunden, aber nicht vom letzten. Geräte mit Fehlern sind enthalten.',
+    notFound: 'Nicht gefunden',
+    missingNew: (newly: string) => `(${newly} seit vorigem Lauf)`,
     missingNewHint: (newly: string, run: string) => `${newly} davon fehlen seit Lauf ${run}`,
     scanName: (link: string, scope: string) => `${link}: ${scope}`,
     foundCount: (count: string) => `${count} gefunden`,
@@ -244,7 +242,7 @@ export const discoveryMessages = messages({
     revoked: 'Gesperrt',
     version: 'Version',
     lastSeen: 'Letzter Kontakt',
-    assetsFound: 'Von allen Suchläufen gefunden',
+    assetsFound: 'Gefundene Assets',
     assetsFoundHint: 'Jedes Asset zählt einmal, auch wenn mehrere Suchläufe es gefunden haben.',
     links: 'Asset-Links',
     noLinks: 'Noch keine Asset-Links registriert',
@@ -271,10 +269,9 @@ export const discoveryMessages = messages({
     unchanged: 'Unverändert',
     missing: 'Vermisst',
     unlimited: 'Adressbereich: alle Adressen, die der Asset-Link erreicht',
-    comparedWith: (run: string) => `Vermisst: verglichen mit Lauf ${run} und den Läufen davor.`,
+    comparedWith: (run: string) => `Verglichen mit Lauf ${run} und den Läufen davor`,
     notChecked: 'Nicht geprüft',
     missingNotChecked: 'Vermisst: nicht geprüft',
-    firstRun: 'Erster Lauf',
     missingAtEnd: 'Der Suchlauf läuft noch. Vermisste Geräte sind nach seinem Ende bekannt.',
     missingNotFinished:
       'Der Lauf wurde nicht abgeschlossen. Deshalb ist nicht bekannt, welche Geräte fehlen. Starten Sie den Suchlauf erneut.',
@@ -289,8 +286,10 @@ export const discoveryMessages = messages({
     missingOtherErrors: 'Die anderen Geräte mit Fehlern hat kein früherer Lauf gefunden.',
     errorsMissing:
       'Ein Gerät, das ein früherer Lauf gefunden hat und das jetzt einen Fehler hat, steht auch unter Vermisst.',
-    alsoMissing: (count: number, shown: string, all: string) =>
-      `${shown} der ${all} Geräte ${count === 1 ? 'zählt' : 'zählen'} auch als vermisst, weil frühere Läufe ${count === 1 ? 'es' : 'sie'} gefunden haben und dieser Lauf ${count === 1 ? 'es' : 'sie'} nicht lesen konnte.`,
+    missingOthers: (count: number, shown: string) =>
+      count === 1
+        ? '1 weiteres Gerät wurde früher gefunden und hat jetzt einen Fehler.'
+        : `${shown} weitere Geräte wurden früher gefunden und haben jetzt Fehler.`,
     lastFound: 'Zuletzt gefunden',
     reason: 'Grund',
     noErrorReported: 'Nicht gefunden, kein Fehler',

@@ -9,7 +9,7 @@ import { useOutcomeText } from './outcome-text.ts'
 
 /**
  * `JobAdvice` shows why a job failed or which errors it finished with, what the user can do, and a link to the page on which
- * to do it. It shows nothing for other jobs, and for a finished scan, because the page of its job lists the errors with their remedies.
+ * to do it. It shows nothing for other jobs, and for a finished scan, because the page of the scan lists the errors with their remedies.
  */
 export function JobAdvice({ job }: { job: AnyJob }) {
   const outcome = useOutcomeText()

@@ -41,7 +41,6 @@ import { JobSubjectLink, subjectNameOf } from './job-subject.tsx'
 import { hasEnded, progressOf, runTimesOf, timesOf, waitMsOf, workMsOf } from './job-times.ts'
 import { jobMessages } from './messages.ts'
 import { useOutcomeText } from './outcome-text.ts'
-import { ScanErrors } from './scan-errors.tsx'
 import { ScanResult, scanReference, starterOf } from './scan-result.tsx'
 
 /** `JobPage` shows the progress, the input, the result and the history of one job. */
@@ -89,8 +88,13 @@ function Actions({ job }: { job: AnyJobInFull }) {
   const scanId = scanReference(job)
   const hasNew = runId !== undefined && (job.scan?.created ?? 0) > 0
   const errors = errorsOf(job)
+  // The page of the scan lists the errors of the run, with their remedies.
   const toScan = scanId !== undefined && (
-    <Link to={`/discovery/scans/${scanId}`} className="button-link secondary">
+    <Link
+      to={`/discovery/scans/${scanId}`}
+      search={(errors?.search ?? (runId === undefined ? {} : { run: runId })) as never}
+      className={errors === undefined ? 'button-link secondary' : 'button-link'}
+    >
       {text.openScan}
     </Link>
   )
@@ -133,7 +137,6 @@ function Actions({ job }: { job: AnyJobInFull }) {
           {text.toInbox}
         </Link>
       )}
-      {/* The page lists the errors of a scan. */}
       {errors !== undefined && job.scan === undefined && (
         <Link to={errors.to} search={(errors.search ?? {}) as never} className="button-link">
           {errors.kind === 'unchecked' ? text.toMonitoring : text.showErrors}
@@ -171,8 +174,6 @@ function JobCards({ job }: { job: AnyJobInFull }) {
         <section className="card run-facts" data-size="wide" aria-label={text.status}>
           <JobFacts job={job} />
         </section>
-        {/* What needs an action comes first. */}
-        {(job.scan?.errors ?? 0) > 0 && <ScanErrors job={job} />}
         <Card title={text.details}>
           <JobDetails job={job} />
         </Card>

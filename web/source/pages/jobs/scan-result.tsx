@@ -1,7 +1,5 @@
 import type { AnyJob } from '@millwright/api/jobs.ts'
-import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { useOperationQuery } from '../../app/api/queries.ts'
 import { useFormats, useText } from '../../app/language/language-context.tsx'
 import { jobMessages } from './messages.ts'
 
@@ -37,17 +35,6 @@ export function ScanResult({ job, hasInbox = false }: { job: ScanJob; hasInbox?:
 /** Returns the id of the scan to which a job belongs, or undefined for other jobs. */
 export function scanReference({ subject }: Pick<AnyJob, 'subject'>): string | undefined {
   return /^discovery\/(.+)$/.exec(subject?.reference ?? '')?.[1]
-}
-
-/** Returns the scan with this id, and undefined while it is not loaded. */
-export function useScan(id: string | undefined) {
-  const query = useOperationQuery()
-  const input = { params: { jobId: id ?? '' } }
-  const { data } = useQuery({
-    ...query(['discovery', 'getDiscovery'], input, { live: ['discovery'] }),
-    enabled: id !== undefined,
-  })
-  return id === undefined ? undefined : data?.data
 }
 
 /** Returns what started a job: a schedule, or the user or service account. */

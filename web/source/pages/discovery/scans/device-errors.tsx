@@ -26,22 +26,20 @@ import {
   type RejectedCredentials,
   useAssetsAt,
   useAssetsNamed,
-  useMissing,
   useRejectedCredentials,
 } from './error-devices.ts'
 import { type ErrorGroup, errorGroupsOf, type IndexedError, namedDevice } from './error-groups.ts'
 import { errorMessages } from './error-messages.ts'
-import { hasUntried, timeInRun } from './run-time.ts'
+import { timeInRun } from './run-time.ts'
 
 type DeviceErrorsProps = {
   scan: Discovery
   /** The run that reported the errors. */
   run: DiscoveryRun
   errors: readonly DeviceError[]
-  /** The number of all errors, of which some can be loaded later. */
-  total: number
-  /** Loads more errors. Without it, another page lists them. */
-  onMore?: () => void
+  missing: MissingDevices
+  /** Loads more errors. */
+  onMore: () => void
 }
 
 /**
@@ -49,7 +47,7 @@ type DeviceErrorsProps = {
  * links to the asset of the device, and to the credentials that it rejected. For devices that require credentials, the group offers
  * to add them once for all.
  */
-export function DeviceErrors({ scan, run, errors, total, onMore }: DeviceErrorsProps) {
+export function DeviceErrors({ scan, run, errors, missing, onMore }: DeviceErrorsProps) {
   const text = useText(discoveryMessages)
   const causes = useText(errorMessages)
   const formats = useFormats()
@@ -59,14 +57,16 @@ export function DeviceErrors({ scan, run, errors, total, onMore }: DeviceErrorsP
   const named = useAssetsNamed(errors.flatMap(({ description }) => namedDevice(description) ?? []))
   const [open, setOpen] = useState<IndexedError>()
   const [adding, setAdding] = useState<readonly DeviceError[]>()
-  const isComplete = errors.length >= total
+  const isComplete = errors.length >= run.errors
   const placeOf = usePlaces(chunksOf([...new Set([...assets.values(), ...named.values()])]))
-  const missing = useMissing(scan, run)
   const context = { assets, absent, named, rejected, placeOf, lastFound: missing.lastFound, run }
   if (errors.length === 0) return <p className="quiet">{text.noErrors}</p>
   return (
     <>
-      <MissingNote missing={missing} isComplete={isComplete} errors={errors} {...{ assets, named }} run={run} />
+      {/* If they are known, the missing devices are without the devices with errors. */}
+      {run.gone > 0 && run.comparedRun !== undefined && missing.withoutError === undefined && (
+        <p className="quiet section-note">{text.errorsMissing}</p>
+      )}
       {errorGroupsOf(errors, causes).map((group) => (
         <section key={group.name} className="error-group" aria-label={group.name}>
           <div className="error-cause">
@@ -77,9 +77,6 @@ export function DeviceErrors({ scan, run, errors, total, onMore }: DeviceErrorsP
                   : group.name}
               </strong>{' '}
               {group.advice}
-              {group.errors.some(({ device }) =>
-                hasUntried(rejected.get(addressOfDevice(device) ?? '') ?? [], run),
-              ) && <span className="quiet error-note">{text.onlyWorking}</span>}
             </p>
             {canAdd && group.errors[0]?.code === unauthenticated && (
               <CredentialRemedies
@@ -97,9 +94,9 @@ export function DeviceErrors({ scan, run, errors, total, onMore }: DeviceErrorsP
           />
         </section>
       ))}
-      {!isComplete && onMore !== undefined && (
+      {!isComplete && (
         <IxButton variant="secondary" onClick={onMore}>
-          {text.moreErrors(formats.number(errors.length), formats.number(total))}
+          {text.moreErrors(formats.number(errors.length), formats.number(run.errors))}
         </IxButton>
       )}
       {open !== undefined && (
@@ -306,37 +303,9 @@ function assetOfError({ device, description }: DeviceError, { assets, named }: A
   return part ?? (asset !== undefined && isModule(asset, { name, address: deviceName(device) }) ? undefined : asset)
 }
 
-/** Returns the id of the asset of an error, or the address and the name of its device. A device can have several errors. */
-function deviceOfError(error: DeviceError, sources: AssetSources): string {
-  const { device, description } = error
-  return assetOfError(error, sources)?.id ?? `${deviceName(device)} ${namedDevice(description) ?? ''}`
-}
-
 /** Returns whether an error is that of a module, which is reached through the asset. */
 function isModule(asset: Asset, { name, address }: { name: string | undefined; address: string }): boolean {
   return name !== undefined && name !== nameOf(asset) && !name.includes(address)
-}
-
-type MissingNoteProps = AssetSources & {
-  missing: MissingDevices
-  errors: readonly DeviceError[]
-  /** Whether these are all errors of the run. */
-  isComplete: boolean
-  run: DiscoveryRun
-}
-
-/** `MissingNote` shows how many of the devices with errors are also missing. */
-function MissingNote({ missing, errors, isComplete, run, ...sources }: MissingNoteProps) {
-  const text = useText(discoveryMessages)
-  const formats = useFormats()
-  if (run.gone === 0 || run.comparedRun === undefined) return null
-  if (!isComplete || !missing.isComplete) return <p className="quiet section-note">{text.errorsMissing}</p>
-  const devices = new Set(errors.map((error) => deviceOfError(error, sources)))
-  const count = [...devices].filter((device) => missing.lastFound.has(device)).length
-  if (count === 0) return null
-  return (
-    <p className="quiet section-note">{text.alsoMissing(count, formats.number(count), formats.number(devices.size))}</p>
-  )
 }
 
 type DeviceOfErrorProps = {
@@ -392,7 +361,12 @@ function Rejected({ credentials, run }: RejectedProps) {
             {index > 0 && ' · '}
             <Link to={`/credentials/${instanceId}`}>{name}</Link>
             {shown !== false && (
-              <span className="quiet" title={formats.exact(lastFailedTimestamp)}>
+              <span
+                className="quiet"
+                title={[formats.exact(lastFailedTimestamp), when === 'before' && text.onlyWorking]
+                  .filter(Boolean)
+                  .join('\n')}
+              >
                 {' '}
                 {shown}
               </span>

@@ -7,9 +7,10 @@ import { usePermission } from '../../../app/session/app-context.tsx'
 import { type Asset, nameOf } from '../../assets/model/asset.ts'
 import { addressesOf, addressesWithoutAsset, assetsByAddress } from './error-addresses.ts'
 import { unauthenticated } from './error-cause.ts'
+import { missingWithoutError } from './missing-errors.ts'
 
-/** The number of addresses or names per request. More do not fit into a filter. */
-const addressesPerRequest = 50
+/** The number of addresses, names or ids per request. More do not fit into a filter. */
+const valuesPerRequest = 50
 
 const shownFields = 'id,name,connection_points,product_instance_information'
 
@@ -32,7 +33,7 @@ export function useAssetsOfAddresses(addresses: readonly string[]): AssetsAt {
   return useQueries({
     queries: chunks.map((chunk) => {
       const filter = `connection_points/any(c: c/ipv4_address in (${chunk.map((each) => `'${each}'`).join(', ')}))`
-      const input = { query: { filter, fields: shownFields, limit: 2 * addressesPerRequest } }
+      const input = { query: { filter, fields: shownFields, limit: 2 * valuesPerRequest } }
       return { ...query(['inventory', 'listAssets'], input), enabled: canRead }
     }),
     combine: (results) => {
@@ -70,22 +71,60 @@ export function useRejectedCredentials(
   })
 }
 
-/** The number of missing devices that are compared with the errors of a run. */
+/** The number of missing devices, and of errors, that are compared with each other. */
 const comparedMissing = 100
 
-/** The times at which missing devices were last found, by asset, and whether these are all missing devices of the run. */
-export type MissingDevices = { lastFound: ReadonlyMap<string, string | undefined>; isComplete: boolean }
+export type MissingDevices = {
+  /** The times at which missing devices were last found, by asset. */
+  lastFound: ReadonlyMap<string, string | undefined>
+  /** The missing devices without an error of the run, or undefined while not all missing devices and errors are known. */
+  withoutError: ReadonlySet<string> | undefined
+}
 
-/** Loads the devices that are missing since a run. */
-export function useMissing({ jobId }: Discovery, { id, gone }: DiscoveryRun): MissingDevices {
+const noFindings: readonly { assetId: string; lastFoundTimestamp?: string }[] = []
+
+/** Loads the missing devices of a run with errors, and compares them with the errors. */
+export function useMissing({ jobId }: Discovery, run: DiscoveryRun | undefined): MissingDevices {
   const query = useOperationQuery()
+  const { id = '', gone = 0, errors = 0 } = run ?? {}
   const input = { params: { jobId }, query: { run: id, outcome: 'gone' as const, limit: comparedMissing } }
-  const { data } = useQuery({ ...query(['discovery', 'getReport'], input, { live: ['discovery'] }), enabled: gone > 0 })
-  const findings = data?.data.findings ?? []
+  const { data } = useQuery({
+    ...query(['discovery', 'getReport'], input, { live: ['discovery'] }),
+    enabled: gone > 0 && errors > 0,
+  })
+  const missing = data?.data.findings ?? noFindings
+  const assets = useAssetsById(missing.map(({ assetId }) => assetId))
   return {
-    lastFound: new Map(findings.map(({ assetId, lastFoundTimestamp }) => [assetId, lastFoundTimestamp])),
-    isComplete: data !== undefined && findings.length >= gone,
+    lastFound: new Map(missing.map(({ assetId, lastFoundTimestamp }) => [assetId, lastFoundTimestamp])),
+    withoutError:
+      data === undefined
+        ? undefined
+        : missingWithoutError({
+            missing,
+            gone,
+            errors: data.data.errors,
+            totalErrors: data.data.totalErrors,
+            assets,
+          }),
   }
+}
+
+const findingFields =
+  'id,name,functional_object_type,connection_points,product_instance_information,software_components'
+
+/** Loads assets by id. Assets that were deleted, or that the user cannot read, are left out. */
+export function useAssetsById(ids: readonly string[]): ReadonlyMap<string, Asset> {
+  const query = useOperationQuery()
+  const canRead = usePermission('inventory_read_asset_data')
+  return useQueries({
+    queries: chunksOf(ids).map((chunk) => {
+      const filter = `id in (${chunk.map((id) => `'${id}'`).join(', ')})`
+      const input = { query: { filter, fields: findingFields, limit: valuesPerRequest } }
+      return { ...query(['inventory', 'listAssets'], input), enabled: canRead }
+    }),
+    combine: (results) =>
+      new Map(results.flatMap(({ data }) => (data?.data ?? []) as Asset[]).map((asset) => [asset.id, asset])),
+  })
 }
 
 /** Returns the assets with these names. A name that several assets have is left out. */
@@ -95,7 +134,7 @@ export function useAssetsNamed(names: readonly string[]): ReadonlyMap<string, As
   return useQueries({
     queries: chunksOf([...new Set(names)]).map((chunk) => {
       const filter = `name in (${chunk.map((name) => `'${name.replaceAll("'", "''")}'`).join(', ')})`
-      const input = { query: { filter, fields: shownFields, limit: 2 * addressesPerRequest } }
+      const input = { query: { filter, fields: shownFields, limit: 2 * valuesPerRequest } }
       return { ...query(['inventory', 'listAssets'], input), enabled: canRead }
     }),
     combine: (results) => {
@@ -112,7 +151,7 @@ export function useAssetsNamed(names: readonly string[]): ReadonlyMap<string, As
 
 /** Returns the elements in chunks for one request each. */
 export function chunksOf<T>(all: readonly T[]): T[][] {
-  return Array.from({ length: Math.ceil(all.length / addressesPerRequest) }, (_, index) =>
-    all.slice(index * addressesPerRequest, (index + 1) * addressesPerRequest),
+  return Array.from({ length: Math.ceil(all.length / valuesPerRequest) }, (_, index) =>
+    all.slice(index * valuesPerRequest, (index + 1) * valuesPerRequest),
   )
 }

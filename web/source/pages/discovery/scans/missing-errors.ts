@@ -15,7 +15,34 @@ export function errorOfAsset(asset: Asset, errors: readonly DeviceError[]): Devi
     named ??
     errors.find(({ device, description }) => {
       const address = addressOfDevice(device)
-      return address !== undefined && addresses.includes(address) && namedDevice(description) === undefined
+      if (address === undefined || !addresses.includes(address)) return false
+      const other = namedDevice(description)
+      return other === undefined || other.includes(address)
     })
   )
+}
+
+type MissingReport = {
+  /** The loaded missing devices of a run, of which `gone` exist. */
+  missing: readonly { assetId: string }[]
+  gone: number
+  /** The loaded errors of the run, of which `totalErrors` exist. */
+  errors: readonly DeviceError[]
+  totalErrors: number
+  /** The assets of the missing devices, by id. */
+  assets: ReadonlyMap<string, Asset>
+}
+
+/**
+ * Returns the ids of the missing devices without an error of the run, because the errors are listed separately. Returns undefined until all missing devices, their assets and all errors are loaded.
+ */
+export function missingWithoutError(report: MissingReport): ReadonlySet<string> | undefined {
+  const { missing, gone, errors, totalErrors, assets } = report
+  if (missing.length < gone || errors.length < totalErrors) return undefined
+  if (!missing.every(({ assetId }) => assets.has(assetId))) return undefined
+  const isWithout = ({ assetId }: { assetId: string }) => {
+    const asset = assets.get(assetId)
+    return asset !== undefined && errorOfAsset(asset, errors) === undefined
+  }
+  return new Set(missing.filter(isWithout).map(({ assetId }) => assetId))
 }

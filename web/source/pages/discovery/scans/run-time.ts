@@ -3,15 +3,6 @@ import type { DiscoveryRun } from '@millwright/api/discovery.ts'
 /** The time in which results that belong to a run may arrive after its end. */
 const lateMs = 60_000
 
-/** Returns whether a run left out credentials that a device rejected before it, and tried others instead. */
-export function hasUntried(
-  rejected: readonly { lastFailedTimestamp: string }[],
-  run: Pick<DiscoveryRun, 'startedTimestamp' | 'endedTimestamp'>,
-): boolean {
-  const times = new Set(rejected.map(({ lastFailedTimestamp }) => timeInRun(lastFailedTimestamp, run)))
-  return times.has('before') && times.has('during')
-}
-
 /** Returns whether a time is before a run, during it, or after it. A time of a run that has not started is before it. */
 export function timeInRun(
   timestamp: string,

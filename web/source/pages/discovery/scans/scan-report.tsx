@@ -1,14 +1,14 @@
 import type { Discovery, DiscoveryRun } from '@millwright/api/discovery.ts'
 import type { DeviceError } from '@millwright/api/gatekeeper.ts'
-import { useInfiniteQuery, useQueries } from '@tanstack/react-query'
+import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { Output } from '../../../app/api/client.ts'
 import type { Failure } from '../../../app/api/failure.ts'
-import { keyOf, useOperationQuery } from '../../../app/api/queries.ts'
+import { keyOf } from '../../../app/api/queries.ts'
 import { useFormats, useLanguage, useText } from '../../../app/language/language-context.tsx'
 import { useSearchState } from '../../../app/navigation/search-state.ts'
-import { useApi, usePermission } from '../../../app/session/app-context.tsx'
+import { useApi } from '../../../app/session/app-context.tsx'
 import { QueryState } from '../../../components/feedback/query-state.tsx'
 import { SelectField } from '../../../components/forms/fields.tsx'
 import { type Tab, Tabs } from '../../../components/page/tabs.tsx'
@@ -21,6 +21,7 @@ import { discoveryMessages } from '../messages.ts'
 import { whyNotCompared } from '../state-chips.tsx'
 import { DeviceErrors } from './device-errors.tsx'
 import { causeOf } from './error-cause.ts'
+import { useAssetsById, useMissing } from './error-devices.ts'
 import { errorMessages } from './error-messages.ts'
 import { errorOfAsset } from './missing-errors.ts'
 
@@ -51,19 +52,30 @@ export function ScanReport({ scan, chosenRun: run, runs, onChooseRun }: ScanRepo
   const [search, setSearch] = useSearchState<'view'>()
   const view = views.find((each) => each === search.view) ?? defaultView(scan)
   const report = useReport(scan, { run, view })
+  const missing = useMissing(scan, report.data?.run)
   if (scan.runId === undefined) return <p className="quiet">{text.noScan}</p>
   return (
     <QueryState query={report}>
       {({ run: shown, findings, errors }) => {
         const notCompared = whyNotCompared(shown, text)
         const count = (name: string, value: number) => `${name} ${formats.number(value)}`
+        // A missing device with an error is listed only with the errors.
+        const { withoutError } = missing
+        const missingCount = withoutError?.size ?? shown.gone
         const tabs: Tab<View>[] = [
           { id: 'new', label: count(text.isNew, shown.created) },
           { id: 'changed', label: count(text.changed, shown.updated) },
           { id: 'unchanged', label: count(text.unchanged, shown.unchanged) },
           {
             id: 'gone',
-            label: notCompared === undefined ? count(text.missing, shown.gone) : text.missingNotChecked,
+            label:
+              shown.comparedRun === undefined ? (
+                text.missingNotChecked
+              ) : (
+                <span title={text.comparedWith(formats.number(shown.comparedRun))}>
+                  {count(text.missing, missingCount)}
+                </span>
+              ),
             startsGroup: true,
           },
           { id: 'errors', label: count(text.errors, shown.errors), startsGroup: true },
@@ -84,41 +96,35 @@ export function ScanReport({ scan, chosenRun: run, runs, onChooseRun }: ScanRepo
                     label: `${number}: ${formats.dateTime(createdTimestamp)}, ${trigger === 'person' ? text.manual : text.scheduled}`,
                   }))}
                 />
-                {shown.comparedRun !== undefined && (
-                  <p className="quiet">{text.comparedWith(formats.number(shown.comparedRun))}</p>
-                )}
               </div>
             )}
             <Tabs label={text.report} tabs={tabs} chosen={view} onChoose={(id) => setSearch({ view: id })}>
               {view === 'errors' ? (
-                <DeviceErrors scan={scan} run={shown} errors={errors} total={shown.errors} onMore={onEnd} />
+                <DeviceErrors scan={scan} run={shown} errors={errors} missing={missing} onMore={onEnd} />
               ) : view === 'gone' && notCompared !== undefined ? (
                 <p className="quiet">{notCompared}</p>
               ) : (
                 <>
-                  {view === 'gone' && shown.comparedRun !== undefined && (
-                    <p className="quiet section-note">
-                      {text.missingComparedWith(
-                        shown.newlyGone,
-                        formats.number(shown.newlyGone),
-                        formats.number(shown.comparedRun),
-                      )}{' '}
-                      {shown.errors > 0 && (
-                        <>
-                          {text.missingOtherErrors}{' '}
-                          <button type="button" className="link-button" onClick={() => setSearch({ view: 'errors' })}>
-                            {text.missingErrors(shown.errors, formats.number(shown.errors))}
-                          </button>
-                        </>
-                      )}
-                    </p>
+                  {view === 'gone' && (
+                    <MissingNote
+                      run={shown}
+                      withoutError={withoutError}
+                      onErrors={() => setSearch({ view: 'errors' })}
+                    />
                   )}
                   <Findings
-                    findings={findings}
+                    findings={
+                      view === 'gone' && withoutError !== undefined
+                        ? findings.filter(({ assetId }) => withoutError.has(assetId))
+                        : findings
+                    }
                     onEnd={onEnd}
-                    {...(view === 'gone' && {
-                      reported: { errors, isComplete: errors.length >= shown.errors, gone: shown.gone },
-                    })}
+                    isMissing={view === 'gone'}
+                    {...(view === 'gone' &&
+                      shown.errors > 0 &&
+                      withoutError === undefined && {
+                        reported: { errors, isComplete: errors.length >= shown.errors },
+                      })}
                   />
                 </>
               )}
@@ -127,6 +133,42 @@ export function ScanReport({ scan, chosenRun: run, runs, onChooseRun }: ScanRepo
         )
       }}
     </QueryState>
+  )
+}
+
+type MissingNoteProps = {
+  run: DiscoveryRun
+  /** The missing devices without an error, if they are known. */
+  withoutError: ReadonlySet<string> | undefined
+  onErrors: () => void
+}
+
+/** `MissingNote` leads from the missing devices to the devices that earlier runs found and that have an error now. */
+function MissingNote({ run, withoutError, onErrors }: MissingNoteProps) {
+  const text = useText(discoveryMessages)
+  const formats = useFormats()
+  const { comparedRun, newlyGone, gone, errors } = run
+  if (comparedRun === undefined || errors === 0) return null
+  if (withoutError !== undefined) {
+    const others = gone - withoutError.size
+    if (others === 0) return null
+    return (
+      <p className="quiet section-note">
+        {text.missingOthers(others, formats.number(others))}{' '}
+        <button type="button" className="link-button" onClick={onErrors}>
+          {text.missingErrors(errors, formats.number(errors))}
+        </button>
+      </p>
+    )
+  }
+  return (
+    <p className="quiet section-note">
+      {text.missingComparedWith(newlyGone, formats.number(newlyGone), formats.number(comparedRun))}{' '}
+      {text.missingOtherErrors}{' '}
+      <button type="button" className="link-button" onClick={onErrors}>
+        {text.missingErrors(errors, formats.number(errors))}
+      </button>
+    </p>
   )
 }
 
@@ -169,46 +211,26 @@ function useReport({ jobId, runId }: Discovery, { run, view }: ReportOptions) {
   })
 }
 
-/** The number of devices above which the result can be searched. */
-const searchedFrom = 10
-
-/** The number of assets per request. The ids of more assets do not fit into a filter. */
-const assetsPerRequest = 50
-const assetFields = 'id,name,functional_object_type,connection_points,product_instance_information,software_components'
 const product = 'product_instance_information/manufacturer_product'
 
-/** Loads the assets of findings, by id. Assets that were deleted, or that the user cannot read, are left out. */
-function useAssets(findings: readonly Finding[]): ReadonlyMap<string, Asset> {
-  const query = useOperationQuery()
-  const canRead = usePermission('inventory_read_asset_data')
-  const chunks = Array.from({ length: Math.ceil(findings.length / assetsPerRequest) }, (_, index) =>
-    findings.slice(index * assetsPerRequest, (index + 1) * assetsPerRequest),
-  )
-  return useQueries({
-    queries: chunks.map((chunk) => {
-      const filter = `id in (${chunk.map(({ assetId }) => `'${assetId}'`).join(', ')})`
-      const input = { query: { filter, fields: assetFields, limit: assetsPerRequest } }
-      return { ...query(['inventory', 'listAssets'], input), enabled: canRead }
-    }),
-    combine: (results) =>
-      new Map(results.flatMap(({ data }) => (data?.data ?? []) as Asset[]).map((asset) => [asset.id, asset])),
-  })
-}
+/** The number of devices above which the result can be searched. */
+const searchedFrom = 10
 
 type FindingsProps = {
   findings: readonly Finding[]
   onEnd: () => void
-  /** The errors of the run, which are the reasons of missing devices, whether all of them are loaded, and the number of missing devices. */
-  reported?: { errors: readonly DeviceError[]; isComplete: boolean; gone: number }
+  /** Whether the findings are missing devices. */
+  isMissing: boolean
+  /** The errors of the run, which are the reasons of missing devices, and whether all of them are loaded. */
+  reported?: { errors: readonly DeviceError[]; isComplete: boolean }
 }
 
-function Findings({ findings, onEnd, reported }: FindingsProps) {
+function Findings({ findings, onEnd, isMissing, reported }: FindingsProps) {
   const text = useText(discoveryMessages)
   const causes = useText(errorMessages)
   const language = useLanguage()
-  const formats = useFormats()
   const navigate = useNavigate()
-  const assets = useAssets(findings)
+  const assets = useAssetsById(findings.map(({ assetId }) => assetId))
   const shownName = ({ assetId, name }: Finding) => {
     const asset = assets.get(assetId)
     return name ?? (asset === undefined ? text.unnamed : nameOf(asset))
@@ -245,9 +267,9 @@ function Findings({ findings, onEnd, reported }: FindingsProps) {
     fact('product', [text.product, 195], (asset) => textAt(asset, `${product}/product_name`)),
     fact('firmware', [text.firmware, 100], firmwareOf),
     fact('serial', [text.serialNumber, 165], (asset) => textAt(asset, 'product_instance_information/serial_number')),
-    ...(reported === undefined
-      ? [fact('mac', [text.macAddress, 165], (asset) => textsIn(asset, 'connection_points', 'mac_address')[0] ?? '')]
-      : []),
+    ...(isMissing
+      ? []
+      : [fact('mac', [text.macAddress, 165], (asset) => textsIn(asset, 'connection_points', 'mac_address')[0] ?? '')]),
   ]
   const lastFound: Column<Finding> = {
     id: 'lastFound',
@@ -255,21 +277,14 @@ function Findings({ findings, onEnd, reported }: FindingsProps) {
     width: 165,
     cell: ({ lastFoundTimestamp }) => <Time at={lastFoundTimestamp} />,
   }
-  if (reported !== undefined) columns.splice(2, 0, fact('reason', [text.reason, 165], reasonOf), lastFound)
+  if (isMissing) columns.splice(2, 0, lastFound)
+  if (reported !== undefined) columns.splice(2, 0, fact('reason', [text.reason, 165], reasonOf))
   function reasonOf(asset: Asset | undefined): string {
     if (asset === undefined || reported === undefined) return ''
     const error = errorOfAsset(asset, reported.errors)
     if (error !== undefined) return causeOf(error, causes).name
     return reported.isComplete ? text.noErrorReported : ''
   }
-  // The reasons are counted only if they are known for all missing devices.
-  const isCounted =
-    reported?.isComplete === true &&
-    findings.length >= reported.gone &&
-    findings.every(({ assetId }) => assets.has(assetId))
-  const reasons = isCounted
-    ? Map.groupBy(findings, ({ assetId }) => reasonOf(assets.get(assetId)))
-    : new Map<string, Finding[]>()
   const words = searched.trim().toLowerCase()
   const rows = findings.filter(
     (finding) =>
@@ -278,14 +293,6 @@ function Findings({ findings, onEnd, reported }: FindingsProps) {
   )
   return (
     <>
-      {reasons.size > 0 && (
-        <p className="section-note">
-          {[...reasons]
-            .toSorted(([, one], [, other]) => other.length - one.length)
-            .map(([reason, { length }]) => `${reason}: ${formats.number(length)}`)
-            .join(' · ')}
-        </p>
-      )}
       {findings.length > searchedFrom && (
         <div className="report-search">
           <SearchField label={text.searchDevice} hint={text.searchDevice} value={searched} onChange={setSearched} />

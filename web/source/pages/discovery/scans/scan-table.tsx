@@ -15,7 +15,7 @@ import { withParameterLabels } from '../built-in-links.ts'
 import { useLinkNames } from '../gateways/gateway-links.ts'
 import { discoveryMessages } from '../messages.ts'
 import { ScanState, whyNotCompared } from '../state-chips.tsx'
-import { editSettings } from './edit-settings.ts'
+import { editSchedule, editSettings } from './edit-settings.ts'
 import { CancelScan, FoundSoFar, RunningState } from './running-scan.tsx'
 import { useScanActions } from './scan-actions.ts'
 
@@ -43,7 +43,7 @@ export function ScanTable({ gatewayId }: { gatewayId?: string }) {
       {failure !== undefined && <ProblemMessage failure={failure} />}
       <DataTable
         label={text.scans}
-        columns={columnsOf(text, { linkName, gateways, number: formats.number, runAgain, cancel }).filter(
+        columns={columnsOf(text, { linkName, gateways, number: formats.number, canRun, runAgain, cancel }).filter(
           ({ id }) =>
             (id !== 'gateway' || (gatewayId === undefined && gateways.size > 1)) &&
             (id !== 'action' || canRun) &&
@@ -52,6 +52,8 @@ export function ScanTable({ gatewayId }: { gatewayId?: string }) {
         rows={pagedList.rows}
         sorting={{ id: 'started', isDescending: true }}
         idOf={({ jobId }) => jobId}
+        // The reason why a run failed has two lines.
+        isRoomy={pagedList.rows.some(({ state }) => state === 'failed')}
         onEnd={pagedList.next}
         onOpen={({ jobId }) => navigate({ to: `/discovery/scans/${jobId}` })}
         empty={
@@ -69,11 +71,15 @@ type ColumnContext = {
   linkName: ReturnType<typeof useLinkNames>
   gateways: ReadonlyMap<string, string>
   number: (value: number) => string
+  canRun: boolean
   runAgain: (scanId: string) => void
   cancel: (scanId: string) => void
 }
 
-function columnsOf(text: Text, { linkName, gateways, number, runAgain, cancel }: ColumnContext): Column<Discovery>[] {
+function columnsOf(text: Text, context: ColumnContext): Column<Discovery>[] {
+  const { linkName, gateways, number, canRun, runAgain, cancel } = context
+  const nameOf = (scan: Pick<Discovery, 'gatewayId' | 'assetLinkId' | 'discoveryFilters'>) =>
+    text.scanName(linkName(scan.gatewayId, scan.assetLinkId), scopeOf(scan) || text.allDevices)
   return [
     {
       id: 'scan',
@@ -81,7 +87,7 @@ function columnsOf(text: Text, { linkName, gateways, number, runAgain, cancel }:
       width: 240,
       minWidth: 225,
       cell: (row) => {
-        const name = text.scanName(linkName(row.gatewayId, row.assetLinkId), scopeOf(row) || text.allDevices)
+        const name = nameOf(row)
         return (
           <Link to={`/discovery/scans/${row.jobId}`} title={name}>
             {name}
@@ -121,15 +127,15 @@ function columnsOf(text: Text, { linkName, gateways, number, runAgain, cancel }:
     },
     {
       id: 'gone',
-      header: text.missing,
+      header: text.notFound,
       hint: text.missingHint,
-      width: 115,
+      width: 175,
       cell: (row) => {
         const reason = whyNotCompared(row, text)
         if (reason !== undefined) {
           return (
             <span className="quiet" title={reason}>
-              {row.state === 'finished' ? text.firstRun : '–'}
+              –
             </span>
           )
         }
@@ -140,10 +146,12 @@ function columnsOf(text: Text, { linkName, gateways, number, runAgain, cancel }:
             <Link to={`/discovery/scans/${row.jobId}`} search={{ view: 'gone' } as never}>
               {number(row.gone)}
             </Link>
-            <span className="quiet" title={text.missingNewHint(number(row.newlyGone), number(row.comparedRun ?? 0))}>
-              {' '}
-              {text.missingNew(number(row.newlyGone))}
-            </span>
+            {row.newlyGone > 0 && (
+              <span className="quiet" title={text.missingNewHint(number(row.newlyGone), number(row.comparedRun ?? 0))}>
+                {' '}
+                {text.missingNew(number(row.newlyGone))}
+              </span>
+            )}
           </>
         )
       },
@@ -158,23 +166,28 @@ function columnsOf(text: Text, { linkName, gateways, number, runAgain, cancel }:
       id: 'next',
       header: text.next,
       width: 95,
-      cell: ({ schedule }) =>
-        schedule === undefined ? (
-          <span className="quiet" title={text.notScheduled}>
-            –
-          </span>
-        ) : schedule.paused ? (
-          text.paused
-        ) : (
-          <Time at={schedule.nextRuns[0]} isRelative isShort />
-        ),
+      cell: ({ jobId, schedule, ...row }) => {
+        if (schedule === undefined)
+          return canRun ? (
+            <Link
+              to={`/discovery/scans/${jobId}`}
+              search={{ edit: editSchedule } as never}
+              aria-label={text.scheduleScanOf(nameOf(row))}
+            >
+              {text.scheduleScan}
+            </Link>
+          ) : (
+            <span className="quiet">–</span>
+          )
+        return schedule.paused ? text.paused : <Time at={schedule.nextRuns[0]} isRelative isShort />
+      },
     },
     {
       id: 'action',
       header: text.action,
       width: 115,
       cell: (row) => {
-        const name = text.scanName(linkName(row.gatewayId, row.assetLinkId), scopeOf(row) || text.allDevices)
+        const name = nameOf(row)
         if (isRunning(row)) return <CancelScan name={name} onCancel={() => cancel(row.jobId)} />
         return hasInvalidSettings(row) ? (
           <Link
@@ -236,7 +249,7 @@ function ScanOutcome({ scan, number }: { scan: Discovery; number: (value: number
 }
 
 /** Returns the values of the filters of a scan, such as its address range. */
-export function scopeOf({ discoveryFilters }: Discovery): string {
+export function scopeOf({ discoveryFilters }: Pick<Discovery, 'discoveryFilters'>): string {
   return discoveryFilters.map(({ value }) => String(value)).join(', ')
 }
 

@@ -4,6 +4,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { keyOf } from '../../../app/api/queries.ts'
 import { useText } from '../../../app/language/language-context.tsx'
+import { useSearchState } from '../../../app/navigation/search-state.ts'
 import { useApi, usePermission } from '../../../app/session/app-context.tsx'
 import { Dialog } from '../../../components/dialogs/dialog.tsx'
 import { ProblemMessage } from '../../../components/feedback/problem-message.tsx'
@@ -13,6 +14,7 @@ import { Card } from '../../../components/page/card.tsx'
 import { KeyValueList } from '../../../components/values/key-value-list.tsx'
 import { StatusChip } from '../../../components/values/status-chip.tsx'
 import { discoveryMessages } from '../messages.ts'
+import { editSchedule } from './edit-settings.ts'
 import { browserTimeZone, cronOf, runNow, type ScheduleChoice, scheduleChoiceOf } from './schedule.ts'
 import { ScheduleFields } from './schedule-fields.tsx'
 import { useScheduleText } from './schedule-text.ts'
@@ -26,7 +28,7 @@ export function ScheduleCard({ scan }: { scan: Discovery }) {
   const api = useApi()
   const queryClient = useQueryClient()
   const canRun = usePermission('glb_discovery_run')
-  const [isChanging, setChanging] = useState(false)
+  const [{ edit }, setSearch] = useSearchState<'edit'>()
   const [failure, setFailure] = useState<unknown>()
   const change = async (changes: Changes) => {
     await api.discovery.updateDiscovery({ params: { jobId: scan.jobId }, body: { data: changes } })
@@ -49,7 +51,7 @@ export function ScheduleCard({ scan }: { scan: Discovery }) {
                 {schedule.paused ? text.resume : text.pause}
               </IxButton>
             )}
-            <IxButton variant="secondary" onClick={() => setChanging(true)}>
+            <IxButton variant="secondary" onClick={() => setSearch({ edit: editSchedule })}>
               {text.edit}
             </IxButton>
           </>
@@ -58,11 +60,11 @@ export function ScheduleCard({ scan }: { scan: Discovery }) {
     >
       {failure !== undefined && <ProblemMessage failure={failure} />}
       {schedule === undefined ? <p className="quiet">{text.noSchedule}</p> : <ScheduleDetails schedule={schedule} />}
-      {isChanging && (
+      {canRun && edit === editSchedule && (
         <ScheduleDialog
           schedule={schedule}
           onSave={(changed) => change({ schedule: changed })}
-          onClose={() => setChanging(false)}
+          onClose={() => setSearch({ edit: undefined })}
         />
       )}
     </Card>
