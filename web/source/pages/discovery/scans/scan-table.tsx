@@ -52,7 +52,7 @@ export function ScanTable({ gatewayId }: { gatewayId?: string }) {
         rows={pagedList.rows}
         sorting={{ id: 'started', isDescending: true }}
         idOf={({ jobId }) => jobId}
-        // The reason why a run failed has two lines.
+        // The reason why a run failed has several lines.
         isRoomy={pagedList.rows.some(({ state }) => state === 'failed')}
         onEnd={pagedList.next}
         onOpen={({ jobId }) => navigate({ to: `/discovery/scans/${jobId}` })}
@@ -129,7 +129,7 @@ function columnsOf(text: Text, context: ColumnContext): Column<Discovery>[] {
       id: 'gone',
       header: text.notFound,
       hint: text.missingHint,
-      width: 175,
+      width: 145,
       cell: (row) => {
         const reason = whyNotCompared(row, text)
         if (reason !== undefined) {
@@ -149,7 +149,7 @@ function columnsOf(text: Text, context: ColumnContext): Column<Discovery>[] {
             {row.newlyGone > 0 && (
               <span className="quiet" title={text.missingNewHint(number(row.newlyGone), number(row.comparedRun ?? 0))}>
                 {' '}
-                {text.missingNew(number(row.newlyGone))}
+                {text.missingNew(number(row.newlyGone), number(row.comparedRun ?? 0))}
               </span>
             )}
           </>
