@@ -328,6 +328,14 @@ describe('gateways, scans and credentials in the console', () => {
     await page.getByText('Paused').waitFor()
     await button('Resume').click()
     await page.getByText('Paused').waitFor({ state: 'detached' })
+    // The list offers a schedule for the other scans.
+    await go('/discovery', 'Discovery')
+    await page
+      .getByRole('link', { name: /^Schedule scan: / })
+      .first()
+      .click()
+    await page.getByRole('dialog', { name: 'Schedule' }).waitFor()
+    await page.keyboard.press('Escape')
   })
 
   test('shows the job, the workflow, the events and the audit entries of a scan', async () => {

@@ -244,8 +244,7 @@ export const inboxMessages = messages({
     createdBy: (author: string) => `Angelegt von ${author}`,
     reportedBy: (source: string, author: string) => `Gemeldet von ${source}, API-Client ${author}`,
     unknownAuthor: 'unbekannt',
-    unknownIdentifiers: (number: number) =>
-      `Kein anderes Asset hat ${number === 1 ? 'diese Kennung' : 'diese Kennungen'}:`,
+    unknownIdentifiers: (number: number) => `Bisher unbekannte ${number === 1 ? 'Kennung' : 'Kennungen'}:`,
     possibleDuplicate: 'Mögliches Duplikat',
     noDuplicate: 'Kein Duplikat gefunden',
     noPossibleDuplicate: 'Verglichen: Kennungen, Seriennummer, MAC-Adresse, IP-Adresse und Name.',

@@ -61,7 +61,12 @@ export function FoundSoFar({ run }: { run: FoundDevices }) {
   const formats = useFormats()
   const left = useTimeLeft(run, { isShort: true })
   const shown = [text.foundSoFar(formats.number(run.found)), left].filter(Boolean).join(', ')
-  if (run.restartedTimestamp === undefined) return <span title={shown}>{shown}</span>
+  if (run.restartedTimestamp === undefined)
+    return (
+      <span className="grid-lines" title={shown}>
+        {shown}
+      </span>
+    )
   return (
     <span className="grid-lines" title={text.interrupted}>
       {shown}

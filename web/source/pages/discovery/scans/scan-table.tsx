@@ -149,7 +149,9 @@ function columnsOf(text: Text, context: ColumnContext): Column<Discovery>[] {
             {row.newlyGone > 0 && (
               <span className="quiet" title={text.missingNewHint(number(row.newlyGone), number(row.comparedRun ?? 0))}>
                 {' '}
-                {text.missingNew(number(row.newlyGone), number(row.comparedRun ?? 0))}
+                {row.newlyGone === row.gone
+                  ? text.missingAllNew(number(row.comparedRun ?? 0))
+                  : text.missingNew(number(row.newlyGone), number(row.comparedRun ?? 0))}
               </span>
             )}
           </>
