@@ -149,7 +149,7 @@ export class CardPen extends MapPen {
   }
 
   /** Returns the texts of a title. The number of assets of a place is less important than each of its problems, so that places are comparable. */
-  #titleTexts({ key }: SceneItem, group: TopologyGroup): { count: string[]; words: Word[][] } {
+  #titleTexts({ key }: SceneItem, group: TopologyGroup): { count: string[]; words: (readonly Word[])[] } {
     const { texts } = this.options
     const words = this.wordsOf(key, group)
     if (isNetwork(group)) return { count: [texts.count(group), texts.shortCount(group)], words }
@@ -252,7 +252,7 @@ export class CardPen extends MapPen {
       const ends = [box.x + cardInset, box.x + box.width - cardInset].map((end) => ({ x: end, y }))
       this.line(ends, { colour: palette.line, width: 1, alpha: 1 })
     }
-    /** Draws the state of some lines as a bar beside them. */
+    /** Draws the state of some lines as a bar next to them. */
     const bar = (first: number, last: number, style: { colour: string; isBroken: boolean }) => {
       const y = yOf(first) - size * 0.65
       if (first <= last) this.edge({ ...box, y, height: yOf(last) + size * 0.5 - y }, style)
@@ -323,8 +323,10 @@ export class CardPen extends MapPen {
     }
     for (const choices of problemLines) {
       y += step
-      // The problems are divided into lines of the smallest texts.
-      if (this.words(choices, at(room)) === 0) this.words(choices, { ...at(room), size: sizes.text })
+      // All problems in a smaller text are better than some of them.
+      const complete = completeTexts(choices)
+      const smaller = { ...at(room), size: sizes.text }
+      if (this.words(complete, at(room)) === 0 && this.words(complete, smaller) === 0) this.words(choices, at(room))
     }
     if (isSubnet) return
     const bottom = box.y + box.height - 6

@@ -208,7 +208,7 @@ export function sceneOf({
         hasLines: data.edges.length > 0 && !frame.areLinesHidden,
       })
       const others = itemsIn(frame, { ...data, groups: groupsBefore }, area)
-      const box = side.width < area.width ? side : besideOf(others, side)
+      const box = side.width < area.width ? side : nextTo(others, side)
       return [...others, { key: groupKey(rest.key), box, parent: frame, group: rest }]
     }
     const canDivide = groups.length === 0 && layout !== 'force' && !isAll
@@ -315,7 +315,7 @@ export function sceneOf({
 
 type DivideOptions = { isFirst: boolean; hasLines: boolean }
 
-/** Divides the area of the map into the area of the groups and a small box for the rest, which is above or below the groups, or beside them. */
+/** Divides the area of the map into the area of the groups and a small box for the rest, which is above, below or next to the groups. */
 function divided({ x, y, width, height }: Box, { isFirst, hasLines }: DivideOptions): [Box, Box] {
   if (width < height * restBeside) {
     const row = height * restPart.row
@@ -339,7 +339,7 @@ function divided({ x, y, width, height }: Box, { isFirst, hasLines }: DivideOpti
 }
 
 /** Returns a box above or below other items with their left and right edges, and close to them. */
-function besideOf(items: readonly SceneItem[], box: Box): Box {
+function nextTo(items: readonly SceneItem[], box: Box): Box {
   const { x, y, width, height } = items.map((item) => item.box).reduce(hull)
   const top = Math.max(box.y, y - 1.3 * box.height)
   return { x, y: box.y < y ? top : Math.min(box.y, y + height + 0.3 * box.height), width, height: box.height }

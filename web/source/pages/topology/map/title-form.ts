@@ -33,7 +33,7 @@ export function inForm<Text>(texts: readonly Text[], position: number): Text | u
 }
 
 /** Returns the texts that contain all parts, from the longest to the shortest text. */
-export function completeTexts<Part>(texts: readonly Part[][]): Part[][] {
+export function completeTexts<Part>(texts: readonly (readonly Part[])[]): (readonly Part[])[] {
   const most = Math.max(0, ...texts.map(({ length }) => length))
   return texts.filter(({ length }) => length === most)
 }
