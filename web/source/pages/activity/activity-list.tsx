@@ -215,7 +215,7 @@ type SentenceProps = {
 export function Sentence({ parts, onMore }: SentenceProps) {
   return parts.map((part, index) =>
     part.role === 'more' && onMore !== undefined ? (
-      <button key="more" type="button" className="link-button activity-more" onClick={onMore}>
+      <button key="more" type="button" className="link-button" onClick={onMore}>
         {part.text}
       </button>
     ) : (
