@@ -192,6 +192,7 @@ describe('asset pages and topology in the console', () => {
     await page.getByText('1 asset', { exact: true }).waitFor()
     await page.getByRole('link', { name: 'Stopped controller' }).waitFor()
     assert.equal(await inStop.getAttribute('aria-pressed'), 'true')
+    assert.equal(await page.getByRole('button', { name: /^Remove the filter/ }).count(), 0, 'the filter is shown twice')
     await assertAxeClean(page, 'assets in stop')
     await inStop.click()
     await page.getByText(/^\d+ assets$/).waitFor()

@@ -18,7 +18,7 @@ import { ConditionChips } from './filter/condition-chips.tsx'
 import { conditionsOf } from './filter/filter-conditions.ts'
 import { FilterPanel } from './filter/filter-panel.tsx'
 import { GroupPanel } from './filter/group-panel.tsx'
-import { QuickFilters } from './filter/quick-filters.tsx'
+import { isQuickFilter, QuickFilters } from './filter/quick-filters.tsx'
 import { SearchField } from './filter/search-field.tsx'
 import { assetsMessages } from './messages.ts'
 import { type Asset, textAt } from './model/asset.ts'
@@ -90,7 +90,12 @@ export function AssetsPage() {
           onApply={(filter) => show({ filter })}
         />
       )}
-      <ConditionChips view={view} properties={properties} onShow={show} />
+      {/* The active quick filter shows its condition. */}
+      <ConditionChips
+        view={isQuickFilter(view.filter) ? { ...view, filter: '' } : view}
+        properties={properties}
+        onShow={show}
+      />
       <AssetTable view={view} columns={columns} properties={properties} onColumns={setColumns} onShow={show} />
       {isChoosing && (
         <ColumnsDialog

@@ -266,7 +266,7 @@ export const hierarchyMessages = messages({
     assetCount: (count: number, shown: string) => (count === 1 ? '1 Asset' : `${shown} Assets`),
     outdatedCount: (count: string) => `${count} veraltet`,
     offlineCount: (count: string) => `${count} nicht erreichbar`,
-    exceptional: (average: string) => `Veraltet, über dem Durchschnitt (${average})`,
+    exceptional: (average: string) => `Veraltet, über Mittel (${average})`,
     unreachableShort: 'Nicht erreichbar',
     stoppedShort: 'In STOP',
     stoppedCount: (count: string) => `${count} in STOP`,

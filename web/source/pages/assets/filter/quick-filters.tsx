@@ -14,6 +14,10 @@ const filters = [
   { condition: 'stopped', filter: stoppedFilter },
 ] as const
 
+export function isQuickFilter(filter: string): boolean {
+  return filters.some((each) => each.filter === filter)
+}
+
 type QuickFiltersProps = { view: View; onShow: (change: Partial<View>) => void }
 
 /** `QuickFilters` shows how many assets have a problem. A click on a problem lists these assets. */
