@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { queryOf, viewOf } from '../views/view-search.ts'
-import { quickFilterChange } from './quick-filter.ts'
+import { viewOf } from '../views/view-search.ts'
+import { hasQuickFilters } from './quick-filter.ts'
 
-test('a filter with a number replaces the search, the filter and the group, and a second click shows all assets', () => {
-  const filter = "operating_mode/mode_name eq 'stop'"
-  const view = viewOf({ q: 'pump', match: 'inside', filter: "name eq 'a'", by: 'responsible', in: 'Ada' })
-  const shown = { ...view, ...quickFilterChange(view, filter) }
-  assert.deepEqual(queryOf(shown), { filter, q: '' })
-  assert.deepEqual(queryOf({ ...shown, ...quickFilterChange(shown, filter) }), { filter: '', q: '' })
+test('filters with the numbers of all assets are hidden while a search, a group or another filter limits the table', () => {
+  const stopped = "operating_mode/mode_name eq 'stop'"
+  const isShown = (search: Record<string, string>) => hasQuickFilters(viewOf(search), [stopped])
+  assert.deepEqual([{}, { by: 'responsible' }, { filter: stopped }].map(isShown), [true, true, true])
+  const limited = [{ q: 'pump' }, { by: 'responsible', in: 'Ada' }, { filter: "name eq 'a'" }]
+  assert.deepEqual(limited.map(isShown), [false, false, false])
 })

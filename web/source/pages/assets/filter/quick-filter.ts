@@ -1,9 +1,9 @@
 import type { View } from '../views/view-search.ts'
 
 /**
- * Returns the change of the view after a click on a filter with a number. The search and the group are removed, so that the table
- * shows as many assets as the number names. A click on the active filter shows all assets again.
+ * Returns whether the table shows the filters with numbers. The numbers count all assets, so they are hidden while a search, a
+ * group or another filter limits the table.
  */
-export function quickFilterChange(view: Pick<View, 'filter'>, filter: string): Partial<View> {
-  return { filter: view.filter === filter ? '' : filter, q: '', match: undefined, by: '', in: undefined }
+export function hasQuickFilters({ q, filter, in: group }: View, quickFilters: readonly string[]): boolean {
+  return q === '' && group === undefined && (filter === '' || quickFilters.includes(filter))
 }

@@ -6,7 +6,7 @@ import { stoppedFilter, unreachableFilter, useTotalQuery } from '../../start/pla
 import { assetsMessages } from '../messages.ts'
 import { conditionTones } from '../model/condition.ts'
 import type { View } from '../views/view-search.ts'
-import { quickFilterChange } from './quick-filter.ts'
+import { hasQuickFilters } from './quick-filter.ts'
 
 /** The start page counts the assets with the same filters, so both pages share the requests. */
 const filters = [
@@ -26,9 +26,13 @@ export function QuickFilters({ view, onShow }: QuickFiltersProps) {
   const formats = useFormats()
   const roving = useRovingFocus<HTMLDivElement>('button')
   const totals = useQueries({ queries: [useTotalQuery(unreachableFilter), useTotalQuery(stoppedFilter)] })
+  const isShown = hasQuickFilters(
+    view,
+    filters.map(({ filter }) => filter),
+  )
   const shown = filters
     .map((each, index) => ({ ...each, count: totals[index]?.data?.meta.totalElements ?? 0 }))
-    .filter(({ count, filter }) => count > 0 || filter === view.filter)
+    .filter(({ count, filter }) => isShown && (count > 0 || filter === view.filter))
   return (
     <div
       className="quick-filters"
@@ -41,7 +45,7 @@ export function QuickFilters({ view, onShow }: QuickFiltersProps) {
           type="button"
           className="filter-chip"
           aria-pressed={filter === view.filter}
-          onClick={() => onShow(quickFilterChange(view, filter))}
+          onClick={() => onShow({ filter: filter === view.filter ? '' : filter })}
         >
           <StatusText tone={conditionTones[condition]}>
             {text[condition]} <strong>{formats.number(count)}</strong>
