@@ -195,7 +195,7 @@ describe('journeys in the console', () => {
       await step('Test')
       await dialog.getByLabel('IP address of the device').fill(address)
       await activate(button(page, 'Test now'))
-      // The simulated device can be read without credentials, and the test says so.
+      // The simulated device can be read without credentials.
       await dialog.getByText(`${address} needs no credentials`).first().waitFor()
       await activate(button(page, 'Done'))
       await dialog.waitFor({ state: 'detached' })
