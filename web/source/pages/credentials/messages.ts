@@ -26,16 +26,18 @@ export const credentialMessages = messages({
     count: (count: number, shown: string) => (count === 1 ? '1 credential' : `${shown} credentials`),
     typeCount: (count: number, shown: string) => (count === 1 ? '1 credential type' : `${shown} credential types`),
     setCount: (count: number, shown: string) => (count === 1 ? '1 monitoring set' : `${shown} monitoring sets`),
-    overlap: 'If several credentials apply to a device, a scan tries the last changed first, and at most three.',
+    overlap:
+      'A scan first uses credentials that the device has accepted. Otherwise it tries the last changed first, at most three.',
     usedFor: 'Used for',
     order: 'Tried by scans',
     orderHint:
-      'The order in which a scan tries the credentials of an asset link where their IP addresses overlap. The last changed are first. At a device where credentials have worked, a scan uses only these. Search for an IP address to see the order there.',
-    place: (place: number | undefined) => placeName(place),
-    after: (names: string) => `after ${names}`,
-    placeIn: (place: number | undefined, ranges: string) => `${placeName(place).toLowerCase()} in ${ranges}`,
-    placeInAfter: (place: number | undefined, ranges: string, names: string) =>
-      `${placeName(place)} in ${ranges}, after ${names}`,
+      'The order in which a scan tries the credentials of an asset link where their IP addresses overlap. The last changed are first. Search for an IP address to see the order there.',
+    triedFirst: 'First',
+    notTried: 'Not tried',
+    triedAfter: (names: string) => `After ${names}`,
+    triedAfterIn: (ranges: string, names: string) => `${ranges}: after ${names}`,
+    triedFirstIn: (ranges: string) => `${ranges}: first`,
+    notTriedIn: (ranges: string) => `${ranges}: not tried`,
     notInScans: 'Only for monitoring',
     onlyAsset: 'Only for one asset',
     orderFor: (address: string) => `Order in which a scan tries the credentials at ${address}:`,
@@ -169,16 +171,17 @@ export const credentialMessages = messages({
     typeCount: (count: number, shown: string) => (count === 1 ? '1 Zugangsdaten-Typ' : `${shown} Zugangsdaten-Typen`),
     setCount: (count: number, shown: string) => (count === 1 ? '1 Monitoring-Set' : `${shown} Monitoring-Sets`),
     overlap:
-      'Gelten mehrere Zugänge für ein Gerät, probiert ein Suchlauf die zuletzt geänderten zuerst, höchstens drei.',
+      'Ein Suchlauf verwendet zuerst Zugänge, die das Gerät akzeptiert hat. Sonst probiert er die zuletzt geänderten zuerst, höchstens drei.',
     usedFor: 'Gilt für',
     order: 'Im Suchlauf',
     orderHint:
-      'Die Reihenfolge, in der ein Suchlauf die Zugänge eines Asset-Links probiert, deren IP-Adressen sich überschneiden. Die zuletzt geänderten sind die ersten. An einem Gerät, an dem Zugänge funktioniert haben, verwendet ein Suchlauf nur diese. Suchen Sie nach einer IP-Adresse, um die Reihenfolge dort zu sehen.',
-    place: (place: number | undefined) => germanPlaceName(place),
-    after: (names: string) => `nach ${names}`,
-    placeIn: (place: number | undefined, ranges: string) => `${germanPlaceName(place).toLowerCase()} in ${ranges}`,
-    placeInAfter: (place: number | undefined, ranges: string, names: string) =>
-      `${germanPlaceName(place)} in ${ranges}, nach ${names}`,
+      'Die Reihenfolge, in der ein Suchlauf die Zugänge eines Asset-Links probiert, deren IP-Adressen sich überschneiden. Die zuletzt geänderten sind die ersten. Suchen Sie nach einer IP-Adresse, um die Reihenfolge dort zu sehen.',
+    triedFirst: 'Zuerst',
+    notTried: 'Nicht probiert',
+    triedAfter: (names: string) => `Nach ${names}`,
+    triedAfterIn: (ranges: string, names: string) => `${ranges}: nach ${names}`,
+    triedFirstIn: (ranges: string) => `${ranges}: zuerst`,
+    notTriedIn: (ranges: string) => `${ranges}: nicht probiert`,
     notInScans: 'Nur für Überwachung',
     onlyAsset: 'Nur für ein Asset',
     orderFor: (address: string) => `Reihenfolge, in der ein Suchlauf die Zugänge an ${address} probiert:`,
@@ -303,15 +306,4 @@ const germanValueNames: Readonly<Record<CredentialKind, { nominative: string; da
   community: { nominative: 'Aktuelle Community', dative: 'der aktuellen Community' },
   snmpUser: { nominative: 'Aktuelle Passwörter', dative: 'den aktuellen Passwörtern' },
   other: { nominative: 'Aktuelle Werte', dative: 'den aktuellen Werten' },
-}
-
-/** Returns the place of credentials in a scan as a word. Without a place, the scan does not try them. */
-function placeName(place: number | undefined): string {
-  if (place === undefined) return 'Not tried'
-  return ['First', 'Second', 'Third'][place - 1] ?? 'Not tried'
-}
-
-function germanPlaceName(place: number | undefined): string {
-  if (place === undefined) return 'Nicht probiert'
-  return ['Zuerst', 'Als zweite', 'Als dritte'][place - 1] ?? 'Nicht probiert'
 }

@@ -204,15 +204,15 @@ function columnsOf(text: Text, formats: Formats, toCorrectId?: string): Column<C
       id: 'order',
       header: text.order,
       hint: text.orderHint,
-      width: 190,
-      minWidth: 165,
+      width: 300,
+      minWidth: 200,
       cell: (row) => <UsePlace credentials={row} />,
     },
     {
       id: 'result',
       header: text.lastResult,
-      width: 310,
-      minWidth: 295,
+      width: 260,
+      minWidth: 245,
       cell: (row) => <LastResult credentials={row} formats={formats} toCorrectId={toCorrectId} />,
     },
     {
@@ -244,33 +244,32 @@ function TwoLines({ children, second, title }: TwoLinesProps) {
 }
 
 /**
- * `UsePlace` shows the place of credentials among those that a scan tries, and the addresses where it is another one. The tooltip
- * names the credentials that the scan tries before.
+ * `UsePlace` names the credentials that a scan tries before these, and the addresses where it tries others before. The tooltip
+ * contains all texts, because the names can be longer than the column.
  */
 function UsePlace({ credentials: { assetId, metadata, places } }: { credentials: ListedCredentialInstance }) {
   const text = useText(credentialMessages)
   if (assetId !== undefined || metadata.purpose === 'monitoring')
     return <span className="quiet">{assetId === undefined ? text.notInScans : text.onlyAsset}</span>
   const [first, ...others] = places
-  const after = first?.after.map(({ name }) => name).join(', ') ?? ''
-  const main = text.place(first?.place)
-  const second =
-    others.length > 0
-      ? others.map(({ place, ipRanges }) => text.placeIn(place, ipRanges.join(', '))).join('; ')
-      : after === ''
-        ? undefined
-        : text.after(after)
-  const details = others.map((other) =>
-    text.placeInAfter(other.place, other.ipRanges.join(', '), other.after.map(({ name }) => name).join(', ')),
-  )
+  const namesOf = ({ after }: Place) => after.map(({ name }) => name).join(', ')
+  const placeText = (place: Place) =>
+    place.place === undefined ? text.notTried : place.place === 1 ? text.triedFirst : text.triedAfter(namesOf(place))
+  const textIn = (place: Place) => {
+    const ranges = place.ipRanges.join(', ')
+    if (place.place === undefined) return text.notTriedIn(ranges)
+    return place.place === 1 ? text.triedFirstIn(ranges) : text.triedAfterIn(ranges, namesOf(place))
+  }
+  const main = first === undefined ? text.notTried : placeText(first)
+  const second = others.map(textIn)
   return (
-    <TwoLines
-      {...(second !== undefined && { second, title: [main, ...(details.length > 0 ? details : [second])].join('\n') })}
-    >
+    <TwoLines title={[main, ...second].join('\n')} {...(second.length > 0 && { second: second.join('; ') })}>
       {main}
     </TwoLines>
   )
 }
+
+type Place = ListedCredentialInstance['places'][number]
 
 function isUnused({ logins: { accepted, refused } }: CredentialRow): boolean {
   return accepted + refused === 0
