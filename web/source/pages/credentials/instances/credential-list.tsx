@@ -204,28 +204,28 @@ function columnsOf(text: Text, formats: Formats, toCorrectId?: string): Column<C
       id: 'order',
       header: text.order,
       hint: text.orderHint,
-      width: 300,
+      width: 240,
       minWidth: 200,
       cell: (row) => <UsePlace credentials={row} />,
     },
     {
       id: 'result',
       header: text.lastResult,
-      width: 260,
-      minWidth: 245,
+      width: 300,
+      minWidth: 285,
       cell: (row) => <LastResult credentials={row} formats={formats} toCorrectId={toCorrectId} />,
     },
     {
       id: 'next',
       header: text.nextStep,
-      width: 160,
-      minWidth: 155,
+      width: 145,
+      minWidth: 140,
       cell: (row) => <NextStep credentials={row} formats={formats} toCorrectId={toCorrectId} />,
     },
     {
       id: 'changed',
       header: text.changed,
-      width: 130,
+      width: 120,
       cell: ({ lastModifiedTimestamp }) => <Time at={lastModifiedTimestamp} isCompact />,
     },
   ]
@@ -244,8 +244,8 @@ function TwoLines({ children, second, title }: TwoLinesProps) {
 }
 
 /**
- * `UsePlace` names the credentials that a scan tries before these, and the addresses where it tries others before. The tooltip
- * contains all texts, because the names can be longer than the column.
+ * `UsePlace` names the credentials that a scan tries before these, and the addresses where the order is another one. The tooltip
+ * contains the order there.
  */
 function UsePlace({ credentials: { assetId, metadata, places } }: { credentials: ListedCredentialInstance }) {
   const text = useText(credentialMessages)
@@ -261,9 +261,10 @@ function UsePlace({ credentials: { assetId, metadata, places } }: { credentials:
     return place.place === 1 ? text.triedFirstIn(ranges) : text.triedAfterIn(ranges, namesOf(place))
   }
   const main = first === undefined ? text.notTried : placeText(first)
-  const second = others.map(textIn)
+  const otherRanges = others.flatMap(({ ipRanges }) => ipRanges).join(', ')
+  const second = first?.place === 1 ? text.notFirstIn(otherRanges) : text.otherOrderIn(otherRanges)
   return (
-    <TwoLines title={[main, ...second].join('\n')} {...(second.length > 0 && { second: second.join('; ') })}>
+    <TwoLines title={[main, ...others.map(textIn)].join('\n')} {...(others.length > 0 && { second })}>
       {main}
     </TwoLines>
   )
