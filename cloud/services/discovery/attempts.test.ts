@@ -123,4 +123,22 @@ describe('attempts of a run', () => {
     assert.equal(after.errors, 1)
     assert.ok(after.restartedTimestamp)
   })
+
+  test('a run without the first lease of its attempt, from the last release, keeps its errors when the gateway continues it', async () => {
+    const { jobId } = await create()
+    const held = await lease()
+    await upload(held, 0, { assets: [foundDevice(29)], errors: [silent(1)] })
+    await hub.settle()
+    await hub.asOwner((owner) =>
+      owner.query('update discovery_runs set attempt_lease = null where tenant_id = $1', [hub.tenant.tenantId]),
+    )
+    await expireLeases()
+    const request = { workflows: ['discovery'], activeJobs: [held.job.id] }
+    const continued = (await gateway.gatekeeper.leaseJob({ body: { data: request } }))?.data ?? assert.fail()
+    await upload(held, 1, { errors: [silent(2)] })
+    await hub.settle()
+    assert.equal((await read(jobId)).errors, 2)
+    await end(continued, 'FINISHED')
+    await ended(jobId)
+  })
 })

@@ -339,10 +339,11 @@ export async function lockLatestAttempt(tx: Transaction, id: string, lease: stri
   return { isLatest: (await tx.row(latestAttemptStatement, id, lease))?.isLatest === true }
 }
 
+// A run that began under the last release has recorded leases, but not the first lease of its attempt.
 const noteStatement = statement<RunRow>(
   `update discovery_runs r set state = 'running', started_at = ${firstTime('r.started_at')},
      workflow_job_id = coalesce(r.workflow_job_id, $3), progress = coalesce($4, r.progress),
-     message = coalesce($5, r.message), attempt_lease = coalesce(r.attempt_lease, $6::uuid),
+     message = coalesce($5, r.message), attempt_lease = coalesce(r.attempt_lease, r.leases[cardinality(r.leases)], $6::uuid),
      leases = case when r.leases is null or $6::uuid is null or $6::uuid = any(r.leases) then r.leases
        else (r.leases || $6::uuid)[greatest(cardinality(r.leases) - $7::integer + 2, 1):] end
    where r.tenant_id = $1 and r.id = $2 and r.state in ('created', 'running') returning ${runColumns}`,

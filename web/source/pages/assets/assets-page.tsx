@@ -92,7 +92,7 @@ export function AssetsPage() {
       )}
       {/* The active quick filter shows its condition. */}
       <ConditionChips
-        view={isQuickFilter(view.filter) ? { ...view, filter: '' } : view}
+        view={isQuickFilter(view) ? { ...view, filter: '' } : view}
         properties={properties}
         onShow={show}
       />

@@ -14,8 +14,16 @@ const filters = [
   { condition: 'stopped', filter: stoppedFilter },
 ] as const
 
-export function isQuickFilter(filter: string): boolean {
-  return filters.some((each) => each.filter === filter)
+/** Returns whether the active filter is one of the shown filters with numbers. */
+export function isQuickFilter(view: View): boolean {
+  return view.filter !== '' && areShown(view)
+}
+
+function areShown(view: View): boolean {
+  return hasQuickFilters(
+    view,
+    filters.map(({ filter }) => filter),
+  )
 }
 
 type QuickFiltersProps = { view: View; onShow: (change: Partial<View>) => void }
@@ -26,10 +34,7 @@ export function QuickFilters({ view, onShow }: QuickFiltersProps) {
   const formats = useFormats()
   const roving = useRovingFocus<HTMLDivElement>('button')
   const totals = useQueries({ queries: [useTotalQuery(unreachableFilter), useTotalQuery(stoppedFilter)] })
-  const isShown = hasQuickFilters(
-    view,
-    filters.map(({ filter }) => filter),
-  )
+  const isShown = areShown(view)
   const shown = filters
     .map((each, index) => ({ ...each, count: totals[index]?.data?.meta.totalElements ?? 0 }))
     .filter(({ count, filter }) => isShown && (count > 0 || filter === view.filter))

@@ -330,6 +330,7 @@ function LastResult({ credentials, formats, toCorrectId }: ResultProps) {
 function NextStep({ credentials, formats, toCorrectId }: ResultProps) {
   const text = useText(credentialMessages)
   const canWrite = usePermission('glb_credential_write')
+  const canTest = usePermission('glb_discovery_run') && canWrite
   const { id, values } = credentials
   const { open, isAtLeast } = refusalsOf(credentials)
   const labels: Readonly<Record<RefusalStep, string>> = {
@@ -338,7 +339,7 @@ function NextStep({ credentials, formats, toCorrectId }: ResultProps) {
     narrow: text.narrowRange,
   }
   const steps = refusalSteps(credentials, canWrite).filter((step) => step !== 'devices' || toCorrectId === undefined)
-  if (steps.length === 0 && credentials.assetId === undefined && canWrite && isUnused(credentials))
+  if (steps.length === 0 && credentials.assetId === undefined && canTest && isUnused(credentials))
     return (
       <Link
         to={`/credentials/${id}`}

@@ -117,6 +117,7 @@ function Actions({ instance }: { instance: CredentialInstance }) {
   const navigate = useNavigate()
   const queryClient = useQueryClient()
   const canWrite = usePermission('glb_credential_write')
+  const canTest = usePermission('glb_discovery_run') && instance.assetId === undefined
   const [search, setSearch] = useSearchState<'edit' | 'test'>()
   const setEditing = (isEditing: boolean) => setSearch({ edit: isEditing ? 'yes' : undefined })
   const setTesting = (isTesting: boolean) => setSearch({ test: isTesting ? 'yes' : undefined })
@@ -135,10 +136,8 @@ function Actions({ instance }: { instance: CredentialInstance }) {
       <IxButton variant="secondary" onClick={() => setEditing(true)}>
         {text.edit}
       </IxButton>
-      {instance.assetId === undefined && <IxButton onClick={() => setTesting(true)}>{text.test}</IxButton>}
-      {search.test !== undefined && instance.assetId === undefined && (
-        <CredentialFlow instance={instance} onClose={() => setTesting(false)} />
-      )}
+      {canTest && <IxButton onClick={() => setTesting(true)}>{text.test}</IxButton>}
+      {search.test !== undefined && canTest && <CredentialFlow instance={instance} onClose={() => setTesting(false)} />}
       {search.edit !== undefined && <CredentialDialog instance={instance} onClose={() => setEditing(false)} />}
     </>
   )

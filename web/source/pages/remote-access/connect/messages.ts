@@ -9,8 +9,7 @@ export const connectMessages = messages({
     possible: 'Terminal (SSH), web page or TCP port, through the gateway that found the device.',
     needsNoApproval: 'No approval is needed.',
     devices: (count: number, shown: string) =>
-      count === 1 ? 'Show the device with a gateway' : `Show all ${shown} devices with a gateway`,
-    noDevices: 'No device has a gateway yet. Only devices that a scan has found have a known gateway.',
+      count === 1 ? 'Show the device that scans have added' : `Show the ${shown} devices that scans have added`,
     service: 'Service',
     ssh: 'Terminal (SSH)',
     http: 'Web page (HTTP)',
@@ -58,8 +57,7 @@ export const connectMessages = messages({
     possible: 'Terminal (SSH), Webseite oder TCP-Port, über das Gateway, das das Gerät gefunden hat.',
     needsNoApproval: 'Es ist keine Freigabe nötig.',
     devices: (count: number, shown: string) =>
-      count === 1 ? 'Gerät mit Gateway anzeigen' : `Alle ${shown} Geräte mit Gateway anzeigen`,
-    noDevices: 'Noch kein Gerät hat ein Gateway. Nur von Suchläufen gefundene Geräte haben ein bekanntes Gateway.',
+      count === 1 ? 'Neues Gerät aus Suchläufen anzeigen' : `${shown} Geräte aus Suchläufen anzeigen`,
     service: 'Dienst',
     ssh: 'Terminal (SSH)',
     http: 'Webseite (HTTP)',

@@ -1,3 +1,4 @@
+import type { RemoteTarget } from '@millwright/api/remote-access.ts'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -9,49 +10,51 @@ import { Card } from '../../../components/page/card.tsx'
 import { useTotalQuery } from '../../start/plant-queries.ts'
 import { ReadyGateways } from '../settings/switches.tsx'
 import { ConnectButton } from './connect-button.tsx'
+import { obstacleOf } from './connect-form.ts'
 import { connectMessages } from './messages.ts'
 
-/** Selects the devices that a gateway has found. Only they can be reached through a gateway. */
-const foundByScan = "functional_object_type eq 'Device' and first_discovery/run_id ne null"
+/** Selects the devices that can be picked. The platform decides for each of them whether a gateway reaches it. */
+const devices = "functional_object_type eq 'Device'"
+const addedByScans = `${devices} and first_discovery/run_id ne null`
 
-/** `StartSession` lets the user search for a device that has a gateway, and opens the dialog of a new session to it. */
+/** `StartSession` lets the user search for a device, states whether a session is possible, and opens the dialog of a new session. */
 export function StartSession() {
   const text = useText(connectMessages)
   const formats = useFormats()
   const query = useOperationQuery()
-  const canConnect = useRights().has('remote_access_connect')
+  const rights = useRights()
+  const canConnect = rights.has('remote_access_connect') && rights.has('inventory_read_asset_data')
   const [device, setDevice] = useState<PickedAsset>()
-  const count = useQuery({ ...useTotalQuery(foundByScan), enabled: canConnect }).data?.meta.totalElements
+  const count = useQuery({ ...useTotalQuery(addedByScans), enabled: canConnect }).data?.meta.totalElements ?? 0
   const target = useQuery({
     ...query(['remote-access', 'readTarget'], { params: { id: device?.id ?? '' } }, { live: ['remote-access'] }),
     enabled: device !== undefined,
   })
   if (!canConnect) return null
-  const { policy, problem } = (device === undefined ? undefined : target.data?.data) ?? {}
-  const approval = policy?.approval === 'required' ? text.needsApproval : text.needsNoApproval
+  const picked = device === undefined ? undefined : target.data?.data
   return (
     <Card title={text.startSession}>
-      {count === 0 ? (
-        <p>
-          {text.noDevices} <Link to="/discovery">{text.toDiscovery}</Link>
-        </p>
-      ) : (
-        <>
-          <div className="remote-start">
-            <AssetPicker label={text.device} isLabelUnseen picked={device} onPick={setDevice} filter={foundByScan} />
-            <ConnectButton asset={device} isPrimary />
-          </div>
-          <p className="field-hint" role="status">
-            {policy === undefined || problem !== undefined ? text.possible : approval}{' '}
-            {device === undefined && count !== undefined && (
-              <Link to="/assets" search={{ filter: foundByScan } as never}>
-                {text.devices(count, formats.number(count))}
-              </Link>
-            )}
-          </p>
-        </>
-      )}
+      <div className="remote-start">
+        <AssetPicker label={text.device} isLabelUnseen picked={device} onPick={setDevice} filter={devices} />
+        <ConnectButton asset={device} isPrimary />
+      </div>
+      <p className="field-hint" role="status">
+        {picked === undefined ? text.possible : statementOf(picked, text)}{' '}
+        {device === undefined && count > 0 && (
+          <Link to="/assets" search={{ filter: addedByScans } as never}>
+            {text.devices(count, formats.number(count))}
+          </Link>
+        )}
+      </p>
       <ReadyGateways />
     </Card>
   )
+}
+
+/** Returns why no session to a device is possible, or whether a session needs an approval. */
+function statementOf(target: RemoteTarget, text: (typeof connectMessages)['en']): string {
+  const obstacle = obstacleOf(target)
+  if (obstacle !== undefined) return text[obstacle]
+  if (target.problem !== undefined) return target.problem.detail ?? text.notPossible
+  return target.policy.approval === 'required' ? text.needsApproval : text.needsNoApproval
 }
