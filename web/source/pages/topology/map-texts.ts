@@ -6,7 +6,7 @@ import { assetClassName, assetClassOfOne } from '../../components/values/asset-c
 import type { ChangeTexts } from './map/change-texts.ts'
 import type { MapFact } from './map/map-pen.ts'
 import type { ProblemFact } from './map/problems.ts'
-import { isCoreSwitch, isNetwork, isSwitches, isSwitchRange, type SceneItem } from './map/scene.ts'
+import { isCoreSwitch, isNetwork, isOtherSwitches, isSwitches, isSwitchRange, type SceneItem } from './map/scene.ts'
 import { mapMessages } from './map-messages.ts'
 
 export type MapTextFunctions = ReturnType<typeof useMapTexts>
@@ -41,6 +41,7 @@ export function useMapTexts(by: Grouping) {
       const all = text.assets(assets, formats.number(assets))
       if (isNetwork(group)) return text.switches(formats.number(children), all)
       // The name of switches without a place contains their number.
+      if (isOtherSwitches(group)) return text.otherSwitches(children, formats.number(children))
       if (isSwitches(group) && group.place !== undefined) return text.switchesOnly(children, formats.number(children))
       return addressed === undefined ? all : text.withAddress(text.addresses(addressed, formats.number(addressed)), all)
     }
@@ -58,6 +59,7 @@ export function useMapTexts(by: Grouping) {
       count: countOf,
       shortCount: (group: TopologyGroup) => {
         const switches = formats.number(group.children)
+        if (isOtherSwitches(group)) return text.otherSwitchesBrief(group.children, switches)
         return isNetwork(group) || (isSwitches(group) && group.place !== undefined)
           ? text.switchesOnly(group.children, switches)
           : text.assets(group.assets, formats.number(group.assets))
@@ -78,17 +80,22 @@ export function useMapTexts(by: Grouping) {
       ownState: ({ self }: TopologyGroup) => {
         if (self === undefined) return []
         const { monitoring, outdated = false } = self
+        const ofSwitch = (state: string) => [
+          text.thisSwitch(state.toLowerCase()),
+          text.switchState(state.toLowerCase()),
+          state,
+        ]
         return [
           // A note at the map counts the core switches that are not monitored.
           ...(monitoring === undefined || monitoring === 'unmonitored'
             ? []
-            : [{ text: text[monitoring], isBad: monitoring === 'unreachable', isMonitoring: true }]),
-          ...(outdated ? [{ text: text.outdated, isBad: false, isMonitoring: false }] : []),
+            : [{ texts: ofSwitch(text[monitoring]), isBad: monitoring === 'unreachable', isMonitoring: true }]),
+          ...(outdated ? [{ texts: ofSwitch(text.outdated), isBad: false, isMonitoring: false }] : []),
         ]
       },
       assetsAt: (assets: number) => {
         const all = text.assets(assets, formats.number(assets))
-        return [text.assetsAt(all), all]
+        return [text.assetsAt(all), text.assetsAtBrief(all), all]
       },
       assets: (assets: number) => text.assets(assets, formats.number(assets)),
       classOfOne: (each: AssetClass) => assetClassOfOne(each, language),
@@ -120,6 +127,8 @@ export function useMapTexts(by: Grouping) {
       },
       outdatedShare: (outdated: number, assets: number) =>
         text.outdatedShare(formats.number(outdated), formats.percent(outdated / Math.max(1, assets))),
+      outdatedOf: (outdated: number, assets: number) =>
+        text.outdatedOf(formats.number(outdated), formats.number(assets)),
       unmonitored: text.notMonitored,
       noProblem: text.noProblem,
       change: (kind: keyof typeof changeWords, count: number) => changeWords[kind](formats.number(count)),

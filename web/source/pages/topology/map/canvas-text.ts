@@ -42,10 +42,19 @@ export function dividedWords<Word>(
   return [[complete.slice(0, count)], [complete.slice(count), complete.slice(count, count + 1)]]
 }
 
-/** Returns a name in one line, or in two lines that end at a space or separator if one line is too narrow. */
+/**
+ * Returns a name in one line, or in two lines that end at a space or separator if one line is too narrow. If both lines fit, they are
+ * about equally long.
+ */
 export function nameLines(context: CanvasRenderingContext2D, name: string, width: number): string[] {
   if (context.measureText(name).width <= width) return [name]
   const breaks = [...name.matchAll(/[-_ ]/g)].map(({ index }) => index + 1)
-  const at = breaks.findLast((each) => context.measureText(name.slice(0, each).trimEnd()).width <= width)
+  const fits = (part: string) => context.measureText(part.trimEnd()).width <= width
+  const fitting = breaks.filter((each) => fits(name.slice(0, each)))
+  const longerPart = (each: number) => Math.max(each, name.length - each)
+  const [balanced] = fitting
+    .filter((each) => fits(name.slice(each)))
+    .toSorted((one, other) => longerPart(one) - longerPart(other))
+  const at = balanced ?? fitting.at(-1)
   return at === undefined || at >= name.length ? [name] : [name.slice(0, at).trimEnd(), name.slice(at)]
 }

@@ -203,40 +203,39 @@ export class CardPen extends MapPen {
     const own = isState
       ? texts.ownState(group).filter(({ isBad, isMonitoring }) => isBad || !isMonitoring || view.hasMonitoring)
       : []
-    const ownWords = own.map(
-      ({ text, isBad }): Word => ({ text, colour: isBad ? palette.alarm : palette.text, weight: isBad ? 650 : 400 }),
+    const ownLines = own.map(({ texts: choices, isBad }) =>
+      choices.map((text): Word[] => [
+        { text, colour: isBad ? palette.alarm : palette.text, weight: isBad ? 650 : 400 },
+      ]),
     )
-    const roles = (texts.detail(item) ?? []).map((text): Word[] => [
-      { text, colour: palette.text, weight: 400 },
-      ...ownWords,
-    ])
+    const roles = (texts.detail(item) ?? []).map((text): Word[] => [{ text, colour: palette.text, weight: 400 }])
+    this.font(size, 650)
+    const fullName = distinctName(texts.shortNameOf(group), commonOf(item))
+    const mostLines = linesIn(box.height - around)
+    // The name has two lines only with space for all other texts.
+    const names = mostLines > 5 + ownLines.length ? nameLines(this.context, fullName, width) : [fullName]
     const behind = isState ? withoutSwitch(group) : group
     const problems = dividedWords(this.wordsOf(item.key, behind), {
       fits: (words) => this.widthOf(words, size) <= width,
       lines: linesIn(box.height - around - dividerGap) >= 5 ? 2 : 1,
     })
     const words = (choices: readonly (readonly Word[])[]) => (y: number) => this.words(choices, { x, y, width, size })
-    const name = (y: number) => {
+    const nameLine = (name: string) => (y: number) => {
       this.font(size, 650)
-      this.text(distinctName(texts.shortNameOf(group), commonOf(item)), {
-        x,
-        y,
-        width,
-        colour: palette.text,
-        isEnd: true,
-      })
+      this.text(name, { x, y, width, colour: palette.text, isEnd: true })
     }
     const count = (y: number) =>
       this.#longest(texts.assetsAt(behind.assets), { x, y, width, size, colour: palette.text })
     const lines = [
-      { rank: 0, isBehind: false, draw: name },
-      { rank: own.length > 0 ? 1 : 3, isBehind: false, draw: words([...roles, ownWords, ownWords.slice(0, 1)]) },
+      ...names.map((name) => ({ rank: 0, isBehind: false, draw: nameLine(name) })),
+      { rank: 4, isBehind: false, draw: words(roles) },
+      ...ownLines.map((choices) => ({ rank: 1, isBehind: false, draw: words(choices) })),
       ...(isState ? [{ rank: 2, isBehind: true, draw: count }] : []),
       ...problems
         .filter((choices) => choices.length > 0)
         .map((choices) => ({ rank: isState ? 3 : 1, isBehind: isState, draw: words(choices) })),
     ]
-    const most = Math.max(1, Math.min(lines.length, linesIn(box.height - around)))
+    const most = Math.max(1, Math.min(lines.length, mostLines))
     const chosen = lines.toSorted((one, other) => one.rank - other.rank).slice(0, most)
     const shown = lines.filter((line) => chosen.includes(line))
     const divider =
@@ -273,7 +272,7 @@ export class CardPen extends MapPen {
     const room = box.width - pad - right.start
     const end = box.width - pad - right.end
     const height = box.height - around
-    const problems = this.wordsOf(item.key, group)
+    const problems = this.#problemsOf(item, group)
     // In the boxes of subnets and of switches, the number of assets or switches is next to the name.
     const isSubnet = item.parent.items.some(({ group: other }) => other?.kind === 'subnet')
     const isNamedByPlace = isSwitches(group) && group.place !== undefined
@@ -335,24 +334,48 @@ export class CardPen extends MapPen {
       this.classes(group, { x, y, width: room, height: bottom - y }, { size: Math.min(18, size * 1.1), isNamed: true })
   }
 
-  /** Whether the boxes of all networks have space for their number of switches next to their name. */
-  get #haveSwitchCounts(): boolean {
-    this.#switchCounts ??= [...this.options.scene.frames.values()].every(({ summary }) =>
-      (summary?.items ?? []).every((item) => {
+  /** The boxes of switches that are named by their place, in all networks of the map. */
+  get #placedSwitches(): { item: SceneItem; group: TopologyGroup; width: number }[] {
+    return [...this.options.scene.frames.values()].flatMap(({ summary }) =>
+      (summary?.items ?? []).flatMap((item) => {
         const { group } = item
-        if (group === undefined || !isSwitches(group) || group.place === undefined) return true
-        const { texts, camera } = this.options
-        this.font(sizes.text, 650)
-        const name = this.context.measureText(distinctName(texts.shortNameOf(group), commonOf(item))).width
-        this.font(sizes.text, 400)
-        const count = this.context.measureText(texts.shortCount(group)).width
-        return name + gap + count <= onScreen(camera, item.box).width - leastPad - right.end
+        if (group === undefined || !isSwitches(group) || group.place === undefined) return []
+        const { width } = onScreen(this.options.camera, item.box)
+        return [{ item, group, width: width - leastPad }]
       }),
     )
+  }
+
+  /** Whether the boxes of all networks have space for their number of switches next to their name. */
+  get #haveSwitchCounts(): boolean {
+    this.#switchCounts ??= this.#placedSwitches.every(({ item, group, width }) => {
+      const { texts } = this.options
+      this.font(sizes.text, 650)
+      const name = this.context.measureText(distinctName(texts.shortNameOf(group), commonOf(item))).width
+      this.font(sizes.text, 400)
+      return name + gap + this.context.measureText(texts.shortCount(group)).width <= width - right.end
+    })
     return this.#switchCounts
   }
 
   #switchCounts: boolean | undefined
+
+  /** Whether the boxes of all networks have space for their number of outdated assets with the number of all assets. */
+  get #haveTotals(): boolean {
+    this.#totals ??= this.#placedSwitches.every(({ item, group, width }) => {
+      const last = this.wordsOf(item.key, group, { hasTotal: true })[0]?.at(-1)
+      return last === undefined || this.widthOf([last], sizes.text) <= width - right.start
+    })
+    return this.#totals
+  }
+
+  #totals: boolean | undefined
+
+  /** Returns the problems of a card, from the longest to the shortest text. */
+  #problemsOf({ key }: SceneItem, group: TopologyGroup): Word[][] {
+    const isNamedByPlace = isSwitches(group) && group.place !== undefined
+    return this.wordsOf(key, group, { hasTotal: isNamedByPlace && this.#haveTotals })
+  }
 
   /** Returns the problems of a card in one line, or in two lines if they need and have the space. */
   #problemLines(item: SceneItem, group: TopologyGroup, box: Box): (readonly (readonly Word[])[])[] {
@@ -360,7 +383,7 @@ export class CardPen extends MapPen {
     const isPlaced = group.kind !== 'subnet' || group.place !== undefined
     const others = 1 + Number(isPlaced && this.options.texts.detail(item) !== undefined)
     const room = box.width - padOf(box) - right.start
-    return dividedWords(this.wordsOf(item.key, group), {
+    return dividedWords(this.#problemsOf(item, group), {
       fits: (words) => this.widthOf(words, sizes.text) <= room,
       lines: linesIn(box.height - around) >= others + 2 ? 2 : 1,
     })

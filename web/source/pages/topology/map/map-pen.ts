@@ -35,8 +35,11 @@ export type MapTexts = ProblemTexts &
     fact: (kind: MapFact, count: number) => string
     /** Where a group is, from the longest to the shortest text: the place of a subnet or switch, or how switches are connected. */
     detail: (item: Pick<SceneItem, 'group' | 'via'>) => string[] | undefined
-    /** The state of a core switch itself: its monitoring if it is monitored, and whether its firmware is outdated. */
-    ownState: (group: TopologyGroup) => { text: string; isBad: boolean; isMonitoring: boolean }[]
+    /**
+     * The state of a core switch itself: its monitoring if it is monitored, and whether its firmware is outdated. The texts are ordered
+     * from the longest to the shortest. The longer ones name the switch.
+     */
+    ownState: (group: TopologyGroup) => { texts: string[]; isBad: boolean; isMonitoring: boolean }[]
     /** The number of assets at a core switch, from the longest to the shortest text. */
     assetsAt: (assets: number) => string[]
     predicate: (edge: Pick<TopologyEdge, 'predicate' | 'count'>) => string
@@ -88,6 +91,8 @@ export const sizes = {
   countedLines: 12,
 } as const
 export const fadedAlpha = 0.6
+/** The radius of the dot at the end of a line to a box of a summary. */
+const endRadius = 3
 /** The part of the colour of a change in the ground of a card. */
 const tintAlpha = 0.13
 
@@ -177,6 +182,18 @@ export class MapPen {
     context.roundRect(box.x, box.y, box.width, box.height, radius)
     context.fill()
     context.restore()
+  }
+
+  /** Draws a dot at each end of some lines, so that the ends of short lines are visible. */
+  protected lineEnds(routes: readonly (readonly Point[])[], colour: string): void {
+    const context = this.context
+    context.fillStyle = colour
+    context.beginPath()
+    for (const { x, y } of routes.flatMap((route) => [route[0] ?? [], route.at(-1) ?? []].flat())) {
+      context.moveTo(x, y)
+      context.arc(x, y, endRadius, 0, 2 * Math.PI)
+    }
+    context.fill()
   }
 
   protected line(route: readonly Point[], style: LineStyle): void {
@@ -301,14 +318,14 @@ export class MapPen {
   }
 
   /** Returns the texts about a group, from the longest to the shortest: an impact, its changes or its problems. */
-  protected wordsOf(key: string, group: WordCounts): Word[][] {
+  protected wordsOf(key: string, group: WordCounts, { hasTotal = false } = {}): Word[][] {
     const { palette, view, texts } = this.options
     if (view.marks !== undefined) return this.impactWords(view.marks.get(key) ?? noMark)
     if (view.showsChanges)
       return changeTexts(group, texts).map((parts) =>
         parts.map((text) => ({ text, colour: palette.text, weight: 650 })),
       )
-    const options = { average: this.#average, hasMonitoring: view.hasMonitoring, hasShare: false, texts }
+    const options = { average: this.#average, hasMonitoring: view.hasMonitoring, hasShare: false, hasTotal, texts }
     return problemTexts(group, options).map((parts) =>
       parts.map(({ problem, text, isExceptional, isMarked = false }) => ({
         text,

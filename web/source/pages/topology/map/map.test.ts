@@ -16,7 +16,7 @@ import {
 import { arrange, layouts } from './arrangement.ts'
 import { orderedAssets } from './asset-order.ts'
 import { between, cameraFor, onScreen, zoomed } from './camera.ts'
-import { dividedWords } from './canvas-text.ts'
+import { dividedWords, nameLines } from './canvas-text.ts'
 import { ownProblem, stepOf } from './card-pen.ts'
 import { clustersOf } from './clusters.ts'
 import type { Box } from './geometry.ts'
@@ -362,6 +362,24 @@ describe('networks of switches', () => {
     assert.equal(of([]), 'L1-C1 – L2-C1')
   })
 
+  test('leave out the core switch in the box of its place, and have another type for this', () => {
+    const placed = (key: string, line: string) => ({ ...device(key, key), place: [{ key: line, name: line }] })
+    const [members, others] = [[placed('P-L1-SW2', 'Line 1')], [[placed('P-L2-SW1', 'Line 2')]]]
+    const typeOf = (core: TopologyGroup) =>
+      summaryGroup(members, { key: 'k', common: { start: 0, end: 0 }, others, core }).type
+    assert.equal(typeOf(placed('P-L1-SW1', 'Line 1')), 'other-switches')
+    assert.equal(typeOf(placed('P-SW1', 'Hall')), 'switches')
+  })
+
+  test('have a core switch that is as wide as its texts, and at most a third of the network', () => {
+    const own = [{ key: 'r' }, { key: 'a', parent: 'r' }, { key: 'b', parent: 'a' }]
+    const partOf = (width: number) => {
+      const [core] = switchTree(own, { x: 0, y: 0, width, height: 110 }, 2).summary.boxes
+      return Math.round((100 * (core?.box.width ?? 0)) / width)
+    }
+    assert.deepEqual([partOf(600), partOf(800), partOf(2_000)], [32, 26, 20])
+  })
+
   test('name a core switch with the part that distinguishes it from the core switches of the other networks', () => {
     const coreOf = (members: readonly TopologyGroup[]) => {
       const loaded = withNetworks(new Map([[rootKey, { ...top, groups: [...members] }]]))
@@ -639,6 +657,13 @@ describe('lines between boxes', () => {
         }
       }
   })
+})
+
+test('a name that is too long for one line has two lines that are about equally long', () => {
+  const context = { measureText: (text: string) => ({ width: text.length }) } as CanvasRenderingContext2D
+  assert.deepEqual(nameLines(context, 'ASSY-L01-C01-SW01', 14), ['ASSY-L01-', 'C01-SW01'])
+  assert.deepEqual(nameLines(context, 'ASSY-L01-C01-SW01', 17), ['ASSY-L01-C01-SW01'])
+  assert.deepEqual(nameLines(context, 'ASSY-L01-C01-SW01', 6), ['ASSY-', 'L01-C01-SW01'])
 })
 
 test('the problems of a card are divided into two lines if they do not fit into one, and only with space for two', () => {

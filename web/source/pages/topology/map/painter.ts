@@ -30,10 +30,12 @@ export function paint(context: Canvas, options: PaintOptions): void {
 
 class Painter extends CardPen {
   frame(frame: Frame): void {
-    const { camera, size } = this.options
+    const { camera, palette, size } = this.options
     if (frame.summary !== undefined && isTreeSummarized(frame, camera)) {
       this.#wires(frame.summary.wires.map((points) => ({ from: '', to: '', points })))
       for (const item of frame.summary.items) this.#item(item, onScreen(camera, item.box))
+      const routes = frame.summary.wires.map((points) => points.map((point) => this.#pointOf(point)))
+      this.lineEnds(routes, palette.edge)
       return
     }
     if (frame.wires === undefined) this.#lines(frame)
@@ -150,13 +152,14 @@ class Painter extends CardPen {
     context.restore()
   }
 
+  #pointOf(point: Point): Point {
+    const { x, y } = onScreen(this.options.camera, { ...point, width: 0, height: 0 })
+    return { x, y }
+  }
+
   /** Draws the lines of a tree of switches. */
   #wires(wires: NonNullable<Frame['wires']>): void {
     const { camera, palette, scene, view } = this.options
-    const pointOf = (point: Point): Point => {
-      const { x, y } = onScreen(camera, { ...point, width: 0, height: 0 })
-      return { x, y }
-    }
     const kinds = Map.groupBy(wires, ({ from, to }) => {
       if (this.active !== undefined && [from, to].includes(this.active.key)) return 'active'
       const items = [from, to].flatMap((key) => scene.items.get(key) ?? [])
@@ -170,7 +173,7 @@ class Painter extends CardPen {
     } as const
     for (const kind of ['faded', 'normal', 'active'] as const)
       this.strokes(
-        (kinds.get(kind) ?? []).map(({ points }) => points.map(pointOf)),
+        (kinds.get(kind) ?? []).map(({ points }) => points.map((point) => this.#pointOf(point))),
         styles[kind],
       )
   }

@@ -6,6 +6,7 @@ const texts = {
   fact: (kind: string, count: number) => `${count} ${kind}`,
   longFact: (kind: string, count: number) => `${count} long ${kind}`,
   outdatedShare: (outdated: number, assets: number) => `${outdated} of ${assets} outdated`,
+  outdatedOf: (outdated: number, assets: number) => `${outdated} outdated in ${assets}`,
   unmonitored: 'not monitored',
   noProblem: 'no problem',
 }
@@ -26,8 +27,8 @@ function group(
 }
 
 describe('problems of a group', () => {
-  const wordsOf = (counts: ProblemCounts, { hasMonitoring = true, hasShare = true } = {}) =>
-    problemTexts(counts, { average: 0.3, hasMonitoring, hasShare, texts }).map((parts) =>
+  const wordsOf = (counts: ProblemCounts, { hasMonitoring = true, hasShare = true, hasTotal = false } = {}) =>
+    problemTexts(counts, { average: 0.3, hasMonitoring, hasShare, hasTotal, texts }).map((parts) =>
       parts.map(({ text }) => text).join(', '),
     )
 
@@ -45,6 +46,15 @@ describe('problems of a group', () => {
   test('leave out the share of outdated assets on the map, so that all boxes have the same texts', () => {
     assert.deepEqual(wordsOf(group(4), { hasShare: false }), ['4 outdated'])
     assert.deepEqual(wordsOf(group(4, {}, 1), { hasShare: false })[0], '1 long stopped, 4 outdated')
+  })
+
+  test('contain the number of all assets in each box with space for it', () => {
+    assert.deepEqual(wordsOf(group(4), { hasShare: false, hasTotal: true }), ['4 outdated in 10'])
+    assert.deepEqual(wordsOf(group(4, {}, 1), { hasShare: false, hasTotal: true }), [
+      '1 long stopped, 4 outdated in 10',
+      '1 stopped, 4 outdated in 10',
+      '1 stopped',
+    ])
   })
 
   test('name the controllers in stop after the unreachable devices, then those whose last known mode is stop', () => {

@@ -22,6 +22,8 @@ export type ProblemTexts = {
   longFact: (kind: ProblemFact, count: number) => string
   /** The number of outdated assets with their share, in words. */
   outdatedShare: (outdated: number, assets: number) => string
+  /** The number of outdated assets and the number of all assets, in words. */
+  outdatedOf: (outdated: number, assets: number) => string
   unmonitored: string
   noProblem: string
 }
@@ -35,6 +37,8 @@ export type ProblemOptions = {
   hasMonitoring: boolean
   /** Whether the longest text contains the share of the outdated assets. */
   hasShare: boolean
+  /** Whether the number of all assets is next to the number of the outdated ones. */
+  hasTotal?: boolean
   texts: ProblemTexts
 }
 
@@ -44,7 +48,7 @@ export type ProblemOptions = {
  */
 export function problemTexts(
   group: ProblemCounts,
-  { average, hasMonitoring, hasShare, texts }: ProblemOptions,
+  { average, hasMonitoring, hasShare, hasTotal = false, texts }: ProblemOptions,
 ): ProblemPart[][] {
   const { assets, monitoring, stopped, stoppedRead, outdated } = group
   const { reachable, unreachable, unchecked, unmonitored } = monitoring
@@ -65,7 +69,7 @@ export function problemTexts(
   const isMarked = isOld && brief.length > 0
   const old = (text: string): ProblemPart => ({ problem: 'outdated', text, isExceptional, isMarked })
   if (outdated > 0) {
-    const withNumber = old(texts.fact('outdated', outdated))
+    const withNumber = old(hasTotal ? texts.outdatedOf(outdated, assets) : texts.fact('outdated', outdated))
     return [
       ...(hasShare ? [[...long, old(texts.outdatedShare(outdated, assets))]] : []),
       ...(brief.length === 0 ? [] : [[...long, withNumber]]),

@@ -12,7 +12,15 @@ import type { Box, Gap, Point } from './geometry.ts'
 import { type CommonParts, commonParts, distinctName, namesOf } from './names.ts'
 import { isRestWorst, worstSubnetsFirst } from './problems.ts'
 import { assetItemKey, groupKey, rootKey } from './scene-keys.ts'
-import { coreType, isNetworkKey, networkType, rangeType, summaryGroup, switchesType } from './switch-networks.ts'
+import {
+  coreType,
+  isNetworkKey,
+  networkType,
+  otherSwitchesType,
+  rangeType,
+  summaryGroup,
+  switchesType,
+} from './switch-networks.ts'
 import { switchTree } from './switch-tree.ts'
 
 /**
@@ -237,7 +245,7 @@ export function sceneOf({
 
   /** Returns the switches of a network, each below the switch that connects it. */
   function treeItems(frame: Frame, groups: readonly TopologyGroup[]): SceneItem[] {
-    const { boxes, wires, summary } = switchTree(groups, areaOf(frame, isAll, unitsPerPixel))
+    const { boxes, wires, summary } = switchTree(groups, areaOf(frame, isAll, unitsPerPixel), unitsPerPixel)
     // The names of the summary are complete.
     const parent: Frame = {
       ...frame,
@@ -246,6 +254,7 @@ export function sceneOf({
     }
     const { common } = frame
     const membersOf = summary.boxes.map(({ keys }) => groups.filter(({ key }) => keys.includes(key)))
+    const [core] = membersOf[0] ?? []
     const columns = summary.boxes.map(({ keys, box }, index): SceneItem => {
       const members = membersOf[index] ?? []
       const others = membersOf.filter((_, other) => other > 0 && other !== index)
@@ -253,7 +262,7 @@ export function sceneOf({
       // The name of the core switch keeps its end, because the name without it can be the name of a cell. It also keeps what distinguishes
       // the core switches of the networks.
       const own = isCore ? { start: coreStart ?? common.groups.start, end: 0 } : common.groups
-      const group = summaryGroup(members, { key: `${frame.key} ${index}`, common: own, isCore, others })
+      const group = summaryGroup(members, { key: `${frame.key} ${index}`, common: own, isCore, others, core })
       // A column with further switches starts with the switch that connects them.
       const head = members.find(({ key }) => key === keys[0] && members.some(({ parent: above }) => above === key))
       const via = head?.name === undefined || index === 0 ? undefined : distinctName(head.name, common.groups)
@@ -428,7 +437,12 @@ export function isNetwork({ kind, type }: Pick<TopologyGroup, 'kind' | 'type'>):
 
 /** Returns whether a group stands for several switches of a network. */
 export function isSwitches({ kind, type }: Pick<TopologyGroup, 'kind' | 'type'>): boolean {
-  return kind === 'switch' && (type === switchesType || type === rangeType)
+  return kind === 'switch' && (type === switchesType || type === rangeType || type === otherSwitchesType)
+}
+
+/** Returns whether a group stands for the switches of the place of a core switch, without the core switch. */
+export function isOtherSwitches({ kind, type }: Pick<TopologyGroup, 'kind' | 'type'>): boolean {
+  return kind === 'switch' && type === otherSwitchesType
 }
 
 /** Returns whether a group stands for several switches whose names have no start in common. */

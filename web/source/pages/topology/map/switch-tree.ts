@@ -29,7 +29,11 @@ const parts = {
   widest: 6,
 } as const
 
-export function switchTree(groups: readonly Pick<TopologyGroup, 'key' | 'parent' | 'place'>[], area: Box): SwitchTree {
+export function switchTree(
+  groups: readonly Pick<TopologyGroup, 'key' | 'parent' | 'place'>[],
+  area: Box,
+  unitsPerPixel = 1,
+): SwitchTree {
   const below = Map.groupBy(groups, ({ parent }) => parent ?? '')
   const root = below.get('')?.[0]?.key
   if (root === undefined) return { boxes: new Map(), wires: [], summary: { boxes: [], wires: [] } }
@@ -62,22 +66,24 @@ export function switchTree(groups: readonly Pick<TopologyGroup, 'key' | 'parent'
   return {
     boxes,
     wires: wiresOf(groups, { root, boxes, width, gap: height * parts.rootGap }),
-    summary: summaryOf(root, columns, area),
+    summary: summaryOf(root, columns, { area, unitsPerPixel }),
   }
 }
 
 /**
- * The parts of the width of a summary: the root and the space next to it. The space between two rows contains the line to their boxes. A
- * single column of switches has a part of the height.
+ * The parts of the width of a summary: the root, at most, and the space next to it. The space between two rows contains the line to their
+ * boxes. A single column of switches has a part of the height.
  */
 const summaryParts = {
   root: 0.318,
   beside: 0.018,
-  between: 0.11,
+  between: 0.15,
   columns: 0.03,
   single: 0.66,
   rootHeight: 0.98,
 } as const
+/** The width in pixels with which the texts of the root fit, and the smallest part of the width of a summary for it. */
+const summaryRoot = { width: 102, part: 0.2 } as const
 /** The width of a box of a summary divided by its height, about. */
 const summaryAspect = 2.7
 
@@ -85,10 +91,17 @@ const summaryAspect = 2.7
  * Arranges a summary: the root at the left, and the columns as boxes in pairs of rows. A line leads from the root through the space between
  * the two rows of each pair, with a branch to each box, so that no line is behind a box.
  */
-function summaryOf(root: string, columns: readonly Row[][], area: Box): SwitchTree['summary'] {
+function summaryOf(
+  root: string,
+  columns: readonly Row[][],
+  { area, unitsPerPixel }: { area: Box; unitsPerPixel: number },
+): SwitchTree['summary'] {
   const middle = area.y + area.height / 2
-  const rootWidth = area.width * summaryParts.root
-  const rootHeight = Math.min(area.height * summaryParts.rootHeight, rootWidth)
+  const rootWidth = Math.min(
+    area.width * summaryParts.root,
+    Math.max(area.width * summaryRoot.part, summaryRoot.width * unitsPerPixel),
+  )
+  const rootHeight = area.height * summaryParts.rootHeight
   const rootBox = { x: area.x, y: middle - rootHeight / 2, width: rootWidth, height: rootHeight }
   const bus = rootBox.x + rootWidth + (area.width * summaryParts.beside) / 2
   const left = rootBox.x + rootWidth + area.width * summaryParts.beside
