@@ -16,23 +16,18 @@ export const campaignMessages = messages({
     outdated: (count: number, shown: string) =>
       count === 1 ? '1 device is outdated' : `${shown} devices are outdated`,
     outdatedTitle: 'Outdated assets',
-    outdatedOf: (shown: string, all: string) => `${shown} of ${all} assets are outdated`,
-    toOutdated: (count: string) => `Show all ${count} outdated products`,
-    outdatedReachable: (count: number, shown: string) =>
-      count === 0
-        ? 'None of them has a gateway. Campaigns update devices through the gateway that found them.'
-        : `${shown} of them ${count === 1 ? 'has' : 'have'} a gateway. Campaigns update devices through the gateway that found them.`,
-    newestSource:
-      'Newest version: the highest version that a device in the plant has, or that an uploaded artefact contains.',
-    product: 'Product',
-    outdatedColumn: 'Outdated',
-    gatewayColumn: 'With gateway (most first)',
-    newestColumn: 'Newest version',
-    nextStep: 'Next step',
-    partOf: (count: string, all: string) => `${count} of ${all}`,
-    uploadedArtefact: 'uploaded artefact',
-    inUse: (count: number, shown: string) => (count === 1 ? 'in use on 1 device' : `in use on ${shown} devices`),
-    stepOf: (step: string, product: string) => `${step}: ${product}`,
+    outdatedFirmware: (count: number, shown: string) =>
+      count === 1 ? '1 asset has outdated firmware:' : `${shown} assets have outdated firmware:`,
+    outdatedMeaning: 'older than the newest known version.',
+    withGateway: (count: number, shown: string) => {
+      if (count === 0) return 'Campaigns update devices through their gateways.'
+      return count === 1 ? '1 has a gateway and can be updated.' : `${shown} have a gateway and can be updated.`
+    },
+    withoutGateway: (count: number, shown: string) =>
+      count === 1 ? '1 has no gateway yet' : `${shown} have no gateway yet`,
+    findByScan: 'find them with a scan',
+    planByProduct: 'Plan updates by product',
+    showOutdated: 'Show outdated products',
     moreDevices: (shown: string) => `and ${shown} more`,
     notStarted: 'Not started',
     selectedAssets: (count: number, shown: string) => (count === 1 ? '1 asset selected' : `${shown} assets selected`),
@@ -181,23 +176,20 @@ export const campaignMessages = messages({
     outdated: (count: number, shown: string) =>
       count === 1 ? '1 Gerät ist veraltet' : `${shown} Geräte sind veraltet`,
     outdatedTitle: 'Veraltete Assets',
-    outdatedOf: (shown: string, all: string) => `${shown} von ${all} Assets sind veraltet`,
-    toOutdated: (count: string) => `Alle ${count} veralteten Produkte anzeigen`,
-    outdatedReachable: (count: number, shown: string) =>
-      count === 0
-        ? 'Keines davon hat ein Gateway. Kampagnen aktualisieren Geräte über das Gateway, das sie gefunden hat.'
-        : `${shown} davon ${count === 1 ? 'hat' : 'haben'} ein Gateway. Kampagnen aktualisieren Geräte über das Gateway, das sie gefunden hat.`,
-    newestSource:
-      'Neueste Version: die höchste Version, die ein Gerät der Anlage hat oder die ein hochgeladenes Artefakt enthält.',
-    product: 'Produkt',
-    outdatedColumn: 'Veraltet',
-    gatewayColumn: 'Mit Gateway (meiste zuerst)',
-    newestColumn: 'Neueste Version',
-    nextStep: 'Nächster Schritt',
-    partOf: (count: string, all: string) => `${count} von ${all}`,
-    uploadedArtefact: 'als Artefakt',
-    inUse: (count: number, shown: string) => (count === 1 ? 'auf 1 Gerät' : `auf ${shown} Geräten`),
-    stepOf: (step: string, product: string) => `${step}: ${product}`,
+    outdatedFirmware: (count: number, shown: string) =>
+      count === 1 ? '1 Asset hat veraltete Firmware:' : `${shown} Assets haben veraltete Firmware:`,
+    outdatedMeaning: 'älter als die neueste bekannte Version.',
+    withGateway: (count: number, shown: string) => {
+      if (count === 0) return 'Kampagnen aktualisieren Geräte über ihre Gateways.'
+      return count === 1
+        ? '1 hat ein Gateway und kann aktualisiert werden.'
+        : `${shown} haben ein Gateway und können aktualisiert werden.`
+    },
+    withoutGateway: (count: number, shown: string) =>
+      count === 1 ? '1 hat noch kein Gateway' : `${shown} haben noch kein Gateway`,
+    findByScan: 'mit einem Suchlauf finden',
+    planByProduct: 'Updates nach Produkt planen',
+    showOutdated: 'Veraltete Produkte anzeigen',
     moreDevices: (shown: string) => `und ${shown} weitere`,
     notStarted: 'Nicht gestartet',
     selectedAssets: (count: number, shown: string) => (count === 1 ? '1 Asset gewählt' : `${shown} Assets gewählt`),
