@@ -181,7 +181,7 @@ export const inbox = contract({
       summary: 'List decisions, newest first',
       description: 'A caller that cannot read all assets sees only its own decisions.',
       access: 'inventory_read_asset_data',
-      query: closed({ ...pageQuery, ruleId: Type.Optional(Uuid) }),
+      query: closed({ ...pageQuery, ruleId: Type.Optional(Uuid), action: Type.Optional(Decision.properties.action) }),
       answers: { 200: page(Decision) },
     },
     readDecision: {

@@ -126,17 +126,24 @@ export function lockDecision(tx: Transaction, id: string): Promise<DecisionRow |
   return tx.row(lockStatement, id)
 }
 
-const listed = `d.tenant_id = $1 and ($2::uuid is null or d.principal_id = $2) and ($3::uuid is null or d.rule_id = $3)`
+const listed = `d.tenant_id = $1 and ($2::uuid is null or d.principal_id = $2) and ($3::uuid is null or d.rule_id = $3)
+  and ($4::text is null or d.action = $4)`
 const listStatement = statement<DecisionRow>(
-  `select ${columns} from inbox_decisions d where ${listed} order by d.id desc limit $4 offset $5`,
+  `select ${columns} from inbox_decisions d where ${listed} order by d.id desc limit $5 offset $6`,
 )
 const countStatement = statement<{ total: number }>(`select count(*) as total from inbox_decisions d where ${listed}`)
 
-type Listing = { principalId: string | null; ruleId: string | null; limit: number; offset: number }
+type Listing = {
+  principalId: string | null
+  ruleId: string | null
+  action: Decision['action'] | null
+  limit: number
+  offset: number
+}
 
-export async function listDecisions(handle: Handle, { principalId, ruleId, limit, offset }: Listing) {
-  const rows = await handle.rows(listStatement, principalId, ruleId, limit, offset)
-  return { rows, total: (await handle.row(countStatement, principalId, ruleId))?.total ?? 0 }
+export async function listDecisions(handle: Handle, { principalId, ruleId, action, limit, offset }: Listing) {
+  const rows = await handle.rows(listStatement, principalId, ruleId, action, limit, offset)
+  return { rows, total: (await handle.row(countStatement, principalId, ruleId, action))?.total ?? 0 }
 }
 
 const countLockStatement = statement(`select pg_advisory_xact_lock(hashtextextended($1::text, 7286))`)

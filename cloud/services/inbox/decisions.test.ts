@@ -151,6 +151,12 @@ describe('the inbox', () => {
       return data.map(({ assets }) => assets.map(({ name }) => name))
     }
     assert.deepEqual(await firstNames(admin), [['a', 'b']])
+    const totalOf = async (query: { action?: 'onboard' | 'undo' }) => {
+      const { data, meta } = await admin.inbox.listDecisions({ query })
+      return { total: meta.totalElements, actions: new Set(data.map(({ action }) => action)) }
+    }
+    assert.deepEqual((await totalOf({ action: 'onboard' })).actions, new Set(['onboard']))
+    assert.ok((await totalOf({ action: 'undo' })).total < (await totalOf({})).total)
     const target = { assets: 2, accessGroup: 'hall-3', nodePath: ['Line 1'] }
     assert.deepEqual(decision.targets, [target])
     const { data: results } = await admin.inbox.listDecisionResults({ params: { id: decision.id }, query: {} })

@@ -69,10 +69,10 @@ export function decisionHandlers(context: Context): Pick<Handlers<typeof inbox>,
       return answer(202, { data: await showAccepted(caller, row) }, { location: locationOf(row.id) })
     },
 
-    async listDecisions({ query: { ruleId = null, limit = 50, offset = 0 } }, caller) {
+    async listDecisions({ query: { ruleId = null, action = null, limit = 50, offset = 0 } }, caller) {
       const principalId = readsAllAssets(caller) ? null : caller.principal.id
       const { rows, total } = await database.read(caller, (handle) =>
-        store.listDecisions(handle, { principalId, ruleId, limit, offset }),
+        store.listDecisions(handle, { principalId, ruleId, action, limit, offset }),
       )
       const data = await showDecisions(context, caller, rows)
       return { data, meta: { totalElements: total, elements: data.length, offset } }

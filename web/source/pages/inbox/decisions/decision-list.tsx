@@ -1,15 +1,20 @@
-import type { Decision } from '@millwright/api/inbox.ts'
+import { type Decision, decisionActions } from '@millwright/api/inbox.ts'
 import { iconHistory } from '@siemens/ix-icons/icons'
+import { IxButton } from '@siemens/ix-react'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { usePagedList } from '../../../app/api/paged-list.ts'
 import { useOperationQuery } from '../../../app/api/queries.ts'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
+import { useSearchState } from '../../../app/navigation/search-state.ts'
 import { usePermission } from '../../../app/session/app-context.tsx'
+import { SelectField } from '../../../components/forms/fields.tsx'
 import { EmptyState } from '../../../components/page/empty-state.tsx'
 import type { Column } from '../../../components/tables/data-table.tsx'
+import { useHasEntries } from '../../../components/tables/entries.ts'
 import { PagedTable } from '../../../components/tables/paged-table.tsx'
+import { Toolbar } from '../../../components/tables/toolbar.tsx'
 import { CutText } from '../../../components/values/cut-text.tsx'
 import { StatusChip } from '../../../components/values/status-chip.tsx'
 import { Time } from '../../../components/values/time.tsx'
@@ -19,6 +24,7 @@ import { useDecide } from '../triage/decide.ts'
 import { DecisionAssets } from './decision-assets.tsx'
 
 const live = ['inbox.decision']
+const kinds = [...decisionActions, 'undo'] as const
 const onboardedFilter = "management_state/state_value eq 'regarded' and is_platform_managed eq false"
 
 /** `DecisionList` lists the decisions of users and rules, newest first. Each can be undone for some days. */
@@ -28,7 +34,10 @@ export function DecisionList() {
   const decisionText = useText(decisionMessages)
   const query = useOperationQuery()
   const canWrite = usePermission('inventory_write_asset_data')
-  const decisions = usePagedList(['inbox', 'listDecisions'], {}, { live })
+  const [search, setSearch] = useSearchState<'action'>()
+  const kind = kinds.find((each) => each === search.action)
+  const decisions = usePagedList(['inbox', 'listDecisions'], { query: { ...(kind && { action: kind }) } }, { live })
+  const hasEntries = useHasEntries(decisions, kind !== undefined)
   const rules = useQuery(query(['inbox', 'listOnboardingRules'], {}, { live: ['inbox.rule'] })).data?.data ?? []
   const onboarded = useQuery(useTotalQuery(onboardedFilter)).data?.meta.totalElements ?? 0
   const names = new Map(rules.map(({ id, name }) => [id, name]))
@@ -62,11 +71,7 @@ export function DecisionList() {
       minWidth: 150,
       header: text.node,
       cell: ({ action, targets }) => (
-        <Target
-          action={action}
-          values={targets.map(({ nodePath }) => nodePath?.join(' › '))}
-          unchanged={decisionText.keptNode}
-        />
+        <Target action={action} values={targets.map(({ nodePath }) => nodePath?.join(' › '))} without={text.noNode} />
       ),
     },
     {
@@ -77,7 +82,7 @@ export function DecisionList() {
         <Target
           action={action}
           values={targets.map(({ accessGroup }) => accessGroup)}
-          unchanged={decisionText.keptGroup}
+          without={decisionText.sameGroup}
         />
       ),
     },
@@ -123,22 +128,44 @@ export function DecisionList() {
   ]
   return (
     <>
+      {hasEntries && (
+        <Toolbar count={decisionText.count(decisions.total, formats.number(decisions.total))}>
+          <SelectField
+            label={decisionText.kind}
+            isLabelUnseen
+            value={kind ?? ''}
+            onChange={(value) => setSearch({ action: value })}
+            choices={[
+              { value: '', label: decisionText.anyKind },
+              ...kinds.map((value) => ({ value, label: decisionText[value] })),
+            ]}
+          />
+        </Toolbar>
+      )}
       <PagedTable
         label={text.decisions}
         pagedList={decisions}
         columns={columns}
         idOf={({ id }) => id}
         empty={
-          <EmptyState icon={iconHistory} title={decisionText.none}>
-            {onboarded > 0 && (
-              <p>
-                {decisionText.outside(onboarded, formats.number(onboarded))}{' '}
-                <Link to="/activity">{decisionText.toActivity}</Link>
-              </p>
-            )}
-            <p>{decisionText.noneText}</p>
-            <Link to="/inbox">{text.toNew}</Link>
-          </EmptyState>
+          kind === undefined ? (
+            <EmptyState icon={iconHistory} title={decisionText.none}>
+              {onboarded > 0 && (
+                <p>
+                  {decisionText.outside(onboarded, formats.number(onboarded))}{' '}
+                  <Link to="/activity">{decisionText.toActivity}</Link>
+                </p>
+              )}
+              <p>{decisionText.noneText}</p>
+              <Link to="/inbox">{text.toNew}</Link>
+            </EmptyState>
+          ) : (
+            <EmptyState icon={iconHistory} title={decisionText.noMatches}>
+              <IxButton variant="secondary" onClick={() => setSearch({ action: undefined })}>
+                {decisionText.showAll}
+              </IxButton>
+            </EmptyState>
+          )
         }
       />
       {opened !== undefined && <DecisionAssets decision={opened} onClose={() => setOpened(undefined)} />}
@@ -175,21 +202,16 @@ type TargetProps = {
   action: Decision['action']
   /** The nodes or the access groups that the assets got, most assets first. */
   values: readonly (string | undefined)[]
-  /** The tooltip of a decision that left the node or the access group as it was. */
-  unchanged: string
+  /** The text for onboarded assets that got no node or no other access group. */
+  without: string
 }
 
-/** `Target` shows the node or the access group that onboarded assets got, and how many others there are. */
-function Target({ action, values, unchanged }: TargetProps) {
+/** `Target` shows the node or the access group that onboarded assets got, and how many others there are. Other decisions have none. */
+function Target({ action, values, without }: TargetProps) {
   const text = useText(decisionMessages)
   const [first, ...others] = new Set(values.filter((value) => value !== undefined))
-  if (action !== 'onboard' || first === undefined) {
-    return (
-      <span className="quiet" title={unchanged}>
-        –
-      </span>
-    )
-  }
+  if (action !== 'onboard') return null
+  if (first === undefined) return <span className="quiet">{without}</span>
   return (
     <span className="decision" title={[first, ...others].join('\n')}>
       {others.length > 0 ? first : <CutText text={first} />}

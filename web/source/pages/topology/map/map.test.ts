@@ -377,7 +377,7 @@ describe('networks of switches', () => {
       const [core] = switchTree(own, { x: 0, y: 0, width, height: 110 }, 2).summary.boxes
       return Math.round((100 * (core?.box.width ?? 0)) / width)
     }
-    assert.deepEqual([partOf(600), partOf(800), partOf(2_000)], [32, 26, 20])
+    assert.deepEqual([partOf(600), partOf(800), partOf(2_000)], [32, 27, 20])
   })
 
   test('name a core switch with the part that distinguishes it from the core switches of the other networks', () => {

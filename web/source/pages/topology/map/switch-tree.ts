@@ -83,7 +83,7 @@ const summaryParts = {
   rootHeight: 0.98,
 } as const
 /** The width in pixels with which the texts of the root fit, and the smallest part of the width of a summary for it. */
-const summaryRoot = { width: 102, part: 0.2 } as const
+const summaryRoot = { width: 106, part: 0.2 } as const
 /** The width of a box of a summary divided by its height, about. */
 const summaryAspect = 2.7
 
