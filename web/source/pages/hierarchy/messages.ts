@@ -53,9 +53,9 @@ export const hierarchyMessages = messages({
     assetCount: (count: number, shown: string) => (count === 1 ? '1 asset' : `${shown} assets`),
     outdatedCount: (count: string) => `${count} outdated`,
     offlineCount: (count: string) => `${count} unreachable`,
-    exceptional: (average: string) => `Outdated, above average (${average})`,
     unreachableShort: 'Unreachable',
     stoppedShort: 'In stop',
+    stoppedOldShort: 'In stop (old)',
     stoppedCount: (count: string) => `${count} in stop`,
     lastStoppedCount: (count: string) => `${count} in stop (old), mode not read in the last 24 h`,
     pathIn: (name: string) => `Path in ${name}`,
@@ -132,6 +132,9 @@ export const hierarchyMessages = messages({
     unselect: 'Clear selection',
     assign: 'Assign',
     assignToNode: 'Assign to node…',
+    moveToNode: 'Move to node…',
+    moveAssetsTitle: (count: number, shown: string) =>
+      count === 1 ? 'Move 1 asset to another node' : `Move ${shown} assets to another node`,
     assignMatching: (count: string) => `Assign all ${count} to node…`,
     assignTitleShort: 'Assign to node',
     assignTitle: (count: number, shown: string) =>
@@ -266,9 +269,9 @@ export const hierarchyMessages = messages({
     assetCount: (count: number, shown: string) => (count === 1 ? '1 Asset' : `${shown} Assets`),
     outdatedCount: (count: string) => `${count} veraltet`,
     offlineCount: (count: string) => `${count} nicht erreichbar`,
-    exceptional: (average: string) => `Veraltet, über Mittel (${average})`,
     unreachableShort: 'Nicht erreichbar',
     stoppedShort: 'In STOP',
+    stoppedOldShort: 'In STOP (alt)',
     stoppedCount: (count: string) => `${count} in STOP`,
     lastStoppedCount: (count: string) => `${count} in STOP (alt), Betriebsart seit 24 h nicht gelesen`,
     pathIn: (name: string) => `Pfad in ${name}`,
@@ -349,6 +352,9 @@ export const hierarchyMessages = messages({
     unselect: 'Auswahl aufheben',
     assign: 'Zuordnen',
     assignToNode: 'Einem Knoten zuordnen…',
+    moveToNode: 'In Knoten verschieben…',
+    moveAssetsTitle: (count: number, shown: string) =>
+      count === 1 ? '1 Asset in anderen Knoten verschieben' : `${shown} Assets in anderen Knoten verschieben`,
     assignMatching: (count: string) => `Alle ${count} einem Knoten zuordnen…`,
     assignTitleShort: 'Einem Knoten zuordnen',
     assignTitle: (count: number, shown: string) =>

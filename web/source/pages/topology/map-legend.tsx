@@ -2,7 +2,7 @@ import type { Impact } from '@millwright/api/inventory/impact.ts'
 import type { TopologyGroups } from '@millwright/api/inventory/topology-groups.ts'
 import type { ReactNode } from 'react'
 import { useFormats, useText } from '../../app/language/language-context.tsx'
-import { exceptionalPercentage } from '../../components/values/outdated-share.ts'
+import { useOutdatedShareText } from '../../components/values/outdated-share-text.ts'
 import { occurredKinds } from './change-counts.ts'
 import { mapMessages } from './map-messages.ts'
 
@@ -27,7 +27,7 @@ type MapLegendProps = {
 export function MapLegend(props: MapLegendProps) {
   const { data, average, showsChanges, lines, hasOldGroups, isAll, areClustered, impact } = props
   const text = useText(mapMessages)
-  const formats = useFormats()
+  const outdatedText = useOutdatedShareText()
   if (impact !== undefined) return <ImpactLegend impact={impact} />
   const { total, unavailable, groups, assets } = data
   const hasAssets = isAll || (groups.length === 0 && assets.length > 0)
@@ -64,9 +64,7 @@ export function MapLegend(props: MapLegendProps) {
         )}
         {!showsChanges && (hasGroups ? hasOldGroups : total.outdated > 0) && (
           <Entry mark={isAll ? 'fill' : 'edge'} tone="outdated">
-            {hasGroups
-              ? text.legendOld(formats.percent(exceptionalPercentage(share) / 100), formats.percent(share))
-              : text.outdated}
+            {hasGroups ? outdatedText(share) : text.outdated}
           </Entry>
         )}
         {!showsChanges && hasAssets && reachable > 0 && (

@@ -214,6 +214,7 @@ export function AssetPanel({ hierarchy, place, node, dragged }: AssetPanelProps)
         <AssignDialog
           hierarchyId={hierarchy.id}
           subject={subject}
+          isMove={node !== undefined}
           onClose={() => setSubject(undefined)}
           onDone={done}
         />

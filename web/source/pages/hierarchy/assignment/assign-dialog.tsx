@@ -21,6 +21,8 @@ type AssignDialogProps = {
   subject: AssignmentSubject
   /** The hierarchy to which the assets are assigned. Without it, the user selects a hierarchy. */
   hierarchyId?: string
+  /** Whether all assets have a node already. */
+  isMove?: boolean
   onClose: () => void
   onDone?: () => void
 }
@@ -60,7 +62,7 @@ export function AssignDialog({ hierarchyId, ...props }: AssignDialogProps) {
 
 type NodeStepProps = Omit<AssignDialogProps, 'hierarchyId'> & { hierarchyId: string; children?: React.ReactNode }
 
-function NodeStep({ subject, hierarchyId, onClose, onDone, children }: NodeStepProps) {
+function NodeStep({ subject, hierarchyId, isMove = false, onClose, onDone, children }: NodeStepProps) {
   const text = useText(hierarchyMessages)
   const formats = useFormats()
   const { assign, assignMatching } = useAssign()
@@ -84,15 +86,15 @@ function NodeStep({ subject, hierarchyId, onClose, onDone, children }: NodeStepP
   }
   return (
     <ConfirmDialog
-      title={text.assignTitle(count, formats.number(count))}
-      action={text.assign}
+      title={(isMove ? text.moveAssetsTitle : text.assignTitle)(count, formats.number(count))}
+      action={isMove ? text.move : text.assign}
       isDone={outcome !== undefined}
       onConfirm={confirm}
       onClose={onClose}
     >
       {outcome === undefined ? (
         <div className="form">
-          <p>{text.assignText}</p>
+          {!isMove && <p>{text.assignText}</p>}
           {children}
           <div className="node-choice">
             <NodeBrowser

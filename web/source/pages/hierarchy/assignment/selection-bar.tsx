@@ -58,7 +58,9 @@ export function SelectionBar({ selection, total, node, includeBelow, onAssign, o
         <IxButton variant="tertiary" onClick={clear}>
           {text.unselect}
         </IxButton>
-        {canAssign && <IxButton onClick={onAssign}>{text.assignToNode}</IxButton>}
+        {canAssign && (
+          <IxButton onClick={onAssign}>{node === undefined ? text.assignToNode : text.moveToNode}</IxButton>
+        )}
         {canAssign && node !== undefined && (
           <IxButton variant="secondary" loading={busy === 'removal'} onClick={() => run('removal', () => remove(node))}>
             {text.removeFromNode}

@@ -1,4 +1,5 @@
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
+import { useOutdatedShareText } from '../../../components/values/outdated-share-text.ts'
 import { StatusText } from '../../../components/values/status-text.tsx'
 import type { NodeProblems } from '../hierarchy-data.ts'
 import { hierarchyMessages } from '../messages.ts'
@@ -11,13 +12,21 @@ type TreeSignsProps = {
   average: number | undefined
 }
 
-/** `TreeSigns` shows the worst problem of a node, and its share of outdated assets if the share is clearly above average. */
+/**
+ * `TreeSigns` shows the unreachable devices and the controllers in stop of a node, and its share of outdated assets if the share is
+ * clearly above average.
+ */
 export function TreeSigns({ problems, assets, average }: TreeSignsProps) {
   const formats = useFormats()
-  const { worst, outdatedShare } = problemSigns(problems, { assets, average })
+  const { unreachable, inStop, isStopOld, outdatedShare } = problemSigns(problems, { assets, average })
   return (
     <span className="tree-signs" aria-hidden="true">
-      {worst !== undefined && <StatusText tone={worst.tone}>{formats.number(worst.count)}</StatusText>}
+      {unreachable > 0 && <StatusText tone="bad">{formats.number(unreachable)}</StatusText>}
+      {inStop > 0 && (
+        <StatusText tone="critical" isLastKnown={isStopOld}>
+          {formats.number(inStop)}
+        </StatusText>
+      )}
       {outdatedShare !== undefined && <StatusText tone="warning">{formats.percent(outdatedShare)}</StatusText>}
     </span>
   )
@@ -39,12 +48,15 @@ export function useProblemTexts(): (problems: NodeProblems) => string[] {
 /** `TreeLegend` explains the signs in the tree. They are the signs of the conditions in the table of assets. */
 export function TreeLegend({ average }: { average: number | undefined }) {
   const text = useText(hierarchyMessages)
-  const formats = useFormats()
+  const outdatedText = useOutdatedShareText()
   return (
     <p className="tree-legend">
       <StatusText tone="bad">{text.unreachableShort}</StatusText>
       <StatusText tone="critical">{text.stoppedShort}</StatusText>
-      {average !== undefined && <StatusText tone="warning">{text.exceptional(formats.percent(average))}</StatusText>}
+      <StatusText tone="critical" isLastKnown>
+        {text.stoppedOldShort}
+      </StatusText>
+      {average !== undefined && <StatusText tone="warning">{outdatedText(average)}</StatusText>}
     </p>
   )
 }

@@ -189,10 +189,7 @@ function TreeItem({ state, node, problems, isLoadingProblems, place, count }: Tr
   const isExpandable = node.childCount > 0
   const isExpanded = isExpandable && expanded.has(node.id)
   const type = node.type === undefined ? '' : nodeTypeName(node.type, language)
-  const counts = {
-    ...(problems ?? { stopped: 0, lastStopped: 0, outdated: undefined }),
-    unreachable: node.health.offline,
-  }
+  const counts = problems ?? { unreachable: node.health.offline, stopped: 0, lastStopped: 0, outdated: undefined }
   const health = useProblemTexts()(counts)
   const assets = text.assetCount(node.totalAssetCount, formats.number(node.totalAssetCount))
   return (
