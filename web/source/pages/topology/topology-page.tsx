@@ -52,7 +52,9 @@ export function TopologyPage() {
     <>
       <PageHeader
         title={title}
-        subtitle={impact === undefined ? subtitle : impactText.hint}
+        subtitle={
+          impact === undefined ? subtitle : impact.mode === 'fails' ? impactText.hintFails : impactText.hintDepends
+        }
         actions={
           <>
             <Link to={'/topology/impact' as never} className="map-reports">

@@ -76,7 +76,7 @@ export function ImpactPanel({ asset, mode, onMode, isCompact, onSelect, actions 
         />
         {!isCompact && buttons}
         {actions}
-        {!isCompact && <p className="quiet impact-hint">{text.hint}</p>}
+        {!isCompact && <p className="quiet impact-hint">{mode === 'fails' ? text.hintFails : text.hintDepends}</p>}
         {isCompact && buttons}
       </div>
       {mode === 'fails' && <PresentStop id={asset.id} />}

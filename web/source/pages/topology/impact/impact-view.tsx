@@ -8,6 +8,7 @@ import { BarChart } from '../../../components/values/bar-chart.tsx'
 import { Icon } from '../../../components/values/icon.tsx'
 import { StatusChip } from '../../../components/values/status-chip.tsx'
 import { commonParts, distinctName, namesOf } from '../map/names.ts'
+import { commonPlace, placeNames } from './common-place.ts'
 import { impactMessages } from './messages.ts'
 import { reasonText } from './reason.ts'
 
@@ -36,6 +37,7 @@ export function ImpactView({ impact, name, predicates, isCompact = false, onSele
   // In the panel next to the map, the name of the asset is a heading of level 2.
   const Heading = isCompact ? 'h3' : 'h2'
   const places = byNode.slice(0, isCompact ? maxPlaces.compact : maxPlaces.full)
+  const place = isCompact ? undefined : commonPlace(impact)
   // A chart with one bar only repeats the number in the headline.
   const hasPlaces = byNode.length > 1 && byNode.some(({ nodeId }) => nodeId !== undefined)
   const hasClasses = byClass.length > 1
@@ -49,11 +51,13 @@ export function ImpactView({ impact, name, predicates, isCompact = false, onSele
           {text.degraded} ({formats.number(total.degraded)}): {text.degradedHint}.
         </p>
       )}
+      {place !== undefined && <p className="quiet">{text.allIn(place)}</p>}
       {truncated && <p role="status">{text.truncated}</p>}
       <section>
         <ImpactedAssets
           impact={impact}
           isCompact={isCompact}
+          hasPlaces={!isCompact && place === undefined}
           {...(predicates && { predicates })}
           {...(onSelect && { onSelect })}
         />
@@ -116,7 +120,9 @@ function WithName({ text, name }: { text: string; name: string }) {
   )
 }
 
-function ImpactedAssets({ impact, predicates, isCompact, onSelect }: Omit<ImpactViewProps, 'name'>) {
+type ImpactedAssetsProps = Omit<ImpactViewProps, 'name'> & { hasPlaces: boolean }
+
+function ImpactedAssets({ impact, predicates, isCompact, hasPlaces, onSelect }: ImpactedAssetsProps) {
   const text = useText(impactMessages)
   const language = useLanguage()
   // With little space, the names leave out the start that all of them have in common.
@@ -132,7 +138,7 @@ function ImpactedAssets({ impact, predicates, isCompact, onSelect }: Omit<Impact
       nameOf: (id) => names.get(id) ?? text.unnamed,
       language,
     })
-  const places = new Map(impact.byNode.map(({ nodeId, names }) => [nodeId, names.slice(1).join(' › ')]))
+  const places = placeNames(impact)
   const isFailure = impact.mode === 'fails'
   // The effect is a column only if it differs: without degraded assets, the heading already names it.
   const hasEffects = isFailure && impact.total.degraded > 0
@@ -176,6 +182,9 @@ function ImpactedAssets({ impact, predicates, isCompact, onSelect }: Omit<Impact
                 width: 220,
                 cell: ({ product_name }: ImpactedAsset) => product_name ?? '–',
               },
+            ]),
+        ...(hasPlaces
+          ? [
               {
                 id: 'place',
                 header: text.place,
@@ -183,7 +192,8 @@ function ImpactedAssets({ impact, predicates, isCompact, onSelect }: Omit<Impact
                 cell: ({ nodeIds }: ImpactedAsset) =>
                   nodeIds.flatMap((id) => places.get(id) ?? []).join(', ') || text.withoutPlace,
               },
-            ]),
+            ]
+          : []),
         ...(hasEffects
           ? [
               {

@@ -6,7 +6,8 @@ export const impactMessages = messages({
     impactOf: (name: string) => `Impact of ${name}`,
     depends: 'What depends on this',
     fails: 'What if this fails',
-    hint: 'Dependents need this asset. A failure also affects assets that lose their last network path to a gateway.',
+    hintDepends: 'Dependents need this asset, directly or through another one.',
+    hintFails: 'A failure affects dependents, and assets that lose their last network path to a gateway.',
     inStop: 'This asset is in stop already.',
     lastInStop: (time: string) => `This asset is in stop (old): the mode was read ${time}.`,
     limits:
@@ -26,6 +27,7 @@ export const impactMessages = messages({
     dependents: 'Dependent assets',
     product: 'Product',
     place: 'Place',
+    allIn: (place: string) => `All in ${place}`,
     relationHeader: 'Relation',
     module: 'Module of it',
     connected: 'Connected through it',
@@ -66,7 +68,9 @@ export const impactMessages = messages({
     impactOf: (name: string) => `Auswirkungen von ${name}`,
     depends: 'Abhängige Assets',
     fails: 'Ausfall simulieren',
-    hint: 'Abhängige Assets brauchen dieses Asset. Ein Ausfall betrifft auch Assets, die ihren letzten Netzwerkpfad zu einem Gateway verlieren.',
+    hintDepends: 'Abhängige Assets brauchen dieses Asset, direkt oder über ein anderes.',
+    hintFails:
+      'Ein Ausfall betrifft abhängige Assets und Assets, die ihren letzten Netzwerkpfad zu einem Gateway verlieren.',
     inStop: 'Dieses Asset ist bereits in STOP.',
     lastInStop: (time: string) => `Dieses Asset ist in STOP (alt): Betriebsart gelesen ${time}.`,
     limits:
@@ -86,6 +90,7 @@ export const impactMessages = messages({
     dependents: 'Abhängige Assets',
     product: 'Produkt',
     place: 'Ort',
+    allIn: (place: string) => `Alle in ${place}`,
     relationHeader: 'Beziehung',
     module: 'Modul davon',
     connected: 'Darüber verbunden',
