@@ -162,10 +162,13 @@ describe('asset pages and topology in the console', () => {
     })
     await follow(page, `/assets/${id}`)
     const status = page.getByRole('region', { name: 'Status' })
-    await status.getByText(/^Stop \(read .*\)$/).waitFor()
-    await status.getByText('Last known value, not live').waitFor()
+    await status.getByText(/^Stop \(set .*\)$/).waitFor()
+    await status.getByText(`By ${platform.access.adminUser}`).waitFor()
     await page.getByText('No gateway has found this device').waitFor()
     await page.getByRole('link', { name: 'Find it with a scan' }).waitFor()
+    assert.equal(await page.getByRole('tab', { name: 'Live' }).count(), 0, 'a tab without a connection')
+    await follow(page, `/assets/${id}?tab=device`)
+    await page.getByText('No live connection').waitFor()
 
     // The start page counts the same mode as old, until a check reaches the device.
     // The page is loaded again, because it shows the first steps if it was open before the plant had devices.

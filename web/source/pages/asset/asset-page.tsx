@@ -115,18 +115,20 @@ function AssetView({ asset, at, isPending }: AssetViewProps) {
   usePageTitle(nameOf(asset))
   const [isTimeOpen, setTimeOpen] = useState(false)
   const isTimeShown = isTimeOpen || at !== undefined
-  const offered = tabs.filter((tab) => {
-    if (tab === 'impact') return at === undefined
-    if (tab === 'credentials') return rights.has('glb_credential_read')
-    return tab !== 'jobs' || rights.has('glb_jobs_read')
-  })
-  const chosen = offered.find((tab) => tab === search.tab) ?? 'overview'
   const product = ['manufacturer_product/manufacturer/name', 'manufacturer_product/product_name']
     .map((path) => textAt(asset, `product_instance_information/${path}`))
     .filter((part) => part !== '')
   const scanAgain = useScanAgain(asset.id)
   const isUnreached = useHasNoGateway(asset)
   const hasNoGateway = isUnreached === true && scanAgain === undefined && rights.has('glb_discovery_run')
+  const offered = tabs.filter((tab) => {
+    if (tab === 'impact') return at === undefined
+    // A link to the tab still opens it: it explains that no link has found the device.
+    if (tab === 'device') return !hasNoGateway || search.tab === 'device'
+    if (tab === 'credentials') return rights.has('glb_credential_read')
+    return tab !== 'jobs' || rights.has('glb_jobs_read')
+  })
+  const chosen = offered.find((tab) => tab === search.tab) ?? 'overview'
   const primary = primaryActionOf({
     management: textAt(asset, 'management_state/state_value'),
     reachability: textAt(asset, 'reachability_state/state_value'),

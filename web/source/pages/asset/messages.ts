@@ -46,6 +46,7 @@ export const assetMessages = messages({
     running: 'Running',
     mask: 'Subnet mask',
     router: 'Router',
+    connectedTo: 'Connected to',
     none: 'No data',
     noneCustom: 'No custom properties are defined. An administrator can add custom properties in the data model.',
     saved: 'Saved',
@@ -258,6 +259,7 @@ export const assetMessages = messages({
     running: 'Läuft',
     mask: 'Subnetzmaske',
     router: 'Router',
+    connectedTo: 'Verbunden mit',
     none: 'Keine Daten',
     noneCustom:
       'Es sind keine benutzerdefinierten Eigenschaften definiert. Ein Administrator kann sie im Datenmodell anlegen.',

@@ -1,4 +1,9 @@
+import type { GraphNode } from '@millwright/api/inventory/inventory.ts'
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { Fragment } from 'react'
 import { useInventoryWrite, waitHeaders } from '../../../app/api/inventory-write.ts'
+import { useOperationQuery } from '../../../app/api/queries.ts'
 import { useFormats, useLanguage, useText } from '../../../app/language/language-context.tsx'
 import { useApi } from '../../../app/session/app-context.tsx'
 import { CopyButton } from '../../../components/actions/copy-button.tsx'
@@ -10,6 +15,7 @@ import { Time } from '../../../components/values/time.tsx'
 import { type Asset, textAt, textsIn, valueAt } from '../../assets/model/asset.ts'
 import { className } from '../../assets/model/class-names.ts'
 import { StateChip } from '../../assets/table/asset-cells.tsx'
+import { relationEvents } from '../asset-data.ts'
 import type { AssetTabProps } from '../asset-tab.ts'
 import { AvailabilityCard } from '../availability/availability-card.tsx'
 import { assetMessages } from '../messages.ts'
@@ -30,7 +36,7 @@ export function Overview({ asset, at, canWrite }: AssetTabProps) {
       </Card>
       {at === undefined && <AvailabilityCard assetId={asset.id} />}
       <Card title={text.connectivity}>
-        <Connectivity asset={asset} />
+        <Connectivity asset={asset} at={at} />
       </Card>
       <Card title={text.software}>
         <Software asset={asset} />
@@ -185,11 +191,25 @@ function State({ asset, field }: { asset: Asset; field: string }) {
   )
 }
 
-function Connectivity({ asset }: { asset: Asset }) {
+/** The maximum number of connections that the card lists. A switch has more: the tab of the relations lists them. */
+const maxConnections = 3
+
+/** Returns the assets to which an asset is connected, or none if there are too many. */
+function useConnections(id: string, at: string | undefined): readonly GraphNode[] {
+  const query = useOperationQuery()
+  // The graph also contains the asset itself.
+  const bounds = { predicates: 'is_connected_to', limit: maxConnections + 1, ...(at !== undefined && { at }) }
+  const graph = useQuery(query(['inventory', 'readGraph'], { params: { id }, query: bounds }, { live: relationEvents }))
+  const { nodes, truncated } = graph.data?.data ?? { nodes: [], truncated: false }
+  return truncated ? [] : nodes.filter((node) => node.type === 'asset' && node.id !== id)
+}
+
+function Connectivity({ asset, at }: Pick<AssetTabProps, 'asset' | 'at'>) {
   const text = useText(assetMessages)
   const language = useLanguage()
   const points = elementsOf(asset, 'connection_points')
-  if (points.length === 0) return <p className="quiet">{text.none}</p>
+  const connections = useConnections(asset.id, at)
+  if (points.length === 0 && connections.length === 0) return <p className="quiet">{text.none}</p>
   return (
     <ul className="plain-list parts">
       {points.map((point, index) => {
@@ -223,6 +243,21 @@ function Connectivity({ asset }: { asset: Asset }) {
           </li>
         )
       })}
+      {connections.length > 0 && (
+        <li>
+          <span>
+            {text.connectedTo}{' '}
+            {connections.map(({ id, name }, index) => (
+              <Fragment key={id}>
+                {index > 0 && ', '}
+                <Link to="/assets/$id" params={{ id }}>
+                  {name || id}
+                </Link>
+              </Fragment>
+            ))}
+          </span>
+        </li>
+      )}
     </ul>
   )
 }

@@ -7,6 +7,7 @@ import { useFormats, useLanguage, useText } from '../../../app/language/language
 import { useSearchState } from '../../../app/navigation/search-state.ts'
 import { usePermission } from '../../../app/session/app-context.tsx'
 import type { Tone } from '../../../components/values/status-chip.tsx'
+import { authorName } from '../../activity/author-name.ts'
 import { type Asset, firmwareOf, textAt } from '../../assets/model/asset.ts'
 import { hasRecentEvidence } from '../../assets/model/reachability.ts'
 import { stateName } from '../../assets/model/value-names.ts'
@@ -14,7 +15,7 @@ import { useNewestVersion } from '../../start/newest-version.ts'
 import { setSelectedAssets } from '../../updates/wizard/selected-assets.ts'
 import { assetEvents, relationEvents, useLatestHistory } from '../asset-data.ts'
 import { useAvailability } from '../availability/availability-data.ts'
-import { modeName, modeTone } from './operating-mode.ts'
+import { isSetByClient, modeChange, modeField, modeName, modeTone } from './operating-mode.ts'
 import { statusMessages } from './status-messages.ts'
 import './status.css'
 
@@ -115,36 +116,45 @@ function useEvidence(asset: Asset): Evidence | undefined {
 }
 
 /**
- * `OperatingMode` is hidden for devices that do not report their operating mode. Without a recent check of the device, the mode is
- * the last known value, which is shown with its age.
+ * `OperatingMode` is hidden for devices without an operating mode. Without a recent check of the device, the mode is the last known
+ * value, which is shown with its age. If no gateway has read it, the tile names the author instead.
  */
 function OperatingMode({ asset }: { asset: Asset }) {
   const text = useText(statusMessages)
   const formats = useFormats()
   const evidence = useEvidence(asset)
+  const history = useLatestHistory(asset.id)
   const mode = textAt(asset, modeField)
   if (mode === '' || mode === 'not_supported') return null
   const tone = modeTone(mode)
   const reportedAt = textAt(asset, 'reachability_state/state_timestamp')
   const isReached = textAt(asset, 'reachability_state/state_value') === 'reached'
   const isLive = isReached && evidence?.isCheck === true && hasRecentEvidence(asset)
-  const isOld = !isLive && evidence !== undefined && reportedAt !== ''
+  const change = modeChange(mode, history.data?.data ?? [])
+  const isSet = evidence?.isCheck === false || (change !== undefined && isSetByClient(change))
+  const at = (isSet ? change?.time : undefined) ?? reportedAt
+  const isOld = !isLive && evidence !== undefined && !history.isPending && at !== ''
+  const before = isSet ? text.modeSet : text.modeBefore
   return (
     <Tile
       title={text.mode}
       value={
-        isOld ? (
-          <span title={formats.exact(reportedAt)}>{text.modeBefore(modeName(mode), formats.relative(reportedAt))}</span>
-        ) : (
-          modeName(mode)
-        )
+        isOld ? <span title={formats.exact(at)}>{before(modeName(mode), formats.relative(at))}</span> : modeName(mode)
       }
       tone={tone}
     >
-      {isOld && <span title={text.notLiveHint}>{text.notLive}</span>}
+      {isOld && (
+        <span title={text.notLiveHint}>
+          {!isSet
+            ? text.notLive
+            : change === undefined
+              ? text.setByClient
+              : text.setBy(authorName(change.principalName))}
+        </span>
+      )}
       {tone !== 'good' && (
         <>
-          {!isOld && <ModeSince asset={asset} />}
+          {!isOld && !history.isPending && <ModeSince change={change} />}
           <TabLink tab="history" isAfterText>
             {text.showHistory}
           </TabLink>
@@ -154,18 +164,10 @@ function OperatingMode({ asset }: { asset: Asset }) {
   )
 }
 
-const modeField = 'operating_mode/mode_name'
-
 /** `ModeSince` shows since when the device reports its operating mode. */
-function ModeSince({ asset }: { asset: Asset }) {
+function ModeSince({ change }: { change: ReturnType<typeof modeChange> }) {
   const text = useText(statusMessages)
   const formats = useFormats()
-  const history = useLatestHistory(asset.id).data
-  if (history === undefined) return null
-  const mode = textAt(asset, modeField)
-  const change = history.data.find(
-    ({ before, after }) => textAt(after, modeField) === mode && textAt(before, modeField) !== mode,
-  )
   if (change === undefined) return text.notRunning
   return (change.change === 'created' ? text.modeSinceFirst : text.modeSince)(formats.compact(change.time))
 }
