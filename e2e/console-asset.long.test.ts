@@ -163,7 +163,7 @@ describe('asset pages and topology in the console', () => {
     await follow(page, `/assets/${id}`)
     const status = page.getByRole('region', { name: 'Status' })
     await status.getByText(/^Stop \(set .*\)$/).waitFor()
-    await status.getByText(`By ${platform.access.adminUser}`).waitFor()
+    await status.getByText('By import or API').waitFor()
     await page.getByText('No gateway has found this device').waitFor()
     await page.getByRole('link', { name: 'Find it with a scan' }).waitFor()
     assert.equal(await page.getByRole('tab', { name: 'Live' }).count(), 0, 'a tab without a connection')

@@ -117,7 +117,7 @@ function useEvidence(asset: Asset): Evidence | undefined {
 
 /**
  * `OperatingMode` is hidden for devices without an operating mode. Without a recent check of the device, the mode is the last known
- * value, which is shown with its age. If no gateway has read it, the tile names the author instead.
+ * value, which is shown with its age. The tile also states if no gateway has read it.
  */
 function OperatingMode({ asset }: { asset: Asset }) {
   const text = useText(statusMessages)
@@ -144,12 +144,8 @@ function OperatingMode({ asset }: { asset: Asset }) {
       tone={tone}
     >
       {isOld && (
-        <span title={text.notLiveHint}>
-          {!isSet
-            ? text.notLive
-            : change === undefined
-              ? text.setByClient
-              : text.setBy(authorName(change.principalName))}
+        <span title={change === undefined || !isSet ? text.notLiveHint : text.setBy(authorName(change.principalName))}>
+          {isSet ? text.setByClient : text.notLive}
         </span>
       )}
       {tone !== 'good' && (

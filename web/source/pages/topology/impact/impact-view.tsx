@@ -8,7 +8,7 @@ import { BarChart } from '../../../components/values/bar-chart.tsx'
 import { Icon } from '../../../components/values/icon.tsx'
 import { StatusChip } from '../../../components/values/status-chip.tsx'
 import { commonParts, distinctName, namesOf } from '../map/names.ts'
-import { commonPlace, placeNames } from './common-place.ts'
+import { commonPlace, placesIn } from './common-place.ts'
 import { impactMessages } from './messages.ts'
 import { reasonText } from './reason.ts'
 
@@ -138,7 +138,7 @@ function ImpactedAssets({ impact, predicates, isCompact, hasPlaces, onSelect }: 
       nameOf: (id) => names.get(id) ?? text.unnamed,
       language,
     })
-  const places = placeNames(impact)
+  const placesOf = placesIn(impact)
   const isFailure = impact.mode === 'fails'
   // The effect is a column only if it differs: without degraded assets, the heading already names it.
   const hasEffects = isFailure && impact.total.degraded > 0
@@ -189,8 +189,7 @@ function ImpactedAssets({ impact, predicates, isCompact, hasPlaces, onSelect }: 
                 id: 'place',
                 header: text.place,
                 width: 220,
-                cell: ({ nodeIds }: ImpactedAsset) =>
-                  nodeIds.flatMap((id) => places.get(id) ?? []).join(', ') || text.withoutPlace,
+                cell: (asset: ImpactedAsset) => placesOf(asset) || text.withoutPlace,
               },
             ]
           : []),

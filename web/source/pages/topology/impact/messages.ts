@@ -9,7 +9,7 @@ export const impactMessages = messages({
     hintDepends: 'Dependents need this asset, directly or through another one.',
     hintFails: 'A failure affects dependents, and assets that lose their last network path to a gateway.',
     inStop: 'This asset is in stop already.',
-    lastInStop: (time: string) => `This asset is in stop (old): the mode was read ${time}.`,
+    lastInStop: (time: string) => `This asset is in stop (old): last known mode, ${time}.`,
     limits:
       'Counts modules, connections and network paths that are recorded as relations. Control dependencies count only if a relation records them, for example “controlled by”.',
     analysis: 'Impact analysis',
@@ -72,7 +72,7 @@ export const impactMessages = messages({
     hintFails:
       'Ein Ausfall betrifft abhängige Assets und Assets, die ihren letzten Netzwerkpfad zu einem Gateway verlieren.',
     inStop: 'Dieses Asset ist bereits in STOP.',
-    lastInStop: (time: string) => `Dieses Asset ist in STOP (alt): Betriebsart gelesen ${time}.`,
+    lastInStop: (time: string) => `Dieses Asset ist in STOP (alt): letzte bekannte Betriebsart, ${time}.`,
     limits:
       'Berücksichtigt Module, Verbindungen und Netzwerkpfade, die als Beziehungen erfasst sind. Steuerungsabhängigkeiten zählen nur, wenn eine Beziehung sie erfasst, zum Beispiel „gesteuert von“.',
     analysis: 'Auswirkungsanalyse',
