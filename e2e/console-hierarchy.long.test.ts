@@ -289,6 +289,11 @@ describe('hierarchies in the console', () => {
 
   test('removes assets from a node, and undoes it in the list of assignments', async () => {
     await row('Press 2').getByRole('checkbox').check()
+    assert.equal(await button('Assign to node…').count(), 0, 'assets with a node are moved')
+    await clickAsPerson(button('Move to node…'))
+    await dialog().getByRole('heading', { name: 'Move 1 asset to another node' }).waitFor()
+    await page.keyboard.press('Escape')
+    await closed()
     await clickAsPerson(button('Remove from node'))
     await count(/^1 asset$/)
     await clickAsPerson(button('Hierarchy actions'))
