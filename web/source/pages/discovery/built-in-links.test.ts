@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { builtInLinks, manifestOf } from '@millwright/links/catalogue.ts'
-import { builtInDescription, builtInName, linkTitle, parameterTexts, withParameterLabels } from './built-in-links.ts'
+import {
+  builtInDescription,
+  builtInName,
+  invalidSettingOf,
+  linkTitle,
+  parameterTexts,
+  withParameterLabels,
+} from './built-in-links.ts'
 
 test('every built-in link and each of its parameters has a label in both languages', async () => {
   for (const link of builtInLinks) {
@@ -36,4 +43,16 @@ test('names the parameters of a scan in a message by their labels', () => {
   assert.equal(withParameterLabels(message, scan, 'en'), '"Devices per second" must be a whole number, but is "seed".')
   assert.equal(withParameterLabels(message, scan, 'de'), '"Geräte pro Sekunde" must be a whole number, but is "seed".')
   assert.equal(withParameterLabels(message, { ...scan, assetLinkId: 'acme.scanner' }, 'en'), message)
+})
+
+test('names the setting of a scan that is invalid', () => {
+  const scan = {
+    assetLinkId: 'millwright.links.plant',
+    discoveryFilters: [{ key: 'ip_range' }],
+    discoveryOptions: [{ key: 'rate' }],
+  }
+  const message = 'INVALID_ARGUMENT: "rate" must be a whole number, but is "seed".'
+  assert.equal(invalidSettingOf({ ...scan, message }, 'en'), 'Devices per second')
+  assert.equal(invalidSettingOf({ ...scan, message: 'INVALID_ARGUMENT: "seed" is unknown' }, 'en'), undefined)
+  assert.equal(invalidSettingOf({ ...scan, message: '"rate" is unknown' }, 'en'), undefined)
 })

@@ -1,4 +1,5 @@
 import type { Language } from '../../app/language/language.ts'
+import { isInvalidSettings } from '../../app/language/link-message.ts'
 
 /** This file contains the texts of the built-in links. Links of other vendors are shown with the texts that they report. */
 
@@ -437,9 +438,22 @@ export function withParameterLabels(
   language: Language,
 ): string {
   const keys = new Set([...discoveryFilters, ...discoveryOptions].map(({ key }) => key))
-  return message.replace(/"([a-z][a-z0-9_]*)"/g, (quoted, key: string) =>
+  return message.replace(parameterKey, (quoted, key: string) =>
     keys.has(key) ? `"${parameterTexts(assetLinkId, { key }, language).label}"` : quoted,
   )
+}
+
+const parameterKey = /"([a-z][a-z0-9_]*)"/g
+
+/** Returns the label of the setting that made a run of a scan fail. Returns undefined if the message names no setting of the scan. */
+export function invalidSettingOf(
+  { message = '', ...scan }: ScanParameters & { message?: string | undefined },
+  language: Language,
+): string | undefined {
+  if (!isInvalidSettings(message)) return undefined
+  const keys = [...scan.discoveryFilters, ...scan.discoveryOptions].map(({ key }) => key)
+  const key = [...message.matchAll(parameterKey)].map(([, name = '']) => name).find((name) => keys.includes(name))
+  return key === undefined ? undefined : parameterTexts(scan.assetLinkId, { key }, language).label
 }
 
 type ScanParameters = {

@@ -7,15 +7,16 @@ export const discoveryMessages = messages({
       'Start a scan to find devices. Add a gateway to reach another network. Each gateway runs asset links, one for each protocol.',
     gateways: 'Millwright gateways',
     more: 'More',
-    scheduleScan: 'Schedule',
+    notScheduled: 'Not scheduled',
+    scheduleScan: 'Schedule…',
     scheduleScanOf: (scan: string) => `Schedule scan: ${scan}`,
     resultHint: 'Devices that the latest run found. New and changed devices are part of the found devices.',
     missingHint: 'Found by an earlier run of the scan, but not by its latest run. Devices with errors are included.',
-    notFound: 'Not found',
-    missingNew: (newly: string, run: string) => `(${newly} since run ${run})`,
-    missingAllNew: (run: string) => `since run ${run}`,
-    missingNewHint: (newly: string, run: string) => `${newly} of them are missing since run ${run}`,
     scanName: (link: string, scope: string) => `${link}: ${scope}`,
+    newlyMissing: (newly: string) => `${newly} newly missing`,
+    allNewlyMissing: 'all newly missing',
+    newlyMissingHint: (newly: string, run: string) => `${newly} of them are missing since run ${run}`,
+    invalidSetting: (setting: string) => `Invalid setting: ${setting}`,
     foundCount: (count: string) => `${count} found`,
     foundSoFar: (count: string) => `${count} found so far`,
     timeLeft: (duration: string) => `about ${duration} left`,
@@ -28,11 +29,9 @@ export const discoveryMessages = messages({
     restartedFigures: 'The progress and the errors count from there. The number of found devices counts the whole run.',
     newCount: (count: string) => `${count} new`,
     changedCount: (count: string) => `${count} changed`,
-    unchangedCount: (count: string) => `${count} unchanged`,
     canceledAfter: (count: number, shown: string) => `Canceled after ${count === 1 ? '1 device' : `${shown} devices`}`,
     noReason: 'No reason reported',
     finishedShort: (count: number, shown: string) => (count === 1 ? 'Finished, 1 error' : `Finished, ${shown} errors`),
-    missingErrors: (count: number, shown: string) => (count === 1 ? 'Show 1 error' : `Show ${shown} errors`),
     scans: 'Scans',
     gateway: 'Gateway',
     link: 'Asset link',
@@ -84,21 +83,14 @@ export const discoveryMessages = messages({
     missingNotFinished: 'The run did not finish, so its missing devices are not known. Run the scan again.',
     missingFirst:
       'This is the first finished run of the scan with this address range, so there is no earlier run to compare with. Run the same scan again, or add a schedule, to see which devices are missing.',
-    missingComparedWith: (newly: number, shown: string, run: string) =>
-      `Earlier runs found these devices, and this run did not. ${
-        newly === 0
-          ? `None of them is missing since run ${run}.`
-          : `${shown} of them ${newly === 1 ? 'is' : 'are'} missing since run ${run}.`
-      }`,
-    missingOtherErrors: 'No earlier run found the other devices with errors.',
-    errorsMissing: 'A device that an earlier run found, and that has an error now, is also in Missing.',
-    missingOthers: (count: number, shown: string) =>
-      count === 1
-        ? '1 more device was found earlier and has an error now.'
-        : `${shown} more devices were found earlier and have errors now.`,
-    lastFound: 'Last found',
-    reason: 'Reason',
-    noErrorReported: 'Not found, no error',
+    missingParts: (gone: string, without: string, withError: string) =>
+      `${gone} missing: ${without} without an error, ${withError} with an error in this run`,
+    missingAllErrors: (gone: string) => `${gone} missing, all with an error in this run`,
+    errorsMissing: (count: number, shown: string) =>
+      count === 1 ? '1 of these devices is also missing.' : `${shown} of these devices are also missing.`,
+    lastFound: 'Last found by this scan',
+    runError: 'Error in this run',
+    noError: 'No error',
     errors: 'Errors',
     withErrors: (state: string, count: number, shown: string) =>
       `${state} with ${count === 1 ? '1 error' : `${shown} errors`}`,
@@ -141,8 +133,6 @@ export const discoveryMessages = messages({
     run: 'Run',
     manual: 'manual',
     scheduled: 'scheduled',
-    foundSum: (found: string, created: string, changed: string, unchanged: string) =>
-      `${found} = ${created} new + ${changed} changed + ${unchanged} unchanged`,
     foundDevices: 'Devices found',
     none: 'No devices',
     noErrors: 'No errors',
@@ -169,7 +159,7 @@ export const discoveryMessages = messages({
       `${cause}: ${count === 1 ? '1 device' : `${shown} devices`}`,
     moreErrors: (shown: string, total: string) => `Show more errors (${shown} of ${total})`,
     moduleOf: 'module of',
-    notInInventory: 'Not in the inventory',
+    notInInventory: 'not in the inventory, named by the asset link',
     reachedThrough: 'reached through',
     addCredentials: 'Add credentials',
     changeCredentials: (name: string) => `Change “${name}”`,
@@ -199,16 +189,17 @@ export const discoveryMessages = messages({
     subtitle: 'Gateways betreiben Asset-Links. Ein Asset-Link findet Geräte mit einem Protokoll, zum Beispiel SNMP.',
     gateways: 'Millwright-Gateways',
     more: 'Mehr',
-    scheduleScan: 'Planen',
+    notScheduled: 'Nicht geplant',
+    scheduleScan: 'Planen…',
     scheduleScanOf: (scan: string) => `Suchlauf planen: ${scan}`,
     resultHint: 'Geräte, die der letzte Lauf gefunden hat. Neue und geänderte Geräte sind darin enthalten.',
     missingHint:
       'Von einem früheren Lauf des Suchlaufs gefunden, aber nicht vom letzten. Geräte mit Fehlern sind enthalten.',
-    notFound: 'Nicht gefunden',
-    missingNew: (newly: string, run: string) => `(${newly} seit Lauf ${run})`,
-    missingAllNew: (run: string) => `seit Lauf ${run}`,
-    missingNewHint: (newly: string, run: string) => `${newly} davon fehlen seit Lauf ${run}`,
     scanName: (link: string, scope: string) => `${link}: ${scope}`,
+    newlyMissing: (newly: string) => `${newly} neu vermisst`,
+    allNewlyMissing: 'alle neu vermisst',
+    newlyMissingHint: (newly: string, run: string) => `${newly} davon fehlen seit Lauf ${run}`,
+    invalidSetting: (setting: string) => `Ungültige Einstellung: ${setting}`,
     foundCount: (count: string) => `${count} gefunden`,
     foundSoFar: (count: string) => `Bisher ${count} gefunden`,
     timeLeft: (duration: string) => `noch etwa ${duration}`,
@@ -222,11 +213,9 @@ export const discoveryMessages = messages({
       'Fortschritt und Fehler zählen ab diesem Zeitpunkt. Die Zahl der gefundenen Geräte gilt für den ganzen Lauf.',
     newCount: (count: string) => `${count} neu`,
     changedCount: (count: string) => `${count} geändert`,
-    unchangedCount: (count: string) => `${count} unverändert`,
     canceledAfter: (count: number, shown: string) => `Abgebrochen nach ${count === 1 ? '1 Gerät' : `${shown} Geräten`}`,
     noReason: 'Kein Grund gemeldet',
     finishedShort: (_: number, shown: string) => `Beendet, ${shown} Fehler`,
-    missingErrors: (count: number, shown: string) => (count === 1 ? '1 Fehler anzeigen' : `${shown} Fehler anzeigen`),
     scans: 'Suchläufe',
     gateway: 'Gateway',
     link: 'Asset-Link',
@@ -279,22 +268,14 @@ export const discoveryMessages = messages({
       'Der Lauf wurde nicht abgeschlossen. Deshalb ist nicht bekannt, welche Geräte fehlen. Starten Sie den Suchlauf erneut.',
     missingFirst:
       'Dies ist der erste abgeschlossene Lauf des Suchlaufs mit diesem Suchbereich. Es gibt noch keinen früheren Lauf zum Vergleich. Starten Sie denselben Suchlauf erneut oder legen Sie einen Zeitplan an, um vermisste Geräte zu sehen.',
-    missingComparedWith: (newly: number, shown: string, run: string) =>
-      `Frühere Läufe haben diese Geräte gefunden, dieser Lauf nicht. ${
-        newly === 0
-          ? `Keines davon fehlt seit Lauf ${run}.`
-          : `${shown} davon ${newly === 1 ? 'fehlt' : 'fehlen'} seit Lauf ${run}.`
-      }`,
-    missingOtherErrors: 'Die anderen Geräte mit Fehlern hat kein früherer Lauf gefunden.',
-    errorsMissing:
-      'Ein Gerät, das ein früherer Lauf gefunden hat und das jetzt einen Fehler hat, steht auch unter Vermisst.',
-    missingOthers: (count: number, shown: string) =>
-      count === 1
-        ? '1 weiteres Gerät wurde früher gefunden und hat jetzt einen Fehler.'
-        : `${shown} weitere Geräte wurden früher gefunden und haben jetzt Fehler.`,
-    lastFound: 'Zuletzt gefunden',
-    reason: 'Grund',
-    noErrorReported: 'Nicht gefunden, kein Fehler',
+    missingParts: (gone: string, without: string, withError: string) =>
+      `${gone} vermisst: ${without} ohne Fehler, ${withError} mit Fehler in diesem Lauf`,
+    missingAllErrors: (gone: string) => `${gone} vermisst, alle mit Fehler in diesem Lauf`,
+    errorsMissing: (count: number, shown: string) =>
+      count === 1 ? 'Eines dieser Geräte wird auch vermisst.' : `${shown} dieser Geräte werden auch vermisst.`,
+    lastFound: 'Zuletzt in diesem Suchlauf',
+    runError: 'Fehler im Lauf',
+    noError: 'Kein Fehler',
     errors: 'Fehler',
     withErrors: (state: string, count: number, shown: string) =>
       `${state} mit ${count === 1 ? '1 Fehler' : `${shown} Fehlern`}`,
@@ -338,8 +319,6 @@ export const discoveryMessages = messages({
     run: 'Lauf',
     manual: 'manuell',
     scheduled: 'nach Zeitplan',
-    foundSum: (found: string, created: string, changed: string, unchanged: string) =>
-      `${found} = ${created} neu + ${changed} geändert + ${unchanged} unverändert`,
     foundDevices: 'Gefundene Geräte',
     none: 'Keine Geräte',
     noErrors: 'Keine Fehler',
@@ -366,7 +345,7 @@ export const discoveryMessages = messages({
       `${cause}: ${count === 1 ? '1 Gerät' : `${shown} Geräte`}`,
     moreErrors: (shown: string, total: string) => `Weitere Fehler anzeigen (${shown} von ${total})`,
     moduleOf: 'Modul von',
-    notInInventory: 'Nicht im Inventar',
+    notInInventory: 'nicht im Inventar, vom Asset-Link benannt',
     reachedThrough: 'erreicht über',
     addCredentials: 'Zugangsdaten hinzufügen',
     changeCredentials: (name: string) => `„${name}“ ändern`,

@@ -63,9 +63,8 @@ export function DeviceErrors({ scan, run, errors, missing, onMore }: DeviceError
   if (errors.length === 0) return <p className="quiet">{text.noErrors}</p>
   return (
     <>
-      {/* If they are known, the missing devices are without the devices with errors. */}
-      {run.gone > 0 && run.comparedRun !== undefined && missing.withoutError === undefined && (
-        <p className="quiet section-note">{text.errorsMissing}</p>
+      {missing.withError !== undefined && missing.withError > 0 && (
+        <p className="quiet section-note">{text.errorsMissing(missing.withError, formats.number(missing.withError))}</p>
       )}
       {errorGroupsOf(errors, causes).map((group) => (
         <section key={group.name} className="error-group" aria-label={group.name}>
@@ -198,7 +197,7 @@ function columnsOf(text: Text, { errors, hasProblems }: ErrorGroup, context: Col
   const device: Column<IndexedError> = {
     id: 'device',
     header: text.device,
-    width: 280,
+    width: 330,
     minWidth: 180,
     cell: (error) => {
       const address = addressOfDevice(error.device) ?? ''
@@ -237,7 +236,7 @@ function columnsOf(text: Text, { errors, hasProblems }: ErrorGroup, context: Col
   const found: Column<IndexedError> = {
     id: 'lastFound',
     header: text.lastFound,
-    width: 165,
+    width: 215,
     cell: (error) => {
       const at = lastFoundOf(error)
       return at === undefined ? <span className="quiet">–</span> : <Time at={at} />

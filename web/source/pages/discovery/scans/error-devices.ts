@@ -7,7 +7,7 @@ import { usePermission } from '../../../app/session/app-context.tsx'
 import { type Asset, nameOf } from '../../assets/model/asset.ts'
 import { addressesOf, addressesWithoutAsset, assetsByAddress } from './error-addresses.ts'
 import { unauthenticated } from './error-cause.ts'
-import { missingWithoutError } from './missing-errors.ts'
+import { missingWithError } from './missing-errors.ts'
 
 /** The number of addresses, names or ids per request. More do not fit into a filter. */
 const valuesPerRequest = 50
@@ -77,8 +77,8 @@ const comparedMissing = 100
 export type MissingDevices = {
   /** The times at which missing devices were last found, by asset. */
   lastFound: ReadonlyMap<string, string | undefined>
-  /** The missing devices without an error of the run, or undefined while not all missing devices and errors are known. */
-  withoutError: ReadonlySet<string> | undefined
+  /** The number of missing devices with an error of the run, or undefined while not all missing devices and errors are known. */
+  withError: number | undefined
 }
 
 const noFindings: readonly { assetId: string; lastFoundTimestamp?: string }[] = []
@@ -96,10 +96,10 @@ export function useMissing({ jobId }: Discovery, run: DiscoveryRun | undefined):
   const assets = useAssetsById(missing.map(({ assetId }) => assetId))
   return {
     lastFound: new Map(missing.map(({ assetId, lastFoundTimestamp }) => [assetId, lastFoundTimestamp])),
-    withoutError:
+    withError:
       data === undefined
         ? undefined
-        : missingWithoutError({
+        : missingWithError({
             missing,
             gone,
             errors: data.data.errors,

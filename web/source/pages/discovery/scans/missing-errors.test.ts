@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Asset } from '../../assets/model/asset.ts'
-import { errorOfAsset, missingWithoutError } from './missing-errors.ts'
+import { errorOfAsset, missingWithError } from './missing-errors.ts'
 
 const device = { ip: '10.0.1.43' }
 const asset = (name: string, address?: string) =>
@@ -27,7 +27,7 @@ test('finds the error of a missing asset by its name, or by its address', () => 
   assert.equal(errorOfAsset(asset('SW-1', '10.0.1.43'), [byAddress]), byAddress)
 })
 
-test('a missing device with an error counts only as an error, if all missing devices and errors are loaded', () => {
+test('counts the missing devices with an error, if all missing devices and errors are loaded', () => {
   const assets = new Map([asset('HMI-1', '10.0.1.10'), asset('SW-1', '10.0.1.50')].map((each) => [each.id, each]))
   const report = {
     missing: [{ assetId: 'HMI-1' }, { assetId: 'SW-1' }],
@@ -36,8 +36,9 @@ test('a missing device with an error counts only as an error, if all missing dev
     totalErrors: 2,
     assets,
   }
-  assert.deepEqual([...(missingWithoutError(report) ?? [])], ['SW-1'])
-  assert.equal(missingWithoutError({ ...report, gone: 3 }), undefined)
-  assert.equal(missingWithoutError({ ...report, totalErrors: 3 }), undefined)
-  assert.equal(missingWithoutError({ ...report, assets: new Map() }), undefined)
+  assert.equal(missingWithError(report), 1)
+  assert.equal(missingWithError({ ...report, errors: [silent], totalErrors: 1 }), 0)
+  assert.equal(missingWithError({ ...report, gone: 3 }), undefined)
+  assert.equal(missingWithError({ ...report, totalErrors: 3 }), undefined)
+  assert.equal(missingWithError({ ...report, assets: new Map() }), undefined)
 })

@@ -34,15 +34,11 @@ type MissingReport = {
 }
 
 /**
- * Returns the ids of the missing devices without an error of the run, because the errors are listed separately. Returns undefined until all missing devices, their assets and all errors are loaded.
+ * Returns the number of missing devices with an error of the run. Returns undefined until all missing devices, their assets and all
+ * errors are loaded.
  */
-export function missingWithoutError(report: MissingReport): ReadonlySet<string> | undefined {
-  const { missing, gone, errors, totalErrors, assets } = report
-  if (missing.length < gone || errors.length < totalErrors) return undefined
-  if (!missing.every(({ assetId }) => assets.has(assetId))) return undefined
-  const isWithout = ({ assetId }: { assetId: string }) => {
-    const asset = assets.get(assetId)
-    return asset !== undefined && errorOfAsset(asset, errors) === undefined
-  }
-  return new Set(missing.filter(isWithout).map(({ assetId }) => assetId))
+export function missingWithError({ missing, gone, errors, totalErrors, assets }: MissingReport): number | undefined {
+  const found = missing.flatMap(({ assetId }) => assets.get(assetId) ?? [])
+  if (found.length < gone || errors.length < totalErrors) return undefined
+  return found.filter((asset) => errorOfAsset(asset, errors) !== undefined).length
 }

@@ -3,7 +3,7 @@ import { iconError } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useParams } from '@tanstack/react-router'
-import { Fragment, useState } from 'react'
+import { useState } from 'react'
 import { useGatewayNames } from '../../../app/api/gateways.ts'
 import { keyOf, useOperationQuery } from '../../../app/api/queries.ts'
 import { useFormats, useLanguage, useText } from '../../../app/language/language-context.tsx'
@@ -149,10 +149,8 @@ function RunDetails({ scan, run }: { scan: Discovery; run: DiscoveryRun | undefi
               ),
             },
           { name: scan.runs > 1 ? text.createdBy : text.startedBy, value: scan.createdBy },
-          {
-            name: text.foundDevices,
-            value: <FoundDevices scan={scan} />,
-          },
+          // The tabs show how many of them are new, changed or unchanged.
+          { name: text.foundDevices, value: formats.number(scan.found) },
         ]}
       />
       <InterruptionNote run={scan} />
@@ -161,36 +159,6 @@ function RunDetails({ scan, run }: { scan: Discovery; run: DiscoveryRun | undefi
           {text.plannedFor} <ZonedTime at={planned} zone={schedule.timezone} />. {text.madeUp}
         </p>
       )}
-    </>
-  )
-}
-
-/** `FoundDevices` shows the numbers of found devices, each with a link to the view that lists them. */
-function FoundDevices({ scan }: { scan: Discovery }) {
-  const text = useText(discoveryMessages)
-  const formats = useFormats()
-  const [{ run }] = useSearchState<'run'>()
-  const parts = [
-    ['new', scan.created, text.newCount],
-    ['changed', scan.updated, text.changedCount],
-    ['unchanged', scan.unchanged, text.unchangedCount],
-  ] as const
-  return (
-    <>
-      {formats.number(scan.found)}
-      {scan.found > 0 &&
-        parts.map(([view, count, textOf], index) => (
-          <Fragment key={view}>
-            {index === 0 ? ' = ' : ' + '}
-            <Link
-              to={`/discovery/scans/${scan.jobId}`}
-              search={{ view, ...(run !== undefined && { run }) } as never}
-              replace
-            >
-              {textOf(formats.number(count))}
-            </Link>
-          </Fragment>
-        ))}
     </>
   )
 }

@@ -59,9 +59,6 @@ export function ScanReport({ scan, chosenRun: run, runs, onChooseRun }: ScanRepo
       {({ run: shown, findings, errors }) => {
         const notCompared = whyNotCompared(shown, text)
         const count = (name: string, value: number) => `${name} ${formats.number(value)}`
-        // A missing device with an error is listed only with the errors.
-        const { withoutError } = missing
-        const missingCount = withoutError?.size ?? shown.gone
         const tabs: Tab<View>[] = [
           { id: 'new', label: count(text.isNew, shown.created) },
           { id: 'changed', label: count(text.changed, shown.updated) },
@@ -73,7 +70,7 @@ export function ScanReport({ scan, chosenRun: run, runs, onChooseRun }: ScanRepo
                 text.missingNotChecked
               ) : (
                 <span title={text.comparedWith(formats.number(shown.comparedRun))}>
-                  {count(text.missing, missingCount)}
+                  {count(text.missing, shown.gone)}
                 </span>
               ),
             startsGroup: true,
@@ -105,24 +102,13 @@ export function ScanReport({ scan, chosenRun: run, runs, onChooseRun }: ScanRepo
                 <p className="quiet">{notCompared}</p>
               ) : (
                 <>
-                  {view === 'gone' && (
-                    <MissingNote
-                      run={shown}
-                      withoutError={withoutError}
-                      onErrors={() => setSearch({ view: 'errors' })}
-                    />
-                  )}
+                  {view === 'gone' && <MissingNote gone={shown.gone} withError={missing.withError} />}
                   <Findings
-                    findings={
-                      view === 'gone' && withoutError !== undefined
-                        ? findings.filter(({ assetId }) => withoutError.has(assetId))
-                        : findings
-                    }
+                    findings={findings}
                     onEnd={onEnd}
                     isMissing={view === 'gone'}
                     {...(view === 'gone' &&
-                      shown.errors > 0 &&
-                      withoutError === undefined && {
+                      shown.errors > 0 && {
                         reported: { errors, isComplete: errors.length >= shown.errors },
                       })}
                   />
@@ -137,37 +123,21 @@ export function ScanReport({ scan, chosenRun: run, runs, onChooseRun }: ScanRepo
 }
 
 type MissingNoteProps = {
-  run: DiscoveryRun
-  /** The missing devices without an error, if they are known. */
-  withoutError: ReadonlySet<string> | undefined
-  onErrors: () => void
+  gone: number
+  /** The number of missing devices with an error of the run, if it is known. */
+  withError: number | undefined
 }
 
-/** `MissingNote` leads from the missing devices to the devices that earlier runs found and that have an error now. */
-function MissingNote({ run, withoutError, onErrors }: MissingNoteProps) {
+/** `MissingNote` divides the missing devices into those with and those without an error of the run. */
+function MissingNote({ gone, withError }: MissingNoteProps) {
   const text = useText(discoveryMessages)
-  const formats = useFormats()
-  const { comparedRun, newlyGone, gone, errors } = run
-  if (comparedRun === undefined || errors === 0) return null
-  if (withoutError !== undefined) {
-    const others = gone - withoutError.size
-    if (others === 0) return null
-    return (
-      <p className="quiet section-note">
-        {text.missingOthers(others, formats.number(others))}{' '}
-        <button type="button" className="link-button" onClick={onErrors}>
-          {text.missingErrors(errors, formats.number(errors))}
-        </button>
-      </p>
-    )
-  }
+  const { number } = useFormats()
+  if (withError === undefined || withError === 0) return null
   return (
     <p className="quiet section-note">
-      {text.missingComparedWith(newlyGone, formats.number(newlyGone), formats.number(comparedRun))}{' '}
-      {text.missingOtherErrors}{' '}
-      <button type="button" className="link-button" onClick={onErrors}>
-        {text.missingErrors(errors, formats.number(errors))}
-      </button>
+      {withError === gone
+        ? text.missingAllErrors(number(gone))
+        : text.missingParts(number(gone), number(gone - withError), number(withError))}
     </p>
   )
 }
@@ -274,16 +244,16 @@ function Findings({ findings, onEnd, isMissing, reported }: FindingsProps) {
   const lastFound: Column<Finding> = {
     id: 'lastFound',
     header: text.lastFound,
-    width: 165,
+    width: 215,
     cell: ({ lastFoundTimestamp }) => <Time at={lastFoundTimestamp} />,
   }
   if (isMissing) columns.splice(2, 0, lastFound)
-  if (reported !== undefined) columns.splice(2, 0, fact('reason', [text.reason, 165], reasonOf))
+  if (reported !== undefined) columns.splice(2, 0, fact('reason', [text.runError, 165], reasonOf))
   function reasonOf(asset: Asset | undefined): string {
     if (asset === undefined || reported === undefined) return ''
     const error = errorOfAsset(asset, reported.errors)
     if (error !== undefined) return causeOf(error, causes).name
-    return reported.isComplete ? text.noErrorReported : ''
+    return reported.isComplete ? text.noError : ''
   }
   const words = searched.trim().toLowerCase()
   const rows = findings.filter(

@@ -1,6 +1,7 @@
 import type { Discovery } from '@millwright/api/discovery.ts'
 import { iconNetworkDevicePlay } from '@siemens/ix-icons/icons'
 import { Link, useNavigate } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
 import { useGatewayNames } from '../../../app/api/gateways.ts'
 import { usePagedList } from '../../../app/api/paged-list.ts'
 import { useFormats, useLanguage, useText } from '../../../app/language/language-context.tsx'
@@ -11,7 +12,7 @@ import { ProblemMessage } from '../../../components/feedback/problem-message.tsx
 import { EmptyState } from '../../../components/page/empty-state.tsx'
 import { type Column, DataTable } from '../../../components/tables/data-table.tsx'
 import { Time } from '../../../components/values/time.tsx'
-import { withParameterLabels } from '../built-in-links.ts'
+import { invalidSettingOf, withParameterLabels } from '../built-in-links.ts'
 import { useLinkNames } from '../gateways/gateway-links.ts'
 import { discoveryMessages } from '../messages.ts'
 import { ScanState, whyNotCompared } from '../state-chips.tsx'
@@ -52,8 +53,8 @@ export function ScanTable({ gatewayId }: { gatewayId?: string }) {
         rows={pagedList.rows}
         sorting={{ id: 'started', isDescending: true }}
         idOf={({ jobId }) => jobId}
-        // The reason why a run failed has several lines.
-        isRoomy={pagedList.rows.some(({ state }) => state === 'failed')}
+        // The columns for missing devices and for the next run have a second line.
+        isRoomy
         onEnd={pagedList.next}
         onOpen={({ jobId }) => navigate({ to: `/discovery/scans/${jobId}` })}
         empty={
@@ -127,7 +128,7 @@ function columnsOf(text: Text, context: ColumnContext): Column<Discovery>[] {
     },
     {
       id: 'gone',
-      header: text.notFound,
+      header: text.missing,
       hint: text.missingHint,
       width: 145,
       cell: (row) => {
@@ -139,22 +140,25 @@ function columnsOf(text: Text, context: ColumnContext): Column<Discovery>[] {
             </span>
           )
         }
-        return row.gone === 0 ? (
-          number(0)
-        ) : (
-          <>
-            <Link to={`/discovery/scans/${row.jobId}`} search={{ view: 'gone' } as never}>
-              {number(row.gone)}
-            </Link>
-            {row.newlyGone > 0 && (
-              <span className="quiet" title={text.missingNewHint(number(row.newlyGone), number(row.comparedRun ?? 0))}>
-                {' '}
-                {row.newlyGone === row.gone
-                  ? text.missingAllNew(number(row.comparedRun ?? 0))
-                  : text.missingNew(number(row.newlyGone), number(row.comparedRun ?? 0))}
-              </span>
-            )}
-          </>
+        if (row.gone === 0) return number(0)
+        return (
+          <TwoLines
+            first={
+              <Link to={`/discovery/scans/${row.jobId}`} search={{ view: 'gone' } as never}>
+                {number(row.gone)}
+              </Link>
+            }
+            second={
+              row.newlyGone > 0 && (
+                <span
+                  className="quiet"
+                  title={text.newlyMissingHint(number(row.newlyGone), number(row.comparedRun ?? 0))}
+                >
+                  {row.newlyGone === row.gone ? text.allNewlyMissing : text.newlyMissing(number(row.newlyGone))}
+                </span>
+              )
+            }
+          />
         )
       },
     },
@@ -167,20 +171,26 @@ function columnsOf(text: Text, context: ColumnContext): Column<Discovery>[] {
     {
       id: 'next',
       header: text.next,
-      width: 95,
+      width: 115,
       cell: ({ jobId, schedule, ...row }) => {
-        if (schedule === undefined)
-          return canRun ? (
-            <Link
-              to={`/discovery/scans/${jobId}`}
-              search={{ edit: editSchedule } as never}
-              aria-label={text.scheduleScanOf(nameOf(row))}
-            >
-              {text.scheduleScan}
-            </Link>
-          ) : (
-            <span className="quiet">–</span>
+        if (schedule === undefined) {
+          const notScheduled = <span className="quiet">{text.notScheduled}</span>
+          if (!canRun) return notScheduled
+          return (
+            <TwoLines
+              first={notScheduled}
+              second={
+                <Link
+                  to={`/discovery/scans/${jobId}`}
+                  search={{ edit: editSchedule } as never}
+                  aria-label={text.scheduleScanOf(nameOf(row))}
+                >
+                  {text.scheduleScan}
+                </Link>
+              }
+            />
           )
+        }
         return schedule.paused ? text.paused : <Time at={schedule.nextRuns[0]} isRelative isShort />
       },
     },
@@ -214,6 +224,21 @@ function columnsOf(text: Text, context: ColumnContext): Column<Discovery>[] {
   ]
 }
 
+/** `TwoLines` shows two short lines in one cell. */
+function TwoLines({ first, second }: { first: ReactNode; second: ReactNode }) {
+  return (
+    <span className="grid-lines">
+      {first}
+      {second !== false && (
+        <>
+          <br />
+          {second}
+        </>
+      )}
+    </span>
+  )
+}
+
 /** `ScanOutcome` shows what the latest run found, or why it has no result. Numbers of a run that did not finish are partial. */
 function ScanOutcome({ scan, number }: { scan: Discovery; number: (value: number) => string }) {
   const text = useText(discoveryMessages)
@@ -222,9 +247,10 @@ function ScanOutcome({ scan, number }: { scan: Discovery; number: (value: number
   if (runId === undefined) return <span className="quiet">–</span>
   if (state === 'failed') {
     const reason = message === undefined ? text.noReason : withParameterLabels(reasonOf(message), scan, language)
+    const setting = invalidSettingOf(scan, language)
     return (
-      <span title={reason} className="grid-lines grid-lines-wide">
-        {firstSentence(reason)}
+      <span title={reason} className="grid-lines">
+        {setting === undefined ? firstSentence(reason) : text.invalidSetting(setting)}
       </span>
     )
   }
