@@ -21,7 +21,7 @@ import { PageHeader } from '../../components/page/page-header.tsx'
 import { usePageTitle } from '../../components/page/page-title.ts'
 import { ParentLink } from '../../components/page/parent-link.tsx'
 import { JsonView } from '../../components/values/json-view.tsx'
-import { KeyValueList } from '../../components/values/key-value-list.tsx'
+import { type KeyValueItem, KeyValueList } from '../../components/values/key-value-list.tsx'
 import { StatusChip } from '../../components/values/status-chip.tsx'
 import { Elapsed, Time } from '../../components/values/time.tsx'
 import { AddCredentialsButton } from '../credentials/flow/add-credentials-button.tsx'
@@ -35,12 +35,14 @@ import { hasUnreachable } from './check-counts.ts'
 import { CheckResult } from './check-result.tsx'
 import { JobAdvice } from './job-advice.tsx'
 import { errorsOf } from './job-errors.ts'
+import { subjectNameOf } from './job-name.ts'
 import { JobPhaseChip } from './job-phase.tsx'
 import { isGeneric, partsText, resultOf } from './job-result.ts'
-import { JobSubjectLink, subjectNameOf } from './job-subject.tsx'
+import { JobSubjectLink } from './job-subject.tsx'
 import { hasEnded, progressOf, runTimesOf, timesOf, waitMsOf, workMsOf } from './job-times.ts'
 import { jobMessages } from './messages.ts'
 import { useOutcomeText } from './outcome-text.ts'
+import { ScanErrors } from './scan-errors.tsx'
 import { ScanResult, scanReference, starterOf } from './scan-result.tsx'
 
 /** `JobPage` shows the progress, the input, the result and the history of one job. */
@@ -167,6 +169,10 @@ function Actions({ job }: { job: AnyJobInFull }) {
 
 function JobCards({ job }: { job: AnyJobInFull }) {
   const text = useText(jobMessages)
+  const details = useJobDetails(job)
+  const { runId } = job
+  const scanId = scanReference(job)
+  const hasScanErrors = scanId !== undefined && runId !== undefined && errorsOf(job) !== undefined
   return (
     <>
       <JobAdvice job={job} />
@@ -174,10 +180,13 @@ function JobCards({ job }: { job: AnyJobInFull }) {
         <section className="card run-facts" data-size="wide" aria-label={text.status}>
           <JobFacts job={job} />
         </section>
-        <Card title={text.details}>
-          <JobDetails job={job} />
-        </Card>
-        <Card title={text.history}>
+        {hasScanErrors && <ScanErrors scanId={scanId} runId={runId} />}
+        {details.length > 0 && (
+          <Card title={text.details}>
+            <KeyValueList items={details} />
+          </Card>
+        )}
+        <Card title={text.history} {...(!hasScanErrors && details.length === 0 && { size: 'wide' })}>
           <JobHistory job={job} />
         </Card>
       </div>
@@ -213,7 +222,9 @@ function JobCards({ job }: { job: AnyJobInFull }) {
 function JobHistory({ job }: { job: AnyJobInFull }) {
   const text = useText(jobMessages)
   const language = useLanguage()
+  const formats = useFormats()
   const query = useOperationQuery()
+  const errors = errorsOf(job)
   const { data } = useQuery(query(['workflows', 'getWorkflow'], { params: { name: job.type } }))
   const wordsOf = (state: string) => {
     const description = data?.states.find(({ name }) => name === state)?.description
@@ -226,7 +237,11 @@ function JobHistory({ job }: { job: AnyJobInFull }) {
       {written !== undefined && (
         <li data-now>
           <Time at={written} isExact />
-          <strong>{wordsOf(job.state)}</strong>
+          <strong>
+            {errors === undefined
+              ? wordsOf(job.state)
+              : text.finishedWithErrors(errors.count, formats.number(errors.count))}
+          </strong>
           <span>{text.written}</span>
         </li>
       )}
@@ -317,7 +332,7 @@ function JobFacts({ job }: { job: AnyJobInFull }) {
             name: text.outcome,
             value:
               job.phase === 'finished' && scanReference(job) !== undefined ? (
-                <ScanResult job={job} hasInbox />
+                <ScanResult job={job} />
               ) : hasUnreachable(job) ? (
                 <CheckResult job={job} />
               ) : // The notice above the facts shows why a job failed.
@@ -334,48 +349,41 @@ function JobFacts({ job }: { job: AnyJobInFull }) {
   )
 }
 
-function JobDetails({ job }: { job: AnyJobInFull }) {
+/** Returns what neither the title, the facts nor the history of a job show. */
+function useJobDetails(job: AnyJobInFull): KeyValueItem[] {
   const text = useText(jobMessages)
   const formats = useFormats()
   const { sessionId, campaignId } = job.definition
-  const times = timesOf(job)
   const waitMs = waitMsOf(job)
-  return (
-    <KeyValueList
-      items={[
-        job.parts !== undefined && {
-          name: text.deviceJobs,
-          value: (
-            <Link to="/jobs" search={{ tag: `campaign/${campaignId}` } as never}>
-              {partsText(job.parts, text, formats.number)}
-            </Link>
-          ),
-        },
-        job.context?.protected === true && {
-          name: text.remedy,
-          value: <AddCredentialsButton start={startOf(job)} />,
-        },
-        job.subject !== undefined && { name: text.subject, value: <JobSubjectLink job={job} /> },
-        typeof sessionId === 'string' && {
-          name: text.session,
-          value: <Link to={`/remote/sessions/${sessionId}`}>{text.toSession}</Link>,
-        },
-        typeof campaignId === 'string' &&
-          job.subject?.reference !== `update-campaign/${campaignId}` && {
-            name: text.campaign,
-            value: <Link to={`/updates/campaigns/${campaignId}`}>{text.toCampaign}</Link>,
-          },
-        { name: text.created, value: <Time at={times.created} isExact /> },
-        waitMs !== undefined && { name: text.waited, value: formats.duration(waitMs) },
-        times.started !== undefined && { name: text.startedAt, value: <Time at={times.started} isExact /> },
-        times.ended !== undefined && { name: text.ended, value: <Time at={times.ended} isExact /> },
-        times.ended === undefined && {
-          name: text.changed,
-          value: <Time at={job.lastModifiedTimestamp} isRelative />,
-        },
-      ]}
-    />
-  )
+  const items: (KeyValueItem | false)[] = [
+    job.parts !== undefined && {
+      name: text.deviceJobs,
+      value: (
+        <Link to="/jobs" search={{ tag: `campaign/${campaignId}` } as never}>
+          {partsText(job.parts, text, formats.number)}
+        </Link>
+      ),
+    },
+    job.context?.protected === true && {
+      name: text.remedy,
+      value: <AddCredentialsButton start={startOf(job)} />,
+    },
+    // The title names the scan, and an action opens it.
+    job.subject !== undefined &&
+      scanReference(job) === undefined && { name: text.subject, value: <JobSubjectLink job={job} /> },
+    typeof sessionId === 'string' && {
+      name: text.session,
+      value: <Link to={`/remote/sessions/${sessionId}`}>{text.toSession}</Link>,
+    },
+    typeof campaignId === 'string' &&
+      job.subject?.reference !== `update-campaign/${campaignId}` && {
+        name: text.campaign,
+        value: <Link to={`/updates/campaigns/${campaignId}`}>{text.toCampaign}</Link>,
+      },
+    waitMs !== undefined && { name: text.waited, value: formats.duration(waitMs) },
+    !hasEnded(job.phase) && { name: text.changed, value: <Time at={job.lastModifiedTimestamp} isRelative /> },
+  ]
+  return items.filter((item) => item !== false)
 }
 
 function JobIdentity({ job }: { job: AnyJobInFull }) {

@@ -103,8 +103,8 @@ test('counts the errors of a finished job, and leads to the page that lists them
 
 test('shows the jobs of a campaign by state', () => {
   const parts = { waiting: 1, running: 0, finished: 3, failed: 2, canceled: 0 }
-  assert.equal(partsText(parts, en.text, String), '6 jobs of devices: 1 queued, 3 finished, 2 failed')
-  assert.equal(partsText({ ...parts, waiting: 0, failed: 0 }, de.text, String), '3 Geräteaufträge: 3 abgeschlossen')
+  assert.equal(partsText(parts, en.text, String), '6 jobs: 1 queued, 3 finished, 2 failed')
+  assert.equal(partsText({ ...parts, waiting: 0, failed: 0 }, de.text, String), '3 Aufträge, alle abgeschlossen')
 })
 
 test('counts the devices that a finished check could not check, and leads to the monitoring task', () => {

@@ -124,6 +124,9 @@ export function partsText(parts: JobCounts, text: Text, number: (value: number) 
   const shown = jobPhases.filter((phase) => parts[phase] > 0)
   const total = shown.reduce((sum, phase) => sum + parts[phase], 0)
   if (total === 0) return text.noParts
+  const [only] = shown
+  if (shown.length === 1 && only !== undefined && total > 1)
+    return text.partsAll(number(total), text[only].toLowerCase())
   const states = shown.map((phase) => `${number(parts[phase])} ${text[phase].toLowerCase()}`)
   return text.parts(total, number(total), states.join(', '))
 }

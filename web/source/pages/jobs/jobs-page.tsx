@@ -22,6 +22,7 @@ import { usePageTitle } from '../../components/page/page-title.ts'
 import type { Column } from '../../components/tables/data-table.tsx'
 import { PagedTable } from '../../components/tables/paged-table.tsx'
 import { Toolbar } from '../../components/tables/toolbar.tsx'
+import { CutText } from '../../components/values/cut-text.tsx'
 import { Elapsed, Time } from '../../components/values/time.tsx'
 import { editSettings } from '../discovery/scans/edit-settings.ts'
 import { CancelScan, FoundSoFar, RunningState } from '../discovery/scans/running-scan.tsx'
@@ -30,13 +31,13 @@ import { workflowName, workflowNames } from '../workflows/workflow-names.ts'
 import { hasUnreachable } from './check-counts.ts'
 import { CheckResult } from './check-result.tsx'
 import { errorsOf } from './job-errors.ts'
+import { jobNameOf, subjectNameOf } from './job-name.ts'
 import { JobPhaseChip } from './job-phase.tsx'
 import { type OutcomeText, partsText, resultOf } from './job-result.ts'
-import { JobSubjectLink, subjectNameOf } from './job-subject.tsx'
 import { progressOf, runTimesOf, timesOf, waitMsOf, workMsOf } from './job-times.ts'
 import { jobMessages } from './messages.ts'
 import { useOutcomeText } from './outcome-text.ts'
-import { ScanResult, scanReference, starterOf } from './scan-result.tsx'
+import { scanReference, starterOf } from './scan-result.tsx'
 import { StartJob } from './start-job.tsx'
 
 const dayMs = 86_400_000
@@ -241,10 +242,19 @@ function isFailedScan(job: AnyJob): boolean {
 function columnsOf(text: Text, { gateways, names, outcome, formats, scanActions }: ColumnContext): Column<AnyJob>[] {
   return [
     {
-      id: 'type',
-      header: text.type,
-      width: 145,
-      cell: ({ id, type }) => <Link to={`/jobs/${id}`}>{workflowName(type, names)}</Link>,
+      id: 'job',
+      header: text.job,
+      width: 360,
+      minWidth: 280,
+      isGrowing: true,
+      cell: (job) => {
+        const name = jobNameOf(job, { text, names })
+        return (
+          <Link to={`/jobs/${job.id}`} title={name}>
+            <CutText text={name} />
+          </Link>
+        )
+      },
     },
     {
       id: 'phase',
@@ -266,25 +276,20 @@ function columnsOf(text: Text, { gateways, names, outcome, formats, scanActions 
             }
           />
         ) : (
-          <>
-            <JobPhaseChip phase={job.phase} errors={errorsOf(job)} isShort />
-            {isFailedScan(job) && scanActions !== undefined && <ScanRemedy job={job} runAgain={scanActions.runAgain} />}
-          </>
+          <JobPhaseChip phase={job.phase} errors={errorsOf(job)} isShort />
         ),
-    },
-    {
-      id: 'subject',
-      header: text.subject,
-      width: 255,
-      minWidth: 225,
-      cell: (job) => <JobSubjectLink job={job} isCut />,
     },
     {
       id: 'outcome',
       header: text.outcome,
       width: 235,
       minWidth: 205,
-      cell: (job) => <Outcome job={job} outcome={outcome} number={formats.number} />,
+      cell: (job) => (
+        <>
+          <Outcome job={job} outcome={outcome} number={formats.number} />
+          {isFailedScan(job) && scanActions !== undefined && <ScanRemedy job={job} runAgain={scanActions.runAgain} />}
+        </>
+      ),
     },
     {
       id: 'gateway',
@@ -356,18 +361,19 @@ type OutcomeProps = {
   number: (value: number) => string
 }
 
-/** The result can be longer than its cell, so that the tooltip contains it too. */
+/**
+ * `Outcome` shows the result of a job as text, because the page of the job has the links to it. The result can be longer than its cell,
+ * so that the tooltip contains it too.
+ */
 function Outcome({ job, outcome, number }: OutcomeProps) {
-  if (job.phase === 'finished' && scanReference(job) !== undefined) return <ScanResult job={job} />
-  if (hasUnreachable(job)) return <CheckResult job={job} />
+  if (job.phase === 'finished' && job.scan !== undefined) {
+    const shown = outcome.text.scanResult(number(job.scan.found), number(job.scan.created))
+    return <span title={shown}>{shown}</span>
+  }
+  if (hasUnreachable(job) && errorsOf(job) === undefined) return <CheckResult job={job} />
   if (job.parts !== undefined) {
     const shown = partsText(job.parts, outcome.text, number)
-    const campaignId = /^update-campaign\/(.+)$/.exec(job.subject?.reference ?? '')?.[1]
-    return (
-      <Link to="/jobs" search={{ tag: `campaign/${campaignId}` } as never} title={shown}>
-        {shown}
-      </Link>
-    )
+    return <span title={shown}>{shown}</span>
   }
   if (job.phase === 'running' && job.scan !== undefined && job.scan.found > 0) {
     return <FoundSoFar run={{ ...runTimesOf(job), found: job.scan.found }} />
@@ -375,7 +381,7 @@ function Outcome({ job, outcome, number }: OutcomeProps) {
   const result = resultOf(job, outcome)
   if (job.phase !== 'failed') return <span title={result}>{result}</span>
   // The message names parameters by their keys. The page of the scan shows it with their labels.
-  if (isFailedScan(job) && isInvalidSettings(job.message)) return outcome.text.invalidSettings
+  if (isFailedScan(job) && isInvalidSettings(job.message)) return <span>{outcome.text.invalidSettings}</span>
   return (
     <span title={result} className="grid-lines">
       {firstSentence(result)}

@@ -6,7 +6,7 @@ import { jobMessages } from './messages.ts'
 type ScanJob = Pick<AnyJob, 'phase' | 'subject' | 'runId' | 'scan'>
 
 /** `ScanResult` shows how many devices the run of a finished scan found, with links to the run and to its new devices. */
-export function ScanResult({ job, hasInbox = false }: { job: ScanJob; hasInbox?: boolean }) {
+export function ScanResult({ job }: { job: ScanJob }) {
   const text = useText(jobMessages)
   const { number } = useFormats()
   const { runId, scan } = job
@@ -20,7 +20,7 @@ export function ScanResult({ job, hasInbox = false }: { job: ScanJob; hasInbox?:
       >
         {shown}
       </Link>
-      {hasInbox && runId !== undefined && scan !== undefined && scan.created > 0 && (
+      {runId !== undefined && scan !== undefined && scan.created > 0 && (
         <>
           {' · '}
           <Link to="/inbox" search={{ scan: runId } as never}>

@@ -141,7 +141,7 @@ export function DeviceErrors({ scan, run, errors, missing, onMore }: DeviceError
 type RejectedCredential = RejectedCredentials[number]
 
 /** Returns the credentials that most of the devices rejected in this run. */
-function mostRejected(
+export function mostRejected(
   errors: readonly DeviceError[],
   { rejected, run }: Pick<ColumnContext, 'rejected' | 'run'>,
 ): RejectedCredential | undefined {
@@ -197,7 +197,7 @@ function columnsOf(text: Text, { errors, hasProblems }: ErrorGroup, context: Col
   const device: Column<IndexedError> = {
     id: 'device',
     header: text.device,
-    width: 330,
+    width: 345,
     minWidth: 180,
     cell: (error) => {
       const address = addressOfDevice(error.device) ?? ''

@@ -235,7 +235,7 @@ function Findings({ findings, onEnd, isMissing, reported }: FindingsProps) {
     fact('address', [text.ipAddress, 110], (asset) => textsIn(asset, 'connection_points', 'ipv4_address')[0] ?? ''),
     fact('manufacturer', [text.manufacturer, 160], (asset) => textAt(asset, `${product}/manufacturer/name`)),
     fact('product', [text.product, 195], (asset) => textAt(asset, `${product}/product_name`)),
-    fact('firmware', [text.firmware, 100], firmwareOf),
+    ...(isMissing ? [] : [fact('firmware', [text.firmware, 100], firmwareOf)]),
     fact('serial', [text.serialNumber, 165], (asset) => textAt(asset, 'product_instance_information/serial_number')),
     ...(isMissing
       ? []

@@ -250,7 +250,15 @@ function ScanOutcome({ scan, number }: { scan: Discovery; number: (value: number
     const setting = invalidSettingOf(scan, language)
     return (
       <span title={reason} className="grid-lines">
-        {setting === undefined ? firstSentence(reason) : text.invalidSetting(setting)}
+        {setting === undefined ? (
+          firstSentence(reason)
+        ) : (
+          <>
+            {text.invalidSetting}
+            <br />
+            <span className="quiet">{setting}</span>
+          </>
+        )}
       </span>
     )
   }
