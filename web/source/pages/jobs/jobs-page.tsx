@@ -403,7 +403,7 @@ function ScanRemedy({ job, runAgain }: ScanRemedyProps) {
       className="cell-action"
       aria-label={text.editScanOf(name)}
     >
-      {text.editScan}
+      {text.editScanShort}
     </Link>
   ) : (
     <button

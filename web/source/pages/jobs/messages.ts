@@ -85,6 +85,7 @@ export const jobMessages = messages({
     runAgain: 'Run again',
     cancelScan: 'Cancel scan',
     editScan: 'Edit scan',
+    editScanShort: 'Edit scan',
     invalidSettings: 'Invalid settings',
     editScanOf: (scan: string) => `Edit scan: ${scan}`,
     scanTitle: (link: string, scope: string) => `Job: scan of ${link}, ${scope}`,
@@ -103,7 +104,7 @@ export const jobMessages = messages({
     uncheckedTitle: (count: number, shown: string) =>
       count === 1 ? '1 device could not be checked' : `${shown} devices could not be checked`,
     soFar: 'so far',
-    written: 'Devices are in the inventory',
+    written: 'The found devices are in the inventory',
     toAsset: 'View asset',
     toGateway: 'View gateway',
     toCredentials: 'View credentials',
@@ -223,6 +224,7 @@ export const jobMessages = messages({
     runAgain: 'Erneut starten',
     cancelScan: 'Suchlauf abbrechen',
     editScan: 'Suchlauf ändern',
+    editScanShort: 'Ändern',
     invalidSettings: 'Ungültige Einstellungen',
     editScanOf: (scan: string) => `Suchlauf ändern: ${scan}`,
     scanTitle: (link: string, scope: string) => `Auftrag: Suchlauf ${link}, ${scope}`,
@@ -241,7 +243,7 @@ export const jobMessages = messages({
     uncheckedTitle: (count: number, shown: string) =>
       count === 1 ? '1 Gerät konnte nicht geprüft werden' : `${shown} Geräte konnten nicht geprüft werden`,
     soFar: 'bisher',
-    written: 'Geräte sind im Inventar',
+    written: 'Die gefundenen Geräte sind im Inventar',
     toAsset: 'Asset anzeigen',
     toGateway: 'Gateway anzeigen',
     toCredentials: 'Zugangsdaten anzeigen',

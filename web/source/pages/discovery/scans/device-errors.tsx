@@ -236,7 +236,8 @@ function columnsOf(text: Text, { errors, hasProblems }: ErrorGroup, context: Col
   const found: Column<IndexedError> = {
     id: 'lastFound',
     header: text.lastFound,
-    width: 215,
+    width: 225,
+    minWidth: 225,
     cell: (error) => {
       const at = lastFoundOf(error)
       return at === undefined ? <span className="quiet">–</span> : <Time at={at} />

@@ -244,11 +244,12 @@ function Findings({ findings, onEnd, isMissing, reported }: FindingsProps) {
   const lastFound: Column<Finding> = {
     id: 'lastFound',
     header: text.lastFound,
-    width: 215,
+    width: 225,
+    minWidth: 225,
     cell: ({ lastFoundTimestamp }) => <Time at={lastFoundTimestamp} />,
   }
   if (isMissing) columns.splice(2, 0, lastFound)
-  if (reported !== undefined) columns.splice(2, 0, fact('reason', [text.runError, 165], reasonOf))
+  if (reported !== undefined) columns.splice(2, 0, fact('reason', [text.runError, 150], reasonOf))
   function reasonOf(asset: Asset | undefined): string {
     if (asset === undefined || reported === undefined) return ''
     const error = errorOfAsset(asset, reported.errors)
