@@ -31,7 +31,7 @@ const scanTones: Record<Discovery['state'], Tone> = {
   running: 'info',
   finished: 'good',
   failed: 'bad',
-  canceled: 'warning',
+  canceled: 'neutral',
 }
 
 type ScanStateProps = {

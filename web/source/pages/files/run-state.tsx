@@ -13,7 +13,7 @@ const tones: Readonly<Record<State, Tone>> = {
   canceling: 'warning',
   finished: 'good',
   failed: 'bad',
-  canceled: 'warning',
+  canceled: 'neutral',
 }
 
 /** `RunState` shows the state of an import or export, and its progress while it runs. */

@@ -34,7 +34,7 @@ const runTones: Readonly<Record<MonitoringRun['state'], Tone>> = {
   running: 'info',
   finished: 'good',
   failed: 'bad',
-  canceled: 'warning',
+  canceled: 'neutral',
 }
 
 /** `RunState` shows the state of a run. A finished run with devices that it could not check has a warning. */

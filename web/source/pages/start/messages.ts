@@ -100,7 +100,7 @@ export const startMessages = messages({
       count === 1
         ? `${recent} current. 1 old, read ${age}.`
         : `${recent} current. ${known} old, the oldest read ${age}.`,
-    stoppedOld: (age: string) => `Old: no mode was read in the last 24 hours, the oldest ${age}.`,
+    stoppedOld: (age: string) => `Old: no mode was read in the last 24 hours. The oldest was read ${age}.`,
     review: (count: number, shown: string) => (count === 1 ? 'Review 1 new asset' : `Review ${shown} new assets`),
     reviewText: 'Onboard or ignore what scans and imports found.',
     duplicates: (count: number, shown: string) =>

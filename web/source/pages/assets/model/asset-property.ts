@@ -75,7 +75,7 @@ export const assetProperties: readonly AssetProperty[] = [
   }),
   property(`${product}/product_id`, ['Article number', 'Artikelnummer'], { width: 180, isFacet: true }),
   property(`${product}/product_family`, ['Product family', 'Produktfamilie'], { isFacet: true }),
-  property(`${product}/product_version`, ['Product version', 'Produktversion'], { width: 140 }),
+  property(`${product}/product_version`, ['Hardware version', 'Hardwarestand'], { width: 140 }),
   property('product_instance_information/serial_number', ['Serial number', 'Seriennummer'], { width: 170 }),
   property('firmware_version', ['Firmware', 'Firmware'], {
     width: 100,

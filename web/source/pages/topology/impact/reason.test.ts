@@ -11,7 +11,7 @@ test('the reason of a direct relation does not repeat the name of the asset of t
   assert.deepEqual(['is_controlled_by', 'is_module_of', 'is_powered_by', undefined].map(directly), [
     'Controlled by it',
     'Module of it',
-    'Powered by',
+    'Powered by Asset plc',
     'Depends on it',
   ])
   assert.equal(reasonText({ effect: 'affected', reason: 'network' }, options), 'Only connected through it')

@@ -25,5 +25,6 @@ export function reasonText(
   if (predicate === undefined) return text.direct
   if (predicate === 'is_module_of') return text.module
   if (predicate === 'is_connected_to') return text.connected
-  return predicate === 'is_controlled_by' ? text.controlled : relationName(predicate, 'out', language)
+  if (predicate === 'is_controlled_by') return text.controlled
+  return `${relationName(predicate, 'out', language)} ${nameOf(assetId)}`
 }

@@ -203,7 +203,8 @@ describe('scene of the map', () => {
 
   test('the group of the rest is above the others if its problem is the worst one, and has their edges', () => {
     const boxesOf = (stopped: number, isWorstFirst = true) => {
-      const rest = { ...group('rest'), kind: 'rest' as const, stopped }
+      const { name: _name, ...unnamed } = group('rest')
+      const rest = { ...unnamed, kind: 'rest' as const, stopped }
       const { items } = sceneOf({
         loaded: new Map([[rootKey, { ...top, groups: [{ ...group('a'), stopped: 1 }, group('b'), rest] }]]),
         layout: 'hierarchy',

@@ -109,7 +109,7 @@ export function worstSubnetsFirst(groups: readonly TopologyGroup[], average: num
 
 /** Returns whether the group of the rest has a worse problem than every other group, so that the map starts with it. */
 export function isRestWorst(rest: TopologyGroup, others: readonly TopologyGroup[], average: number): boolean {
-  return worstProblem(rest, average) !== 'none' && others.every((other) => compareProblems(rest, other) < 0)
+  return worstProblem(rest, average) !== 'none' && others.every((other) => compareCounts(rest, other) < 0)
 }
 
 /** Returns all parts, and then only the most important one. */
@@ -125,13 +125,16 @@ export function compareProblems(
   one: ProblemCounts & Pick<TopologyGroup, 'name'>,
   other: ProblemCounts & Pick<TopologyGroup, 'name'>,
 ): number {
+  return compareCounts(one, other) || (one.name ?? '').localeCompare(other.name ?? '', 'en', { numeric: true })
+}
+
+function compareCounts(one: ProblemCounts, other: ProblemCounts): number {
   const shareOf = ({ outdated, assets }: ProblemCounts) => outdated / Math.max(1, assets)
   return (
     other.monitoring.unreachable - one.monitoring.unreachable ||
     other.stoppedRead - one.stoppedRead ||
     other.stopped - one.stopped ||
     shareOf(other) - shareOf(one) ||
-    other.outdated - one.outdated ||
-    (one.name ?? '').localeCompare(other.name ?? '', 'en', { numeric: true })
+    other.outdated - one.outdated
   )
 }
