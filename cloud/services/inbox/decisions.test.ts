@@ -153,7 +153,7 @@ describe('the inbox', () => {
     assert.deepEqual(await firstNames(admin), [['a', 'b']])
     const totalOf = async (query: { action?: 'onboard' | 'undo' }) => {
       const { data, meta } = await admin.inbox.listDecisions({ query })
-      return { total: meta.totalElements, actions: new Set(data.map(({ action }) => action)) }
+      return { total: meta.totalElements ?? 0, actions: new Set(data.map(({ action }) => action)) }
     }
     assert.deepEqual((await totalOf({ action: 'onboard' })).actions, new Set(['onboard']))
     assert.ok((await totalOf({ action: 'undo' })).total < (await totalOf({})).total)

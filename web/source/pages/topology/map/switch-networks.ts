@@ -10,7 +10,7 @@ import { rootKey } from './scene-keys.ts'
 const networkPrefix = 'network:'
 /**
  * The types of groups of switches: a network, the switch at its top, several switches of a place or with names that start with the same
- * words, the switches of the place of the core switch without the core switch itself, and several switches whose names differ.
+ * words, and several switches whose names differ. The type of the other switches of a place leaves out its core switch.
  */
 export const networkType = 'network'
 export const coreType = 'core-switch'
