@@ -22,7 +22,6 @@ import { usePageTitle } from '../../components/page/page-title.ts'
 import type { Column } from '../../components/tables/data-table.tsx'
 import { PagedTable } from '../../components/tables/paged-table.tsx'
 import { Toolbar } from '../../components/tables/toolbar.tsx'
-import { CutText } from '../../components/values/cut-text.tsx'
 import { Elapsed, Time } from '../../components/values/time.tsx'
 import { editSettings } from '../discovery/scans/edit-settings.ts'
 import { CancelScan, FoundSoFar, RunningState } from '../discovery/scans/running-scan.tsx'
@@ -251,7 +250,7 @@ function columnsOf(text: Text, { gateways, names, outcome, formats, scanActions 
         const name = jobNameOf(job, { text, names })
         return (
           <Link to={`/jobs/${job.id}`} title={name}>
-            <CutText text={name} />
+            {name}
           </Link>
         )
       },
