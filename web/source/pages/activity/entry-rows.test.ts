@@ -19,10 +19,24 @@ function entry(id: string, change: Partial<ActivityEntry> = {}): ActivityEntry {
 const shapeOf = (entries: ActivityEntry[]) => rowsOf(entries).map(({ others }) => others.length + 1)
 
 test('combines three or more similar entries in succession', () => {
-  assert.deepEqual(shapeOf([entry('1'), entry('2')]), [1, 1])
+  const made = (id: string) => entry(id, { action: 'authorization.createRole' })
+  assert.deepEqual(shapeOf([made('1'), made('2')]), [1, 1])
   assert.deepEqual(shapeOf([entry('1'), entry('2'), entry('3')]), [3])
-  assert.deepEqual(shapeOf([entry('1'), entry('2'), entry('3', { outcome: 'denied' }), entry('4')]), [1, 1, 1, 1])
-  assert.deepEqual(shapeOf([entry('1'), entry('2', { principalName: 'bob' }), entry('3'), entry('4')]), [1, 1, 1, 1])
+  assert.deepEqual(shapeOf([made('1'), made('2'), { ...made('3'), outcome: 'denied' }, made('4')]), [1, 1, 1, 1])
+  assert.deepEqual(shapeOf([made('1'), made('2'), { ...made('3'), principalName: 'bob' }, made('4')]), [1, 1, 1, 1])
+})
+
+test('combines the sign-ins of a person on a day, but not refused ones', () => {
+  const others = [entry('2', { action: 'authorization.createRole' }), entry('3', { principalName: 'bob' })]
+  assert.deepEqual(shapeOf([entry('1'), ...others, entry('4'), entry('5', { outcome: 'denied' })]), [2, 1, 1, 1])
+  assert.deepEqual(shapeOf([entry('1'), entry('2', { time: '2026-11-15T12:00:00.000Z' })]), [1, 1])
+})
+
+test('combines only starts of the same task', () => {
+  const started = (id: string, task: string) =>
+    entry(id, { action: 'monitoring.runMonitoring', object: { kind: 'monitoring', id: task } })
+  assert.deepEqual(shapeOf([started('1', 'a'), started('2', 'b'), started('3', 'a')]), [1, 1, 1])
+  assert.deepEqual(shapeOf([started('1', 'a'), started('2', 'a'), started('3', 'a')]), [3])
 })
 
 test('does not combine changes of different fields or groups', () => {

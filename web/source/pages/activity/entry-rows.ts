@@ -10,22 +10,25 @@ export type EntryRow = {
 
 /** The smallest number of similar entries that are shown as one row. */
 const fewest = 3
+const fewestSignIns = 2
 
 /**
  * Combines similar entries in succession, so that repeated sign-ins or changes of single assets do not fill the page. Entries
- * are similar if they have the same author, action, outcome and changed fields. An assignment that has ended is one entry.
+ * are similar if they have the same author, action, outcome and changed fields, and starts also the same object. The sign-ins of a
+ * person on a day are one row, also if other entries are between them. An assignment that has ended is one entry.
  */
 export function rowsOf(entries: readonly ActivityEntry[], { hasMore = false } = {}): EntryRow[] {
   const runs: ActivityEntry[][] = []
   for (const entry of withLinksOfGateway(withStartedScans(withoutStarts(entries)))) {
-    const run = runs.at(-1)
+    const run = isSignIn(entry) ? runs.findLast(([first]) => first && isSimilar(first, entry)) : runs.at(-1)
     if (run?.[0] !== undefined && isSimilar(run[0], entry)) run.push(entry)
     else runs.push([entry])
   }
   return runs.flatMap((run, index) => {
     const [entry, ...others] = run
     if (entry === undefined) return []
-    if (run.length < fewest) return run.map((one) => ({ entry: one, others: [], isOpen: false }))
+    if (run.length < (isSignIn(entry) ? fewestSignIns : fewest))
+      return run.map((one) => ({ entry: one, others: [], isOpen: false }))
     return [{ entry: { ...entry, ...combinedGroup(run) }, others, isOpen: hasMore && index === runs.length - 1 }]
   })
 }
@@ -130,6 +133,15 @@ function isStart(action: string): boolean {
   return action === 'hierarchy.assignAssets' || action === 'hierarchy.undoAssignment'
 }
 
+function isSignIn({ action, outcome }: ActivityEntry): boolean {
+  return outcome === 'done' && /^identity\.(signIn|externalSignIn|providerSignIn)$/.test(action)
+}
+
+/** Returns whether an entry is the start of a task, for example of a scan. Its sentence names the task. */
+function isRun({ action }: ActivityEntry): boolean {
+  return /\.run[A-Z]/.test(action)
+}
+
 /** Returns whether an entry is a decision in the inbox or its undo. The changes of its assets are separate entries. */
 export function isDecision({ action }: Pick<ActivityEntry, 'action'>): boolean {
   return action === 'inbox.createDecision' || action === 'inbox.undoDecision'
@@ -172,7 +184,8 @@ function keyOf(entry: ActivityEntry): string {
     : isDecision(entry)
       ? `${action}/${entry.detail?.action}`
       : action
-  const what = group === undefined ? [operation, ...fields] : ['request']
+  const object = isRun(entry) ? [entry.object?.id] : []
+  const what = group === undefined ? [operation, ...fields, ...object] : ['request']
   return [principal, principalName, outcome, ...what, dayOf(time)].join(' ')
 }
 

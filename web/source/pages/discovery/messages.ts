@@ -87,7 +87,9 @@ export const discoveryMessages = messages({
       `${gone} missing: ${without} without an error, ${withError} with an error in this run`,
     missingAllErrors: (gone: string) => `${gone} missing, all with an error in this run`,
     errorsMissing: (count: number, shown: string) =>
-      count === 1 ? '1 of these devices is also missing.' : `${shown} of these devices are also missing.`,
+      count === 1
+        ? '1 of these devices also counts as missing, because this run could not read it.'
+        : `${shown} of these devices also count as missing, because this run could not read them.`,
     lastFound: 'Last found by this scan',
     runError: 'Error in this run',
     noError: 'No error',
@@ -162,7 +164,7 @@ export const discoveryMessages = messages({
     notInInventory: 'not in inventory, name from asset link',
     reachedThrough: 'reached through',
     addCredentials: 'Add credentials',
-    changeCredentials: (name: string) => `Change “${name}”`,
+    changeCredentials: (name: string) => `Correct “${name}”`,
     problem: 'Problem',
     unnamed: 'Unnamed',
     filters: 'Filters',
@@ -272,7 +274,9 @@ export const discoveryMessages = messages({
       `${gone} vermisst: ${without} ohne Fehler, ${withError} mit Fehler in diesem Lauf`,
     missingAllErrors: (gone: string) => `${gone} vermisst, alle mit Fehler in diesem Lauf`,
     errorsMissing: (count: number, shown: string) =>
-      count === 1 ? 'Eines dieser Geräte wird auch vermisst.' : `${shown} dieser Geräte werden auch vermisst.`,
+      count === 1
+        ? 'Eines dieser Geräte zählt auch als vermisst, weil dieser Lauf es nicht lesen konnte.'
+        : `${shown} dieser Geräte zählen auch als vermisst, weil dieser Lauf sie nicht lesen konnte.`,
     lastFound: 'Zuletzt in diesem Suchlauf',
     runError: 'Fehler im Lauf',
     noError: 'Kein Fehler',
@@ -348,7 +352,7 @@ export const discoveryMessages = messages({
     notInInventory: 'nicht im Inventar, Name vom Asset-Link',
     reachedThrough: 'erreicht über',
     addCredentials: 'Zugangsdaten hinzufügen',
-    changeCredentials: (name: string) => `„${name}“ ändern`,
+    changeCredentials: (name: string) => `„${name}“ korrigieren`,
     problem: 'Problem',
     unnamed: 'Ohne Namen',
     filters: 'Filter',

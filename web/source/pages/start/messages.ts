@@ -134,7 +134,7 @@ export const startMessages = messages({
         ? '1 event is not delivered. Check the receiver.'
         : `${shown} events are not delivered. Check the receiver.`,
     subtitle: 'The state of the plant, and what needs attention.',
-    ofMonitored: (monitored: string, devices: string) => `${monitored} of ${devices} devices monitored`,
+    ofMonitored: (monitored: string) => `of ${monitored} monitored devices`,
     unmonitored: (count: number, shown: string) =>
       count === 1 ? '1 device is not monitored' : `${shown} devices are not monitored`,
     unmonitoredText: 'Nothing checks whether they respond.',
@@ -312,7 +312,7 @@ export const startMessages = messages({
         : `${shown} Ereignisse sind nicht zugestellt. Prüfen Sie den Empfänger.`,
     firmwareText: 'Vergleichen Sie die Versionen, und planen Sie Aktualisierungen.',
     subtitle: 'Der Zustand der Anlage und die nächsten Schritte.',
-    ofMonitored: (monitored: string, devices: string) => `${monitored} von ${devices} Geräten überwacht`,
+    ofMonitored: (monitored: string) => `von ${monitored} überwachten Geräten`,
     unmonitored: (count: number, shown: string) =>
       count === 1 ? '1 Gerät wird nicht überwacht' : `${shown} Geräte werden nicht überwacht`,
     unmonitoredText: 'Keine Überwachung prüft, ob sie antworten.',

@@ -86,10 +86,10 @@ function MonitoredShare({ failed }: { failed: number | undefined }) {
   const formats = useFormats()
   const coverage = useCoverage()
   if (coverage === undefined || coverage.monitored === 0) return failed === 0 && text.noneUnreachable
-  const { devices, monitored, unmonitored } = coverage
+  const { monitored, unmonitored } = coverage
   return (
     <span title={unmonitored > 0 ? text.unmonitored(unmonitored, formats.number(unmonitored)) : undefined}>
-      {text.ofMonitored(formats.number(monitored), formats.number(devices))}
+      {text.ofMonitored(formats.number(monitored))}
     </span>
   )
 }

@@ -6,7 +6,7 @@ export const connectMessages = messages({
     connectTo: (name: string) => `Connect to ${name}`,
     startSession: 'Connect to a device',
     device: 'Device',
-    possible: 'Terminal (SSH), web page or TCP port, through the gateway that found the device.',
+    possible: 'Choose a device for a terminal (SSH), web page or TCP port, through the gateway that found it.',
     needsNoApproval: 'No approval is needed.',
     devices: (count: number, shown: string) =>
       count === 1 ? 'Show the device that scans have added' : `Show the ${shown} devices that scans have added`,
@@ -54,7 +54,7 @@ export const connectMessages = messages({
     connectTo: (name: string) => `Mit ${name} verbinden`,
     startSession: 'Mit einem Gerät verbinden',
     device: 'Gerät',
-    possible: 'Terminal (SSH), Webseite oder TCP-Port, über das Gateway, das das Gerät gefunden hat.',
+    possible: 'Wählen Sie ein Gerät für Terminal (SSH), Webseite oder TCP-Port, über das Gateway, das es gefunden hat.',
     needsNoApproval: 'Es ist keine Freigabe nötig.',
     devices: (count: number, shown: string) =>
       count === 1 ? 'Neues Gerät aus Suchläufen anzeigen' : `${shown} Geräte aus Suchläufen anzeigen`,

@@ -147,7 +147,6 @@ export function ReadyGateways() {
   return (
     <p>
       <StatusText tone={only.isConnected && only.isEnabled ? 'good' : 'warning'}>
-        {text.gatewayLabel}{' '}
         <Link to={`/discovery/gateways/${only.gatewayId}`}>{names.get(only.gatewayId) ?? only.gatewayId}</Link>:{' '}
         {only.isConnected ? text.tunnelConnected : text.tunnelNotConnected},{' '}
         {only.isEnabled ? text.sessionsAllowed : text.sessionsNotAllowed}

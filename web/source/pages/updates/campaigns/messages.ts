@@ -21,7 +21,7 @@ export const campaignMessages = messages({
     outdatedMeaning: 'older than the newest known version.',
     withGateway: (count: number, shown: string) => {
       if (count === 0) return 'Campaigns update devices through their gateways.'
-      return count === 1 ? '1 has a gateway and can be updated.' : `${shown} have a gateway and can be updated.`
+      return count === 1 ? '1 has a gateway.' : `${shown} have a gateway.`
     },
     withoutGateway: (count: number, shown: string) =>
       count === 1 ? '1 has no gateway yet' : `${shown} have no gateway yet`,
@@ -181,9 +181,7 @@ export const campaignMessages = messages({
     outdatedMeaning: 'älter als die neueste bekannte Version.',
     withGateway: (count: number, shown: string) => {
       if (count === 0) return 'Kampagnen aktualisieren Geräte über ihre Gateways.'
-      return count === 1
-        ? '1 hat ein Gateway und kann aktualisiert werden.'
-        : `${shown} haben ein Gateway und können aktualisiert werden.`
+      return count === 1 ? '1 hat ein Gateway.' : `${shown} haben ein Gateway.`
     },
     withoutGateway: (count: number, shown: string) =>
       count === 1 ? '1 hat noch kein Gateway' : `${shown} haben noch kein Gateway`,
