@@ -22,6 +22,7 @@ import { CredentialFlow } from '../flow/credential-flow.tsx'
 import { useCredentialTypes } from '../flow/credential-types.ts'
 import { credentialMessages } from '../messages.ts'
 import { type CredentialKind, kindOf, userOf } from './credential-kind.ts'
+import { type Followers, followersOf } from './followers.ts'
 import { type CredentialRow, LockedDevicesNote, useRowsWithRefusals } from './locked-devices.tsx'
 import {
   isOpen,
@@ -80,7 +81,12 @@ export function CredentialList() {
         pagedList={{ ...pagedList, rows }}
         isRoomy
         sorting={{ id: 'changed', isDescending: true }}
-        columns={columnsOf(text, formats, locked?.toCorrect?.id)}
+        columns={columnsOf({
+          text,
+          formats,
+          followers: followersOf(rows, { total: pagedList.total, isSearch: words !== '' }),
+          toCorrectId: locked?.toCorrect?.id,
+        })}
         idOf={({ id }) => id}
         onOpen={({ id }) => navigate({ to: `/credentials/${id}` })}
         empty={
@@ -163,7 +169,9 @@ function UseOrder({ address, rows }: { address: string; rows: readonly ListedCre
 
 type Text = (typeof credentialMessages)['en']
 
-function columnsOf(text: Text, formats: Formats, toCorrectId?: string): Column<CredentialRow>[] {
+type ColumnOptions = { text: Text; formats: Formats; followers: Followers; toCorrectId: string | undefined }
+
+function columnsOf({ text, formats, followers, toCorrectId }: ColumnOptions): Column<CredentialRow>[] {
   const kindNames: Readonly<Record<Exclude<CredentialKind, 'other'>, string>> = {
     user: text.userKind,
     certificate: text.certificateKind,
@@ -206,7 +214,7 @@ function columnsOf(text: Text, formats: Formats, toCorrectId?: string): Column<C
       hint: text.orderHint,
       width: 240,
       minWidth: 200,
-      cell: (row) => <UsePlace credentials={row} />,
+      cell: (row) => <UsePlace credentials={row} followers={followers} />,
     },
     {
       id: 'result',
@@ -243,26 +251,32 @@ function TwoLines({ children, second, title }: TwoLinesProps) {
   )
 }
 
+type UsePlaceProps = { credentials: ListedCredentialInstance; followers: Followers }
+
 /**
- * `UsePlace` names the credentials that a scan tries before these, and the addresses where the order is another one. The tooltip
- * contains the order there.
+ * `UsePlace` names the credentials that a scan tries before or after these, and the addresses where the order is another one. The
+ * tooltip contains the order there.
  */
-function UsePlace({ credentials: { assetId, metadata, places } }: { credentials: ListedCredentialInstance }) {
+function UsePlace({ credentials: { id, assetId, metadata, places }, followers }: UsePlaceProps) {
   const text = useText(credentialMessages)
   if (assetId !== undefined || metadata.purpose === 'monitoring')
     return <span className="quiet">{assetId === undefined ? text.notInScans : text.onlyAsset}</span>
   const [first, ...others] = places
   const namesOf = ({ after }: Place) => after.map(({ name }) => name).join(', ')
-  const placeText = (place: Place) =>
-    place.place === undefined ? text.notTried : place.place === 1 ? text.triedFirst : text.triedAfter(namesOf(place))
   const textIn = (place: Place) => {
     const ranges = place.ipRanges.join(', ')
     if (place.place === undefined) return text.notTriedIn(ranges)
     return place.place === 1 ? text.triedFirstIn(ranges) : text.triedAfterIn(ranges, namesOf(place))
   }
-  const main = first === undefined ? text.notTried : placeText(first)
+  const firstText = () => {
+    const names = followers.byId.get(id)
+    if (names !== undefined) return text.triedBefore(names.join(', '))
+    return followers.isComplete && others.length === 0 ? text.triedAlone : text.triedFirst
+  }
+  const isFirst = first?.place === 1
+  const main = isFirst ? firstText() : first?.place === undefined ? text.notTried : text.triedAfter(namesOf(first))
   const otherRanges = others.flatMap(({ ipRanges }) => ipRanges).join(', ')
-  const second = first?.place === 1 ? text.notFirstIn(otherRanges) : text.otherOrderIn(otherRanges)
+  const second = isFirst ? text.afterOthersIn(otherRanges) : text.otherOrderIn(otherRanges)
   return (
     <TwoLines title={[main, ...others.map(textIn)].join('\n')} {...(others.length > 0 && { second })}>
       {main}
