@@ -95,7 +95,7 @@ export function useMapTexts(by: Grouping) {
       },
       assetsAt: (assets: number) => {
         const all = text.assets(assets, formats.number(assets))
-        return [text.assetsAt(all), text.assetsAtBrief(all), all]
+        return [text.assetsAt(all), text.assetsAtBrief(formats.number(assets)), all]
       },
       assets: (assets: number) => text.assets(assets, formats.number(assets)),
       classOfOne: (each: AssetClass) => assetClassOfOne(each, language),
