@@ -32,16 +32,12 @@ export const credentialMessages = messages({
     order: 'Tried by scans',
     orderHint:
       'The order in which a scan tries the credentials of an asset link where their IP addresses overlap. The last changed are first. Search for an IP address to see the order there.',
-    triedFirst: 'First',
+    place: (place: number, all: number, ranges: string) => `${ordinal(place)} of ${all} in ${ranges}`,
+    onlyIn: (ranges: string) => `Only these in ${ranges}`,
+    firstIn: (ranges: string) => `1st in ${ranges}`,
+    notTriedIn: (ranges: string) => `Not tried in ${ranges}`,
     notTried: 'Not tried',
-    triedAfter: (names: string) => `After ${names}`,
-    triedAfterIn: (ranges: string, names: string) => `${ranges}: after ${names}`,
-    triedFirstIn: (ranges: string) => `${ranges}: first`,
-    notTriedIn: (ranges: string) => `${ranges}: not tried`,
-    triedAlone: 'Only these',
-    triedBefore: (names: string) => `Before ${names}`,
-    afterOthersIn: (ranges: string) => `after others in ${ranges}`,
-    otherOrderIn: (ranges: string) => `other order in ${ranges}`,
+    triedAfter: (names: string) => `after ${names}`,
     notInScans: 'Only for monitoring',
     onlyAsset: 'Only for one asset',
     orderFor: (address: string) => `Order in which a scan tries the credentials at ${address}:`,
@@ -180,16 +176,12 @@ export const credentialMessages = messages({
     order: 'Im Suchlauf',
     orderHint:
       'Die Reihenfolge, in der ein Suchlauf die Zugänge eines Asset-Links probiert, deren IP-Adressen sich überschneiden. Die zuletzt geänderten sind die ersten. Suchen Sie nach einer IP-Adresse, um die Reihenfolge dort zu sehen.',
-    triedFirst: 'Zuerst',
+    place: (place: number, all: number, ranges: string) => `${place}. von ${all} in ${ranges}`,
+    onlyIn: (ranges: string) => `Nur diese in ${ranges}`,
+    firstIn: (ranges: string) => `1. in ${ranges}`,
+    notTriedIn: (ranges: string) => `Nicht probiert in ${ranges}`,
     notTried: 'Nicht probiert',
-    triedAfter: (names: string) => `Nach ${names}`,
-    triedAfterIn: (ranges: string, names: string) => `${ranges}: nach ${names}`,
-    triedFirstIn: (ranges: string) => `${ranges}: zuerst`,
-    notTriedIn: (ranges: string) => `${ranges}: nicht probiert`,
-    triedAlone: 'Nur diese',
-    triedBefore: (names: string) => `Vor ${names}`,
-    afterOthersIn: (ranges: string) => `nach anderen in ${ranges}`,
-    otherOrderIn: (ranges: string) => `andere Reihenfolge in ${ranges}`,
+    triedAfter: (names: string) => `nach ${names}`,
     notInScans: 'Nur für Überwachung',
     onlyAsset: 'Nur für ein Asset',
     orderFor: (address: string) => `Reihenfolge, in der ein Suchlauf die Zugänge an ${address} probiert:`,
@@ -314,4 +306,8 @@ const germanValueNames: Readonly<Record<CredentialKind, { nominative: string; da
   community: { nominative: 'Aktuelle Community', dative: 'der aktuellen Community' },
   snmpUser: { nominative: 'Aktuelle Passwörter', dative: 'den aktuellen Passwörtern' },
   other: { nominative: 'Aktuelle Werte', dative: 'den aktuellen Werten' },
+}
+
+function ordinal(place: number): string {
+  return ['1st', '2nd', '3rd'][place - 1] ?? `${place}th`
 }

@@ -254,32 +254,30 @@ function TwoLines({ children, second, title }: TwoLinesProps) {
 type UsePlaceProps = { credentials: ListedCredentialInstance; followers: Followers }
 
 /**
- * `UsePlace` names the credentials that a scan tries before or after these, and the addresses where the order is another one. The
- * tooltip contains the order there.
+ * `UsePlace` shows the place of credentials among those that a scan tries, by IP range. The tooltip names the credentials that the
+ * scan tries before.
  */
 function UsePlace({ credentials: { id, assetId, metadata, places }, followers }: UsePlaceProps) {
   const text = useText(credentialMessages)
   if (assetId !== undefined || metadata.purpose === 'monitoring')
     return <span className="quiet">{assetId === undefined ? text.notInScans : text.onlyAsset}</span>
-  const [first, ...others] = places
-  const namesOf = ({ after }: Place) => after.map(({ name }) => name).join(', ')
-  const textIn = (place: Place) => {
+  const textOf = (place: Place, index: number) => {
     const ranges = place.ipRanges.join(', ')
     if (place.place === undefined) return text.notTriedIn(ranges)
-    return place.place === 1 ? text.triedFirstIn(ranges) : text.triedAfterIn(ranges, namesOf(place))
+    const all = Math.max(place.place, index === 0 ? (followers.placesById.get(id) ?? 1) : 1)
+    if (all > 1) return text.place(place.place, all, ranges)
+    return followers.isComplete && places.length === 1 ? text.onlyIn(ranges) : text.firstIn(ranges)
   }
-  const firstText = () => {
-    const names = followers.byId.get(id)
-    if (names !== undefined) return text.triedBefore(names.join(', '))
-    return followers.isComplete && others.length === 0 ? text.triedAlone : text.triedFirst
-  }
-  const isFirst = first?.place === 1
-  const main = isFirst ? firstText() : first?.place === undefined ? text.notTried : text.triedAfter(namesOf(first))
-  const otherRanges = others.flatMap(({ ipRanges }) => ipRanges).join(', ')
-  const second = isFirst ? text.afterOthersIn(otherRanges) : text.otherOrderIn(otherRanges)
+  const [first = text.notTried, ...others] = places.map(textOf)
+  const details = places.flatMap(({ after }) =>
+    after.length === 0 ? [] : [text.triedAfter(after.map(({ name }) => name).join(', '))],
+  )
   return (
-    <TwoLines title={[main, ...others.map(textIn)].join('\n')} {...(others.length > 0 && { second })}>
-      {main}
+    <TwoLines
+      title={[first, ...others, ...details].join('\n')}
+      {...(others.length > 0 && { second: others.join('; ') })}
+    >
+      {first}
     </TwoLines>
   )
 }

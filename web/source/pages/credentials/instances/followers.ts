@@ -1,23 +1,23 @@
 import type { ListedCredentialInstance } from '@millwright/api/credentials-shapes.ts'
 
-/** The names of the credentials that a scan tries after others, by the id of the others. */
+/** How many credentials a scan tries at the addresses of others, by the id of the others. */
 export type Followers = {
-  byId: ReadonlyMap<string, readonly string[]>
+  /** The number of credentials that a scan tries where it tries the credentials with this id before others. */
+  placesById: ReadonlyMap<string, number>
   /** Whether the rows are all credentials. Otherwise credentials can have more followers. */
   isComplete: boolean
 }
 
 type FollowersOptions = { total: number; isSearch: boolean }
 
-type Row = Pick<ListedCredentialInstance, 'name' | 'places'>
+type Row = Pick<ListedCredentialInstance, 'places'>
 
-/** Returns which credentials of a list a scan tries after which others, at any address. */
+/** Returns how many credentials of a list a scan tries after which others. Credentials that it does not try do not count. */
 export function followersOf(rows: readonly Row[], { total, isSearch }: FollowersOptions): Followers {
-  const byId = new Map<string, string[]>()
-  for (const { name, places } of rows) {
-    for (const id of new Set(places.flatMap(({ after }) => after.map((before) => before.id)))) {
-      byId.set(id, [...(byId.get(id) ?? []), name])
-    }
+  const placesById = new Map<string, number>()
+  for (const { place, after } of rows.flatMap(({ places }) => places)) {
+    if (place === undefined) continue
+    for (const { id } of after) placesById.set(id, Math.max(place, placesById.get(id) ?? 0))
   }
-  return { byId, isComplete: !isSearch && rows.length >= total }
+  return { placesById, isComplete: !isSearch && rows.length >= total }
 }
