@@ -24,7 +24,7 @@ import { countsOf } from './campaign-counts.ts'
 import { DraftTargets } from './draft-targets.tsx'
 import { type CampaignText, campaignMessages } from './messages.ts'
 import { NoCampaigns } from './no-campaigns.tsx'
-import { OutdatedSummary } from './outdated.tsx'
+import { OutdatedProducts, OutdatedSummary } from './outdated.tsx'
 
 /** `CampaignList` lists campaigns, newest first. Events update the list. */
 export function CampaignList() {
@@ -76,6 +76,7 @@ export function CampaignList() {
           )
         }
       />
+      {hasEntries && <OutdatedProducts />}
     </>
   )
 }

@@ -1,9 +1,15 @@
+import type { DriftProduct } from '@millwright/api/updates.ts'
 import { iconInfo } from '@siemens/ix-icons/icons'
 import { Link } from '@tanstack/react-router'
 import { usePagedList } from '../../../app/api/paged-list.ts'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
 import { usePermission } from '../../../app/session/app-context.tsx'
+import { PlainTable } from '../../../components/tables/plain-table.tsx'
 import { Icon } from '../../../components/values/icon.tsx'
+import { updateMessages } from '../messages.ts'
+import { driftFilter, productTitle } from '../product-filter.ts'
+import { useOpenCampaigns } from '../update-data.ts'
+import { updateStepsOf } from '../update-step.ts'
 import { campaignMessages } from './messages.ts'
 
 type Outdated = {
@@ -11,6 +17,8 @@ type Outdated = {
   shown: string
   /** The number of outdated assets that have a gateway. */
   withGateway: number
+  /** The products with outdated assets. The products with the most outdated assets that have a gateway come first. */
+  products: readonly DriftProduct[]
 }
 
 /** Returns the number of assets whose firmware is older than the newest known version of their product. */
@@ -24,7 +32,10 @@ export function useOutdated(): Outdated {
   )
   const count = rows.reduce((sum, product) => sum + product.outdated, 0)
   const withGateway = rows.reduce((sum, product) => sum + (product.outdatedWithGateway ?? 0), 0)
-  return { count, withGateway, shown: `${formats.number(count)}${rows.length >= total ? '' : '+'}` }
+  const products = rows
+    .filter(({ outdated }) => outdated > 0)
+    .toSorted((one, other) => (other.outdatedWithGateway ?? 0) - (one.outdatedWithGateway ?? 0))
+  return { count, withGateway, products, shown: `${formats.number(count)}${rows.length >= total ? '' : '+'}` }
 }
 
 /** `OutdatedSummary` states how many assets are outdated, and how many of them campaigns can reach, with links to the next steps. */
@@ -67,6 +78,64 @@ export function OutdatedSummary() {
           </Link>
         </div>
       </div>
+    </section>
+  )
+}
+
+/** The number of products below the campaigns. The view of the versions lists all of them. */
+const shownProducts = 5
+
+/** `OutdatedProducts` lists the products of which campaigns can update the most devices, each with its next step. */
+export function OutdatedProducts() {
+  const text = useText(campaignMessages)
+  const steps = useText(updateMessages)
+  const formats = useFormats()
+  const canManage = usePermission('glb_update_manage')
+  const { products } = useOutdated()
+  const shown = products.slice(0, shownProducts)
+  const campaigns = useOpenCampaigns(shown)
+  if (shown.length === 0) return null
+  const part = (count: number, all: number) => text.partOf(formats.number(count), formats.number(all))
+  const stepOf = (product: DriftProduct) => {
+    const [step] = updateStepsOf(product, campaigns)
+    if (step === undefined) return null
+    return (
+      <Link
+        to={step.to}
+        search={step.search as never}
+        aria-label={text.stepOf(steps[step.kind], step.campaign?.name ?? productTitle(product))}
+      >
+        {steps[step.kind]}
+      </Link>
+    )
+  }
+  return (
+    <section className="outdated-products" aria-label={text.products}>
+      <h2>{text.products}</h2>
+      <PlainTable
+        className="stacked-table"
+        columns={[
+          text.product,
+          text.withGatewayColumn,
+          text.outdatedColumn,
+          text.newestColumn,
+          ...(canManage ? [text.nextStep] : []),
+        ]}
+      >
+        {shown.map((product) => (
+          <tr key={`${product.manufacturer} ${product.product}`}>
+            <td>
+              <Link to="/assets" search={{ filter: driftFilter(product) } as never}>
+                {productTitle(product)}
+              </Link>
+            </td>
+            <td data-label={text.withGatewayColumn}>{formats.number(product.outdatedWithGateway ?? 0)}</td>
+            <td data-label={text.outdatedColumn}>{part(product.outdated, product.devices)}</td>
+            <td data-label={text.newestColumn}>{product.newestKnown}</td>
+            {canManage && <td data-label={text.nextStep}>{stepOf(product)}</td>}
+          </tr>
+        ))}
+      </PlainTable>
     </section>
   )
 }
