@@ -198,7 +198,7 @@ describe('journeys in the console', () => {
       // The simulated device can be read without credentials.
       await dialog.getByText(`${address} needs no credentials`).first().waitFor()
       await activate(button(page, 'Done'))
-      await dialog.waitFor({ state: 'detached' })
+      await page.getByRole('heading', { level: 1, name: `Reading ${name}` }).waitFor()
     },
 
     async 'the page of an asset copies an identifier, and offers the action for its state'({ page, activate }) {
