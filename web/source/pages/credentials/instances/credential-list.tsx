@@ -212,8 +212,8 @@ function columnsOf({ text, formats, followers, toCorrectId }: ColumnOptions): Co
       id: 'order',
       header: text.order,
       hint: text.orderHint,
-      width: 240,
-      minWidth: 200,
+      width: 210,
+      minWidth: 190,
       cell: (row) => <UsePlace credentials={row} followers={followers} />,
     },
     {
@@ -261,23 +261,25 @@ function UsePlace({ credentials: { id, assetId, metadata, places }, followers }:
   const text = useText(credentialMessages)
   if (assetId !== undefined || metadata.purpose === 'monitoring')
     return <span className="quiet">{assetId === undefined ? text.notInScans : text.onlyAsset}</span>
-  const textOf = (place: Place, index: number) => {
-    const ranges = place.ipRanges.join(', ')
-    if (place.place === undefined) return text.notTriedIn(ranges)
-    const all = Math.max(place.place, index === 0 ? (followers.placesById.get(id) ?? 1) : 1)
-    if (all > 1) return text.place(place.place, all, ranges)
-    return followers.isComplete && places.length === 1 ? text.onlyIn(ranges) : text.firstIn(ranges)
+  const placeOf = ({ place }: Place, index: number) => {
+    if (place === undefined) return text.notTried
+    const all = Math.max(place, index === 0 ? (followers.placesById.get(id) ?? 1) : 1)
+    return all === 1 && followers.isComplete && places.length === 1 ? text.onlyThese : text.place(place, all)
   }
-  const [first = text.notTried, ...others] = places.map(textOf)
+  const textOf = (place: Place, index: number) => text.placeIn(placeOf(place, index), place.ipRanges.join(', '))
+  const [first] = places
+  const [, ...others] = places.map(textOf)
+  // The other addresses of the credentials can be many ranges.
+  const main = first === undefined ? text.notTried : others.length > 0 ? placeOf(first, 0) : textOf(first, 0)
   const details = places.flatMap(({ after }) =>
     after.length === 0 ? [] : [text.triedAfter(after.map(({ name }) => name).join(', '))],
   )
   return (
     <TwoLines
-      title={[first, ...others, ...details].join('\n')}
+      title={[...places.map(textOf), ...details].join('\n')}
       {...(others.length > 0 && { second: others.join('; ') })}
     >
-      {first}
+      {main}
     </TwoLines>
   )
 }
