@@ -5,7 +5,7 @@ import { openBrowser } from './browser.ts'
 import { assertAxeClean, type ConsoleBrowser, consoleOf, follow } from './console.ts'
 import { type Caller, callerOf, type Platform, startPlatform, temporaryFolder, until } from './platform.ts'
 import { clickAsPerson } from './reachability.ts'
-import { discover, over } from './shop-floor.ts'
+import { discover, onlineGateway, over, plantGateway } from './shop-floor.ts'
 import { stepTimeoutMs } from './time-limit.ts'
 
 /**
@@ -59,18 +59,13 @@ describe('journeys in the console', () => {
   let address: string
 
   before(async () => {
-    const environment = {
-      MILLWRIGHT_LOCAL_GATEWAY: 'on',
-      MILLWRIGHT_GATEWAY_LINKS: 'plant',
-      MILLWRIGHT_GATEWAY_REGISTRY_PORT: '0',
-      MILLWRIGHT_GATEWAY_PROXY_PORT: '0',
-    }
-    ;[platform, { browser }] = await Promise.all([startPlatform({ home: folder.path, environment }), openBrowser()])
+    ;[platform, { browser }] = await Promise.all([
+      startPlatform({ home: folder.path, environment: plantGateway }),
+      openBrowser(),
+    ])
     consoleBrowser = consoleOf(platform, browser)
     caller = await callerOf(platform)
-    const gateways = async () => (await caller.onboarding.listGateways({})).data
-    await until('the gateway is registered', async () => (await gateways()).length > 0)
-    await over(caller, await discover(caller, String((await gateways())[0]?.id), { size: '48' }), scanMs)
+    await over(caller, await discover(caller, await onlineGateway(caller), { size: '48' }), scanMs)
     await createPlace()
     address = await scannedAddress()
   })

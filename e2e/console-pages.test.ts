@@ -7,6 +7,7 @@ import { assertAxeClean, type ConsoleBrowser, consoleOf, follow, mainHeading } f
 import { type PlantIds, places } from './console-places.ts'
 import { prepareEmptyPlant } from './picture-plant.ts'
 import { callerOf, type Platform, startPlatform, temporaryFolder, until } from './platform.ts'
+import { plantGateway } from './shop-floor.ts'
 import { stepTimeoutMs } from './time-limit.ts'
 
 /** The pages that are opened in every run. */
@@ -30,13 +31,10 @@ describe('every page of the console', () => {
   const pendingRequests = new Set<Request>()
 
   before(async () => {
-    const environment = {
-      MILLWRIGHT_LOCAL_GATEWAY: 'on',
-      MILLWRIGHT_GATEWAY_LINKS: 'plant',
-      MILLWRIGHT_GATEWAY_REGISTRY_PORT: '0',
-      MILLWRIGHT_GATEWAY_PROXY_PORT: '0',
-    }
-    ;[platform, { browser }] = await Promise.all([startPlatform({ home: folder.path, environment }), openBrowser()])
+    ;[platform, { browser }] = await Promise.all([
+      startPlatform({ home: folder.path, environment: plantGateway }),
+      openBrowser(),
+    ])
     const admin = await callerOf(platform)
     const { data: tree } = await admin.hierarchy.createHierarchy({ body: { data: { name: 'Production' } } })
     await admin.hierarchy.createNodes({

@@ -5,6 +5,7 @@ import { type ConsoleBrowser, consoleOf, narrow } from './console.ts'
 import { emptyPlaces, type Place, type PlantIds, places } from './console-places.ts'
 import { fillHistory, prepareEmptyPlant, preparePlant } from './picture-plant.ts'
 import { type Platform, startPlatform, temporaryFolder } from './platform.ts'
+import { plantGateway } from './shop-floor.ts'
 
 /**
  * `node tools/console-pictures.mjs [folder] [part of a name …]` takes pictures of every page of the console, in light
@@ -24,16 +25,9 @@ using temporary = kept === undefined ? temporaryFolder() : undefined
 using temporaryEmpty = kept === undefined ? temporaryFolder('empty') : undefined
 mkdirSync(folder, { recursive: true })
 
-const environment = {
-  MILLWRIGHT_LOCAL_GATEWAY: 'on',
-  MILLWRIGHT_GATEWAY_LINKS: 'plant',
-  MILLWRIGHT_GATEWAY_REGISTRY_PORT: '0',
-  MILLWRIGHT_GATEWAY_PROXY_PORT: '0',
-}
-
 const home = kept ?? temporary?.path ?? ''
 const environmentInUse = {
-  ...environment,
+  ...plantGateway,
   MILLWRIGHT_GATEWAY_LINKS: 'plant,snmp,opcua',
   MILLWRIGHT_OUTBOUND_ALLOW: '127.0.0.1',
 }
@@ -42,7 +36,7 @@ if (placesInUse.length > 0) await fillHistory({ home, environment: environmentIn
 await takePlaces(placesInUse, { home, environment: environmentInUse, prepare: preparePlant })
 await takePlaces(emptyPlaces.filter(isSelected), {
   home: kept === undefined ? (temporaryEmpty?.path ?? '') : `${kept}-empty`,
-  environment,
+  environment: plantGateway,
   prepare: prepareEmptyPlant,
 })
 

@@ -15,16 +15,11 @@ import {
 import { assertUsable, overlaysOf } from './console-overlays.ts'
 import { type Caller, callerOf, type Platform, startPlatform, temporaryFolder, until } from './platform.ts'
 import { assertOverlayReachable, clickAsPerson, isReachable } from './reachability.ts'
+import { plantGateway } from './shop-floor.ts'
 
 /** Returns a cross-site scripting attack for a text field. */
 const attack = (field: string) => `<img src=x onerror="globalThis.planted='${field}'"><script>planted</script>${field}`
 
-const environment = {
-  MILLWRIGHT_LOCAL_GATEWAY: 'on',
-  MILLWRIGHT_GATEWAY_LINKS: 'plant',
-  MILLWRIGHT_GATEWAY_REGISTRY_PORT: '0',
-  MILLWRIGHT_GATEWAY_PROXY_PORT: '0',
-}
 /** The time limit for a scan of the simulated plant on a busy machine. */
 const scanMs = 240_000
 
@@ -37,7 +32,10 @@ describe('start page, inbox and assets in the console', () => {
   let page: Page
 
   before(async () => {
-    ;[platform, { browser }] = await Promise.all([startPlatform({ home: folder.path, environment }), openBrowser()])
+    ;[platform, { browser }] = await Promise.all([
+      startPlatform({ home: folder.path, environment: plantGateway }),
+      openBrowser(),
+    ])
     consoleBrowser = consoleOf(platform, browser)
     caller = await callerOf(platform)
     ;({ page } = await consoleBrowser.open())

@@ -22,7 +22,7 @@ import {
 } from './console.ts'
 import { type Caller, callerOf, type Platform, startPlatform, temporaryFolder, until } from './platform.ts'
 import { assertOverlayReachable, clickAsPerson } from './reachability.ts'
-import { discover, over } from './shop-floor.ts'
+import { discover, onlineGateway, over, plantGateway } from './shop-floor.ts'
 
 const password = `the ${plantedWord} of a user`
 
@@ -39,13 +39,10 @@ describe('updates in the console', () => {
   let product: PlantProduct
 
   before(async () => {
-    const environment = {
-      MILLWRIGHT_LOCAL_GATEWAY: 'on',
-      MILLWRIGHT_GATEWAY_LINKS: 'plant',
-      MILLWRIGHT_GATEWAY_REGISTRY_PORT: '0',
-      MILLWRIGHT_GATEWAY_PROXY_PORT: '0',
-    }
-    ;[platform, { browser }] = await Promise.all([startPlatform({ home: folder.path, environment }), openBrowser()])
+    ;[platform, { browser }] = await Promise.all([
+      startPlatform({ home: folder.path, environment: plantGateway }),
+      openBrowser(),
+    ])
     caller = await callerOf(platform)
     consoleBrowser = consoleOf(platform, browser)
     const [opened] = await Promise.all([consoleBrowser.open({ acceptDownloads: true }), scanPlant()])
@@ -61,12 +58,6 @@ describe('updates in the console', () => {
 
   /** Scans a plant whose devices all fail at 60 % of the transfer if they have a fault. */
   async function scanPlant(): Promise<void> {
-    let gatewayId = ''
-    await until('the gateway is online', async () => {
-      const [gateway] = (await caller.onboarding.listGateways({})).data
-      gatewayId = gateway?.id ?? ''
-      return gateway?.state === 'online'
-    })
     const options = {
       size: '60',
       silent_percent: '0',
@@ -74,7 +65,7 @@ describe('updates in the console', () => {
       update_faults: 'fails-at-60',
       update_restart_ms: '100',
     }
-    await over(caller, await discover(caller, gatewayId, options), 120_000)
+    await over(caller, await discover(caller, await onlineGateway(caller), options), 120_000)
     product = await largestProduct()
   }
 

@@ -1,30 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { callerOf, databaseEnded, startPlatform, temporaryFolder, until } from './platform.ts'
-import { discover, discovered, over } from './shop-floor.ts'
+import { discover, discovered, onlineGateway, over, plantGateway } from './shop-floor.ts'
 
 /** The time limit of a wait. It is longer than the lease of a killed gateway, which must expire first. */
 const patienceMs = 240_000
-const environment = {
-  MILLWRIGHT_LOCAL_GATEWAY: 'on',
-  MILLWRIGHT_GATEWAY_LINKS: 'plant',
-  MILLWRIGHT_GATEWAY_REGISTRY_PORT: '0',
-  MILLWRIGHT_GATEWAY_PROXY_PORT: '0',
-}
 
 test('offers a job again after all processes are killed during a scan, and stores each device once', async () => {
   using home = temporaryFolder()
-  let platform = await startPlatform({ home: home.path, environment })
+  let platform = await startPlatform({ home: home.path, environment: plantGateway })
   try {
     let caller = await callerOf(platform)
-    let gatewayId = ''
-    await until('the gateway and its link are online', async () => {
-      const [gateway] = (await caller.onboarding.listGateways({})).data
-      if (gateway?.state !== 'online') return false
-      gatewayId = gateway.id
-      const { data: links } = await caller.discovery.listAssetLinks({ params: { gatewayId } })
-      return links.some(({ reachable }) => reachable)
-    })
+    // `discover` waits for the link.
+    const gatewayId = await onlineGateway(caller)
     const assets = async () => (await caller.inventory.listAssets({ query: { limit: 1 } })).meta.totalElements ?? 0
     const total = await assets()
     const options = { size: '200', seed: '8', rate: '50', protected_percent: '0' }
@@ -34,7 +22,7 @@ test('offers a job again after all processes are killed during a scan, and store
     await platform.program.ended
     await databaseEnded(home.path)
 
-    platform = await startPlatform({ home: home.path, environment })
+    platform = await startPlatform({ home: home.path, environment: plantGateway })
     caller = await callerOf(platform)
     const discovery = await over(caller, jobId, patienceMs)
     assert.equal(discovery.state, 'finished', discovery.message)

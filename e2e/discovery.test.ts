@@ -4,6 +4,7 @@ import { onlyInLongRuns } from '@millwright/api/test-effort.ts'
 import { runCommand } from './command.ts'
 import { type Caller, callerOf, type Platform, startPlatform, temporaryFolder, until } from './platform.ts'
 import { millwright } from './program.ts'
+import { plantGateway } from './shop-floor.ts'
 
 /**
  * These tests run everything on one machine, like `npm start`: the cloud, a gateway that enrols automatically, and a
@@ -13,17 +14,11 @@ const home = temporaryFolder()
 let platform: Platform
 let caller: Caller
 
-const environment = {
-  MILLWRIGHT_LOCAL_GATEWAY: 'on',
-  MILLWRIGHT_GATEWAY_LINKS: 'plant',
-  MILLWRIGHT_GATEWAY_REGISTRY_PORT: '0',
-  MILLWRIGHT_GATEWAY_PROXY_PORT: '0',
-}
 /** The time limit of a wait. It is longer than the lease of a killed gateway, which must expire first. */
 const patienceMs = 240_000
 
 before(async () => {
-  platform = await startPlatform({ home: home.path, environment })
+  platform = await startPlatform({ home: home.path, environment: plantGateway })
   caller = await callerOf(platform)
 })
 after(async () => {

@@ -10,7 +10,7 @@ import { pastClock } from './past-clock.ts'
 import { createCredentials, createOldPassword, createUnusedCredentials } from './picture-credentials.ts'
 import { type Caller, callerOf, type Platform, signIn, startPlatform, until } from './platform.ts'
 import { millwright, type ProgramOptions } from './program.ts'
-import { discover, linkOf, over, plant } from './shop-floor.ts'
+import { discover, linkOf, onlineGateway, over, plant } from './shop-floor.ts'
 
 /**
  * This file prepares the plants of the pictures: a plant in use, and a nearly empty plant. Everything in them is the result
@@ -137,16 +137,6 @@ async function idsOf(caller: Caller, gatewayId: string): Promise<PlantIds> {
     nodeId: String(nodes[0]?.id),
     operatedAt: new Date(Date.now() - comparedHours * 3_600_000).toISOString(),
   }
-}
-
-async function onlineGateway(caller: Caller): Promise<string> {
-  let gatewayId = ''
-  await until('the gateway is online', async () => {
-    const [gateway] = (await caller.onboarding.listGateways({})).data
-    gatewayId = gateway?.id ?? ''
-    return gateway?.state === 'online'
-  })
-  return gatewayId
 }
 
 /** The assets of the plant are imported and arranged, and the users of the plant get access. */

@@ -62,6 +62,25 @@ export async function killed({ child, ended }: Program): Promise<void> {
 
 export const plant = 'millwright.links.plant'
 
+/** The settings of a platform that runs a gateway with a simulated plant, at free ports. */
+export const plantGateway = {
+  MILLWRIGHT_LOCAL_GATEWAY: 'on',
+  MILLWRIGHT_GATEWAY_LINKS: 'plant',
+  MILLWRIGHT_GATEWAY_REGISTRY_PORT: '0',
+  MILLWRIGHT_GATEWAY_PROXY_PORT: '0',
+}
+
+/** Waits until the gateway that the platform runs is online, and returns its id. */
+export async function onlineGateway(caller: Caller): Promise<string> {
+  let gatewayId = ''
+  await until('the gateway is online', async () => {
+    const [gateway] = (await caller.onboarding.listGateways({})).data
+    gatewayId = gateway?.id ?? ''
+    return gateway?.state === 'online'
+  })
+  return gatewayId
+}
+
 /** Waits until the link of a simulated plant is available, starts a discovery, and returns its id. */
 export async function discover(caller: Caller, gatewayId: string, options: Record<string, string>): Promise<string> {
   await until('the link is there', async () => {
