@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useLanguage, useText } from '../../app/language/language-context.tsx'
+import { usePermission } from '../../app/session/app-context.tsx'
 import { QueryState } from '../../components/feedback/query-state.tsx'
 import { Card } from '../../components/page/card.tsx'
 import { type Bar, BarChart } from '../../components/values/bar-chart.tsx'
@@ -81,13 +82,18 @@ const ofPlatform = 'is_platform_managed eq true'
 function MonitoringBars() {
   const text = useText(startMessages)
   const coverage = useCoverage()
+  const canOpen = usePermission('glb_jobs_read')
   if (coverage === undefined) return null
   const { devices, reached, failed, unknown, unmonitored } = coverage
   const bars = [
     { key: 'reached', count: reached, label: text.reached },
     { key: 'failed', count: failed, label: <AssetsLink name={text.unreachable} filter={unreachableFilter} /> },
     { key: 'unknown', count: unknown, label: text.notChecked },
-    { key: 'unmonitored', count: unmonitored, label: <Link to="/monitoring">{text.unmonitoredDevices}</Link> },
+    {
+      key: 'unmonitored',
+      count: unmonitored,
+      label: canOpen ? <Link to="/monitoring">{text.unmonitoredDevices}</Link> : text.unmonitoredDevices,
+    },
   ]
   return (
     <div>

@@ -167,13 +167,14 @@ function useNextSteps(): Step[] {
       to: '/updates',
       search: { view: 'drift' },
     },
-    unmonitored > 0 && {
-      id: 'monitor',
-      icon: iconMonitoring,
-      title: counts.isMonitored ? text.unmonitored(unmonitored, shown(unmonitored)) : text.monitor,
-      detail: counts.isMonitored ? text.unmonitoredText : text.monitorText(shown(unmonitored)),
-      to: '/monitoring',
-    },
+    rights.has('glb_jobs_read') &&
+      unmonitored > 0 && {
+        id: 'monitor',
+        icon: iconMonitoring,
+        title: counts.isMonitored ? text.unmonitored(unmonitored, shown(unmonitored)) : text.monitor,
+        detail: counts.isMonitored ? text.unmonitoredText : text.monitorText(shown(unmonitored)),
+        to: '/monitoring',
+      },
     rights.has('glb_discovery_run') && {
       id: 'discover',
       icon: iconSearch,

@@ -1,6 +1,7 @@
 import type { TopologyGroups } from '@millwright/api/inventory/topology-groups.ts'
 import type { ReactNode } from 'react'
 import { useFormats, useText } from '../../app/language/language-context.tsx'
+import { usePermission } from '../../app/session/app-context.tsx'
 import { FigureTile, FigureTiles } from '../../components/values/figure-tiles.tsx'
 import { stoppedFilter, unreachableFilter } from '../start/plant-queries.ts'
 import type { MapQuery } from './map-data.ts'
@@ -25,6 +26,7 @@ export function PlaceFigures({ query, place, data, changes }: PlaceFiguresProps)
   const devices = monitored + unmonitored
   const isPast = query.at !== undefined
   const hasOutdated = !data.unavailable.includes('outdated')
+  const canOpen = usePermission('glb_jobs_read') && unmonitored > 0
   const hasMonitoring = !data.unavailable.includes('monitoring')
   const failed = unreachable > 0 && !isPast ? withFilter(listOf(query, place), unreachableFilter) : undefined
   const inStop = stopped > 0 && !isPast ? withFilter(listOf(query, place), stoppedFilter) : undefined
@@ -87,10 +89,10 @@ export function PlaceFigures({ query, place, data, changes }: PlaceFiguresProps)
             hint={
               <TileHint
                 facts={text.ofDevices(formats.percent(unmonitored / devices), formats.number(devices))}
-                action={unmonitored > 0 ? text.startMonitoring : undefined}
+                action={canOpen ? text.startMonitoring : undefined}
               />
             }
-            {...(unmonitored > 0 ? { to: '/monitoring' } : {})}
+            {...(canOpen ? { to: '/monitoring' } : {})}
           />
         )}
         {changes}

@@ -8,6 +8,7 @@ import { IxButton } from '@siemens/ix-react'
 import { Link } from '@tanstack/react-router'
 import { lazy, Suspense, useMemo, useState } from 'react'
 import { useFormats, useText } from '../../app/language/language-context.tsx'
+import { usePermission } from '../../app/session/app-context.tsx'
 import { Loading } from '../../components/feedback/loading.tsx'
 import { ProblemMessage } from '../../components/feedback/problem-message.tsx'
 import { AssetPanel } from './asset-panel.tsx'
@@ -341,6 +342,7 @@ type NetworkNoteProps = { loaded: MapData['loaded']; top: TopologyGroups; hasMon
 /** `NetworkNote` counts the networks, and their core switches that are monitored, if some are not. */
 function NetworkNote({ loaded, top, hasMonitoring }: NetworkNoteProps) {
   const text = useText(mapMessages)
+  const canMonitor = usePermission('glb_jobs_read')
   const formats = useFormats()
   const networks = top.groups.filter(isNetwork)
   const states = networks.flatMap(({ key }) => {
@@ -359,7 +361,7 @@ function NetworkNote({ loaded, top, hasMonitoring }: NetworkNoteProps) {
       {isShown && (
         <>
           {' · '}
-          <Link to="/monitoring">{note}</Link>
+          {canMonitor ? <Link to="/monitoring">{note}</Link> : note}
         </>
       )}
     </span>
