@@ -70,7 +70,8 @@ export type GroupQuery = {
 export type GroupRow = {
   /**
    * For `change` and `changed`, `other` is the kind of change. The key of `changed` is the id of an asset. `self` is the switch of a
-   * group.
+   * group. For `group`, `name` is the JSON text of the numbers of assets per product, see `ProductCount`. A row per product would be
+   * half as many rows as assets in a plant with many groups.
    */
   kind: 'group' | 'self' | 'asset' | 'edge' | 'place' | 'change' | 'changed'
   key: string
@@ -196,16 +197,22 @@ export function readAllAssets(handle: Handle, query: GroupQuery): Promise<GroupR
 /** Returns the counts, the assets and the edges as one result, so that the parts are computed once. */
 function rowsOf(relations: string, parameters: Parameters): string {
   const hidden = `${parameters.add(hiddenPredicates)}::text[]`
-  return `select 'group' as kind, m.key, null::text as other, null::text as name, m.type, m.family, m.product, m.tag,
-      null::text as management, m.reachability, null::text as change, count(*)::integer as count,
-      (count(*) filter (where m.change = 'added'))::integer as added,
-      (count(*) filter (where m.change = 'changed'))::integer as changed,
-      count(m.address)::integer as addressed, (count(*) filter (where m.outdated))::integer as outdated,
-      (count(*) filter (where ${isReachable('m')}))::integer as reachable,
-      (count(*) filter (where ${isUnchecked('m')}))::integer as unchecked,
-      (count(*) filter (where ${isStopped('m')}))::integer as stopped,
-      (count(*) filter (where ${isStoppedRead('m')}))::integer as stopped_read
-    from member m group by m.key, m.type, m.family, m.product, m.tag, m.reachability
+  return `select 'group' as kind, m.key, null::text as other,
+      json_agg(json_build_array(m.family, m.product, m.tag, m.count))::text as name, m.type, null::text as family,
+      null::text as product, null::text as tag, null::text as management, m.reachability, null::text as change,
+      sum(m.count)::integer as count, sum(m.added)::integer as added, sum(m.changed)::integer as changed,
+      sum(m.addressed)::integer as addressed, sum(m.outdated)::integer as outdated, sum(m.reachable)::integer as reachable,
+      sum(m.unchecked)::integer as unchecked, sum(m.stopped)::integer as stopped, sum(m.stopped_read)::integer as stopped_read
+    from (select m.key, m.type, m.family, m.product, m.tag, m.reachability, count(*) as count,
+        count(*) filter (where m.change = 'added') as added,
+        count(*) filter (where m.change = 'changed') as changed,
+        count(m.address) as addressed, count(*) filter (where m.outdated) as outdated,
+        count(*) filter (where ${isReachable('m')}) as reachable,
+        count(*) filter (where ${isUnchecked('m')}) as unchecked,
+        count(*) filter (where ${isStopped('m')}) as stopped,
+        count(*) filter (where ${isStoppedRead('m')}) as stopped_read
+      from member m group by m.key, m.type, m.family, m.product, m.tag, m.reachability) as m
+    group by m.key, m.type, m.reachability
     union all
     select 'asset', l.id::text, null, l.name, l.type, l.family, l.product, l.tag, l.management, l.reachability, l.change, 1, 0, 0,
       (l.address is not null)::integer, l.outdated::integer, ${isReachable('l')}::integer, ${isUnchecked('l')}::integer,
@@ -246,7 +253,7 @@ const isStoppedRead = (member: string) => `coalesce(${member}.stopped_read, fals
 const selfRows = `select 'self', m.key, null, m.name, m.type, m.family, m.product, m.tag, m.management, m.reachability, m.change, 1, 0, 0,
     (m.address is not null)::integer, m.outdated::integer, ${isReachable('m')}::integer, ${isUnchecked('m')}::integer,
     ${isStopped('m')}::integer, ${isStoppedRead('m')}::integer
-  from member m where m.id::text = m.key`
+  from member m join anchor n on n.id = m.id and n.key = m.key`
 
 /** Selects the numbers of assets per group and node. */
 function placesOf({ placeNodes }: GroupQuery, relations: string, parameters: Parameters): string[] {
@@ -493,8 +500,8 @@ function placedBy(query: GroupQuery, { relations, variant, parameters }: Source)
       'owner',
       `select h.id, h.id as owner from hub h
        union all
-       select c.id, min(c.other::text)::uuid from cable c join hub h on h.id = c.other
-       where not exists (select from hub o where o.id = c.id) group by c.id`,
+       (select distinct on (c.id) c.id, c.other from cable c join hub h on h.id = c.other
+        where not exists (select from hub o where o.id = c.id) order by c.id, c.other)`,
     ),
     part(
       'above',
@@ -507,12 +514,12 @@ function placedBy(query: GroupQuery, { relations, variant, parameters }: Source)
     // Assets without a switch have the switch of the assets that they are connected to, or that they are a part of.
     part(
       'owner2',
-      `select w.id, min(k.owner::text)::uuid as owner from above w join owner k on k.id = w.other group by w.id`,
+      `select distinct on (w.id) w.id, k.owner from above w join owner k on k.id = w.other order by w.id, k.owner`,
     ),
     part(
       'owner3',
-      `select w.id, min(k.owner::text)::uuid as owner from above w join owner2 k on k.id = w.other
-       where not exists (select from owner2 o where o.id = w.id) group by w.id`,
+      `select distinct on (w.id) w.id, k.owner from above w join owner2 k on k.id = w.other
+       where not exists (select from owner2 o where o.id = w.id) order by w.id, k.owner`,
     ),
     part(
       'placed',

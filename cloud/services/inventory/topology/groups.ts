@@ -142,6 +142,8 @@ function isChangedKind(text: string | null): text is ChangedKind {
 function countRow(counted: Map<string, Counted>, key: string, row: GroupRow): void {
   const at = countedAt(counted, key)
   addCounts(at, row)
+  for (const [family, product, tag, count] of productsOf(row))
+    countClass(at, assetClassOf({ type: row.type, family, product, name: tag }), count)
   at.changes.added += row.added
   at.changes.changed += row.changed
 }
@@ -149,11 +151,11 @@ function countRow(counted: Map<string, Counted>, key: string, row: GroupRow): vo
 /** Adds one asset to the counts of a group. */
 export function countAsset(at: Counted, row: GroupRow): void {
   addCounts(at, row)
+  countClass(at, classOf(row), 1)
   if (row.change !== null) at.changes[row.change]++
 }
 
 function addCounts(at: Counted, row: GroupRow): void {
-  const found = classOf(row)
   at.assets += row.count
   at.addressed += row.addressed
   at.stopped += row.stopped
@@ -163,7 +165,17 @@ function addCounts(at: Counted, row: GroupRow): void {
   at.unchecked += row.unchecked
   at.unmonitored += unmonitoredOf(row)
   at.reachability[row.reachability ?? 'unknown'] += row.count
-  at.classes.set(found, (at.classes.get(found) ?? 0) + row.count)
+}
+
+function countClass(at: Counted, found: AssetClass, count: number): void {
+  at.classes.set(found, (at.classes.get(found) ?? 0) + count)
+}
+
+type ProductCount = [family: string | null, product: string | null, tag: string | null, count: number]
+
+/** Returns the numbers of assets per product of a row of the kind `group`. */
+function productsOf({ name }: GroupRow): ProductCount[] {
+  return name === null ? [] : JSON.parse(name)
 }
 
 function classOf({ type, family, product, tag }: GroupRow): AssetClass {
