@@ -11,6 +11,8 @@ export type MenuEntry =
 type MenuButtonProps = {
   /** The accessible name of the button. It is also the visible text of the button unless `children` is given. */
   label: string
+  /** The accessible name, if several buttons of a page have the same label. It starts with the label. */
+  name?: string
   /** The visible content of the button. */
   children?: ReactNode
   entries: readonly MenuEntry[]
@@ -26,7 +28,15 @@ type MenuButtonProps = {
  * entry that starts with this letter. Escape closes the menu and returns the focus to the button. The menu is a
  * popover: the browser draws it in the top layer, so that no ancestor with hidden overflow can clip it.
  */
-export function MenuButton({ label, children, entries, head, isAtEnd, className = 'menu-button' }: MenuButtonProps) {
+export function MenuButton({
+  label,
+  name,
+  children,
+  entries,
+  head,
+  isAtEnd,
+  className = 'menu-button',
+}: MenuButtonProps) {
   const [isOpen, setOpen] = useState(false)
   const place = useRef<HTMLDivElement>(null)
   const button = useRef<HTMLButtonElement>(null)
@@ -76,6 +86,7 @@ export function MenuButton({ label, children, entries, head, isAtEnd, className 
         type="button"
         ref={button}
         className={className}
+        aria-label={name}
         aria-haspopup="menu"
         aria-expanded={isOpen}
         aria-controls={isOpen ? id : undefined}

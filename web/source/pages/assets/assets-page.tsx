@@ -231,7 +231,10 @@ function AssetTable({ view, columns, properties, onColumns, onShow }: AssetTable
       )}
       <div className="assets-list">
         {selection.ids.size > 0 ? (
-          <BulkBar selection={selection} total={total ?? 0} stateOf={managementStates(pages)} />
+          <>
+            <BulkBar selection={selection} total={total ?? 0} stateOf={managementStates(pages)} />
+            {isQuickFilter(view) && <QuickFilters view={view} onShow={onShow} />}
+          </>
         ) : (
           <div className="count-row">
             <p className="assets-count" role="status">

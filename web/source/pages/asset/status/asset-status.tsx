@@ -72,13 +72,14 @@ function Reachability({ asset, isFoundByScan, hasNoGateway }: ReachabilityProps)
     return (
       <Tile title={text.reachability} value={stateName('reachability_state', 'failed', language)} tone="bad">
         {time !== '' && text.since(formats.dateTime(time))}
+        {hasNoGateway && <NoGateway />}
       </Tile>
     )
   if (state !== 'reached' || time === '' || evidence?.isCheck === false)
     return (
       <Tile title={text.reachability} value={text.notChecked}>
         {hasNoGateway ? (
-          <span id={noGatewayId}>{text.noGateway}</span>
+          <NoGateway />
         ) : canMonitor && isFoundByScan ? (
           <Link to="/monitoring">{text.toMonitoring}</Link>
         ) : (
@@ -95,6 +96,16 @@ function Reachability({ asset, isFoundByScan, hasNoGateway }: ReachabilityProps)
     >
       {evidence?.isCheck === true && text.sourceAt(evidence.source, formats.dateTime(time))}
     </Tile>
+  )
+}
+
+/** `NoGateway` states why the user cannot connect to the device. The button that finds a gateway refers to it. */
+function NoGateway() {
+  const text = useText(statusMessages)
+  return (
+    <span id={noGatewayId} className="status-reason">
+      {text.noGateway}
+    </span>
   )
 }
 

@@ -33,8 +33,9 @@ export function QuickFilters({ view, onShow }: QuickFiltersProps) {
   const text = useText(assetsMessages)
   const formats = useFormats()
   const roving = useRovingFocus<HTMLDivElement>('button')
-  const totals = useQueries({ queries: [useTotalQuery(unreachableFilter), useTotalQuery(stoppedFilter)] })
   const isShown = areShown(view)
+  const queries = [useTotalQuery(unreachableFilter), useTotalQuery(stoppedFilter)] as const
+  const totals = useQueries({ queries: queries.map((query) => ({ ...query, enabled: isShown })) })
   const shown = filters
     .map((each, index) => ({ ...each, count: totals[index]?.data?.meta.totalElements ?? 0 }))
     .filter(({ count, filter }) => isShown && (count > 0 || filter === view.filter))

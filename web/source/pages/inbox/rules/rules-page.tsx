@@ -208,11 +208,16 @@ function RuleCard({ rule, waiting, canWrite, isFirst, isLast, onOpen }: RuleCard
       </div>
       <div className="rule-actions">
         {waiting > 0 && (
-          <Link to="/inbox" search={{ rule: id } as never} className="button-link">
+          <Link
+            to="/inbox"
+            search={{ rule: id } as never}
+            className="button-link"
+            aria-label={`${text.review(waiting, formats.number(waiting))}: ${name}`}
+          >
             {text.review(waiting, formats.number(waiting))}
           </Link>
         )}
-        <MenuButton label={text.more} entries={entries} isAtEnd />
+        <MenuButton label={text.more} name={`${text.more}: ${name}`} entries={entries} isAtEnd />
       </div>
     </article>
   )

@@ -33,14 +33,14 @@ export function ProposalBanner({ counted, shownRule, onShow, onAccept }: Proposa
   return (
     <>
       <ul className="proposal-banner" aria-label={text.proposals}>
-        {shown.map((rule, index) => (
+        {shown.map((rule) => (
           <li key={rule.ruleId}>
             <span>
               {text.ruleProposes(rule.ruleName, rule.assets, formats.number(rule.assets))}{' '}
               <strong title={targetText(rule, text)}>{targetLine(rule, text)}</strong>
             </span>
-            {index === shown.length - 1 && rules.length > 1 && (
-              <button type="button" className="link-button" onClick={() => setOpen(!isOpen)}>
+            {rule === first && rules.length > 1 && (
+              <button type="button" className="link-button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
                 {isOpen ? text.fewerRules : text.moreRules(rules.length - 1)}
               </button>
             )}

@@ -130,7 +130,7 @@ function ImpactedAssets({ impact, predicates, isCompact, hasPlaces, onSelect }: 
     ? { start: commonParts(namesOf([impact.asset, ...impact.assets])).start, end: 0 }
     : { start: 0, end: 0 }
   const nameOf = (name: string | undefined) => (name ? distinctName(name, common) : text.unnamed)
-  const names = new Map(impact.assets.map(({ id, name }) => [id, nameOf(name)]))
+  const names = new Map([impact.asset, ...impact.assets].map(({ id, name }) => [id, nameOf(name)]))
   const reasonOf = (impacted: ImpactedAsset) =>
     reasonText(impacted, {
       assetId: impact.asset.id,
