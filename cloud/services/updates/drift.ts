@@ -17,15 +17,19 @@ export function driftHandlers(context: Context): Pick<Handlers<typeof updates>, 
   return {
     async listDrift({ query: { limit = 50, offset = 0, q = '', withGateways = false } }, caller) {
       const client = context.peers(inventory, caller)
-      const { data: counted } = await client.countProductVersions({})
-      const all = driftOf(counted, await usableFirmware(context, caller))
-      const products = withGateways ? withGatewayCounts(all, (await client.countFoundVersions({})).data) : all
+      const [{ data: counted }, { data: found }, artefacts] = await Promise.all([
+        client.countProductVersions({}),
+        withGateways ? client.countFoundVersions({}) : { data: undefined },
+        usableFirmware(context, caller),
+      ])
+      const all = driftOf(counted, artefacts)
+      const products = found === undefined ? all : withGatewayCounts(all, found)
       const text = q.trim().toLowerCase()
-      const found = products.filter(({ manufacturer, product, productName = '' }) =>
+      const matching = products.filter(({ manufacturer, product, productName = '' }) =>
         [manufacturer, product, productName].some((each) => each.toLowerCase().includes(text)),
       )
-      const data = found.slice(offset, offset + limit)
-      return { data, meta: { totalElements: found.length, elements: data.length, offset } }
+      const data = matching.slice(offset, offset + limit)
+      return { data, meta: { totalElements: matching.length, elements: data.length, offset } }
     },
 
     async listOutdatedVersions(_request, caller) {

@@ -3,7 +3,6 @@ import { messages } from '../../../app/language/language.ts'
 export const liveMessages = messages({
   en: {
     measured: 'Measured values',
-    deviceData: 'Device data',
     every: (seconds: string) => `Read every ${seconds} s while this page is open`,
     paused: 'Live reading is paused',
     pause: 'Pause',
@@ -19,7 +18,6 @@ export const liveMessages = messages({
   },
   de: {
     measured: 'Messwerte',
-    deviceData: 'Gerätedaten',
     every: (seconds: string) => `Wird alle ${seconds} s gelesen, solange diese Seite geöffnet ist`,
     paused: 'Zyklisches Lesen angehalten',
     pause: 'Anhalten',
