@@ -29,7 +29,7 @@ export function HighlightField({ data, emphasis, onChange }: HighlightFieldProps
   const labelled = (name: string, count: number) => text.withNumber(name, formats.number(count))
   const hasMonitoring = !unavailable.includes('monitoring')
   const choices = [
-    { value: '', label: text.nothing },
+    { value: '', label: text.problems },
     ...states
       .filter((state) => total.monitoring[state] > 0 && (hasMonitoring || state === 'unreachable'))
       .map((state) => ({

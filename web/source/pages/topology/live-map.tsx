@@ -40,6 +40,8 @@ export function LiveMap() {
       place: rootKey,
       showsChanges: false,
       hasMonitoring: true,
+      hasOnlyProblems: false,
+      unreachableNames: [],
       isAll: true,
       marks: undefined,
       isEmphasized: () => true,

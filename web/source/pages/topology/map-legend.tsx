@@ -4,6 +4,7 @@ import type { ReactNode } from 'react'
 import { useFormats, useText } from '../../app/language/language-context.tsx'
 import { useOutdatedShareText } from '../../components/values/outdated-share-text.ts'
 import { occurredKinds } from './change-counts.ts'
+import type { ProblemFact } from './map/problems.ts'
 import { mapMessages } from './map-messages.ts'
 
 type MapLegendProps = {
@@ -13,8 +14,10 @@ type MapLegendProps = {
   showsChanges: boolean
   /** The lines of the map: connections between its items, only those of the item that the pointer is at, a tree of switches, or none. */
   lines: 'groups' | 'hidden' | 'wires' | 'none'
-  /** Whether a group has the colour or the mark of outdated assets. */
-  hasOldGroups: boolean
+  /** The problems whose signs are at groups. */
+  signs: ReadonlySet<ProblemFact>
+  /** Whether the groups show only problems. Then a problem without a sign is not explained. */
+  hasOnlyProblems: boolean
   /** Whether all assets are drawn. */
   isAll: boolean
   /** Whether assets are shown as cards of several assets until the user zooms in. */
@@ -25,7 +28,7 @@ type MapLegendProps = {
 
 /** `MapLegend` explains the marks that are on the map. */
 export function MapLegend(props: MapLegendProps) {
-  const { data, average, showsChanges, lines, hasOldGroups, isAll, areClustered, impact } = props
+  const { data, average, showsChanges, lines, signs, hasOnlyProblems, isAll, areClustered, impact } = props
   const text = useText(mapMessages)
   const outdatedText = useOutdatedShareText()
   if (impact !== undefined) return <ImpactLegend impact={impact} />
@@ -34,6 +37,8 @@ export function MapLegend(props: MapLegendProps) {
   const hasGroups = !hasAssets
   const share = average.outdated / Math.max(1, average.assets)
   const { unreachable, reachable } = total.monitoring
+  const isShown = (problem: ProblemFact, count: number) =>
+    hasGroups && hasOnlyProblems ? signs.has(problem) : count > 0
   const hasMonitoring = !unavailable.includes('monitoring')
   const kinds = occurredKinds(total.changes)
   return (
@@ -47,22 +52,22 @@ export function MapLegend(props: MapLegendProps) {
               {text[kind]}
             </Entry>
           ))}
-        {!showsChanges && unreachable > 0 && (
+        {!showsChanges && isShown('failed', unreachable) && (
           <Entry mark={isAll ? 'fill' : 'edge'} tone="failed">
             {text.unreachable}
           </Entry>
         )}
-        {!showsChanges && total.stoppedRead > 0 && (
+        {!showsChanges && isShown('stopped', total.stoppedRead) && (
           <Entry mark={isAll ? 'fill' : 'edge'} tone="stopped">
             {text.inStop}
           </Entry>
         )}
-        {!showsChanges && total.stopped > total.stoppedRead && (
+        {!showsChanges && isShown('stoppedKnown', total.stopped - total.stoppedRead) && (
           <Entry mark={isAll ? 'fill' : 'edge'} tone="stopped-known">
             {hasGroups ? text.legendStoppedKnown : text.inStopKnown}
           </Entry>
         )}
-        {!showsChanges && (hasGroups ? hasOldGroups : total.outdated > 0) && (
+        {!showsChanges && (hasGroups ? signs.has('outdated') : total.outdated > 0) && (
           <Entry mark={isAll ? 'fill' : 'edge'} tone="outdated">
             {hasGroups ? outdatedText(share) : text.outdated}
           </Entry>

@@ -6,7 +6,7 @@ import { assetClassName, assetClassOfOne } from '../../components/values/asset-c
 import type { ChangeTexts } from './map/change-texts.ts'
 import type { MapFact } from './map/map-pen.ts'
 import type { ProblemFact } from './map/problems.ts'
-import { isCoreSwitch, isNetwork, isOtherSwitches, isSwitches, isSwitchRange, type SceneItem } from './map/scene.ts'
+import { isCoreSwitch, isNetwork, isSwitches, isSwitchRange, type SceneItem } from './map/scene.ts'
 import { mapMessages } from './map-messages.ts'
 
 export type MapTextFunctions = ReturnType<typeof useMapTexts>
@@ -36,13 +36,19 @@ export function useMapTexts(by: Grouping) {
       if (kind === 'rest') return rest
       return isNetwork(group) && group.place === undefined ? text.network(name) : name
     }
+    /** The number of switches of a network, or of a part of a network without its core switch. */
+    const switchesOf = (group: Pick<TopologyGroup, 'kind' | 'type' | 'children'>) => {
+      const count = isNetwork(group) ? group.children - 1 : group.children
+      const others = text.switches(count, formats.number(count))
+      if (!isNetwork(group)) return others
+      return count === 0 ? text.oneCore : text.listed(text.oneCore, others)
+    }
     const countOf = (group: Pick<TopologyGroup, 'assets' | 'kind' | 'type' | 'children' | 'addressed' | 'place'>) => {
-      const { assets, children, addressed } = group
+      const { assets, addressed } = group
       const all = text.assets(assets, formats.number(assets))
-      if (isNetwork(group)) return text.switches(formats.number(children), all)
+      if (isNetwork(group)) return text.listed(switchesOf(group), all)
       // The name of switches without a place contains their number.
-      if (isOtherSwitches(group)) return text.otherSwitches(children, formats.number(children))
-      if (isSwitches(group) && group.place !== undefined) return text.switchesOnly(children, formats.number(children))
+      if (isSwitches(group) && group.place !== undefined) return switchesOf(group)
       return addressed === undefined ? all : text.withAddress(text.addresses(addressed, formats.number(addressed)), all)
     }
     return {
@@ -57,19 +63,12 @@ export function useMapTexts(by: Grouping) {
       shortNameOf,
       assetName: ({ asset }: SceneItem) => asset?.name || text.unnamed,
       count: countOf,
-      shortCount: (group: TopologyGroup) => {
-        const switches = formats.number(group.children)
-        if (isOtherSwitches(group)) return text.otherSwitchesBrief(group.children, switches)
-        return isNetwork(group) || (isSwitches(group) && group.place !== undefined)
-          ? text.switchesOnly(group.children, switches)
-          : text.assets(group.assets, formats.number(group.assets))
-      },
-      detail: ({ group, via }: Pick<SceneItem, 'group' | 'via'>) => {
-        if (group === undefined) return undefined
-        if (isSwitches(group)) {
-          if (group.place !== undefined) return undefined
-          return [via === undefined ? text.atCore : text.viaSwitch(via)]
-        }
+      shortCount: (group: TopologyGroup) =>
+        isNetwork(group) || isSwitches(group)
+          ? switchesOf(group)
+          : text.assets(group.assets, formats.number(group.assets)),
+      detail: ({ group }: Pick<SceneItem, 'group'>) => {
+        if (group === undefined || isSwitches(group)) return undefined
         if (isCoreSwitch(group)) return [text.core, text.coreBrief]
         if (group.kind === 'rest') return by === 'subnet' ? [text.withoutAddress, text.noAddress] : undefined
         if (group.kind === 'subnet') return group.place === undefined ? [text.noPlace] : placeTexts(group.place)
@@ -80,22 +79,13 @@ export function useMapTexts(by: Grouping) {
       ownState: ({ self }: TopologyGroup) => {
         if (self === undefined) return []
         const { monitoring, outdated = false } = self
-        const ofSwitch = (state: string) => [
-          text.thisSwitch(state.toLowerCase()),
-          text.switchState(state.toLowerCase()),
-          state,
-        ]
         return [
-          // A note at the map counts the core switches that are not monitored.
+          // Most devices are not monitored, so this is no exception.
           ...(monitoring === undefined || monitoring === 'unmonitored'
             ? []
-            : [{ texts: ofSwitch(text[monitoring]), isBad: monitoring === 'unreachable', isMonitoring: true }]),
-          ...(outdated ? [{ texts: ofSwitch(text.outdated), isBad: false, isMonitoring: false }] : []),
+            : [{ text: text[monitoring], isBad: monitoring === 'unreachable', isMonitoring: true }]),
+          ...(outdated ? [{ text: text.outdated, isBad: false, isMonitoring: false }] : []),
         ]
-      },
-      assetsAt: (assets: number) => {
-        const all = text.assets(assets, formats.number(assets))
-        return [text.assetsAt(all), text.assetsAtBrief(formats.number(assets)), all]
       },
       assets: (assets: number) => text.assets(assets, formats.number(assets)),
       classOfOne: (each: AssetClass) => assetClassOfOne(each, language),
@@ -127,8 +117,8 @@ export function useMapTexts(by: Grouping) {
       },
       outdatedShare: (outdated: number, assets: number) =>
         text.outdatedShare(formats.number(outdated), formats.percent(outdated / Math.max(1, assets))),
-      outdatedOf: (outdated: number, assets: number) =>
-        text.outdatedOf(formats.number(outdated), formats.number(assets)),
+      outdatedPart: (outdated: number, assets: number) =>
+        text.outdatedPart(formats.percent(outdated / Math.max(1, assets))),
       unmonitored: text.notMonitored,
       noProblem: text.noProblem,
       change: (kind: keyof typeof changeWords, count: number) => changeWords[kind](formats.number(count)),

@@ -32,6 +32,8 @@ type PlaceListProps = {
   /** The groups of the whole map, with the connections between them, and its total. */
   top: TopologyGroups
   texts: MapTextFunctions
+  /** The names of the unreachable devices in the group of the rest, if they are known. */
+  unreachableNames: readonly string[]
   /** Whether the numbers of changes are shown instead of the problems. */
   showsChanges: boolean
   /** Whether the groups with the most important problems come first. Otherwise, they have the order of the response. */
@@ -137,7 +139,7 @@ type ColumnOptions = PlaceListProps & {
 }
 
 function useColumns(options: ColumnOptions): Column<Row>[] {
-  const { data, top, texts, query, showsChanges, isGroups, common, openRow, onEnter } = options
+  const { data, top, texts, query, unreachableNames, showsChanges, isGroups, common, openRow, onEnter } = options
   const text = useText(mapMessages)
   const formats = useFormats()
   const language = useLanguage()
@@ -202,7 +204,18 @@ function useColumns(options: ColumnOptions): Column<Row>[] {
         group === undefined ? (
           <RowState asset={asset} showsChanges={false} />
         ) : (
-          <Problem parts={problemTexts(group, { average, hasMonitoring, hasShare: true, texts })[0] ?? []} />
+          <Problem
+            parts={
+              problemTexts(group, {
+                average,
+                hasMonitoring,
+                hasShare: true,
+                hasOnlyProblems: query.by === 'switch',
+                names: group.kind === 'rest' ? unreachableNames : [],
+                texts,
+              })[0] ?? []
+            }
+          />
         ),
     }
     const monitoredOf = ({ monitoring: { reachable, unreachable, unchecked, unmonitored } }: TopologyGroup) => {
@@ -356,6 +369,7 @@ function Uplink({ group, data, onEnter }: UplinkProps) {
 
 /** `Problem` shows the problems of a group in words. */
 function Problem({ parts }: { parts: ReturnType<typeof problemTexts>[number] }) {
+  if (parts.length === 0) return <span className="quiet">–</span>
   return (
     <span className="map-problems">
       {parts.map(({ problem, text, isExceptional }) => (

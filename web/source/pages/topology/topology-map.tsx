@@ -8,7 +8,6 @@ import { IxButton } from '@siemens/ix-react'
 import { Link } from '@tanstack/react-router'
 import { lazy, Suspense, useMemo, useState } from 'react'
 import { useFormats, useText } from '../../app/language/language-context.tsx'
-import { usePermission } from '../../app/session/app-context.tsx'
 import { Loading } from '../../components/feedback/loading.tsx'
 import { ProblemMessage } from '../../components/feedback/problem-message.tsx'
 import { AssetPanel } from './asset-panel.tsx'
@@ -16,10 +15,10 @@ import { ChangeTile, Comparison, DifferenceCount } from './comparison.tsx'
 import { HighlightField } from './highlight-field.tsx'
 import { useImpactMarks, useShownImpact } from './impact/use-impact-marks.ts'
 import type { Layout } from './map/arrangement.ts'
-import { isMostlyOutdated } from './map/problems.ts'
-import { isCoreSwitch, isNetwork, type Scene, type SceneItem, sceneOf } from './map/scene.ts'
+import { isNetwork, type SceneItem, sceneOf } from './map/scene.ts'
 import { assetItemKey, groupKey, rootKey } from './map/scene-keys.ts'
-import { networkType, withoutSwitch } from './map/switch-networks.ts'
+import { groupSigns } from './map/signs.ts'
+import { networkType } from './map/switch-networks.ts'
 import { type MapData, type MapQuery, maxOpenGroups, useForceLayout, useMapData } from './map-data.ts'
 import { isEmphasized, type MapEmphasis, shownEmphasis } from './map-emphasis.ts'
 import { MapLegend } from './map-legend.tsx'
@@ -32,6 +31,7 @@ import { PlaceList } from './place-list.tsx'
 import { SubnetOrderField, subnetOrderOf } from './subnet-order.tsx'
 import { comparedSince, isSpan, spanFor } from './timeline-scale.ts'
 import type { ChangeTopologySearch, TopologySearchState } from './topology-search.ts'
+import { useUnreachableNames } from './unreachable-names.ts'
 
 const MapCanvas = lazy(async () => ({ default: (await import('./map/map-canvas.tsx')).MapCanvas }))
 
@@ -98,6 +98,7 @@ export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, chan
   )
   const texts = useMapTexts(by)
   const hasMonitoring = loaded.get(rootKey)?.unavailable.includes('monitoring') === false
+  const unreachableNames = useUnreachableNames(query, loaded.get(rootKey))
   const marks = useImpactMarks(impact, { scene, tree })
   const selected = search.asset === undefined ? undefined : assetItemKey(search.asset)
   const view = useMemo(
@@ -106,11 +107,13 @@ export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, chan
       place,
       showsChanges,
       hasMonitoring,
+      hasOnlyProblems: by === 'switch',
+      unreachableNames,
       isAll,
       marks,
       isEmphasized: (item: SceneItem) => isEmphasized(item, { emphasis, showsChanges, marks }),
     }),
-    [selected, place, showsChanges, hasMonitoring, isAll, emphasis, marks],
+    [selected, place, showsChanges, hasMonitoring, by, unreachableNames, isAll, emphasis, marks],
   )
   const top = loaded.get(rootKey)
   const here = loaded.get(place)
@@ -158,7 +161,6 @@ export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, chan
           : 'none'
   // Only the grid has the order of the subnets.
   const hasSubnetOrder = by === 'subnet' && place === rootKey && layout === 'hierarchy' && !showsChanges
-  const networks = top.groups.filter(isNetwork).length
   const name = nameOfPlace(place, shown, { texts, text })
   const side = search.asset !== undefined ? 'asset' : 'none'
   const list = (
@@ -169,6 +171,7 @@ export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, chan
       data={by === 'switch' && place === rootKey ? allSwitchesOf(loaded, top) : listed}
       top={top}
       texts={texts}
+      unreachableNames={unreachableNames}
       showsChanges={showsChanges}
       isWorstFirst={isWorstFirst}
       onEnter={enter}
@@ -230,9 +233,6 @@ export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, chan
                   ) : (
                     <AssetCount query={query} place={place} data={shown} />
                   ))}
-                {impact === undefined && place === rootKey && networks > 1 && (
-                  <NetworkNote loaded={loaded} top={top} hasMonitoring={hasMonitoring} />
-                )}
                 {impact === undefined && hasSubnetOrder && (
                   <SubnetOrderField
                     value={subnetOrder}
@@ -259,7 +259,8 @@ export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, chan
                 average={top.total}
                 showsChanges={showsChanges}
                 lines={lines}
-                hasOldGroups={hasOldGroups(scene, top.total)}
+                signs={groupSigns(scene, top.total.outdated / Math.max(1, top.total.assets))}
+                hasOnlyProblems={by === 'switch'}
                 isAll={isAll}
                 areClustered={areClustered}
                 impact={impact?.impact}
@@ -289,16 +290,6 @@ export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, chan
       )}
     </>
   )
-}
-
-/** Returns whether a group of the map has the colour or the mark of outdated assets, because it has a high share of them. */
-function hasOldGroups({ frames }: Scene, total: TopologyGroups['total']): boolean {
-  const average = total.outdated / Math.max(1, total.assets)
-  const drawn = [...frames.values()].flatMap(({ items, summary }) => [...items, ...(summary?.items ?? [])])
-  return drawn.some(({ group }) => {
-    if (group === undefined) return false
-    return isMostlyOutdated(isCoreSwitch(group) ? withoutSwitch(group) : group, average)
-  })
 }
 
 /** `AssetCount` is the number of assets of the current group, with the page that lists them. */
@@ -335,37 +326,6 @@ function openKeys(loaded: MapData['loaded'], place: string, opened: readonly str
   const first = [...single, ...fewOf(rootKey)].map(({ key }) => key)
   const second = single.flatMap(({ key }) => fewOf(key)).map(({ key }) => key)
   return [...new Set([...path, ...first, ...second, ...opened])]
-}
-
-type NetworkNoteProps = { loaded: MapData['loaded']; top: TopologyGroups; hasMonitoring: boolean }
-
-/** `NetworkNote` counts the networks, and their core switches that are monitored, if some are not. */
-function NetworkNote({ loaded, top, hasMonitoring }: NetworkNoteProps) {
-  const text = useText(mapMessages)
-  const canMonitor = usePermission('glb_jobs_read')
-  const formats = useFormats()
-  const networks = top.groups.filter(isNetwork)
-  const states = networks.flatMap(({ key }) => {
-    const core = loaded.get(key)?.groups.find(({ parent }) => parent === undefined)
-    return core?.self?.monitoring ?? []
-  })
-  const monitored = states.filter((state) => state !== 'unmonitored').length
-  const isShown = hasMonitoring && monitored < states.length
-  const note =
-    monitored === 0
-      ? text.noMonitoredCore
-      : text.monitoredCores(formats.number(monitored), formats.number(states.length))
-  return (
-    <span className="quiet map-note">
-      {text.networks(formats.number(networks.length))}
-      {isShown && (
-        <>
-          {' · '}
-          {canMonitor ? <Link to="/monitoring">{note}</Link> : note}
-        </>
-      )}
-    </span>
-  )
 }
 
 /** Returns the switches of all networks, and the group of the assets without a switch. */

@@ -1,5 +1,10 @@
 import type { AssetClass } from '@millwright/api/asset-class.ts'
-import { changeKinds, type TopologyEdge, type TopologyGroup } from '@millwright/api/inventory/topology-groups.ts'
+import {
+  changeKinds,
+  restKey,
+  type TopologyEdge,
+  type TopologyGroup,
+} from '@millwright/api/inventory/topology-groups.ts'
 import type { Camera, Size } from './camera.ts'
 import { drawIcon } from './canvas-shapes.ts'
 import { shortened } from './canvas-text.ts'
@@ -10,6 +15,7 @@ import type { MapPalette } from './map-palette.ts'
 import { type CommonParts, distinctName } from './names.ts'
 import { type Problem, type ProblemFact, type ProblemTexts, problemTexts, worstProblem } from './problems.ts'
 import type { Scene, SceneItem } from './scene.ts'
+import { groupKey } from './scene-keys.ts'
 
 /**
  * `MapPen` draws the parts of the map that several items have: boxes, texts, lines, bars, badges and icons. It knows which items are
@@ -24,24 +30,19 @@ export type MapTexts = ProblemTexts &
     nameOf: (group: TopologyGroup) => string
     assetName: (item: SceneItem) => string
     count: (group: Pick<TopologyGroup, 'assets' | 'kind' | 'type' | 'children' | 'addressed' | 'place'>) => string
-    /** The name of a group for a small box. */
+    /** The name of a group for a small box, without the number of its switches. */
     shortNameOf: (group: TopologyGroup) => string
-    /** The number of switches of a network, or of assets of another group. */
+    /** The number of switches of a network or of a part of it, or of assets of another group. */
     shortCount: (group: TopologyGroup) => string
     assets: (assets: number) => string
     className: (assetClass: AssetClass, count: number) => string
     more: (count: number) => string
     number: (value: number) => string
     fact: (kind: MapFact, count: number) => string
-    /** Where a group is, from the longest to the shortest text: the place of a subnet or switch, or how switches are connected. */
-    detail: (item: Pick<SceneItem, 'group' | 'via'>) => string[] | undefined
-    /**
-     * The state of a core switch itself: its monitoring if it is monitored, and whether its firmware is outdated. The texts are ordered
-     * from the longest to the shortest. The longer ones name the switch.
-     */
-    ownState: (group: TopologyGroup) => { texts: string[]; isBad: boolean; isMonitoring: boolean }[]
-    /** The number of assets at a core switch, from the longest to the shortest text. */
-    assetsAt: (assets: number) => string[]
+    /** Where a group is, or the role of a switch, from the longest to the shortest text. */
+    detail: (item: Pick<SceneItem, 'group'>) => string[] | undefined
+    /** The state of a core switch itself: its monitoring if it is monitored, and whether its firmware is outdated. */
+    ownState: (group: TopologyGroup) => { text: string; isBad: boolean; isMonitoring: boolean }[]
     predicate: (edge: Pick<TopologyEdge, 'predicate' | 'count'>) => string
     connections: (count: number) => string
   }
@@ -65,6 +66,10 @@ export type MapView = {
   showsChanges: boolean
   /** Whether the results of monitoring are known. */
   hasMonitoring: boolean
+  /** Whether the texts of groups contain only problems, without a usual share of outdated assets. */
+  hasOnlyProblems: boolean
+  /** The names of the unreachable devices in the group of the rest, if they are known. */
+  unreachableNames: readonly string[]
   /** Whether all assets are loaded. Then the inside of small groups is drawn too. */
   isAll: boolean
   /** The failing, affected and degraded items, and the groups that contain them. */
@@ -318,14 +323,18 @@ export class MapPen {
   }
 
   /** Returns the texts about a group, from the longest to the shortest: an impact, its changes or its problems. */
-  protected wordsOf(key: string, group: WordCounts, { hasTotal = false } = {}): Word[][] {
+  protected wordsOf(key: string, group: WordCounts): Word[][] {
     const { palette, view, texts } = this.options
     if (view.marks !== undefined) return this.impactWords(view.marks.get(key) ?? noMark)
     if (view.showsChanges)
       return changeTexts(group, texts).map((parts) =>
         parts.map((text) => ({ text, colour: palette.text, weight: 650 })),
       )
-    const options = { average: this.#average, hasMonitoring: view.hasMonitoring, hasShare: false, hasTotal, texts }
+    const { hasMonitoring, hasOnlyProblems } = view
+    const names = key === groupKey(restKey) ? view.unreachableNames : []
+    // Without usual shares, the share of a box is not compared with the numbers of other boxes.
+    const hasShare = hasOnlyProblems
+    const options = { average: this.#average, hasMonitoring, hasShare, hasOnlyProblems, names, texts }
     return problemTexts(group, options).map((parts) =>
       parts.map(({ problem, text, isExceptional, isMarked = false }) => ({
         text,
@@ -381,6 +390,25 @@ export class MapPen {
       left += own + separatorWidth
     }
     return used
+  }
+
+  /** Draws the longest of some texts that fits. With `isRight`, `x` is its right end. */
+  protected longest(
+    choices: readonly string[],
+    {
+      x,
+      y,
+      width,
+      size,
+      isRight = false,
+      colour = this.options.palette.quiet,
+    }: { x: number; y: number; width: number; size: number; isRight?: boolean; colour?: string },
+  ): void {
+    this.font(size, 400)
+    const shown = choices.find((text) => this.context.measureText(text).width <= width)
+    if (shown === undefined) return
+    const own = this.context.measureText(shown).width
+    this.text(shown, { x: isRight ? x - own : x, y, width: own + 1, colour })
   }
 
   protected widthOf(words: readonly Word[], size: number): number {

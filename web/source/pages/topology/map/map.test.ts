@@ -17,7 +17,7 @@ import { arrange, layouts } from './arrangement.ts'
 import { orderedAssets } from './asset-order.ts'
 import { between, cameraFor, onScreen, zoomed } from './camera.ts'
 import { dividedWords, nameLines } from './canvas-text.ts'
-import { ownProblem, stepOf } from './card-pen.ts'
+import { stepOf } from './card-lines.ts'
 import { clustersOf } from './clusters.ts'
 import type { Box } from './geometry.ts'
 import { marksOf } from './impact-marks.ts'
@@ -26,6 +26,7 @@ import { connectionsOfItem, connectionsTo, laneOf, routeOf } from './lines.ts'
 import { commonParts, distinctName } from './names.ts'
 import { pathOf, type SceneItem, sceneOf } from './scene.ts'
 import { groupKey, rootKey } from './scene-keys.ts'
+import { groupSigns, ownProblem } from './signs.ts'
 import { summaryGroup, withNetworks, withoutSwitch } from './switch-networks.ts'
 import { switchTree } from './switch-tree.ts'
 import { completeTexts, inForm, sharedForm } from './title-form.ts'
@@ -363,13 +364,36 @@ describe('networks of switches', () => {
     assert.equal(of([]), 'L1-C1 – L2-C1')
   })
 
-  test('leave out the core switch in the box of its place, and have another type for this', () => {
-    const placed = (key: string, line: string) => ({ ...device(key, key), place: [{ key: line, name: line }] })
-    const [members, others] = [[placed('P-L1-SW2', 'Line 1')], [[placed('P-L2-SW1', 'Line 2')]]]
-    const typeOf = (core: TopologyGroup) =>
-      summaryGroup(members, { key: 'k', common: { start: 0, end: 0 }, others, core }).type
-    assert.equal(typeOf(placed('P-L1-SW1', 'Line 1')), 'other-switches')
-    assert.equal(typeOf(placed('P-SW1', 'Hall')), 'switches')
+  test('have boxes whose numbers of switches and the core switch add up to the switches of the network', () => {
+    const loaded = withNetworks(new Map([[rootKey, top]]))
+    const scene = sceneOf({ loaded, layout: 'network', aspect: 2, forceGridOf: () => undefined })
+    const [core, ...boxes] = scene.frames.get('network:r')?.summary?.items ?? []
+    const network = scene.items.get(groupKey('network:r'))?.group
+    assert.deepEqual([core?.group?.type, core?.group?.children], ['core-switch', 1])
+    assert.equal(
+      boxes.reduce((sum, { group }) => sum + (group?.children ?? 0), 0),
+      (network?.children ?? 0) - 1,
+    )
+  })
+
+  test('have a legend with the signs at the groups: a worse problem of the same group hides a sign, except for outdated assets', () => {
+    const quiet = { reachable: 0, unreachable: 0, unchecked: 0, unmonitored: 3 }
+    const plain = (key: string, parent?: string) => ({ ...device(key, key, parent), monitoring: quiet, outdated: 0 })
+    const signsOf = (...members: TopologyGroup[]) => {
+      const loaded = new Map([[rootKey, { ...top, groups: members }]])
+      const scene = sceneOf({ loaded, layout: 'hierarchy', aspect: 2, forceGridOf: () => undefined })
+      return [...groupSigns(scene, 0.4)]
+    }
+    const failed = { ...plain('a'), monitoring: { ...quiet, unreachable: 1 }, stopped: 1, stoppedRead: 1 }
+    assert.deepEqual(signsOf(plain('a')), [])
+    assert.deepEqual(signsOf(failed), ['failed'])
+    assert.deepEqual(signsOf({ ...failed, outdated: 3 }, { ...plain('b'), stopped: 1 }), [
+      'failed',
+      'outdated',
+      'stoppedKnown',
+    ])
+    const self = { monitoring: 'unmonitored', outdated: true } as const
+    assert.deepEqual(signsOf({ ...plain('a'), type: 'core-switch', self, outdated: 1 }), ['outdated'])
   })
 
   test('have a core switch that is as wide as its texts, and at most a third of the network', () => {
@@ -378,7 +402,7 @@ describe('networks of switches', () => {
       const [core] = switchTree(own, { x: 0, y: 0, width, height: 110 }, 2).summary.boxes
       return Math.round((100 * (core?.box.width ?? 0)) / width)
     }
-    assert.deepEqual([partOf(600), partOf(800), partOf(2_000)], [32, 27, 20])
+    assert.deepEqual([partOf(600), partOf(800), partOf(2_000)], [32, 25, 20])
   })
 
   test('name a core switch with the part that distinguishes it from the core switches of the other networks', () => {

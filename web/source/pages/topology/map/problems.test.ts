@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { compareProblems, type ProblemCounts, problemTexts, worstProblem } from './problems.ts'
+import { compareProblems, nameableUnreachable, type ProblemCounts, problemTexts, worstProblem } from './problems.ts'
 
 const texts = {
   fact: (kind: string, count: number) => `${count} ${kind}`,
   longFact: (kind: string, count: number) => `${count} long ${kind}`,
   outdatedShare: (outdated: number, assets: number) => `${outdated} of ${assets} outdated`,
-  outdatedOf: (outdated: number, assets: number) => `${outdated} outdated in ${assets}`,
+  outdatedPart: (outdated: number, assets: number) => `${(100 * outdated) / assets} % outdated`,
   unmonitored: 'not monitored',
   noProblem: 'no problem',
 }
@@ -27,8 +27,11 @@ function group(
 }
 
 describe('problems of a group', () => {
-  const wordsOf = (counts: ProblemCounts, { hasMonitoring = true, hasShare = true, hasTotal = false } = {}) =>
-    problemTexts(counts, { average: 0.3, hasMonitoring, hasShare, hasTotal, texts }).map((parts) =>
+  const wordsOf = (
+    counts: ProblemCounts,
+    { hasMonitoring = true, hasShare = true, hasOnlyProblems = false, names = [] as string[] } = {},
+  ) =>
+    problemTexts(counts, { average: 0.3, hasMonitoring, hasShare, hasOnlyProblems, names, texts }).map((parts) =>
       parts.map(({ text }) => text).join(', '),
     )
 
@@ -48,12 +51,29 @@ describe('problems of a group', () => {
     assert.deepEqual(wordsOf(group(4, {}, 1), { hasShare: false })[0], '1 long stopped, 4 outdated')
   })
 
-  test('contain the number of all assets in each box with space for it', () => {
-    assert.deepEqual(wordsOf(group(4), { hasShare: false, hasTotal: true }), ['4 outdated in 10'])
-    assert.deepEqual(wordsOf(group(4, {}, 1), { hasShare: false, hasTotal: true }), [
-      '1 long stopped, 4 outdated in 10',
-      '1 stopped, 4 outdated in 10',
+  test('contain only problems on the map of switches: a usual share of outdated assets is none, and a high one is a percentage', () => {
+    const problemsOf = (counts: ProblemCounts) => wordsOf(counts, { hasOnlyProblems: true })
+    assert.deepEqual(problemsOf(group(3, { unmonitored: 3 })), [])
+    assert.deepEqual(problemsOf(group(0, { reachable: 1 })), [])
+    assert.deepEqual(problemsOf(group(3, {}, 1)), ['1 long stopped', '1 stopped'])
+    assert.deepEqual(problemsOf(group(4)), ['4 of 10 outdated', '40 % outdated'])
+    assert.deepEqual(problemsOf(group(4, {}, 1)), [
+      '1 long stopped, 4 of 10 outdated',
+      '1 long stopped, 40 % outdated',
+      '1 stopped, 40 % outdated',
       '1 stopped',
+    ])
+  })
+
+  test('name the unreachable devices in the longest text, if their names are known', () => {
+    const names = ['A', 'B']
+    const counts = group(4, { unreachable: 2 }, 1)
+    assert.equal(wordsOf(counts, { names })[0], '2 long failed: A, B, 1 long stopped, 4 of 10 outdated')
+    assert.deepEqual(wordsOf(counts, { names }).slice(1), wordsOf(counts))
+    assert.deepEqual(wordsOf(group(0, { unreachable: 2 }), { names }), [
+      '2 long failed: A, B',
+      '2 long failed',
+      '2 failed',
     ])
   })
 
@@ -115,4 +135,18 @@ describe('problems of a group', () => {
       [failed, stopped, known, old, first, second, third],
     )
   })
+})
+
+test('up to three unreachable assets of the group of the rest are named, if no other asset of the map is unreachable', () => {
+  const monitoring = (unreachable: number) => ({ monitoring: { ...group(0).monitoring, unreachable } })
+  const countFor = (own: number, all: number) =>
+    nameableUnreachable({
+      groups: [
+        { kind: 'switch', ...monitoring(all - own) },
+        { kind: 'rest', ...monitoring(own) },
+      ],
+      total: monitoring(all),
+    })
+  assert.deepEqual([countFor(2, 2), countFor(3, 3), countFor(4, 4), countFor(2, 3), countFor(0, 2)], [2, 3, 0, 0, 0])
+  assert.equal(nameableUnreachable(undefined), 0)
 })

@@ -22,8 +22,8 @@ export type ProblemTexts = {
   longFact: (kind: ProblemFact, count: number) => string
   /** The number of outdated assets with their share, in words. */
   outdatedShare: (outdated: number, assets: number) => string
-  /** The number of outdated assets and the number of all assets, in words. */
-  outdatedOf: (outdated: number, assets: number) => string
+  /** Only the share of outdated assets, in words. */
+  outdatedPart: (outdated: number, assets: number) => string
   unmonitored: string
   noProblem: string
 }
@@ -37,18 +37,20 @@ export type ProblemOptions = {
   hasMonitoring: boolean
   /** Whether the longest text contains the share of the outdated assets. */
   hasShare: boolean
-  /** Whether the number of all assets is next to the number of the outdated ones. */
-  hasTotal?: boolean
+  /** Whether only problems are in the texts. Then a usual share of outdated assets is left out, and a high share is a percentage. */
+  hasOnlyProblems?: boolean
+  /** The names of the unreachable devices of the group, if they are known. */
+  names?: readonly string[]
   texts: ProblemTexts
 }
 
 /**
- * Returns the texts about the problems of a group, from the longest to the shortest. A shorter one leaves out the share of the outdated
- * assets, and then all but the most important problem.
+ * Returns the texts about the problems of a group, from the longest to the shortest. A shorter one leaves out the names of the unreachable
+ * devices, the share of the outdated assets, and then all but the most important problem.
  */
 export function problemTexts(
   group: ProblemCounts,
-  { average, hasMonitoring, hasShare, hasTotal = false, texts }: ProblemOptions,
+  { average, hasMonitoring, hasShare, hasOnlyProblems = false, names = [], texts }: ProblemOptions,
 ): ProblemPart[][] {
   const { assets, monitoring, stopped, stoppedRead, outdated } = group
   const { reachable, unreachable, unchecked, unmonitored } = monitoring
@@ -63,22 +65,32 @@ export function problemTexts(
       count === 0 ? [] : [{ problem, text: textOf(problem, count), isExceptional: problem !== 'stoppedKnown' }],
     )
   const [long, brief] = [faultsWith(texts.longFact), faultsWith(texts.fact)]
+  const named =
+    names.length === 0
+      ? []
+      : [
+          long.map((part) =>
+            part.problem === 'failed' ? { ...part, text: `${part.text}: ${names.join(', ')}` } : part,
+          ),
+        ]
   const isOld = isMostlyOutdated(group, average)
   // The share determines the colour only without a more important problem.
   const isExceptional = isOld && brief.length === 0
   const isMarked = isOld && brief.length > 0
   const old = (text: string): ProblemPart => ({ problem: 'outdated', text, isExceptional, isMarked })
-  if (outdated > 0) {
-    const withNumber = old(hasTotal ? texts.outdatedOf(outdated, assets) : texts.fact('outdated', outdated))
+  if (hasOnlyProblems ? isOld : outdated > 0) {
+    const withShare = old(texts.outdatedShare(outdated, assets))
+    const shortest = old(hasOnlyProblems ? texts.outdatedPart(outdated, assets) : texts.fact('outdated', outdated))
     return [
-      ...(hasShare ? [[...long, old(texts.outdatedShare(outdated, assets))]] : []),
-      ...(brief.length === 0 ? [] : [[...long, withNumber]]),
-      [...brief, withNumber],
+      ...named.map((parts) => [...parts, hasShare ? withShare : shortest]),
+      ...(hasShare ? [[...long, withShare]] : []),
+      ...(brief.length === 0 ? [] : [[...long, shortest]]),
+      [...brief, shortest],
       ...(brief.length > 0 ? shorterOf(brief) : []),
     ]
   }
-  if (brief.length > 0) return [long, ...shorterOf(brief)]
-  if (!hasMonitoring) return []
+  if (brief.length > 0) return [...named, long, ...shorterOf(brief)]
+  if (!hasMonitoring || hasOnlyProblems) return []
   if (reachable + unchecked > 0) return [[{ problem: 'none', text: texts.noProblem, isExceptional: false }]]
   if (unmonitored > 0) return [[{ problem: 'unmonitored', text: texts.unmonitored, isExceptional: false }]]
   return []
@@ -105,6 +117,21 @@ export function worstSubnetsFirst(groups: readonly TopologyGroup[], average: num
   const rankOf = (group: TopologyGroup) => severities.indexOf(worstProblem(group, average))
   const isRest = ({ kind }: TopologyGroup) => Number(kind === 'rest')
   return groups.toSorted((one, other) => rankOf(one) - rankOf(other) || isRest(one) - isRest(other))
+}
+
+/** At most this many unreachable devices are named. */
+export const mostNames = 3
+
+/** Returns the number of unreachable assets in the group of the rest, or 0 if they are too many to name, or not the only ones of the map. */
+export function nameableUnreachable(
+  top:
+    | { groups: readonly Pick<TopologyGroup, 'kind' | 'monitoring'>[]; total: Pick<TopologyGroup, 'monitoring'> }
+    | undefined,
+): number {
+  const rest = top?.groups.find(({ kind }) => kind === 'rest')
+  const count = rest?.monitoring.unreachable ?? 0
+  // The list of all unreachable assets does not contain their groups.
+  return count <= mostNames && count === top?.total.monitoring.unreachable ? count : 0
 }
 
 /** Returns whether the group of the rest has a worse problem than every other group, so that the map starts with it. */

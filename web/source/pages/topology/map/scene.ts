@@ -9,18 +9,10 @@ import { orderedAssets } from './asset-order.ts'
 import { hull } from './boxes.ts'
 import { clustersOf } from './clusters.ts'
 import type { Box, Gap, Point } from './geometry.ts'
-import { type CommonParts, commonParts, distinctName, namesOf } from './names.ts'
+import { type CommonParts, commonParts, namesOf } from './names.ts'
 import { isRestWorst, worstSubnetsFirst } from './problems.ts'
 import { assetItemKey, groupKey, rootKey } from './scene-keys.ts'
-import {
-  coreType,
-  isNetworkKey,
-  networkType,
-  otherSwitchesType,
-  rangeType,
-  summaryGroup,
-  switchesType,
-} from './switch-networks.ts'
+import { coreType, isNetworkKey, networkType, rangeType, summaryGroup, switchesType } from './switch-networks.ts'
 import { switchTree } from './switch-tree.ts'
 
 /**
@@ -37,8 +29,6 @@ export type SceneItem = {
   asset?: TopologyAsset
   /** The inside of a group that is loaded. */
   frame?: Frame
-  /** The switch through which the other switches of the group are connected. */
-  via?: string
   /** The cluster of an asset, if the names divide the assets of the group. */
   cluster?: Cluster
 }
@@ -254,19 +244,15 @@ export function sceneOf({
     }
     const { common } = frame
     const membersOf = summary.boxes.map(({ keys }) => groups.filter(({ key }) => keys.includes(key)))
-    const [core] = membersOf[0] ?? []
-    const columns = summary.boxes.map(({ keys, box }, index): SceneItem => {
+    const columns = summary.boxes.map(({ box }, index): SceneItem => {
       const members = membersOf[index] ?? []
       const others = membersOf.filter((_, other) => other > 0 && other !== index)
       const isCore = index === 0
       // The name of the core switch keeps its end, because the name without it can be the name of a cell. It also keeps what distinguishes
       // the core switches of the networks.
       const own = isCore ? { start: coreStart ?? common.groups.start, end: 0 } : common.groups
-      const group = summaryGroup(members, { key: `${frame.key} ${index}`, common: own, isCore, others, core })
-      // A column with further switches starts with the switch that connects them.
-      const head = members.find(({ key }) => key === keys[0] && members.some(({ parent: above }) => above === key))
-      const via = head?.name === undefined || index === 0 ? undefined : distinctName(head.name, common.groups)
-      return { key: groupKey(group.key), box, parent, group, ...(via !== undefined && { via }) }
+      const group = summaryGroup(members, { key: `${frame.key} ${index}`, common: own, isCore, others })
+      return { key: groupKey(group.key), box, parent, group }
     })
     parent.items.push(...columns)
     frame.summary = { items: columns, wires: summary.wires }
@@ -437,12 +423,7 @@ export function isNetwork({ kind, type }: Pick<TopologyGroup, 'kind' | 'type'>):
 
 /** Returns whether a group stands for several switches of a network. */
 export function isSwitches({ kind, type }: Pick<TopologyGroup, 'kind' | 'type'>): boolean {
-  return kind === 'switch' && (type === switchesType || type === rangeType || type === otherSwitchesType)
-}
-
-/** Returns whether a group stands for the switches of the place of a core switch, without the core switch. */
-export function isOtherSwitches({ kind, type }: Pick<TopologyGroup, 'kind' | 'type'>): boolean {
-  return kind === 'switch' && type === otherSwitchesType
+  return kind === 'switch' && (type === switchesType || type === rangeType)
 }
 
 /** Returns whether a group stands for several switches whose names have no start in common. */

@@ -10,12 +10,11 @@ import { rootKey } from './scene-keys.ts'
 const networkPrefix = 'network:'
 /**
  * The types of groups of switches: a network, the switch at its top, several switches of a place or with names that start with the same
- * words, and several switches whose names differ. The type of the other switches of a place leaves out its core switch.
+ * words, and several switches whose names differ.
  */
 export const networkType = 'network'
 export const coreType = 'core-switch'
 export const switchesType = 'switches'
-export const otherSwitchesType = 'other-switches'
 export const rangeType = 'switch-range'
 
 export function isNetworkKey(key: string): boolean {
@@ -93,8 +92,6 @@ type SummaryOptions = {
   isCore?: boolean
   /** The switches of the other groups of the network. */
   others?: readonly (readonly TopologyGroup[])[]
-  /** The switch at the top of the network. */
-  core?: TopologyGroup | undefined
 }
 
 /**
@@ -103,7 +100,7 @@ type SummaryOptions = {
  */
 export function summaryGroup(
   members: readonly TopologyGroup[],
-  { key, common, isCore = false, others = [], core }: SummaryOptions,
+  { key, common, isCore = false, others = [] }: SummaryOptions,
 ): TopologyGroup {
   const names = namesOf(members)
   const summary = { ...sumOf(members), key, kind: 'switch', children: members.length } as const
@@ -121,10 +118,8 @@ export function summaryGroup(
   const node = place?.at(-1)
   const isOwn = others.every((each) => sharedPlace(each)?.at(-1)?.key !== node?.key)
   // The only group of a network has the place of the network, so the place does not identify it.
-  if (node !== undefined && place !== undefined && isOwn && others.length > 0) {
-    const hasCore = core?.place?.some((each) => each.key === node.key) === true
-    return { ...summary, type: hasCore ? otherSwitchesType : switchesType, name: node.name, place }
-  }
+  if (node !== undefined && place !== undefined && isOwn && others.length > 0)
+    return { ...summary, type: switchesType, name: node.name, place }
   const [first = ''] = names
   const shared = names.length > 1 ? first.slice(common.start, commonParts(names).start).replace(/[-_]$/, '') : ''
   const last = names.at(-1) ?? first
