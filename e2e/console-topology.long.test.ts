@@ -106,6 +106,7 @@ describe('topology and impact in the console', () => {
     assert.equal(await rows.filter({ hasText: 'Bilbao' }).getByText('in stop').count(), 0)
     await page.getByRole('list', { name: 'Legend and filter' }).getByText('In stop (old)').waitFor()
     await page.getByText('1 old').waitFor()
+    assert.equal(await page.getByLabel('Highlight').locator('option:checked').innerText(), 'Problems')
     await page.getByLabel('Highlight').selectOption({ label: 'In stop (1)' })
     await page.getByRole('link', { name: 'Controllers in stop' }).click()
     await page.waitForURL(/\/assets\?.*operating_mode/)
@@ -282,6 +283,13 @@ describe('topology and impact in the console', () => {
     const row = (name: string) => page.locator('.map-list [role=row][data-index]').filter({ hasText: name }).first()
     await page.getByRole('heading', { name: 'Switches (2)' }).waitFor()
     await row('1 controller in stop (old)').getByText('None').waitFor()
+    const box = (await page.locator('.map-canvas').boundingBox()) ?? assert.fail('the map is not visible')
+    await page.mouse.move(box.x + box.width / 2, box.y + 28)
+    await page.locator('.map-tooltip').getByText('1 core switch, 1 switch, 8 assets').waitFor()
+    assert.deepEqual(
+      await page.getByRole('list', { name: 'Legend and filter' }).getByRole('listitem').allInnerTexts(),
+      ['In stop (old): mode not read in the last 24 h', 'Network connection'],
+    )
     await row('SW02').getByRole('button', { name: 'SW01', exact: true }).click()
     await inside('SW01').getByText('PLC01').waitFor()
   })

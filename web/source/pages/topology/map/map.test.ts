@@ -29,7 +29,7 @@ import { groupKey, rootKey } from './scene-keys.ts'
 import { groupSigns, ownProblem } from './signs.ts'
 import { summaryGroup, withNetworks, withoutSwitch } from './switch-networks.ts'
 import { switchTree } from './switch-tree.ts'
-import { completeTexts, inForm, sharedForm } from './title-form.ts'
+import { briefTexts, completeTexts, inForm, sharedForm } from './title-form.ts'
 
 const keys = Array.from({ length: 60 }, (_, index) => `${index}`)
 /** A star with 20 leaves, and items without connections. */
@@ -724,6 +724,8 @@ describe('titles of the networks', () => {
     const texts = [['2 controllers in stop', '40 outdated'], ['2 in stop', '40 outdated'], ['2 in stop']]
     assert.deepEqual(completeTexts(texts), texts.slice(0, 2))
     assert.deepEqual(completeTexts([]), [])
+    assert.deepEqual(briefTexts(texts), texts.slice(1))
+    assert.deepEqual(briefTexts([]), [])
   })
 
   test('use the shortest text of a title with fewer texts', () => {

@@ -92,10 +92,14 @@ export type SceneInput = {
 
 /** The width of the map. All sizes in the scene are relative to it. */
 const mapWidth = 1_000
-/** The part of the height of a group that its title needs, its largest height in pixels, and the margins inside the group. */
+/**
+ * The part of the height of a group that its title needs, its largest height in pixels, and the margins inside the group. The texts of a
+ * network need most of its width.
+ */
 const title = 0.12
 const tallestTitle = 36
 const margin = 0.02
+const networkMargin = 0.013
 const rootMargin = 0.006
 /** The height of a title that is readable while the whole map is visible, and the largest part of a small group for it. */
 const smallTitle = { height: 25, part: 0.32 } as const
@@ -350,7 +354,8 @@ function startOfCores(loaded: ReadonlyMap<string, TopologyGroups>): number | und
 
 /** Returns the area of a frame without its title. */
 export function areaOf({ key, box }: Pick<Frame, 'key' | 'box'>, isAll = false, unitsPerPixel = 1): Box {
-  const side = Math.min(box.width, box.height * 2) * (key === rootKey ? rootMargin : margin)
+  const part = key === rootKey ? rootMargin : isNetworkKey(key) ? networkMargin : margin
+  const side = Math.min(box.width, box.height * 2) * part
   const small = isAll ? smallTitle : readableTitle
   const isReadable = isAll || box.height >= readableTitle.from
   const readable = isReadable ? Math.min(small.height * unitsPerPixel, box.height * small.part) : 0

@@ -1,23 +1,25 @@
 import type { TopologyGroup } from '@millwright/api/inventory/topology-groups.ts'
 import { onScreen } from './camera.ts'
 import { dividedWords, nameLines } from './canvas-text.ts'
-import { around, lineHeight, linesIn, lowered, lowestLine, right, stepOf } from './card-lines.ts'
+import { around, lineHeight, linesIn, lowered, lowestLine, stepOf } from './card-lines.ts'
 import type { Box } from './geometry.ts'
 import { commonOf, MapPen, sizes, type Word } from './map-pen.ts'
 import { distinctName } from './names.ts'
 import { isSwitches, type SceneItem } from './scene.ts'
 import { ownProblem } from './signs.ts'
 import { withoutSwitch } from './switch-networks.ts'
-import { completeTexts } from './title-form.ts'
+import { briefTexts } from './title-form.ts'
 
 /** The sizes of the texts of a box. All boxes of the map have the largest one with which their texts fit. */
-const textSizes = [13, sizes.text] as const
-/** The space before the texts of a core switch, and the space for the line between its two parts. */
-const corePad = 9
+const textSizes = [15, 14, 13, sizes.text] as const
+/** The size up to which the texts of a box have space for three lines. */
+const lowSize = 13
+/** The space before and behind the texts of a core switch, and the space for the line between its two parts. */
+const corePad = { start: 8, end: 4 } as const
 const dividerGap = 8
 /** The space before and behind the texts of a box of switches, and above and below three lines. */
-const pad = { start: 8, end: 6, line: 4 } as const
-const gap = 5
+const pad = { start: 7, end: 6, line: 4 } as const
+const gap = 4
 
 /** `SwitchPen` draws the boxes in the summary of a network: its core switch, and the boxes of its other switches. */
 export class SwitchPen extends MapPen {
@@ -34,7 +36,7 @@ export class SwitchPen extends MapPen {
     const size = countSize ?? sizes.text
     const x = box.x + pad.start
     const width = box.width - pad.start - pad.end
-    const choices = this.wordsOf(item.key, group)
+    const choices = this.#briefWords(item.key, group)
     const most = linesIn(box.height - around)
     const problems = dividedWords(choices, {
       fits: (words) => this.widthOf(words, size) <= width,
@@ -59,6 +61,12 @@ export class SwitchPen extends MapPen {
     }
   }
 
+  /** Returns the problems without their longer texts, so that all boxes have the same words. */
+  #briefWords(key: string, group: TopologyGroup): (readonly Word[])[] {
+    const words = this.wordsOf(key, group)
+    return this.showsStates ? briefTexts(words) : words
+  }
+
   #nameOf(item: SceneItem, group: TopologyGroup): string {
     return distinctName(this.options.texts.shortNameOf(group), commonOf(item))
   }
@@ -77,11 +85,13 @@ export class SwitchPen extends MapPen {
     return items.every((item) => {
       const { group } = item
       if (group === undefined || !isSwitches(group)) return true
+      const box = onScreen(camera, item.box)
+      const isLow = box.height < 2 * pad.line + size + 2 * size * lineHeight
       this.font(size, 650)
       const name = this.context.measureText(this.#nameOf(item, group)).width
       this.font(size, 400)
       const count = this.context.measureText(texts.shortCount(group)).width
-      return name + gap + count <= onScreen(camera, item.box).width - pad.start - pad.end
+      return (size <= lowSize || !isLow) && name + gap + count <= box.width - pad.start - pad.end
     })
   }
 
@@ -91,8 +101,8 @@ export class SwitchPen extends MapPen {
    */
   protected coreSwitch(item: SceneItem, group: TopologyGroup, box: Box): void {
     const { palette, texts, view } = this.options
-    const x = box.x + corePad
-    const width = box.width - corePad - right.start
+    const x = box.x + corePad.start
+    const width = box.width - corePad.start - corePad.end
     const isState = this.showsStates
     const own = isState
       ? texts.ownState(group).filter(({ isBad, isMonitoring }) => isBad || !isMonitoring || view.hasMonitoring)
@@ -102,21 +112,26 @@ export class SwitchPen extends MapPen {
     ])
     const roles = (texts.detail(item) ?? []).map((text): Word[] => [{ text, colour: palette.text, weight: 400 }])
     const behind = isState ? withoutSwitch(group) : group
-    const choices = this.wordsOf(item.key, behind)
-    const longest = [...roles.slice(0, 1), ...ownLines, ...completeTexts(choices).slice(-1)]
-    const fitting = textSizes.find((each) =>
-      longest.every((line) => line.every((word) => this.widthOf([word], each) <= width)),
+    // The edge of the part shows that its problem is exceptional.
+    const choices = this.#briefWords(item.key, behind).map((parts) =>
+      parts.map((word) => (isState ? { ...word, weight: 400 } : word)),
     )
+    const longest = [...roles.slice(0, 1), ...ownLines, ...choices.slice(0, 1)]
+    const largest = this.#countSize ?? lowSize
+    const fitting = textSizes
+      .filter((each) => each <= largest)
+      .find((each) => longest.every((line) => line.every((word) => this.widthOf([word], each) <= width)))
     const size = fitting ?? sizes.text
-    this.font(size, 650)
-    const fullName = this.#nameOf(item, group)
     const mostLines = linesIn(box.height - around)
-    // The name has two lines only with space for all other texts.
-    const names = mostLines > 5 + ownLines.length ? nameLines(this.context, fullName, width) : [fullName]
     const problems = dividedWords(choices, {
       fits: (words) => this.widthOf(words, size) <= width,
       lines: linesIn(box.height - around - dividerGap) >= 5 ? 2 : 1,
-    })
+    }).filter((line) => line.length > 0)
+    // The name has two lines only with space for all other texts.
+    const others = 1 + ownLines.length + Number(isState) + problems.length
+    const fullName = this.#nameOf(item, group)
+    this.font(size, 650)
+    const names = mostLines >= 2 + others ? nameLines(this.context, fullName, width) : [fullName]
     const words = (choices: readonly (readonly Word[])[]) => (y: number) => this.words(choices, { x, y, width, size })
     const nameLine = (name: string) => (y: number) => {
       this.font(size, 650)
@@ -129,9 +144,7 @@ export class SwitchPen extends MapPen {
       { rank: 4, isBehind: false, draw: words(roles) },
       ...ownLines.map((line) => ({ rank: 1, isBehind: false, draw: words([line]) })),
       ...(isState ? [{ rank: 2, isBehind: true, draw: count }] : []),
-      ...problems
-        .filter((choices) => choices.length > 0)
-        .map((choices) => ({ rank: isState ? 3 : 1, isBehind: isState, draw: words(choices) })),
+      ...problems.map((choices) => ({ rank: isState ? 3 : 1, isBehind: isState, draw: words(choices) })),
     ]
     const most = Math.max(1, Math.min(lines.length, mostLines))
     const chosen = lines.toSorted((one, other) => one.rank - other.rank).slice(0, most)
@@ -146,7 +159,7 @@ export class SwitchPen extends MapPen {
     if (!isState) return
     if (divider > 0) {
       const y = yOf(firstBehind) - (step + divider) / 2
-      const ends = [box.x + corePad, box.x + box.width - corePad].map((end) => ({ x: end, y }))
+      const ends = [box.x + corePad.start, box.x + box.width - corePad.start].map((end) => ({ x: end, y }))
       this.line(ends, { colour: palette.line, width: 1, alpha: 1 })
     }
     /** Draws the state of some lines as a bar next to them. */

@@ -78,12 +78,12 @@ const summaryParts = {
   root: 0.318,
   beside: 0.015,
   between: 0.11,
-  columns: 0.025,
+  columns: 0.02,
   single: 0.66,
   rootHeight: 0.98,
 } as const
 /** The width in pixels with which the texts of the root fit, and the smallest part of the width of a summary for it. */
-const summaryRoot = { width: 101, part: 0.2 } as const
+const summaryRoot = { width: 99, part: 0.2 } as const
 /** The width of a box of a summary divided by its height, about. */
 const summaryAspect = 2.7
 

@@ -32,6 +32,11 @@ export function inForm<Text>(texts: readonly Text[], position: number): Text | u
   return texts[Math.min(position, texts.length - 1)]
 }
 
+/** Returns the shortest text that contains all parts, and then the texts with fewer parts, so that boxes have the same words. */
+export function briefTexts<Part>(texts: readonly (readonly Part[])[]): (readonly Part[])[] {
+  return texts.slice(Math.max(0, completeTexts(texts).length - 1))
+}
+
 /** Returns the texts that contain all parts, from the longest to the shortest text. */
 export function completeTexts<Part>(texts: readonly (readonly Part[])[]): (readonly Part[])[] {
   const most = Math.max(0, ...texts.map(({ length }) => length))
