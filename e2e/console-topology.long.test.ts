@@ -106,7 +106,7 @@ describe('topology and impact in the console', () => {
     assert.equal(await rows.filter({ hasText: 'Bilbao' }).getByText('in stop').count(), 0)
     await page.getByRole('list', { name: 'Legend and filter' }).getByText('In stop (old)').waitFor()
     await page.getByText('1 old').waitFor()
-    assert.equal(await page.getByLabel('Highlight').locator('option:checked').innerText(), 'Problems')
+    assert.equal(await page.getByLabel('Highlight').locator('option:checked').textContent(), 'Problems')
     await page.getByLabel('Highlight').selectOption({ label: 'In stop (1)' })
     await page.getByRole('link', { name: 'Controllers in stop' }).click()
     await page.waitForURL(/\/assets\?.*operating_mode/)

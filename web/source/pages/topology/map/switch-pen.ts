@@ -14,8 +14,8 @@ import { briefTexts } from './title-form.ts'
 const textSizes = [15, 14, 13, sizes.text] as const
 /** The size up to which the texts of a box have space for three lines. */
 const lowSize = 13
-/** The space before and behind the texts of a core switch, and the space for the line between its two parts. */
-const corePad = { start: 8, end: 4 } as const
+/** The space before, behind, and above and below the texts of a core switch, and the space for the line between its two parts. */
+const corePad = { start: 8, end: 4, line: 7 } as const
 const dividerGap = 8
 /** The space before and behind the texts of a box of switches, and above and below three lines. */
 const pad = { start: 7, end: 6, line: 4 } as const
@@ -151,8 +151,10 @@ export class SwitchPen extends MapPen {
     const shown = lines.filter((line) => chosen.includes(line))
     const divider =
       shown.some(({ isBehind }) => isBehind) && box.height > most * lowestLine + dividerGap * 2 ? dividerGap : 0
-    const step = stepOf(box.height - divider, { lines: most, size })
-    const top = box.y + (box.height - divider - (most - 1) * step) / 2 + lowered
+    const height = box.height - divider
+    const padded = Math.max(lowestLine, (height - 2 * corePad.line - size) / Math.max(1, most - 1))
+    const step = Math.min(stepOf(height, { lines: most, size }), padded)
+    const top = box.y + (height - (most - 1) * step) / 2 + lowered
     const firstBehind = shown.findIndex(({ isBehind }) => isBehind)
     const yOf = (index: number) => top + index * step + (firstBehind !== -1 && index >= firstBehind ? divider : 0)
     for (const [index, { draw }] of shown.entries()) draw(yOf(index))
