@@ -80,7 +80,7 @@ export function useMapTexts(by: Grouping) {
         if (self === undefined) return []
         const { monitoring, outdated = false } = self
         return [
-          // Most devices are not monitored, so this is no exception.
+          // A device without monitoring is the usual case, so it has no text.
           ...(monitoring === undefined || monitoring === 'unmonitored'
             ? []
             : [{ text: text[monitoring], isBad: monitoring === 'unreachable', isMonitoring: true }]),
