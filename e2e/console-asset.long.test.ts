@@ -170,12 +170,12 @@ describe('asset pages and topology in the console', () => {
     await follow(page, `/assets/${id}?tab=device`)
     await page.getByText('No live connection').waitFor()
 
-    // The start page counts the same mode as old, until a check reaches the device.
+    // The start page counts the same mode as not read, until a check reaches the device.
     // The page is loaded again, because it shows the first steps if it was open before the plant had devices.
     await page.goto('/console/')
     const step = page.getByRole('link', { name: /^1 controller in stop/ })
     await step.getByText(/^Old: no mode was read in the last 24 hours/).waitFor()
-    await page.getByRole('link', { name: /^Controllers in stop 1 1 old/ }).waitFor()
+    await page.getByRole('link', { name: /^Controllers in stop 1 1 not read for 24 h/ }).waitFor()
     await admin.inventory.setReachabilityState({
       params: { id },
       headers: { prefer: 'wait=30' },
@@ -183,7 +183,7 @@ describe('asset pages and topology in the console', () => {
     })
     await page.reload()
     await step.getByText(/^All were read in the last 24 hours/).waitFor()
-    await page.getByRole('link', { name: /^Controllers in stop 1 1 current/ }).waitFor()
+    await page.getByRole('link', { name: /^Controllers in stop 1 1 now/ }).waitFor()
   })
 
   test('lists the controllers in stop with one click on their number, and all assets with a second click', async () => {

@@ -105,7 +105,7 @@ describe('topology and impact in the console', () => {
     await rows.filter({ hasText: 'Aarhus' }).getByText('1 controller in stop (old)').waitFor()
     assert.equal(await rows.filter({ hasText: 'Bilbao' }).getByText('in stop').count(), 0)
     await page.getByRole('list', { name: 'Legend and filter' }).getByText('In stop (old)').waitFor()
-    await page.getByText('1 old').waitFor()
+    await page.getByText('1 not read for 24 h').waitFor()
     assert.equal(await page.getByLabel('Highlight').locator('option:checked').textContent(), 'Problems')
     await page.getByLabel('Highlight').selectOption({ label: 'In stop (1)' })
     await page.getByRole('link', { name: 'Controllers in stop' }).click()

@@ -21,9 +21,9 @@ export const startMessages = messages({
     gatewaysOnline: 'Millwright gateways',
     unmonitoredDevices: 'Not monitored',
     stopped: 'Controllers in stop',
-    stoppedCurrent: (count: string) => `${count} current`,
-    stoppedAged: (count: string) => `${count} old`,
-    stoppedHint: 'Current: the mode was read in the last 24 hours. Old: it was not.',
+    stoppedNow: (count: string) => `${count} now`,
+    stoppedNotRead: (count: string) => `${count} not read for 24 h`,
+    stoppedHint: 'Now: the mode was read in the last 24 hours.',
     runningJobs: 'Running jobs',
     unreachable: 'Unreachable',
     noneUnreachable: 'No failed checks',
@@ -96,11 +96,9 @@ export const startMessages = messages({
     stoppedControllers: (count: number, shown: string) =>
       count === 1 ? '1 controller in stop' : `${shown} controllers in stop`,
     stoppedText: 'All were read in the last 24 hours. Check whether it is planned.',
-    stoppedMixed: (recent: string, count: number, known: string, age: string) =>
-      count === 1
-        ? `${recent} current. 1 old, read ${age}.`
-        : `${recent} current. ${known} old, the oldest read ${age}.`,
-    stoppedOld: (age: string) => `Old: no mode was read in the last 24 hours. The oldest was read ${age}.`,
+    stoppedMixed: (recent: string, known: string, age: string) =>
+      `${recent} now, ${known} not read for 24 h. Oldest reading: ${age}.`,
+    stoppedOld: (age: string) => `Not read for 24 h. Oldest reading: ${age}.`,
     review: (count: number, shown: string) => (count === 1 ? 'Review 1 new asset' : `Review ${shown} new assets`),
     reviewText: 'Onboard or ignore what scans and imports found.',
     duplicates: (count: number, shown: string) =>
@@ -116,9 +114,12 @@ export const startMessages = messages({
     firmware: (count: number, shown: string) =>
       count === 1 ? '1 asset has outdated firmware' : `${shown} assets have outdated firmware`,
     firmwareText: 'Compare the versions in use, and plan updates.',
-    scanErrors: (count: number, shown: string) =>
-      count === 1 ? 'The last scan had 1 error' : `The last scans had ${shown} errors`,
-    scanErrorsText: 'Reported by scans of the last 24 hours. Read the causes.',
+    scanErrors: (name: string | undefined, count: number, shown: string) =>
+      `${name === undefined ? 'A scan' : `The scan "${name}"`} had ${count === 1 ? '1 error' : `${shown} errors`}`,
+    otherScans: (count: number, shown: string) =>
+      count === 1 ? '1 more scan had errors' : `${shown} more scans had errors`,
+    recommendations: (count: number, shown: string) => (count === 1 ? '1 recommendation' : `${shown} recommendations`),
+    furtherSteps: (count: number, shown: string) => (count === 1 ? '1 more step' : `${shown} more steps`),
     missing: (count: number, shown: string) => (count === 1 ? '1 device is missing' : `${shown} devices are missing`),
     missingText: (newly: number, shown: string) =>
       newly === 0
@@ -195,9 +196,9 @@ export const startMessages = messages({
     gatewaysOnline: 'Millwright-Gateways',
     unmonitoredDevices: 'Nicht überwacht',
     stopped: 'Steuerungen in STOP',
-    stoppedCurrent: (count: string) => `${count} aktuell`,
-    stoppedAged: (count: string) => `${count} alt`,
-    stoppedHint: 'Aktuell: Betriebsart in den letzten 24 Stunden gelesen. Alt: nicht in dieser Zeit gelesen.',
+    stoppedNow: (count: string) => `${count} jetzt`,
+    stoppedNotRead: (count: string) => `${count} seit 24 h nicht gelesen`,
+    stoppedHint: 'Jetzt: Betriebsart in den letzten 24 Stunden gelesen.',
     runningJobs: 'Laufende Aufträge',
     unreachable: 'Nicht erreichbar',
     noneUnreachable: 'Keine fehlgeschlagenen Prüfungen',
@@ -272,11 +273,9 @@ export const startMessages = messages({
     stoppedControllers: (count: number, shown: string) =>
       count === 1 ? '1 Steuerung in STOP' : `${shown} Steuerungen in STOP`,
     stoppedText: 'Alle in den letzten 24 Stunden gelesen. Prüfen Sie, ob das geplant ist.',
-    stoppedMixed: (recent: string, count: number, known: string, age: string) =>
-      count === 1
-        ? `${recent} aktuell. 1 alt, gelesen ${age}.`
-        : `${recent} aktuell. ${known} alt, älteste Lesung ${age}.`,
-    stoppedOld: (age: string) => `Alt: in den letzten 24 Stunden nicht gelesen, älteste Lesung ${age}.`,
+    stoppedMixed: (recent: string, known: string, age: string) =>
+      `${recent} jetzt, ${known} seit 24 h nicht gelesen. Älteste Lesung: ${age}.`,
+    stoppedOld: (age: string) => `Seit 24 h nicht gelesen. Älteste Lesung: ${age}.`,
     review: (count: number, shown: string) => (count === 1 ? '1 neues Asset prüfen' : `${shown} neue Assets prüfen`),
     reviewText: 'Nehmen Sie gefundene Assets auf, oder ignorieren Sie sie.',
     duplicates: (count: number, shown: string) =>
@@ -293,9 +292,12 @@ export const startMessages = messages({
     failedText: 'Prüfen Sie die Ursache.',
     firmware: (count: number, shown: string) =>
       count === 1 ? '1 Asset hat veraltete Firmware' : `${shown} Assets haben veraltete Firmware`,
-    scanErrors: (count: number, shown: string) =>
-      count === 1 ? 'Der letzte Suchlauf hatte 1 Fehler' : `Die letzten Suchläufe hatten ${shown} Fehler`,
-    scanErrorsText: 'Von Suchläufen der letzten 24 Stunden gemeldet. Lesen Sie die Ursachen.',
+    scanErrors: (name: string | undefined, _count: number, shown: string) =>
+      `${name === undefined ? 'Ein Suchlauf' : `Der Suchlauf „${name}“`} hatte ${shown} Fehler`,
+    otherScans: (count: number, shown: string) =>
+      count === 1 ? '1 weiterer Suchlauf hatte Fehler' : `${shown} weitere Suchläufe hatten Fehler`,
+    recommendations: (count: number, shown: string) => (count === 1 ? '1 Empfehlung' : `${shown} Empfehlungen`),
+    furtherSteps: (count: number, shown: string) => (count === 1 ? '1 weiterer Schritt' : `${shown} weitere Schritte`),
     missing: (count: number, shown: string) => (count === 1 ? '1 Gerät fehlt' : `${shown} Geräte fehlen`),
     missingText: (newly: number, shown: string) =>
       newly === 0

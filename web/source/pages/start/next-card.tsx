@@ -1,5 +1,7 @@
 import { inboxFilter } from '@millwright/api/inbox-filter.ts'
 import {
+  iconChevronDownSmall,
+  iconChevronRightSmall,
   iconDataIngress,
   iconDuplicate,
   iconError,
@@ -14,64 +16,88 @@ import {
 } from '@siemens/ix-icons/icons'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { useState } from 'react'
+import { useId, useState } from 'react'
 import { useGateways } from '../../app/api/gateways.ts'
 import { useOperationQuery } from '../../app/api/queries.ts'
 import { useFormats, useText } from '../../app/language/language-context.tsx'
 import { usePermission, useRights } from '../../app/session/app-context.tsx'
 import { Card } from '../../components/page/card.tsx'
 import { Icon } from '../../components/values/icon.tsx'
+import { discoveryMessages } from '../discovery/messages.ts'
+import { errorGroupsOf } from '../discovery/scans/error-groups.ts'
+import { errorMessages } from '../discovery/scans/error-messages.ts'
 import { useCoverage } from '../monitoring/monitoring-data.ts'
 import { useApprovalCount } from '../remote-access/remote-session.ts'
 import { eventsBehind, isInterrupted, kindOf, pathOf, shownState } from '../webhooks/subscription.ts'
 import { useSubscriptions } from '../webhooks/subscription-data.ts'
 import { startMessages } from './messages.ts'
+import { type NextStep, nextSteps } from './next-steps.ts'
 import { stoppedFilter, unreachableFilter, useDrift, useMonitoringCount, useTotalQuery } from './plant-queries.ts'
+import { causesText, type FaultyRun, faultyRuns } from './scan-errors.ts'
 import { noneStopped, useStoppedControllers } from './stopped-controllers.ts'
 
 const dayMs = 86_400_000
 
-type Step = {
-  id: string
-  icon: string
-  /** The urgency of the step. Steps without it are suggestions. */
-  tone?: 'bad' | 'critical' | 'warning'
-  title: string
-  detail: string
-  to: string
-  search?: Record<string, string>
-}
-
-/** Returns the rank of a step. Urgent steps come first. */
-function rankOf({ tone }: Step): number {
-  return tone === 'bad' ? 0 : tone === undefined ? 2 : 1
-}
-
-/** `NextCard` lists recommended next steps. It contains only the steps that the user has permission for. */
+/**
+ * `NextCard` lists recommended next steps. It contains only the steps that the user has permission for. If there are faults, a button
+ * opens the other recommendations.
+ */
 export function NextCard() {
   const text = useText(startMessages)
-  const steps = useNextSteps()
+  const formats = useFormats()
+  const { shown, hidden, areRecommendations } = nextSteps(useNextSteps())
+  const [isOpen, setOpen] = useState(false)
+  const hiddenId = useId()
   return (
     <Card title={text.next}>
-      {steps.length === 0 && <p className="quiet">{text.nothingNext}</p>}
-      <ul className="start-next">
-        {steps.map(({ id, icon, tone, title, detail, to, search }) => (
-          <li key={id} data-tone={tone}>
-            <Link to={to} {...(search && { search: search as never })} className="start-step">
-              <Icon name={icon} />
-              <span>
-                <strong>{title}</strong>
-                <span className="start-detail">{detail}</span>
-              </span>
-            </Link>
-          </li>
-        ))}
-      </ul>
+      {shown.length === 0 && <p className="quiet">{text.nothingNext}</p>}
+      <StepList steps={shown} />
+      {hidden.length > 0 && (
+        <>
+          <button
+            type="button"
+            className="link-button start-further"
+            aria-expanded={isOpen}
+            aria-controls={hiddenId}
+            onClick={() => setOpen(!isOpen)}
+          >
+            <Icon name={isOpen ? iconChevronDownSmall : iconChevronRightSmall} />
+            {(areRecommendations ? text.recommendations : text.furtherSteps)(
+              hidden.length,
+              formats.number(hidden.length),
+            )}
+          </button>
+          <div id={hiddenId}>{isOpen && <StepList steps={hidden} />}</div>
+        </>
+      )}
     </Card>
   )
 }
 
-function useNextSteps(): Step[] {
+function StepList({ steps }: { steps: readonly NextStep[] }) {
+  return (
+    <ul className="start-next">
+      {steps.map(({ id, icon, tone, title, detail, to, search, further }) => (
+        <li key={id} data-tone={tone}>
+          <Link to={to} {...(search && { search: search as never })} className="start-step">
+            <Icon name={icon} />
+            <span>
+              <strong>{title}</strong>
+              <span className="start-detail">{detail}</span>
+            </span>
+          </Link>
+          {further !== undefined && (
+            <Link to={further.to} className="start-step-further">
+              {further.text}
+            </Link>
+          )}
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function useNextSteps(): NextStep[] {
   const text = useText(startMessages)
   const rights = useRights()
   const counts = useCounts()
@@ -81,9 +107,10 @@ function useNextSteps(): Step[] {
   const shown = (count: number) => formats.number(count)
   const canWrite = rights.has('inventory_write_asset_data')
   const approvals = useApprovalCount()
-  const scanSteps = useScanSteps()
+  const missing = useMissingStep()
+  const scanErrors = useScanErrorStep()
   const interrupted = useInterruptedStep()
-  const steps: (Step | false)[] = [
+  const steps: (NextStep | false)[] = [
     unreachable > 0 && {
       id: 'unreachable',
       icon: iconError,
@@ -106,20 +133,17 @@ function useNextSteps(): Step[] {
           ? text.stoppedText
           : stopped.recent === 0
             ? text.stoppedOld(formats.relative(stopped.oldest))
-            : text.stoppedMixed(
-                shown(stopped.recent),
-                stopped.known,
-                shown(stopped.known),
-                formats.relative(stopped.oldest),
-              ),
+            : text.stoppedMixed(shown(stopped.recent), shown(stopped.known), formats.relative(stopped.oldest)),
       to: '/assets',
       search: { filter: stoppedFilter },
     },
     interrupted,
-    ...scanSteps,
+    missing,
+    scanErrors,
     approvals > 0 && {
       id: 'approvals',
       icon: iconRemoteAccess,
+      tone: 'info',
       title: text.approvals(approvals, shown(approvals)),
       detail: text.approvalsText,
       to: '/remote',
@@ -184,14 +208,14 @@ function useNextSteps(): Step[] {
       search: { scan: 'any' },
     },
   ]
-  return steps.filter((step) => step !== false).toSorted((one, other) => rankOf(one) - rankOf(other))
+  return steps.filter((step) => step !== false)
 }
 
 /** The number of scans whose last results are read. */
 const maxScans = 20
 
-/** Returns a step for the errors of the last scans, and a step for the devices that they did not find again. */
-function useScanSteps(): Step[] {
+/** Returns a step for the devices that the last scans did not find again, or false. */
+function useMissingStep(): NextStep | false {
   const text = useText(startMessages)
   const formats = useFormats()
   const query = useOperationQuery()
@@ -202,39 +226,79 @@ function useScanSteps(): Step[] {
     ...query(['discovery', 'listDiscoveries'], input, { live: ['discovery'] }),
     enabled: isEnabled,
   }).data?.data
-  const recent = (scans ?? []).filter(
-    ({ state, endedTimestamp }) => state === 'finished' && endedTimestamp !== undefined && endedTimestamp >= since,
+  const concerned = (scans ?? []).filter(
+    ({ state, endedTimestamp, gone }) =>
+      state === 'finished' && endedTimestamp !== undefined && endedTimestamp >= since && gone > 0,
   )
-  const stepOf = (
-    name: 'errors' | 'gone',
-    step: Pick<Step, 'id' | 'icon' | 'detail'>,
-    titleOf: typeof text.missing,
-  ) => {
-    const concerned = recent.filter((scan) => scan[name] > 0)
-    const [first, second] = concerned
-    if (first === undefined) return []
-    const count = concerned.reduce((sum, scan) => sum + scan[name], 0)
-    return [
-      {
-        ...step,
-        tone: 'warning' as const,
-        title: titleOf(count, formats.number(count)),
-        ...(second === undefined
-          ? { to: `/discovery/scans/${first.jobId}`, search: { view: name } }
-          : { to: '/discovery' }),
-      },
-    ]
+  const [first, second] = concerned
+  if (first === undefined) return false
+  const count = concerned.reduce((sum, { gone }) => sum + gone, 0)
+  const newlyGone = concerned.reduce((sum, scan) => sum + scan.newlyGone, 0)
+  return {
+    id: 'missing',
+    icon: iconQuestion,
+    tone: 'warning',
+    title: text.missing(count, formats.number(count)),
+    detail: text.missingText(newlyGone, formats.number(newlyGone)),
+    ...(second === undefined
+      ? { to: `/discovery/scans/${first.jobId}`, search: { view: 'gone' } }
+      : { to: '/discovery' }),
   }
-  const newlyGone = recent.reduce((sum, scan) => sum + scan.newlyGone, 0)
-  const missingText = text.missingText(newlyGone, formats.number(newlyGone))
-  return [
-    ...stepOf('gone', { id: 'missing', icon: iconQuestion, detail: missingText }, text.missing),
-    ...stepOf('errors', { id: 'scan-errors', icon: iconWarning, detail: text.scanErrorsText }, text.scanErrors),
-  ]
+}
+
+/** The number of finished runs among which the latest run of each scan is searched, and of errors whose causes are counted. */
+const limits = { runs: 100, errors: 100 } as const
+
+/** Returns a step for the scan with the most errors, with their causes, and the number of other scans with errors. */
+function useScanErrorStep(): NextStep | false {
+  const text = useText(startMessages)
+  const scanText = useText(discoveryMessages)
+  const formats = useFormats()
+  const query = useOperationQuery()
+  const isEnabled = usePermission('glb_jobs_read')
+  const [since] = useState(() => new Date(Date.now() - dayMs).toISOString())
+  const input = { query: { type: 'discovery', phase: 'finished', since, limit: limits.runs } } as const
+  const jobs = useQuery({
+    ...query(['jobs', 'listJobs'], input, { live: ['workflows.job'] }),
+    enabled: isEnabled,
+  }).data?.data
+  const [run, ...others] = faultyRuns(jobs ?? [], since)
+  const causes = useCauses(run)
+  if (run === undefined) return false
+  const { scanId, runId, linkName, scope, errors, endedTimestamp } = run
+  const name = linkName && scanText.scanName(linkName, scope.join(', ') || scanText.allDevices)
+  return {
+    id: 'scan-errors',
+    icon: iconWarning,
+    tone: 'warning',
+    title: text.scanErrors(name, errors, formats.number(errors)),
+    detail: [formats.compact(endedTimestamp), ...causes].join(' · '),
+    to: `/discovery/scans/${scanId}`,
+    search: { view: 'errors', run: runId },
+    ...(others.length > 0 && {
+      further: { text: text.otherScans(others.length, formats.number(others.length)), to: '/discovery' },
+    }),
+  }
+}
+
+/** Returns the causes of the errors of a run, as texts. */
+function useCauses(run: FaultyRun | undefined): string[] {
+  const text = useText(discoveryMessages)
+  const causeTexts = useText(errorMessages)
+  const formats = useFormats()
+  const query = useOperationQuery()
+  const { scanId = '', runId = '' } = run ?? {}
+  const input = { params: { jobId: scanId }, query: { run: runId, limit: limits.errors } }
+  const errors = useQuery({ ...query(['discovery', 'getReport'], input), enabled: run !== undefined }).data?.data.errors
+  if (run === undefined || errors === undefined) return []
+  return causesText(errorGroupsOf(errors, causeTexts), {
+    isComplete: errors.length >= run.errors,
+    textOf: (name, count) => text.errorGroup(name, count, formats.number(count)),
+  })
 }
 
 /** Returns a step for the webhooks and MQTT publishers that do not deliver their events, or false. */
-function useInterruptedStep(): Step | false {
+function useInterruptedStep(): NextStep | false {
   const text = useText(startMessages)
   const formats = useFormats()
   const interrupted = useSubscriptions().filter(isInterrupted)

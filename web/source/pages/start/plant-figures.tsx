@@ -58,8 +58,8 @@ export function PlantFigures() {
           hint={
             <span title={text.stoppedHint}>
               {[
-                stopped.recent > 0 && text.stoppedCurrent(formats.number(stopped.recent)),
-                stopped.known > 0 && text.stoppedAged(formats.number(stopped.known)),
+                stopped.recent > 0 && text.stoppedNow(formats.number(stopped.recent)),
+                stopped.known > 0 && text.stoppedNotRead(formats.number(stopped.known)),
               ]
                 .filter(Boolean)
                 .join(', ')}
