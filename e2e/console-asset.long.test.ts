@@ -174,7 +174,7 @@ describe('asset pages and topology in the console', () => {
     // The page is loaded again, because it shows the first steps if it was open before the plant had devices.
     await page.goto('/console/')
     const step = page.getByRole('link', { name: /^1 controller in stop/ })
-    await step.getByText(/^Old: no mode was read in the last 24 hours/).waitFor()
+    await step.getByText(/^Not read for 24 h/).waitFor()
     await page.getByRole('link', { name: /^Controllers in stop 1 1 not read for 24 h/ }).waitFor()
     await admin.inventory.setReachabilityState({
       params: { id },

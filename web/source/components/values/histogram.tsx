@@ -142,7 +142,7 @@ export function Histogram(props: HistogramProps) {
         </svg>
         {note !== undefined && (
           <p className="histogram-note" style={{ width: `${note.share * 100}%` }}>
-            <span>{note.text}</span>
+            {note.text}
           </p>
         )}
       </div>

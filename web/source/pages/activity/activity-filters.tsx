@@ -5,7 +5,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useOperationQuery } from '../../app/api/queries.ts'
 import { useText } from '../../app/language/language-context.tsx'
-import { usePermission } from '../../app/session/app-context.tsx'
+import { usePermission, useRights } from '../../app/session/app-context.tsx'
 import { AssetPicker } from '../../components/forms/asset-picker.tsx'
 import { CheckField, SelectField } from '../../components/forms/fields.tsx'
 import { FilterChips } from '../../components/forms/filter-chips.tsx'
@@ -29,18 +29,34 @@ const nothing: Change = {
   all: undefined,
 }
 
-/** `ActivityFilterBar` shows the fields for the kind and the person, opens further fields, and shows the filters as chips. */
+/** `ActivityFilterBar` shows the fields for the kind, the person and the asset, opens further fields, and shows the filters as chips. */
 export function ActivityFilterBar({ filters, range, onChange }: FilterBarProps) {
   const text = useText(activityMessages)
   const [isOpen, setOpen] = useState(false)
   const names = useFilterNames(filters, range)
+  const rights = useRights()
+  const canReadAssets = rights.has('inventory_read_asset_data') || rights.has('glb_inventory_read_gateway_data')
+  const hasFurther = rights.has('glb_hierarchy_read') || rights.has('glb_audit_read')
   return (
     <search className="activity-filters" aria-label={text.filters}>
       <div className="activity-bar">
         <MainFields filters={filters} range={range} onChange={onChange} />
-        <IxButton variant="secondary" icon={iconFilter} aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
-          {text.moreFilters}
-        </IxButton>
+        {canReadAssets && (
+          <AssetPicker
+            label={text.asset}
+            picked={
+              filters.asset === undefined
+                ? undefined
+                : { id: filters.asset, name: names.find(({ name }) => name === 'asset')?.value ?? '' }
+            }
+            onPick={(asset) => onChange({ asset: asset?.id })}
+          />
+        )}
+        {hasFurther && (
+          <IxButton variant="secondary" icon={iconFilter} aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+            {text.moreFilters}
+          </IxButton>
+        )}
       </div>
       {isOpen && <FurtherFields filters={filters} onChange={onChange} />}
       {names.length > 0 && (
@@ -97,13 +113,6 @@ function FurtherFields({ filters, onChange }: Pick<FilterBarProps, 'filters' | '
   const [isChoosingNode, setChoosingNode] = useState(false)
   return (
     <div className="question question-small activity-fields">
-      <AssetPicker
-        label={text.asset}
-        picked={undefined}
-        onPick={(asset) => {
-          if (asset !== undefined) onChange({ asset: asset.id })
-        }}
-      />
       {canReadHierarchy && (
         <div className="field">
           <span className="field-label">{text.node}</span>

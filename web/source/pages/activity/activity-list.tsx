@@ -28,10 +28,11 @@ import { ProblemMessage } from '../../components/feedback/problem-message.tsx'
 import { Icon } from '../../components/values/icon.tsx'
 import { StatusChip } from '../../components/values/status-chip.tsx'
 import { type ActivityFilters, useGroupEntries } from './activity-data.ts'
-import { dayOf, daysOf, type EntryRow, isAssignment, outageOf, outageSince, rowsOf } from './entry-rows.ts'
+import { dayOf, daysOf, type EntryRow, isAssignment, outageOf, outageSince, outageStart, rowsOf } from './entry-rows.ts'
 import { activityMessages } from './messages.ts'
-import { combinedDetail, combinedSentence, groupDetail, sentenceOf, statesNumber } from './sentence.ts'
+import { combinedDetail, groupDetail, rowSentence, sentenceOf, statesNumber } from './sentence.ts'
 import { type SentenceContext, type SentencePart, sentenceText } from './sentence-part.ts'
+import { spanText } from './time-range.ts'
 
 type ListProps = {
   filters: ActivityFilters
@@ -43,8 +44,8 @@ type ListProps = {
 export function useSentenceContext(): SentenceContext {
   const text = useText(activityMessages)
   const language = useLanguage()
-  const { number } = useFormats()
-  return { text, language, number }
+  const { number, duration } = useFormats()
+  return { text, language, number, duration }
 }
 
 type Entries = { entries: readonly ActivityEntry[]; hasMore: boolean }
@@ -79,13 +80,15 @@ function DayName({ day }: { day: string }) {
 
 type RowProps = ListProps & { row: EntryRow }
 
-function Row({ row: { entry, others, isOpen }, ...list }: RowProps) {
+function Row({ row, ...list }: RowProps) {
+  const { entry, others, isOpen, begin } = row
   const context = useSentenceContext()
   const { text } = context
   const formats = useFormats()
   const [isExpanded, setExpanded] = useState(false)
   const membersId = useId()
-  const parts = others.length > 0 ? combinedSentence([entry, ...others], context) : sentenceOf(entry, context)
+  const start = begin && outageStart(row)
+  const parts = rowSentence({ entry, others, start }, context)
   const isGroup = entry.group !== undefined && others.length === 0
   const count = entry.group?.count ?? others.length + 1
   const isCombined = others.length > 0 && entry.group === undefined
@@ -104,7 +107,11 @@ function Row({ row: { entry, others, isOpen }, ...list }: RowProps) {
         <p>
           <Sentence parts={parts} />
           {isCombined && !isAssignment(entry) && (isOpen || !statesNumber([entry, ...others])) && (
-            <span className="quiet"> · {(isOpen ? text.timesOrMore : text.times)(formats.number(count))}</span>
+            <span className="quiet">
+              {' · '}
+              {spanText(others.at(-1)?.time ?? entry.time, entry.time, formats)},{' '}
+              {(isOpen ? text.timesOrMore : text.times)(formats.number(count))}
+            </span>
           )}
           {entry.outcome !== 'done' && (
             <>
@@ -114,7 +121,11 @@ function Row({ row: { entry, others, isOpen }, ...list }: RowProps) {
           )}
           <OutageChip entry={entry} />
         </p>
-        <Silence entry={entry} />
+        {start === undefined ? (
+          <Silence entry={entry} />
+        ) : (
+          <p className="activity-detail">{spanText(start, entry.time, formats)}</p>
+        )}
         {detail.length > 0 && (
           <p className="activity-detail">
             <Sentence parts={detail} onMore={count > 1 && !isExpanded ? () => setExpanded(true) : undefined} />

@@ -39,7 +39,8 @@ export function ActivityPage() {
   useLiveActivity({ isLive: range.to === undefined && selected === undefined })
   usePageTitle(text.title)
   const { entries, hasMore, isLoadingMore, next } = list
-  const isShort = entries.length < mostEntries && rowsOf(entries).length < fewestRows
+  const rows = rowsOf(entries)
+  const isShort = entries.length < mostEntries && rows.length < fewestRows
   // biome-ignore lint/correctness/useExhaustiveDependencies: each loaded page decides about the next one
   useEffect(() => {
     if (isShort && hasMore && !isLoadingMore) next()
@@ -112,6 +113,7 @@ export function ActivityPage() {
           <EntryPanel
             key={openId}
             id={openId}
+            beginId={rows.find(({ entry }) => entry.id === openId)?.begin?.id}
             onFilter={(change) => setSearch(change)}
             onClose={() => setOpenId(undefined)}
           />

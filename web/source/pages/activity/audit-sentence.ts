@@ -97,8 +97,15 @@ function decisionSentence({ detail = {}, object }: ActivityEntry, { who, context
   return fill(text[`decision_${action}`], { who, count, inbox })
 }
 
-/** Returns the sentence of the links of a gateway that no longer respond, or that respond again. */
-function outageSentence(entry: ActivityEntry, { text, language }: SentenceContext): SentencePart[] | undefined {
+/**
+ * Returns the sentence of the links of a gateway that no longer respond, or that respond again. With a duration, it is the sentence of an
+ * outage that has ended.
+ */
+export function outageSentence(
+  entry: ActivityEntry,
+  { text, language }: SentenceContext,
+  duration?: SentencePart,
+): SentencePart[] | undefined {
   const { object } = entry
   // A link can expire twice within a minute.
   const links = [...new Set(linksOf(entry).map(({ link }) => linkTitle(link)))]
@@ -106,8 +113,12 @@ function outageSentence(entry: ActivityEntry, { text, language }: SentenceContex
   const gateway = { text: object.name ?? object.id, role: 'object', subject: `gateway/${object.id}` } as const
   const names = { text: new Intl.ListFormat(language).format(links), role: 'value' } as const
   const [one, several] =
-    outageOf(entry) === 'begin' ? [text.linkExpired, text.linksExpired] : [text.linkRecovered, text.linksRecovered]
-  return fill(links.length === 1 ? one : several, { gateway, links: names })
+    duration !== undefined
+      ? [text.linkWasLost, text.linksWereLost]
+      : outageOf(entry) === 'begin'
+        ? [text.linkExpired, text.linksExpired]
+        : [text.linkRecovered, text.linksRecovered]
+  return fill(links.length === 1 ? one : several, { gateway, links: names, duration })
 }
 
 /** Returns the sentence of a new scan: its link and, if it is known, its gateway. A scan with a schedule starts later. */

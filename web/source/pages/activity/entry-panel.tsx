@@ -21,12 +21,21 @@ import { sentenceOf, valuesOf } from './sentence.ts'
 
 type Filter = Partial<Record<ActivitySearch, string | undefined>>
 
-type EntryPanelProps = { id: string; onFilter: (filter: Filter) => unknown; onClose: () => void }
+type EntryPanelProps = {
+  id: string
+  /** The begin of the outage whose end is the entry. */
+  beginId: string | undefined
+  onFilter: (filter: Filter) => unknown
+  onClose: () => void
+}
 
 type Raw = Output<'activity', 'readEntry'>['data']
 
-/** `EntryPanel` shows the details of an entry: its values, the raw data, and the check of the hash chain. */
-export function EntryPanel({ id, onFilter, onClose }: EntryPanelProps) {
+/**
+ * `EntryPanel` shows the details of an entry: its values, the raw data, and the check of the hash chain. For an outage that has ended, it
+ * shows the end and the begin.
+ */
+export function EntryPanel({ id, beginId, onFilter, onClose }: EntryPanelProps) {
   const { text } = useSentenceContext()
   const query = useOperationQuery()
   const entry = useQuery(query(['activity', 'readEntry'], { params: { id } }))
@@ -53,8 +62,37 @@ export function EntryPanel({ id, onFilter, onClose }: EntryPanelProps) {
         )
       }
     >
-      <QueryState query={entry}>{({ data }) => <Details raw={data} />}</QueryState>
+      <QueryState query={entry}>
+        {({ data }) => (
+          <>
+            <Details raw={data} />
+            {beginId !== undefined && <BeginDetails id={beginId} />}
+            {data.audit !== undefined && <Chain />}
+          </>
+        )}
+      </QueryState>
     </SidePanel>
+  )
+}
+
+function BeginDetails({ id }: { id: string }) {
+  const query = useOperationQuery()
+  const begin = useQuery(query(['activity', 'readEntry'], { params: { id } }))
+  return (
+    <div className="activity-begin">
+      <QueryState query={begin}>{({ data }) => <Details raw={data} />}</QueryState>
+    </div>
+  )
+}
+
+function Chain() {
+  const { text } = useSentenceContext()
+  return (
+    <section className="activity-chain" aria-label={text.chain}>
+      <h3>{text.chain}</h3>
+      <p className="quiet">{text.chainHint}</p>
+      <ChainCheck />
+    </section>
   )
 }
 
@@ -107,13 +145,6 @@ function Details({ raw }: { raw: Raw }) {
           <JsonView value={audit} />
         )}
       </details>
-      {audit !== undefined && (
-        <section className="activity-chain" aria-label={text.chain}>
-          <h3>{text.chain}</h3>
-          <p className="quiet">{text.chainHint}</p>
-          <ChainCheck />
-        </section>
-      )}
     </>
   )
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ActivityEntry } from '@millwright/api/activity.ts'
-import { daysOf, linksOf, outageOf, rowsOf } from './entry-rows.ts'
+import { daysOf, linksOf, outageOf, outageStart, rowsOf } from './entry-rows.ts'
 
 function entry(id: string, change: Partial<ActivityEntry> = {}): ActivityEntry {
   return {
@@ -153,12 +153,74 @@ test('a change of the reachability of a gateway is the begin or the end of an ou
   assert.equal(changed('Device', 'reached', 'failed'), undefined)
 })
 
-test('the begin and the end of an outage are separate entries', () => {
-  const gateway = { kind: 'gateway', id: 'g' }
-  const end = entry('2', { action: 'discovery.recoverLink', object: gateway, detail: { links: [{ link: 'snmp' }] } })
-  const begin = entry('1', { action: 'discovery.expireLink', object: gateway, detail: { links: [{ link: 'snmp' }] } })
+const gateway = { kind: 'asset', id: 'g', type: 'Gateway' }
+const since = '2026-11-18T11:51:00.000Z'
+
+function reachability(id: string, [before, after]: [string, string], change: Partial<ActivityEntry> = {}) {
+  const changes = [{ field: 'reachability_state', before, after, since }]
+  return entry(id, { action: 'updated', object: gateway, changes, ...change })
+}
+
+const lost = (id: string, change?: Partial<ActivityEntry>) => reachability(id, ['reached', 'failed'], change)
+const found = (id: string, change?: Partial<ActivityEntry>) => reachability(id, ['failed', 'reached'], change)
+const links = (id: string, operation: string, ...names: string[]) =>
+  entry(id, {
+    action: `discovery.${operation}`,
+    object: { kind: 'gateway', id: 'g' },
+    detail: { links: names.map((link) => ({ link })) },
+  })
+/** Returns the ids of the rows, with the id of the begin of an outage that has ended. */
+const idsOf = (entries: ActivityEntry[]) =>
+  rowsOf(entries).map((row) => (row.begin === undefined ? row.entry.id : `${row.entry.id}<${row.begin.id}`))
+
+test('combines the end of an outage with its begin, also if other entries are between them', () => {
+  assert.deepEqual(idsOf([found('2'), lost('1'), entry('0')]), ['2<1', '0'])
+  assert.deepEqual(idsOf([found('3'), entry('2', { object: { kind: 'asset', id: 'a' } }), lost('1')]), ['3<1', '2'])
+  assert.deepEqual(idsOf([found('4'), lost('3'), found('2'), lost('1')]), ['4<3', '2<1'])
+})
+
+test('does not combine an outage with another entry of the gateway between its begin and its end', () => {
+  const renamed = entry('2', { action: 'updated', object: gateway, changes: [{ field: 'name' }] })
+  assert.deepEqual(idsOf([found('3'), renamed, lost('1')]), ['3', '2', '1'])
+  assert.deepEqual(idsOf([found('3'), found('2'), lost('1')]), ['3', '2<1'])
+  assert.deepEqual(idsOf([found('2'), lost('1', { object: { ...gateway, id: 'h' } })]), ['2', '1'])
+  assert.deepEqual(idsOf([lost('2'), found('1')]), ['2', '1'])
+})
+
+test('combines an outage whose begin is on the next page when the page is loaded', () => {
+  const first = [entry('4', { action: 'authorization.createRole' }), found('3')]
+  const second = [lost('2'), entry('1')]
+  assert.deepEqual(idsOf(first), ['4', '3'])
+  assert.deepEqual(idsOf([...first, ...second]), ['4', '3<2', '1'])
+})
+
+test('combines the outage of the same links, apart from the outage of their gateway', () => {
+  const [begin, end] = [links('1', 'expireLink', 'snmp', 's7'), links('4', 'recoverLink', 's7', 'snmp')]
+  assert.deepEqual(idsOf([end, found('3'), lost('2'), begin]), ['4<1', '3<2'])
+  assert.deepEqual(idsOf([links('2', 'recoverLink', 'snmp'), begin]), ['2', '1'])
+})
+
+test('outages that have ended are separate rows', () => {
+  const other = { object: { ...gateway, id: 'h' } }
+  const third = { object: { ...gateway, id: 'i' } }
   assert.deepEqual(
-    rowsOf([end, begin, entry('0')]).map((row) => outageOf(row.entry)),
-    ['end', 'begin', undefined],
+    idsOf([found('6'), found('5', other), found('4', third), lost('3'), lost('2', other), lost('1', third)]),
+    ['6<3', '5<2', '4<1'],
   )
+})
+
+test('an outage starts with the last contact, or with the entry of its begin', () => {
+  const [row] = rowsOf([found('2'), lost('1')])
+  assert.equal(row && outageStart(row), since)
+  const [unknown] = rowsOf([links('2', 'recoverLink', 'snmp'), links('1', 'expireLink', 'snmp')])
+  assert.equal(unknown && outageStart(unknown), '2026-11-18T12:00:00.000Z')
+  const [alone] = rowsOf([links('2', 'recoverLink', 'snmp')])
+  assert.equal(alone && outageStart(alone), undefined)
+})
+
+test('marks the sign-ins of the last loaded day, because more of them can follow', () => {
+  const role = entry('3', { action: 'authorization.createRole' })
+  const isOpen = (entries: ActivityEntry[]) => rowsOf(entries, { hasMore: true })[0]?.isOpen
+  assert.equal(isOpen([entry('1'), entry('2'), role]), true)
+  assert.equal(isOpen([entry('1'), entry('2'), { ...role, time: '2026-11-16T12:00:00.000Z' }]), false)
 })

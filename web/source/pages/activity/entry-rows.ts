@@ -6,6 +6,8 @@ export type EntryRow = {
   others: ActivityEntry[]
   /** Further similar entries can follow on the next page, so the number of entries is not known yet. */
   isOpen: boolean
+  /** The begin of the outage whose end is the entry. */
+  begin?: ActivityEntry
 }
 
 /** The smallest number of similar entries that are shown as one row. */
@@ -15,21 +17,31 @@ const fewestSignIns = 2
 /**
  * Combines similar entries in succession, so that repeated sign-ins or changes of single assets do not fill the page. Entries
  * are similar if they have the same author, action, outcome and changed fields, and starts also the same object. The sign-ins of a
- * person on a day are one row, also if other entries are between them. An assignment that has ended is one entry.
+ * person on a day are one row, also if other entries are between them. An assignment that has ended is one entry, and an outage that
+ * has ended is one row.
  */
 export function rowsOf(entries: readonly ActivityEntry[], { hasMore = false } = {}): EntryRow[] {
+  const single = withLinksOfGateway(withStartedScans(withoutStarts(entries)))
+  const begins = beginsOfEnded(single)
+  const hidden = new Set(begins.values())
   const runs: ActivityEntry[][] = []
-  for (const entry of withLinksOfGateway(withStartedScans(withoutStarts(entries)))) {
+  for (const entry of single.filter((each) => !hidden.has(each))) {
     const run = isSignIn(entry) ? runs.findLast(([first]) => first && isSimilar(first, entry)) : runs.at(-1)
-    if (run?.[0] !== undefined && isSimilar(run[0], entry)) run.push(entry)
+    const isJoined = run?.[0] !== undefined && !begins.has(run[0]) && !begins.has(entry) && isSimilar(run[0], entry)
+    if (run !== undefined && isJoined) run.push(entry)
     else runs.push([entry])
   }
+  const lastDay = dayOf(entries.at(-1)?.time ?? '')
   return runs.flatMap((run, index) => {
     const [entry, ...others] = run
     if (entry === undefined) return []
     if (run.length < (isSignIn(entry) ? fewestSignIns : fewest))
-      return run.map((one) => ({ entry: one, others: [], isOpen: false }))
-    return [{ entry: { ...entry, ...combinedGroup(run) }, others, isOpen: hasMore && index === runs.length - 1 }]
+      return run.map((one) => {
+        const begin = begins.get(one)
+        return { entry: one, others: [], isOpen: false, ...(begin !== undefined && { begin }) }
+      })
+    const canContinue = isSignIn(entry) ? dayOf(entry.time) === lastDay : index === runs.length - 1
+    return [{ entry: { ...entry, ...combinedGroup(run) }, others, isOpen: hasMore && canContinue }]
   })
 }
 
@@ -98,6 +110,31 @@ function areTogether(newer: ActivityEntry, older: ActivityEntry): boolean {
   )
 }
 
+/**
+ * Returns the begin of each outage that has ended, by its end. The begin is the next older entry of the gateway or of its links. If
+ * another entry is between them, or if other links have ended, both stay separate rows.
+ */
+function beginsOfEnded(entries: readonly ActivityEntry[]): Map<ActivityEntry, ActivityEntry> {
+  const begins = new Map<ActivityEntry, ActivityEntry>()
+  for (const [index, end] of entries.entries()) {
+    if (outageOf(end) !== 'end') continue
+    const older = entries.slice(index + 1).find((each) => isAboutSame(end, each))
+    if (older !== undefined && outageOf(older) === 'begin' && linkNames(older) === linkNames(end))
+      begins.set(end, older)
+  }
+  return begins
+}
+
+/** Returns whether an older entry has the same object. The outages of a gateway and of its links are separate. */
+function isAboutSame(end: ActivityEntry, older: ActivityEntry): boolean {
+  if (older.object === undefined || older.object.id !== end.object?.id) return false
+  return outageOf(older) === undefined || isLinkOutage(older.action) === isLinkOutage(end.action)
+}
+
+function linkNames(entry: ActivityEntry): string {
+  return [...new Set(linksOf(entry).map(({ link }) => link))].toSorted().join(' ')
+}
+
 /** Returns whether an entry is the begin or the end of an outage of a gateway or of its links. */
 export function outageOf({ action, object, changes, group }: ActivityEntry): 'begin' | 'end' | undefined {
   if (isLinkOutage(action)) return action === 'discovery.expireLink' ? 'begin' : 'end'
@@ -119,6 +156,11 @@ export function outageSince(entry: ActivityEntry): string | undefined {
   return linksOf(entry)
     .flatMap(({ silentSince }) => silentSince ?? [])
     .toSorted()[0]
+}
+
+/** Returns the time at which the outage of a row began. It is earlier than its entry, because the platform notices an outage later. */
+export function outageStart({ entry, begin }: Pick<EntryRow, 'entry' | 'begin'>): string | undefined {
+  return outageSince(entry) ?? (begin && (outageSince(begin) ?? begin.time))
 }
 
 type GatewayLink = { link: string; silentSince?: string }

@@ -13,7 +13,12 @@ export type SentencePart = {
   note?: string
 }
 
-export type SentenceContext = { text: ActivityText; language: Language; number: (value: number) => string }
+export type SentenceContext = {
+  text: ActivityText
+  language: Language
+  number: (value: number) => string
+  duration: (ms: number) => string
+}
 
 type Values = Readonly<Record<string, SentencePart | undefined>>
 

@@ -7,11 +7,11 @@ import type { Language } from '../../app/language/language.ts'
 import { isSpecialAction } from './audit-sentence.ts'
 import { hasWords } from './audit-words.ts'
 import { activityMessages } from './messages.ts'
-import { combinedDetail, combinedSentence, groupDetail, sentenceOf, statesNumber } from './sentence.ts'
+import { combinedDetail, combinedSentence, groupDetail, rowSentence, sentenceOf, statesNumber } from './sentence.ts'
 import { type SentenceContext, sentenceText } from './sentence-part.ts'
 
 function contextOf(language: Language): SentenceContext {
-  return { text: activityMessages[language], language, number: String }
+  return { text: activityMessages[language], language, number: String, duration: (ms) => `${ms / 60_000} min` }
 }
 
 const plc: ActivityEntry = {
@@ -404,3 +404,29 @@ test('every action that the activity shows has words in both languages', () => {
 function isInternal(access: string): boolean {
   return ['peer', 'on-behalf', 'glb_gateway_work'].includes(access)
 }
+
+test('states how long a gateway or its links did not respond', () => {
+  const start = '2026-11-18T07:51:00.000Z'
+  const sentencesOf = (change: Partial<ActivityEntry>) =>
+    (['en', 'de'] as const).map((language) =>
+      sentenceText(rowSentence({ entry: entry(change), others: [], start }, contextOf(language))),
+    )
+  assert.deepEqual(sentencesOf({ changes: [{ field: 'reachability_state', before: 'failed', after: 'reached' }] }), [
+    'PLC01 was unreachable for 9 min',
+    'PLC01 war 9 min lang nicht erreichbar',
+  ])
+  const object = { kind: 'gateway', id: 'g', name: 'Hall 3' }
+  const recovered = (...links: string[]) => ({
+    action: 'discovery.recoverLink',
+    object,
+    detail: { links: links.map((name) => ({ link: `millwright.links.${name}` })) },
+  })
+  assert.deepEqual(sentencesOf(recovered('snmp')), [
+    'The link SNMP of the gateway Hall 3 did not respond for 9 min',
+    'Der Link SNMP des Gateways Hall 3 hat 9 min lang nicht geantwortet',
+  ])
+  assert.deepEqual(sentencesOf(recovered('snmp', 'plant')), [
+    'The links SNMP and Simulated plant of the gateway Hall 3 did not respond for 9 min',
+    'Die Links SNMP und Simulated plant des Gateways Hall 3 haben 9 min lang nicht geantwortet',
+  ])
+})

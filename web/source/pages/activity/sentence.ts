@@ -2,9 +2,9 @@ import type { ActivityEntry } from '@millwright/api/activity.ts'
 import type { FieldChange } from '@millwright/api/inventory/changes.ts'
 import { stateName } from '../assets/model/value-names.ts'
 import { linkTitle } from '../discovery/built-in-links.ts'
-import { assignedBy, auditSentence, entityPart } from './audit-sentence.ts'
+import { assignedBy, auditSentence, entityPart, outageSentence } from './audit-sentence.ts'
 import { authorPart } from './author-name.ts'
-import { isAssignment, isDecision } from './entry-rows.ts'
+import { type EntryRow, isAssignment, isDecision, isLinkOutage } from './entry-rows.ts'
 import { fieldName } from './field-names.ts'
 import type { ActivityText } from './messages.ts'
 import { fill, type SentenceContext, type SentencePart } from './sentence-part.ts'
@@ -13,6 +13,22 @@ import { fill, type SentenceContext, type SentencePart } from './sentence-part.t
 export function sentenceOf(entry: ActivityEntry, context: SentenceContext): SentencePart[] {
   if (entry.action.includes('.')) return auditSentence(entry, context)
   return entry.group === undefined ? changeSentence(entry, context) : groupSentence(entry, context)
+}
+
+/** The entries of a row, and if they are an outage that has ended, the time at which it began. */
+type SentenceRow = Pick<EntryRow, 'entry' | 'others'> & { start?: string | undefined }
+
+/** Returns the sentence of a row: of its entry, of its similar entries, or of an outage that has ended. */
+export function rowSentence({ entry, others, start }: SentenceRow, context: SentenceContext): SentencePart[] {
+  if (others.length > 0) return combinedSentence([entry, ...others], context)
+  return start === undefined ? sentenceOf(entry, context) : endedOutageSentence(entry, start, context)
+}
+
+/** Returns the sentence of an outage that has ended, for example `Gateway 1 was unreachable for 9 min`. The entry is its end. */
+function endedOutageSentence(end: ActivityEntry, start: string, context: SentenceContext): SentencePart[] {
+  const duration = { text: context.duration(Date.parse(end.time) - Date.parse(start)), role: 'value' } as const
+  if (isLinkOutage(end.action)) return outageSentence(end, context, duration) ?? sentenceOf(end, context)
+  return fill(context.text.wasLost, { ...partsOf(end, context), duration })
 }
 
 function partsOf(entry: ActivityEntry, { text }: SentenceContext) {

@@ -63,6 +63,15 @@ export function visitsAt(stored: unknown, now: Date): Visits {
   return { ...(Number.isNaN(Date.parse(String(previous))) ? {} : { previous }), last: now.toISOString() } as Visits
 }
 
+type TimeTexts = { shortTime: (timestamp: string) => string; compact: (timestamp: string) => string }
+
+/** Returns the times from the first to the last one, with their days if the days differ. */
+export function spanText(from: string, to: string, { shortTime, compact }: TimeTexts): string {
+  const isOneDay = new Date(from).toDateString() === new Date(to).toDateString()
+  const [first, last] = isOneDay ? [shortTime(from), shortTime(to)] : [compact(from), compact(to)]
+  return first === last ? first : `${first} – ${last}`
+}
+
 export type CountedBucket = { time: string; created: number; updated: number; deleted: number; other: number }
 
 export type DenseBucket = { time: number; end: number; counts: number[] }

@@ -13,7 +13,7 @@ import { TimeBars } from '../../components/values/time-bars.tsx'
 import { useHistogram, useLastVisit, useLiveActivity } from '../activity/activity-data.ts'
 import { OutageChip, Sentence, useSentenceContext } from '../activity/activity-list.tsx'
 import { outageOf, rowsOf } from '../activity/entry-rows.ts'
-import { combinedSentence, sentenceOf, statesNumber } from '../activity/sentence.ts'
+import { rowSentence, statesNumber } from '../activity/sentence.ts'
 import { denseBuckets, rangeOf } from '../activity/time-range.ts'
 import '../activity/activity.css'
 import { digestRows } from './digest-rows.ts'
@@ -103,9 +103,10 @@ export function DigestCard() {
                   <li key={entry.id} data-outage={outageOf(entry)}>
                     <p>
                       <Sentence
-                        parts={
-                          others.length > 0 ? combinedSentence([entry, ...others], context) : sentenceOf(entry, context)
-                        }
+                        parts={rowSentence(
+                          { entry, others, start: outageOf(entry) === 'end' ? since : undefined },
+                          context,
+                        )}
                       />
                       {others.length > 0 &&
                         entry.group === undefined &&
@@ -113,12 +114,10 @@ export function DigestCard() {
                         !statesNumber([entry, ...others]) && (
                           <span className="quiet"> · {text.times(formats.number(others.length + 1))}</span>
                         )}
-                      {since !== undefined && (
+                      {since !== undefined && outageOf(entry) === 'begin' && (
                         <span className="quiet" title={formats.exact(since)}>
                           {' '}
-                          {outageOf(entry) === 'begin'
-                            ? text.outageSince(formats.compact(since))
-                            : text.outageLasted(formats.duration(Date.parse(entry.time) - Date.parse(since)))}
+                          {text.outageSince(formats.compact(since))}
                         </span>
                       )}
                       <OutageChip entry={entry} />

@@ -1,5 +1,5 @@
 import type { ActivityEntry } from '@millwright/api/activity.ts'
-import { type EntryRow, isLinkOutage, linksOf, outageOf, outageSince } from '../activity/entry-rows.ts'
+import { type EntryRow, isLinkOutage, linksOf, outageOf, outageStart } from '../activity/entry-rows.ts'
 
 /** The number of rows in the digest, and of outages among them. */
 const limits = { rows: 6, outages: 2 } as const
@@ -28,7 +28,7 @@ export function digestRows(rows: readonly EntryRow[]): DigestRow[] {
   return current
     .filter((row) => outages.includes(row) || others.includes(row))
     .map((row) => {
-      const since = outageSince(row.entry)
+      const since = outageStart(row)
       return since === undefined ? row : { ...row, since }
     })
 }

@@ -92,7 +92,6 @@ export const startMessages = messages({
         ? `Monitoring gets no response since ${time}. Check power and network.`
         : `Monitoring gets no response, the longest since ${time}. Check power and network.`,
     outageSince: (time: string) => `since ${time}`,
-    outageLasted: (duration: string) => `after ${duration}`,
     stoppedControllers: (count: number, shown: string) =>
       count === 1 ? '1 controller in stop' : `${shown} controllers in stop`,
     stoppedText: 'All were read in the last 24 hours. Check whether it is planned.',
@@ -269,7 +268,6 @@ export const startMessages = messages({
         ? `Die Überwachung erhält seit ${time} keine Antwort. Prüfen Sie Stromversorgung und Netzwerk.`
         : `Die Überwachung erhält keine Antwort, am längsten seit ${time}. Prüfen Sie Stromversorgung und Netzwerk.`,
     outageSince: (time: string) => `seit ${time}`,
-    outageLasted: (duration: string) => `nach ${duration}`,
     stoppedControllers: (count: number, shown: string) =>
       count === 1 ? '1 Steuerung in STOP' : `${shown} Steuerungen in STOP`,
     stoppedText: 'Alle in den letzten 24 Stunden gelesen. Prüfen Sie, ob das geplant ist.',
