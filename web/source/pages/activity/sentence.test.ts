@@ -413,7 +413,7 @@ test('states how long a gateway or its links did not respond', () => {
     )
   assert.deepEqual(sentencesOf({ changes: [{ field: 'reachability_state', before: 'failed', after: 'reached' }] }), [
     'PLC01 was unreachable for 9 min',
-    'PLC01 war 9 min lang nicht erreichbar',
+    'PLC01 war 9 min nicht erreichbar',
   ])
   const object = { kind: 'gateway', id: 'g', name: 'Hall 3' }
   const recovered = (...links: string[]) => ({
@@ -423,10 +423,10 @@ test('states how long a gateway or its links did not respond', () => {
   })
   assert.deepEqual(sentencesOf(recovered('snmp')), [
     'The link SNMP of the gateway Hall 3 did not respond for 9 min',
-    'Der Link SNMP des Gateways Hall 3 hat 9 min lang nicht geantwortet',
+    'Der Link SNMP des Gateways Hall 3 hat 9 min nicht geantwortet',
   ])
   assert.deepEqual(sentencesOf(recovered('snmp', 'plant')), [
     'The links SNMP and Simulated plant of the gateway Hall 3 did not respond for 9 min',
-    'Die Links SNMP und Simulated plant des Gateways Hall 3 haben 9 min lang nicht geantwortet',
+    'Die Links SNMP und Simulated plant des Gateways Hall 3 haben 9 min nicht geantwortet',
   ])
 })

@@ -26,7 +26,9 @@ export function rowSentence({ entry, others, start }: SentenceRow, context: Sent
 
 /** Returns the sentence of an outage that has ended, for example `Gateway 1 was unreachable for 9 min`. The entry is its end. */
 function endedOutageSentence(end: ActivityEntry, start: string, context: SentenceContext): SentencePart[] {
-  const duration = { text: context.duration(Date.parse(end.time) - Date.parse(start)), role: 'value' } as const
+  const length = context.duration(Date.parse(end.time) - Date.parse(start))
+  // A duration is in one line.
+  const duration = { text: length.replaceAll(' ', '\u00a0'), role: 'value' } as const
   if (isLinkOutage(end.action)) return outageSentence(end, context, duration) ?? sentenceOf(end, context)
   return fill(context.text.wasLost, { ...partsOf(end, context), duration })
 }

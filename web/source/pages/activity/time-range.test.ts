@@ -72,7 +72,7 @@ test('days start at midnight also after the clocks change, and are then counted 
 test('a span has the days of its times only if they differ', () => {
   const texts = { shortTime: (time: string) => time.slice(11, 16), compact: (time: string) => time.slice(5, 16) }
   const span = (from: string, to: string) => spanText(`2026-11-${from}:30`, `2026-11-${to}:40`, texts)
-  assert.equal(span('18T12:04', '18T12:13'), '12:04 – 12:13')
+  assert.equal(span('18T12:04', '18T12:13'), '12:04\u00a0–\u00a012:13')
   assert.equal(span('18T12:04', '18T12:04'), '12:04')
-  assert.equal(span('15T12:04', '18T12:13'), '11-15T12:04 – 11-18T12:13')
+  assert.equal(span('15T12:04', '18T12:13'), '11-15T12:04\u00a0–\u00a011-18T12:13')
 })

@@ -65,11 +65,11 @@ export function visitsAt(stored: unknown, now: Date): Visits {
 
 type TimeTexts = { shortTime: (timestamp: string) => string; compact: (timestamp: string) => string }
 
-/** Returns the times from the first to the last one, with their days if the days differ. */
+/** Returns the times from the first to the last one, with their days if the days differ. A span of one day is in one line. */
 export function spanText(from: string, to: string, { shortTime, compact }: TimeTexts): string {
   const isOneDay = new Date(from).toDateString() === new Date(to).toDateString()
   const [first, last] = isOneDay ? [shortTime(from), shortTime(to)] : [compact(from), compact(to)]
-  return first === last ? first : `${first} – ${last}`
+  return first === last ? first : `${first}\u00a0–\u00a0${last}`
 }
 
 export type CountedBucket = { time: string; created: number; updated: number; deleted: number; other: number }
