@@ -111,6 +111,10 @@ describe('start page, inbox and assets in the console', () => {
     await follow(page, '/')
     // Without monitoring, a figure shows how many devices are not monitored, and a next step leads to the monitoring.
     await page.getByRole('link', { name: /^Not monitored \d+ No monitoring task yet/ }).waitFor()
+    // The scan had errors, so the recommendations are closed.
+    const recommendations = page.getByRole('button', { name: /^\d recommendations?$/ })
+    await recommendations.click()
+    assert.equal(await recommendations.getAttribute('aria-expanded'), 'true')
     await page.getByRole('link', { name: 'Set up monitoring' }).click()
     await page.waitForURL(/\/console\/monitoring/)
     await page.getByRole('heading', { level: 1, name: 'Monitoring' }).waitFor()
@@ -153,6 +157,7 @@ describe('start page, inbox and assets in the console', () => {
     await plant(['left', 'right'], {})
     // The start page keeps the number of duplicates for some seconds, so the page is reloaded.
     await page.goto('/console/')
+    await page.getByRole('button', { name: /^\d recommendations?$/ }).click()
     await page.getByRole('link', { name: /Review 1 possible duplicate/ }).click()
     await page
       .getByText('Reported together in one scan: Custom identifier tag left, Custom identifier tag right')
