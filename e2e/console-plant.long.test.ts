@@ -111,7 +111,8 @@ describe('start page, inbox and assets in the console', () => {
     await follow(page, '/')
     // Without monitoring, a figure shows how many devices are not monitored, and a next step leads to the monitoring.
     await page.getByRole('link', { name: /^Not monitored \d+ No monitoring task yet/ }).waitFor()
-    // The scan had errors, so the recommendations are closed.
+    // The recommendations are closed, because the scan had errors.
+    await page.getByRole('link', { name: /^The scan "Simulated plant: .*" had \d+ errors?/ }).waitFor()
     const recommendations = page.getByRole('button', { name: /^\d recommendations?$/ })
     await recommendations.click()
     assert.equal(await recommendations.getAttribute('aria-expanded'), 'true')
