@@ -33,14 +33,35 @@ export const RestartedTimestamp = Type.Unsafe<string>({
     'When the gateway last started the scan again after an interruption. The progress and the errors are those of the scan since then, and the found devices those of the whole run. It is omitted for a run that was not interrupted',
 })
 
-/** The result of the run of a scan. */
+/** The number of errors of a run that have the same cause. */
+const ErrorCauseCount = closed({ code: Type.Integer(), reason: Type.Optional(Type.String()), count })
+
+/**
+ * The result of the run of a scan. A process of the last release returns no cause of errors, no missing devices, no asset link and no
+ * parameters.
+ */
 export const ScanJobResult = closed({
   scope: Type.Array(Type.String(), {
     description: 'The values of the filters of the run. Empty for a scan of all devices',
   }),
   found: count,
   created: count,
+  gone: Type.Optional(
+    Type.Unsafe<number>({
+      ...count,
+      description: 'The number of devices that are gone. It is omitted for a run that was not compared with an earlier run',
+    }),
+  ),
   errors: count,
+  errorCauses: Type.Optional(
+    Type.Array(ErrorCauseCount, {
+      description: 'The errors of a run that ended, counted by code and reason. It is omitted for a run without errors',
+    }),
+  ),
+  assetLinkId: Type.Optional(Type.String({ description: 'The app instance id of the link' })),
+  parameters: Type.Optional(
+    Type.Array(Type.String(), { description: 'The keys of the filters and options of the run' }),
+  ),
   startedTimestamp: Type.Optional(Timestamp),
   restartedTimestamp: Type.Optional(RestartedTimestamp),
   endedTimestamp: Type.Optional(Timestamp),

@@ -278,19 +278,39 @@ describe('discovery', () => {
         ...[scan?.found, scan?.created, scan?.errors, scan?.endedTimestamp === undefined],
       ])
     assert.deepEqual(await jobs(), [[['10.0.1.0/24'], 0, 0, 0, true]])
-    const errors = [{ code: 14, description: 'no answer' }]
+    const errors = [14, 16, 16].map((code) => ({ code, description: `error ${code}` }))
     await upload(first, 0, { assets: [foundDevice(81), foundDevice(82)], errors })
     await end(first, 'FINISHED')
     await ended(jobId)
+    await admin.discovery.runDiscovery({ params: { jobId } })
+    await scan(jobId, [foundDevice(81)])
     await admin.discovery.updateDiscovery({ params: { jobId }, body: { data: { discoveryFilters: [] } } })
     await admin.discovery.runDiscovery({ params: { jobId } })
     await scan(jobId, [foundDevice(81)])
     assert.deepEqual(await jobs(), [
       [[], 1, 0, 0, false],
-      [['10.0.1.0/24'], 2, 2, 1, false],
+      [['10.0.1.0/24'], 1, 0, 0, false],
+      [['10.0.1.0/24'], 2, 2, 3, false],
     ])
     const { data: job } = await admin.jobs.getJob({ params: { id: first.job.id } })
     assert.deepEqual([job.scan?.found, job.runId], [2, job.definition.runId])
+    const { data: results } = await admin.jobs.listJobs({ query: { gatewayId: gateway.id } })
+    assert.deepEqual(
+      results.map(({ scan: result }) => [result?.gone, result?.errorCauses, result?.parameters]),
+      [
+        [undefined, undefined, ['size']],
+        [1, undefined, ['ip_range', 'size']],
+        [
+          undefined,
+          [
+            { code: 16, count: 2 },
+            { code: 14, count: 1 },
+          ],
+          ['ip_range', 'size'],
+        ],
+      ],
+    )
+    assert.equal(job.scan?.assetLinkId, assetLinkId)
   })
 
   test('names the user that started a run, and not the one that created the discovery', async () => {

@@ -262,3 +262,14 @@ export async function listErrors(handle: Handle, runId: string, { limit, offset 
     ...(fields === null || fields === undefined ? {} : { fields }),
   }))
 }
+
+type ErrorCauseRow = { runId: string; code: number; reason: string | null; count: number }
+const countErrorsStatement = statement<ErrorCauseRow>(
+  `select run_id as "runId", code, reason, count(*) from discovery_errors
+   where tenant_id = $1 and run_id = any($2::uuid[]) group by run_id, code, reason order by count(*) desc, code, reason`,
+)
+
+/** Counts, for each run, the errors by code and reason, the most frequent first. */
+export async function countErrors(handle: Handle, runIds: readonly string[]): Promise<ErrorCauseRow[]> {
+  return runIds.length === 0 ? [] : handle.rows(countErrorsStatement, runIds)
+}

@@ -4,7 +4,7 @@ import type { Caller } from '../../platform/access/caller.ts'
 import { may } from '../../platform/access/rights.ts'
 import type { Context, Handlers } from '../../platform/service.ts'
 import { showRun } from './discovery.ts'
-import { listErrors, listFindings, type Outcome } from './finding-store.ts'
+import { countErrors, listErrors, listFindings, type Outcome } from './finding-store.ts'
 import { type DiscoveryRow, findDiscoveries, findDiscovery, findRun, findRuns, type RunRow } from './store.ts'
 import { isReadable, readableRuns, readableScope } from './visibility.ts'
 
@@ -71,13 +71,23 @@ export function reportHandlers(context: Context): Pick<Handlers<typeof discovery
         caller,
         found.map(({ run }) => run),
       )
+      const withErrors = runs.filter(({ errors, endedAt }) => errors > 0 && endedAt !== null).map(({ id }) => id)
+      const causes = await database.read(caller, (handle) => countErrors(handle, withErrors))
       return {
         data: runs.map((run, index) => {
-          const { found: devices, created, errors, startedTimestamp, restartedTimestamp, endedTimestamp } = showRun(run)
+          const { found: devices, created, gone, comparedRun, errors, ...shown } = showRun(run)
+          const { startedTimestamp, restartedTimestamp, endedTimestamp } = shown
+          const row = found[index]?.row
+          const errorCauses = causes
+            .filter(({ runId }) => runId === run.id)
+            .map(({ code, reason, count }) => ({ code, ...(reason === null ? {} : { reason }), count }))
           return {
             id: run.id,
-            scope: scopeOf(run, found[index]?.row),
+            scope: scopeOf(run, row),
             ...{ found: devices, created, errors },
+            ...(comparedRun !== undefined && { gone }),
+            ...(errorCauses.length > 0 && { errorCauses }),
+            ...(row !== undefined && { assetLinkId: row.assetLinkId, parameters: parameterKeysOf(run, row) }),
             ...(startedTimestamp !== undefined && { startedTimestamp }),
             ...(restartedTimestamp !== undefined && { restartedTimestamp }),
             ...(endedTimestamp !== undefined && { endedTimestamp }),
@@ -108,6 +118,12 @@ export function reportHandlers(context: Context): Pick<Handlers<typeof discovery
 function scopeOf(run: Pick<RunRow, 'scope'>, row: Pick<DiscoveryRow, 'filters'> | undefined): string[] {
   const { filters } = run.scope ?? row ?? { filters: [] }
   return filters.map(({ value }) => String(value))
+}
+
+/** Returns the keys of the filters and options of a run. A run that waits has those of its discovery. */
+function parameterKeysOf({ scope }: Pick<RunRow, 'scope'>, row: Pick<DiscoveryRow, 'filters' | 'options'>): string[] {
+  const { filters, options } = scope ?? row
+  return [...new Set([...filters, ...options].map(({ key }) => key))]
 }
 
 function totalOf({ found, gone, created, updated, unchanged }: RunRow, outcome: Outcome | undefined): number {
