@@ -49,7 +49,8 @@ export const ScanJobResult = closed({
   gone: Type.Optional(
     Type.Unsafe<number>({
       ...count,
-      description: 'The number of devices that are gone. It is omitted for a run that was not compared with an earlier run',
+      description:
+        'The number of devices that are gone. It is omitted for a run that was not compared with an earlier run',
     }),
   ),
   errors: count,

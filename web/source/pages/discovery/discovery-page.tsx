@@ -14,10 +14,10 @@ import { usePageTitle } from '../../components/page/page-title.ts'
 import { PlainTable } from '../../components/tables/plain-table.tsx'
 import { Time } from '../../components/values/time.tsx'
 import { FoundAssets } from './gateways/found-assets.tsx'
-import { nameOf, useLinksOf } from './gateways/gateway-links.ts'
+import { isReady, nameOf, useLinksOf } from './gateways/gateway-links.ts'
 import { OnboardDialog } from './gateways/onboard-dialog.tsx'
 import { discoveryMessages } from './messages.ts'
-import { ScanDialog } from './scans/scan-dialog.tsx'
+import { keyFor, ScanDialog } from './scans/scan-dialog.tsx'
 import { ScanTable } from './scans/scan-table.tsx'
 import { GatewayState, LinkState } from './state-chips.tsx'
 
@@ -93,7 +93,7 @@ function GatewayRow({ gateway }: { gateway: OnboardedGateway }) {
         <GatewayState state={gateway.state} />
       </td>
       <td>
-        <GatewayLinks gatewayId={gateway.id} />
+        <GatewayLinks gateway={gateway} />
       </td>
       <td>
         <FoundAssets gatewayId={gateway.id} />
@@ -106,9 +106,12 @@ function GatewayRow({ gateway }: { gateway: OnboardedGateway }) {
   )
 }
 
-function GatewayLinks({ gatewayId }: { gatewayId: string }) {
+/** `GatewayLinks` lists the asset links of a gateway, and starts a scan with one that is ready. */
+function GatewayLinks({ gateway }: { gateway: OnboardedGateway }) {
   const text = useText(discoveryMessages)
-  const links = useLinksOf(gatewayId)
+  const links = useLinksOf(gateway.id)
+  const canRun = usePermission('glb_discovery_run')
+  const [, setSearch] = useSearchState<'scan'>()
   const [isOpen, setOpen] = useState(false)
   return (
     <QueryState query={links}>
@@ -123,6 +126,16 @@ function GatewayLinks({ gatewayId }: { gatewayId: string }) {
                   {nameOf(link)} <span className="quiet">{link.version}</span>
                 </span>
                 <LinkState link={link} />
+                {canRun && gateway.state === 'online' && isReady(link) && (
+                  <button
+                    type="button"
+                    className="link-button"
+                    aria-label={text.scanLinkOf(nameOf(link))}
+                    onClick={() => setSearch({ scan: keyFor({ gatewayId: gateway.id, link }) })}
+                  >
+                    {text.scanLink}
+                  </button>
+                )}
               </li>
             ))}
             {data.length > maxShown && !isOpen && (

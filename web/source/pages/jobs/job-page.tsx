@@ -39,10 +39,11 @@ import { subjectNameOf } from './job-name.ts'
 import { JobPhaseChip } from './job-phase.tsx'
 import { isGeneric, partsText, resultOf } from './job-result.ts'
 import { JobSubjectLink } from './job-subject.tsx'
-import { hasEnded, progressOf, runTimesOf, timesOf, waitMsOf, workMsOf } from './job-times.ts'
+import { hasEnded, historyTimesOf, progressOf, runTimesOf, timesOf, waitMsOf, workMsOf } from './job-times.ts'
 import { jobMessages } from './messages.ts'
 import { useOutcomeText } from './outcome-text.ts'
-import { ScanErrors } from './scan-errors.tsx'
+import { hasRunErrors, hasSignInErrors } from './run-errors.ts'
+import { ScanErrors, SignInRemedy } from './scan-errors.tsx'
 import { ScanResult, scanReference, starterOf } from './scan-result.tsx'
 
 /** `JobPage` shows the progress, the input, the result and the history of one job. */
@@ -90,12 +91,14 @@ function Actions({ job }: { job: AnyJobInFull }) {
   const scanId = scanReference(job)
   const hasNew = runId !== undefined && (job.scan?.created ?? 0) > 0
   const errors = errorsOf(job)
-  // The page of the scan lists the errors of the run, with their remedies.
+  const canChange = usePermission('glb_credential_write')
+  const needsCredentials = canChange && hasSignInErrors(job)
+  // The page of the scan lists all errors of the run, with their remedies.
   const toScan = scanId !== undefined && (
     <Link
       to={`/discovery/scans/${scanId}`}
       search={(errors?.search ?? (runId === undefined ? {} : { run: runId })) as never}
-      className={errors === undefined ? 'button-link secondary' : 'button-link'}
+      className={errors === undefined || needsCredentials ? 'button-link secondary' : 'button-link'}
     >
       {text.openScan}
     </Link>
@@ -121,6 +124,7 @@ function Actions({ job }: { job: AnyJobInFull }) {
   }
   return (
     <>
+      {needsCredentials && <SignInRemedy job={job} />}
       {toScan}
       {canScan &&
         scanId !== undefined &&
@@ -170,9 +174,6 @@ function Actions({ job }: { job: AnyJobInFull }) {
 function JobCards({ job }: { job: AnyJobInFull }) {
   const text = useText(jobMessages)
   const details = useJobDetails(job)
-  const { runId } = job
-  const scanId = scanReference(job)
-  const hasScanErrors = scanId !== undefined && runId !== undefined && errorsOf(job) !== undefined
   return (
     <>
       <JobAdvice job={job} />
@@ -180,13 +181,13 @@ function JobCards({ job }: { job: AnyJobInFull }) {
         <section className="card run-facts" data-size="wide" aria-label={text.status}>
           <JobFacts job={job} />
         </section>
-        {hasScanErrors && <ScanErrors scanId={scanId} runId={runId} />}
+        {hasRunErrors(job) && <ScanErrors job={job} />}
         {details.length > 0 && (
           <Card title={text.details}>
             <KeyValueList items={details} />
           </Card>
         )}
-        <Card title={text.history} {...(!hasScanErrors && details.length === 0 && { size: 'wide' })}>
+        <Card title={text.history} {...(details.length === 0 && { size: 'wide' })}>
           <JobHistory job={job} />
         </Card>
       </div>
@@ -218,7 +219,7 @@ function JobCards({ job }: { job: AnyJobInFull }) {
   )
 }
 
-/** `JobHistory` lists the states of a job in words, newest first. */
+/** `JobHistory` lists the states of a job in words, one in each line, newest first. */
 function JobHistory({ job }: { job: AnyJobInFull }) {
   const text = useText(jobMessages)
   const language = useLanguage()
@@ -232,20 +233,26 @@ function JobHistory({ job }: { job: AnyJobInFull }) {
   }
   // The run of a scan ends when the inventory contains the devices, which is after the end of the work of the gateway.
   const written = job.phase === 'finished' ? job.scan?.endedTimestamp : undefined
+  const entries = job.history.toReversed()
+  const timestamps = [...(written === undefined ? [] : [written]), ...entries.map(({ timestamp }) => timestamp)]
+  const { times, isDated } = historyTimesOf(timestamps, formats)
+  const offset = timestamps.length - entries.length
   return (
-    <ol className="timeline">
+    <ol className="job-history" data-dated={isDated}>
       {written !== undefined && (
         <li data-now>
-          <Time at={written} isExact />
-          <strong>
+          <time dateTime={written} title={formats.exact(written)}>
+            {times[0]}
+          </time>
+          <span>
             {errors === undefined
               ? wordsOf(job.state)
               : text.finishedWithErrors(errors.count, formats.number(errors.count))}
-          </strong>
-          <span>{text.written}</span>
+            <span className="quiet"> – {text.written}</span>
+          </span>
         </li>
       )}
-      {job.history.toReversed().map(({ timestamp, state, message, progress }, index, entries) => {
+      {entries.map(({ timestamp, state, message, progress }, index) => {
         const isAfterSame = entries[index + 1]?.state === state
         const isBeforeSame = entries[index - 1]?.state === state
         const shown = message === undefined || isGeneric(message) ? undefined : withoutStatusCode(message)
@@ -262,9 +269,13 @@ function JobHistory({ job }: { job: AnyJobInFull }) {
                 : wordsOf(state)
         return (
           <li key={`${timestamp} ${state} ${progress ?? ''}`} data-now={index === 0 && written === undefined}>
-            <Time at={timestamp} isExact />
-            <strong title={state}>{title}</strong>
-            {shown !== undefined && shown !== title && <span>{shown}</span>}
+            <time dateTime={timestamp} title={formats.exact(timestamp)}>
+              {times[index + offset]}
+            </time>
+            <span title={state}>
+              {title}
+              {shown !== undefined && shown !== title && <span className="quiet"> – {shown}</span>}
+            </span>
           </li>
         )
       })}

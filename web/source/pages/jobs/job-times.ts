@@ -1,4 +1,5 @@
 import type { AnyJob } from '@millwright/api/jobs.ts'
+import type { Formats } from '../../app/language/formats.ts'
 
 type TimedJob = Pick<AnyJob, 'phase' | 'createdTimestamp' | 'startedTimestamp' | 'lastModifiedTimestamp' | 'scan'>
 
@@ -63,4 +64,19 @@ export function shownDifference(from: string, to: string): number {
   const secondOf = (time: string) => Math.floor(Date.parse(time) / 1_000)
   const seconds = secondOf(to) - secondOf(from)
   return Math.max(0, seconds === 0 ? Date.parse(to) - Date.parse(from) : seconds * 1_000)
+}
+
+type HistoryFormats = Pick<Formats, 'date' | 'time' | 'exact'>
+
+/**
+ * Returns the times of a history as text. The date is left out if it is the same for all, and a time that is the same as the one
+ * before it is empty.
+ */
+export function historyTimesOf(
+  timestamps: readonly string[],
+  { date, time, exact }: HistoryFormats,
+): { times: string[]; isDated: boolean } {
+  const isDated = new Set(timestamps.map(date)).size > 1
+  const all = timestamps.map(isDated ? exact : time)
+  return { times: all.map((shown, index) => (shown === all[index - 1] ? '' : shown)), isDated }
 }

@@ -9,7 +9,8 @@ import { useGatewayNames } from '../../app/api/gateways.ts'
 import { usePagedList } from '../../app/api/paged-list.ts'
 import { useOperationQuery } from '../../app/api/queries.ts'
 import type { Formats } from '../../app/language/formats.ts'
-import { useFormats, useText } from '../../app/language/language-context.tsx'
+import type { Language } from '../../app/language/language.ts'
+import { useFormats, useLanguage, useText } from '../../app/language/language-context.tsx'
 import { firstSentence, isInvalidSettings } from '../../app/language/link-message.ts'
 import { useCreateDialog } from '../../app/navigation/create-dialog-state.ts'
 import { useSearchState } from '../../app/navigation/search-state.ts'
@@ -22,8 +23,12 @@ import { usePageTitle } from '../../components/page/page-title.ts'
 import type { Column } from '../../components/tables/data-table.tsx'
 import { PagedTable } from '../../components/tables/paged-table.tsx'
 import { Toolbar } from '../../components/tables/toolbar.tsx'
+import { TwoLines } from '../../components/tables/two-lines.tsx'
 import { Elapsed, Time } from '../../components/values/time.tsx'
+import { invalidSettingOf } from '../discovery/built-in-links.ts'
 import { editSettings } from '../discovery/scans/edit-settings.ts'
+import { causeCountsText } from '../discovery/scans/error-cause.ts'
+import { errorMessages } from '../discovery/scans/error-messages.ts'
 import { CancelScan, FoundSoFar, RunningState } from '../discovery/scans/running-scan.tsx'
 import { useScanActions } from '../discovery/scans/scan-actions.ts'
 import { workflowName, workflowNames } from '../workflows/workflow-names.ts'
@@ -36,7 +41,7 @@ import { type OutcomeText, partsText, resultOf } from './job-result.ts'
 import { progressOf, runTimesOf, timesOf, waitMsOf, workMsOf } from './job-times.ts'
 import { jobMessages } from './messages.ts'
 import { useOutcomeText } from './outcome-text.ts'
-import { scanReference, starterOf } from './scan-result.tsx'
+import { scanReference, scanResultText, starterOf } from './scan-result.tsx'
 import { StartJob } from './start-job.tsx'
 
 const dayMs = 86_400_000
@@ -166,6 +171,8 @@ export function JobsPage() {
           ({ id }) => id !== 'gateway' || gateways.size > 1,
         )}
         sorting={{ id: 'created', isDescending: true }}
+        // The columns for the result and for the duration have a second line.
+        isRoomy
         idOf={({ id }) => id}
         onOpen={({ id }) => navigate({ to: `/jobs/${id}` })}
         empty={
@@ -261,19 +268,7 @@ function columnsOf(text: Text, { gateways, names, outcome, formats, scanActions 
       width: 165,
       cell: (job) =>
         job.phase === 'running' && (job.progress !== undefined || scanReference(job) !== undefined) ? (
-          <RunningState
-            gatewayId={job.gatewayId}
-            progress={progressOf(job)}
-            action={
-              scanReference(job) !== undefined &&
-              scanActions !== undefined && (
-                <CancelScan
-                  name={subjectNameOf(job, text) ?? text.scan}
-                  onCancel={() => scanActions.cancel(scanReference(job) ?? '')}
-                />
-              )
-            }
-          />
+          <RunningState gatewayId={job.gatewayId} progress={progressOf(job)} />
         ) : (
           <JobPhaseChip phase={job.phase} errors={errorsOf(job)} isShort />
         ),
@@ -283,12 +278,7 @@ function columnsOf(text: Text, { gateways, names, outcome, formats, scanActions 
       header: text.outcome,
       width: 235,
       minWidth: 205,
-      cell: (job) => (
-        <>
-          <Outcome job={job} outcome={outcome} number={formats.number} />
-          {isFailedScan(job) && scanActions !== undefined && <ScanRemedy job={job} runAgain={scanActions.runAgain} />}
-        </>
-      ),
+      cell: (job) => <Outcome job={job} outcome={outcome} number={formats.number} scanActions={scanActions} />,
     },
     {
       id: 'gateway',
@@ -345,47 +335,84 @@ function Duration({ job, formats }: { job: AnyJob; formats: Formats }) {
     )
   }
   if (waitMs === undefined) return work || <span className="quiet">–</span>
-  return (
-    <span className="grid-lines">
-      {work || '–'}
-      <br />
-      <span className="quiet">{text.waitedFor(formats.duration(waitMs))}</span>
-    </span>
-  )
+  return <TwoLines second={text.waitedFor(formats.duration(waitMs))}>{work || '–'}</TwoLines>
 }
 
 type OutcomeProps = {
   job: AnyJob
   outcome: OutcomeText
   number: (value: number) => string
+  /** Is undefined if the user cannot run scans. */
+  scanActions: ScanActions | undefined
 }
 
 /**
- * `Outcome` shows the result of a job as text, because the page of the job has the links to it. The result can be longer than its cell,
- * so that the tooltip contains it too.
+ * `Outcome` shows the result of a job as text, because the page of the job has the links to it. The second line shows the causes of
+ * errors of a scan, or what the user can do. The result can be longer than its cell, so that the tooltip contains it too.
  */
-function Outcome({ job, outcome, number }: OutcomeProps) {
-  if (job.phase === 'finished' && job.scan !== undefined) {
-    const shown = outcome.text.scanResult(number(job.scan.found), number(job.scan.created))
-    return <span title={shown}>{shown}</span>
+function Outcome({ job, outcome, number, scanActions }: OutcomeProps) {
+  const { text } = outcome
+  const language = useLanguage()
+  const causes = useText(errorMessages)
+  const { phase, scan, message } = job
+  const scanId = scanReference(job)
+  if (phase === 'finished' && scan !== undefined) {
+    const shown = scanResultText(scan, { text, number })
+    const errors = causeCountsText(scan.errorCauses ?? [], { text: causes, number })
+    return (
+      <TwoLines title={[shown, errors].filter(Boolean).join('\n')} second={errors}>
+        {shown}
+      </TwoLines>
+    )
   }
   if (hasUnreachable(job) && errorsOf(job) === undefined) return <CheckResult job={job} />
   if (job.parts !== undefined) {
-    const shown = partsText(job.parts, outcome.text, number)
+    const shown = partsText(job.parts, text, number)
     return <span title={shown}>{shown}</span>
   }
-  if (job.phase === 'running' && job.scan !== undefined && job.scan.found > 0) {
-    return <FoundSoFar run={{ ...runTimesOf(job), found: job.scan.found }} />
+  if (phase === 'running' && scan !== undefined && scanId !== undefined) {
+    const cancel = scanActions && (
+      <CancelScan name={subjectNameOf(job, text) ?? text.scan} onCancel={() => scanActions.cancel(scanId)} />
+    )
+    return <FoundSoFar run={{ ...runTimesOf(job), found: scan.found }} second={cancel} />
   }
   const result = resultOf(job, outcome)
-  if (job.phase !== 'failed') return <span title={result}>{result}</span>
-  // The message names parameters by their keys. The page of the scan shows it with their labels.
-  if (isFailedScan(job) && isInvalidSettings(job.message)) return <span>{outcome.text.invalidSettings}</span>
-  return (
-    <span title={result} className="grid-lines">
-      {firstSentence(result)}
-    </span>
+  if (phase !== 'failed') return <span title={result}>{result}</span>
+  const remedy = isFailedScan(job) && scanActions !== undefined && (
+    <ScanRemedy job={job} runAgain={scanActions.runAgain} />
   )
+  if (isFailedScan(job) && isInvalidSettings(message)) {
+    const setting = invalidSettingOfJob(job, language)
+    return (
+      <TwoLines
+        title={setting}
+        second={
+          <>
+            {setting}
+            {setting !== undefined && remedy && ' · '}
+            {remedy}
+          </>
+        }
+      >
+        {setting === undefined ? text.invalidSettings : text.invalidSetting}
+      </TwoLines>
+    )
+  }
+  return (
+    <>
+      <span title={result} className="grid-lines">
+        {firstSentence(result)}
+      </span>
+      {remedy}
+    </>
+  )
+}
+
+/** Returns the label of the setting that made a scan fail, or undefined if the message of its job names no setting. */
+function invalidSettingOfJob({ message, scan }: AnyJob, language: Language): string | undefined {
+  const { assetLinkId = '', parameters = [] } = scan ?? {}
+  const discoveryOptions = parameters.map((key) => ({ key }))
+  return invalidSettingOf({ assetLinkId, discoveryFilters: [], discoveryOptions, message }, language)
 }
 
 type ScanRemedyProps = { job: AnyJob; runAgain: (scanId: string) => unknown }

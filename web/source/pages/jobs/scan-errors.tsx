@@ -1,65 +1,140 @@
-import type { Discovery, DiscoveryRun } from '@millwright/api/discovery.ts'
 import type { DeviceError } from '@millwright/api/gatekeeper.ts'
-import { useQuery } from '@tanstack/react-query'
+import type { AnyJob } from '@millwright/api/jobs.ts'
 import { Link } from '@tanstack/react-router'
-import { useOperationQuery } from '../../app/api/queries.ts'
+import { useId } from 'react'
 import { useFormats, useText } from '../../app/language/language-context.tsx'
+import { withoutStatusCode } from '../../app/language/link-message.ts'
 import { usePermission } from '../../app/session/app-context.tsx'
-import { QueryState } from '../../components/feedback/query-state.tsx'
-import { Card } from '../../components/page/card.tsx'
+import { Loading } from '../../components/feedback/loading.tsx'
+import { type Column, DataTable } from '../../components/tables/data-table.tsx'
+import { AddCredentialsButton } from '../credentials/flow/add-credentials-button.tsx'
+import { addressOfDevice } from '../credentials/flow/credential-start.ts'
 import { discoveryMessages } from '../discovery/messages.ts'
-import { mostRejected } from '../discovery/scans/device-errors.tsx'
-import { unauthenticated } from '../discovery/scans/error-cause.ts'
-import { useRejectedCredentials } from '../discovery/scans/error-devices.ts'
-import { errorGroupsOf } from '../discovery/scans/error-groups.ts'
-import { errorMessages } from '../discovery/scans/error-messages.ts'
+import { type DevicesOfErrors, ErrorDevice, useDevicesOfErrors } from '../discovery/scans/error-device.tsx'
+import { limitedGroups } from '../discovery/scans/error-groups.ts'
+import { credentialStartOf, rejectedInRun } from '../discovery/scans/sign-in-errors.ts'
+import { jobMessages } from './messages.ts'
+import { type RunErrors, useRunErrors } from './run-errors.ts'
 
-/** The number of errors that are grouped. */
-const groupedErrors = 100
+/** The number of errors on the page. The page of the scan shows all. */
+const shownErrors = 10
 
-/** `ScanErrors` shows the errors of the run of a scan by cause, each with what the user can do. */
-export function ScanErrors({ scanId, runId }: { scanId: string; runId: string }) {
+/** `ScanErrors` lists the devices with errors in the run of a scan, each with the error and what the user can do. */
+export function ScanErrors({ job }: { job: AnyJob }) {
   const text = useText(discoveryMessages)
-  const query = useOperationQuery()
-  const scan = useQuery(query(['discovery', 'getDiscovery'], { params: { jobId: scanId } }))
-  const input = { params: { jobId: scanId }, query: { run: runId, limit: groupedErrors } }
-  const report = useQuery(query(['discovery', 'getReport'], input, { live: ['discovery'] }))
+  const id = useId()
+  const errors = useRunErrors(job)
   return (
-    <Card title={text.errors}>
-      <QueryState query={report}>
-        {({ data: { run, errors } }) =>
-          scan.data !== undefined && <ErrorGroups scan={scan.data.data} run={run} errors={errors} />
-        }
-      </QueryState>
-    </Card>
+    <section className="job-errors" data-size="wide" aria-labelledby={id}>
+      <h2 id={id} className="section-title">
+        {text.errors}
+      </h2>
+      {errors === undefined ? <Loading /> : <ErrorTable errors={errors} />}
+    </section>
   )
 }
 
-type ErrorGroupsProps = { scan: Discovery; run: DiscoveryRun; errors: readonly DeviceError[] }
+/** An error with the name of its cause and what the user can do. */
+type ErrorRow = DeviceError & { place: number; cause: string; action: string; hasProblem: boolean }
 
-function ErrorGroups({ scan, run, errors }: ErrorGroupsProps) {
+function ErrorTable({ errors }: { errors: RunErrors }) {
   const text = useText(discoveryMessages)
-  const causes = useText(errorMessages)
   const { number } = useFormats()
-  const rejected = useRejectedCredentials(scan, errors)
   const canChange = usePermission('glb_credential_write')
-  const isComplete = errors.length >= run.errors
-  return errorGroupsOf(errors, causes).map(({ name, advice, errors: group }) => {
-    const credentials = group[0]?.code === unauthenticated ? mostRejected(group, { rejected, run }) : undefined
-    return (
-      <div key={name} className="error-group">
-        <p className="error-advice">
+  const { scan, run, groups } = errors
+  const rows = limitedGroups(groups, shownErrors).flatMap(({ name: cause, action, hasProblems, errors: group }) =>
+    group.map((error) => ({ ...error, cause, action, hasProblem: hasProblems })),
+  )
+  const devices = useDevicesOfErrors(rows)
+  return (
+    <>
+      <DataTable
+        label={text.errors}
+        columns={columnsOf(text, { errors, devices, canChange })}
+        rows={rows}
+        idOf={({ place }) => String(place)}
+      />
+      {run.errors > rows.length && (
+        <p className="more-errors">
           <Link to={`/discovery/scans/${scan.jobId}`} search={{ view: 'errors', run: run.id } as never}>
-            <strong>{isComplete ? text.errorGroup(name, group.length, number(group.length)) : name}</strong>
+            {text.allErrors(number(run.errors))}
           </Link>
         </p>
-        <p className="error-advice">{advice}</p>
-        {credentials !== undefined && canChange && (
-          <p className="error-advice">
-            <Link to={`/credentials/${credentials.instanceId}`}>{text.changeCredentials(credentials.name)}</Link>
-          </p>
-        )}
-      </div>
-    )
-  })
+      )}
+    </>
+  )
+}
+
+type ColumnContext = { errors: RunErrors; devices: DevicesOfErrors; canChange: boolean }
+
+function columnsOf(
+  text: (typeof discoveryMessages)['en'],
+  { errors, devices, canChange }: ColumnContext,
+): Column<ErrorRow>[] {
+  return [
+    {
+      id: 'device',
+      header: text.device,
+      width: 345,
+      minWidth: 180,
+      cell: (error) => <ErrorDevice error={error} devices={devices} />,
+    },
+    {
+      id: 'address',
+      header: text.ipAddress,
+      width: 140,
+      cell: ({ device }) => addressOfDevice(device) ?? <span className="quiet">–</span>,
+    },
+    {
+      id: 'error',
+      header: text.error,
+      width: 200,
+      minWidth: 130,
+      cell: ({ cause, description, hasProblem }) => (
+        <span title={withoutStatusCode(description)}>
+          {hasProblem ? `${cause}: ${withoutStatusCode(description)}` : cause}
+        </span>
+      ),
+    },
+    {
+      id: 'action',
+      header: text.whatToDo,
+      width: 300,
+      minWidth: 220,
+      isGrowing: true,
+      cell: (error) => {
+        const [credentials] = canChange ? rejectedInRun(error, errors) : []
+        if (credentials === undefined) return <span title={error.action}>{error.action}</span>
+        const { instanceId, name } = credentials
+        return (
+          <Link to={`/credentials/${instanceId}`} title={name}>
+            {text.changeCredentials(name)}
+          </Link>
+        )
+      },
+    },
+  ]
+}
+
+/**
+ * `SignInRemedy` is the next step after a scan to whose devices no credentials could sign in: it changes the credentials that most of
+ * them rejected or, if the run tried none, adds credentials.
+ */
+export function SignInRemedy({ job }: { job: AnyJob }) {
+  const text = useText(jobMessages)
+  const errors = useRunErrors(job)
+  if (errors === undefined) return null
+  const { scan, signIn, mostRejected: credentials } = errors
+  if (credentials === undefined)
+    return <AddCredentialsButton start={credentialStartOf(scan, signIn)} variant="primary" />
+  return (
+    <Link
+      to={`/credentials/${credentials.instanceId}`}
+      search={{ edit: 'yes' } as never}
+      className="button-link"
+      title={credentials.name}
+    >
+      {text.changeCredentials}
+    </Link>
+  )
 }

@@ -1,25 +1,30 @@
-import type { AnyJob } from '@millwright/api/jobs.ts'
+import type { AnyJob, ScanJobResult } from '@millwright/api/jobs.ts'
 import { Link } from '@tanstack/react-router'
 import { useFormats, useText } from '../../app/language/language-context.tsx'
 import { jobMessages } from './messages.ts'
 
 type ScanJob = Pick<AnyJob, 'phase' | 'subject' | 'runId' | 'scan'>
 
-/** `ScanResult` shows how many devices the run of a finished scan found, with links to the run and to its new devices. */
+/** `ScanResult` shows how many devices the run of a finished scan found, with links to the run and to its new and missing devices. */
 export function ScanResult({ job }: { job: ScanJob }) {
   const text = useText(jobMessages)
   const { number } = useFormats()
   const { runId, scan } = job
-  const shown = scan === undefined ? text.finished : text.scanResult(number(scan.found), number(scan.created))
+  const to = `/discovery/scans/${scanReference(job)}`
+  const ofRun = runId === undefined ? {} : { run: runId }
   return (
     <>
-      <Link
-        to={`/discovery/scans/${scanReference(job)}`}
-        search={(runId === undefined ? {} : { run: runId }) as never}
-        title={shown}
-      >
-        {shown}
+      <Link to={to} search={ofRun as never}>
+        {scan === undefined ? text.finished : text.scanResult(number(scan.found), number(scan.created))}
       </Link>
+      {scan?.gone !== undefined && (
+        <>
+          {', '}
+          <Link to={to} search={{ ...ofRun, view: 'gone' } as never}>
+            {text.missingDevices(number(scan.gone))}
+          </Link>
+        </>
+      )}
       {runId !== undefined && scan !== undefined && scan.created > 0 && (
         <>
           {' · '}
@@ -30,6 +35,14 @@ export function ScanResult({ job }: { job: ScanJob }) {
       )}
     </>
   )
+}
+
+type ScanResultContext = { text: (typeof jobMessages)['en']; number: (value: number) => string }
+
+/** Returns how many devices the run of a scan found, and how many are missing if the run was compared with an earlier one. */
+export function scanResultText({ found, created, gone }: ScanJobResult, { text, number }: ScanResultContext): string {
+  const counts = text.scanResult(number(found), number(created))
+  return gone === undefined ? counts : `${counts}, ${text.missingDevices(number(gone))}`
 }
 
 /** Returns the id of the scan to which a job belongs, or undefined for other jobs. */

@@ -1,4 +1,3 @@
-import { credentialLimits } from '@millwright/api/credentials-shapes.ts'
 import type { Discovery, DiscoveryRun } from '@millwright/api/discovery.ts'
 import type { DeviceError } from '@millwright/api/gatekeeper.ts'
 import { IxButton } from '@siemens/ix-react'
@@ -12,25 +11,20 @@ import { type Column, DataTable } from '../../../components/tables/data-table.ts
 import { JsonView } from '../../../components/values/json-view.tsx'
 import { KeyValueList } from '../../../components/values/key-value-list.tsx'
 import { Time } from '../../../components/values/time.tsx'
-import { type Asset, nameOf, textAt } from '../../assets/model/asset.ts'
+import { textAt } from '../../assets/model/asset.ts'
 import { manufacturerPath, productPath } from '../../assets/model/asset-property.ts'
 import { PlaceName } from '../../assets/table/asset-cells.tsx'
 import { type PlaceOf, usePlaces } from '../../assets/table/asset-places.ts'
 import { AddCredentialsDialog } from '../../credentials/flow/add-credentials-button.tsx'
-import { addressOfDevice, type CredentialStart } from '../../credentials/flow/credential-start.ts'
+import { addressOfDevice } from '../../credentials/flow/credential-start.ts'
 import { discoveryMessages } from '../messages.ts'
 import { causeOf, unauthenticated } from './error-cause.ts'
-import {
-  chunksOf,
-  type MissingDevices,
-  type RejectedCredentials,
-  useAssetsAt,
-  useAssetsNamed,
-  useRejectedCredentials,
-} from './error-devices.ts'
+import { assetOfError, type DevicesOfErrors, deviceName, ErrorDevice, useDevicesOfErrors } from './error-device.tsx'
+import { chunksOf, type MissingDevices, type RejectedCredentials, useRejectedCredentials } from './error-devices.ts'
 import { type ErrorGroup, errorGroupsOf, type IndexedError, namedDevice } from './error-groups.ts'
 import { errorMessages } from './error-messages.ts'
 import { timeInRun } from './run-time.ts'
+import { credentialStartOf, mostRejected } from './sign-in-errors.ts'
 
 type DeviceErrorsProps = {
   scan: Discovery
@@ -52,14 +46,13 @@ export function DeviceErrors({ scan, run, errors, missing, onMore }: DeviceError
   const causes = useText(errorMessages)
   const formats = useFormats()
   const canAdd = usePermission('glb_credential_write')
-  const { assets, absent } = useAssetsAt(errors)
+  const devices = useDevicesOfErrors(errors)
   const rejected = useRejectedCredentials(scan, errors)
-  const named = useAssetsNamed(errors.flatMap(({ description }) => namedDevice(description) ?? []))
   const [open, setOpen] = useState<IndexedError>()
   const [adding, setAdding] = useState<readonly DeviceError[]>()
   const isComplete = errors.length >= run.errors
-  const placeOf = usePlaces(chunksOf([...new Set([...assets.values(), ...named.values()])]))
-  const context = { assets, absent, named, rejected, placeOf, lastFound: missing.lastFound, run }
+  const placeOf = usePlaces(chunksOf([...new Set([...devices.assets.values(), ...devices.named.values()])]))
+  const context = { ...devices, rejected, placeOf, lastFound: missing.lastFound, run }
   if (errors.length === 0) return <p className="quiet">{text.noErrors}</p>
   return (
     <>
@@ -132,28 +125,20 @@ export function DeviceErrors({ scan, run, errors, missing, onMore }: DeviceError
         </Dialog>
       )}
       {adding !== undefined && (
-        <AddCredentialsDialog start={startOf(scan, adding)} onClose={() => setAdding(undefined)} />
+        <AddCredentialsDialog start={credentialStartOf(scan, adding)} onClose={() => setAdding(undefined)} />
       )}
     </>
   )
 }
 
-type RejectedCredential = RejectedCredentials[number]
-
-/** Returns the credentials that most of the devices rejected in this run. */
-export function mostRejected(
-  errors: readonly DeviceError[],
-  { rejected, run }: Pick<ColumnContext, 'rejected' | 'run'>,
-): RejectedCredential | undefined {
-  const inRun = errors
-    .flatMap(({ device }) => rejected.get(addressOfDevice(device) ?? '') ?? [])
-    .filter(({ lastFailedTimestamp }) => timeInRun(lastFailedTimestamp, run) === 'during')
-  const groups = [...Map.groupBy(inRun, ({ instanceId }) => instanceId).values()]
-  return groups.toSorted((one, other) => other.length - one.length)[0]?.[0]
-}
-
 /** `CredentialRemedies` offers to change the credentials that devices rejected, or to add others. */
-function CredentialRemedies({ rejected, onAdd }: { rejected: RejectedCredential | undefined; onAdd: () => void }) {
+function CredentialRemedies({
+  rejected,
+  onAdd,
+}: {
+  rejected: RejectedCredentials[number] | undefined
+  onAdd: () => void
+}) {
   const text = useText(discoveryMessages)
   return (
     <div className="error-remedies">
@@ -169,13 +154,7 @@ function CredentialRemedies({ rejected, onAdd }: { rejected: RejectedCredential 
   )
 }
 
-type ColumnContext = {
-  /** The assets by the address of the device. */
-  assets: ReadonlyMap<string, Asset>
-  /** The addresses that no asset has. */
-  absent: ReadonlySet<string>
-  /** The assets by the name that a problem contains. */
-  named: ReadonlyMap<string, Asset>
+type ColumnContext = DevicesOfErrors & {
   /** The credentials that a device rejected, by address. */
   rejected: ReadonlyMap<string, RejectedCredentials>
   /** The times at which missing devices were last found, by asset. */
@@ -189,7 +168,7 @@ type Text = (typeof discoveryMessages)['en']
 
 /** Returns the columns of a group. Columns without content are left out, so that the table fits the page. */
 function columnsOf(text: Text, { errors, hasProblems }: ErrorGroup, context: ColumnContext): Column<IndexedError>[] {
-  const { assets, absent, named, rejected, placeOf, lastFound, run } = context
+  const { assets, named, rejected, placeOf, lastFound, run } = context
   const assetOf = ({ description, device: at }: IndexedError) => {
     const asset = assets.get(addressOfDevice(at) ?? '')
     return { asset, part: named.get(namedDevice(description) ?? '') }
@@ -199,17 +178,7 @@ function columnsOf(text: Text, { errors, hasProblems }: ErrorGroup, context: Col
     header: text.device,
     width: 345,
     minWidth: 180,
-    cell: (error) => {
-      const address = addressOfDevice(error.device) ?? ''
-      const { asset, part } = assetOf(error)
-      const name = namedDevice(error.description)
-      return (
-        <>
-          <DeviceOfError asset={asset} part={part} name={name} address={deviceName(error.device)} />
-          {part === undefined && absent.has(address) && <span className="quiet"> {text.notInInventory}</span>}
-        </>
-      )
-    },
+    cell: (error) => <ErrorDevice error={error} devices={context} />,
   }
   const address: Column<IndexedError> = {
     id: 'address',
@@ -293,49 +262,6 @@ function columnsOf(text: Text, { errors, hasProblems }: ErrorGroup, context: Col
   ]
 }
 
-type AssetSources = Pick<ColumnContext, 'assets' | 'named'>
-
-/** Returns the asset of the device of an error, or undefined if the inventory does not contain the device. */
-function assetOfError({ device, description }: DeviceError, { assets, named }: AssetSources): Asset | undefined {
-  const asset = assets.get(addressOfDevice(device) ?? '')
-  const name = namedDevice(description)
-  const part = named.get(name ?? '')
-  return part ?? (asset !== undefined && isModule(asset, { name, address: deviceName(device) }) ? undefined : asset)
-}
-
-/** Returns whether an error is that of a module, which is reached through the asset. */
-function isModule(asset: Asset, { name, address }: { name: string | undefined; address: string }): boolean {
-  return name !== undefined && name !== nameOf(asset) && !name.includes(address)
-}
-
-type DeviceOfErrorProps = {
-  /** The asset that has the address of the device. */
-  asset: Asset | undefined
-  /** The asset with the name of the device. */
-  part: Asset | undefined
-  /** The name of the device in the problem. */
-  name: string | undefined
-  address: string
-}
-
-/** `DeviceOfError` names the device of an error. A module is named with the device through which it is reached. */
-function DeviceOfError({ asset, part, name, address }: DeviceOfErrorProps) {
-  const text = useText(discoveryMessages)
-  if (asset === undefined) return part === undefined ? (name ?? address) : <AssetLink asset={part} />
-  if (!isModule(asset, { name, address })) return <AssetLink asset={asset} />
-  return (
-    <>
-      {part === undefined ? name : <AssetLink asset={part} />}{' '}
-      <span className="quiet">{part === undefined ? text.reachedThrough : text.moduleOf}</span>{' '}
-      <AssetLink asset={asset} />
-    </>
-  )
-}
-
-function AssetLink({ asset }: { asset: Asset }) {
-  return <Link to={`/assets/${asset.id}`}>{nameOf(asset)}</Link>
-}
-
 type RejectedProps = { credentials: RejectedCredentials; run: DiscoveryRun }
 
 /** `Rejected` links to the credentials that a device rejected, with the day if it did not reject them in this run. */
@@ -378,22 +304,7 @@ function Rejected({ credentials, run }: RejectedProps) {
   )
 }
 
-function startOf({ gatewayId, assetLinkId, jobId }: Discovery, errors: readonly DeviceError[]): CredentialStart {
-  const addresses = [...new Set(errors.flatMap(({ device }) => addressOfDevice(device) ?? []))].slice(
-    0,
-    credentialLimits.ipRanges,
-  )
-  return { gatewayId, assetLinkId, scanId: jobId, address: addresses[0], addresses }
-}
-
 /** Returns the rejected fields and their reasons as one text. */
 function fieldErrorText(fields: DeviceError['fields']): string {
   return (fields ?? []).map(({ pointer, detail }) => `${pointer}: ${detail}`).join('; ')
-}
-
-/** Returns the readable values of a device address. The format of the address depends on the asset link. */
-function deviceName(device: DeviceError['device']): string {
-  const values = Object.values(device ?? {})
-  const words = values.filter((value) => typeof value === 'string')
-  return (words.length > 0 ? words : values.filter((value) => typeof value === 'number')).join(', ')
 }

@@ -2,8 +2,8 @@ import type { DeviceError } from '@millwright/api/gatekeeper.ts'
 import type { errorMessages } from './error-messages.ts'
 
 type Text = (typeof errorMessages)['en']
-/** The cause of an error in words, what the user can do, and the code for the support. */
-export type ErrorCause = { name: string; advice: string; code: string }
+/** The cause of an error in words, what the user can do, in a sentence and in few words, and the code for the support. */
+export type ErrorCause = { name: string; advice: string; action: string; code: string }
 
 /** The status code of gRPC for a device that requires credentials. */
 export const unauthenticated = 16
@@ -26,8 +26,24 @@ const causes = {
 export function causeOf({ code, reason }: Pick<DeviceError, 'code' | 'reason'>, text: Text): ErrorCause {
   if (reason !== undefined) {
     const kind = reason === 'identity_taken' ? 'taken' : 'refused'
-    return { name: text[kind], advice: text[`${kind}Advice`], code: reason }
+    return { name: text[kind], advice: text[`${kind}Advice`], action: text[`${kind}Action`], code: reason }
   }
   const [codeName, kind] = Object.hasOwn(causes, code) ? causes[code as keyof typeof causes] : (['', 'other'] as const)
-  return { name: text[kind], advice: text[`${kind}Advice`], code: `${codeName} ${code}`.trim() }
+  const texts = { name: text[kind], advice: text[`${kind}Advice`], action: text[`${kind}Action`] }
+  return { ...texts, code: `${codeName} ${code}`.trim() }
+}
+
+type CountedCause = Pick<DeviceError, 'code' | 'reason'> & { count: number }
+
+/** Returns the numbers of errors by cause in words, the most frequent cause first. */
+export function causeCountsText(
+  counts: readonly CountedCause[],
+  { text, number }: { text: Text; number: (value: number) => string },
+): string {
+  const groups = Map.groupBy(counts, (each) => causeOf(each, text).name)
+  return [...groups]
+    .map(([name, causes]) => ({ name, count: causes.reduce((sum, { count }) => sum + count, 0) }))
+    .toSorted((one, other) => other.count - one.count)
+    .map(({ name, count }) => `${name}: ${number(count)}`)
+    .join(', ')
 }

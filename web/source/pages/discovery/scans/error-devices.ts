@@ -52,7 +52,7 @@ export type RejectedCredentials = Output<'credentials', 'listRefusals'>['data']
 
 /** Returns the credentials of the asset link of a scan that the devices of errors rejected at the latest login, by address. */
 export function useRejectedCredentials(
-  { assetLinkId, gatewayId }: Discovery,
+  { assetLinkId, gatewayId }: Pick<Discovery, 'assetLinkId' | 'gatewayId'>,
   errors: readonly DeviceError[],
 ): ReadonlyMap<string, RejectedCredentials> {
   const query = useOperationQuery()

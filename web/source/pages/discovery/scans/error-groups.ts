@@ -26,6 +26,22 @@ export function errorGroupsOf(errors: readonly DeviceError[], text: (typeof erro
     .toSorted((one, other) => other.errors.length - one.errors.length)
 }
 
+/**
+ * Returns the groups with at most this number of errors in all. Each group gets as many as the others, unless it has fewer, so that
+ * no cause is left out because another one is more frequent.
+ */
+export function limitedGroups(groups: readonly ErrorGroup[], limit: number): ErrorGroup[] {
+  let left = limit
+  const shares = new Map<ErrorGroup, number>()
+  const smallestFirst = groups.toSorted((one, other) => one.errors.length - other.errors.length)
+  smallestFirst.forEach((group, index) => {
+    const share = Math.min(group.errors.length, Math.ceil(left / (smallestFirst.length - index)))
+    shares.set(group, share)
+    left -= share
+  })
+  return groups.map((group) => ({ ...group, errors: group.errors.slice(0, shares.get(group)) }))
+}
+
 /** Matches a problem that the cause "no answer" or "sign-in failed" contains. It can start with the name of the device. */
 const plainProblem = /^(?:The device|\S+) (?:does not respond\.?|is protected\b.*)$/
 const namedProblem = /^(?!The )(\S+) (?:does not respond|is protected)\b/

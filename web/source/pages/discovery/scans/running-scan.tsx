@@ -2,39 +2,35 @@ import type { Discovery } from '@millwright/api/discovery.ts'
 import type { ReactNode } from 'react'
 import { useOfflineGateways } from '../../../app/api/gateways.ts'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
+import { TwoLines } from '../../../components/tables/two-lines.tsx'
 import { StatusChip } from '../../../components/values/status-chip.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { discoveryMessages } from '../messages.ts'
 import { timeLeftOf } from './time-left.ts'
 
-type RunningStateProps = {
-  gatewayId: string
-  progress: number | undefined
-  /** A link or button behind the state. */
-  action?: ReactNode
-}
+type RunningStateProps = { gatewayId: string; progress: number | undefined }
 
 /**
  * `RunningState` shows in a row of a table that a job runs, with its progress. If the gateway of the job is offline, it shows this
  * instead, because the job continues only when the gateway is online again.
  */
-export function RunningState({ gatewayId, progress = 0, action }: RunningStateProps) {
+export function RunningState({ gatewayId, progress = 0 }: RunningStateProps) {
   const text = useText(discoveryMessages)
   const formats = useFormats()
   const isOffline = useOfflineGateways().has(gatewayId)
+  if (isOffline) {
+    return (
+      <span title={text.gatewayOfflineHint}>
+        <StatusChip tone="warning">{text.gatewayOffline}</StatusChip>
+      </span>
+    )
+  }
   return (
     <span className="running-state">
-      <span className="running-state-text">
-        {isOffline ? (
-          <span title={text.gatewayOfflineHint}>
-            <StatusChip tone="warning">{text.gatewayOffline}</StatusChip>
-          </span>
-        ) : (
-          <span>{progress === 0 ? text.running : text.runningAt(formats.percent(progress / 100))}</span>
-        )}
-        {action}
-      </span>
-      {!isOffline && <progress aria-label={text.progress} max={100} value={progress || undefined} />}
+      <StatusChip tone="info">
+        {progress === 0 ? text.running : text.runningAt(formats.percent(progress / 100))}
+      </StatusChip>
+      <progress aria-label={text.progress} max={100} value={progress || undefined} />
     </span>
   )
 }
@@ -52,29 +48,39 @@ export function CancelScan({ name, onCancel }: { name: string; onCancel: () => v
 type RunTimes = Parameters<typeof timeLeftOf>[0]
 type FoundDevices = RunTimes & Pick<Discovery, 'found'>
 
+type FoundSoFarProps = {
+  run: FoundDevices
+  /** What the second line shows, after the time at which an interrupted scan started again. */
+  second?: ReactNode
+}
+
 /**
  * `FoundSoFar` shows how many devices a running scan has found, the estimated time until its end and, after an interruption, when it
  * started again.
  */
-export function FoundSoFar({ run }: { run: FoundDevices }) {
+export function FoundSoFar({ run, second }: FoundSoFarProps) {
   const text = useText(discoveryMessages)
   const formats = useFormats()
   const left = useTimeLeft(run, { isShort: true })
   const shown = [text.foundSoFar(formats.number(run.found)), left].filter(Boolean).join(', ')
-  if (run.restartedTimestamp === undefined)
-    return (
-      <span className="grid-lines" title={shown}>
-        {shown}
-      </span>
-    )
+  const restarted = run.restartedTimestamp
   return (
-    <span className="grid-lines" title={text.interrupted}>
+    <TwoLines
+      title={restarted === undefined ? shown : text.interrupted}
+      second={
+        <>
+          {restarted !== undefined && (
+            <>
+              {text.startedAgain} <Time at={restarted} isCompact />
+            </>
+          )}
+          {restarted !== undefined && second !== undefined && ' · '}
+          {second}
+        </>
+      }
+    >
       {shown}
-      <br />
-      <span className="quiet">
-        {text.startedAgain} <Time at={run.restartedTimestamp} isCompact />
-      </span>
-    </span>
+    </TwoLines>
   )
 }
 

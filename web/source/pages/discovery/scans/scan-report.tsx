@@ -18,7 +18,7 @@ import { Time } from '../../../components/values/time.tsx'
 import { SearchField } from '../../assets/filter/search-field.tsx'
 import { type Asset, classOf, firmwareOf, nameOf, textAt, textsIn } from '../../assets/model/asset.ts'
 import { discoveryMessages } from '../messages.ts'
-import { whyNotCompared } from '../state-chips.tsx'
+import { notComparedOf } from '../state-chips.tsx'
 import { DeviceErrors } from './device-errors.tsx'
 import { causeOf } from './error-cause.ts'
 import { useAssetsById, useMissing } from './error-devices.ts'
@@ -57,7 +57,7 @@ export function ScanReport({ scan, chosenRun: run, runs, onChooseRun }: ScanRepo
   return (
     <QueryState query={report}>
       {({ run: shown, findings, errors }) => {
-        const notCompared = whyNotCompared(shown, text)
+        const notCompared = notComparedOf(shown, text)
         const count = (name: string, value: number) => `${name} ${formats.number(value)}`
         const tabs: Tab<View>[] = [
           { id: 'new', label: count(text.isNew, shown.created) },
@@ -99,7 +99,7 @@ export function ScanReport({ scan, chosenRun: run, runs, onChooseRun }: ScanRepo
               {view === 'errors' ? (
                 <DeviceErrors scan={scan} run={shown} errors={errors} missing={missing} onMore={onEnd} />
               ) : view === 'gone' && notCompared !== undefined ? (
-                <p className="quiet">{notCompared}</p>
+                <p className="quiet">{notCompared.detail}</p>
               ) : (
                 <>
                   {view === 'gone' && <MissingNote gone={shown.gone} withError={missing.withError} />}

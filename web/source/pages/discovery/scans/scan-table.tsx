@@ -1,9 +1,10 @@
 import type { Discovery } from '@millwright/api/discovery.ts'
 import { iconNetworkDevicePlay } from '@siemens/ix-icons/icons'
+import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
-import type { ReactNode } from 'react'
 import { useGatewayNames } from '../../../app/api/gateways.ts'
 import { usePagedList } from '../../../app/api/paged-list.ts'
+import { useOperationQuery } from '../../../app/api/queries.ts'
 import { useFormats, useLanguage, useText } from '../../../app/language/language-context.tsx'
 import { firstSentence, isInvalidSettings, reasonOf } from '../../../app/language/link-message.ts'
 import { usePermission } from '../../../app/session/app-context.tsx'
@@ -11,14 +12,16 @@ import { Loading } from '../../../components/feedback/loading.tsx'
 import { ProblemMessage } from '../../../components/feedback/problem-message.tsx'
 import { EmptyState } from '../../../components/page/empty-state.tsx'
 import { type Column, DataTable } from '../../../components/tables/data-table.tsx'
+import { TwoLines } from '../../../components/tables/two-lines.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { invalidSettingOf, withParameterLabels } from '../built-in-links.ts'
 import { useLinkNames } from '../gateways/gateway-links.ts'
 import { discoveryMessages } from '../messages.ts'
-import { ScanState, whyNotCompared } from '../state-chips.tsx'
+import { notComparedOf, ScanState } from '../state-chips.tsx'
 import { editSchedule, editSettings } from './edit-settings.ts'
 import { CancelScan, FoundSoFar, RunningState } from './running-scan.tsx'
 import { useScanActions } from './scan-actions.ts'
+import { useIntervalText, useScheduleText } from './schedule-text.ts'
 
 /**
  * `ScanTable` lists the scans with their latest run and their next run. Events update the list. The column for the gateway is
@@ -44,7 +47,15 @@ export function ScanTable({ gatewayId }: { gatewayId?: string }) {
       {failure !== undefined && <ProblemMessage failure={failure} />}
       <DataTable
         label={text.scans}
-        columns={columnsOf(text, { linkName, gateways, number: formats.number, canRun, runAgain, cancel }).filter(
+        columns={columnsOf(text, {
+          linkName,
+          gateways,
+          number: formats.number,
+          day: formats.dayMonth,
+          canRun,
+          runAgain,
+          cancel,
+        }).filter(
           ({ id }) =>
             (id !== 'gateway' || (gatewayId === undefined && gateways.size > 1)) &&
             (id !== 'action' || canRun) &&
@@ -53,7 +64,7 @@ export function ScanTable({ gatewayId }: { gatewayId?: string }) {
         rows={pagedList.rows}
         sorting={{ id: 'started', isDescending: true }}
         idOf={({ jobId }) => jobId}
-        // The columns for missing devices and for the next run have a second line.
+        // The columns for the result, for missing devices and for the next run have a second line.
         isRoomy
         onEnd={pagedList.next}
         onOpen={({ jobId }) => navigate({ to: `/discovery/scans/${jobId}` })}
@@ -72,13 +83,14 @@ type ColumnContext = {
   linkName: ReturnType<typeof useLinkNames>
   gateways: ReadonlyMap<string, string>
   number: (value: number) => string
+  day: (timestamp: string) => string
   canRun: boolean
   runAgain: (scanId: string) => void
   cancel: (scanId: string) => void
 }
 
 function columnsOf(text: Text, context: ColumnContext): Column<Discovery>[] {
-  const { linkName, gateways, number, canRun, runAgain, cancel } = context
+  const { linkName, gateways, number, day, canRun, runAgain, cancel } = context
   const nameOf = (scan: Pick<Discovery, 'gatewayId' | 'assetLinkId' | 'discoveryFilters'>) =>
     text.scanName(linkName(scan.gatewayId, scan.assetLinkId), scopeOf(scan) || text.allDevices)
   return [
@@ -132,33 +144,34 @@ function columnsOf(text: Text, context: ColumnContext): Column<Discovery>[] {
       hint: text.missingHint,
       width: 145,
       cell: (row) => {
-        const reason = whyNotCompared(row, text)
+        const reason = notComparedOf(row, text)
         if (reason !== undefined) {
           return (
-            <span className="quiet" title={reason}>
-              –
+            <span className="quiet" title={reason.detail}>
+              {row.runId === undefined ? '–' : reason.name}
             </span>
           )
         }
         if (row.gone === 0) return number(0)
+        const { newlyGone, startedTimestamp, comparedRun = 0 } = row
         return (
           <TwoLines
-            first={
-              <Link to={`/discovery/scans/${row.jobId}`} search={{ view: 'gone' } as never}>
-                {number(row.gone)}
-              </Link>
-            }
             second={
-              row.newlyGone > 0 && (
-                <span
-                  className="quiet"
-                  title={text.newlyMissingHint(number(row.newlyGone), number(row.comparedRun ?? 0))}
-                >
-                  {row.newlyGone === row.gone ? text.allNewlyMissing : text.newlyMissing(number(row.newlyGone))}
+              newlyGone > 0 &&
+              startedTimestamp !== undefined && (
+                <span title={text.newlyMissingHint(number(newlyGone), number(comparedRun))}>
+                  {text.missingSince(
+                    newlyGone === row.gone ? text.allMissing : number(newlyGone),
+                    day(startedTimestamp),
+                  )}
                 </span>
               )
             }
-          />
+          >
+            <Link to={`/discovery/scans/${row.jobId}`} search={{ view: 'gone' } as never}>
+              {number(row.gone)}
+            </Link>
+          </TwoLines>
         )
       },
     },
@@ -172,27 +185,7 @@ function columnsOf(text: Text, context: ColumnContext): Column<Discovery>[] {
       id: 'next',
       header: text.next,
       width: 115,
-      cell: ({ jobId, schedule, ...row }) => {
-        if (schedule === undefined) {
-          const notScheduled = <span className="quiet">{text.notScheduled}</span>
-          if (!canRun) return notScheduled
-          return (
-            <TwoLines
-              first={notScheduled}
-              second={
-                <Link
-                  to={`/discovery/scans/${jobId}`}
-                  search={{ edit: editSchedule } as never}
-                  aria-label={text.scheduleScanOf(nameOf(row))}
-                >
-                  {text.scheduleScan}
-                </Link>
-              }
-            />
-          )
-        }
-        return schedule.paused ? text.paused : <Time at={schedule.nextRuns[0]} isRelative isShort />
-      },
+      cell: (row) => <NextRun scan={row} name={nameOf(row)} canRun={canRun} />,
     },
     {
       id: 'action',
@@ -224,19 +217,56 @@ function columnsOf(text: Text, context: ColumnContext): Column<Discovery>[] {
   ]
 }
 
-/** `TwoLines` shows two short lines in one cell. */
-function TwoLines({ first, second }: { first: ReactNode; second: ReactNode }) {
-  return (
-    <span className="grid-lines">
-      {first}
-      {second !== false && (
-        <>
-          <br />
-          {second}
-        </>
-      )}
-    </span>
+type NextRunProps = { scan: Discovery; name: string; canRun: boolean }
+
+/** `NextRun` shows when a scan runs next and how often, with a link to its schedule. */
+function NextRun({ scan: { jobId, schedule }, name, canRun }: NextRunProps) {
+  const text = useText(discoveryMessages)
+  const intervalText = useIntervalText()
+  const scheduleText = useScheduleText()
+  const isScheduled = schedule !== undefined
+  const link = canRun && (
+    <Link
+      to={`/discovery/scans/${jobId}`}
+      search={{ edit: editSchedule } as never}
+      aria-label={isScheduled ? text.changeScheduleOf(name) : text.scheduleScanOf(name)}
+    >
+      {isScheduled ? text.changeSchedule : text.scheduleScan}
+    </Link>
   )
+  if (!isScheduled) {
+    return (
+      <TwoLines second={link}>
+        <span className="quiet">{text.notScheduled}</span>
+      </TwoLines>
+    )
+  }
+  return (
+    <TwoLines
+      second={
+        <>
+          <span title={scheduleText(schedule.cron)}>{intervalText(schedule.cron)}</span>
+          {link && ' · '}
+          {link}
+        </>
+      }
+    >
+      {schedule.paused ? text.paused : <Time at={schedule.nextRuns[0]} isCompact />}
+    </TwoLines>
+  )
+}
+
+/** The number of runs among which the last complete run of a running scan is. */
+const earlierRuns = 10
+
+/** `LastCompleteRun` shows what the last complete run of a running scan found. */
+function LastCompleteRun({ jobId }: Pick<Discovery, 'jobId'>) {
+  const text = useText(discoveryMessages)
+  const formats = useFormats()
+  const query = useOperationQuery()
+  const { data } = useQuery(query(['discovery', 'listRuns'], { params: { jobId }, query: { limit: earlierRuns } }))
+  const complete = data?.data.find(({ state }) => state === 'finished')
+  return complete === undefined ? null : text.lastComplete(formats.number(complete.found))
 }
 
 /** `ScanOutcome` shows what the latest run found, or why it has no result. Numbers of a run that did not finish are partial. */
@@ -248,22 +278,24 @@ function ScanOutcome({ scan, number }: { scan: Discovery; number: (value: number
   if (state === 'failed') {
     const reason = message === undefined ? text.noReason : withParameterLabels(reasonOf(message), scan, language)
     const setting = invalidSettingOf(scan, language)
+    if (setting === undefined) {
+      return (
+        <span title={reason} className="grid-lines">
+          {firstSentence(reason)}
+        </span>
+      )
+    }
     return (
-      <span title={reason} className="grid-lines">
-        {setting === undefined ? (
-          firstSentence(reason)
-        ) : (
-          <>
-            {text.invalidSetting}
-            <br />
-            <span className="quiet">{setting}</span>
-          </>
-        )}
-      </span>
+      <TwoLines title={reason} second={setting}>
+        {text.invalidSetting}
+      </TwoLines>
     )
   }
   if (state === 'canceled') return text.canceledAfter(found, number(found))
-  if (state !== 'finished') return <FoundSoFar run={scan} />
+  if (state !== 'finished') {
+    const hasEarlier = scan.runs > 1 && scan.restartedTimestamp === undefined
+    return <FoundSoFar run={scan} {...(hasEarlier && { second: <LastCompleteRun jobId={scan.jobId} /> })} />
+  }
   return (
     <>
       {text.foundCount(number(found))},{' '}

@@ -29,3 +29,14 @@ export function useScheduleText(): (cron: string) => string {
     return kind === 'weekly' ? text.weeklyAt(weekdayName(weekday, language), time) : cron
   }
 }
+
+/** Returns a function that names the interval of a cron expression without its time, such as `Daily`. */
+export function useIntervalText(): (cron: string) => string {
+  const text = useText(scanMessages)
+  const formats = useFormats()
+  return (cron) => {
+    const { kind, minutes } = scheduleChoiceOf(cron)
+    if (kind === 'minutes') return minutes === 1 ? text.everyMinute : text.every(formats.minutes(minutes))
+    return text[kind]
+  }
+}

@@ -1,0 +1,67 @@
+import type { Discovery, DiscoveryRun } from '@millwright/api/discovery.ts'
+import type { DeviceError } from '@millwright/api/gatekeeper.ts'
+import type { AnyJob } from '@millwright/api/jobs.ts'
+import { useQuery } from '@tanstack/react-query'
+import { useOperationQuery } from '../../app/api/queries.ts'
+import { useText } from '../../app/language/language-context.tsx'
+import { unauthenticated } from '../discovery/scans/error-cause.ts'
+import { useRejectedCredentials } from '../discovery/scans/error-devices.ts'
+import { type ErrorGroup, errorGroupsOf } from '../discovery/scans/error-groups.ts'
+import { errorMessages } from '../discovery/scans/error-messages.ts'
+import { mostRejected } from '../discovery/scans/sign-in-errors.ts'
+import { errorsOf } from './job-errors.ts'
+import { scanReference } from './scan-result.tsx'
+
+/** The number of errors that are grouped by cause. */
+const groupedErrors = 100
+const noErrors: readonly DeviceError[] = []
+const noScan = { gatewayId: '', assetLinkId: '' }
+
+export type RunErrors = {
+  scan: Discovery
+  run: DiscoveryRun
+  groups: ErrorGroup[]
+  /** The errors of devices that no credentials could sign in to. */
+  signIn: readonly DeviceError[]
+  /** The credentials that a device rejected, by address. */
+  rejected: ReturnType<typeof useRejectedCredentials>
+  /** The credentials that most of the devices rejected in this run. */
+  mostRejected: ReturnType<typeof mostRejected>
+}
+
+/** Loads the errors of the run of a scan, grouped by cause. Returns undefined while they load, and for other jobs. */
+export function useRunErrors(job: AnyJob): RunErrors | undefined {
+  const causes = useText(errorMessages)
+  const query = useOperationQuery()
+  const enabled = hasRunErrors(job)
+  const params = { jobId: scanReference(job) ?? '' }
+  const { data: scan } = useQuery({ ...query(['discovery', 'getDiscovery'], { params }), enabled })
+  const input = { params, query: { limit: groupedErrors, ...(job.runId !== undefined && { run: job.runId }) } }
+  const { data: report } = useQuery({ ...query(['discovery', 'getReport'], input), enabled })
+  const errors = report?.data.errors ?? noErrors
+  const signIn = errors.filter(needsSignIn)
+  const rejected = useRejectedCredentials(scan?.data ?? noScan, signIn)
+  if (scan === undefined || report === undefined) return undefined
+  const { run } = report.data
+  return {
+    ...{ scan: scan.data, run, signIn, rejected },
+    groups: errorGroupsOf(errors, causes),
+    mostRejected: mostRejected(signIn, { rejected, run }),
+  }
+}
+
+type ScanJob = Parameters<typeof errorsOf>[0]
+
+/** Returns whether a job is a finished scan with errors of devices. */
+export function hasRunErrors(job: ScanJob): boolean {
+  return job.scan !== undefined && job.runId !== undefined && errorsOf(job) !== undefined
+}
+
+/** Returns whether devices of a finished scan rejected the sign-in, or require credentials. */
+export function hasSignInErrors(job: ScanJob): boolean {
+  return hasRunErrors(job) && job.scan?.errorCauses?.some(needsSignIn) === true
+}
+
+function needsSignIn({ code, reason }: Pick<DeviceError, 'code' | 'reason'>): boolean {
+  return code === unauthenticated && reason === undefined
+}
