@@ -1,5 +1,6 @@
 import type { AnyJob } from '@millwright/api/jobs.ts'
 import { locationOf, type SubjectLocation } from '../../app/navigation/subject-location.ts'
+import { needsSignIn } from '../discovery/scans/error-cause.ts'
 import { checkCountsOf } from './check-counts.ts'
 
 /**
@@ -25,6 +26,16 @@ export function errorsOf(job: FinishedJob): JobErrors | undefined {
     kind: job.type === 'monitoring' ? 'unchecked' : 'errors',
     count,
   }
+}
+
+/** Returns whether a job is a finished scan with errors of devices. */
+export function hasRunErrors(job: FinishedJob): boolean {
+  return job.scan !== undefined && job.runId !== undefined && errorsOf(job) !== undefined
+}
+
+/** Returns whether a job is a finished scan to whose devices no credentials could sign in. */
+export function hasSignInErrors(job: FinishedJob): boolean {
+  return hasRunErrors(job) && job.scan?.errorCauses?.some(needsSignIn) === true
 }
 
 function countOf({ type, message, parts, scan }: FinishedJob): number {

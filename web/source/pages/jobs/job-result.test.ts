@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import type { AnyJob } from '@millwright/api/jobs.ts'
 import { firstSentence } from '../../app/language/link-message.ts'
 import { hasUnreachable } from './check-counts.ts'
-import { errorsOf } from './job-errors.ts'
-import { adviceOf, type OutcomeText, partsText, resultOf } from './job-result.ts'
+import { errorsOf, hasRunErrors, hasSignInErrors } from './job-errors.ts'
+import { adviceOf, type OutcomeText, partsText, resultOf, scanResultText } from './job-result.ts'
 import { jobMessages } from './messages.ts'
 import { jobAdvices, jobErrorAdvices, jobResults } from './outcome-messages.ts'
 
@@ -113,4 +113,20 @@ test('counts the devices that a finished check could not check, and leads to the
   assert.deepEqual(errorsOf({ ...check, message }), { to: '/monitoring/m-1', kind: 'unchecked', count: 100 })
   assert.equal(errorsOf({ ...check, message: '97 devices reached, 3 not reachable' }), undefined)
   assert.equal(errorsOf({ ...check, phase: 'running', message }), undefined)
+})
+
+test('shows the missing devices of a scan if its run was compared with an earlier one', () => {
+  const scan = { scope: [], found: 289, created: 0, errors: 0 }
+  assert.equal(scanResultText(scan, { text: en.text, number: String }), '289 found, 0 new')
+  assert.equal(scanResultText({ ...scan, gone: 19 }, { text: en.text, number: String }), '289 found, 0 new, 19 missing')
+})
+
+test('the next step after a scan is to change credentials only if devices rejected the sign-in', () => {
+  const scan = { scope: [], found: 9, created: 0, errors: 3, errorCauses: [{ code: 14, count: 3 }] }
+  const finished = { ...job, runId: 'run-2', scan }
+  assert.deepEqual([hasRunErrors(finished), hasSignInErrors(finished)], [true, false])
+  const errorCauses = [...scan.errorCauses, { code: 16, count: 1 }]
+  const rejected = { ...finished, scan: { ...scan, errorCauses } }
+  assert.equal(hasSignInErrors(rejected), true)
+  assert.equal(hasSignInErrors({ ...rejected, phase: 'failed' }), false)
 })

@@ -1,5 +1,5 @@
 import { isBuiltInWorkflow, platformClient } from '@millwright/api/built-in-workflows.ts'
-import { type AnyJob, type JobCounts, jobPhases } from '@millwright/api/jobs.ts'
+import { type AnyJob, type JobCounts, jobPhases, type ScanJobResult } from '@millwright/api/jobs.ts'
 import { isInvalidSettings, reasonOf } from '../../app/language/link-message.ts'
 import { withLinkTitles } from '../discovery/built-in-links.ts'
 import { editSettings } from '../discovery/scans/edit-settings.ts'
@@ -42,6 +42,14 @@ export function resultOf({ type, gatewayId, phase, message }: ReportedJob, { tex
       return reported === undefined ? words : `${words}: ${reported}`
     }
   }
+}
+
+type ScanResultContext = { text: Text; number: (value: number) => string }
+
+/** Returns how many devices the run of a scan found, and how many are missing if the run was compared with an earlier one. */
+export function scanResultText({ found, created, gone }: ScanJobResult, { text, number }: ScanResultContext): string {
+  const counts = text.scanResult(number(found), number(created))
+  return gone === undefined ? counts : `${counts}, ${text.missingDevices(number(gone))}`
 }
 
 /** Returns the result of a check in the words of the device states, or the message of an older gateway. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { timesOf, waitMsOf, workMsOf } from './job-times.ts'
+import { formatsOf } from '../../app/language/formats.ts'
+import { historyTimesOf, timesOf, waitMsOf, workMsOf } from './job-times.ts'
 
 const job = {
   phase: 'finished',
@@ -30,4 +31,19 @@ test('a job that was canceled while it waited has no time of work', () => {
 test('the start of a job of an earlier version is its creation', () => {
   const { startedTimestamp: _, ...unstarted } = job
   assert.equal(timesOf(unstarted).started, job.createdTimestamp)
+})
+
+test('shows each time of a history once, with the date only if it is not the same for all', () => {
+  const formats = formatsOf('en')
+  const [first, second, third] = ['2026-01-31T12:00:09', '2026-01-31T12:00:09', '2026-01-31T12:00:07'] as const
+  const time = formats.time
+  assert.deepEqual(historyTimesOf([first, second, third], formats), {
+    times: [time(first), '', time(third)],
+    isDated: false,
+  })
+  const earlier = '2026-01-30T12:00:07'
+  assert.deepEqual(historyTimesOf([first, earlier], formats), {
+    times: [formats.exact(first), formats.exact(earlier)],
+    isDated: true,
+  })
 })

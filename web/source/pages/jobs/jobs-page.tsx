@@ -37,11 +37,11 @@ import { CheckResult } from './check-result.tsx'
 import { errorsOf } from './job-errors.ts'
 import { jobNameOf, subjectNameOf } from './job-name.ts'
 import { JobPhaseChip } from './job-phase.tsx'
-import { type OutcomeText, partsText, resultOf } from './job-result.ts'
+import { type OutcomeText, partsText, resultOf, scanResultText } from './job-result.ts'
 import { progressOf, runTimesOf, timesOf, waitMsOf, workMsOf } from './job-times.ts'
 import { jobMessages } from './messages.ts'
 import { useOutcomeText } from './outcome-text.ts'
-import { scanReference, scanResultText, starterOf } from './scan-result.tsx'
+import { scanReference, starterOf } from './scan-result.tsx'
 import { StartJob } from './start-job.tsx'
 
 const dayMs = 86_400_000

@@ -4,12 +4,12 @@ import type { AnyJob } from '@millwright/api/jobs.ts'
 import { useQuery } from '@tanstack/react-query'
 import { useOperationQuery } from '../../app/api/queries.ts'
 import { useText } from '../../app/language/language-context.tsx'
-import { unauthenticated } from '../discovery/scans/error-cause.ts'
+import { needsSignIn } from '../discovery/scans/error-cause.ts'
 import { useRejectedCredentials } from '../discovery/scans/error-devices.ts'
 import { type ErrorGroup, errorGroupsOf } from '../discovery/scans/error-groups.ts'
 import { errorMessages } from '../discovery/scans/error-messages.ts'
 import { mostRejected } from '../discovery/scans/sign-in-errors.ts'
-import { errorsOf } from './job-errors.ts'
+import { hasRunErrors } from './job-errors.ts'
 import { scanReference } from './scan-result.tsx'
 
 /** The number of errors that are grouped by cause. */
@@ -48,20 +48,4 @@ export function useRunErrors(job: AnyJob): RunErrors | undefined {
     groups: errorGroupsOf(errors, causes),
     mostRejected: mostRejected(signIn, { rejected, run }),
   }
-}
-
-type ScanJob = Parameters<typeof errorsOf>[0]
-
-/** Returns whether a job is a finished scan with errors of devices. */
-export function hasRunErrors(job: ScanJob): boolean {
-  return job.scan !== undefined && job.runId !== undefined && errorsOf(job) !== undefined
-}
-
-/** Returns whether devices of a finished scan rejected the sign-in, or require credentials. */
-export function hasSignInErrors(job: ScanJob): boolean {
-  return hasRunErrors(job) && job.scan?.errorCauses?.some(needsSignIn) === true
-}
-
-function needsSignIn({ code, reason }: Pick<DeviceError, 'code' | 'reason'>): boolean {
-  return code === unauthenticated && reason === undefined
 }

@@ -1,4 +1,4 @@
-import type { AnyJob, ScanJobResult } from '@millwright/api/jobs.ts'
+import type { AnyJob } from '@millwright/api/jobs.ts'
 import { Link } from '@tanstack/react-router'
 import { useFormats, useText } from '../../app/language/language-context.tsx'
 import { jobMessages } from './messages.ts'
@@ -35,14 +35,6 @@ export function ScanResult({ job }: { job: ScanJob }) {
       )}
     </>
   )
-}
-
-type ScanResultContext = { text: (typeof jobMessages)['en']; number: (value: number) => string }
-
-/** Returns how many devices the run of a scan found, and how many are missing if the run was compared with an earlier one. */
-export function scanResultText({ found, created, gone }: ScanJobResult, { text, number }: ScanResultContext): string {
-  const counts = text.scanResult(number(found), number(created))
-  return gone === undefined ? counts : `${counts}, ${text.missingDevices(number(gone))}`
 }
 
 /** Returns the id of the scan to which a job belongs, or undefined for other jobs. */

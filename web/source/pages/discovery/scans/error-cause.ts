@@ -8,6 +8,11 @@ export type ErrorCause = { name: string; advice: string; action: string; code: s
 /** The status code of gRPC for a device that requires credentials. */
 export const unauthenticated = 16
 
+/** Returns whether a device rejected the sign-in, or requires credentials. */
+export function needsSignIn({ code, reason }: Pick<DeviceError, 'code' | 'reason'>): boolean {
+  return code === unauthenticated && reason === undefined
+}
+
 /** The status codes of gRPC, which the protocol of asset links uses, each with its name and its texts. */
 const causes = {
   3: ['INVALID_ARGUMENT', 'invalidArgument'],

@@ -18,12 +18,12 @@ import { Time } from '../../../components/values/time.tsx'
 import { SearchField } from '../../assets/filter/search-field.tsx'
 import { type Asset, classOf, firmwareOf, nameOf, textAt, textsIn } from '../../assets/model/asset.ts'
 import { discoveryMessages } from '../messages.ts'
-import { notComparedOf } from '../state-chips.tsx'
 import { DeviceErrors } from './device-errors.tsx'
 import { causeOf } from './error-cause.ts'
 import { useAssetsById, useMissing } from './error-devices.ts'
 import { errorMessages } from './error-messages.ts'
 import { errorOfAsset } from './missing-errors.ts'
+import { notComparedOf } from './not-compared.ts'
 
 type ReportPage = Output<'discovery', 'getReport'>['data']
 type Finding = ReportPage['findings'][number]

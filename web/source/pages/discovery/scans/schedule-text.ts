@@ -1,7 +1,7 @@
 import { type Language, localeOf } from '../../../app/language/language.ts'
 import { useFormats, useLanguage, useText } from '../../../app/language/language-context.tsx'
 import { scanMessages } from './scan-messages.ts'
-import { scheduleChoiceOf } from './schedule.ts'
+import { intervalTextOf, scheduleChoiceOf } from './schedule.ts'
 
 /**
  * The timestamp of a Sunday (1 January 2023). The names of the weekdays are formatted from this date and the days after
@@ -33,10 +33,6 @@ export function useScheduleText(): (cron: string) => string {
 /** Returns a function that names the interval of a cron expression without its time, such as `Daily`. */
 export function useIntervalText(): (cron: string) => string {
   const text = useText(scanMessages)
-  const formats = useFormats()
-  return (cron) => {
-    const { kind, minutes } = scheduleChoiceOf(cron)
-    if (kind === 'minutes') return minutes === 1 ? text.everyMinute : text.every(formats.minutes(minutes))
-    return text[kind]
-  }
+  const { minutes } = useFormats()
+  return (cron) => intervalTextOf(cron, { text, minutes })
 }

@@ -1,3 +1,5 @@
+import type { scanMessages } from './scan-messages.ts'
+
 /**
  * `ScheduleChoice` is the schedule that the user has chosen in the form. The API stores a schedule as a cron
  * expression.
@@ -52,6 +54,15 @@ export function scheduleChoiceOf(cron: string): ScheduleChoice {
   return weekday === '*'
     ? { ...runNow, kind: 'daily', time }
     : { ...runNow, kind: 'weekly', time, weekday: Number(weekday) }
+}
+
+type IntervalTexts = { text: (typeof scanMessages)['en']; minutes: (count: number) => string }
+
+/** Returns the interval of a cron expression in words, without its time. */
+export function intervalTextOf(cron: string, { text, minutes: minutesText }: IntervalTexts): string {
+  const { kind, minutes } = scheduleChoiceOf(cron)
+  if (kind !== 'minutes') return text[kind]
+  return minutes === 1 ? text.everyMinute : text.every(minutesText(minutes))
 }
 
 /** Returns the time zone of the browser, or UTC if it is unknown. */
