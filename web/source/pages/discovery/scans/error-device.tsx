@@ -32,7 +32,12 @@ export function ErrorDevice({ error, devices }: { error: DeviceError; devices: D
   return (
     <>
       <DeviceOfError asset={devices.assets.get(address)} part={part} name={name} address={deviceName(error.device)} />
-      {part === undefined && devices.absent.has(address) && <span className="quiet"> {text.notInInventory}</span>}
+      {part === undefined && devices.absent.has(address) && (
+        <span className="quiet" title={text.nameOfLink}>
+          {' '}
+          {text.notInInventory}
+        </span>
+      )}
     </>
   )
 }

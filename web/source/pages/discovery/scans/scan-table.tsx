@@ -136,7 +136,7 @@ function columnsOf(text: Text, context: ColumnContext): Column<Discovery>[] {
       header: text.latestResult,
       hint: text.resultHint,
       width: 300,
-      minWidth: 210,
+      minWidth: 250,
       cell: (row) => <ScanOutcome scan={row} number={number} />,
     },
     {
