@@ -328,14 +328,42 @@ describe('gateways, scans and credentials in the console', () => {
     await page.getByText('Paused').waitFor()
     await button('Resume').click()
     await page.getByText('Paused').waitFor({ state: 'detached' })
-    // The list offers a schedule for the other scans.
+    // The list leads to the schedule of the scan, and offers a schedule for the other scans.
     await go('/discovery', 'Discovery')
+    const scheduled = page.getByRole('row').filter({ has: page.getByRole('link', { name: /^Change schedule: / }) })
+    await scheduled.getByText('Daily', { exact: true }).waitFor()
     await page
       .getByRole('link', { name: /^Schedule scan: / })
       .first()
       .click()
     await page.getByRole('dialog', { name: 'Schedule' }).waitFor()
     await page.keyboard.press('Escape')
+  })
+
+  test('starts a scan with an asset link of the list of gateways', async () => {
+    await go('/discovery', 'Discovery')
+    await button('Scan with Simulated plant').click()
+    const dialog = page.getByRole('dialog', { name: 'Start scan' })
+    await dialog
+      .getByLabel('Asset link')
+      .locator('option:checked', { hasText: 'Simulated plant' })
+      .waitFor({ state: 'attached' })
+    await page.keyboard.press('Escape')
+  })
+
+  test('lists the devices with errors on the page of a job, with the next step', async () => {
+    await go('/jobs?type=discovery', 'Jobs')
+    const row = page
+      .getByRole('row')
+      .filter({ hasText: /Sign-in failed: [1-9]/ })
+      .last()
+    await row.getByRole('link', { name: /^Scan: / }).click()
+    await page.getByRole('heading', { level: 1, name: 'Scan of Simulated plant' }).waitFor()
+    const errors = page.getByRole('grid', { name: 'Errors' })
+    await errors.getByRole('gridcell', { name: 'Sign-in failed' }).first().waitFor()
+    await errors.getByRole('gridcell', { name: 'Add or change credentials' }).first().waitFor()
+    await button('Add credentials').waitFor()
+    await assertAxeCleanEverywhere(page, 'a job with errors')
   })
 
   test('shows the job, the workflow, the events and the audit entries of a scan', async () => {

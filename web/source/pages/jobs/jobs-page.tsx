@@ -251,7 +251,7 @@ function columnsOf(text: Text, { gateways, names, outcome, formats, scanActions 
       id: 'job',
       header: text.job,
       width: 360,
-      minWidth: 250,
+      minWidth: 290,
       isGrowing: true,
       cell: (job) => {
         const name = jobNameOf(job, { text, names })
@@ -276,8 +276,8 @@ function columnsOf(text: Text, { gateways, names, outcome, formats, scanActions 
     {
       id: 'outcome',
       header: text.outcome,
-      width: 320,
-      minWidth: 320,
+      width: 300,
+      minWidth: 270,
       cell: (job) => <Outcome job={job} outcome={outcome} number={formats.number} scanActions={scanActions} />,
     },
     {

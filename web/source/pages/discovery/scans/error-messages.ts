@@ -73,7 +73,7 @@ export const errorMessages = messages({
     unavailable: 'Keine Antwort',
     unavailableAdvice: 'Prüfen Sie, ob das Gerät eingeschaltet und vom Gateway erreichbar ist.',
     unavailableAction: 'Stromversorgung und Netzwerk prüfen',
-    unauthenticated: 'Anmeldung fehlgeschlagen',
+    unauthenticated: 'Anmeldefehler',
     unauthenticatedAdvice:
       'Ändern Sie die Zugangsdaten für die Adresse des Geräts oder fügen Sie welche hinzu. Starten Sie den Suchlauf dann erneut.',
     unauthenticatedAction: 'Zugangsdaten hinzufügen oder ändern',

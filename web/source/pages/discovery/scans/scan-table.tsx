@@ -185,13 +185,13 @@ function columnsOf(text: Text, context: ColumnContext): Column<Discovery>[] {
     {
       id: 'next',
       header: text.next,
-      width: 115,
+      width: 145,
       cell: (row) => <NextRun scan={row} name={nameOf(row)} canRun={canRun} />,
     },
     {
       id: 'action',
       header: text.action,
-      width: 115,
+      width: 130,
       cell: (row) => {
         const name = nameOf(row)
         if (isRunning(row)) return <CancelScan name={name} onCancel={() => cancel(row.jobId)} />
