@@ -2,6 +2,7 @@ import type { Discovery, DiscoveryRun } from '@millwright/api/discovery.ts'
 import type { DeviceError } from '@millwright/api/gatekeeper.ts'
 import type { AnyJob } from '@millwright/api/jobs.ts'
 import { useQuery } from '@tanstack/react-query'
+import type { Failure } from '../../app/api/failure.ts'
 import { useOperationQuery } from '../../app/api/queries.ts'
 import { useText } from '../../app/language/language-context.tsx'
 import { needsSignIn } from '../discovery/scans/error-cause.ts'
@@ -29,23 +30,29 @@ export type RunErrors = {
   mostRejected: ReturnType<typeof mostRejected>
 }
 
-/** Loads the errors of the run of a scan, grouped by cause. Returns undefined while they load, and for other jobs. */
-export function useRunErrors(job: AnyJob): RunErrors | undefined {
+/** Is without data while the errors load, and if a request failed. */
+type LoadedRunErrors = { data: RunErrors | undefined; failure: Failure | undefined; retry: () => unknown }
+
+/** Loads the errors of the run of a scan, grouped by cause. Other jobs have no data. */
+export function useRunErrors(job: AnyJob): LoadedRunErrors {
   const causes = useText(errorMessages)
   const query = useOperationQuery()
   const enabled = hasRunErrors(job)
   const params = { jobId: scanReference(job) ?? '' }
-  const { data: scan } = useQuery({ ...query(['discovery', 'getDiscovery'], { params }), enabled })
+  const scan = useQuery({ ...query(['discovery', 'getDiscovery'], { params }), enabled })
   const input = { params, query: { limit: groupedErrors, ...(job.runId !== undefined && { run: job.runId }) } }
-  const { data: report } = useQuery({ ...query(['discovery', 'getReport'], input), enabled })
-  const errors = report?.data.errors ?? noErrors
+  const report = useQuery({ ...query(['discovery', 'getReport'], input), enabled })
+  const errors = report.data?.data.errors ?? noErrors
   const signIn = errors.filter(needsSignIn)
-  const rejected = useRejectedCredentials(scan?.data ?? noScan, signIn)
-  if (scan === undefined || report === undefined) return undefined
-  const { run } = report.data
-  return {
-    ...{ scan: scan.data, run, signIn, rejected },
+  const rejected = useRejectedCredentials(scan.data?.data ?? noScan, signIn)
+  const failed = [scan, report].find(({ error }) => error !== null)
+  const state = { failure: failed?.error ?? undefined, retry: () => failed?.refetch() }
+  if (scan.data === undefined || report.data === undefined) return { ...state, data: undefined }
+  const { run } = report.data.data
+  const data = {
+    ...{ scan: scan.data.data, run, signIn, rejected },
     groups: errorGroupsOf(errors, causes),
     mostRejected: mostRejected(signIn, { rejected, run }),
   }
+  return { ...state, data }
 }

@@ -6,6 +6,7 @@ import { useFormats, useText } from '../../app/language/language-context.tsx'
 import { withoutStatusCode } from '../../app/language/link-message.ts'
 import { usePermission } from '../../app/session/app-context.tsx'
 import { Loading } from '../../components/feedback/loading.tsx'
+import { ProblemMessage } from '../../components/feedback/problem-message.tsx'
 import { type Column, DataTable } from '../../components/tables/data-table.tsx'
 import { AddCredentialsButton } from '../credentials/flow/add-credentials-button.tsx'
 import { addressOfDevice } from '../credentials/flow/credential-start.ts'
@@ -23,13 +24,19 @@ const shownErrors = 10
 export function ScanErrors({ job }: { job: AnyJob }) {
   const text = useText(discoveryMessages)
   const id = useId()
-  const errors = useRunErrors(job)
+  const { data, failure, retry } = useRunErrors(job)
   return (
     <section className="job-errors" data-size="wide" aria-labelledby={id}>
       <h2 id={id} className="section-title">
         {text.errors}
       </h2>
-      {errors === undefined ? <Loading /> : <ErrorTable errors={errors} />}
+      {data !== undefined ? (
+        <ErrorTable errors={data} />
+      ) : failure !== undefined ? (
+        <ProblemMessage failure={failure} onRetry={retry} />
+      ) : (
+        <Loading />
+      )}
     </section>
   )
 }
@@ -122,9 +129,9 @@ function columnsOf(
  */
 export function SignInRemedy({ job }: { job: AnyJob }) {
   const text = useText(jobMessages)
-  const errors = useRunErrors(job)
-  if (errors === undefined) return null
-  const { scan, signIn, mostRejected: credentials } = errors
+  const { data } = useRunErrors(job)
+  if (data === undefined) return null
+  const { scan, signIn, mostRejected: credentials } = data
   if (credentials === undefined)
     return <AddCredentialsButton start={credentialStartOf(scan, signIn)} variant="primary" />
   return (
