@@ -171,8 +171,7 @@ export function JobsPage() {
           ({ id }) => id !== 'gateway' || gateways.size > 1,
         )}
         sorting={{ id: 'created', isDescending: true }}
-        // The columns for the result and for the duration have a second line.
-        isRoomy
+        isRoomy={pagedList.rows.some(hasDetails)}
         idOf={({ id }) => id}
         onOpen={({ id }) => navigate({ to: `/jobs/${id}` })}
         empty={
@@ -239,6 +238,11 @@ type ColumnContext = {
 }
 
 type ScanActions = Pick<ReturnType<typeof useScanActions>, 'runAgain' | 'cancel'>
+
+/** Returns whether the result or the duration of a job can have a second line. */
+function hasDetails(job: AnyJob): boolean {
+  return scanReference(job) !== undefined || waitMsOf(job) !== undefined
+}
 
 /** Returns whether a job is a scan that failed, which can be edited or run again. */
 function isFailedScan(job: AnyJob): boolean {
