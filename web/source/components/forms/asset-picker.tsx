@@ -13,9 +13,6 @@ type AssetPickerProps = {
   onPick: (asset: PickedAsset | undefined) => void
   /** The id of an asset that cannot be picked. */
   except?: string
-  /** The filter for the assets that can be picked. Without it, all assets can be picked. */
-  filter?: string
-  isLabelUnseen?: boolean
   error?: string | undefined
 }
 
@@ -25,12 +22,12 @@ const minimumLength = 2
 type ListedAsset = { id: string; name?: string | null; description?: string | null }
 
 /** `AssetPicker` lets the user search for an asset by name, serial number or address, and pick it. */
-export function AssetPicker({ label, picked, onPick, except, filter, error, isLabelUnseen = false }: AssetPickerProps) {
+export function AssetPicker({ label, picked, onPick, except, error }: AssetPickerProps) {
   const text = useText(componentMessages)
   const listId = useId()
   const [typed, setTyped] = useState('')
   const [activeIndex, setActiveIndex] = useState(0)
-  const matches = useMatchingAssets(typed, { except, filter })
+  const matches = useMatchingAssets(typed, except)
   const isOpen = picked === undefined && typed.trim().length >= minimumLength
   const pick = ({ id, name }: ListedAsset) => {
     onPick({ id, name: name ?? id })
@@ -48,7 +45,7 @@ export function AssetPicker({ label, picked, onPick, except, filter, error, isLa
     event.stopPropagation()
   }
   return (
-    <Field label={label} error={error} isLabelUnseen={isLabelUnseen}>
+    <Field label={label} error={error}>
       {({ id, describedBy, isInvalid }) => (
         <div className="picker">
           <input
@@ -98,9 +95,7 @@ export function AssetPicker({ label, picked, onPick, except, filter, error, isLa
   )
 }
 
-type Selection = { except: string | undefined; filter: string | undefined }
-
-function useMatchingAssets(typed: string, { except, filter }: Selection): ListedAsset[] {
+function useMatchingAssets(typed: string, except: string | undefined): ListedAsset[] {
   const query = useOperationQuery()
   const words = useDeferredValue(typed.trim())
   const { data } = useQuery({
@@ -110,7 +105,6 @@ function useMatchingAssets(typed: string, { except, filter }: Selection): Listed
         limit: assetLimit,
         count: false,
         fields: 'id,name,description',
-        ...(filter !== undefined && { filter }),
       },
     }),
     enabled: words.length >= minimumLength,

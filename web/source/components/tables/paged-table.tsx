@@ -15,11 +15,13 @@ type PagedTableProps<Row> = {
   empty: React.ReactNode
   /** Whether the rows are higher, for cells with two lines. */
   isRoomy?: boolean
+  /** Whether the table fills the remaining height of the page. */
+  isTall?: boolean
 }
 
 /** `PagedTable` shows a paged list of the API with its loading, empty and error states. */
-export function PagedTable<Row>({ pagedList, ...table }: PagedTableProps<Row>) {
+export function PagedTable<Row>({ pagedList, isTall = true, ...table }: PagedTableProps<Row>) {
   if (pagedList.error !== null) return <ProblemMessage failure={pagedList.error} onRetry={pagedList.retry} />
   if (pagedList.isLoading) return <Loading />
-  return <DataTable {...table} rows={pagedList.rows} onEnd={pagedList.next} isTall />
+  return <DataTable {...table} rows={pagedList.rows} onEnd={pagedList.next} isTall={isTall} />
 }

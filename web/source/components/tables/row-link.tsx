@@ -14,10 +14,23 @@ export function RowLink({ to, children }: RowLinkProps) {
   )
 }
 
+type RowButtonProps = {
+  children: string
+  /** The accessible name, if the text is the same in all rows. */
+  label?: string
+}
+
 /** `RowButton` is the name of a row that opens a dialog. The row handles the click and the keyboard. */
-export function RowButton({ children }: { children: string }) {
+export function RowButton({ children, label }: RowButtonProps) {
   return (
-    <button type="button" className="link-button" data-opens-row="" tabIndex={-1} title={children}>
+    <button
+      type="button"
+      className="link-button"
+      data-opens-row=""
+      tabIndex={-1}
+      title={label ?? children}
+      aria-label={label}
+    >
       {children}
     </button>
   )

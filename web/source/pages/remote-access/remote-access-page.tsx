@@ -4,19 +4,20 @@ import { TabbedPage } from '../../components/page/tabbed-page.tsx'
 import { Approvals } from './approvals/approvals.tsx'
 import { remoteMessages } from './messages.ts'
 import { useApprovalCount } from './remote-session.ts'
-import { SessionList } from './sessions/session-list.tsx'
+import { SessionsView } from './sessions/sessions-view.tsx'
 import { settingMessages } from './settings/messages.ts'
 import { Policies } from './settings/policies.tsx'
 import { Switches } from './settings/switches.tsx'
+import '../assets/assets.css'
 
-/** `RemoteAccessPage` lists sessions, requests for approval, policies and switches. */
+/** `RemoteAccessPage` lists devices and sessions, requests for approval, policies and switches. */
 export function RemoteAccessPage() {
   const text = useText(remoteMessages)
   const settings = useText(settingMessages)
   const formats = useFormats()
   const rights = useRights()
   const count = useApprovalCount()
-  const sessions = { title: text.sessions, View: SessionList }
+  const sessions = { title: text.devicesAndSessions, View: SessionsView }
   const approvals = {
     title: count === 0 ? text.approvals : text.approvalsCount(formats.number(count)),
     View: Approvals,

@@ -7,11 +7,7 @@ import { connectMessages } from './messages.ts'
 
 const ConnectDialog = lazy(async () => ({ default: (await import('./connect-dialog.tsx')).ConnectDialog }))
 
-type ConnectButtonProps = {
-  /** The asset. If undefined, the button is disabled. */
-  asset: { id: string; name: string } | undefined
-  isPrimary?: boolean
-}
+type ConnectButtonProps = { asset: { id: string; name: string }; isPrimary?: boolean }
 
 /** `ConnectButton` opens a session to an asset. It is hidden from users without the permission for remote access. */
 export function ConnectButton({ asset, isPrimary = false }: ConnectButtonProps) {
@@ -20,15 +16,10 @@ export function ConnectButton({ asset, isPrimary = false }: ConnectButtonProps) 
   if (!useRights().has('remote_access_connect')) return null
   return (
     <>
-      <IxButton
-        variant={isPrimary ? 'primary' : 'secondary'}
-        icon={iconRemoteAccess}
-        disabled={asset === undefined}
-        onClick={() => setOpen(true)}
-      >
+      <IxButton variant={isPrimary ? 'primary' : 'secondary'} icon={iconRemoteAccess} onClick={() => setOpen(true)}>
         {text.connect}
       </IxButton>
-      {isOpen && asset !== undefined && (
+      {isOpen && (
         <Suspense fallback={null}>
           <ConnectDialog asset={asset} onClose={() => setOpen(false)} />
         </Suspense>

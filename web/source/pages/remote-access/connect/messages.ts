@@ -1,15 +1,30 @@
-import { messages } from '../../../app/language/language.ts'
+import { type Messages, messages } from '../../../app/language/language.ts'
+import type { ConnectionState } from './device-connection.ts'
 
 export const connectMessages = messages({
   en: {
     connect: 'Connect',
     connectTo: (name: string) => `Connect to ${name}`,
-    startSession: 'Connect to a device',
+    devices: 'Devices you can connect to',
     device: 'Device',
-    possible: 'Choose a device for a terminal (SSH), web page or TCP port, through the gateway that found it.',
-    needsNoApproval: 'No approval is needed.',
-    devices: (count: number, shown: string) =>
-      count === 1 ? 'Show the device that scans have added' : `Show the ${shown} devices that scans have added`,
+    address: 'IP address',
+    product: 'Product',
+    gateway: 'Gateway',
+    services: 'Allowed services',
+    session: 'Session',
+    search: 'Search devices',
+    searchHint: 'Name, serial number or IP',
+    withGateway: (devices: string, assets: string) => `${devices} of ${assets} assets have a gateway`,
+    deviceCount: (count: number, shown: string) => (count === 1 ? '1 device' : `${shown} devices`),
+    needsNoApproval: 'Sessions need no approval.',
+    approvalIn: (groups: string) => `Another person must approve sessions to devices in ${groups}.`,
+    approvalInGroups: (groups: string) => `Another person must approve sessions to devices in ${groups} access groups.`,
+    toPolicies: 'Policies',
+    noConnectPermission: 'You cannot connect to devices. This needs the permission remote_access_connect.',
+    noDevices: 'No devices to connect to yet',
+    noDevicesHint: 'You can connect to devices that a gateway has found.',
+    findByScan: 'Find devices with a scan first',
+    noMatches: 'No matching devices. Only devices that a gateway has found are listed.',
     service: 'Service',
     ssh: 'Terminal (SSH)',
     http: 'Web page (HTTP)',
@@ -52,12 +67,28 @@ export const connectMessages = messages({
   de: {
     connect: 'Verbinden',
     connectTo: (name: string) => `Mit ${name} verbinden`,
-    startSession: 'Mit einem Gerät verbinden',
+    devices: 'Erreichbare Geräte',
     device: 'Gerät',
-    possible: 'Wählen Sie ein Gerät für Terminal (SSH), Webseite oder TCP-Port, über das Gateway, das es gefunden hat.',
-    needsNoApproval: 'Es ist keine Freigabe nötig.',
-    devices: (count: number, shown: string) =>
-      count === 1 ? 'Neues Gerät aus Suchläufen anzeigen' : `${shown} Geräte aus Suchläufen anzeigen`,
+    address: 'IP-Adresse',
+    product: 'Produkt',
+    gateway: 'Gateway',
+    services: 'Erlaubte Dienste',
+    session: 'Sitzung',
+    search: 'Geräte suchen',
+    searchHint: 'Name, Seriennummer oder IP',
+    withGateway: (devices: string, assets: string) => `${devices} von ${assets} Assets haben ein Gateway`,
+    deviceCount: (count: number, shown: string) => (count === 1 ? '1 Gerät' : `${shown} Geräte`),
+    needsNoApproval: 'Sitzungen brauchen keine Freigabe.',
+    approvalIn: (groups: string) => `Sitzungen zu Geräten in ${groups} muss eine andere Person freigeben.`,
+    approvalInGroups: (groups: string) =>
+      `Sitzungen zu Geräten in ${groups} Zugriffsgruppen muss eine andere Person freigeben.`,
+    toPolicies: 'Richtlinien',
+    noConnectPermission:
+      'Sie können sich nicht mit Geräten verbinden. Dafür ist die Berechtigung remote_access_connect nötig.',
+    noDevices: 'Noch keine erreichbaren Geräte',
+    noDevicesHint: 'Sie können sich mit Geräten verbinden, die ein Gateway gefunden hat.',
+    findByScan: 'Zuerst Geräte mit einem Suchlauf finden',
+    noMatches: 'Keine passenden Geräte. Hier stehen nur Geräte, die ein Gateway gefunden hat.',
     service: 'Dienst',
     ssh: 'Terminal (SSH)',
     http: 'Webseite (HTTP)',
@@ -97,5 +128,25 @@ export const connectMessages = messages({
     minutes: (count: number) => (count === 1 ? '1 Minute' : `${count} Minuten`),
     hours: (count: number) => (count === 1 ? '1 Stunde' : `${count} Stunden`),
     pastSessions: 'Sitzungen dieses Assets',
+  },
+})
+
+/** The display names of the states of the connection to a device. */
+export const connectionNames: Messages<Record<ConnectionState, string>> = messages({
+  en: {
+    ready: 'ready',
+    offline: 'offline',
+    switchedOff: 'sessions not allowed',
+    noAddress: 'other IP address',
+    noPermission: 'no permission',
+    notPossible: 'not possible',
+  },
+  de: {
+    ready: 'bereit',
+    offline: 'offline',
+    switchedOff: 'Sitzungen nicht erlaubt',
+    noAddress: 'andere IP-Adresse',
+    noPermission: 'keine Berechtigung',
+    notPossible: 'nicht möglich',
   },
 })

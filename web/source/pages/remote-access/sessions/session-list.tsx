@@ -17,12 +17,10 @@ import { RowLink } from '../../../components/tables/row-link.tsx'
 import { Toolbar } from '../../../components/tables/toolbar.tsx'
 import { PrincipalLink } from '../../../components/values/principal-link.tsx'
 import { Time } from '../../../components/values/time.tsx'
-import { StartSession } from '../connect/start-session.tsx'
 import { remoteMessages, stateNames } from '../messages.ts'
 import { sessionEvents } from '../remote-session.ts'
 import { SessionStateChip, useServiceName } from './session-state.tsx'
 import { durationMsOf } from './session-times.ts'
-import '../remote-access.css'
 
 /** `SessionList` lists running and past sessions, newest first. Events update the list. */
 export function SessionList() {
@@ -49,9 +47,6 @@ export function SessionList() {
   const hasEntries = useHasEntries(pagedList, isFiltered)
   return (
     <>
-      <div className="remote-start-card">
-        <StartSession />
-      </div>
       {hasEntries && (
         <Toolbar count={text.count(pagedList.total, formats.number(pagedList.total))}>
           <SelectField
@@ -89,21 +84,24 @@ export function SessionList() {
       <PagedTable
         label={text.sessions}
         pagedList={pagedList}
+        isTall={false}
         columns={columnsOf(text, { formats, serviceName })}
         idOf={({ id }) => id}
         onOpen={({ id }) => navigate({ to: `/remote/sessions/${id}` })}
         empty={
-          <EmptyState icon={iconRemoteAccess} title={isFiltered ? text.noMatches : text.none}>
-            <p>{isFiltered ? text.noMatchesHint : text.noneHint}</p>
-            {isFiltered && (
+          isFiltered ? (
+            <EmptyState icon={iconRemoteAccess} title={text.noMatches}>
+              <p>{text.noMatchesHint}</p>
               <IxButton
                 variant="secondary"
                 onClick={() => setSearch({ state: undefined, gateway: undefined, asset: undefined })}
               >
                 {text.showAll}
               </IxButton>
-            )}
-          </EmptyState>
+            </EmptyState>
+          ) : (
+            <p className="quiet">{text.none}</p>
+          )
         }
       />
     </>

@@ -34,11 +34,6 @@ export const settingMessages = messages({
 
     allowed: 'Sessions allowed',
     switches: 'Settings',
-    readyCount: (ready: string, all: string) => `Sessions are possible through ${ready} of ${all} gateways.`,
-    tunnelConnected: 'ready to connect',
-    tunnelNotConnected: 'not connected for remote access',
-    sessionsAllowed: 'sessions are allowed',
-    sessionsNotAllowed: 'sessions are switched off in Settings',
     tenant: 'All gateways',
     tenantText: 'Switch remote access off to end all sessions immediately and to refuse new ones.',
     isOn: 'Remote access is on',
@@ -101,11 +96,6 @@ export const settingMessages = messages({
 
     allowed: 'Sitzungen erlaubt',
     switches: 'Einstellungen',
-    readyCount: (ready: string, all: string) => `Sitzungen sind über ${ready} von ${all} Gateways möglich.`,
-    tunnelConnected: 'bereit zum Verbinden',
-    tunnelNotConnected: 'nicht für den Fernzugriff verbunden',
-    sessionsAllowed: 'Sitzungen sind erlaubt',
-    sessionsNotAllowed: 'Sitzungen sind unter Einstellungen ausgeschaltet',
     tenant: 'Alle Gateways',
     tenantText: 'Schalten Sie den Fernzugriff aus, um alle Sitzungen sofort zu beenden und neue abzulehnen.',
     isOn: 'Fernzugriff ist eingeschaltet',

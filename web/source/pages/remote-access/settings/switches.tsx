@@ -14,7 +14,6 @@ import { Card } from '../../../components/page/card.tsx'
 import { PlainTable } from '../../../components/tables/plain-table.tsx'
 import { KeyValueList } from '../../../components/values/key-value-list.tsx'
 import { StatusChip } from '../../../components/values/status-chip.tsx'
-import { StatusText } from '../../../components/values/status-text.tsx'
 import { useRefreshSessions } from '../remote-session.ts'
 import { settingMessages } from './messages.ts'
 
@@ -131,27 +130,6 @@ export function GatewayAccessCard({ gatewayId, name }: { gatewayId: string; name
         ]}
       />
     </Card>
-  )
-}
-
-/** `ReadyGateways` shows whether the gateways are connected, and whether sessions through them are allowed. */
-export function ReadyGateways() {
-  const text = useText(settingMessages)
-  const formats = useFormats()
-  const names = useGatewayNames()
-  const gateways = useRemoteGateways(useRights().has('glb_jobs_read')).data?.data ?? []
-  const ready = gateways.filter(({ isConnected, isEnabled }) => isConnected && isEnabled)
-  const [only, ...others] = gateways
-  if (only === undefined) return null
-  if (others.length > 0) return <p>{text.readyCount(formats.number(ready.length), formats.number(gateways.length))}</p>
-  return (
-    <p>
-      <StatusText tone={only.isConnected && only.isEnabled ? 'good' : 'warning'}>
-        <Link to={`/discovery/gateways/${only.gatewayId}`}>{names.get(only.gatewayId) ?? only.gatewayId}</Link>:{' '}
-        {only.isConnected ? text.tunnelConnected : text.tunnelNotConnected},{' '}
-        {only.isEnabled ? text.sessionsAllowed : text.sessionsNotAllowed}
-      </StatusText>
-    </p>
   )
 }
 
