@@ -1,9 +1,13 @@
 import type { ListedCredentialInstance } from '@millwright/api/credentials-shapes.ts'
+import type { Discovery } from '@millwright/api/discovery.ts'
+import { pageLimits } from '@millwright/api/envelope.ts'
 import { iconKey } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
+import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
 import { usePagedList } from '../../../app/api/paged-list.ts'
+import { useOperationQuery } from '../../../app/api/queries.ts'
 import type { Formats } from '../../../app/language/formats.ts'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
 import { useCreateDialog } from '../../../app/navigation/create-dialog-state.ts'
@@ -22,7 +26,6 @@ import { CredentialFlow } from '../flow/credential-flow.tsx'
 import { useCredentialTypes } from '../flow/credential-types.ts'
 import { credentialMessages } from '../messages.ts'
 import { type CredentialKind, kindOf, userOf } from './credential-kind.ts'
-import { type Followers, followersOf } from './followers.ts'
 import { type CredentialRow, LockedDevicesNote, useRowsWithRefusals } from './locked-devices.tsx'
 import {
   isOpen,
@@ -33,6 +36,8 @@ import {
   refusalSteps,
   refusalsOf,
 } from './refusals.ts'
+import { scanOrderOf } from './scan-order.ts'
+import { unusedReason } from './unused-reason.ts'
 import './credential-list.css'
 
 /** Matches a complete IP address, for which the API returns the credentials whose ranges contain it. Other words are searched as text. */
@@ -55,6 +60,7 @@ export function CredentialList() {
     { live: ['credentials'] },
   )
   const hasEntries = useHasEntries(pagedList, words !== '')
+  const scans = useScans()
   const { rows, isLoading: isCounting } = useRowsWithRefusals(pagedList.rows)
   const locked = isCounting ? undefined : lockedDevices(rows, { total: pagedList.total, isSearch: words !== '' })
   return (
@@ -84,7 +90,7 @@ export function CredentialList() {
         columns={columnsOf({
           text,
           formats,
-          followers: followersOf(rows, { total: pagedList.total, isSearch: words !== '' }),
+          scans,
           toCorrectId: locked?.toCorrect?.id,
         })}
         idOf={({ id }) => id}
@@ -111,6 +117,17 @@ export function CredentialList() {
       )}
     </>
   )
+}
+
+/** Returns the scans with their latest run, or undefined if they are not all loaded. */
+function useScans(): readonly Discovery[] | undefined {
+  const query = useOperationQuery()
+  const canRead = usePermission('glb_jobs_read')
+  const scans = useQuery({
+    ...query(['discovery', 'listDiscoveries'], { query: { limit: pageLimits.maximum } }, { live: ['discovery'] }),
+    enabled: canRead,
+  }).data
+  return scans !== undefined && scans.data.length >= (scans.meta.totalElements ?? 0) ? scans.data : undefined
 }
 
 type NoCredentialsProps = { onAdd: () => unknown; onChoose: (product: string) => void }
@@ -169,9 +186,15 @@ function UseOrder({ address, rows }: { address: string; rows: readonly ListedCre
 
 type Text = (typeof credentialMessages)['en']
 
-type ColumnOptions = { text: Text; formats: Formats; followers: Followers; toCorrectId: string | undefined }
+type ColumnOptions = {
+  text: Text
+  formats: Formats
+  /** The scans, or undefined if not all of them are known. */
+  scans: readonly Discovery[] | undefined
+  toCorrectId: string | undefined
+}
 
-function columnsOf({ text, formats, followers, toCorrectId }: ColumnOptions): Column<CredentialRow>[] {
+function columnsOf({ text, formats, scans, toCorrectId }: ColumnOptions): Column<CredentialRow>[] {
   const kindNames: Readonly<Record<Exclude<CredentialKind, 'other'>, string>> = {
     user: text.userKind,
     certificate: text.certificateKind,
@@ -214,14 +237,19 @@ function columnsOf({ text, formats, followers, toCorrectId }: ColumnOptions): Co
       hint: text.orderHint,
       width: 210,
       minWidth: 190,
-      cell: (row) => <UsePlace credentials={row} followers={followers} />,
+      cell: (row) => <ScanOrderCell credentials={row} />,
     },
     {
       id: 'result',
       header: text.lastResult,
       width: 300,
       minWidth: 285,
-      cell: (row) => <LastResult credentials={row} formats={formats} toCorrectId={toCorrectId} />,
+      cell: (row) =>
+        isUnused(row) ? (
+          <Unused credentials={row} scans={scans} />
+        ) : (
+          <LastResult credentials={row} formats={formats} toCorrectId={toCorrectId} />
+        ),
     },
     {
       id: 'next',
@@ -251,48 +279,47 @@ function TwoLines({ children, second, title }: TwoLinesProps) {
   )
 }
 
-type UsePlaceProps = { credentials: ListedCredentialInstance; followers: Followers }
-
-/**
- * `UsePlace` shows the place of credentials among those that a scan tries, by IP range. The tooltip names the credentials that the
- * scan tries before.
- */
-function UsePlace({ credentials: { id, assetId, metadata, places }, followers }: UsePlaceProps) {
+/** `ScanOrderCell` shows how early a scan tries credentials, and below it the IP ranges or credentials for which this differs. */
+function ScanOrderCell({ credentials }: { credentials: ListedCredentialInstance }) {
   const text = useText(credentialMessages)
-  if (assetId !== undefined || metadata.purpose === 'monitoring')
-    return <span className="quiet">{assetId === undefined ? text.notInScans : text.onlyAsset}</span>
-  const placeOf = ({ place }: Place, index: number) => {
-    if (place === undefined) return text.notTried
-    const all = Math.max(place, index === 0 ? (followers.placesById.get(id) ?? 1) : 1)
-    return all === 1 && followers.isComplete && places.length === 1 ? text.onlyThese : text.place(place, all)
+  const order = scanOrderOf(credentials)
+  if (order.kind !== 'place') {
+    const names = { none: text.notTried, monitoring: text.notInScans, asset: text.onlyAsset }
+    return <span className="quiet">{names[order.kind]}</span>
   }
-  const textOf = (place: Place, index: number) => text.placeIn(placeOf(place, index), place.ipRanges.join(', '))
-  const [first] = places
-  const [, ...others] = places.map(textOf)
-  // The other addresses of the credentials can be many ranges.
-  const main = first === undefined ? text.notTried : others.length > 0 ? placeOf(first, 0) : textOf(first, 0)
-  const details = places.flatMap(({ after }) =>
-    after.length === 0 ? [] : [text.triedAfter(after.map(({ name }) => name).join(', '))],
-  )
+  const { place, after, laterIn, notIn } = order
+  const exceptions = [
+    ...(laterIn.length > 0 ? [text.laterIn(laterIn.join(', '))] : []),
+    ...(notIn.length > 0 ? [text.notIn(notIn.join(', '))] : []),
+  ]
+  const details = exceptions.length === 0 && after.length > 0 ? [text.triedAfter(after.join(', '))] : exceptions
   return (
     <TwoLines
-      title={[...places.map(textOf), ...details].join('\n')}
-      {...(others.length > 0 && { second: others.join('; ') })}
+      title={[text.place(place), ...details].join('\n')}
+      {...(details.length > 0 && { second: details.join('; ') })}
     >
-      {main}
+      {text.place(place)}
     </TwoLines>
   )
 }
-
-type Place = ListedCredentialInstance['places'][number]
 
 function isUnused({ logins: { accepted, refused } }: CredentialRow): boolean {
   return accepted + refused === 0
 }
 
-/** Returns whether the only next step is to narrow the IP range. Its second line then states the reason. */
-function isNarrow(steps: readonly RefusalStep[]): boolean {
-  return steps.length === 1 && steps[0] === 'narrow'
+/** `Unused` states that no device has received credentials, and why, if it is known. */
+function Unused({ credentials, scans }: { credentials: CredentialRow; scans: readonly Discovery[] | undefined }) {
+  const text = useText(credentialMessages)
+  const reason = unusedReason(credentials, scans)
+  const notUsed = <span className="quiet">{text.notUsed}</span>
+  if (reason === undefined) return notUsed
+  const link = linkTitle(credentials.resourceIdentifier)
+  const reasons = {
+    onlyMonitoring: text.onlyMonitoring,
+    noScan: text.noScan(link),
+    noScanSince: text.noScanSince(link),
+  }
+  return <TwoLines second={reasons[reason]}>{notUsed}</TwoLines>
 }
 
 type ResultProps = {
@@ -310,7 +337,6 @@ function LastResult({ credentials, formats, toCorrectId }: ResultProps) {
   const text = useText(credentialMessages)
   const { id, logins, values } = credentials
   const { accepted, refused } = logins
-  if (isUnused(credentials)) return <span className="quiet">{text.notUsed}</span>
   const { open, withOther, isAtLeast } = refusalsOf(credentials)
   const { kind, at } = lastLogin(credentials)
   const valueKind = kindOf(values)
@@ -363,7 +389,9 @@ function NextStep({ credentials, formats, toCorrectId }: ResultProps) {
         {text.test}
       </Link>
     )
-  const [first, second = isNarrow(steps) ? text.againstLocks : undefined] = steps.map((step) => (
+  const onlyStep = steps.length === 1 ? steps[0] : undefined
+  const reason = onlyStep === 'narrow' ? text.againstLocks : onlyStep === 'change' ? text.inCredentials : undefined
+  const [first, second = reason] = steps.map((step) => (
     <Link
       key={step}
       to={`/credentials/${id}`}

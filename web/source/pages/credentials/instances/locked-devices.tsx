@@ -6,6 +6,7 @@ import { useFormats, useText } from '../../../app/language/language-context.tsx'
 import { usePermission } from '../../../app/session/app-context.tsx'
 import { StatusText } from '../../../components/values/status-text.tsx'
 import { credentialMessages } from '../messages.ts'
+import { kindOf } from './credential-kind.ts'
 import { isOpen, type LockedDevices, type LoginsOf } from './refusals.ts'
 
 /** `CredentialRow` is a row of the list. It contains the refusals of the credentials if they are loaded. */
@@ -41,6 +42,10 @@ export function LockedDevicesNote({ locked: { count, isAtLeast, toCorrect } }: L
   const text = useText(credentialMessages)
   const formats = useFormats()
   const canWrite = usePermission('glb_credential_write')
+  const correction =
+    toCorrect === undefined
+      ? ''
+      : (kindOf(toCorrect.values) === 'user' ? text.changePasswordOf : text.changeValuesOf)(toCorrect.name)
   return (
     <div className="section-note">
       <StatusText tone="bad">
@@ -52,10 +57,10 @@ export function LockedDevicesNote({ locked: { count, isAtLeast, toCorrect } }: L
             {' · '}
             {canWrite ? (
               <Link to={`/credentials/${toCorrect.id}`} search={{ edit: 'yes' } as never}>
-                {text.correct(toCorrect.name)}
+                {correction}
               </Link>
             ) : (
-              text.correct(toCorrect.name)
+              correction
             )}
           </>
         )}
