@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { deviceStates, type StateCounts } from '@millwright/api/updates.ts'
-import { countsOf } from './campaign-counts.ts'
+import { countsOf, runningCampaigns } from './campaign-counts.ts'
 
 const none = Object.fromEntries(deviceStates.map((state) => [state, 0])) as StateCounts
 
@@ -15,4 +15,11 @@ test('each state belongs to exactly one of the counts', () => {
     const { total, done, active, waiting } = countsOf({ ...none, [state]: 1 })
     assert.deepEqual([total, done + active + waiting], [1, 1], state)
   }
+})
+
+test('counts the running campaigns of a complete list only', () => {
+  const campaigns = [{ state: 'running' }, { state: 'draft' }] as const
+  assert.equal(runningCampaigns(campaigns, { total: 2, isFiltered: false }), 1)
+  assert.equal(runningCampaigns(campaigns, { total: 3, isFiltered: false }), undefined)
+  assert.equal(runningCampaigns(campaigns, { total: 2, isFiltered: true }), undefined)
 })

@@ -1,4 +1,10 @@
-import { type DeviceState, deviceStates, finalDeviceStates, type StateCounts } from '@millwright/api/updates.ts'
+import {
+  type Campaign,
+  type DeviceState,
+  deviceStates,
+  finalDeviceStates,
+  type StateCounts,
+} from '@millwright/api/updates.ts'
 
 /** The states in which a device is being updated. */
 const activeStates: readonly DeviceState[] = ['downloading', 'transferring', 'prepared', 'activating', 'verifying']
@@ -15,4 +21,13 @@ export function countsOf(counts: StateCounts) {
     active: sumOf(counts, activeStates),
     waiting: counts.waiting,
   }
+}
+
+/** Returns the number of running campaigns, or undefined if the list does not contain all campaigns. */
+export function runningCampaigns(
+  campaigns: readonly Pick<Campaign, 'state'>[],
+  { total, isFiltered }: { total: number; isFiltered: boolean },
+): number | undefined {
+  if (isFiltered || campaigns.length < total) return undefined
+  return campaigns.filter(({ state }) => state === 'running').length
 }

@@ -20,11 +20,11 @@ import { updateMessages } from '../messages.ts'
 import { CampaignStateChip } from '../state-chips.tsx'
 import { campaignStateNames, deviceStateNames } from '../state-names.ts'
 import { updateEvents } from '../update-data.ts'
-import { countsOf } from './campaign-counts.ts'
+import { countsOf, runningCampaigns } from './campaign-counts.ts'
 import { DraftTargets } from './draft-targets.tsx'
 import { type CampaignText, campaignMessages } from './messages.ts'
 import { NoCampaigns } from './no-campaigns.tsx'
-import { OutdatedProducts, OutdatedSummary } from './outdated.tsx'
+import { OutdatedProducts } from './outdated.tsx'
 
 /** `CampaignList` lists campaigns, newest first. Events update the list. */
 export function CampaignList() {
@@ -39,11 +39,16 @@ export function CampaignList() {
   const state = campaignStates.find((each) => each === search.state)
   const pagedList = usePagedList(['updates', 'listCampaigns'], { query: { ...(state && { state }) } }, updateEvents)
   const hasEntries = useHasEntries(pagedList, state !== undefined)
+  const { rows, total } = pagedList
+  const running = runningCampaigns(rows, { total, isFiltered: state !== undefined })
+  const counts = [text.count(total, formats.number(total)), ...(running === undefined ? [] : [text.running(running)])]
   return (
     <>
-      {hasEntries && <OutdatedSummary />}
+      {hasEntries && <OutdatedProducts />}
+      {hasEntries && <h2 className="section-title">{text.campaigns}</h2>}
       {hasEntries && (
-        <Toolbar count={text.count(pagedList.total, formats.number(pagedList.total))}>
+        <Toolbar count={counts.join(', ')}>
+          {canManage && <IxButton onClick={() => navigate({ to: '/updates/campaigns/new' })}>{text.create}</IxButton>}
           <SelectField
             label={text.state}
             isLabelUnseen
@@ -54,7 +59,6 @@ export function CampaignList() {
               ...campaignStates.map((value) => ({ value, label: states[value] })),
             ]}
           />
-          {canManage && <IxButton onClick={() => navigate({ to: '/updates/campaigns/new' })}>{text.create}</IxButton>}
         </Toolbar>
       )}
       <PagedTable
@@ -76,7 +80,6 @@ export function CampaignList() {
           )
         }
       />
-      {hasEntries && <OutdatedProducts />}
     </>
   )
 }

@@ -6,6 +6,7 @@ export const campaignMessages = messages({
     campaign: 'Campaign',
     create: 'New campaign',
     count: (count: number, shown: string) => (count === 1 ? '1 campaign' : `${shown} campaigns`),
+    running: (count: number) => (count === 0 ? 'none running' : `${count} running`),
     state: 'State',
     anyState: 'All states',
     none: 'No campaigns yet',
@@ -15,10 +16,10 @@ export const campaignMessages = messages({
     stepCampaign: 'Create a campaign: choose the artefact, the devices and the waves.',
     outdated: (count: number, shown: string) =>
       count === 1 ? '1 device is outdated' : `${shown} devices are outdated`,
-    outdatedTitle: 'Outdated assets',
     outdatedFirmware: (count: number, shown: string) =>
-      count === 1 ? '1 asset has outdated firmware:' : `${shown} assets have outdated firmware:`,
-    outdatedMeaning: 'older than the newest known version.',
+      count === 1
+        ? '1 asset has older firmware than the newest known version.'
+        : `${shown} assets have older firmware than the newest known version.`,
     withGateway: (count: number, shown: string) => {
       if (count === 0) return 'Campaigns update devices through their gateways.'
       return count === 1 ? '1 has a gateway.' : `${shown} have a gateway.`
@@ -26,16 +27,15 @@ export const campaignMessages = messages({
     withoutGateway: (count: number, shown: string) =>
       count === 1 ? '1 has no gateway yet' : `${shown} have no gateway yet`,
     findByScan: 'find them with a scan',
-    planByProduct: 'Plan updates by product',
     products: 'Products to update',
     product: 'Product',
-    withGatewayColumn: 'Outdated, with gateway',
-    outdatedColumn: 'Outdated in total',
-    newestColumn: 'Newest known version',
+    outdatedColumn: 'Outdated devices',
+    withGatewayColumn: 'Of these with gateway',
+    newestColumn: 'Newest version',
     nextStep: 'Next step',
     partOf: (count: string, all: string) => `${count} of ${all}`,
     stepOf: (step: string, product: string) => `${step}: ${product}`,
-    showOutdated: 'Show outdated products',
+    showProducts: 'Show all products',
     moreDevices: (shown: string) => `and ${shown} more`,
     notStarted: 'Not started',
     selectedAssets: (count: number, shown: string) => (count === 1 ? '1 asset selected' : `${shown} assets selected`),
@@ -174,6 +174,7 @@ export const campaignMessages = messages({
     campaign: 'Kampagne',
     create: 'Neue Kampagne',
     count: (count: number, shown: string) => (count === 1 ? '1 Kampagne' : `${shown} Kampagnen`),
+    running: (count: number) => (count === 0 ? 'keine läuft' : count === 1 ? '1 läuft' : `${count} laufen`),
     state: 'Zustand',
     anyState: 'Alle Zustände',
     none: 'Noch keine Kampagnen',
@@ -183,10 +184,10 @@ export const campaignMessages = messages({
     stepCampaign: 'Legen Sie eine Kampagne an: Artefakt, Geräte und Wellen.',
     outdated: (count: number, shown: string) =>
       count === 1 ? '1 Gerät ist veraltet' : `${shown} Geräte sind veraltet`,
-    outdatedTitle: 'Veraltete Assets',
     outdatedFirmware: (count: number, shown: string) =>
-      count === 1 ? '1 Asset hat veraltete Firmware:' : `${shown} Assets haben veraltete Firmware:`,
-    outdatedMeaning: 'älter als die neueste bekannte Version.',
+      count === 1
+        ? '1 Asset hat ältere Firmware als die neueste bekannte Version.'
+        : `${shown} Assets haben ältere Firmware als die neueste bekannte Version.`,
     withGateway: (count: number, shown: string) => {
       if (count === 0) return 'Kampagnen aktualisieren Geräte über ihre Gateways.'
       return count === 1 ? '1 hat ein Gateway.' : `${shown} haben ein Gateway.`
@@ -194,16 +195,15 @@ export const campaignMessages = messages({
     withoutGateway: (count: number, shown: string) =>
       count === 1 ? '1 hat noch kein Gateway' : `${shown} haben noch kein Gateway`,
     findByScan: 'mit einem Suchlauf finden',
-    planByProduct: 'Updates nach Produkt planen',
     products: 'Zu aktualisierende Produkte',
     product: 'Produkt',
-    withGatewayColumn: 'Veraltet, mit Gateway',
-    outdatedColumn: 'Veraltet insgesamt',
-    newestColumn: 'Neueste bekannte Version',
+    outdatedColumn: 'Veraltete Geräte',
+    withGatewayColumn: 'Davon mit Gateway',
+    newestColumn: 'Neueste Version',
     nextStep: 'Nächster Schritt',
     partOf: (count: string, all: string) => `${count} von ${all}`,
     stepOf: (step: string, product: string) => `${step}: ${product}`,
-    showOutdated: 'Veraltete Produkte anzeigen',
+    showProducts: 'Alle Produkte anzeigen',
     moreDevices: (shown: string) => `und ${shown} weitere`,
     notStarted: 'Nicht gestartet',
     selectedAssets: (count: number, shown: string) => (count === 1 ? '1 Asset gewählt' : `${shown} Assets gewählt`),

@@ -1,11 +1,10 @@
 import type { DriftProduct } from '@millwright/api/updates.ts'
-import { iconInfo } from '@siemens/ix-icons/icons'
 import { Link } from '@tanstack/react-router'
 import { usePagedList } from '../../../app/api/paged-list.ts'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
 import { usePermission } from '../../../app/session/app-context.tsx'
+import { Card } from '../../../components/page/card.tsx'
 import { PlainTable } from '../../../components/tables/plain-table.tsx'
-import { Icon } from '../../../components/values/icon.tsx'
 import { updateMessages } from '../messages.ts'
 import { driftFilter, productTitle } from '../product-filter.ts'
 import { useOpenCampaigns } from '../update-data.ts'
@@ -38,60 +37,20 @@ export function useOutdated(): Outdated {
   return { count, withGateway, products, shown: `${formats.number(count)}${rows.length >= total ? '' : '+'}` }
 }
 
-/** `OutdatedSummary` states how many assets are outdated, and how many of them campaigns can reach, with links to the next steps. */
-export function OutdatedSummary() {
-  const text = useText(campaignMessages)
-  const formats = useFormats()
-  const canManage = usePermission('glb_update_manage')
-  const canScan = usePermission('glb_discovery_run')
-  const { count, shown, withGateway } = useOutdated()
-  if (count === 0) return null
-  const without = count - withGateway
-  return (
-    <section className="notice" data-tone="info" aria-label={text.outdatedTitle}>
-      <Icon name={iconInfo} />
-      <div>
-        <p>
-          <strong>{text.outdatedFirmware(count, shown)}</strong> {text.outdatedMeaning}
-        </p>
-        <p>
-          {text.withGateway(withGateway, formats.number(withGateway))}
-          {without > 0 && (
-            <>
-              {' '}
-              {text.withoutGateway(without, formats.number(without))}
-              {canScan && (
-                <>
-                  {': '}
-                  <Link to="/discovery" search={{ scan: 'any' } as never}>
-                    {text.findByScan}
-                  </Link>
-                </>
-              )}
-              {'.'}
-            </>
-          )}
-        </p>
-        <div className="notice-actions">
-          <Link to="/updates" search={{ view: 'drift', older: 'only' } as never}>
-            {canManage ? text.planByProduct : text.showOutdated}
-          </Link>
-        </div>
-      </div>
-    </section>
-  )
-}
-
-/** The number of products below the campaigns. The view of the versions lists all of them. */
+/** The number of products that are listed. The view of the versions lists all of them. */
 const shownProducts = 5
 
-/** `OutdatedProducts` lists the products of which campaigns can update the most devices, each with its next step. */
+/**
+ * `OutdatedProducts` states how many assets are outdated, and lists the products of which campaigns can update the most devices, each
+ * with its next step.
+ */
 export function OutdatedProducts() {
   const text = useText(campaignMessages)
   const steps = useText(updateMessages)
   const formats = useFormats()
   const canManage = usePermission('glb_update_manage')
-  const { products } = useOutdated()
+  const outdated = useOutdated()
+  const { products } = outdated
   const shown = products.slice(0, shownProducts)
   const campaigns = useOpenCampaigns(shown)
   if (shown.length === 0) return null
@@ -109,33 +68,68 @@ export function OutdatedProducts() {
       </Link>
     )
   }
+  const showAll = (
+    <Link to="/updates" search={{ view: 'drift', older: 'only' } as never}>
+      {text.showProducts}
+    </Link>
+  )
   return (
-    <section className="outdated-products" aria-label={text.products}>
-      <h2>{text.products}</h2>
-      <PlainTable
-        className="stacked-table"
-        columns={[
-          text.product,
-          text.withGatewayColumn,
-          text.outdatedColumn,
-          text.newestColumn,
-          ...(canManage ? [text.nextStep] : []),
-        ]}
-      >
-        {shown.map((product) => (
-          <tr key={`${product.manufacturer} ${product.product}`}>
-            <td>
-              <Link to="/assets" search={{ filter: driftFilter(product) } as never}>
-                {productTitle(product)}
+    <div className="outdated-products">
+      <Card title={text.products} actions={showAll}>
+        <OutdatedSummary {...outdated} />
+        <PlainTable
+          className="stacked-table"
+          columns={[
+            text.product,
+            text.outdatedColumn,
+            text.withGatewayColumn,
+            text.newestColumn,
+            ...(canManage ? [text.nextStep] : []),
+          ]}
+        >
+          {shown.map((product) => (
+            <tr key={`${product.manufacturer} ${product.product}`}>
+              <td>
+                <Link to="/assets" search={{ filter: driftFilter(product) } as never}>
+                  {productTitle(product)}
+                </Link>
+              </td>
+              <td data-label={text.outdatedColumn}>{part(product.outdated, product.devices)}</td>
+              <td data-label={text.withGatewayColumn}>{formats.number(product.outdatedWithGateway ?? 0)}</td>
+              <td data-label={text.newestColumn}>{product.newestKnown}</td>
+              {canManage && <td data-label={text.nextStep}>{stepOf(product)}</td>}
+            </tr>
+          ))}
+        </PlainTable>
+      </Card>
+    </div>
+  )
+}
+
+/** `OutdatedSummary` states how many assets are outdated, and how many of them campaigns can reach. */
+function OutdatedSummary({ count, shown, withGateway }: Outdated) {
+  const text = useText(campaignMessages)
+  const formats = useFormats()
+  const canScan = usePermission('glb_discovery_run')
+  const without = count - withGateway
+  return (
+    <p className="card-lead">
+      {text.outdatedFirmware(count, shown)} {text.withGateway(withGateway, formats.number(withGateway))}
+      {without > 0 && (
+        <>
+          {' '}
+          {text.withoutGateway(without, formats.number(without))}
+          {canScan && (
+            <>
+              {': '}
+              <Link to="/discovery" search={{ scan: 'any' } as never}>
+                {text.findByScan}
               </Link>
-            </td>
-            <td data-label={text.withGatewayColumn}>{formats.number(product.outdatedWithGateway ?? 0)}</td>
-            <td data-label={text.outdatedColumn}>{part(product.outdated, product.devices)}</td>
-            <td data-label={text.newestColumn}>{product.newestKnown}</td>
-            {canManage && <td data-label={text.nextStep}>{stepOf(product)}</td>}
-          </tr>
-        ))}
-      </PlainTable>
-    </section>
+            </>
+          )}
+          {'.'}
+        </>
+      )}
+    </p>
   )
 }
