@@ -209,7 +209,7 @@ export const credentialMessages = messages({
     allWithOther: (count: number, shown: string) =>
       count === 1 ? 'Das Gerät akzeptiert andere Zugangsdaten' : `Alle ${shown} akzeptieren andere Zugangsdaten`,
     someWithOther: (count: number, shown: string) =>
-      count === 1 ? '1 davon akzeptiert andere' : `${shown} davon akzeptieren andere`,
+      count === 1 ? '1 akzeptiert andere' : `${shown} akzeptieren andere`,
     atLeast: (shown: string) => `Mindestens ${shown}`,
     showAllDevices: (count: number): string => (count === 1 ? 'Gerät anzeigen' : 'Geräte anzeigen'),
     changePasswordOf: (name: string) => `Passwort in „${name}“ ändern`,
@@ -221,7 +221,7 @@ export const credentialMessages = messages({
     inCredentials: 'in diesem Zugang',
     showDevices: (count: number, shown: string) => (count === 1 ? 'Gerät anzeigen' : `${shown} Geräte anzeigen`),
     narrowRange: 'IP-Bereich einengen',
-    againstLocks: 'gegen gesperrte Benutzer',
+    againstLocks: 'gegen Sperren',
     locksHint:
       'Abgelehnte Anmeldungen können den Benutzer an einem Gerät sperren. Verwenden Sie die Zugangsdaten nur dort, wo Geräte sie akzeptieren.',
     typeMeaning:

@@ -18,7 +18,7 @@ export const updateMessages = messages({
     plan: 'Update planen',
     upload: 'Artefakt hochladen',
     scan: 'Geräte mit einem Suchlauf finden',
-    draft: 'Entwurf fortsetzen',
+    draft: 'Entwurf öffnen',
     campaign: 'Kampagne öffnen',
   },
 })

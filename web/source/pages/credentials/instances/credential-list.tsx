@@ -221,7 +221,7 @@ function columnsOf({ text, formats, scans, toCorrectId }: ColumnOptions): Column
       id: 'ranges',
       header: text.usedFor,
       width: 130,
-      minWidth: 115,
+      minWidth: 128,
       cell: ({ metadata: { ipRanges, purpose }, resourceIdentifier }) => {
         const [link, ranges] = [linkTitle(resourceIdentifier), ipRanges.join(', ')]
         return (
@@ -235,8 +235,8 @@ function columnsOf({ text, formats, scans, toCorrectId }: ColumnOptions): Column
       id: 'order',
       header: text.order,
       hint: text.orderHint,
-      width: 210,
-      minWidth: 190,
+      width: 220,
+      minWidth: 215,
       cell: (row) => <ScanOrderCell credentials={row} />,
     },
     {

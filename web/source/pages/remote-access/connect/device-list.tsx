@@ -24,14 +24,15 @@ import { connectionNames, connectMessages } from './messages.ts'
 
 const ConnectDialog = lazy(async () => ({ default: (await import('./connect-dialog.tsx')).ConnectDialog }))
 
-/** Selects the devices that have a gateway: the gateway has found them in a scan. */
-const devicesWithGateway = {
-  filter: "functional_object_type eq 'Device' and is_platform_managed eq false",
+/** Selects the devices that a gateway has found in a scan, and that have an IP address. Modules of a device have none. */
+const hasAddress = 'connection_points/any(p: p/ipv4_address ne null or p/ipv6_address ne null)'
+const reachableDevices = {
+  filter: `functional_object_type eq 'Device' and is_platform_managed eq false and ${hasAddress}`,
   relationsFilter: "predicate eq 'found_by_gateway'",
 }
 const product = 'product_instance_information/manufacturer_product'
 
-/** `DeviceList` lists the devices that have a gateway, and opens the dialog of a new session. */
+/** `DeviceList` lists the devices that gateways have found, and opens the dialog of a new session. */
 export function DeviceList() {
   const text = useText(connectMessages)
   const canConnect = usePermission('remote_access_connect')
@@ -51,7 +52,7 @@ function Devices() {
     ['inventory', 'listAssets'],
     {
       query: {
-        ...devicesWithGateway,
+        ...reachableDevices,
         ...(q === '' ? { sort: 'name' } : { q }),
         fields: 'id,name,connection_points,product_instance_information',
       },
@@ -69,7 +70,7 @@ function Devices() {
           <Toolbar
             count={
               q === '' && assets !== undefined
-                ? text.withGateway(total, formats.number(assets))
+                ? text.reachable(total, formats.number(assets))
                 : text.deviceCount(pagedList.total, total)
             }
           >
@@ -176,11 +177,10 @@ function GatewayState({ asset }: { asset: Asset }) {
   if (target === undefined) return null
   const state = connectionState(target)
   const gateway = gateways?.find(({ id }) => id === target.gatewayId)
-  const name = gateway === undefined ? '' : `${gateway.name}: `
+  const statement = gateway === undefined ? names[state] : `${names[state]} · ${gateway.name}`
   return (
-    <StatusText tone={tones[state]} title={target.problem?.detail ?? `${name}${names[state]}`}>
-      {name}
-      {names[state]}
+    <StatusText tone={tones[state]} title={target.problem?.detail ?? statement}>
+      {statement}
     </StatusText>
   )
 }

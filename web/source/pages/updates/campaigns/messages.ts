@@ -194,7 +194,7 @@ export const campaignMessages = messages({
     },
     withoutGateway: (count: number, shown: string) =>
       count === 1 ? '1 hat noch kein Gateway' : `${shown} haben noch kein Gateway`,
-    findByScan: 'mit einem Suchlauf finden',
+    findByScan: 'per Suchlauf finden',
     products: 'Zu aktualisierende Produkte',
     product: 'Produkt',
     outdatedColumn: 'Veraltete Geräte',
