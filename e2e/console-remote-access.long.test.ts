@@ -314,6 +314,9 @@ describe('remote access in the console', () => {
 
   test('waits for the approval of another person, and connects again after a restart of the platform', async () => {
     await setPolicy({ approval: 'required' })
+    await follow(page, '/remote')
+    await page.getByText('Another person must approve sessions to devices in default.').waitFor()
+    await page.getByRole('button', { name: `Request approval: ${deviceName}` }).waitFor()
     const reviewer = { name: 'reviewer', password }
     const { data: user } = await caller.identity.createUser({ body: { data: reviewer } })
     await caller.authorization.createGrant({
@@ -361,6 +364,10 @@ describe('remote access in the console', () => {
   }
 
   test('switches remote access off after a confirmation with the number of sessions that end', async () => {
+    await follow(page, '/remote')
+    await page.getByRole('heading', { name: 'Devices you can connect to' }).waitFor()
+    const lists = await page.getByRole('heading', { level: 2 }).allTextContents()
+    assert.deepEqual(lists, ['Sessions', 'Devices you can connect to'], 'the list with the open session is not first')
     await follow(page, '/remote?view=switches')
     await page.getByRole('switch', { name: 'Remote access through hall:' }).waitFor()
     await assertAxeCleanEverywhere(page, 'switches')
@@ -406,6 +413,20 @@ describe('remote access in the console', () => {
     await heading(deviceName, other)
     assert.equal(await other.getByRole('button', { name: 'Connect', exact: true }).count(), 0)
     assert.equal(await navigationTo(other, 'Remote access').count(), 0)
+    await context.close()
+  })
+
+  test('states the missing permission to a user who can see the sessions, but cannot connect', async () => {
+    const gatewayManager = { name: 'gateway-manager', password }
+    const { data: user } = await caller.identity.createUser({ body: { data: gatewayManager } })
+    const permissions = ['glb_gateway_manage' as const, 'glb_jobs_read' as const]
+    await caller.authorization.createRole({ body: { data: { name: gatewayManager.name, permissions } } })
+    await caller.authorization.createGrant({ body: { data: { principal: user.id, role: gatewayManager.name } } })
+    const { page: other, context } = await consoleBrowser.open()
+    await consoleBrowser.signIn(other, { user: gatewayManager, path: '/remote' })
+    await other.getByText('This needs the permission remote_access_connect.').waitFor()
+    assert.equal(await other.getByRole('button', { name: /^Connect/ }).count(), 0)
+    await assertAxeClean(other, 'remote access without the permission to connect')
     await context.close()
   })
 

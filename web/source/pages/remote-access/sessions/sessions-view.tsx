@@ -23,7 +23,8 @@ export function SessionsView() {
   const isFiltered = [state, gateway, asset].some((each) => each !== undefined)
   const [areSessionsFirst, setSessionsFirst] = useState<boolean | undefined>(isFiltered || undefined)
   const open = useQuery(query(['remote-access', 'listSessions'], { query: { state: 'open', limit: 1 } }, sessionEvents))
-  if (areSessionsFirst === undefined && open.isPending) return <Loading />
+  // The number of an earlier visit can be outdated.
+  if (areSessionsFirst === undefined && open.isFetching) return <Loading />
   if (areSessionsFirst === undefined) setSessionsFirst((open.data?.meta.totalElements ?? 0) > 0)
   const devices = { id: 'devices', title: connectText.devices, List: DeviceList }
   const sessions = { id: 'sessions', title: text.sessions, List: SessionList }
