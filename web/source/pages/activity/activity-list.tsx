@@ -92,6 +92,7 @@ function Row({ row, ...list }: RowProps) {
   const isGroup = entry.group !== undefined && others.length === 0
   const count = entry.group?.count ?? others.length + 1
   const isCombined = others.length > 0 && entry.group === undefined
+  const oldest = others.at(-1)?.time ?? entry.time
   const detail = isCombined ? combinedDetail([entry, ...others], context) : groupDetail(entry, context)
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the button for the details offers the same with the keyboard
@@ -109,7 +110,8 @@ function Row({ row, ...list }: RowProps) {
           {isCombined && !isAssignment(entry) && (isOpen || !statesNumber([entry, ...others])) && (
             <span className="quiet">
               {' · '}
-              {spanText(others.at(-1)?.time ?? entry.time, entry.time, formats)},{' '}
+              {formats.shortTime(oldest) !== formats.shortTime(entry.time) &&
+                `${spanText(oldest, entry.time, formats)}, `}
               {(isOpen ? text.timesOrMore : text.times)(formats.number(count))}
             </span>
           )}
