@@ -1,5 +1,5 @@
 /** The lists of the inbox: first the queues, then the log of the decisions. */
-export const inboxLists = ['unknown', 'ignored', 'twins', 'approvals', 'decisions'] as const
+const inboxLists = ['unknown', 'ignored', 'twins', 'approvals', 'decisions'] as const
 
 export type InboxList = (typeof inboxLists)[number]
 

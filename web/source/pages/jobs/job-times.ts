@@ -4,7 +4,7 @@ import type { Formats } from '../../app/language/formats.ts'
 type TimedJob = Pick<AnyJob, 'phase' | 'createdTimestamp' | 'startedTimestamp' | 'lastModifiedTimestamp' | 'scan'>
 
 /** The times of a job. A job that waits, or was canceled while it waited, has no start. A job in progress has no end. */
-export type JobTimes = { created: string; started?: string; ended?: string }
+type JobTimes = { created: string; started?: string; ended?: string }
 
 /** Returns whether a job in this phase has ended. */
 export function hasEnded(phase: AnyJob['phase']): boolean {

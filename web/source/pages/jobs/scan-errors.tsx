@@ -114,7 +114,7 @@ function columnsOf(
         if (credentials === undefined) return <span title={error.action}>{error.action}</span>
         const { instanceId, name } = credentials
         return (
-          <Link to={`/credentials/${instanceId}`} title={name}>
+          <Link to={`/credentials/${instanceId}`} search={{ edit: 'yes' } as never} title={name}>
             {text.changeCredentials(name)}
           </Link>
         )

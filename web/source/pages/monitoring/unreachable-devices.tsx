@@ -1,14 +1,13 @@
 import type { UnreachableDevice } from '@millwright/api/monitoring.ts'
-import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { useOperationQuery } from '../../app/api/queries.ts'
-import { useFormats, useText } from '../../app/language/language-context.tsx'
+import { useText } from '../../app/language/language-context.tsx'
 import { usePermission } from '../../app/session/app-context.tsx'
 import { type Column, DataTable } from '../../components/tables/data-table.tsx'
 import { Time } from '../../components/values/time.tsx'
 import { type Asset, textsIn } from '../assets/model/asset.ts'
 import { PlaceName } from '../assets/table/asset-cells.tsx'
 import { useLoadedPlaces } from '../assets/table/asset-places.ts'
+import { useAssetsById } from '../discovery/scans/error-devices.ts'
 import { unreachableFilter } from '../start/plant-queries.ts'
 import { monitoringMessages } from './messages.ts'
 import { useLatestOutages } from './monitoring-data.ts'
@@ -19,12 +18,11 @@ const shownDevices = 5
 /** `UnreachableDevices` lists the devices with the latest outages: their place, since when they do not respond, and their tasks. */
 export function UnreachableDevices() {
   const text = useText(monitoringMessages)
-  const formats = useFormats()
   const canReadPlaces = usePermission('glb_hierarchy_read')
   const { devices, total } = useLatestOutages(shownDevices)
   const ids = devices.map(({ assetId }) => assetId)
   const places = useLoadedPlaces(ids)
-  const addresses = useAddresses(ids)
+  const assets = useAssetsById(ids)
   if (devices.length === 0) return null
   return (
     <section className="unreachable-devices" aria-labelledby="unreachable-devices">
@@ -36,36 +34,18 @@ export function UnreachableDevices() {
           </Link>
           {total > devices.length && (
             <Link to="/assets" search={{ filter: unreachableFilter } as never}>
-              {text.showAllUnreachable(formats.number(total))}
+              {text.showAllUnreachable}
             </Link>
           )}
         </span>
       </div>
       <DataTable
         label={text.unreachableDevices}
-        columns={columnsOf(text, places, addresses).filter(({ id }) => id !== 'place' || canReadPlaces)}
+        columns={columnsOf(text, places, assets).filter(({ id }) => id !== 'place' || canReadPlaces)}
         rows={devices}
         idOf={({ assetId }) => assetId}
       />
     </section>
-  )
-}
-
-/** Returns the IP addresses of assets by id. */
-function useAddresses(ids: readonly string[]): ReadonlyMap<string, string> {
-  const query = useOperationQuery()
-  const filter = `id in (${ids.map((id) => `'${id}'`).join(', ')})`
-  const input = { query: { filter, fields: 'id,connection_points', limit: shownDevices } }
-  const assets = useQuery({
-    ...query(['inventory', 'listAssets'], input),
-    enabled: ids.length > 0,
-    placeholderData: (before) => before,
-  })
-  return new Map(
-    ((assets.data?.data ?? []) as Asset[]).flatMap((asset) => {
-      const addresses = textsIn(asset, 'connection_points', 'ipv4_address')
-      return addresses.length === 0 ? [] : [[String(asset.id), addresses.join(', ')]]
-    }),
   )
 }
 
@@ -74,7 +54,7 @@ type Text = (typeof monitoringMessages)['en']
 function columnsOf(
   text: Text,
   places: ReadonlyMap<string, readonly string[]>,
-  addresses: ReadonlyMap<string, string>,
+  assets: ReadonlyMap<string, Asset>,
 ): Column<UnreachableDevice>[] {
   return [
     {
@@ -84,7 +64,13 @@ function columnsOf(
       minWidth: 150,
       cell: ({ assetId, assetName }) => <Link to={`/assets/${assetId}`}>{assetName ?? assetId}</Link>,
     },
-    { id: 'address', header: text.address, width: 130, minWidth: 116, cell: ({ assetId }) => addresses.get(assetId) },
+    {
+      id: 'address',
+      header: text.address,
+      width: 130,
+      minWidth: 116,
+      cell: ({ assetId }) => textsIn(assets.get(assetId) ?? {}, 'connection_points', 'ipv4_address').join(', '),
+    },
     {
       id: 'place',
       header: text.place,

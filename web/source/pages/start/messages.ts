@@ -135,6 +135,7 @@ export const startMessages = messages({
         : `${shown} events are not delivered. Check the receiver.`,
     subtitle: 'The state of the plant, and what needs attention.',
     ofMonitored: (monitored: string) => `of ${monitored} monitored devices`,
+    monitored: (shown: string) => `Monitored devices: ${shown}`,
     unmonitored: (count: number, shown: string) =>
       count === 1 ? '1 device is not monitored' : `${shown} devices are not monitored`,
     unmonitoredText: 'Nothing checks whether they respond.',
@@ -313,6 +314,7 @@ export const startMessages = messages({
     firmwareText: 'Vergleichen Sie die Versionen, und planen Sie Aktualisierungen.',
     subtitle: 'Der Zustand der Anlage und die nächsten Schritte.',
     ofMonitored: (monitored: string) => `von ${monitored} überwachten Geräten`,
+    monitored: (shown: string) => `Überwachte Geräte: ${shown}`,
     unmonitored: (count: number, shown: string) =>
       count === 1 ? '1 Gerät wird nicht überwacht' : `${shown} Geräte werden nicht überwacht`,
     unmonitoredText: 'Keine Überwachung prüft, ob sie antworten.',

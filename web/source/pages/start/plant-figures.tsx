@@ -89,7 +89,8 @@ function MonitoredShare({ failed }: { failed: number | undefined }) {
   const { monitored, unmonitored } = coverage
   return (
     <span title={unmonitored > 0 ? text.unmonitored(unmonitored, formats.number(unmonitored)) : undefined}>
-      {text.ofMonitored(formats.number(monitored))}
+      {/* An import or an API client can set the state of devices that are not monitored. */}
+      {(failed === coverage.failed ? text.ofMonitored : text.monitored)(formats.number(monitored))}
     </span>
   )
 }

@@ -6,7 +6,7 @@ export const mapMessages = messages({
     subtitleHierarchy: 'Each place with its problems. Click a box to open it.',
     subtitleSubnet:
       'Each subnet with its place and problems. Modules and software count in the subnet of their device. Click a box to open it.',
-    subtitleNetworks: 'Each frame is a network with its core switch at the left. Click a box to see its switches.',
+    subtitleNetworks: 'A frame is a network with its core switch at the left. Click a box to see its switches.',
     subtitleSwitch: 'Which switch is connected to which, and the assets at each switch. Click a box to open it.',
     subtitleChanges: 'What changed between two moments, and where. Click a box to open it.',
     reports: 'Impact reports',
@@ -38,7 +38,6 @@ export const mapMessages = messages({
     addresses: (count: number, number: string) => (count === 1 ? '1 address' : `${number} addresses`),
     withAddress: (addresses: string, assets: string) => `${addresses} · ${assets}`,
     noPlace: 'Several places',
-    mostlyIn: (place: string) => `Most of its assets are in ${place}.`,
     network: (name: string) => `${name} network`,
     switches: (count: number, number: string) => (count === 1 ? '1 switch' : `${number} switches`),
     oneCore: '1 core switch',
@@ -55,8 +54,6 @@ export const mapMessages = messages({
     more: (number: string) => `+${number} other`,
     subnetHint: (number: string) =>
       `${number} assets have an IP address. The others are in the subnet of the asset that they belong to.`,
-    subnetConnections: 'Connections to other subnets',
-    moreConnections: (number: string) => `${number} further subnets`,
     legendWires: 'Network connection',
     legendStoppedKnown: 'In stop (old): mode not read in the last 24 h',
     inStop: 'In stop',
@@ -91,7 +88,6 @@ export const mapMessages = messages({
     places: 'Places',
     subnetList: (number: string) => `Subnets (${number})`,
     allMonitored: (number: string) => `of ${number} monitored`,
-    noneMonitored: 'No device is monitored',
     showDevices: 'Show devices',
     ofAssets: (share: string) => `${share} of all assets`,
     planUpdates: 'Plan updates',
@@ -142,16 +138,13 @@ export const mapMessages = messages({
     noOutdated: 'Outdated firmware is not shown, because the service for updates does not respond.',
     noMonitoring: 'Monitoring results are not shown, because the monitoring service does not respond.',
     share: (share: string, number: string) => `${share} (${number})`,
-    outdatedHint: 'Outdated: a newer firmware version of the product is known.',
     changed: 'Changed',
     noChanges: 'No changes in this time',
     unchanged: (count: number, number: string) =>
       count === 1 ? '1 group without changes is not listed.' : `${number} groups without changes are not listed.`,
     added: 'Added',
     removed: 'Removed',
-    addedAssets: 'Added assets',
     changedAssets: 'Changed assets',
-    removedAssets: 'Removed assets',
     changesUnit:
       'Each asset counts once as added, removed or changed, and once in each kind of change. Activity lists every change with its old and new value.',
     openActivity: 'Show in Activity',
@@ -184,7 +177,7 @@ export const mapMessages = messages({
     subtitleSubnet:
       'Subnetze mit Ort und Problemen. Module und Software zählen zum Subnetz ihres Geräts. Klicken Sie auf ein Feld, um es zu öffnen.',
     subtitleNetworks:
-      'Jeder Rahmen ist ein Netzwerk mit seinem Core-Switch links. Klicken Sie auf ein Feld, um dessen Switches zu sehen.',
+      'Ein Rahmen ist ein Netzwerk mit seinem Core-Switch links. Klicken Sie auf ein Feld, um dessen Switches zu sehen.',
     subtitleSwitch:
       'Welcher Switch mit welchem verbunden ist, und die Assets an jedem Switch. Klicken Sie auf ein Feld, um es zu öffnen.',
     subtitleChanges:
@@ -218,7 +211,6 @@ export const mapMessages = messages({
     addresses: (count: number, number: string) => (count === 1 ? '1 Adresse' : `${number} Adressen`),
     withAddress: (addresses: string, assets: string) => `${addresses} · ${assets}`,
     noPlace: 'Mehrere Orte',
-    mostlyIn: (place: string) => `Die meisten Assets gehören zu ${place}.`,
     network: (name: string) => `Netzwerk ${name}`,
     switches: (count: number, number: string) => (count === 1 ? '1 Switch' : `${number} Switches`),
     oneCore: '1 Core-Switch',
@@ -235,8 +227,6 @@ export const mapMessages = messages({
     more: (number: string) => `+${number} weitere`,
     subnetHint: (number: string) =>
       `${number} Assets haben eine IP-Adresse. Die übrigen stehen im Subnetz des Assets, zu dem sie gehören.`,
-    subnetConnections: 'Verbindungen zu anderen Subnetzen',
-    moreConnections: (number: string) => `${number} weitere Subnetze`,
     legendWires: 'Netzwerkverbindung',
     legendStoppedKnown: 'In STOP (alt): seit 24 h nicht gelesen',
     inStop: 'In STOP',
@@ -271,7 +261,6 @@ export const mapMessages = messages({
     places: 'Orte',
     subnetList: (number: string) => `Subnetze (${number})`,
     allMonitored: (number: string) => `von ${number} überwachten`,
-    noneMonitored: 'Kein Gerät wird überwacht',
     showDevices: 'Geräte anzeigen',
     ofAssets: (share: string) => `${share} aller Assets`,
     planUpdates: 'Updates planen',
@@ -322,7 +311,6 @@ export const mapMessages = messages({
     noOutdated: 'Veraltete Firmware wird nicht angezeigt, weil der Dienst für Aktualisierungen nicht antwortet.',
     noMonitoring: 'Ergebnisse der Überwachung werden nicht angezeigt, weil der Dienst nicht antwortet.',
     share: (share: string, number: string) => `${share} (${number})`,
-    outdatedHint: 'Veraltet: Eine neuere Firmware-Version des Produkts ist bekannt.',
     changed: 'Geändert',
     noChanges: 'Keine Änderungen in dieser Zeit',
     unchanged: (count: number, number: string) =>
@@ -331,9 +319,7 @@ export const mapMessages = messages({
         : `${number} Gruppen ohne Änderungen sind nicht aufgeführt.`,
     added: 'Hinzugefügt',
     removed: 'Entfernt',
-    addedAssets: 'Hinzugefügte Assets',
     changedAssets: 'Geänderte Assets',
-    removedAssets: 'Entfernte Assets',
     changesUnit:
       'Jedes Asset zählt einmal als hinzugefügt, entfernt oder geändert, und einmal in jeder Art der Änderung. Die Aktivität enthält jede Änderung mit altem und neuem Wert.',
     openActivity: 'In Aktivität anzeigen',

@@ -7,7 +7,7 @@ import { spanFor } from './timeline-scale.ts'
 
 /** The pages that list the assets and the changes of a group. */
 
-export type AssetListLink = { to: string; search: { filter?: string } & Record<string, unknown> }
+type AssetListLink = { to: string; search: { filter?: string } & Record<string, unknown> }
 
 /** Returns the same list with a further condition. */
 export function withFilter(list: AssetListLink | undefined, filter: string): AssetListLink | undefined {

@@ -1,12 +1,18 @@
-import { type Campaign, type DriftProduct, updateLimits } from '@millwright/api/updates.ts'
+import { type DriftProduct, updateLimits } from '@millwright/api/updates.ts'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import { keyOf, useOperationQuery } from '../../app/api/queries.ts'
 import { usePermission } from '../../app/session/app-context.tsx'
-import { canPlanUpdate } from './update-step.ts'
+import { canPlanUpdate, type UpdateStep, updateStepsOf } from './update-step.ts'
 
 /** The prefix of the events that change artefacts, campaigns and settings of the update hub. */
 export const updateEvents = { live: ['updates'] }
+
+/**
+ * How lists of versions with numbers of devices with a gateway are refreshed. The numbers are counted anew by each request, so a scan
+ * that changes assets each second does not refresh them.
+ */
+export const versionRefresh = { live: ['updates.artefact'], refetchIntervalMs: 30_000 }
 
 /** Returns an artefact. Without an id, no request is sent. */
 export function useArtefact(id: string | undefined) {
@@ -27,20 +33,27 @@ export function useCampaign(id: string | undefined) {
 }
 
 /**
- * Returns the campaigns that have not ended, newest first. They are loaded only for users who can plan updates, and if the update of
- * one of the products can be planned.
+ * Returns a function that returns the steps that the user can take to update a product. Open campaigns change the steps, so they are
+ * loaded if the update of one of the products can be planned. Until then, such products have no steps.
  */
-export function useOpenCampaigns(products: readonly DriftProduct[]): readonly Campaign[] {
+export function useUpdateSteps(products: readonly DriftProduct[]): (product: DriftProduct) => readonly UpdateStep[] {
   const query = useOperationQuery()
   const canRead = usePermission('glb_jobs_read')
   const canManage = usePermission('glb_update_manage')
+  const canScan = usePermission('glb_discovery_run')
+  const needsCampaigns = canRead && canManage && products.some(canPlanUpdate)
   // The limit of open campaigns of a tenant is the maximum length of a page.
   const input = { query: { open: true, limit: updateLimits.openCampaigns } }
   const campaigns = useQuery({
     ...query(['updates', 'listCampaigns'], input, { live: ['updates.campaign'] }),
-    enabled: canRead && canManage && products.some(canPlanUpdate),
+    enabled: needsCampaigns,
   })
-  return campaigns.data?.data ?? []
+  const open = campaigns.data?.data
+  return (product) => {
+    const isWaiting = needsCampaigns && open === undefined && canPlanUpdate(product)
+    if (!canManage || product.outdated === 0 || isWaiting) return []
+    return updateStepsOf(product, open ?? []).filter(({ kind }) => kind !== 'scan' || canScan)
+  }
 }
 
 /** Returns a function that loads all data of the update hub again. */

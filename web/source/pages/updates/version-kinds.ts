@@ -6,7 +6,7 @@ import { messages } from '../../app/language/language.ts'
 /** The kinds of firmware versions of a product, with the same names and colours on all pages. */
 
 export const versionKinds = ['newest', 'older', 'outlier', 'unknown'] as const
-export type VersionKind = (typeof versionKinds)[number]
+type VersionKind = (typeof versionKinds)[number]
 type Version = DriftProduct['versions'][number]
 
 export const versionKindNames = messages({

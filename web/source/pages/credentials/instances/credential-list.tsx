@@ -5,7 +5,7 @@ import { iconKey } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
-import { type ReactNode, useState } from 'react'
+import { useState } from 'react'
 import { usePagedList } from '../../../app/api/paged-list.ts'
 import { useOperationQuery } from '../../../app/api/queries.ts'
 import type { Formats } from '../../../app/language/formats.ts'
@@ -18,6 +18,7 @@ import type { Column } from '../../../components/tables/data-table.tsx'
 import { useHasEntries } from '../../../components/tables/entries.ts'
 import { PagedTable } from '../../../components/tables/paged-table.tsx'
 import { Toolbar } from '../../../components/tables/toolbar.tsx'
+import { TwoLines } from '../../../components/tables/two-lines.tsx'
 import { StatusText } from '../../../components/values/status-text.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { SearchField } from '../../assets/filter/search-field.tsx'
@@ -38,7 +39,6 @@ import {
 } from './refusals.ts'
 import { scanOrderOf } from './scan-order.ts'
 import { unusedReason } from './unused-reason.ts'
-import './credential-list.css'
 
 /** Matches a complete IP address, for which the API returns the credentials whose ranges contain it. Other words are searched as text. */
 const completeAddress = /^(\d{1,3}(\.\d{1,3}){3}|[0-9a-f]*:[0-9a-f:.]+)$/i
@@ -265,18 +265,6 @@ function columnsOf({ text, formats, scans, toCorrectId }: ColumnOptions): Column
       cell: ({ lastModifiedTimestamp }) => <Time at={lastModifiedTimestamp} isCompact />,
     },
   ]
-}
-
-type TwoLinesProps = { children: ReactNode; second?: ReactNode; title?: string }
-
-/** `TwoLines` shows a value in a cell, with smaller details below it. */
-function TwoLines({ children, second, title }: TwoLinesProps) {
-  return (
-    <span className="credential-cell" title={title}>
-      <span>{children}</span>
-      {second !== undefined && <span className="quiet">{second}</span>}
-    </span>
-  )
 }
 
 /** `ScanOrderCell` shows how early a scan tries credentials, and below it the IP ranges or credentials for which this differs. */

@@ -143,7 +143,7 @@ function CredentialRemedies({
   return (
     <div className="error-remedies">
       {rejected !== undefined && (
-        <Link to={`/credentials/${rejected.instanceId}`} className="button-link">
+        <Link to={`/credentials/${rejected.instanceId}`} search={{ edit: 'yes' } as never} className="button-link">
           {text.changeCredentials(rejected.name)}
         </Link>
       )}

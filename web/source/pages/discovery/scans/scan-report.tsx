@@ -52,7 +52,7 @@ export function ScanReport({ scan, chosenRun: run, runs, onChooseRun }: ScanRepo
   const [search, setSearch] = useSearchState<'view'>()
   const view = views.find((each) => each === search.view) ?? defaultView(scan)
   const report = useReport(scan, { run, view })
-  const missing = useMissing(scan, report.data?.run)
+  const missing = useMissing(scan, view === 'gone' || view === 'errors' ? report.data?.run : undefined)
   if (scan.runId === undefined) return <p className="quiet">{text.noScan}</p>
   return (
     <QueryState query={report}>

@@ -2,7 +2,7 @@ import { isExceptionalShare } from '../../../components/values/outdated-share.ts
 import type { NodeProblems } from '../hierarchy-data.ts'
 
 /** `ProblemSigns` contains what a row of the tree shows of the problems of its assets. The tooltip contains all numbers. */
-export type ProblemSigns = {
+type ProblemSigns = {
   unreachable: number
   /** The number of controllers in stop, also of those whose mode is only the last known one. */
   inStop: number

@@ -62,7 +62,6 @@ export const connectMessages = messages({
     toDiscovery: 'Go to discovery',
     minutes: (count: number) => (count === 1 ? '1 minute' : `${count} minutes`),
     hours: (count: number) => (count === 1 ? '1 hour' : `${count} hours`),
-    pastSessions: 'Sessions of this asset',
   },
   de: {
     connect: 'Verbinden',
@@ -127,7 +126,6 @@ export const connectMessages = messages({
     toDiscovery: 'Zur Gerätesuche',
     minutes: (count: number) => (count === 1 ? '1 Minute' : `${count} Minuten`),
     hours: (count: number) => (count === 1 ? '1 Stunde' : `${count} Stunden`),
-    pastSessions: 'Sitzungen dieses Assets',
   },
 })
 

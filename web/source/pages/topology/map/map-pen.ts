@@ -124,7 +124,7 @@ const edgeInset = 2
 const separatorWidth = 10
 const mark = { width: 4, space: 8 } as const
 export const noChanges = { added: 0, changed: 0, removed: 0 }
-export const noMark = { effect: undefined, affected: 0, degraded: 0 }
+const noMark = { effect: undefined, affected: 0, degraded: 0 }
 
 export type PaintOptions = {
   scene: Scene
@@ -487,7 +487,7 @@ function isQuiet(problem: Problem, isExceptional: boolean): boolean {
 }
 
 /** Returns the most frequent change. */
-export function mainChange(changes: TopologyGroup['changes']): (typeof changeKinds)[number] | undefined {
+function mainChange(changes: TopologyGroup['changes']): (typeof changeKinds)[number] | undefined {
   const [most] = changeKinds.toSorted((one, other) => changes[other] - changes[one])
   return most === undefined || changes[most] === 0 ? undefined : most
 }

@@ -7,7 +7,7 @@ import { isExceptionalShare } from '../../../components/values/outdated-share.ts
  */
 
 export type Problem = 'failed' | 'stopped' | 'stoppedKnown' | 'outdated' | 'unmonitored' | 'none'
-export type ProblemPart = {
+type ProblemPart = {
   problem: Problem
   text: string
   isExceptional: boolean
@@ -30,7 +30,7 @@ export type ProblemTexts = {
 
 export type ProblemCounts = Pick<TopologyGroup, 'assets' | 'monitoring' | 'stopped' | 'stoppedRead' | 'outdated'>
 
-export type ProblemOptions = {
+type ProblemOptions = {
   /** The share of outdated assets of the whole map. */
   average: number
   /** Whether the results of monitoring are known. */

@@ -50,7 +50,6 @@ export const campaignMessages = messages({
     deviceCount: (count: number, shown: string) => (count === 1 ? '1 device' : `${shown} devices`),
     progress: 'Progress',
     result: 'Result',
-    devicesAtStart: 'Set at start',
     devicesAtStartHint:
       'The campaign selects its devices again when it starts. The plan shows which of them get the update.',
     createdBy: 'Created by',
@@ -218,7 +217,6 @@ export const campaignMessages = messages({
     deviceCount: (count: number, shown: string) => (count === 1 ? '1 Gerät' : `${shown} Geräte`),
     progress: 'Fortschritt',
     result: 'Ergebnis',
-    devicesAtStart: 'Ab Start',
     devicesAtStartHint:
       'Die Kampagne wählt ihre Geräte beim Start erneut aus. Der Plan zeigt, welche davon das Update erhalten.',
     createdBy: 'Angelegt von',

@@ -7,8 +7,7 @@ import { Card } from '../../../components/page/card.tsx'
 import { PlainTable } from '../../../components/tables/plain-table.tsx'
 import { updateMessages } from '../messages.ts'
 import { driftFilter, productTitle } from '../product-filter.ts'
-import { useOpenCampaigns } from '../update-data.ts'
-import { updateStepsOf } from '../update-step.ts'
+import { useUpdateSteps, versionRefresh } from '../update-data.ts'
 import { campaignMessages } from './messages.ts'
 
 type Outdated = {
@@ -27,7 +26,7 @@ export function useOutdated(): Outdated {
   const { rows, total } = usePagedList(
     ['updates', 'listDrift'],
     { query: { withGateways: true } },
-    { live: ['inventory.asset', 'updates.artefact'], isEnabled: canRead },
+    { ...versionRefresh, isEnabled: canRead },
   )
   const count = rows.reduce((sum, product) => sum + product.outdated, 0)
   const withGateway = rows.reduce((sum, product) => sum + (product.outdatedWithGateway ?? 0), 0)
@@ -52,11 +51,11 @@ export function OutdatedProducts() {
   const outdated = useOutdated()
   const { products } = outdated
   const shown = products.slice(0, shownProducts)
-  const campaigns = useOpenCampaigns(shown)
+  const stepsOf = useUpdateSteps(shown)
   if (shown.length === 0) return null
   const part = (count: number, all: number) => text.partOf(formats.number(count), formats.number(all))
   const stepOf = (product: DriftProduct) => {
-    const [step] = updateStepsOf(product, campaigns)
+    const [step] = stepsOf(product)
     if (step === undefined) return null
     return (
       <Link

@@ -1,11 +1,10 @@
-import type { Campaign, DriftProduct } from '@millwright/api/updates.ts'
+import type { DriftProduct } from '@millwright/api/updates.ts'
 import { iconVersionHistory } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { usePagedList } from '../../../app/api/paged-list.ts'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
 import { useSearchState } from '../../../app/navigation/search-state.ts'
-import { usePermission } from '../../../app/session/app-context.tsx'
 import { Loading } from '../../../components/feedback/loading.tsx'
 import { ProblemMessage } from '../../../components/feedback/problem-message.tsx'
 import { CheckField, SelectField } from '../../../components/forms/fields.tsx'
@@ -14,8 +13,8 @@ import { Toolbar } from '../../../components/tables/toolbar.tsx'
 import { SearchField } from '../../assets/filter/search-field.tsx'
 import { updateMessages } from '../messages.ts'
 import { driftFilter, productTitle } from '../product-filter.ts'
-import { useOpenCampaigns } from '../update-data.ts'
-import { type UpdateStep, updateStepsOf } from '../update-step.ts'
+import { useUpdateSteps, versionRefresh } from '../update-data.ts'
+import type { UpdateStep } from '../update-step.ts'
 import { versionKindNames, versionKindOf, versionKinds, versionShades } from '../version-kinds.ts'
 import { driftMessages } from './messages.ts'
 import '../updates.css'
@@ -30,9 +29,9 @@ export function DriftView() {
   const { rows, total, error, isLoading, next, retry } = usePagedList(
     ['updates', 'listDrift'],
     { query: { withGateways: true, ...(search.product && { q: search.product }) } },
-    { live: ['inventory.asset', 'updates.artefact'] },
+    versionRefresh,
   )
-  const campaigns = useOpenCampaigns(rows)
+  const stepsOf = useUpdateSteps(rows)
   // The products with the most older devices come first.
   const listed = search.older === undefined ? rows : rows.filter(({ outdated }) => outdated > 0)
   const shown =
@@ -83,7 +82,7 @@ export function DriftView() {
           <ul className="drift-products">
             {shown.map((product) => (
               <li key={`${product.manufacturer} ${product.product}`}>
-                <ProductRow product={product} campaigns={campaigns} />
+                <ProductRow product={product} steps={stepsOf(product)} />
               </li>
             ))}
           </ul>
@@ -100,16 +99,14 @@ export function DriftView() {
 
 const shownVersions = 8
 
-type ProductRowProps = { product: DriftProduct; campaigns: readonly Campaign[] }
+type ProductRowProps = { product: DriftProduct; steps: readonly UpdateStep[] }
 
 /** `ProductRow` shows the share of each version among the devices of a product, and what to do about older devices. */
-function ProductRow({ product, campaigns }: ProductRowProps) {
+function ProductRow({ product, steps: [step, other] }: ProductRowProps) {
   const text = useText(driftMessages)
   const formats = useFormats()
-  const canManage = usePermission('glb_update_manage')
-  const steps = useText(updateMessages)
+  const stepNames = useText(updateMessages)
   const { versions, devices, newestKnown, newestArtefactId, outdated } = product
-  const [step, other] = updateStepsOf(product, campaigns)
   const title = productTitle(product)
   const shadeOf = versionShades(product)
   const filter = driftFilter(product)
@@ -149,10 +146,10 @@ function ProductRow({ product, campaigns }: ProductRowProps) {
         <span className={outdated > 0 ? 'drift-older' : 'quiet'}>
           {outdated > 0 ? text.outdated(formats.number(outdated), formats.number(devices)) : text.upToDate}
         </span>
-        {outdated > 0 && canManage && step !== undefined && <NextStep product={product} step={step} />}
-        {outdated > 0 && canManage && other?.campaign !== undefined && (
-          <Link to={other.to} aria-label={text.stepOf(steps[other.kind], other.campaign.name)}>
-            {steps[other.kind]}
+        {step !== undefined && <NextStep product={product} step={step} />}
+        {other?.campaign !== undefined && (
+          <Link to={other.to} aria-label={text.stepOf(stepNames[other.kind], other.campaign.name)}>
+            {stepNames[other.kind]}
           </Link>
         )}
       </div>
