@@ -156,7 +156,9 @@ function readVariant(handle: Handle, query: GroupQuery, variant: Variant): Promi
   if (hasKinds) parts.push(...kindPartsOf(query, parameters))
   const rows = [
     rowsOf(relations, parameters),
-    ...(query.by === 'switch' && variant !== 'removed' ? [selfRows] : []),
+    ...(query.by === 'switch' && variant !== 'removed'
+      ? [selfRows(parameters.add(arrayOf('uuid', query.anchors.ids)))]
+      : []),
     ...placesOf(query, relations, parameters),
     ...(hasKinds ? changeKindRows : []),
   ]
@@ -250,10 +252,12 @@ const isStopped = (member: string) => `coalesce(${member}.mode = 'stop', false)`
 const isStoppedRead = (member: string) => `coalesce(${member}.stopped_read, false)`
 
 /** Selects the switch of each group. */
-const selfRows = `select 'self', m.key, null, m.name, m.type, m.family, m.product, m.tag, m.management, m.reachability, m.change, 1, 0, 0,
+const selfRows = (
+  switches: string,
+) => `select 'self', m.key, null, m.name, m.type, m.family, m.product, m.tag, m.management, m.reachability, m.change, 1, 0, 0,
     (m.address is not null)::integer, m.outdated::integer, ${isReachable('m')}::integer, ${isUnchecked('m')}::integer,
     ${isStopped('m')}::integer, ${isStoppedRead('m')}::integer
-  from member m join anchor n on n.id = m.id and n.key = m.key`
+  from member m where m.id = any(${switches}::uuid[]) and m.id::text = m.key`
 
 /** Selects the numbers of assets per group and node. */
 function placesOf({ placeNodes }: GroupQuery, relations: string, parameters: Parameters): string[] {
@@ -500,8 +504,11 @@ function placedBy(query: GroupQuery, { relations, variant, parameters }: Source)
       'owner',
       `select h.id, h.id as owner from hub h
        union all
-       (select distinct on (c.id) c.id, c.other from cable c join hub h on h.id = c.other
-        where not exists (select from hub o where o.id = c.id) order by c.id, c.other)`,
+       (select distinct on (x.id) x.id, x.owner
+        from (select case when a.id is null then p.one else p.two end as id, coalesce(a.id, b.id) as owner
+              from pair p left join hub a on a.id = p.one left join hub b on b.id = p.two
+              where (a.id is null) <> (b.id is null)) as x
+        order by x.id, x.owner)`,
     ),
     part(
       'above',
