@@ -6,7 +6,7 @@ export const mapMessages = messages({
     subtitleHierarchy: 'Each place with its problems. Click a box to open it.',
     subtitleSubnet:
       'Each subnet with its place and problems. Modules and software count in the subnet of their device. Click a box to open it.',
-    subtitleNetworks: 'A frame is a network with its core switch at the left. Click a box to see its switches.',
+    subtitleNetworks: 'A frame is a network with its core switch at the top. Click a box to see its switches.',
     subtitleSwitch: 'Which switch is connected to which, and the assets at each switch. Click a box to open it.',
     subtitleChanges: 'What changed between two moments, and where. Click a box to open it.',
     reports: 'Impact reports',
@@ -45,8 +45,12 @@ export const mapMessages = messages({
     switchesIn: (number: string, name: string) => `${number} switches in ${name}`,
     switchRange: (number: string, names: string) => `${number} switches: ${names}`,
     coreSwitch: (name: string) => `Core switch ${name}`,
-    core: 'Core switch',
-    coreBrief: 'Core',
+    core: 'core switch',
+    connectedAssets: (count: number, number: string) =>
+      count === 1 ? '1 asset connected' : `${number} assets connected`,
+    switchUnreachable: 'Switch unreachable',
+    switchOutdated: 'Switch outdated',
+    separateNetworks: (number: string) => `No known connection between the ${number} networks`,
     sortBy: 'Sort by',
     address: 'Address',
     connectionWith: (name: string, number: string) => `${name} (${number})`,
@@ -177,7 +181,7 @@ export const mapMessages = messages({
     subtitleSubnet:
       'Subnetze mit Ort und Problemen. Module und Software zählen zum Subnetz ihres Geräts. Klicken Sie auf ein Feld, um es zu öffnen.',
     subtitleNetworks:
-      'Ein Rahmen ist ein Netzwerk mit seinem Core-Switch links. Klicken Sie auf ein Feld, um dessen Switches zu sehen.',
+      'Ein Rahmen ist ein Netzwerk mit seinem Core-Switch oben. Klicken Sie auf ein Feld, um dessen Switches zu sehen.',
     subtitleSwitch:
       'Welcher Switch mit welchem verbunden ist, und die Assets an jedem Switch. Klicken Sie auf ein Feld, um es zu öffnen.',
     subtitleChanges:
@@ -219,7 +223,11 @@ export const mapMessages = messages({
     switchRange: (number: string, names: string) => `${number} Switches: ${names}`,
     coreSwitch: (name: string) => `Core-Switch ${name}`,
     core: 'Core-Switch',
-    coreBrief: 'Core',
+    connectedAssets: (count: number, number: string) =>
+      count === 1 ? '1 verbundenes Asset' : `${number} verbundene Assets`,
+    switchUnreachable: 'Switch nicht erreichbar',
+    switchOutdated: 'Switch veraltet',
+    separateNetworks: (number: string) => `Zwischen den ${number} Netzwerken ist keine Verbindung bekannt`,
     sortBy: 'Sortierung',
     address: 'Adresse',
     connectionWith: (name: string, number: string) => `${name} (${number})`,

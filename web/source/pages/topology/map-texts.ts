@@ -43,12 +43,16 @@ export function useMapTexts(by: Grouping) {
       if (!isNetwork(group)) return others
       return count === 0 ? text.oneCore : text.listed(text.oneCore, others)
     }
-    const countOf = (group: Pick<TopologyGroup, 'assets' | 'kind' | 'type' | 'children' | 'addressed' | 'place'>) => {
+    const connected = (assets: number) => text.connectedAssets(assets, formats.number(assets))
+    const countOf = (
+      group: Pick<TopologyGroup, 'assets' | 'kind' | 'type' | 'children' | 'addressed' | 'place' | 'self'>,
+    ) => {
       const { assets, addressed } = group
       const all = text.assets(assets, formats.number(assets))
-      if (isNetwork(group)) return text.listed(switchesOf(group), all)
+      if (isCoreSwitch(group)) return connected(group.self === undefined ? assets : assets - 1)
       // The name of switches without a place contains their number.
-      if (isSwitches(group) && group.place !== undefined) return switchesOf(group)
+      const isNamed = isSwitches(group) && group.place !== undefined
+      if (isNetwork(group) || isNamed) return text.listed(switchesOf(group), all)
       return addressed === undefined ? all : text.withAddress(text.addresses(addressed, formats.number(addressed)), all)
     }
     return {
@@ -64,28 +68,18 @@ export function useMapTexts(by: Grouping) {
       assetName: ({ asset }: SceneItem) => asset?.name || text.unnamed,
       count: countOf,
       shortCount: (group: TopologyGroup) =>
-        isNetwork(group) || isSwitches(group)
-          ? switchesOf(group)
-          : text.assets(group.assets, formats.number(group.assets)),
+        isNetwork(group) ? switchesOf(group) : text.assets(group.assets, formats.number(group.assets)),
+      coreCounts: (assets: number | undefined) =>
+        assets === undefined ? [text.core, ''] : [text.listed(text.core, connected(assets)), connected(assets), ''],
+      ownFact: (problem: 'failed' | 'outdated') =>
+        problem === 'failed' ? text.switchUnreachable : text.switchOutdated,
       detail: ({ group }: Pick<SceneItem, 'group'>) => {
-        if (group === undefined || isSwitches(group)) return undefined
-        if (isCoreSwitch(group)) return [text.core, text.coreBrief]
+        if (group === undefined || isSwitches(group) || isCoreSwitch(group)) return undefined
         if (group.kind === 'rest') return by === 'subnet' ? [text.withoutAddress, text.noAddress] : undefined
         if (group.kind === 'subnet') return group.place === undefined ? [text.noPlace] : placeTexts(group.place)
         return group.kind === 'switch' && !isNetwork(group) && group.place !== undefined
           ? placeTexts(group.place)
           : undefined
-      },
-      ownState: ({ self }: TopologyGroup) => {
-        if (self === undefined) return []
-        const { monitoring, outdated = false } = self
-        return [
-          // A device without monitoring is the usual case, so it has no text.
-          ...(monitoring === undefined || monitoring === 'unmonitored'
-            ? []
-            : [{ text: text[monitoring], isBad: monitoring === 'unreachable', isMonitoring: true }]),
-          ...(outdated ? [{ text: text.outdated, isBad: false, isMonitoring: false }] : []),
-        ]
       },
       assets: (assets: number) => text.assets(assets, formats.number(assets)),
       classOfOne: (each: AssetClass) => assetClassOfOne(each, language),
@@ -117,6 +111,7 @@ export function useMapTexts(by: Grouping) {
       },
       outdatedShare: (outdated: number, assets: number) =>
         text.outdatedShare(formats.number(outdated), formats.percent(outdated / Math.max(1, assets))),
+      share: (outdated: number, assets: number) => formats.percent(outdated / Math.max(1, assets)),
       outdatedPart: (outdated: number, assets: number) =>
         text.outdatedPart(formats.percent(outdated / Math.max(1, assets))),
       unmonitored: text.notMonitored,

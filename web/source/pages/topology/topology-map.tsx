@@ -18,7 +18,7 @@ import type { Layout } from './map/arrangement.ts'
 import { isNetwork, type SceneItem, sceneOf } from './map/scene.ts'
 import { assetItemKey, groupKey, rootKey } from './map/scene-keys.ts'
 import { groupSigns } from './map/signs.ts'
-import { networkType } from './map/switch-networks.ts'
+import { networkType, separateNetworks } from './map/switch-networks.ts'
 import { type MapData, type MapQuery, maxOpenGroups, useForceLayout, useMapData } from './map-data.ts'
 import { isEmphasized, type MapEmphasis, shownEmphasis } from './map-emphasis.ts'
 import { MapLegend } from './map-legend.tsx'
@@ -161,6 +161,7 @@ export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, chan
           : 'none'
   // Only the grid has the order of the subnets.
   const hasSubnetOrder = by === 'subnet' && place === rootKey && layout === 'hierarchy' && !showsChanges
+  const separate = query.q === undefined && place === rootKey ? separateNetworks(top) : 0
   const name = nameOfPlace(place, shown, { texts, text })
   const side = search.asset !== undefined ? 'asset' : 'none'
   const list = (
@@ -231,7 +232,7 @@ export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, chan
                   (showsChanges ? (
                     <DifferenceCount query={query} place={place} total={shown.total} />
                   ) : (
-                    <AssetCount query={query} place={place} data={shown} />
+                    <AssetCount query={query} place={place} data={shown} networks={separate} />
                   ))}
                 {impact === undefined && hasSubnetOrder && (
                   <SubnetOrderField
@@ -292,8 +293,16 @@ export function TopologyMap({ by, hierarchy, hierarchyName, layout, search, chan
   )
 }
 
-/** `AssetCount` is the number of assets of the current group, with the page that lists them. */
-function AssetCount({ query, place, data }: { query: MapQuery; place: string; data: TopologyGroups }) {
+type AssetCountProps = {
+  query: MapQuery
+  place: string
+  data: TopologyGroups
+  /** The number of networks between which no connection is known. */
+  networks: number
+}
+
+/** `AssetCount` is the number of assets of the current group, with the page that lists them, and whether its networks are separate. */
+function AssetCount({ query, place, data, networks }: AssetCountProps) {
   const text = useText(mapMessages)
   const formats = useFormats()
   const list = listOf(query, place)
@@ -306,6 +315,7 @@ function AssetCount({ query, place, data }: { query: MapQuery; place: string; da
           {text.openList}
         </Link>
       )}
+      {networks > 1 && <span className="quiet">{text.separateNetworks(formats.number(networks))}</span>}
     </span>
   )
 }

@@ -139,7 +139,7 @@ export class CardPen extends SwitchPen {
       return
     }
     this.tint(box, group.changes, radius)
-    // The parts of a core switch have their own edges.
+    // The edge of a core switch is also about the switch itself.
     if (!isQuiet && !(isCoreSwitch(group) && this.showsStates))
       this.edge(box, { colour, isBroken: this.isLastKnown(item) })
     if (isCoreSwitch(group)) this.coreSwitch(item, group, box)

@@ -29,20 +29,26 @@ export type MapTexts = ProblemTexts &
   ChangeTexts & {
     nameOf: (group: TopologyGroup) => string
     assetName: (item: SceneItem) => string
-    count: (group: Pick<TopologyGroup, 'assets' | 'kind' | 'type' | 'children' | 'addressed' | 'place'>) => string
+    count: (
+      group: Pick<TopologyGroup, 'assets' | 'kind' | 'type' | 'children' | 'addressed' | 'place' | 'self'>,
+    ) => string
     /** The name of a group for a small box, without the number of its switches. */
     shortNameOf: (group: TopologyGroup) => string
-    /** The number of switches of a network or of a part of it, or of assets of another group. */
+    /** The number of switches of a network, or of assets of another group. */
     shortCount: (group: TopologyGroup) => string
+    /** The role of a core switch and the number of assets at it, from the longest to the shortest text. */
+    coreCounts: (assets: number | undefined) => string[]
+    /** The problem of a core switch itself. */
+    ownFact: (problem: 'failed' | 'outdated') => string
     assets: (assets: number) => string
+    /** Only the share of outdated assets, as a number. */
+    share: (outdated: number, assets: number) => string
     className: (assetClass: AssetClass, count: number) => string
     more: (count: number) => string
     number: (value: number) => string
     fact: (kind: MapFact, count: number) => string
-    /** Where a group is, or the role of a switch, from the longest to the shortest text. */
+    /** Where a group is, from the longest to the shortest text. */
     detail: (item: Pick<SceneItem, 'group'>) => string[] | undefined
-    /** The state of a core switch itself: its monitoring if it is monitored, and whether its firmware is outdated. */
-    ownState: (group: TopologyGroup) => { text: string; isBad: boolean; isMonitoring: boolean }[]
     predicate: (edge: Pick<TopologyEdge, 'predicate' | 'count'>) => string
     connections: (count: number) => string
   }
@@ -96,8 +102,6 @@ export const sizes = {
   countedLines: 12,
 } as const
 export const fadedAlpha = 0.6
-/** The radius of the dot at the end of a line to a box of a summary. */
-const endRadius = 3
 /** The part of the colour of a change in the ground of a card. */
 const tintAlpha = 0.13
 
@@ -105,13 +109,16 @@ export type Canvas = CanvasRenderingContext2D
 
 type LineStyle = { colour: string; width: number; alpha: number }
 
+/** The edge of a group with a problem. The edge of a last known state is broken. */
+export type EdgeStyle = { colour: string; isBroken: boolean }
+
 /** A part of the text about a group. */
 export type Word = {
   text: string
   colour: string
   weight: number
-  /** The colour of a mark before the text. */
-  mark?: string | undefined
+  /** The mark before the text, like the edge of a group. */
+  mark?: EdgeStyle | undefined
 }
 type WordCounts = Pick<TopologyGroup, 'assets' | 'monitoring' | 'stopped' | 'stoppedRead' | 'outdated' | 'changes'> & {
   changeKinds?: TopologyGroup['changeKinds'] | undefined
@@ -144,7 +151,7 @@ export class MapPen {
   /** The keys of the items that have an edge to the active item. */
   protected readonly linked: ReadonlySet<string>
   /** The share of outdated assets of the whole map. */
-  readonly #average: number
+  protected readonly average: number
 
   constructor(context: Canvas, options: PaintOptions) {
     this.context = context
@@ -153,7 +160,7 @@ export class MapPen {
     // A shown impact has its own colours, so it highlights only what the pointer is at.
     const groups = scene.root.items.flatMap(({ group }) => group ?? [])
     const sumOf = (key: 'assets' | 'outdated') => groups.reduce((sum, group) => sum + group[key], 0)
-    this.#average = sumOf('outdated') / Math.max(1, sumOf('assets'))
+    this.average = sumOf('outdated') / Math.max(1, sumOf('assets'))
     const active = scene.items.get(view.hovered ?? (view.marks === undefined ? view.selected : undefined) ?? '')
     this.active = active
     const lines = active === undefined ? [] : [...linesOf(active.parent.edges).keys()]
@@ -189,18 +196,6 @@ export class MapPen {
     context.restore()
   }
 
-  /** Draws a dot at each end of some lines, so that the ends of short lines are visible. */
-  protected lineEnds(routes: readonly (readonly Point[])[], colour: string): void {
-    const context = this.context
-    context.fillStyle = colour
-    context.beginPath()
-    for (const { x, y } of routes.flatMap((route) => [route[0] ?? [], route.at(-1) ?? []].flat())) {
-      context.moveTo(x, y)
-      context.arc(x, y, endRadius, 0, 2 * Math.PI)
-    }
-    context.fill()
-  }
-
   protected line(route: readonly Point[], style: LineStyle): void {
     this.strokes([route], style)
   }
@@ -224,7 +219,7 @@ export class MapPen {
   }
 
   /** Draws the state of a group as the left edge of its card. The edge of a last known state is broken. */
-  protected edge(box: Box, { colour, isBroken }: { colour: string; isBroken: boolean }): void {
+  protected edge(box: Box, { colour, isBroken }: EdgeStyle): void {
     this.context.fillStyle = colour
     if (isBroken) {
       this.brokenEdge(box, 4)
@@ -310,15 +305,20 @@ export class MapPen {
   protected colourOf(group: TopologyGroup): string {
     const { palette, view } = this.options
     if (view.showsChanges) return palette[mainChange(group.changes) ?? 'unknown']
-    const problem = worstProblem(group, this.#average)
+    const problem = worstProblem(group, this.average)
     return problem === 'none' ? palette.unknown : palette[problem]
+  }
+
+  /** Returns the sign of a problem. */
+  protected signOf(problem: ProblemFact): EdgeStyle {
+    return { colour: this.options.palette[problem], isBroken: problem === 'stoppedKnown' }
   }
 
   /** Returns whether the state of a group or asset is only the last known one. */
   protected isLastKnown({ key, group, asset }: SceneItem): boolean {
     const { view } = this.options
     if (view.showsChanges || view.marks?.has(key) === true) return false
-    if (group !== undefined) return worstProblem(group, this.#average) === 'stoppedKnown'
+    if (group !== undefined) return worstProblem(group, this.average) === 'stoppedKnown'
     return asset?.stopped === true && asset.stoppedRead !== true && asset.monitoring !== 'unreachable'
   }
 
@@ -334,7 +334,7 @@ export class MapPen {
     const names = key === groupKey(restKey) ? view.unreachableNames : []
     // Without usual shares, the share of a box is not compared with the numbers of other boxes.
     const hasShare = hasOnlyProblems
-    const options = { average: this.#average, hasMonitoring, hasShare, hasOnlyProblems, names, texts }
+    const options = { average: this.average, hasMonitoring, hasShare, hasOnlyProblems, names, texts }
     return problemTexts(group, options).map((parts) =>
       parts.map(({ problem, text, isExceptional, isMarked = false }) => ({
         text,
@@ -345,7 +345,7 @@ export class MapPen {
               ? palette.quiet
               : palette.text,
         weight: isExceptional ? 650 : 400,
-        mark: isMarked ? palette.outdated : undefined,
+        mark: isMarked && problem !== 'unmonitored' && problem !== 'none' ? this.signOf(problem) : undefined,
       })),
     )
   }
@@ -382,8 +382,10 @@ export class MapPen {
       }
       const own = this.#wordWidth(word, size)
       if (word.mark !== undefined) {
-        this.context.fillStyle = word.mark
-        this.context.fillRect(left, y - size / 2, mark.width, size)
+        this.context.fillStyle = word.mark.colour
+        const box = { x: left, y: y - size / 2, width: mark.width, height: size }
+        if (word.mark.isBroken) this.brokenEdge(box, box.width)
+        else this.context.fillRect(box.x, box.y, box.width, box.height)
       }
       const at = word.mark === undefined ? left : left + mark.space
       this.text(word.text, { x: at, y, width: left + own + 1 - at, colour: word.colour })
@@ -415,9 +417,9 @@ export class MapPen {
     return words.reduce((sum, word) => sum + this.#wordWidth(word, size) + separatorWidth, -separatorWidth)
   }
 
-  #wordWidth({ text, weight, mark: colour }: Word, size: number): number {
+  #wordWidth({ text, weight, mark: own }: Word, size: number): number {
     this.font(size, weight)
-    return this.context.measureText(text).width + (colour === undefined ? 0 : mark.space)
+    return this.context.measureText(text).width + (own === undefined ? 0 : mark.space)
   }
 
   protected isMarked({ key }: SceneItem): boolean {

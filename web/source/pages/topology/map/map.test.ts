@@ -26,8 +26,8 @@ import { connectionsOfItem, connectionsTo, laneOf, routeOf } from './lines.ts'
 import { commonParts, distinctName } from './names.ts'
 import { pathOf, type SceneItem, sceneOf } from './scene.ts'
 import { groupKey, rootKey } from './scene-keys.ts'
-import { groupSigns, ownProblem } from './signs.ts'
-import { summaryGroup, withNetworks, withoutSwitch } from './switch-networks.ts'
+import { groupSigns, ownProblems } from './signs.ts'
+import { separateNetworks, summaryGroup, withNetworks, withoutSwitch } from './switch-networks.ts'
 import { switchTree } from './switch-tree.ts'
 import { briefTexts, completeTexts, inForm, sharedForm } from './title-form.ts'
 
@@ -364,8 +364,10 @@ describe('networks of switches', () => {
     assert.equal(of([]), 'L1-C1 – L2-C1')
   })
 
-  test('have boxes whose numbers of switches and the core switch add up to the switches of the network', () => {
-    const loaded = withNetworks(new Map([[rootKey, top]]))
+  test('have boxes whose switches and assets add up to the network, with the core switch and the assets at it', () => {
+    const self = { monitoring: 'unmonitored' } as const
+    const own = groups.map((group) => (group.key === 'r' ? { ...group, self } : group))
+    const loaded = withNetworks(new Map([[rootKey, { ...top, groups: own }]]))
     const scene = sceneOf({ loaded, layout: 'network', aspect: 2, forceGridOf: () => undefined })
     const [core, ...boxes] = scene.frames.get('network:r')?.summary?.items ?? []
     const network = scene.items.get(groupKey('network:r'))?.group
@@ -374,9 +376,30 @@ describe('networks of switches', () => {
       boxes.reduce((sum, { group }) => sum + (group?.children ?? 0), 0),
       (network?.children ?? 0) - 1,
     )
+    const atCore = core?.group === undefined ? 0 : withoutSwitch(core.group).assets
+    assert.equal(atCore, 2)
+    assert.equal(
+      boxes.reduce((sum, { group }) => sum + (group?.assets ?? 0), 1 + atCore),
+      network?.assets,
+    )
   })
 
-  test('have a legend with the signs at the groups: a worse problem of the same group hides a sign, except for outdated assets', () => {
+  test('are separate if no connection between several networks is known, and keep the connections between them', () => {
+    const topOf = (...edges: TopologyGroups['edges']) => {
+      const loaded = withNetworks(new Map([[rootKey, { ...top, edges }]])).get(rootKey)
+      return loaded ?? assert.fail('no top')
+    }
+    assert.equal(separateNetworks(topOf(...top.edges)), 2)
+    assert.equal(separateNetworks({ ...topOf(), truncated: true }), 0)
+    const connected = topOf(...top.edges, { from: 'a', to: 'x', predicate: 'is_connected_to', count: 1 })
+    assert.deepEqual(
+      connected.edges.map(({ from, to }) => `${from} ${to}`),
+      ['network:r network:x'],
+    )
+    assert.equal(separateNetworks(connected), 0)
+  })
+
+  test('have a legend with the signs at the groups: the sign of each problem, except for a usual share of outdated assets', () => {
     const quiet = { reachable: 0, unreachable: 0, unchecked: 0, unmonitored: 3 }
     const plain = (key: string, parent?: string) => ({ ...device(key, key, parent), monitoring: quiet, outdated: 0 })
     const signsOf = (...members: TopologyGroup[]) => {
@@ -386,9 +409,10 @@ describe('networks of switches', () => {
     }
     const failed = { ...plain('a'), monitoring: { ...quiet, unreachable: 1 }, stopped: 1, stoppedRead: 1 }
     assert.deepEqual(signsOf(plain('a')), [])
-    assert.deepEqual(signsOf(failed), ['failed'])
+    assert.deepEqual(signsOf({ ...failed, outdated: 1 }), ['failed', 'stopped'])
     assert.deepEqual(signsOf({ ...failed, outdated: 3 }, { ...plain('b'), stopped: 1 }), [
       'failed',
+      'stopped',
       'outdated',
       'stoppedKnown',
     ])
@@ -396,26 +420,41 @@ describe('networks of switches', () => {
     assert.deepEqual(signsOf({ ...plain('a'), type: 'core-switch', self, outdated: 1 }), ['outdated'])
   })
 
-  test('have a core switch that is as wide as its texts, and at most a third of the network', () => {
-    const own = [{ key: 'r' }, { key: 'a', parent: 'r' }, { key: 'b', parent: 'a' }]
-    const partOf = (width: number) => {
-      const [core] = switchTree(own, { x: 0, y: 0, width, height: 110 }, 2).summary.boxes
-      return Math.round((100 * (core?.box.width ?? 0)) / width)
+  test('have a core switch over the whole width above rows of three boxes, which are wider if they are fewer', () => {
+    const area = { x: 0, y: 0, width: 530, height: 115 }
+    const summaryOf = (count: number) => {
+      const heads = Array.from({ length: count }, (_, index) => [
+        { key: `h${index}`, parent: 'r' },
+        { key: `${index} below`, parent: `h${index}` },
+      ])
+      return switchTree([{ key: 'r' }, ...heads.flat()], area).summary.boxes.map(({ box }) => box)
     }
-    assert.deepEqual([partOf(600), partOf(800), partOf(2_000)], [32, 25, 20])
+    for (const [count, rows, width] of [
+      [2, 1, 251],
+      [6, 2, 163],
+      [7, 3, 163],
+    ] as const) {
+      const [core, ...boxes] = summaryOf(count)
+      assert.equal(core?.width, area.width)
+      assert.deepEqual(
+        boxes.map((box) => Math.round(box.width)).filter((each) => each !== width),
+        [],
+        `${count}`,
+      )
+      assert.equal(new Set(boxes.map(({ y }) => y)).size, rows)
+    }
+    // Boxes of many lines are not lower than their texts.
+    assert.equal(
+      summaryOf(24).every((box) => box.height > 12),
+      true,
+    )
+    assert.equal(summaryOf(2)[1]?.height, summaryOf(6)[1]?.height)
   })
 
-  test('name a core switch with the part that distinguishes it from the core switches of the other networks', () => {
-    const coreOf = (members: readonly TopologyGroup[]) => {
-      const loaded = withNetworks(new Map([[rootKey, { ...top, groups: [...members] }]]))
-      const scene = sceneOf({ loaded, layout: 'network', aspect: 2, forceGridOf: () => undefined })
-      const [core] = scene.frames.get('network:r')?.summary?.items ?? []
-      return core?.group?.name
-    }
-    const others = groups.filter(({ key }) => key === 'a' || key === 'b')
-    const root = device('r', 'P-A-L1-SW1')
-    assert.equal(coreOf([root, ...others, device('x', 'P-B-L1-SW1'), device('y', 'P-B-L2-SW1', 'x')]), 'A-L1-SW1')
-    assert.equal(coreOf([root, ...others, device('c', 'P-A-L3-SW1', 'r')]), 'L1-SW1')
+  test('name a core switch with its complete name', () => {
+    const loaded = withNetworks(new Map([[rootKey, top]]))
+    const scene = sceneOf({ loaded, layout: 'network', aspect: 2, forceGridOf: () => undefined })
+    assert.equal(scene.frames.get('network:r')?.summary?.items[0]?.group?.name, 'P-A-L1-SW1')
   })
 
   test('mark the state of a core switch itself: not reachable, or with outdated firmware', () => {
@@ -423,15 +462,15 @@ describe('networks of switches', () => {
       { monitoring: 'unreachable', outdated: true } as const,
       { monitoring: 'unmonitored', outdated: true } as const,
       { monitoring: 'reachable' } as const,
-    ].map((self) => ownProblem({ self }))
-    assert.deepEqual(problems, ['failed', 'outdated', undefined])
+    ].map((self) => ownProblems({ self }))
+    assert.deepEqual(problems, [['failed', 'outdated'], ['outdated'], []])
   })
 
   test('contain the state of the core switch, and its numbers count only the assets at it', () => {
     const self = { monitoring: 'unreachable', outdated: true } as const
     const options = { key: 'k', common: { start: 'P-A-'.length, end: 0 }, isCore: true }
     const core = summaryGroup([{ ...device('r', 'P-A-L1-SW1'), self }], options)
-    assert.deepEqual([core.type, core.name], ['core-switch', 'L1-SW1'])
+    assert.deepEqual([core.type, core.name], ['core-switch', 'P-A-L1-SW1'])
     assert.deepEqual([core.self, core.assets, core.outdated], [self, 3, 1])
     const { assets, outdated, monitoring } = withoutSwitch(core)
     assert.deepEqual([assets, outdated, monitoring.unreachable, monitoring.unmonitored], [2, 0, 0, 1])
@@ -488,9 +527,10 @@ describe('networks of switches', () => {
       assert.deepEqual([columns.length, wires.length], [count, count])
       for (const [index, route] of wires.entries()) {
         const [start, end, box] = [route[0], route.at(-1), columns[index]]
-        assert.deepEqual(start, { x: core.x + core.width, y: core.y + core.height / 2 })
+        assert.ok(start !== undefined && start.y === core.y + core.height && start.x > core.x)
+        assert.ok(start.x < core.x + core.width)
         assert.ok(box !== undefined && end !== undefined)
-        assert.ok([box.y, box.y + box.height].includes(end.y) || end.x === box.x, `${count} ${index}`)
+        assert.deepEqual(end, { x: box.x, y: box.y + box.height / 2 }, `${count} ${index}`)
         for (const [point, to] of route.entries()) {
           const from = route[point - 1]
           if (from === undefined) continue

@@ -30,12 +30,10 @@ export function paint(context: Canvas, options: PaintOptions): void {
 
 class Painter extends CardPen {
   frame(frame: Frame): void {
-    const { camera, palette, size } = this.options
+    const { camera, size } = this.options
     if (frame.summary !== undefined && isTreeSummarized(frame, camera)) {
       this.#wires(frame.summary.wires.map((points) => ({ from: '', to: '', points })))
       for (const item of frame.summary.items) this.#item(item, onScreen(camera, item.box))
-      const routes = frame.summary.wires.map((points) => points.map((point) => this.#pointOf(point)))
-      this.lineEnds(routes, palette.edge)
       return
     }
     if (frame.wires === undefined) this.#lines(frame)

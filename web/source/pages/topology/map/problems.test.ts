@@ -105,6 +105,15 @@ describe('problems of a group', () => {
     assert.deepEqual([group(9, {}, 1), group(3, {}, 1), group(9)].map(markedIn), [['outdated'], [], []])
   })
 
+  test('mark each problem but the worst one on the map of switches', () => {
+    const markedIn = (counts: ProblemCounts) =>
+      problemTexts(counts, { average: 0.3, hasMonitoring: true, hasShare: true, hasOnlyProblems: true, texts })[0]
+        ?.filter(({ isMarked }) => isMarked)
+        .map(({ problem }) => problem)
+    assert.deepEqual(markedIn(group(9, { unreachable: 1 }, 1, 1)), ['stopped', 'stoppedKnown', 'outdated'])
+    assert.deepEqual(markedIn(group(3, {}, 1)), [])
+  })
+
   test('say that nothing is monitored, and only a monitored group has no problem', () => {
     assert.deepEqual(wordsOf(group(0, { unmonitored: 3 })), ['not monitored'])
     assert.deepEqual(wordsOf(group(0, { reachable: 1, unmonitored: 2 })), ['no problem'])

@@ -11,7 +11,10 @@ type ProblemPart = {
   problem: Problem
   text: string
   isExceptional: boolean
-  /** Whether the text has its own mark: the share of outdated assets is exceptional, but a worse problem has the colour of the group. */
+  /**
+   * Whether the text has its own mark, because a worse problem has the colour of the group. Outdated assets have a mark with an exceptional
+   * share, and controllers in stop have one if all texts name only problems.
+   */
   isMarked?: boolean
 }
 export type ProblemFact = 'failed' | 'stopped' | 'stoppedKnown' | 'outdated'
@@ -60,10 +63,17 @@ export function problemTexts(
     { problem: 'stoppedKnown', count: stopped - stoppedRead },
   ] as const
   const faultsWith = (textOf: ProblemTexts['fact']) =>
-    faults.flatMap(({ problem, count }): ProblemPart[] =>
-      // A last known value is not bold, because the controller may run again.
-      count === 0 ? [] : [{ problem, text: textOf(problem, count), isExceptional: problem !== 'stoppedKnown' }],
-    )
+    faults
+      .filter(({ count }) => count > 0)
+      .map(
+        ({ problem, count }, index): ProblemPart => ({
+          problem,
+          text: textOf(problem, count),
+          // A last known value is not bold, because the controller may run again.
+          isExceptional: problem !== 'stoppedKnown',
+          isMarked: hasOnlyProblems && index > 0,
+        }),
+      )
   const [long, brief] = [faultsWith(texts.longFact), faultsWith(texts.fact)]
   const named =
     names.length === 0
@@ -98,6 +108,11 @@ export function problemTexts(
 
 /** The problems that determine the colour of a group, the most important one first. */
 const severities = ['failed', 'stopped', 'stoppedKnown', 'outdated', 'none'] as const satisfies Problem[]
+
+/** Returns whether a problem is more important than another one. */
+export function isWorse(one: (typeof severities)[number], other: (typeof severities)[number]): boolean {
+  return severities.indexOf(one) < severities.indexOf(other)
+}
 
 /** Returns the problem that determines the colour of a group. Outdated assets do only if their share is exceptional. */
 export function worstProblem(group: ProblemCounts, average: number): (typeof severities)[number] {

@@ -153,7 +153,6 @@ export function sceneOf({
   const rootBox = { x: 0, y: 0, width: mapWidth, height: mapWidth / aspect }
   const total = loaded.get(rootKey)?.total
   const average = total === undefined ? 0 : total.outdated / Math.max(1, total.assets)
-  const coreStart = startOfCores(loaded)
   const root = frameOf(rootKey, rootBox, undefined)
   return { root, items, frames, unitsPerPixel }
 
@@ -239,7 +238,7 @@ export function sceneOf({
 
   /** Returns the switches of a network, each below the switch that connects it. */
   function treeItems(frame: Frame, groups: readonly TopologyGroup[]): SceneItem[] {
-    const { boxes, wires, summary } = switchTree(groups, areaOf(frame, isAll, unitsPerPixel), unitsPerPixel)
+    const { boxes, wires, summary } = switchTree(groups, areaOf(frame, isAll, unitsPerPixel))
     // The names of the summary are complete.
     const parent: Frame = {
       ...frame,
@@ -252,10 +251,7 @@ export function sceneOf({
       const members = membersOf[index] ?? []
       const others = membersOf.filter((_, other) => other > 0 && other !== index)
       const isCore = index === 0
-      // The name of the core switch keeps its end, because the name without it can be the name of a cell. It also keeps what distinguishes
-      // the core switches of the networks.
-      const own = isCore ? { start: coreStart ?? common.groups.start, end: 0 } : common.groups
-      const group = summaryGroup(members, { key: `${frame.key} ${index}`, common: own, isCore, others })
+      const group = summaryGroup(members, { key: `${frame.key} ${index}`, common: common.groups, isCore, others })
       return { key: groupKey(group.key), box, parent, group }
     })
     parent.items.push(...columns)
@@ -342,14 +338,6 @@ function nextTo(items: readonly SceneItem[], box: Box): Box {
   const { x, y, width, height } = items.map((item) => item.box).reduce(hull)
   const top = Math.max(box.y, y - 1.3 * box.height)
   return { x, y: box.y < y ? top : Math.min(box.y, y + height + 0.3 * box.height), width, height: box.height }
-}
-
-/** Returns the length of the start that the names of the core switches of all networks have in common, if there are several networks. */
-function startOfCores(loaded: ReadonlyMap<string, TopologyGroups>): number | undefined {
-  const cores = [...loaded].flatMap(([key, { groups }]) =>
-    isNetworkKey(key) ? groups.filter(({ parent }) => parent === undefined) : [],
-  )
-  return cores.length > 1 ? commonParts(namesOf(cores)).start : undefined
 }
 
 /** Returns the area of a frame without its title. */

@@ -49,7 +49,11 @@ export function withNetworks(loaded: LoadedGroups): LoadedGroups {
   })
   const found = new Map<string, TopologyGroups>()
   const rest = top.groups.filter(({ kind }) => kind !== 'switch')
-  found.set(rootKey, { ...top, groups: [...networks, ...rest], edges: [] })
+  const networkOf = (key: string) => networkPrefix + rootOf.get(key)
+  const between = top.edges
+    .filter(({ from, to }) => rootOf.has(from) && rootOf.has(to) && rootOf.get(from) !== rootOf.get(to))
+    .map((edge) => ({ ...edge, from: networkOf(edge.from), to: networkOf(edge.to) }))
+  found.set(rootKey, { ...top, groups: [...networks, ...rest], edges: between })
   for (const network of networks) {
     const groups = members.get(network.key.slice(networkPrefix.length)) ?? []
     const type = network.place === undefined ? networkType : 'node'
@@ -86,6 +90,16 @@ export function withNetworks(loaded: LoadedGroups): LoadedGroups {
   return found
 }
 
+/** Returns the number of networks if no connection between them is known, and otherwise 0. */
+export function separateNetworks({
+  groups,
+  edges,
+  truncated,
+}: Pick<TopologyGroups, 'groups' | 'edges' | 'truncated'>): number {
+  const networks = groups.filter(({ type }) => type === networkType).length
+  return truncated || edges.length > 0 ? 0 : networks
+}
+
 type SummaryOptions = {
   key: string
   common: CommonParts
@@ -96,7 +110,7 @@ type SummaryOptions = {
 
 /**
  * Returns a group that stands for several switches. Its name is the place that only these switches have, the start that their names
- * have in common, or the first and the last name.
+ * have in common, or the first and the last name. The name of a core switch is complete.
  */
 export function summaryGroup(
   members: readonly TopologyGroup[],
@@ -110,7 +124,7 @@ export function summaryGroup(
     return {
       ...summary,
       type: coreType,
-      name: distinctName(names[0] ?? key, common),
+      name: names[0] ?? key,
       ...(place !== undefined && { place }),
       ...(self !== undefined && { self }),
     }

@@ -1,25 +1,22 @@
 import type { TopologyGroup } from '@millwright/api/inventory/topology-groups.ts'
 import { onScreen } from './camera.ts'
-import { dividedWords, nameLines } from './canvas-text.ts'
-import { around, lineHeight, linesIn, lowered, lowestLine, stepOf } from './card-lines.ts'
+import { lowered, lowestLine } from './card-lines.ts'
 import type { Box } from './geometry.ts'
 import { commonOf, MapPen, sizes, type Word } from './map-pen.ts'
 import { distinctName } from './names.ts'
-import { isSwitches, type SceneItem } from './scene.ts'
-import { ownProblem } from './signs.ts'
+import { isMostlyOutdated, isWorse, worstProblem } from './problems.ts'
+import { isCoreSwitch, isSwitches, type SceneItem } from './scene.ts'
+import { ownProblems } from './signs.ts'
 import { withoutSwitch } from './switch-networks.ts'
-import { briefTexts } from './title-form.ts'
+import { briefTexts, completeTexts, inForm, sharedForm, type TitleForm } from './title-form.ts'
 
 /** The sizes of the texts of a box. All boxes of the map have the largest one with which their texts fit. */
 const textSizes = [15, 14, 13, sizes.text] as const
-/** The size up to which the texts of a box have space for three lines. */
-const lowSize = 13
-/** The space before, behind, and above and below the texts of a core switch, and the space for the line between its two parts. */
-const corePad = { start: 8, end: 4, line: 7 } as const
-const dividerGap = 8
-/** The space before and behind the texts of a box of switches, and above and below three lines. */
-const pad = { start: 7, end: 6, line: 4 } as const
-const gap = 4
+/** The space before, behind, and above and below the texts of a box, and between two texts in a line. */
+const pad = { start: 9, end: 7, line: 6 } as const
+const gap = 6
+/** The distance of the two lines of a box in relation to their text. */
+const lineStep = 1.2
 
 /** `SwitchPen` draws the boxes in the summary of a network: its core switch, and the boxes of its other switches. */
 export class SwitchPen extends MapPen {
@@ -29,36 +26,43 @@ export class SwitchPen extends MapPen {
     return !showsChanges && marks === undefined
   }
 
-  /** Draws the name of several switches with their number, and their problems below it. */
+  /** Draws the name of several switches with their number of assets, and their problems below it, or next to it in a low box. */
   protected switches(item: SceneItem, group: TopologyGroup, box: Box): void {
     const { palette, texts, view } = this.options
     const countSize = this.#countSize
     const size = countSize ?? sizes.text
     const x = box.x + pad.start
     const width = box.width - pad.start - pad.end
-    const choices = this.#briefWords(item.key, group)
-    const most = linesIn(box.height - around)
-    const problems = dividedWords(choices, {
-      fits: (words) => this.widthOf(words, size) <= width,
-      lines: most - 1,
-    }).filter((words) => words.length > 0)
-    const lines = Math.max(1, Math.min(1 + problems.length, most))
-    const closest = (box.height - 2 * pad.line - size) / Math.max(1, lines - 1)
-    const step = Math.min(size * lineHeight, closest)
-    let y = box.y + (box.height - (lines - 1) * step) / 2 + lowered
+    const { choices, share } = this.#boxProblems(item.key, group)
+    const hasSecond = choices.length > 0 && box.height >= 2 * pad.line + size + lowestLine
+    const step = hasSecond ? Math.min(size * lineStep, box.height - 2 * pad.line - size) : 0
+    const y = box.y + box.height / 2 - step / 2 + lowered
     this.font(size, 650)
     const used = this.text(this.#nameOf(item, group), { x, y, width, colour: palette.text })
     const beside = { x: x + width, y, width: width - used - gap, size, isRight: true }
-    if (lines === 1 && problems.length > 0) {
-      this.words(choices, beside)
+    if (choices.length > 0 && !hasSecond) {
+      this.words(this.#briefWords(item.key, group), beside)
       return
     }
     // A comparison shows the numbers of changes, and no other numbers.
     if (!view.showsChanges && countSize !== undefined) this.longest([texts.shortCount(group)], beside)
-    for (const words of problems.slice(0, lines - 1)) {
-      y += step
-      this.words(words, { x, y, width, size })
-    }
+    if (!hasSecond) return
+    const below = { y: y + step, size }
+    const shareWidth =
+      share === undefined ? 0 : gap + this.words([[share]], { ...below, x: x + width, width, isRight: true })
+    this.words(choices, { ...below, x, width: width - shareWidth })
+  }
+
+  /** Returns the problems of a box. With a worse problem, a high share of outdated assets is a separate text, without words. */
+  #boxProblems(key: string, group: TopologyGroup): { choices: (readonly Word[])[]; share?: Word } {
+    const choices = this.#briefWords(key, group)
+    const [complete = []] = choices
+    const last = complete.at(-1)
+    const isOld = this.showsStates && isMostlyOutdated(group, this.average)
+    if (!isOld || last === undefined || complete.length < 2) return { choices }
+    const faults = complete.slice(0, -1)
+    const share = { ...last, text: this.options.texts.share(group.outdated, group.assets) }
+    return { choices: [faults, faults.slice(0, 1)], share }
   }
 
   /** Returns the problems without their longer texts, so that all boxes have the same words. */
@@ -71,7 +75,7 @@ export class SwitchPen extends MapPen {
     return distinctName(this.options.texts.shortNameOf(group), commonOf(item))
   }
 
-  /** The largest size with which the boxes of all networks have space for their number of switches next to their name, if there is one. */
+  /** The largest size with which the boxes of all networks have space for their number of assets next to their name, if there is one. */
   get #countSize(): number | undefined {
     this.#foundSize ??= { size: textSizes.find((size) => this.#haveCounts(size)) }
     return this.#foundSize.size
@@ -80,100 +84,99 @@ export class SwitchPen extends MapPen {
   #foundSize: { size: number | undefined } | undefined
 
   #haveCounts(size: number): boolean {
-    const { texts, scene, camera } = this.options
-    const items = [...scene.frames.values()].flatMap(({ summary }) => summary?.items ?? [])
-    return items.every((item) => {
-      const { group } = item
-      if (group === undefined || !isSwitches(group)) return true
+    const { texts, camera } = this.options
+    return this.#summaryItems().every(({ item, group }) => {
+      if (!isSwitches(group)) return true
       const box = onScreen(camera, item.box)
-      const isLow = box.height < 2 * pad.line + size + 2 * size * lineHeight
+      const isLow = box.height < 2 * pad.line + size + size * lineStep
       this.font(size, 650)
       const name = this.context.measureText(this.#nameOf(item, group)).width
       this.font(size, 400)
       const count = this.context.measureText(texts.shortCount(group)).width
-      return (size <= lowSize || !isLow) && name + gap + count <= box.width - pad.start - pad.end
+      return (size === sizes.text || !isLow) && name + gap + count <= box.width - pad.start - pad.end
     })
   }
 
+  /** Returns the boxes of the summaries of all networks. */
+  #summaryItems(): { item: SceneItem; group: TopologyGroup }[] {
+    return [...this.options.scene.frames.values()].flatMap(({ summary }) =>
+      (summary?.items ?? []).flatMap((item) => (item.group === undefined ? [] : [{ item, group: item.group }])),
+    )
+  }
+
   /**
-   * Draws the texts of a core switch in two parts: its name, its role and its own state, and then the number and the problems of the assets
-   * at it. Each part has its own edge. With fewer lines, the least important ones are left out.
+   * Draws the texts of a core switch in one line: its name, its role and the number of assets at it, and at the right its own problems and
+   * those of these assets. All core switches have the same texts. Without space for all of them, the role is left out first.
    */
   protected coreSwitch(item: SceneItem, group: TopologyGroup, box: Box): void {
-    const { palette, texts, view } = this.options
-    const x = box.x + corePad.start
-    const width = box.width - corePad.start - corePad.end
-    const isState = this.showsStates
-    const own = isState
-      ? texts.ownState(group).filter(({ isBad, isMonitoring }) => isBad || !isMonitoring || view.hasMonitoring)
-      : []
-    const ownLines = own.map(({ text, isBad }): Word[] => [
-      { text, colour: isBad ? palette.alarm : palette.text, weight: isBad ? 650 : 400 },
-    ])
-    const roles = (texts.detail(item) ?? []).map((text): Word[] => [{ text, colour: palette.text, weight: 400 }])
-    const behind = isState ? withoutSwitch(group) : group
-    // The edge of the part shows that its problem is exceptional.
-    const choices = this.#briefWords(item.key, behind).map((parts) =>
-      parts.map((word) => (isState ? { ...word, weight: 400 } : word)),
-    )
-    const longest = [...roles.slice(0, 1), ...ownLines, ...choices.slice(0, 1)]
-    const largest = this.#countSize ?? lowSize
-    const fitting = textSizes
-      .filter((each) => each <= largest)
-      .find((each) => longest.every((line) => line.every((word) => this.widthOf([word], each) <= width)))
-    const size = fitting ?? sizes.text
-    const mostLines = linesIn(box.height - around)
-    const problems = dividedWords(choices, {
-      fits: (words) => this.widthOf(words, size) <= width,
-      lines: linesIn(box.height - around - dividerGap) >= 5 ? 2 : 1,
-    }).filter((line) => line.length > 0)
-    // The name has two lines only with space for all other texts.
-    const others = 1 + ownLines.length + Number(isState) + problems.length
-    const fullName = this.#nameOf(item, group)
+    const { palette } = this.options
+    const size = this.#countSize ?? sizes.text
+    const x = box.x + pad.start
+    const y = box.y + box.height / 2 + lowered
+    const room = box.width - pad.start - pad.end
+    const { name, counts, choices, edge } = this.#coreTexts(item, group)
+    if (edge !== undefined) this.edge(box, edge)
+    const right = { x: x + room, y, width: room, size, isRight: true }
+    const form = this.#coreForm(room, size)
+    const [complete = []] = choices
+    const shown = form === undefined ? (choices.at(-1) ?? []) : complete
+    const problems = shown.length === 0 ? 0 : gap + this.words([shown], right)
     this.font(size, 650)
-    const names = mostLines >= 2 + others ? nameLines(this.context, fullName, width) : [fullName]
-    const words = (choices: readonly (readonly Word[])[]) => (y: number) => this.words(choices, { x, y, width, size })
-    const nameLine = (name: string) => (y: number) => {
-      this.font(size, 650)
-      this.text(name, { x, y, width, colour: palette.text, isEnd: true })
-    }
-    const count = (y: number) =>
-      this.longest([texts.assets(behind.assets)], { x, y, width, size, colour: palette.text })
-    const lines = [
-      ...names.map((name) => ({ rank: 0, isBehind: false, draw: nameLine(name) })),
-      { rank: 4, isBehind: false, draw: words(roles) },
-      ...ownLines.map((line) => ({ rank: 1, isBehind: false, draw: words([line]) })),
-      ...(isState ? [{ rank: 2, isBehind: true, draw: count }] : []),
-      ...problems.map((choices) => ({ rank: isState ? 3 : 1, isBehind: isState, draw: words(choices) })),
-    ]
-    const most = Math.max(1, Math.min(lines.length, mostLines))
-    const chosen = lines.toSorted((one, other) => one.rank - other.rank).slice(0, most)
-    const shown = lines.filter((line) => chosen.includes(line))
-    const divider =
-      shown.some(({ isBehind }) => isBehind) && box.height > most * lowestLine + dividerGap * 2 ? dividerGap : 0
-    const height = box.height - divider
-    const padded = Math.max(lowestLine, (height - 2 * corePad.line - size) / Math.max(1, most - 1))
-    const step = Math.min(stepOf(height, { lines: most, size }), padded)
-    const top = box.y + (height - (most - 1) * step) / 2 + lowered
-    const firstBehind = shown.findIndex(({ isBehind }) => isBehind)
-    const yOf = (index: number) => top + index * step + (firstBehind !== -1 && index >= firstBehind ? divider : 0)
-    for (const [index, { draw }] of shown.entries()) draw(yOf(index))
-    if (!isState) return
-    if (divider > 0) {
-      const y = yOf(firstBehind) - (step + divider) / 2
-      const ends = [box.x + corePad.start, box.x + box.width - corePad.start].map((end) => ({ x: end, y }))
-      this.line(ends, { colour: palette.line, width: 1, alpha: 1 })
-    }
-    /** Draws the state of some lines as a bar next to them. */
-    const bar = (first: number, last: number, style: { colour: string; isBroken: boolean }) => {
-      const y = yOf(first) - size * 0.65
-      if (first <= last) this.edge({ ...box, y, height: yOf(last) + size * 0.5 - y }, style)
-    }
-    const lastOwn = firstBehind === -1 ? shown.length - 1 : firstBehind - 1
-    const ownColour = ownProblem(group)
-    if (ownColour !== undefined) bar(0, lastOwn, { colour: palette[ownColour], isBroken: false })
-    const colour = this.colourOf(behind)
-    if (colour !== palette.unknown && firstBehind !== -1)
-      bar(firstBehind, shown.length - 1, { colour, isBroken: this.isLastKnown({ ...item, group: behind }) })
+    const used = this.text(name, { x, y, width: room - problems, colour: palette.text, isEnd: true })
+    const count = form === undefined ? '' : (inForm(counts, form.count) ?? '')
+    this.longest([count], { x: x + used + gap, y, width: room - used - gap - problems, size })
+  }
+
+  /** Returns the longest form with which the texts of all core switches and all their problems fit, if there is one. */
+  #coreForm(room: number, size: number): TitleForm | undefined {
+    this.#foundForm ??= { form: sharedForm(this.#coreWidths(size), { room, gap: 2 * gap }) }
+    return this.#foundForm.form
+  }
+
+  #foundForm: { form: TitleForm | undefined } | undefined
+
+  #coreWidths(size: number) {
+    return this.#summaryItems()
+      .filter(({ group }) => isCoreSwitch(group))
+      .map(({ item, group }) => {
+        const { name, counts, choices } = this.#coreTexts(item, group)
+        this.font(size, 650)
+        const width = this.context.measureText(name).width
+        this.font(size, 400)
+        return {
+          name: width,
+          counts: counts.map((text) => this.context.measureText(text).width),
+          problems: completeTexts(choices).map((words) => this.widthOf(words, size)),
+        }
+      })
+  }
+
+  /** Returns the texts of a core switch, and its edge: its worst problem or the one of the assets at it. The others have marks. */
+  #coreTexts(item: SceneItem, group: TopologyGroup) {
+    const { texts, palette } = this.options
+    const name = this.#nameOf(item, group)
+    if (!this.showsStates)
+      return { name, counts: texts.coreCounts(undefined), choices: this.#briefWords(item.key, group), edge: undefined }
+    const behind = withoutSwitch(group)
+    const worstBehind = worstProblem(behind, this.average)
+    const problems = ownProblems(group)
+    const [worstOwn = 'none'] = problems
+    const worst = isWorse(worstBehind, worstOwn) ? worstBehind : worstOwn
+    const own = problems.map((problem): Word => {
+      const isMarked = problem !== worst
+      return {
+        text: texts.ownFact(problem),
+        colour: problem === 'failed' ? palette.alarm : palette.text,
+        weight: isMarked && problem !== 'failed' ? 400 : 650,
+        mark: isMarked ? this.signOf(problem) : undefined,
+      }
+    })
+    const mark = worstBehind === worst || worstBehind === 'none' ? undefined : this.signOf(worstBehind)
+    const marked = ([first, ...others]: readonly Word[]) =>
+      first === undefined ? [] : [mark === undefined ? first : { ...first, mark, weight: 400 }, ...others]
+    const found = this.#briefWords(item.key, behind).map((words) => [...own, ...marked(words)])
+    const choices = [...(found.length === 0 ? [own] : found), ...(own.length > 0 ? [own.slice(0, 1)] : [])]
+    const edge = worst === 'none' ? undefined : this.signOf(worst)
+    return { name, counts: texts.coreCounts(behind.assets), choices: choices.filter(({ length }) => length > 0), edge }
   }
 }

@@ -29,11 +29,7 @@ const parts = {
   widest: 6,
 } as const
 
-export function switchTree(
-  groups: readonly Pick<TopologyGroup, 'key' | 'parent' | 'place'>[],
-  area: Box,
-  unitsPerPixel = 1,
-): SwitchTree {
+export function switchTree(groups: readonly Pick<TopologyGroup, 'key' | 'parent' | 'place'>[], area: Box): SwitchTree {
   const below = Map.groupBy(groups, ({ parent }) => parent ?? '')
   const root = below.get('')?.[0]?.key
   if (root === undefined) return { boxes: new Map(), wires: [], summary: { boxes: [], wires: [] } }
@@ -66,90 +62,59 @@ export function switchTree(
   return {
     boxes,
     wires: wiresOf(groups, { root, boxes, width, gap: height * parts.rootGap }),
-    summary: summaryOf(root, columns, { area, unitsPerPixel }),
+    summary: summaryOf(root, columns, area),
   }
 }
 
 /**
- * The parts of the width of a summary: the root, at most, and the space next to it. The space between two rows contains the line to their
- * boxes. A single column of switches has a part of the height.
+ * The parts of the height of a summary that the root and the space above each row need, the largest part of a row for this space, and the part
+ * of the width for the line at the left of each column. The line is in the middle of this space, about.
  */
-const summaryParts = {
-  root: 0.318,
-  beside: 0.015,
-  between: 0.11,
-  columns: 0.02,
-  single: 0.66,
-  rootHeight: 0.98,
-} as const
-/** The width in pixels with which the texts of the root fit, and the smallest part of the width of a summary for it. */
-const summaryRoot = { width: 99, part: 0.2 } as const
-/** The width of a box of a summary divided by its height, about. */
-const summaryAspect = 2.7
+const summaryParts = { root: 0.22, gap: 0.055, gapOfRow: 0.2, lane: 0.026, line: 0.45 } as const
+/** The number of boxes in a row, and the largest width of a box divided by its height. Lower boxes are in longer rows. */
+const summaryRow = { boxes: 3, widest: 6 } as const
+/** A row is at most as high as with this number of rows, so that the boxes of all networks have about the same height. */
+const fewestRows = 2
 
 /**
- * Arranges a summary: the root at the left, and the columns as boxes in pairs of rows. A line leads from the root through the space between
- * the two rows of each pair, with a branch to each box, so that no line is behind a box.
+ * Arranges a summary: the root at the top over the whole width, and the columns as boxes in rows below it. A line leads from the root down
+ * the left side of each column of boxes, with a branch to each box, so that no line is behind a box.
  */
-function summaryOf(
-  root: string,
-  columns: readonly Row[][],
-  { area, unitsPerPixel }: { area: Box; unitsPerPixel: number },
-): SwitchTree['summary'] {
-  const middle = area.y + area.height / 2
-  const rootWidth = Math.min(
-    area.width * summaryParts.root,
-    Math.max(area.width * summaryRoot.part, summaryRoot.width * unitsPerPixel),
-  )
-  const rootHeight = area.height * summaryParts.rootHeight
-  const rootBox = { x: area.x, y: middle - rootHeight / 2, width: rootWidth, height: rootHeight }
-  const bus = rootBox.x + rootWidth + (area.width * summaryParts.beside) / 2
-  const left = rootBox.x + rootWidth + area.width * summaryParts.beside
-  const room = area.x + area.width - left
-  const start = { x: rootBox.x + rootWidth, y: middle }
-  const keysOf = (members: readonly Row[]) => members.map(({ key }) => key)
-  const first = { keys: [root], box: rootBox }
-  const [single, ...others] = columns
-  if (single === undefined) return { boxes: [first], wires: [] }
-  if (others.length === 0) {
-    const height = area.height * summaryParts.single
-    const box = { x: left, y: middle - height / 2, width: room, height }
-    return { boxes: [first, { keys: keysOf(single), box }], wires: [[start, { x: left, y: middle }]] }
-  }
-  const { pairs, perRow } = pairsFor(columns.length, { width: room, height: area.height })
-  const band = area.height / pairs
-  const between = band * summaryParts.between
-  const height = (band - between) / 2 - (pairs > 1 ? between / 4 : 0)
-  const cell = room / perRow
-  const placed = columns.map((members, index) => {
-    const row = Math.floor(index / perRow)
-    const trunk = area.y + band * (Math.floor(row / 2) + 0.5)
-    const isUpper = row % 2 === 0
-    const box = {
-      x: left + (index % perRow) * cell,
-      y: isUpper ? trunk - between / 2 - height : trunk + between / 2,
-      width: cell * (1 - summaryParts.columns),
-      height,
-    }
-    const x = box.x + box.width / 2
-    const end = { x, y: isUpper ? box.y + box.height : box.y }
-    return {
-      keys: keysOf(members),
-      box,
-      wire: [start, { x: bus, y: middle }, { x: bus, y: trunk }, { x, y: trunk }, end],
-    }
+function summaryOf(root: string, columns: readonly Row[][], area: Box): SwitchTree['summary'] {
+  const rootBox = { ...area, height: area.height * summaryParts.root }
+  const bottom = rootBox.y + rootBox.height
+  const room = area.height - rootBox.height
+  const perRow = boxesPerRow(columns.length, { width: area.width, height: room })
+  const cell = area.width / Math.max(1, perRow)
+  const row = room / Math.max(fewestRows, Math.ceil(columns.length / Math.max(1, perRow)))
+  const lane = area.width * summaryParts.lane
+  const gap = Math.min(area.height * summaryParts.gap, row * summaryParts.gapOfRow)
+  const boxes = columns.map((members, index) => ({
+    keys: members.map(({ key }) => key),
+    box: {
+      x: area.x + (index % perRow) * cell + lane,
+      y: bottom + Math.floor(index / perRow) * row + gap,
+      width: cell - lane,
+      height: row - gap,
+    },
+  }))
+  const wires = boxes.map(({ box }) => {
+    const x = box.x - lane * (1 - summaryParts.line)
+    const y = box.y + box.height / 2
+    return [
+      { x, y: bottom },
+      { x, y },
+      { x: box.x, y },
+    ]
   })
-  return { boxes: [first, ...placed.map(({ keys, box }) => ({ keys, box }))], wires: placed.map(({ wire }) => wire) }
+  return { boxes: [{ keys: [root], box: rootBox }, ...boxes], wires }
 }
 
-/** Returns the number of pairs of rows with which the boxes have about the intended aspect. */
-function pairsFor(count: number, { width, height }: Pick<Box, 'width' | 'height'>): { pairs: number; perRow: number } {
-  const choices = Array.from({ length: Math.ceil(count / 2) }, (_, index) => {
-    const pairs = index + 1
-    const perRow = Math.ceil(count / (2 * pairs))
-    return { pairs, perRow, error: Math.abs(Math.log(width / perRow / (height / (2 * pairs)) / summaryAspect)) }
-  })
-  return choices.reduce((best, choice) => (choice.error < best.error ? choice : best))
+/** Returns the number of boxes in a row of a summary. */
+function boxesPerRow(count: number, { width, height }: Pick<Box, 'width' | 'height'>): number {
+  let perRow = Math.min(count, summaryRow.boxes)
+  while (perRow < count && width / perRow > (height / Math.ceil(count / perRow)) * summaryRow.widest) perRow++
+  return perRow
 }
 
 type Below = ReadonlyMap<string, readonly Pick<TopologyGroup, 'key' | 'place'>[]>
