@@ -70,7 +70,14 @@ export function useMapTexts(by: Grouping) {
       shortCount: (group: TopologyGroup) =>
         isNetwork(group) ? switchesOf(group) : text.assets(group.assets, formats.number(group.assets)),
       coreCounts: (assets: number | undefined) =>
-        assets === undefined ? [text.core, ''] : [text.listed(text.core, connected(assets)), connected(assets), ''],
+        assets === undefined
+          ? [text.core, '']
+          : [
+              text.listed(text.core, connected(assets)),
+              connected(assets),
+              text.assets(assets, formats.number(assets)),
+              '',
+            ],
       ownFact: (problem: 'failed' | 'outdated') =>
         problem === 'failed' ? text.switchUnreachable : text.switchOutdated,
       detail: ({ group }: Pick<SceneItem, 'group'>) => {

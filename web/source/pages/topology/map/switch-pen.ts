@@ -8,13 +8,15 @@ import { isMostlyOutdated, isWorse, worstProblem } from './problems.ts'
 import { isCoreSwitch, isSwitches, type SceneItem } from './scene.ts'
 import { ownProblems } from './signs.ts'
 import { withoutSwitch } from './switch-networks.ts'
-import { briefTexts, completeTexts, inForm, sharedForm, type TitleForm } from './title-form.ts'
+import { briefTexts, completeTexts, inForm, sharedForm, type TitleForm, type TitleWidths } from './title-form.ts'
 
 /** The sizes of the texts of a box. All boxes of the map have the largest one with which their texts fit. */
 const textSizes = [15, 14, 13, sizes.text] as const
 /** The space before, behind, and above and below the texts of a box, and between two texts in a line. */
 const pad = { start: 9, end: 7, line: 6 } as const
 const gap = 6
+/** The same for a core switch, whose line contains more texts. */
+const coreGap = 8
 /** The distance of the two lines of a box in relation to their text. */
 const lineStep = 1.2
 
@@ -40,10 +42,7 @@ export class SwitchPen extends MapPen {
     this.font(size, 650)
     const used = this.text(this.#nameOf(item, group), { x, y, width, colour: palette.text })
     const beside = { x: x + width, y, width: width - used - gap, size, isRight: true }
-    if (choices.length > 0 && !hasSecond) {
-      this.words(this.#briefWords(item.key, group), beside)
-      return
-    }
+    if (choices.length > 0 && !hasSecond && this.words(this.#briefWords(item.key, group), beside) > 0) return
     // A comparison shows the numbers of changes, and no other numbers.
     if (!view.showsChanges && countSize !== undefined) this.longest([texts.shortCount(group)], beside)
     if (!hasSecond) return
@@ -105,48 +104,47 @@ export class SwitchPen extends MapPen {
   }
 
   /**
-   * Draws the texts of a core switch in one line: its name, its role and the number of assets at it, and at the right its own problems and
+   * Draws the texts of a core switch in one line, in the smallest size: its name, its role and the number of assets at it, and at the right its own problems and
    * those of these assets. All core switches have the same texts. Without space for all of them, the role is left out first.
    */
   protected coreSwitch(item: SceneItem, group: TopologyGroup, box: Box): void {
     const { palette } = this.options
-    const size = this.#countSize ?? sizes.text
     const x = box.x + pad.start
     const y = box.y + box.height / 2 + lowered
     const room = box.width - pad.start - pad.end
     const { name, counts, choices, edge } = this.#coreTexts(item, group)
     if (edge !== undefined) this.edge(box, edge)
-    const right = { x: x + room, y, width: room, size, isRight: true }
-    const form = this.#coreForm(room, size)
+    const right = { x: x + room, y, width: room, size: sizes.text, isRight: true }
+    const form = this.#coreForm(room)
     const [complete = []] = choices
     const shown = form === undefined ? (choices.at(-1) ?? []) : complete
-    const problems = shown.length === 0 ? 0 : gap + this.words([shown], right)
-    this.font(size, 650)
+    const problems = shown.length === 0 ? 0 : coreGap + this.words([shown], right)
+    this.font(sizes.text, 650)
     const used = this.text(name, { x, y, width: room - problems, colour: palette.text, isEnd: true })
     const count = form === undefined ? '' : (inForm(counts, form.count) ?? '')
-    this.longest([count], { x: x + used + gap, y, width: room - used - gap - problems, size })
+    this.longest([count], { ...right, x: x + used + coreGap, isRight: false })
   }
 
   /** Returns the longest form with which the texts of all core switches and all their problems fit, if there is one. */
-  #coreForm(room: number, size: number): TitleForm | undefined {
-    this.#foundForm ??= { form: sharedForm(this.#coreWidths(size), { room, gap: 2 * gap }) }
+  #coreForm(room: number): TitleForm | undefined {
+    this.#foundForm ??= { form: sharedForm(this.#coreWidths(), { room, gap: coreGap }) }
     return this.#foundForm.form
   }
 
   #foundForm: { form: TitleForm | undefined } | undefined
 
-  #coreWidths(size: number) {
+  #coreWidths(): TitleWidths[] {
     return this.#summaryItems()
       .filter(({ group }) => isCoreSwitch(group))
       .map(({ item, group }) => {
         const { name, counts, choices } = this.#coreTexts(item, group)
-        this.font(size, 650)
+        this.font(sizes.text, 650)
         const width = this.context.measureText(name).width
-        this.font(size, 400)
+        this.font(sizes.text, 400)
         return {
           name: width,
           counts: counts.map((text) => this.context.measureText(text).width),
-          problems: completeTexts(choices).map((words) => this.widthOf(words, size)),
+          problems: completeTexts(choices).map((words) => this.widthOf(words, sizes.text)),
         }
       })
   }
