@@ -263,8 +263,8 @@ describe('topology and impact in the console', () => {
     await assertAxeCleanEverywhere(page, 'impact in the topology')
   })
 
-  test('names the uplink of each switch, counts its controllers in stop, and opens the uplink', async () => {
-    const names = ['SW02', 'SEN01', 'SEN02']
+  /** Creates devices whose MAC addresses contain the digit of their network. */
+  async function createDevices(names: readonly string[], digit: number): Promise<void> {
     const { data } = await admin.inventory.createAssets({
       headers: { prefer: 'wait=30' },
       body: {
@@ -273,7 +273,7 @@ describe('topology and impact in the console', () => {
             functional_object_type: 'Device',
             name,
             asset_identifiers: [
-              { asset_identifier_type: 'MacIdentifier', mac_address: `02:00:00:00:00:1${index + 1}` },
+              { asset_identifier_type: 'MacIdentifier', mac_address: `02:00:00:00:00:${digit}${index + 1}` },
             ],
           })),
         },
@@ -281,6 +281,10 @@ describe('topology and impact in the console', () => {
     })
     const results = (data.detail?.result ?? []) as { assetId: string }[]
     for (const [index, name] of names.entries()) ids[name] = results[index]?.assetId ?? ''
+  }
+
+  test('names the uplink of each switch, counts its controllers in stop, and opens the uplink', async () => {
+    await createDevices(['SW02', 'SEN01', 'SEN02'], 1)
     for (const device of ['SEN01', 'SEN02', 'SW01']) await relate(device, 'is_connected_to', 'SW02')
     await follow(page, '/topology?by=switch')
     const row = (name: string) => page.locator('.map-list [role=row][data-index]').filter({ hasText: name }).first()
@@ -295,6 +299,20 @@ describe('topology and impact in the console', () => {
     )
     await row('SW02').getByRole('button', { name: 'SW01', exact: true }).click()
     await inside('SW01').getByText('PLC01').waitFor()
+  })
+
+  test('states that no connection between several networks is known', async () => {
+    const note = page.getByText('No known connection between the 2 networks')
+    await follow(page, '/topology?by=switch')
+    await inside('All assets').waitFor()
+    assert.equal(await note.count(), 0)
+    await createDevices(['SW03', 'SEN03', 'SEN04', 'SEN05'], 2)
+    for (const device of ['SEN03', 'SEN04', 'SEN05']) await relate(device, 'is_connected_to', 'SW03')
+    await follow(page, '/topology')
+    await page.reload()
+    await page.getByLabel('Group by').selectOption('switch')
+    await note.waitFor()
+    await assertAxeCleanEverywhere(page, 'topology with several networks')
   })
 
   test('no page violates its security policy, throws an error or calls another host', () => {

@@ -15,10 +15,11 @@ const textSizes = [15, 14, 13, sizes.text] as const
 /** The space before, behind, and above and below the texts of a box, and between two texts in a line. */
 const pad = { start: 9, end: 7, line: 6 } as const
 const gap = 6
-/** The same for a core switch, whose line contains more texts. */
-const coreGap = 8
 /** The distance of the two lines of a box in relation to their text. */
 const lineStep = 1.2
+
+/** The size of the texts of all core switches, and their form. */
+type CoreStyle = { size: number; form: TitleForm | undefined }
 
 /** `SwitchPen` draws the boxes in the summary of a network: its core switch, and the boxes of its other switches. */
 export class SwitchPen extends MapPen {
@@ -104,7 +105,7 @@ export class SwitchPen extends MapPen {
   }
 
   /**
-   * Draws the texts of a core switch in one line, in the smallest size: its name, its role and the number of assets at it, and at the right its own problems and
+   * Draws the texts of a core switch in one line: its name, its role and the number of assets at it, and at the right its own problems and
    * those of these assets. All core switches have the same texts. Without space for all of them, the role is left out first.
    */
   protected coreSwitch(item: SceneItem, group: TopologyGroup, box: Box): void {
@@ -114,37 +115,48 @@ export class SwitchPen extends MapPen {
     const room = box.width - pad.start - pad.end
     const { name, counts, choices, edge } = this.#coreTexts(item, group)
     if (edge !== undefined) this.edge(box, edge)
-    const right = { x: x + room, y, width: room, size: sizes.text, isRight: true }
-    const form = this.#coreForm(room)
+    const { size, form } = this.#coreStyle(room)
+    const right = { x: x + room, y, width: room, size, isRight: true }
     const [complete = []] = choices
     const shown = form === undefined ? (choices.at(-1) ?? []) : complete
-    const problems = shown.length === 0 ? 0 : coreGap + this.words([shown], right)
-    this.font(sizes.text, 650)
+    const problems = shown.length === 0 ? 0 : gap + this.words([shown], right)
+    this.font(size, 650)
     const used = this.text(name, { x, y, width: room - problems, colour: palette.text, isEnd: true })
     const count = form === undefined ? '' : (inForm(counts, form.count) ?? '')
-    this.longest([count], { ...right, x: x + used + coreGap, isRight: false })
+    this.longest([count], { ...right, x: x + used + gap, isRight: false })
   }
 
-  /** Returns the longest form with which the texts of all core switches and all their problems fit, if there is one. */
-  #coreForm(room: number): TitleForm | undefined {
-    this.#foundForm ??= { form: sharedForm(this.#coreWidths(), { room, gap: coreGap }) }
-    return this.#foundForm.form
+  /**
+   * Returns the largest size with which the longest texts of all core switches fit, or the smallest size and the longest form that fits with
+   * all problems, if there is one.
+   */
+  #coreStyle(room: number): CoreStyle {
+    this.#foundStyle ??= this.#styleFor(room)
+    return this.#foundStyle
   }
 
-  #foundForm: { form: TitleForm | undefined } | undefined
+  #foundStyle: CoreStyle | undefined
 
-  #coreWidths(): TitleWidths[] {
+  #styleFor(room: number): CoreStyle {
+    const largest = this.#countSize ?? sizes.text
+    const styles = textSizes
+      .filter((size) => size <= largest)
+      .map((size) => ({ size, form: sharedForm(this.#coreWidths(size), { room, gap }) }))
+    return styles.find(({ form }) => form?.count === 0) ?? { size: sizes.text, form: styles.at(-1)?.form }
+  }
+
+  #coreWidths(size: number): TitleWidths[] {
     return this.#summaryItems()
       .filter(({ group }) => isCoreSwitch(group))
       .map(({ item, group }) => {
         const { name, counts, choices } = this.#coreTexts(item, group)
-        this.font(sizes.text, 650)
+        this.font(size, 650)
         const width = this.context.measureText(name).width
-        this.font(sizes.text, 400)
+        this.font(size, 400)
         return {
           name: width,
           counts: counts.map((text) => this.context.measureText(text).width),
-          problems: completeTexts(choices).map((words) => this.widthOf(words, sizes.text)),
+          problems: completeTexts(choices).map((words) => this.widthOf(words, size)),
         }
       })
   }
