@@ -48,8 +48,6 @@ export const mapMessages = messages({
     core: 'core switch',
     connectedAssets: (count: number, number: string) =>
       count === 1 ? '1 asset connected' : `${number} assets connected`,
-    switchUnreachable: 'Switch unreachable',
-    switchOutdated: 'Switch outdated',
     separateNetworks: (number: string) => `No known connection between the ${number} networks`,
     sortBy: 'Sort by',
     address: 'Address',
@@ -225,8 +223,6 @@ export const mapMessages = messages({
     core: 'Core-Switch',
     connectedAssets: (count: number, number: string) =>
       count === 1 ? '1 verbundenes Asset' : `${number} verbundene Assets`,
-    switchUnreachable: 'Switch nicht erreichbar',
-    switchOutdated: 'Switch veraltet',
     separateNetworks: (number: string) => `Zwischen den ${number} Netzwerken ist keine Verbindung bekannt`,
     sortBy: 'Sortierung',
     address: 'Adresse',
