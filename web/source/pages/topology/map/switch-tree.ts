@@ -67,8 +67,8 @@ export function switchTree(groups: readonly Pick<TopologyGroup, 'key' | 'parent'
 }
 
 /**
- * The parts of the height of a summary that the root and the space above each row need, the largest part of a row for this space, and the part
- * of the width for the line at the left of each column. The line is in the middle of this space, about.
+ * The parts of the height of a summary for the root and for the space above each row, and the largest part of a row for this space. The line
+ * at the left of each column has a part of the width, and is in the middle of it, about.
  */
 const summaryParts = { root: 0.22, gap: 0.055, gapOfRow: 0.2, lane: 0.026, line: 0.45 } as const
 /** The number of boxes in a row, and the largest width of a box divided by its height. Lower boxes are in longer rows. */
