@@ -191,6 +191,13 @@ describe('the inbox in the console', () => {
     await assertAxeClean(page, 'dialog of a rule')
     await clickAsPerson(dialog.getByRole('button', { name: 'Save' }))
     await page.getByRole('link', { name: 'Review 3 proposals' }).waitFor()
+    await page.getByText('Active, proposes').waitFor()
+    assert.deepEqual(await page.locator('.rule-condition').allInnerTexts(), [
+      'Gateway: Hall 3',
+      'IP range: 10.3.2.0/24',
+    ])
+    await clickAsPerson(page.getByRole('button', { name: 'Set hierarchy node' }))
+    await clickAsPerson(dialog.getByRole('button', { name: 'Cancel' }))
     await assertAxeCleanEverywhere(page, 'onboarding rules')
 
     await follow(page, '/inbox')
@@ -228,17 +235,44 @@ describe('the inbox in the console', () => {
     await until('the drives are new again', async () => (await stateOf('Drive 12'))[0] === 'unknown')
   })
 
+  test('the buttons of a rule change its order and keep the focus', async () => {
+    const { data: second } = await caller.inbox.createOnboardingRule({
+      body: { data: { name: 'Rack', filter: "startswith(name, 'Rack') and functional_object_type eq 'Device'" } },
+    })
+    await follow(page, '/inbox/rules')
+    const names = () => page.locator('.rule-card h2').allInnerTexts()
+    const moved = async (where: string, expected: string) => {
+      await until(`the rule is ${where}`, async () =>
+        (await names()).join(' ').replaceAll(/\s+/g, ' ').startsWith(expected),
+      )
+      return page.locator('ix-icon-button:focus')
+    }
+    const up = page.getByRole('button', { name: 'Move up: Rack' })
+    await up.focus()
+    await up.press('Enter')
+    assert.equal(await (await moved('first', '1 Rack Active, proposes 2 Drives')).getAttribute('data-step'), '1')
+    await page.keyboard.press('Enter')
+    assert.equal(await (await moved('second', '1 Drives of line 1')).getAttribute('data-step'), '-1')
+    assert.deepEqual(await page.locator('.rule-card').nth(1).locator('.rule-condition').allInnerTexts(), [
+      'Name begins with “Rack”',
+      'Type is “Device”',
+    ])
+    await assertAxeCleanEverywhere(page, 'order of onboarding rules')
+    await caller.inbox.deleteOnboardingRule({ params: { id: second.id } })
+    await page.getByText('Rack', { exact: true }).waitFor({ state: 'detached' })
+  })
+
   test('an automatic rule onboards the devices of the next scan, and its log undoes it', async () => {
     await follow(page, '/inbox/rules')
     const choose = async (entry: string) => {
       await clickAsPerson(button(page, 'More'))
       await clickAsPerson(page.getByRole('menuitem', { name: entry, exact: true }))
     }
-    await choose('Edit')
+    await clickAsPerson(button(page, 'Edit: Drives of line 1'))
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('What the rule does').selectOption('automatic')
     await clickAsPerson(dialog.getByRole('button', { name: 'Save' }))
-    await page.getByText('Automatic, at most 200 per scan').waitFor()
+    await page.getByText('Active, onboards automatically').waitFor()
     await scan([device(31, '10.3.2.31', 'Drive 31')])
     await until('the rule has onboarded the device', async () => (await stateOf('Drive 31'))[0] === 'regarded')
     await choose('Log')

@@ -161,11 +161,11 @@ describe('journeys in the console', () => {
 
     async 'a failure analysis is saved as a report'({ page, activate }) {
       await follow(page, `/assets/${controllerId}?tab=impact`)
-      await page.getByText('Assets that depend on PRESS-PLC-77: 1').waitFor()
+      await page.getByText('1 asset depends on PRESS-PLC-77').waitFor()
       const fails = page.getByRole('radio', { name: 'What if this fails' })
       await fails.focus()
       await fails.press('Space')
-      await page.getByText('Assets affected if PRESS-PLC-77 fails: 1').waitFor()
+      await page.getByText('1 asset is affected if PRESS-PLC-77 fails').waitFor()
       await activate(button(page, 'Save as report'))
       await activate(page.getByRole('link', { name: 'Open report' }))
       await page.getByRole('heading', { level: 1, name: /^PRESS-PLC-77 / }).waitFor()

@@ -214,9 +214,9 @@ describe('topology and impact in the console', () => {
   test('answers what is lost if a switch fails, exports it and saves a report', async () => {
     await follow(page, `/topology?asset=${ids.SW01}`)
     await page.getByRole('button', { name: 'Impact' }).click()
-    await page.getByText('Assets that depend on SW01: 4').waitFor()
+    await page.getByRole('heading', { name: '4 assets depend on SW01' }).waitFor()
     await page.getByRole('radio', { name: 'What if this fails' }).check()
-    await page.getByText('Assets affected if SW01 fails: 4').waitFor()
+    await page.getByRole('heading', { name: '4 assets are affected if SW01 fails' }).waitFor()
     await page.getByRole('link', { name: 'Aarhus › Welding cell' }).waitFor()
     const downloaded = page.waitForEvent('download')
     await page.getByRole('button', { name: 'Export CSV' }).click()
@@ -229,10 +229,14 @@ describe('topology and impact in the console', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
     await page.getByText('No reports yet').waitFor()
     await follow(page, `/assets/${ids.PLC01}?tab=impact`)
-    await page.getByText('Assets that depend on PLC01: 1').waitFor()
-    await page.getByRole('row', { name: /^IO01 .*Module of it$/ }).waitFor()
+    await page.getByRole('heading', { name: '1 asset depends on PLC01' }).waitFor()
+    await page.getByRole('row', { name: /^IO01 .*Not monitored Module of this asset$/ }).waitFor()
     await page.getByRole('region', { name: 'Status' }).getByText('1 asset', { exact: true }).waitFor()
     assert.equal(await page.getByRole('link', { name: 'Show impact' }).count(), 0, 'a link to the open tab')
+    assert.equal(
+      await page.getByRole('link', { name: 'Show on the map' }).getAttribute('href'),
+      `/console/topology?asset=${ids.PLC01}&show=depends`,
+    )
     await page.getByRole('radio', { name: 'What if this fails' }).check()
     await page.getByText('This asset is in stop (old)').waitFor()
   })
@@ -259,7 +263,7 @@ describe('topology and impact in the console', () => {
     await inside('All assets').waitFor()
     await assertAxeCleanEverywhere(page, 'topology by switch')
     await follow(page, `/topology?asset=${ids.SW01}&show=fails&compare=yes`)
-    await page.getByText('Assets affected if SW01 fails: 4').waitFor()
+    await page.getByRole('heading', { name: '4 assets are affected if SW01 fails' }).waitFor()
     await assertAxeCleanEverywhere(page, 'impact in the topology')
   })
 

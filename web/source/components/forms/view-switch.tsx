@@ -3,7 +3,10 @@ import type { Choice } from './fields.tsx'
 
 type ViewSwitchProps<Value extends string> = {
   label: string
-  choices: readonly Choice<Value>[]
+  choices: readonly (Choice<Value> & {
+    /** The meaning of the view, which the tooltip shows. */
+    hint?: string
+  })[]
   chosen: Value
   onChoose: (value: Value) => void
 }
@@ -15,7 +18,7 @@ export function ViewSwitch<Value extends string>({ label, choices, chosen, onCho
     <fieldset className="switch">
       <legend className="unseen">{label}</legend>
       {choices.map((choice) => (
-        <label key={choice.value}>
+        <label key={choice.value} title={choice.hint}>
           <input
             type="radio"
             name={name}

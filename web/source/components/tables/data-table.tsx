@@ -20,6 +20,8 @@ type DataTableProps<Row> = {
   empty?: ReactNode
   /** Loads the next page. The table calls this function when the user scrolls near the end. */
   onEnd?: () => void
+  /** Receives the range of the visible rows, so that further data of these rows can be loaded. */
+  onRange?: (first: number, last: number) => void
   /**
    * Whether the table fills the remaining height of the page. Otherwise its height depends on the number of rows, up to
    * a limit.
@@ -35,12 +37,13 @@ const closeToEnd = 10
  * `DataTable` shows rows. Either all rows are already loaded, or further rows are loaded page by page while the user
  * scrolls.
  */
-export function DataTable<Row>({ rows, selection, empty, onEnd, idOf, ...props }: DataTableProps<Row>) {
-  const onRange = useCallback(
-    (_first: number, last: number) => {
+export function DataTable<Row>({ rows, selection, empty, onEnd, onRange, idOf, ...props }: DataTableProps<Row>) {
+  const onVisible = useCallback(
+    (first: number, last: number) => {
       if (last >= rows.length - closeToEnd) onEnd?.()
+      onRange?.(first, last)
     },
-    [rows.length, onEnd],
+    [rows.length, onEnd, onRange],
   )
   if (rows.length === 0 && empty !== undefined) return empty
   const isAllSelected = rows.length > 0 && rows.every((row) => selection?.selected.has(idOf(row)))
@@ -50,7 +53,7 @@ export function DataTable<Row>({ rows, selection, empty, onEnd, idOf, ...props }
       count={rows.length}
       rowAt={(index) => rows[index]}
       idOf={idOf}
-      onRange={onRange}
+      onRange={onVisible}
       selection={
         selection && {
           isSelected: (id) => selection.selected.has(id),

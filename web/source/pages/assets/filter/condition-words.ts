@@ -22,14 +22,16 @@ export function useConditionWords(properties: readonly AssetProperty[]) {
     titleOf,
     valueText,
     operatorText,
-    /** Returns a filter in words, joined with the word for “and”. Other filters are returned in the filter language. */
-    filterText: (filter: string, and: string) => {
+    /** Returns the conditions of a filter in words. All of them must match. Other filters are one text in the filter language. */
+    filterTexts: (filter: string): string[] => {
       const list = conditionsOf(filter)
-      if (list === undefined) return filter
-      const joined = ` ${list.join === 'or' ? text.or : and} `
-      return list.conditions
-        .map((each) => `${operatorText(each)} ${valueText(each.path, each.value)}`.trim())
-        .join(joined)
+      if (list === undefined) return [filter]
+      const texts = list.conditions.map((each) =>
+        each.value === ''
+          ? operatorText(each)
+          : `${operatorText(each)} ${text.quoted(valueText(each.path, each.value))}`,
+      )
+      return list.join === 'or' ? [texts.join(` ${text.or} `)] : texts
     },
   }
 }

@@ -92,6 +92,15 @@ function ConditionCell({ asset, all, newestVersion, language }: ConditionCellPro
   )
 }
 
+/** Returns the cell of the condition. */
+export function conditionCell({ newestVersion, stateOf }: Omit<CellSources, 'placeOf'>, language: Language) {
+  return (asset: Asset) => {
+    const newest = newestVersion(asset)
+    const all = conditionsOf(asset, { monitored: stateOf(asset.id), newestVersion: newest })
+    return <ConditionCell asset={asset} all={all} newestVersion={newest} language={language} />
+  }
+}
+
 /** The number of nodes of a path that a table shows. The tooltip contains the whole path. */
 const shownNodes = 2
 
@@ -112,11 +121,6 @@ export function gridColumns(
   { newestVersion, stateOf, placeOf = () => [] }: CellSources,
 ): GridColumn<Asset>[] {
   const hasCondition = columns.some(({ path }) => path === conditionPath)
-  const conditionCell = (asset: Asset) => {
-    const newest = newestVersion(asset)
-    const all = conditionsOf(asset, { monitored: stateOf(asset.id), newestVersion: newest })
-    return <ConditionCell asset={asset} all={all} newestVersion={newest} language={language} />
-  }
   return columns.flatMap(({ path, width, isPinned }) => {
     const property = properties.find((each) => each.path === path)
     if (property === undefined) return []
@@ -137,7 +141,7 @@ export function gridColumns(
           path === 'firmware_version'
             ? firmwareCell(hasCondition ? undefined : newestVersion, language)
             : path === conditionPath
-              ? conditionCell
+              ? conditionCell({ newestVersion, stateOf }, language)
               : path === placePath
                 ? ({ id }: Asset) => <PlaceName names={placeOf(id)} />
                 : cellOf(property, language),

@@ -12,15 +12,16 @@ type StateOptions = { range: PageRange; isShown: boolean }
 
 /** Returns the states of assets in monitoring. The states of a page are loaded with one request, after the assets. */
 export function useMonitoredStates(pages: AssetPages, { range, isShown }: StateOptions): StateOf {
+  return useStatesOfPages(isShown ? visiblePages(pages, range).map((assets) => assets.map(({ id }) => id)) : [])
+}
+
+/** Returns the states of assets in monitoring. Each page is a list of ids, whose states are loaded with one request. */
+export function useStatesOfPages(pages: readonly string[][]): StateOf {
   const query = useOperationQuery()
   const canRead = usePermission('inventory_read_asset_data')
   return useQueries({
-    queries: (isShown && canRead ? visiblePages(pages, range) : []).map((assets) =>
-      query(
-        ['monitoring', 'listMonitoredStates'],
-        { body: { data: { assetIds: assets.map(({ id }) => id) } } },
-        { live: ['monitoring'] },
-      ),
+    queries: (canRead ? pages : []).map((assetIds) =>
+      query(['monitoring', 'listMonitoredStates'], { body: { data: { assetIds } } }, { live: ['monitoring'] }),
     ),
     combine: statesOf,
   })

@@ -15,6 +15,13 @@ export function usePageRange(): [PageRange, (first: number, last: number) => voi
   return [range, setRows]
 }
 
+/** Returns the ids of each visible page of a list that is loaded completely. */
+export function visibleIds(ids: readonly string[], { first, last }: PageRange): string[][] {
+  return Array.from({ length: last - first + 1 }, (_, index) => (first + index) * pageSize)
+    .map((start) => ids.slice(start, start + pageSize))
+    .filter((page) => page.length > 0)
+}
+
 /** Returns the loaded assets of each visible page. A page without loaded assets is left out. */
 export function visiblePages(pages: AssetPages, { first, last }: PageRange): Asset[][] {
   return Array.from({ length: last - first + 1 }, (_, index) => first + index)

@@ -1,28 +1,32 @@
 import type { OnboardingRule } from '@millwright/api/inbox.ts'
-import { iconPlus, iconTasksOpen } from '@siemens/ix-icons/icons'
-import { IxButton } from '@siemens/ix-react'
+import { iconArrowDown, iconArrowUp, iconPlus, iconTasksOpen } from '@siemens/ix-icons/icons'
+import { IxButton, IxIconButton } from '@siemens/ix-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { failureOf } from '../../../app/api/failure.ts'
 import { keyOf, useOperationQuery } from '../../../app/api/queries.ts'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
 import { useApi, usePermission } from '../../../app/session/app-context.tsx'
 import { MenuButton, type MenuEntry } from '../../../components/actions/menu-button.tsx'
 import { ConfirmDialog } from '../../../components/dialogs/confirm-dialog.tsx'
+import { announce } from '../../../components/feedback/announcement.ts'
 import { QueryState } from '../../../components/feedback/query-state.tsx'
 import { showError, showSuccess } from '../../../components/feedback/toast.ts'
 import { EmptyState } from '../../../components/page/empty-state.tsx'
 import { PageHeader } from '../../../components/page/page-header.tsx'
 import { usePageTitle } from '../../../components/page/page-title.ts'
 import { ParentLink } from '../../../components/page/parent-link.tsx'
+import { KeyValueList } from '../../../components/values/key-value-list.tsx'
 import { StatusChip } from '../../../components/values/status-chip.tsx'
+import { StatusText } from '../../../components/values/status-text.tsx'
 import { useConditionWords } from '../../assets/filter/condition-words.ts'
 import { useAssetProperties } from '../../assets/model/properties.ts'
 import { ruleMessages } from './messages.ts'
 import { RuleDialog } from './rule-dialog.tsx'
 import type { RuleDraft } from './rule-draft.ts'
 import { RuleLog } from './rule-log.tsx'
+import { conditionTexts, resultText, ruleState } from './rule-words.ts'
 import '../../assets/assets.css'
 import '../inbox.css'
 
@@ -39,6 +43,7 @@ export function RulesPage() {
   const rules = useQuery(query(['inbox', 'listOnboardingRules'], {}, { live: ['inbox.rule'] }))
   const counted = useQuery(query(['inbox', 'countProposals'], {}, { live: ['inventory.asset', 'inbox.rule'] }))
   const waiting = new Map(counted.data?.data.rules.map(({ ruleId, assets }) => [ruleId, assets]))
+  const moveRule = useMoveRule(rules.data?.data)
   const [dialog, setDialog] = useState<OpenDialog>()
   const close = () => setDialog(undefined)
   const create = canWrite && (
@@ -73,6 +78,7 @@ export function RulesPage() {
                     canWrite={canWrite}
                     isFirst={index === 0}
                     isLast={index === data.length - 1}
+                    onMove={moveRule}
                     onOpen={(kind) => setDialog({ kind, rule })}
                   />
                 </li>
@@ -126,9 +132,6 @@ function Suggestions({ onCreate }: { onCreate: (preset: Partial<RuleDraft>) => v
   )
 }
 
-/** The period of the number of assets that a rule has onboarded. */
-const usePeriodMs = 90 * 86_400_000
-
 type RuleCardProps = {
   rule: OnboardingRule
   /** The number of new assets for which the rule proposes a target. */
@@ -136,18 +139,149 @@ type RuleCardProps = {
   canWrite: boolean
   isFirst: boolean
   isLast: boolean
+  onMove: (rule: OnboardingRule, step: Step) => void
   onOpen: (kind: 'edit' | 'log' | 'delete') => void
 }
 
-function RuleCard({ rule, waiting, canWrite, isFirst, isLast, onOpen }: RuleCardProps) {
+function RuleCard({ rule, waiting, canWrite, isFirst, isLast, onMove, onOpen }: RuleCardProps) {
   const text = useText(ruleMessages)
   const formats = useFormats()
+  const { id, name, position, paused, pauseReason, accessGroup, accessGroupId } = rule
+  const changeRule = useChangeRule()
+  const { tone, label } = ruleState(rule, text)
+  const entries: MenuEntry[] = [{ kind: 'item', label: text.log, onSelect: () => onOpen('log') }]
+  if (canWrite) {
+    const pause = () => changeRule(id, { paused: !paused }, paused ? text.resumed : text.wasPaused)
+    entries.push(
+      { kind: 'item', label: paused ? text.resume : text.pause, onSelect: pause },
+      { kind: 'line' },
+      { kind: 'item', label: text.remove, onSelect: () => onOpen('delete') },
+    )
+  }
+  const moves = [
+    ['-1', iconArrowUp, text.up, isFirst],
+    ['1', iconArrowDown, text.down, isLast],
+  ] as const
+  return (
+    <article className="rule-card" data-rule={id}>
+      <h2>
+        <span className="rule-order" title={text.order}>
+          {position}
+        </span>
+        <span>{name}</span>
+        <StatusChip tone={tone}>{label}</StatusChip>
+      </h2>
+      <div className="rule-actions">
+        {waiting > 0 && (
+          <Link
+            to="/inbox"
+            search={{ rule: id } as never}
+            className="button-link secondary"
+            aria-label={`${text.review(waiting, formats.number(waiting))}: ${name}`}
+          >
+            {text.review(waiting, formats.number(waiting))}
+          </Link>
+        )}
+        {canWrite && (
+          <>
+            {!(isFirst && isLast) &&
+              moves.map(([step, icon, action, isDisabled]) => (
+                <IxIconButton
+                  key={step}
+                  icon={icon}
+                  variant="secondary"
+                  data-step={step}
+                  aria-label={`${action}: ${name}`}
+                  title={action}
+                  disabled={isDisabled}
+                  onClick={() => onMove(rule, Number(step) as Step)}
+                />
+              ))}
+            <IxButton variant="secondary" aria-label={`${text.edit}: ${name}`} onClick={() => onOpen('edit')}>
+              {text.edit}
+            </IxButton>
+          </>
+        )}
+        <MenuButton label={text.more} name={`${text.more}: ${name}`} entries={entries} isAtEnd />
+      </div>
+      {pauseReason !== undefined && (
+        <p className="rule-paused" lang="en">
+          {pauseReason}
+        </p>
+      )}
+      <KeyValueList
+        items={[
+          { name: text.allConditions, value: <Conditions rule={rule} /> },
+          {
+            name: text.accessGroup,
+            value: accessGroupId === undefined ? text.keepsGroup : (accessGroup ?? accessGroupId),
+          },
+          {
+            name: text.place,
+            value: <Place rule={rule} onEdit={canWrite ? () => onOpen('edit') : undefined} />,
+          },
+          { name: text.result, value: <Result rule={rule} /> },
+        ]}
+      />
+    </article>
+  )
+}
+
+/** `Conditions` lists the conditions of a rule. All of them must match. */
+function Conditions({ rule }: { rule: OnboardingRule }) {
+  const text = useText(ruleMessages)
+  const { filterTexts } = useConditionWords(useAssetProperties())
+  return (
+    <ul className="rule-conditions">
+      {conditionTexts(rule, text, filterTexts).map((condition, index) => (
+        <li key={condition}>
+          {index > 0 && <span className="quiet">{text.and} </span>}
+          <span className="rule-condition">{condition}</span>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+type PlaceProps = { rule: OnboardingRule; onEdit: (() => void) | undefined }
+
+/** `Place` shows the hierarchy node that assets get from a rule, or that it is missing. */
+function Place({ rule: { name, nodeId, nodePath }, onEdit }: PlaceProps) {
+  const text = useText(ruleMessages)
+  if (nodeId !== undefined) return nodePath?.join(' › ') ?? nodeId
+  return (
+    <span className="rule-place">
+      <StatusText tone="warning">{text.withoutNode}</StatusText>
+      {onEdit !== undefined && (
+        <button type="button" className="link-button" aria-label={`${text.setNode}: ${name}`} onClick={onEdit}>
+          {text.setNode}
+        </button>
+      )}
+    </span>
+  )
+}
+
+/** `Result` shows what a rule has done, and with whose rights it runs or who created it. */
+function Result({ rule }: { rule: OnboardingRule }) {
+  const text = useText(ruleMessages)
+  const formats = useFormats()
+  const { mode, cap, author, lastRunTimestamp, createdTimestamp } = rule
+  const sentences =
+    mode === 'automatic'
+      ? [
+          lastRunTimestamp === undefined ? text.neverRan : text.ran(formats.compact(lastRunTimestamp)),
+          text.atMost(formats.number(cap)),
+          `${text.runsAs(author)}.`,
+        ]
+      : [`${text.author(author, formats.compact(createdTimestamp))}.`]
+  return [resultText(rule, text, formats), ...sentences].join(' ')
+}
+
+/** Returns a function that changes a rule, and shows a message or the error. */
+function useChangeRule() {
   const api = useApi()
   const queryClient = useQueryClient()
-  const conditionText = useConditionText()
-  const { id, name, position, mode, cap, paused, pauseReason, author } = rule
-  const { onboarded, lastDecisionTimestamp, lastRunTimestamp, createdTimestamp } = rule
-  const change = async (data: { paused?: boolean; position?: number }, message?: string) => {
+  return async (id: string, data: { paused?: boolean; position?: number }, message?: string) => {
     try {
       await api.inbox.updateOnboardingRule({ params: { id }, body: { data } })
       if (message !== undefined) showSuccess(message)
@@ -156,114 +290,34 @@ function RuleCard({ rule, waiting, canWrite, isFirst, isLast, onOpen }: RuleCard
     }
     await queryClient.invalidateQueries({ queryKey: keyOf('inbox') })
   }
-  const entries: MenuEntry[] = [{ kind: 'item', label: text.log, onSelect: () => onOpen('log') }]
-  if (canWrite) {
-    const pause = () => change({ paused: !paused }, paused ? text.resumed : text.wasPaused)
-    const move = (by: number) => change({ position: position + by })
-    entries.push(
-      { kind: 'item', label: text.edit, onSelect: () => onOpen('edit') },
-      { kind: 'item', label: paused ? text.resume : text.pause, onSelect: pause },
-      { kind: 'line' },
-      { kind: 'item', label: text.up, isDisabled: isFirst, onSelect: () => move(-1) },
-      { kind: 'item', label: text.down, isDisabled: isLast, onSelect: () => move(1) },
-      { kind: 'line' },
-      { kind: 'item', label: text.remove, onSelect: () => onOpen('delete') },
-    )
+}
+
+type Step = -1 | 1
+
+/**
+ * Returns a function that moves a rule by one place. The button keeps the focus, which the browser removes from an element that moves
+ * in the document. At the first and the last place, the button for the other direction gets the focus.
+ */
+function useMoveRule(rules: readonly OnboardingRule[] | undefined) {
+  const text = useText(ruleMessages)
+  const changeRule = useChangeRule()
+  const moved = useRef<{ id: string; step: Step; position: number }>(undefined)
+  useEffect(() => {
+    if (moved.current === undefined || rules === undefined) return
+    const { id, step, position } = moved.current
+    const rule = rules.find((each) => each.id === id)
+    if (rule?.position !== position) return
+    moved.current = undefined
+    const button = (direction: number) =>
+      document.querySelector<HTMLElement>(`[data-rule="${id}"] [data-step="${direction}"]`)
+    const isAtEnd = position === (step === 1 ? rules.length : 1)
+    button(isAtEnd ? -step : step)?.focus()
+    announce(text.ruleAt(rule.name, position, rules.length))
+  }, [rules, text])
+  return ({ id, position }: OnboardingRule, step: Step) => {
+    moved.current = { id, step, position: position + step }
+    return changeRule(id, { position: position + step })
   }
-  return (
-    <article className="rule-card">
-      {isFirst && isLast ? (
-        <span />
-      ) : (
-        <span className="rule-order">
-          {text.order} <strong>{position}</strong>
-        </span>
-      )}
-      <h2>
-        {name}
-        {paused ? (
-          <StatusChip tone="warning">{text.paused}</StatusChip>
-        ) : (
-          mode === 'automatic' && <StatusChip tone="good">{text.isAutomatic(formats.number(cap))}</StatusChip>
-        )}
-      </h2>
-      <div>
-        <p className="rule-sentence">
-          {(mode === 'automatic' ? text.onboards : text.proposesFor)(conditionText(rule))}
-        </p>
-        <RuleTarget rule={rule} />
-        {pauseReason !== undefined && (
-          <p className="rule-paused" lang="en">
-            {pauseReason}
-          </p>
-        )}
-        <p className="quiet">
-          {lastDecisionTimestamp === undefined
-            ? unusedText({ isNew: Date.now() - Date.parse(createdTimestamp) < usePeriodMs, mode }, text)
-            : text.onboarded(onboarded, formats.number(onboarded), formats.compact(lastDecisionTimestamp))}{' '}
-          {mode === 'automatic' &&
-            `${lastRunTimestamp === undefined ? text.neverRan : text.ran(formats.compact(lastRunTimestamp))} `}
-          {mode === 'automatic' ? text.runsAs(author) : text.author(author, formats.compact(createdTimestamp))}.
-        </p>
-      </div>
-      <div className="rule-actions">
-        {waiting > 0 && (
-          <Link
-            to="/inbox"
-            search={{ rule: id } as never}
-            className="button-link"
-            aria-label={`${text.review(waiting, formats.number(waiting))}: ${name}`}
-          >
-            {text.review(waiting, formats.number(waiting))}
-          </Link>
-        )}
-        <MenuButton label={text.more} name={`${text.more}: ${name}`} entries={entries} isAtEnd />
-      </div>
-    </article>
-  )
-}
-
-type Unused = { isNew: boolean; mode: OnboardingRule['mode'] }
-
-/** Returns the text of a rule that has onboarded no assets: in the period of the number, or since it was created. */
-function unusedText({ isNew, mode }: Unused, text: (typeof ruleMessages)['en']): string {
-  if (mode === 'propose') return isNew ? text.noneAccepted : text.noneAcceptedLately
-  return isNew ? text.notUsedYet : text.onboardedNone
-}
-
-/** `RuleTarget` shows the access group and the hierarchy node that devices get from a rule. */
-function RuleTarget({ rule: { accessGroup, accessGroupId, nodePath, nodeId } }: { rule: OnboardingRule }) {
-  const text = useText(ruleMessages)
-  return (
-    <dl className="rule-target">
-      <div>
-        <dt>{text.accessGroup}</dt>
-        <dd data-empty={accessGroupId === undefined}>
-          {accessGroupId === undefined ? text.keepsGroup : (accessGroup ?? accessGroupId)}
-        </dd>
-      </div>
-      <div>
-        <dt>{text.place}</dt>
-        <dd data-empty={nodeId === undefined}>
-          {nodeId === undefined ? text.withoutNode : (nodePath?.join(' › ') ?? nodeId)}
-        </dd>
-      </div>
-    </dl>
-  )
-}
-
-/** Returns a function that describes the conditions of a rule in one sentence. */
-function useConditionText(): (rule: OnboardingRule) => string {
-  const text = useText(ruleMessages)
-  const { filterText } = useConditionWords(useAssetProperties())
-  return ({ gatewayId, gatewayName, ranges, filter }) =>
-    [
-      gatewayId !== undefined && text.from(gatewayName ?? gatewayId),
-      ranges.length > 0 && text.in(ranges.join(', ')),
-      filter !== undefined && text.matching(filterText(filter, text.and)),
-    ]
-      .filter((part) => part !== false)
-      .join(' ')
 }
 
 function DeleteDialog({ rule: { id, name }, onClose }: { rule: OnboardingRule; onClose: () => void }) {

@@ -57,12 +57,20 @@ type ImpactPanelProps = {
 /** `ImpactPanel` answers what depends on an asset, or what is lost if it fails. The result can be exported and saved. */
 export function ImpactPanel({ asset, mode, onMode, isCompact, onSelect, actions }: ImpactPanelProps) {
   const text = useText(impactMessages)
+  const hints = { depends: text.hintDepends, fails: text.hintFails }
   const impact = useImpact(asset.id, mode)
   const predicates = usePredicates(asset.id)
   const buttons = impact.data !== undefined && (
     <div className="impact-actions">
       <ImpactActions impact={impact.data.data} name={asset.name} />
-      {!isCompact && <Link to={'/topology/impact' as never}>{text.reports}</Link>}
+      {!isCompact && (
+        <>
+          <Link to="/topology" search={{ asset: asset.id, show: mode } as never}>
+            {text.showOnMap}
+          </Link>
+          <Link to={'/topology/impact' as never}>{text.reports}</Link>
+        </>
+      )}
     </div>
   )
   return (
@@ -70,13 +78,13 @@ export function ImpactPanel({ asset, mode, onMode, isCompact, onSelect, actions 
       <div className="impact-tools">
         <ViewSwitch
           label={text.analysis}
-          choices={impactModes.map((value) => ({ value, label: text[value] }))}
+          choices={impactModes.map((value) => ({ value, label: text[value], hint: hints[value] }))}
           chosen={mode}
           onChoose={onMode}
         />
         {!isCompact && buttons}
         {actions}
-        {!isCompact && <p className="quiet impact-hint">{mode === 'fails' ? text.hintFails : text.hintDepends}</p>}
+        {!isCompact && <p className="quiet impact-hint">{hints[mode]}</p>}
         {isCompact && buttons}
       </div>
       {mode === 'fails' && <PresentStop id={asset.id} />}
@@ -89,6 +97,7 @@ export function ImpactPanel({ asset, mode, onMode, isCompact, onSelect, actions 
           impact={impact.data.data}
           name={asset.name}
           predicates={predicates}
+          hasCondition={!isCompact}
           {...(isCompact !== undefined && { isCompact })}
           {...(onSelect && { onSelect })}
         />

@@ -7,16 +7,20 @@ import { assetClassIcons, assetClassName } from '../../../components/values/asse
 import { BarChart } from '../../../components/values/bar-chart.tsx'
 import { Icon } from '../../../components/values/icon.tsx'
 import { StatusChip } from '../../../components/values/status-chip.tsx'
+import { usePageRange, visibleIds } from '../../assets/table/page-range.ts'
 import { commonParts, distinctName, namesOf } from '../map/names.ts'
 import { commonPlace, placesIn } from './common-place.ts'
 import { impactMessages } from './messages.ts'
 import { reasonText } from './reason.ts'
+import { useConditionCell } from './use-condition-cell.ts'
 
 type ImpactViewProps = {
   impact: Impact
   name: string
   /** The predicates of the relations to the asset, by the id of the related asset. */
   predicates?: ReadonlyMap<string, string>
+  /** Whether the list shows the present condition of the assets. A saved report contains no condition. */
+  hasCondition?: boolean
   /** Whether the view has little space, as in the panel next to the map. */
   isCompact?: boolean
   /** Opens an asset in the panel next to the map. Without it, the name of an asset is a link. */
@@ -26,14 +30,22 @@ type ImpactViewProps = {
 const maxPlaces = { compact: 5, full: 12 } as const
 
 /** `ImpactView` shows the affected and the degraded assets, as a list, by place and by class. */
-export function ImpactView({ impact, name, predicates, isCompact = false, onSelect }: ImpactViewProps) {
+export function ImpactView({
+  impact,
+  name,
+  predicates,
+  hasCondition = false,
+  isCompact = false,
+  onSelect,
+}: ImpactViewProps) {
   const text = useText(impactMessages)
   const formats = useFormats()
   const language = useLanguage()
   const { total, byNode, byClass, mode, truncated } = impact
   const count = total.affected + total.degraded
   if (count === 0) return <EmptyState title={mode === 'fails' ? text.nothingFails(name) : text.nothingDepends(name)} />
-  const headline = mode === 'fails' ? text.headlineFails : text.headlineDepends
+  const shown = mode === 'fails' ? total.affected : count
+  const headline = (mode === 'fails' ? text.headlineFails : text.headlineDepends)(name, shown, formats.number(shown))
   // In the panel next to the map, the name of the asset is a heading of level 2.
   const Heading = isCompact ? 'h3' : 'h2'
   const places = byNode.slice(0, isCompact ? maxPlaces.compact : maxPlaces.full)
@@ -44,20 +56,20 @@ export function ImpactView({ impact, name, predicates, isCompact = false, onSele
   return (
     <div className={isCompact ? 'impact impact-compact' : 'impact'}>
       <Heading className="impact-headline">
-        <WithName text={headline(name, formats.number(mode === 'fails' ? total.affected : count))} name={name} />
+        <WithName text={place === undefined ? headline : text.allIn(headline, place)} name={name} />
       </Heading>
       {mode === 'fails' && total.degraded > 0 && (
         <p className="quiet">
           {text.degraded} ({formats.number(total.degraded)}): {text.degradedHint}.
         </p>
       )}
-      {place !== undefined && <p className="quiet">{text.allIn(place)}</p>}
       {truncated && <p role="status">{text.truncated}</p>}
       <section>
         <ImpactedAssets
           impact={impact}
           isCompact={isCompact}
           hasPlaces={!isCompact && place === undefined}
+          hasCondition={hasCondition}
           {...(predicates && { predicates })}
           {...(onSelect && { onSelect })}
         />
@@ -122,7 +134,14 @@ function WithName({ text, name }: { text: string; name: string }) {
 
 type ImpactedAssetsProps = Omit<ImpactViewProps, 'name'> & { hasPlaces: boolean }
 
-function ImpactedAssets({ impact, predicates, isCompact, hasPlaces, onSelect }: ImpactedAssetsProps) {
+function ImpactedAssets({
+  impact,
+  predicates,
+  isCompact = false,
+  hasPlaces,
+  hasCondition = false,
+  onSelect,
+}: ImpactedAssetsProps) {
   const text = useText(impactMessages)
   const language = useLanguage()
   // With little space, the names leave out the start that all of them have in common.
@@ -139,6 +158,9 @@ function ImpactedAssets({ impact, predicates, isCompact, hasPlaces, onSelect }: 
       language,
     })
   const placesOf = placesIn(impact)
+  const [range, setRange] = usePageRange()
+  const ids = impact.assets.map(({ id }) => id)
+  const conditionOf = useConditionCell(hasCondition ? visibleIds(ids, range) : [])
   const isFailure = impact.mode === 'fails'
   // The effect is a column only if it differs: without degraded assets, the heading already names it.
   const hasEffects = isFailure && impact.total.degraded > 0
@@ -147,12 +169,14 @@ function ImpactedAssets({ impact, predicates, isCompact, hasPlaces, onSelect }: 
       label={isFailure ? text.assets : text.dependents}
       rows={impact.assets}
       idOf={({ id }) => id}
+      onRange={setRange}
       {...(onSelect && { onOpen: ({ id }: ImpactedAsset) => onSelect(id) })}
       columns={[
         {
           id: 'name',
           header: text.name,
           width: isCompact ? (hasEffects ? 110 : 150) : 240,
+          isGrowing: !isCompact,
           cell: ({ id, name, class: each }) => (
             <span className="map-row">
               <Icon name={assetClassIcons[each]} size={16} />
@@ -180,6 +204,7 @@ function ImpactedAssets({ impact, predicates, isCompact, hasPlaces, onSelect }: 
                 id: 'product',
                 header: text.product,
                 width: 220,
+                isGrowing: true,
                 cell: ({ product_name }: ImpactedAsset) => product_name ?? '–',
               },
             ]),
@@ -205,10 +230,22 @@ function ImpactedAssets({ impact, predicates, isCompact, hasPlaces, onSelect }: 
               },
             ]
           : []),
+        ...(hasCondition
+          ? [
+              {
+                id: 'condition',
+                header: text.condition,
+                width: 160,
+                isGrowing: true,
+                cell: ({ id }: ImpactedAsset) => conditionOf(id),
+              },
+            ]
+          : []),
         {
           id: 'reason',
           header: isFailure ? text.reason : text.relationHeader,
           width: isCompact ? (hasEffects ? 150 : 210) : 240,
+          isGrowing: !isCompact,
           cell: reasonOf,
         },
       ]}

@@ -9,12 +9,12 @@ test('the reason of a direct relation does not repeat the name of the asset of t
   const directly = (predicate: string | undefined) =>
     reasonText({ ...dependent, via: 'plc' }, { ...options, predicate })
   assert.deepEqual(['is_controlled_by', 'is_module_of', 'is_powered_by', undefined].map(directly), [
-    'Controlled by it',
-    'Module of it',
-    'Powered by Asset plc',
-    'Depends on it',
+    'Controlled by this asset',
+    'Module of this asset',
+    'Powered by this asset',
+    'Depends on this asset',
   ])
-  assert.equal(reasonText({ effect: 'affected', reason: 'network' }, options), 'Only connected through it')
+  assert.equal(reasonText({ effect: 'affected', reason: 'network' }, options), 'Has no other network path')
 })
 
 test('the reason of an indirect relation names the asset between', () => {

@@ -22,9 +22,5 @@ export function reasonText(
   if (reason === 'network') return effect === 'affected' ? text.onlyPath : text.otherPath
   if (reason === 'redundancy') return text.redundancy
   if (via !== undefined && via !== assetId) return text.through(nameOf(via))
-  if (predicate === undefined) return text.direct
-  if (predicate === 'is_module_of') return text.module
-  if (predicate === 'is_connected_to') return text.connected
-  if (predicate === 'is_controlled_by') return text.controlled
-  return `${relationName(predicate, 'out', language)} ${nameOf(assetId)}`
+  return predicate === undefined ? text.direct : `${relationName(predicate, 'out', language)} ${text.thisAsset}`
 }
