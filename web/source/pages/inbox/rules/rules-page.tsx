@@ -209,20 +209,22 @@ function RuleCard({ rule, waiting, canWrite, isFirst, isLast, onMove, onOpen }: 
           {pauseReason}
         </p>
       )}
-      <KeyValueList
-        items={[
-          { name: text.allConditions, value: <Conditions rule={rule} /> },
-          {
-            name: text.accessGroup,
-            value: accessGroupId === undefined ? text.keepsGroup : (accessGroup ?? accessGroupId),
-          },
-          {
-            name: text.place,
-            value: <Place rule={rule} onEdit={canWrite ? () => onOpen('edit') : undefined} />,
-          },
-          { name: text.result, value: <Result rule={rule} /> },
-        ]}
-      />
+      <div className="rule-facts">
+        <KeyValueList
+          items={[
+            { name: text.allConditions, value: <Conditions rule={rule} /> },
+            {
+              name: text.accessGroup,
+              value: accessGroupId === undefined ? text.keepsGroup : (accessGroup ?? accessGroupId),
+            },
+            {
+              name: text.place,
+              value: <Place rule={rule} onEdit={canWrite ? () => onOpen('edit') : undefined} />,
+            },
+            { name: text.result, value: <Result rule={rule} /> },
+          ]}
+        />
+      </div>
     </article>
   )
 }
