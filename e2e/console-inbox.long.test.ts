@@ -245,7 +245,7 @@ describe('the inbox in the console', () => {
       await until(`the rule is ${where}`, async () =>
         (await names()).join(' ').replaceAll(/\s+/g, ' ').startsWith(expected),
       )
-      return page.locator('ix-icon-button:focus')
+      return page.locator('.rule-move:focus')
     }
     const up = page.getByRole('button', { name: 'Move up: Rack' })
     await up.focus()
@@ -265,7 +265,7 @@ describe('the inbox in the console', () => {
   test('an automatic rule onboards the devices of the next scan, and its log undoes it', async () => {
     await follow(page, '/inbox/rules')
     const choose = async (entry: string) => {
-      await clickAsPerson(button(page, 'More'))
+      await clickAsPerson(button(page, 'More: Drives of line 1'))
       await clickAsPerson(page.getByRole('menuitem', { name: entry, exact: true }))
     }
     await clickAsPerson(button(page, 'Edit: Drives of line 1'))

@@ -1,6 +1,6 @@
 import type { OnboardingRule } from '@millwright/api/inbox.ts'
 import { iconArrowDown, iconArrowUp, iconPlus, iconTasksOpen } from '@siemens/ix-icons/icons'
-import { IxButton, IxIconButton } from '@siemens/ix-react'
+import { IxButton } from '@siemens/ix-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
@@ -17,6 +17,7 @@ import { EmptyState } from '../../../components/page/empty-state.tsx'
 import { PageHeader } from '../../../components/page/page-header.tsx'
 import { usePageTitle } from '../../../components/page/page-title.ts'
 import { ParentLink } from '../../../components/page/parent-link.tsx'
+import { Icon } from '../../../components/values/icon.tsx'
 import { KeyValueList } from '../../../components/values/key-value-list.tsx'
 import { StatusChip } from '../../../components/values/status-chip.tsx'
 import { StatusText } from '../../../components/values/status-text.tsx'
@@ -186,16 +187,19 @@ function RuleCard({ rule, waiting, canWrite, isFirst, isLast, onMove, onOpen }: 
           <>
             {!(isFirst && isLast) &&
               moves.map(([step, icon, action, isDisabled]) => (
-                <IxIconButton
+                // The disabled state of a button of the browser changes at once, so that it can get the focus.
+                <button
                   key={step}
-                  icon={icon}
-                  variant="secondary"
+                  type="button"
+                  className="menu-button rule-move"
                   data-step={step}
                   aria-label={`${action}: ${name}`}
                   title={action}
                   disabled={isDisabled}
                   onClick={() => onMove(rule, Number(step) as Step)}
-                />
+                >
+                  <Icon name={icon} size={16} />
+                </button>
               ))}
             <IxButton variant="secondary" aria-label={`${text.edit}: ${name}`} onClick={() => onOpen('edit')}>
               {text.edit}
