@@ -5,7 +5,7 @@ import { conditionTexts, resultText, ruleState } from './rule-words.ts'
 
 const text = ruleMessages.en
 
-test('each condition of a rule is a text of its own', () => {
+test('each condition of a rule has its own text', () => {
   const rule = { gatewayId: 'g', gatewayName: 'Hall 3', ranges: ['10.0.0.0/24'], filter: 'a and b' }
   const filterTexts = (filter: string) => filter.split(' and ')
   assert.deepEqual(conditionTexts(rule, text, filterTexts), ['Gateway: Hall 3', 'IP range: 10.0.0.0/24', 'a', 'b'])

@@ -27,8 +27,8 @@ export function ruleState(
 }
 
 /**
- * Returns the result of a rule: how many assets it onboarded, and its limit. A rule that has onboarded no assets says so for the
- * period of the number, or since it was created.
+ * Returns how many assets a rule has onboarded. Without onboarded assets, the text names the period of the number, or states that a
+ * new rule has no result yet.
  */
 export function resultText(
   rule: Pick<OnboardingRule, 'mode' | 'onboarded' | 'lastDecisionTimestamp' | 'createdTimestamp'>,
